@@ -1,0 +1,175 @@
+#include "qkv/autograd/variable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <queue>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+
+namespace qkv {
+namespace {
+
+thread_local bool grad_enabled = true;
+std::atomic<uint64_t> next_sequence{1};
+
+void add_to(Tensor& sum, const Tensor& x) {
+  const std::span<float> s = sum.span<float>();
+  const Tensor packed = x.contiguous_copy();
+  const std::span<const float> v = packed.span<float>();
+  parallel_ranges(static_cast<int64_t>(s.size()), 16384, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) s[i] += v[i];
+  });
+}
+
+}  // namespace
+
+struct Variable::Node {
+  std::string_view op = "leaf";
+  uint64_t sequence = 0;  // order of creation: inputs always come before outputs
+  Tensor value;
+  bool requires_grad = false;
+  std::vector<Variable> inputs;
+  Backward backward;  // empty for a leaf
+
+  Tensor grad;  // of a leaf: the sum so far; of an inner node: only while backward() runs
+  bool grad_is_shared = false;  // the tensor may be somebody else's too: copy before adding
+  bool fresh = true;            // zero_grad() was called: the next gradient overwrites
+  uint64_t version = 0;
+  std::shared_ptr<void> derived;
+
+  // A chain of nodes is taken apart with a loop: recursion would follow it down the stack.
+  ~Node() {
+    std::vector<std::shared_ptr<Node>> rest;
+    const auto take = [&rest](Node& node) {
+      node.backward = nullptr;
+      for (Variable& input : node.inputs)
+        if (input.node_ && input.node_.use_count() == 1) rest.push_back(std::move(input.node_));
+      node.inputs.clear();
+    };
+    take(*this);
+    while (!rest.empty()) {
+      const std::shared_ptr<Node> node = std::move(rest.back());
+      rest.pop_back();
+      take(*node);
+    }
+  }
+
+  void receive(const Tensor& g) {
+    require(g.shape() == value.shape(), op, "a gradient of shape {} for a value of shape {}", g.shape(), value.shape());
+    if (!backward) {  // leaf: its own memory, kept from step to step
+      if (!grad.defined()) grad = Tensor::empty(value.shape());
+      if (fresh) {
+        grad.copy_from(g);
+        fresh = false;
+      } else {
+        add_to(grad, g);
+      }
+    } else if (!grad.defined()) {
+      grad = g;
+      grad_is_shared = true;
+    } else {
+      if (grad_is_shared) grad = grad.clone();
+      grad_is_shared = false;
+      add_to(grad, g);
+    }
+  }
+};
+
+Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
+
+Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>()) {
+  require(!options.requires_grad || value.dtype() == DType::f32, "Variable", "only f32 values have gradients, got {}",
+          name_of(value.dtype()));
+  node_->value = std::move(value);
+  node_->requires_grad = options.requires_grad;
+}
+
+const Tensor& Variable::value() const {
+  require(defined(), "Variable", "no value here");
+  return node_->value;
+}
+
+Tensor& Variable::mutable_value() {
+  require(defined() && !node_->backward, "Variable::mutable_value", "only a leaf may be written");
+  ++node_->version;
+  return node_->value;
+}
+
+bool Variable::requires_grad() const { return defined() && node_->requires_grad; }
+
+const Tensor& Variable::grad() const {
+  static const Tensor none;
+  return node_->fresh ? none : node_->grad;
+}
+
+Tensor& Variable::mutable_grad() {
+  require(!node_->fresh, "Variable::mutable_grad", "no gradient has arrived yet");
+  return node_->grad;
+}
+
+void Variable::zero_grad() { node_->fresh = true; }
+
+uint64_t Variable::version() const { return node_->version; }
+
+std::shared_ptr<void>& Variable::derived() const { return node_->derived; }
+
+void Variable::backward() const {
+  require(value().numel() == 1, "backward", "needs an upstream gradient for a value of shape {}", shape());
+  Tensor one = Tensor::empty(shape());
+  one.fill(1.0f);
+  backward(one);
+}
+
+void Variable::backward(const Tensor& upstream) const {
+  require(requires_grad(), "backward", "no input of this value requires a gradient");
+  const auto older = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
+    return a->sequence < b->sequence;
+  };
+  std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(older)> waiting(older);
+  node_->receive(upstream);
+  if (node_->backward) waiting.push(node_);
+  while (!waiting.empty()) {
+    const std::shared_ptr<Node> node = waiting.top();
+    waiting.pop();
+    std::vector<bool> needs;
+    for (const Variable& input : node->inputs) needs.push_back(input.requires_grad());
+    Tensor grad = std::move(node->grad);
+    node->grad = Tensor();
+    std::vector<Tensor> grads = node->backward(grad, needs);
+    require(grads.size() == needs.size(), node->op, "{} gradients for {} inputs", grads.size(), needs.size());
+    for (size_t i = 0; i < grads.size(); ++i) {
+      if (!needs[i] || !grads[i].defined()) continue;
+      Node& input = *node->inputs[i].node_;
+      const bool first = input.backward && !input.grad.defined();
+      input.receive(grads[i]);
+      grads[i] = Tensor();
+      if (first) waiting.push(node->inputs[i].node_);
+    }
+    // What the op saved is not needed again: its memory serves the rest of the walk.
+    node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
+      fail(op, "backward() was called a second time on the same values; compute them again first");
+    };
+    node->inputs.clear();
+  }
+}
+
+Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward) {
+  Variable out(std::move(value));
+  if (!recording(inputs)) return out;
+  out.node_->op = op;
+  out.node_->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  out.node_->requires_grad = true;
+  out.node_->inputs = std::move(inputs);
+  out.node_->backward = std::move(backward);
+  return out;
+}
+
+bool recording(std::span<const Variable> inputs) {
+  return grad_enabled && std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
+}
+
+NoGrad::NoGrad() : before_(grad_enabled) { grad_enabled = false; }
+NoGrad::~NoGrad() { grad_enabled = before_; }
+
+}  // namespace qkv

@@ -1,0 +1,50 @@
+// Errors that say which operation failed, what it was given and what it expected.
+//
+//     require(k.dim(2) == v.dim(2), "attention", "k and v must have as many keys: k (B,G,S,D) is {}, v (B,G,S,E) is {}",
+//             k.shape(), v.shape());
+//
+// Error is what a caller of the library catches. InputError is for data that came from outside (a file, a line, a
+// stream); UsageError for a flag or a setting that makes no sense. The command line exits with 1 for the first two and
+// with 2 for the third.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace qkv {
+
+class Error : public std::runtime_error {
+ public:
+  // what() is "op: message".
+  Error(std::string_view op, std::string_view message)
+      : std::runtime_error(fmt::format("{}: {}", op, message)), op_(op) {}
+  const std::string& op() const { return op_; }
+
+ private:
+  std::string op_;
+};
+
+class InputError : public Error {
+  using Error::Error;
+};
+
+class UsageError : public Error {
+  using Error::Error;
+};
+
+template <class Kind = Error, class... Args>
+[[noreturn]] void fail(std::string_view op, fmt::format_string<Args...> format, Args&&... args) {
+  throw Kind(op, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class Kind = Error, class... Args>
+void require(bool holds, std::string_view op, fmt::format_string<Args...> format, Args&&... args) {
+  if (!holds) [[unlikely]]
+    fail<Kind>(op, format, std::forward<Args>(args)...);
+}
+
+}  // namespace qkv

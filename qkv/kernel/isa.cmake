@@ -1,0 +1,27 @@
+# Every source in kernel/isa/ is compiled once per instruction set, in a namespace of its own (QKV_ISA_NAMESPACE).
+# On a target that is not x86-64, or with -DQKV_ISA=generic, only the generic set is built.
+set(QKV_ISA_FLAGS_generic "")
+set(QKV_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(QKV_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mprefer-vector-width=512)
+
+if(QKV_ISA)
+  set(isas ${QKV_ISA})
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(isas generic avx2 avx512)
+else()
+  set(isas generic)
+endif()
+
+file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernel/isa/*.cc)
+foreach(isa IN LISTS isas)
+  add_library(qkv_kernel_${isa} OBJECT ${kernels})
+  qkv_warnings(qkv_kernel_${isa})
+  target_include_directories(qkv_kernel_${isa} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_include_directories(qkv_kernel_${isa} SYSTEM PRIVATE ${QKV_RANDOM123})
+  # -ffp-contract stays on: the compiler may fuse, the same way at every thread count.
+  target_compile_options(qkv_kernel_${isa} PRIVATE -O3 -fno-math-errno -fno-trapping-math ${QKV_ISA_FLAGS_${isa}})
+  target_compile_definitions(qkv_kernel_${isa} PRIVATE QKV_ISA_NAMESPACE=${isa})
+  target_sources(qkv PRIVATE $<TARGET_OBJECTS:qkv_kernel_${isa}>)
+  string(TOUPPER ${isa} upper)
+  target_compile_definitions(qkv PRIVATE QKV_HAS_${upper})
+endforeach()

@@ -1,0 +1,85 @@
+// The vector type of an instruction set: the only thing that differs between the builds of one kernel.
+//
+// GCC's and clang's vector extensions say all we need (arithmetic, comparison, selection) without intrinsics. Only what
+// lives in this namespace may be used in kernel/isa/*.cc: an inline function of the standard library compiled here with
+// AVX-512 flags could be the copy the linker keeps for everybody.
+#pragma once
+
+#include <stdint.h>
+
+#define QKV_INLINE static inline __attribute__((always_inline))
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+#if defined(__AVX512F__)
+constexpr int lanes = 16;
+#elif defined(__AVX2__)
+constexpr int lanes = 8;
+#else
+constexpr int lanes = 4;
+#endif
+
+typedef float vf __attribute__((vector_size(lanes * 4)));
+typedef int32_t vi __attribute__((vector_size(lanes * 4)));
+typedef uint32_t vu __attribute__((vector_size(lanes * 4)));
+typedef float vf_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+typedef int32_t vi_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+
+QKV_INLINE vf load(const float* p) { return *reinterpret_cast<const vf_unaligned*>(p); }
+QKV_INLINE void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) = v; }
+QKV_INLINE vf broadcast(float x) { return x - vf{}; }
+QKV_INLINE vi broadcast_i(int32_t x) { return x - vi{}; }
+QKV_INLINE vf max(vf a, vf b) { return a > b ? a : b; }
+QKV_INLINE vf min(vf a, vf b) { return a < b ? a : b; }
+QKV_INLINE float max(float a, float b) { return a > b ? a : b; }
+QKV_INLINE vi bits_of(vf v) { return reinterpret_cast<vi>(v); }
+QKV_INLINE vf from_bits(vi v) { return reinterpret_cast<vf>(v); }
+
+// The first n lanes (n < lanes) of memory; the other lanes are `rest`.
+QKV_INLINE vf load_part(const float* p, int n, float rest = 0.0f) {
+  float x[lanes];
+  for (int i = 0; i < lanes; ++i) x[i] = i < n ? p[i] : rest;
+  return load(x);
+}
+QKV_INLINE void store_part(float* p, vf v, int n) {
+  float x[lanes];
+  store(x, v);
+  for (int i = 0; i < n; ++i) p[i] = x[i];
+}
+
+QKV_INLINE float sum_lanes(vf v) {  // a tree: the same order in every kernel
+  float x[lanes];
+  store(x, v);
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) x[i] += x[i + half];
+  return x[0];
+}
+QKV_INLINE float max_lanes(vf v) {
+  float x[lanes];
+  store(x, v);
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) x[i] = max(x[i], x[i + half]);
+  return x[0];
+}
+
+// 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 (relative error 7.5e-8 before rounding),
+// 2^n by adding to the exponent. Below -126 the result is 2^-126: callers clear what must be zero.
+QKV_INLINE vf exp2(vf x) {
+  const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
+  x = max(x, broadcast(-126.0f));
+  x = min(x, broadcast(127.0f));
+  const vf shifted = x + magic;
+  const vf f = x - (shifted - magic);
+  vf p = broadcast(0.0013276472f);
+  p = p * f + 0.0096755410f;
+  p = p * f + 0.0555071309f;
+  p = p * f + 0.2402212024f;
+  p = p * f + 0.6931469440f;
+  p = p * f + 1.0000001192f;
+  const vi n = bits_of(shifted) << 23;  // the low bits of the magic sum, as an exponent
+  return from_bits(bits_of(p) + n);
+}
+constexpr float log2_e = 1.44269504088896341f;
+QKV_INLINE vf exp(vf x) { return exp2(x * log2_e); }
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

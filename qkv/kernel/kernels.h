@@ -1,0 +1,30 @@
+// The fast loops, chosen once for the machine at hand: kernels().relu(...) runs the best instruction set that was
+// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512 in the environment pins one (an error if it cannot run).
+//
+// Kernels know nothing of tensors, threads or exceptions: they work on one piece of memory and return. Callers cut the
+// work into pieces (base/threads.h), and whatever the cut, an element gets the same bits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "qkv/kernel/attention_kernels.h"
+#include "qkv/kernel/row_kernels.h"
+
+namespace qkv::kernel {
+
+struct Kernels {
+  std::string_view isa;
+  int lanes;  // floats in a vector
+  RowKernels rows;
+  AttentionKernels attention;
+};
+
+const Kernels& kernels();                       // the chosen ones
+std::span<const Kernels* const> all_kernels();  // every set compiled in that this CPU can run, the plainest first
+
+// The instruction sets of the CPU, best last: what QKV_ISA accepts here.
+bool cpu_has(std::string_view isa);
+
+}  // namespace qkv::kernel

@@ -1,0 +1,44 @@
+#include "qkv/tensor/shape.h"
+
+#include <algorithm>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+
+Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+  require(dims.size() <= max_rank, "Shape", "at most {} axes, got {}", max_rank, dims.size());
+  std::copy(dims.begin(), dims.end(), dims_);
+  for (const int64_t d : dims) require(d >= 0, "Shape", "an axis cannot have a negative length: {}", to_string(*this));
+}
+
+int64_t Shape::dim(int axis) const {
+  const int a = axis < 0 ? axis + rank_ : axis;
+  require(a >= 0 && a < rank_, "Shape", "axis {} of a tensor with {} axes", axis, rank_);
+  return dims_[a];
+}
+
+int64_t Shape::numel() const {
+  int64_t n = 1;
+  for (const int64_t d : *this)
+    require(!__builtin_mul_overflow(n, d, &n), "Shape", "too many elements: {}", to_string(*this));
+  return n;
+}
+
+void Shape::push_back(int64_t dim) {
+  require(rank_ < max_rank, "Shape", "at most {} axes", max_rank);
+  dims_[rank_++] = dim;
+}
+
+bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+std::string to_string(const Shape& shape) { return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", ")); }
+
+std::string describe(std::string_view axes, const Shape& shape) {
+  if (static_cast<int>(axes.size()) != shape.rank()) return to_string(shape);
+  std::string out = "(";
+  for (int i = 0; i < shape.rank(); ++i) out += fmt::format("{}{} {}", i ? ", " : "", axes[i], shape[i]);
+  return out + ")";
+}
+
+}  // namespace qkv

@@ -1,0 +1,53 @@
+// Lengths of the axes of a tensor, at most six of them, and how an error message names them.
+//
+//     Shape s{2, 8, 128, 64};
+//     describe("BHTD", s)        // "(B 2, H 8, T 128, D 64)"
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace qkv {
+
+class Shape {
+ public:
+  static constexpr int max_rank = 6;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  int64_t operator[](int axis) const { return dims_[axis]; }
+  int64_t& operator[](int axis) { return dims_[axis]; }
+  int64_t dim(int axis) const;  // negative axes count from the end; checked
+  int64_t numel() const;        // 1 for rank 0
+  const int64_t* begin() const { return dims_; }
+  const int64_t* end() const { return dims_ + rank_; }
+  void push_back(int64_t dim);
+
+  friend bool operator==(const Shape& a, const Shape& b);
+
+ private:
+  int64_t dims_[max_rank] = {};
+  int rank_ = 0;
+};
+
+std::string to_string(const Shape& shape);  // "(2, 8, 128, 64)"
+// One letter an axis (B batch, H query heads, ...); a shape of another rank is printed as it is.
+std::string describe(std::string_view axes, const Shape& shape);
+
+}  // namespace qkv
+
+template <>
+struct fmt::formatter<qkv::Shape> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const qkv::Shape& shape, Context& context) const {
+    return fmt::formatter<std::string>::format(to_string(shape), context);
+  }
+};
