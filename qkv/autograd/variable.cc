@@ -32,7 +32,7 @@ struct Variable::Node {
   std::vector<Variable> inputs;
   Backward backward;  // empty for a leaf
 
-  Tensor grad;  // of a leaf: the sum so far; of an inner node: only while backward() runs
+  Tensor grad;                  // of a leaf: the sum so far; of an inner node: only while backward() runs
   bool grad_is_shared = false;  // the tensor may be somebody else's too: copy before adding
   bool fresh = true;            // zero_grad() was called: the next gradient overwrites
   uint64_t version = 0;
@@ -56,7 +56,8 @@ struct Variable::Node {
   }
 
   void receive(const Tensor& g) {
-    require(g.shape() == value.shape(), op, "a gradient of shape {} for a value of shape {}", g.shape(), value.shape());
+    require(g.shape() == value.shape(), op, "a gradient of shape {} for a value of shape {}", g.shape(),
+            value.shape());
     if (!backward) {  // leaf: its own memory, kept from step to step
       if (!grad.defined()) grad = Tensor::empty(value.shape());
       if (fresh) {
@@ -79,8 +80,8 @@ struct Variable::Node {
 Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
 
 Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>()) {
-  require(!options.requires_grad || value.dtype() == DType::f32, "Variable", "only f32 values have gradients, got {}",
-          name_of(value.dtype()));
+  require(!options.requires_grad || value.dtype() == DType::f32, "Variable",
+          "only f32 values have gradients, got {}", name_of(value.dtype()));
   node_->value = std::move(value);
   node_->requires_grad = options.requires_grad;
 }
@@ -166,7 +167,8 @@ Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value,
 }
 
 bool recording(std::span<const Variable> inputs) {
-  return grad_enabled && std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
+  return grad_enabled &&
+         std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
 }
 
 NoGrad::NoGrad() : before_(grad_enabled) { grad_enabled = false; }

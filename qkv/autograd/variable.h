@@ -4,10 +4,10 @@
 //     Variable y = sum(multiply(w, w));
 //     y.backward();                            // w.grad() is 2 w = {6, 6}
 //
-// An op computes its value and hands record() the values it came from and a function from the gradient of its output
-// to the gradients of its inputs. backward() visits the recorded nodes from the newest to the oldest, which is a
-// topological order, and lets go of each one's memory as it passes. A gradient that reaches a leaf is added to what is
-// there: gradients accumulate until zero_grad().
+// An op computes its value and hands record() the values it came from and a function from the gradient of its
+// output to the gradients of its inputs. backward() visits the recorded nodes from the newest to the oldest, which
+// is a topological order, and lets go of each one's memory as it passes. A gradient that reaches a leaf is added to
+// what is there: gradients accumulate until zero_grad().
 //
 // Inside a NoGrad scope nothing is recorded.
 #pragma once
@@ -24,8 +24,8 @@ namespace qkv {
 
 class Variable;
 
-// From the gradient of an op's output to those of its inputs, in their order. An undefined tensor stands for zero; a
-// gradient that nobody wants (needs[i] is false) may be left undefined.
+// From the gradient of an op's output to those of its inputs, in their order. An undefined tensor stands for zero;
+// a gradient that nobody wants (needs[i] is false) may be left undefined.
 using Backward = std::function<std::vector<Tensor>(const Tensor& grad, const std::vector<bool>& needs)>;
 
 class Variable {
@@ -45,11 +45,11 @@ class Variable {
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
 
-  const Tensor& grad() const;   // undefined until a backward() has reached this leaf
+  const Tensor& grad() const;  // undefined until a backward() has reached this leaf
   Tensor& mutable_grad();
-  void zero_grad();             // the memory stays for the next step
+  void zero_grad();  // the memory stays for the next step
 
-  void backward() const;                       // of a scalar
+  void backward() const;  // of a scalar
   void backward(const Tensor& upstream) const;
 
   // How often mutable_value() was called, and a place where an op may keep what it derives from the value of a leaf

@@ -1,11 +1,11 @@
 // Errors that say which operation failed, what it was given and what it expected.
 //
-//     require(k.dim(2) == v.dim(2), "attention", "k and v must have as many keys: k (B,G,S,D) is {}, v (B,G,S,E) is {}",
-//             k.shape(), v.shape());
+//     require(k.dim(2) == v.dim(2), "attention", "k and v must have as many keys: k is {}, v is {}",
+//             describe("BGSD", k.shape()), describe("BGSE", v.shape()));
 //
 // Error is what a caller of the library catches. InputError is for data that came from outside (a file, a line, a
-// stream); UsageError for a flag or a setting that makes no sense. The command line exits with 1 for the first two and
-// with 2 for the third.
+// stream); UsageError for a flag or a setting that makes no sense. The command line exits with 1 for the first two
+// and with 2 for the third.
 #pragma once
 
 #include <stdexcept>

@@ -10,8 +10,9 @@
 namespace qkv {
 
 std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t position) {
-  const r123::Philox4x32::ctr_type counter = {{static_cast<uint32_t>(position), static_cast<uint32_t>(position >> 32),
-                                               static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)}};
+  const r123::Philox4x32::ctr_type counter = {{static_cast<uint32_t>(position),
+                                               static_cast<uint32_t>(position >> 32), static_cast<uint32_t>(stream),
+                                               static_cast<uint32_t>(stream >> 32)}};
   const r123::Philox4x32::key_type key = {{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}};
   const auto out = r123::Philox4x32()(counter, key);
   return {out[0], out[1], out[2], out[3]};

@@ -1,5 +1,5 @@
-// Random numbers that are a function of (seed, stream, position): the same at any thread count, and resumable from three
-// integers. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+// Random numbers that are a function of (seed, stream, position): the same at any thread count, and resumable from
+// three integers. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 //
 //     Random random(seed, /*stream=*/7);
 //     float x = random.uniform();                   // the next number
@@ -24,11 +24,11 @@ class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
-  uint32_t bits();                    // 32 random bits
-  double uniform();                   // [0, 1)
+  uint32_t bits();   // 32 random bits
+  double uniform();  // [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  double normal();                    // mean 0, variance 1
-  uint64_t below(uint64_t n);         // 0 .. n-1, unbiased; n >= 1
+  double normal();             // mean 0, variance 1
+  uint64_t below(uint64_t n);  // 0 .. n-1, unbiased; n >= 1
 
   template <class T>
   void shuffle(std::span<T> items) {  // Fisher and Yates

@@ -9,8 +9,8 @@
 
 #include "qkv/base/error.h"
 
-// ThreadSanitizer does not see the barriers of an OpenMP runtime that was built without it. Every parallel region of
-// the library is the one below, so two annotations tell it what the barriers order.
+// ThreadSanitizer does not see the barriers of an OpenMP runtime that was built without it. Every parallel region
+// of the library is the one below, so two annotations tell it what the barriers order.
 #if defined(__SANITIZE_THREAD__)
 #define QKV_TSAN 1
 #elif defined(__has_feature)

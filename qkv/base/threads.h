@@ -4,8 +4,9 @@
 //     parallel_for(rows, [&](int64_t row) { ... });            // items are handed out one by one
 //     parallel_ranges(n, 4096, [&](int64_t begin, int64_t end) { ... });   // cut at multiples of the grain
 //
-// Who computes an item never changes its value: callers give every item its own output and sum partial results in the
-// order of the items. Calls inside a parallel region run serially. The first exception thrown by an item is rethrown.
+// Who computes an item never changes its value: callers give every item its own output and sum partial results in
+// the order of the items. Calls inside a parallel region run serially. The first exception thrown by an item
+// is rethrown.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,10 @@ template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)  // NOLINT: implicit on purpose
-      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* object, A... a) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(a...);
-        }) {}
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)  // NOLINT: implicit on purpose
+      : object_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* object, A... a) -> R { return (*static_cast<std::remove_reference_t<F>*>(object))(a...); }) {
+  }
   R operator()(A... a) const { return call_(object_, a...); }
 
  private:

@@ -11,13 +11,19 @@
 namespace qkv::kernel {
 
 #ifdef QKV_HAS_GENERIC
-namespace generic { const Kernels& table(); }
+namespace generic {
+const Kernels& table();
+}
 #endif
 #ifdef QKV_HAS_AVX2
-namespace avx2 { const Kernels& table(); }
+namespace avx2 {
+const Kernels& table();
+}
 #endif
 #ifdef QKV_HAS_AVX512
-namespace avx512 { const Kernels& table(); }
+namespace avx512 {
+const Kernels& table();
+}
 #endif
 
 bool cpu_has(std::string_view isa) {

@@ -1,4 +1,5 @@
-// The types a tensor can hold. Real numbers are float or bfloat16; ids, lengths and positions are int32; masks are bytes.
+// The types a tensor can hold. Real numbers are float or bfloat16; ids, lengths and positions are int32;
+// masks are bytes.
 #pragma once
 
 #include <bit>

@@ -9,7 +9,8 @@ namespace qkv {
 Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
   require(dims.size() <= max_rank, "Shape", "at most {} axes, got {}", max_rank, dims.size());
   std::copy(dims.begin(), dims.end(), dims_);
-  for (const int64_t d : dims) require(d >= 0, "Shape", "an axis cannot have a negative length: {}", to_string(*this));
+  for (const int64_t d : dims)
+    require(d >= 0, "Shape", "an axis cannot have a negative length: {}", to_string(*this));
 }
 
 int64_t Shape::dim(int axis) const {
@@ -32,7 +33,9 @@ void Shape::push_back(int64_t dim) {
 
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-std::string to_string(const Shape& shape) { return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", ")); }
+std::string to_string(const Shape& shape) {
+  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+}
 
 std::string describe(std::string_view axes, const Shape& shape) {
   if (static_cast<int>(axes.size()) != shape.rank()) return to_string(shape);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 
-// Eight sizes per power of two: at most an eighth is wasted, and batches of slightly different lengths share blocks.
+// Eight sizes per power of two: at most an eighth is wasted, and batches of slightly different
+// lengths share blocks.
 int64_t size_class(int64_t bytes) {
   if (bytes <= 256) return 256;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);

@@ -1,7 +1,7 @@
-// Memory of tensors: 64-byte aligned, counted, and kept for reuse when released, so that a training step that repeats
-// the shapes of the last one asks the system for nothing.
+// Memory of tensors: 64-byte aligned, counted, and kept for reuse when released, so that a training step that
+// repeats the shapes of the last one asks the system for nothing.
 //
-//     StorageStatistics before = storage_statistics();   // before.system_allocations grows only until the pool is warm
+//     StorageStatistics before = storage_statistics();   // system_allocations grows until the pool is warm
 #pragma once
 
 #include <cstddef>

@@ -116,7 +116,8 @@ Tensor Tensor::view(std::shared_ptr<Storage> storage, DType dtype, const Shape& 
   int64_t last = offset;
   for (int i = 0; i < shape.rank(); ++i) last += std::max<int64_t>(shape[i] - 1, 0) * strides[i];
   require(offset >= 0 && (shape.numel() == 0 || (last + 1) * size_of(dtype) <= storage->bytes()), "Tensor::view",
-          "shape {} with strides {} at offset {} does not fit in {} bytes", shape, strides, offset, storage->bytes());
+          "shape {} with strides {} at offset {} does not fit in {} bytes", shape, strides, offset,
+          storage->bytes());
   Tensor t;
   t.storage_ = std::move(storage);
   t.dtype_ = dtype;
@@ -155,8 +156,8 @@ Tensor Tensor::transpose(int a, int b) const {
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
   const int a = checked_axis(shape_, axis, "slice");
-  require(0 <= begin && begin <= end && end <= shape_[a], "slice", "[{}, {}) of axis {} of shape {}", begin, end, axis,
-          shape_);
+  require(0 <= begin && begin <= end && end <= shape_[a], "slice", "[{}, {}) of axis {} of shape {}", begin, end,
+          axis, shape_);
   Tensor t = *this;
   t.shape_[a] = end - begin;
   t.offset_ += begin * strides_[a];
@@ -217,12 +218,13 @@ Tensor Tensor::to(DType dtype) const {
 }
 
 void Tensor::copy_from(const Tensor& other) {
-  require(shape_ == other.shape_ && dtype_ == other.dtype_, "copy_from", "{} {} from {} {}", name_of(dtype_), shape_,
-          name_of(other.dtype_), other.shape_);
+  require(shape_ == other.shape_ && dtype_ == other.dtype_, "copy_from", "{} {} from {} {}", name_of(dtype_),
+          shape_, name_of(other.dtype_), other.shape_);
   switch (dtype_) {
     case DType::f32: return copy_strided(data<float>(), strides_, other.data<float>(), other.strides_, shape_);
     case DType::i32: return copy_strided(data<int32_t>(), strides_, other.data<int32_t>(), other.strides_, shape_);
-    case DType::bf16: return copy_strided(data<bfloat16>(), strides_, other.data<bfloat16>(), other.strides_, shape_);
+    case DType::bf16:
+      return copy_strided(data<bfloat16>(), strides_, other.data<bfloat16>(), other.strides_, shape_);
     case DType::u8: return copy_strided(data<uint8_t>(), strides_, other.data<uint8_t>(), other.strides_, shape_);
   }
 }
@@ -231,7 +233,9 @@ void Tensor::fill(float value) {
   if (contiguous()) {
     std::fill_n(data<float>(), numel(), value);
   } else {
-    copy_from(Tensor::full({1}, value).reshape(Shape(std::vector<int64_t>(static_cast<size_t>(rank()), 1))).expand(shape_));
+    copy_from(Tensor::full({1}, value)
+                  .reshape(Shape(std::vector<int64_t>(static_cast<size_t>(rank()), 1)))
+                  .expand(shape_));
   }
 }
 
@@ -249,7 +253,8 @@ int64_t Tensor::position(std::span<const int64_t> index) const {
   require(static_cast<int>(index.size()) == rank(), "Tensor::at", "{} indices for shape {}", index.size(), shape_);
   int64_t at = 0;
   for (int i = 0; i < rank(); ++i) {
-    require(index[i] >= 0 && index[i] < shape_[i], "Tensor::at", "index {} of axis {} of shape {}", index[i], i, shape_);
+    require(index[i] >= 0 && index[i] < shape_[i], "Tensor::at", "index {} of axis {} of shape {}", index[i], i,
+            shape_);
     at += index[i] * strides_[i];
   }
   return at;

@@ -1,5 +1,5 @@
-// A tensor: shared storage seen through a shape and strides (counted in elements). Copying a Tensor copies the view,
-// not the numbers; clone() copies the numbers.
+// A tensor: shared storage seen through a shape and strides (counted in elements). Copying a Tensor copies the
+// view, not the numbers; clone() copies the numbers.
 //
 //     Tensor x = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
 //     Tensor t = x.transpose(0, 1);            // a view, no copy
@@ -41,7 +41,7 @@ class Tensor {
   const Shape& shape() const { return shape_; }
   const Shape& strides() const { return strides_; }
   int rank() const { return shape_.rank(); }
-  int64_t dim(int axis) const { return shape_.dim(axis); }      // negative axes count from the end
+  int64_t dim(int axis) const { return shape_.dim(axis); }  // negative axes count from the end
   int64_t stride(int axis) const { return strides_.dim(axis); }
   int64_t numel() const { return shape_.numel(); }
   bool contiguous() const;
@@ -78,9 +78,9 @@ class Tensor {
   Tensor select(int axis, int64_t index) const;  // drops the axis
   Tensor expand(const Shape& shape) const;       // axes of length 1 are repeated with stride 0
 
-  Tensor contiguous_copy() const;  // this tensor if contiguous already, else a copy
-  Tensor clone() const;            // always a contiguous copy
-  Tensor to(DType dtype) const;    // f32 <-> bf16, i32, u8 -> f32
+  Tensor contiguous_copy() const;       // this tensor if contiguous already, else a copy
+  Tensor clone() const;                 // always a contiguous copy
+  Tensor to(DType dtype) const;         // f32 <-> bf16, i32, u8 -> f32
   void copy_from(const Tensor& other);  // same shape and type
   void fill(float value);
 

@@ -1,8 +1,8 @@
 // The vector type of an instruction set: the only thing that differs between the builds of one kernel.
 //
-// GCC's and clang's vector extensions say all we need (arithmetic, comparison, selection) without intrinsics. Only what
-// lives in this namespace may be used in kernel/isa/*.cc: an inline function of the standard library compiled here with
-// AVX-512 flags could be the copy the linker keeps for everybody.
+// GCC's and clang's vector extensions say all we need (arithmetic, comparison, selection) without intrinsics. Only
+// what lives in this namespace may be used in kernel/isa/*.cc: an inline function of the standard library compiled
+// here with AVX-512 flags could be the copy the linker keeps for everybody.
 #pragma once
 
 #include <stdint.h>
@@ -62,8 +62,8 @@ QKV_INLINE float max_lanes(vf v) {
   return x[0];
 }
 
-// 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 (relative error 7.5e-8 before rounding),
-// 2^n by adding to the exponent. Below -126 the result is 2^-126: callers clear what must be zero.
+// 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 (relative error 7.5e-8 before
+// rounding), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers clear what must be zero.
 QKV_INLINE vf exp2(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   x = max(x, broadcast(-126.0f));
