@@ -1,14 +1,18 @@
 # Everything the library stands on. script/setup installs it on Debian and Ubuntu.
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
+
+# Linked: cmake/qkvConfig.cmake.in finds them again for whoever uses the installed library.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(dnnl REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(SentencePiece REQUIRED)
+
+# Headers only, and not in the interface of the library.
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)
 find_path(QKV_JSON nlohmann/json.hpp REQUIRED)
 find_path(QKV_CLI11 CLI/CLI.hpp REQUIRED)
-find_path(QKV_SENTENCEPIECE sentencepiece_processor.h REQUIRED)
-find_library(QKV_SENTENCEPIECE_LIBRARY sentencepiece REQUIRED)
-find_library(QKV_SENTENCEPIECE_TRAIN_LIBRARY sentencepiece_train REQUIRED)
+
 if(QKV_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -1,6 +1,6 @@
 # qkv_warnings(TARGET): the warnings that every target of the project is built with.
 function(qkv_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra  -Wshadow -Wnon-virtual-dtor)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
   if(QKV_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

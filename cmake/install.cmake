@@ -1,0 +1,14 @@
+# What `make install` puts where: the command in bin, the library in lib, the public headers in include/qkv, and the
+# CMake package. Nothing in it names the place it was installed to, so the folder may be moved.
+include(CMakePackageConfigHelpers)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/qkv)
+install(TARGETS qkv EXPORT qkv)
+install(TARGETS qkv_cli)
+install(DIRECTORY qkv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN isa EXCLUDE)
+install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})
+
+configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(qkvConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
+              cmake/FindSentencePiece.cmake DESTINATION ${package})

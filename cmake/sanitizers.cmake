@@ -1,0 +1,10 @@
+# QKV_SANITIZE="address;undefined" or "thread": everything is built with those sanitizers, and the first thing they find
+# ends the program. The presets dev and tsan use it.
+set(QKV_SANITIZE "" CACHE STRING "sanitizers to build with: address, undefined, thread")
+
+if(QKV_SANITIZE)
+  list(JOIN QKV_SANITIZE "," sanitizers)
+  add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitizers})
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()

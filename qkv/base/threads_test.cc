@@ -1,0 +1,131 @@
+#include "qkv/base/threads.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+// Sets the number of threads, and sets it back.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(threads()) { set_threads(count); }
+  ~Threads() { set_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+TEST(Threads, EveryItemIsDoneOnce) {
+  for (const int count : {1, 2, 4}) {
+    const Threads guard(count);
+    for (const int64_t n : {0, 1, 2, 3, 7, 1000}) {
+      std::vector<int> done(static_cast<size_t>(n), 0);
+      parallel_for(n, [&](int64_t i) { ++done[static_cast<size_t>(i)]; });
+      EXPECT_EQ(done, std::vector<int>(static_cast<size_t>(n), 1)) << count << " threads, " << n << " items";
+    }
+  }
+}
+
+TEST(Threads, RangesAreCutAtMultiplesOfTheGrainAndCoverEverything) {
+  for (const int count : {1, 2, 4}) {
+    const Threads guard(count);
+    for (const int64_t n : {0, 1, 63, 64, 65, 1000}) {
+      std::vector<int> done(static_cast<size_t>(n), 0);
+      parallel_ranges(n, 64, [&](int64_t begin, int64_t end) {
+        require(begin % 64 == 0 && begin < end && end <= n && end - begin <= 64, "test", "[{}, {})", begin, end);
+        for (int64_t i = begin; i < end; ++i) ++done[static_cast<size_t>(i)];
+      });
+      EXPECT_EQ(done, std::vector<int>(static_cast<size_t>(n), 1)) << count << " threads, " << n << " items";
+    }
+  }
+}
+
+TEST(Threads, AnExceptionOfAnItemIsRethrownAndTheNextCallWorks) {
+  for (const int count : {1, 2, 4}) {
+    const Threads guard(count);
+    try {
+      parallel_for(100, [](int64_t i) {
+        if (i == 37) throw std::runtime_error("item " + std::to_string(i));
+      });
+      FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& e) {
+      EXPECT_STREQ(e.what(), "item 37");
+    }
+    std::vector<int> done(10, 0);
+    parallel_for(10, [&](int64_t i) { done[static_cast<size_t>(i)] = 1; });
+    EXPECT_EQ(done, std::vector<int>(10, 1));
+  }
+}
+
+TEST(Threads, ACallInsideAParallelRegionRunsOnTheCallingThread) {
+  const Threads guard(4);
+  std::vector<int> wrong(8, 0);
+  parallel_for(8, [&](int64_t i) {
+    const int outside = thread_index();
+    if (threads() != 1) wrong[static_cast<size_t>(i)] = 1;
+    parallel_for(5, [&](int64_t) {
+      if (thread_index() != outside) wrong[static_cast<size_t>(i)] = 1;
+    });
+  });
+  EXPECT_EQ(wrong, std::vector<int>(8, 0));
+}
+
+TEST(Threads, TheIndexOfAThreadIsBelowTheirNumberAndScratchMemoryIsItsOwn) {
+  for (const int count : {1, 2, 4}) {
+    const Threads guard(count);
+    std::vector<int64_t> scratch(static_cast<size_t>(count), 0);
+    parallel_for(1000, [&](int64_t i) { scratch.at(static_cast<size_t>(thread_index())) += i; });
+    int64_t sum = 0;
+    for (const int64_t s : scratch) sum += s;
+    EXPECT_EQ(sum, 499500);
+  }
+}
+
+// The rule of the library: every item has its own output, partial results are summed in the order of the items.
+TEST(Threads, TheSameBitsAtAnyNumberOfThreads) {
+  const auto compute = [](int count) {
+    const Threads guard(count);
+    constexpr int64_t n = 10000, grain = 128;
+    std::vector<float> partial((n + grain - 1) / grain, 0.0f);
+    parallel_ranges(n, grain, [&](int64_t begin, int64_t end) {
+      float& sum = partial[static_cast<size_t>(begin / grain)];
+      for (int64_t i = begin; i < end; ++i) sum += 1.0f / static_cast<float>(i + 1);
+    });
+    float total = 0;
+    for (const float p : partial) total += p;
+    return total;
+  };
+  const float one = compute(1);
+  EXPECT_NEAR(one, 9.7876060, 1e-5);  // the harmonic number of 10,000
+  EXPECT_EQ(compute(2), one);
+  EXPECT_EQ(compute(4), one);
+}
+
+// What was written before a parallel call is seen inside, what was written inside is seen after: nothing else is
+// needed between two calls. (Run under the thread sanitizer, this is what its annotations are tested with.)
+TEST(Threads, CallsFollowOneAnother) {
+  const Threads guard(4);
+  std::vector<int> x(64, 1), y(64);
+  for (int round = 0; round < 50; ++round) {
+    parallel_for(64, [&](int64_t i) { y[static_cast<size_t>(i)] = x[static_cast<size_t>((i + 1) % 64)] + 1; });
+    parallel_for(64, [&](int64_t i) { x[static_cast<size_t>(63 - i)] = y[static_cast<size_t>(i)]; });
+    for (int& v : x) v -= 1;
+  }
+  EXPECT_EQ(x, std::vector<int>(64, 1));
+}
+
+TEST(Threads, ANumberOfThreadsThatMakesNoSenseIsAnError) {
+  EXPECT_THROW(set_threads(0), Error);
+  EXPECT_THROW(set_threads(-1), Error);
+}
+
+}  // namespace
+}  // namespace qkv
