@@ -1,15 +1,83 @@
-// Row-wise and element-wise loops: what surrounds the matrix products of a Transformer. x, y are rows of n
-// contiguous floats; in place (y == x) is allowed where the comment says so.
+// Row-wise and element-wise loops: what surrounds the matrix products of a Transformer. x, y and so on are rows of
+// n contiguous floats, n >= 0 (softmax, norms and cross_entropy: n >= 1). Outputs may be the same memory as any
+// input row of the same length, unless the comment says otherwise; a partial overlap is not allowed.
+//
+// The result for an element depends on its row only: never on where the row stands in memory, nor on the thread.
+// Element- wise kernels give an element the same bits however a long array is cut into calls.
 #pragma once
 
 #include <cstdint>
 
 namespace qkv::kernel {
 
+// Dropout as a function of (seed, stream, index): element i of a stream is kept iff its 16-bit random number is
+// below `threshold`; what is kept is multiplied by `scale`. The number is half-word i % 8 (low half of a word
+// first) of philox(seed, stream, i / 8), base/random.h.
+struct DropoutKey {
+  uint64_t seed, stream;
+  uint32_t threshold;  // 0 .. 65536: the share that is kept, times 65536
+  float scale;         // 65536 / threshold
+};
+DropoutKey dropout_key(uint64_t seed, uint64_t stream, float rate);  // rate: the share that is dropped, [0, 1)
+
+// One step of Adam (Kingma and Ba, 2015), with the decay of AdamW (Loshchilov and Hutter, 2019) when it is not 0:
+//     g = grad_scale g;  m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
+//     p = p - lr weight_decay p - lr (m correction1) / (sqrt(v correction2) + eps)
+struct AdamStep {
+  double lr, beta1, beta2, eps;
+  double weight_decay = 0.0;
+  double correction1 = 1.0, correction2 = 1.0;  // 1 / (1 - beta^step)
+  double grad_scale = 1.0;                      // of gradient clipping and accumulation
+};
+
 struct RowKernels {
   // y = exp(x - max) / sum; returns log(sum exp(x)). Entries equal to -infinity get weight 0; a row of nothing else
-  // is all zero and returns -infinity. In place allowed.
+  // is all zero and returns -infinity.
   float (*softmax)(const float* x, int64_t n, float* y);
+  // dx = y (dy - sum(y dy)), y being the output.
+  void (*softmax_backward)(const float* y, const float* dy, int64_t n, float* dx);
+
+  // y = (x - mean) rstd weight + bias, rstd = 1 / sqrt(variance + eps). weight, bias, mean and rstd may be null.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y,
+                     float* mean, float* rstd);
+  // dx, and this row's share added to dweight_sum and dbias_sum (null: not wanted). dx may be dy or x.
+  void (*layer_norm_backward)(const float* dy, const float* x, const float* weight, float mean, float rstd,
+                              int64_t n, float* dx, float* dweight_sum, float* dbias_sum);
+  // y = x rstd weight, rstd = 1 / sqrt(mean of x^2 + eps).
+  void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y, float* rstd);
+  void (*rms_norm_backward)(const float* dy, const float* x, const float* weight, float rstd, int64_t n, float* dx,
+                            float* dweight_sum);
+
+  // Activations, and dx = dy f'(x).
+  using Forward = void (*)(const float* x, int64_t n, float* y);
+  using Backward = void (*)(const float* x, const float* dy, int64_t n, float* dx);
+  Forward relu, gelu, gelu_tanh, silu, sigmoid, tanh;  // gelu is the exact one: x/2 (1 + erf(x / sqrt 2))
+  Backward relu_backward, gelu_backward, gelu_tanh_backward, silu_backward, sigmoid_backward, tanh_backward;
+
+  void (*add)(const float* a, const float* b, int64_t n, float* y);           // y = a + b
+  void (*multiply)(const float* a, const float* b, int64_t n, float* y);      // y = a b
+  void (*multiply_add)(const float* a, const float* b, int64_t n, float* y);  // y += a b
+  void (*scale)(const float* x, float s, int64_t n, float* y);                // y = s x
+  void (*add_scaled)(const float* x, float s, int64_t n, float* y);           // y += s x
+
+  // y = dropout(x), of elements first_index, first_index + 1, ... of the key's stream; it is its own backward.
+  void (*dropout)(const float* x, int64_t n, const DropoutKey& key, int64_t first_index, float* y);
+  // y = residual + dropout(x).
+  void (*dropout_add)(const float* x, const float* residual, int64_t n, const DropoutKey& key, int64_t first_index,
+                      float* y);
+
+  // Cross entropy with label smoothing e: returns -(1 - e) log p[target] - (e / n) sum log p, p = softmax(logits);
+  // dlogits (may be null) = scale (p - (1 - e) onehot(target) - e / n).
+  float (*cross_entropy)(const float* logits, int64_t n, int64_t target, float smoothing, float scale,
+                         float* dlogits);
+
+  void (*adam)(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);
+  double (*sum)(const float* x, int64_t n);
+  double (*sum_of_squares)(const float* x, int64_t n);
+  // sum (n) += each of the count rows: gradients of biases.
+  void (*add_rows)(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n);
+  // y = scale * table_row + position_row (null: nothing is added).
+  void (*embed)(const float* table_row, float scale, const float* position_row, int64_t n, float* y);
 };
 
 }  // namespace qkv::kernel

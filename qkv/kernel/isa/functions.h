@@ -9,5 +9,51 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 // softmax.cc
 float softmax(const float* x, int64_t n, float* y);
+void softmax_backward(const float* y, const float* dy, int64_t n, float* dx);
+
+// norm.cc
+void layer_norm(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y, float* mean,
+                float* rstd);
+void layer_norm_backward(const float* dy, const float* x, const float* weight, float mean, float rstd, int64_t n,
+                         float* dx, float* dweight_sum, float* dbias_sum);
+void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* y, float* rstd);
+void rms_norm_backward(const float* dy, const float* x, const float* weight, float rstd, int64_t n, float* dx,
+                       float* dweight_sum);
+
+// activation.cc
+void relu(const float* x, int64_t n, float* y);
+void relu_backward(const float* x, const float* dy, int64_t n, float* dx);
+void gelu(const float* x, int64_t n, float* y);
+void gelu_backward(const float* x, const float* dy, int64_t n, float* dx);
+void gelu_tanh(const float* x, int64_t n, float* y);
+void gelu_tanh_backward(const float* x, const float* dy, int64_t n, float* dx);
+void silu(const float* x, int64_t n, float* y);
+void silu_backward(const float* x, const float* dy, int64_t n, float* dx);
+void sigmoid(const float* x, int64_t n, float* y);
+void sigmoid_backward(const float* x, const float* dy, int64_t n, float* dx);
+void tanh(const float* x, int64_t n, float* y);
+void tanh_backward(const float* x, const float* dy, int64_t n, float* dx);
+
+// elementwise.cc
+void add(const float* a, const float* b, int64_t n, float* y);
+void multiply(const float* a, const float* b, int64_t n, float* y);
+void multiply_add(const float* a, const float* b, int64_t n, float* y);
+void scale(const float* x, float s, int64_t n, float* y);
+void add_scaled(const float* x, float s, int64_t n, float* y);
+void add_rows(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n);
+void embed(const float* table_row, float scale, const float* position_row, int64_t n, float* y);
+void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);
+
+// dropout.cc
+void dropout(const float* x, int64_t n, const DropoutKey& key, int64_t first_index, float* y);
+void dropout_add(const float* x, const float* residual, int64_t n, const DropoutKey& key, int64_t first_index,
+                 float* y);
+
+// loss.cc
+float cross_entropy(const float* logits, int64_t n, int64_t target, float smoothing, float scale, float* dlogits);
+
+// sums.cc
+double sum(const float* x, int64_t n);
+double sum_of_squares(const float* x, int64_t n);
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/rows.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
@@ -33,6 +33,11 @@ float softmax(const float* x, int64_t n, float* y) {
   for (int64_t i = 0; i < whole; i += lanes) store(y + i, load(y + i) * scale);
   for (int64_t i = whole; i < n; ++i) y[i] *= scale;
   return m + logf(sum);
+}
+
+void softmax_backward(const float* y, const float* dy, int64_t n, float* dx) {
+  const float dot = sum_over(n, [&](auto at, int64_t i) { return at(y + i) * at(dy + i); });
+  each(n, [&](auto at, int64_t i) { at.put(dx + i, at(y + i) * (at(dy + i) - dot)); });
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,11 +1,15 @@
 // The vector type of an instruction set: the only thing that differs between the builds of one kernel.
 //
-// GCC's and clang's vector extensions say all we need (arithmetic, comparison, selection) without intrinsics. Only
-// what lives in this namespace may be used in kernel/isa/*.cc: an inline function of the standard library compiled
-// here with AVX-512 flags could be the copy the linker keeps for everybody.
+// GCC's and clang's vector extensions say almost all we need (arithmetic, comparison, selection); intrinsics stand
+// only where a vector type cannot say it. Only what lives in this namespace may be used in kernel/isa/*.cc: an
+// inline function of the standard library compiled here with AVX-512 flags could be the copy the linker keeps for
+// everybody.
 #pragma once
 
 #include <stdint.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #define QKV_INLINE static inline __attribute__((always_inline))
 
@@ -25,6 +29,14 @@ typedef uint32_t vu __attribute__((vector_size(lanes * 4)));
 typedef float vf_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef int32_t vi_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 
+#if defined(__AVX512F__)
+constexpr vi lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__AVX2__)
+constexpr vi lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+constexpr vi lane_numbers = {0, 1, 2, 3};
+#endif
+
 QKV_INLINE vf load(const float* p) { return *reinterpret_cast<const vf_unaligned*>(p); }
 QKV_INLINE void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) = v; }
 QKV_INLINE vf broadcast(float x) { return x - vf{}; }
@@ -36,6 +48,24 @@ QKV_INLINE vi bits_of(vf v) { return reinterpret_cast<vi>(v); }
 QKV_INLINE vf from_bits(vi v) { return reinterpret_cast<vf>(v); }
 
 // The first n lanes (n < lanes) of memory; the other lanes are `rest`.
+#if defined(__AVX512F__)
+QKV_INLINE __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1u << n) - 1); }
+QKV_INLINE vf load_part(const float* p, int n, float rest = 0.0f) {
+  return reinterpret_cast<vf>(_mm512_mask_loadu_ps(reinterpret_cast<__m512>(broadcast(rest)), first_lanes(n), p));
+}
+QKV_INLINE void store_part(float* p, vf v, int n) {
+  _mm512_mask_storeu_ps(p, first_lanes(n), reinterpret_cast<__m512>(v));
+}
+#elif defined(__AVX2__)
+QKV_INLINE vf load_part(const float* p, int n, float rest = 0.0f) {
+  const vi wanted = lane_numbers < n;
+  const vf v = reinterpret_cast<vf>(_mm256_maskload_ps(p, reinterpret_cast<__m256i>(wanted)));
+  return wanted ? v : broadcast(rest);
+}
+QKV_INLINE void store_part(float* p, vf v, int n) {
+  _mm256_maskstore_ps(p, reinterpret_cast<__m256i>(lane_numbers < n), reinterpret_cast<__m256>(v));
+}
+#else
 QKV_INLINE vf load_part(const float* p, int n, float rest = 0.0f) {
   float x[lanes];
   for (int i = 0; i < lanes; ++i) x[i] = i < n ? p[i] : rest;
@@ -45,6 +75,20 @@ QKV_INLINE void store_part(float* p, vf v, int n) {
   float x[lanes];
   store(x, v);
   for (int i = 0; i < n; ++i) p[i] = x[i];
+}
+#endif
+
+QKV_INLINE vf sqrt(vf v) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(v)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<vf>(_mm256_sqrt_ps(reinterpret_cast<__m256>(v)));
+#elif defined(__x86_64__)
+  return reinterpret_cast<vf>(_mm_sqrt_ps(reinterpret_cast<__m128>(v)));
+#else
+  for (int i = 0; i < lanes; ++i) v[i] = __builtin_sqrtf(v[i]);
+  return v;
+#endif
 }
 
 QKV_INLINE float sum_lanes(vf v) {  // a tree: the same order in every kernel
@@ -66,8 +110,8 @@ QKV_INLINE float max_lanes(vf v) {
 // rounding), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers clear what must be zero.
 QKV_INLINE vf exp2(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
-  x = max(x, broadcast(-126.0f));
-  x = min(x, broadcast(127.0f));
+  x = max(broadcast(-126.0f), x);           // in this order NaN stays NaN
+  x = min(broadcast(127.0f), x);
   const vf shifted = x + magic;
   const vf f = x - (shifted - magic);
   vf p = broadcast(0.0013276472f);

@@ -1,0 +1,55 @@
+// Sums and products of rows, column sums, embeddings, Adam.
+#include "qkv/kernel/isa/functions.h"
+#include "qkv/kernel/isa/rows.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+void add(const float* a, const float* b, int64_t n, float* y) {
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(a + i) + at(b + i)); });
+}
+void multiply(const float* a, const float* b, int64_t n, float* y) {
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(a + i) * at(b + i)); });
+}
+void multiply_add(const float* a, const float* b, int64_t n, float* y) {
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(y + i) + at(a + i) * at(b + i)); });
+}
+void scale(const float* x, float s, int64_t n, float* y) {
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(x + i) * s); });
+}
+void add_scaled(const float* x, float s, int64_t n, float* y) {
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(y + i) + at(x + i) * s); });
+}
+
+void embed(const float* table_row, float scale, const float* position_row, int64_t n, float* y) {
+  each(n, [&](auto at, int64_t i) {
+    const vf v = at(table_row + i) * scale;
+    at.put(y + i, position_row ? v + at(position_row + i) : v);
+  });
+}
+
+void add_rows(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n) {
+  each(n, [&](auto at, int64_t i) {
+    vf total = {};
+    for (int64_t r = 0; r < count; ++r) total += at(rows + r * row_stride + i);
+    at.put(sum + i, at(sum + i) + total);
+  });
+}
+
+void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step) {
+  const float beta1 = static_cast<float>(step.beta1), rest1 = static_cast<float>(1.0 - step.beta1);
+  const float beta2 = static_cast<float>(step.beta2), rest2 = static_cast<float>(1.0 - step.beta2);
+  const float rate = static_cast<float>(step.lr * step.correction1), eps = static_cast<float>(step.eps);
+  const float decay = static_cast<float>(step.lr * step.weight_decay);
+  const float correction2 = static_cast<float>(step.correction2), grad_scale = static_cast<float>(step.grad_scale);
+  each(n, [&](auto at, int64_t i) {
+    const vf grad = at(g + i) * grad_scale, before = at(p + i);
+    const vf first = at(m + i) * beta1 + grad * rest1, second = at(v + i) * beta2 + grad * grad * rest2;
+    at.put(m + i, first);
+    at.put(v + i, second);
+    // Where both moments are 0 and so is eps, nothing moves.
+    const vf below = max(broadcast(1e-38f), sqrt(second * correction2) + eps);
+    at.put(p + i, (before - before * decay) - rate * first / below);
+  });
+}
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

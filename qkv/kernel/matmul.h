@@ -1,0 +1,69 @@
+// Matrix products: c (M x N) = a (M x K) b (K x N) [+ bias] [relu], row-major floats.
+//
+//     PackedMatrix w({weight, out, in}.transposed());               // once per value of the weight (out x in)
+//     matmul({x, tokens, in}, w, y, out, {.bias = bias});           // y = x W^T + bias
+//     matmul(Matrix{dy, tokens, out}.transposed(), {x, tokens, in}, dw, in, {.accumulate = true});   // dW += dY^T
+//     X
+//
+// Calls run in parallel inside (base/threads.h). Two promises:
+// - No result depends on the number of threads: work is cut by the shapes alone.
+// - A row of a product with a PackedMatrix has the same bits whatever M is and wherever the row stands.
+//
+// K and N are at least 1, M may be 0. No argument is checked: the callers are ops, which have.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace qkv::kernel {
+
+// A view: element (i, j) is data[i * row_stride + j * column_stride]; one of the two strides is 1.
+struct Matrix {
+  const float* data;
+  int64_t rows, columns;
+  int64_t row_stride, column_stride;
+
+  Matrix(const float* at, int64_t r, int64_t c) : Matrix(at, r, c, c, 1) {}
+  Matrix(const float* at, int64_t r, int64_t c, int64_t row, int64_t column)
+      : data(at), rows(r), columns(c), row_stride(row), column_stride(column) {}
+  Matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+};
+
+// A right-hand side in the layout that the product likes best. Immutable and cheap to copy: copies share the
+// memory, and any number of threads may use one at the same time.
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;  // none: rows() is 0
+  explicit PackedMatrix(Matrix b);
+
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  int64_t bytes() const;  // of the packed copy
+
+  struct Data;
+  const Data& data() const { return *data_; }
+
+ private:
+  int64_t rows_ = 0, columns_ = 0;
+  std::shared_ptr<const Data> data_;
+};
+
+struct MatmulOptions {
+  const float* bias = nullptr;  // (N), added to every row
+  bool accumulate = false;      // c += instead of c =; not together with relu
+  bool relu = false;            // c = max(0, a b + bias)
+};
+
+void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options = {});
+void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options = {});
+
+// count products of one shape: a, b and c of product i stand i strides (in elements) behind those of product 0. A
+// stride of 0 in a or b shares the factor.
+struct MatmulBatch {
+  int64_t count;
+  int64_t a_stride, b_stride, c_stride;
+};
+void matmul_batch(MatmulBatch batch, Matrix a, Matrix b, float* c, int64_t c_row_stride,
+                  MatmulOptions options = {});
+
+}  // namespace qkv::kernel
