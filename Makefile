@@ -1,0 +1,59 @@
+# One-word commands. `make help` lists them.
+#
+#     make test PRESET=clang                        # another build of CMakePresets.json: release dev tsan clang generic
+#     make JOBS=4                                   # how many compilers at once (default: as ninja likes)
+#     make test CMAKE_FLAGS=-DQKV_WERROR=ON         # more flags for cmake
+#     make install PREFIX=$HOME/.local
+PRESET ?= release
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?=
+CMAKE_FLAGS ?=
+
+BUILD := build$(if $(filter-out release,$(PRESET)),-$(PRESET))
+GENERATOR := $(if $(shell command -v ninja),,-G 'Unix Makefiles')
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLAGS)
+COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
+TEST = ctest --preset $(PRESET) -j $(CORES)
+
+.PHONY: build demo test slow check bench install dev tsan clean help setup
+.DEFAULT_GOAL := build
+
+build: setup        ## the library and the qkv command, in build/
+	@$(CONFIGURE) && $(COMPILE) --target qkv_cli
+
+demo: build         ## train a small translator, translate with it, draw its attention
+	@$(BUILD)/cli/qkv demo
+
+test: setup         ## build and run every test but the slow ones
+	@$(CONFIGURE) && $(COMPILE) && $(TEST)
+
+slow: setup         ## the slow tests
+	@$(CONFIGURE) && $(COMPILE) && ctest --test-dir $(BUILD) -L slow --output-on-failure --no-tests=error
+
+check:              ## format, the include law, ASCII, sizes, another processor
+	@script/setup check
+	@script/check
+
+bench: setup        ## run the benchmarks
+	@$(CONFIGURE) -DQKV_BENCH=ON && $(COMPILE) --target bench
+
+install: build      ## install the library and the command: PREFIX=/usr/local DESTDIR=
+	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
+
+dev:                ## run the tests with the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory test PRESET=dev
+
+tsan:               ## run the tests with the thread sanitizer
+	@$(MAKE) --no-print-directory test PRESET=tsan
+
+clean:              ## remove every build
+	@rm -rf build build-dev build-tsan build-clang build-generic
+
+help:               ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+setup:
+	@script/setup
