@@ -1,0 +1,176 @@
+#include "qkv/tensor/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
+
+std::string_view file_dtype(DType type) {
+  switch (type) {
+    case DType::f32: return "F32";
+    case DType::bf16: return "BF16";
+    case DType::i32: return "I32";
+    case DType::u8: return "U8";
+  }
+  return "?";
+}
+
+// IEEE 754 binary16: 1 sign, 5 exponent (bias 15) and 10 fraction bits.
+float half_to_float(uint16_t half) {
+  const uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 0x3ffu;
+  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return sign ? -magnitude : magnitude;
+  }
+  const uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+// Numbers of the file, wherever they lie, each through a function.
+template <class To, class From, class Convert>
+Tensor converted(const std::byte* data, const Shape& shape, Convert convert) {
+  Tensor out = Tensor::empty(shape, dtype_of<To>);
+  const std::span<To> to = out.span<To>();
+  for (size_t i = 0; i < to.size(); ++i) {
+    From x;
+    std::memcpy(&x, data + i * sizeof(From), sizeof(From));
+    to[i] = convert(x);
+  }
+  return out;
+}
+
+Tensor view_or_copy(const std::byte* data, int64_t bytes, DType type, const Shape& shape,
+                    std::shared_ptr<MappedFile> map) {
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(size_of(type)) != 0) {
+    Tensor copy = Tensor::empty(shape, type);
+    std::memcpy(copy.storage()->data(), data, static_cast<size_t>(bytes));
+    return copy;
+  }
+  Shape strides = shape;
+  int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return Tensor::view(Storage::borrow(const_cast<std::byte*>(data), bytes, std::move(map), false), type, shape,
+                      strides);
+}
+
+void check_for_saving(const std::string& file, const NamedTensors& tensors) {
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : tensors) {
+    require(tensor.defined(), "safetensors", "{}: tensor {} is undefined", file, quoted_name(name));
+    require(name != safetensors_metadata_key, "safetensors", "{}: no tensor can have the name {}", file, name);
+    require(names.insert(name).second, "safetensors", "{}: two tensors have the name {}", file, quoted_name(name));
+  }
+}
+
+// The length and the JSON, filled up with blanks so that the data begins at a multiple of eight.
+std::string header_bytes(const std::string& file, const NamedTensors& tensors,
+                         const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header[std::string(safetensors_metadata_key)] = metadata;
+  int64_t at = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const int64_t end = at + tensor.numel() * size_of(tensor.dtype());
+    header[name] = {{"dtype", file_dtype(tensor.dtype())},
+                    {"shape", std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())},
+                    {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const nlohmann::json::type_error&) {
+    fail("safetensors", "{}: a name or metadata is not valid UTF-8", file);
+  }
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  require(static_cast<int64_t>(text.size()) <= safetensors_header_limit, "safetensors",
+          "{}: a header of {} bytes, the format allows {}", file, text.size(), safetensors_header_limit);
+  std::string length(8, '\0');
+  for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> 8 * i & 255);
+  return length + text;
+}
+
+}  // namespace
+
+SafetensorsFile SafetensorsFile::load(const std::filesystem::path& path) {
+  SafetensorsFile file;
+  file.path_ = path.string();
+  file.map_ = MappedFile::open(path);
+  file.header_ = parse_safetensors_header(file.map_->text(), file.path_);
+  for (size_t i = 0; i < file.header_.entries.size(); ++i) file.index_.emplace(file.header_.entries[i].name, i);
+  return file;
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const SafetensorsEntry& entry : header_.entries) names.push_back(entry.name);
+  return names;
+}
+
+const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
+  const auto found = index_.find(name);
+  require<InputError>(found != index_.end(), "safetensors", "{}: no tensor {} among its {}", path_,
+                      quoted_name(name), index_.size());
+  return header_.entries[found->second];
+}
+
+Tensor SafetensorsFile::get(std::string_view name) const {
+  const SafetensorsEntry& e = entry(name);
+  const std::byte* data = map_->bytes().data() + header_.data_begin + e.begin;
+  const auto as = [&](DType type) { return view_or_copy(data, e.end - e.begin, type, e.shape, map_); };
+  if (e.dtype == "F32") return as(DType::f32);
+  if (e.dtype == "BF16") return as(DType::bf16);
+  if (e.dtype == "I32") return as(DType::i32);
+  if (e.dtype == "U8" || e.dtype == "BOOL") return as(DType::u8);
+  if (e.dtype == "F16") return converted<float, uint16_t>(data, e.shape, half_to_float);
+  if (e.dtype == "F64")
+    return converted<float, double>(data, e.shape, [](double x) { return static_cast<float>(x); });
+  if (e.dtype == "I64") {
+    return converted<int32_t, int64_t>(data, e.shape, [&](int64_t x) {
+      require<InputError>(std::in_range<int32_t>(x), "safetensors", "{}: tensor {}: {} does not fit in 32 bits",
+                          path_, quoted_name(name), x);
+      return static_cast<int32_t>(x);
+    });
+  }
+  fail<InputError>("safetensors", "{}: tensor {}: cannot read numbers of type {}", path_, quoted_name(name),
+                   e.dtype);
+}
+
+Tensor SafetensorsFile::get(std::string_view name, const Shape& expected) const {
+  const SafetensorsEntry& e = entry(name);
+  require<InputError>(e.shape == expected, "safetensors", "{}: tensor {} has shape {}, expected {}", path_,
+                      quoted_name(name), e.shape, expected);
+  return get(name);
+}
+
+void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  check_for_saving(path.string(), tensors);
+  NamedTensors ordered = tensors;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
+    return size_of(a.second.dtype()) > size_of(b.second.dtype());
+  });
+  FileWriter file(path);
+  file.write(header_bytes(path.string(), ordered, metadata));
+  for (const auto& [name, tensor] : ordered) {
+    const Tensor packed = tensor.contiguous_copy();
+    const int64_t size = size_of(packed.dtype());
+    file.write({reinterpret_cast<const char*>(packed.storage()->data()) + packed.offset() * size,
+                static_cast<size_t>(packed.numel() * size)});
+  }
+  file.commit();
+}
+
+}  // namespace qkv

@@ -1,0 +1,58 @@
+// Tensors in files, in the safetensors format: names, types and shapes in a JSON header, then the numbers. Reading
+// maps the file into memory and copies nothing; the first touch of a number loads its page.
+//
+//     save_safetensors("model.safetensors", {{"weight", w}, {"bias", b}}, {{"step", "100"}});
+//     const auto file = SafetensorsFile::load("model.safetensors");
+//     Tensor w = file.get("weight", {8, 4});      // an InputError that names both shapes if it has another one
+//
+// | in the file                | get() gives                                          |
+// | F32, BF16, I32, U8, BOOL   | a read-only view of the file (f32, bf16, i32, u8)    |
+// | F16, F64                   | an f32 copy                                          |
+// | I64                        | an i32 copy; an InputError if a number does not fit  |
+// | any other                  | an InputError that names the type                    |
+//
+// A view stays valid for as long as somebody holds it. Numbers that are not aligned in the file are copied. What
+// the header claims is checked before it is used (safetensors_header.h).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "qkv/base/file.h"
+#include "qkv/tensor/safetensors_header.h"
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+class SafetensorsFile {
+ public:
+  static SafetensorsFile load(const std::filesystem::path& path);
+
+  std::vector<std::string> names() const;  // in the order of their data
+  bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
+  Tensor get(std::string_view name) const;
+  Tensor get(std::string_view name, const Shape& expected) const;
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+
+ private:
+  const SafetensorsEntry& entry(std::string_view name) const;
+
+  std::string path_;  // for messages
+  std::shared_ptr<MappedFile> map_;
+  SafetensorsHeader header_;
+  std::map<std::string, size_t, std::less<>> index_;  // name to place in header_.entries
+};
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+// Replaces the file as a whole, or leaves it alone (file.h). The data stands in the order given, wider types first
+// so that every number is aligned; equal input gives equal bytes. Strided tensors are packed.
+void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace qkv
