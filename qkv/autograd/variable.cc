@@ -34,7 +34,7 @@ struct Variable::Node {
 
   Tensor grad;                  // of a leaf: the sum so far; of an inner node: only while backward() runs
   bool grad_is_shared = false;  // the tensor may be somebody else's too: copy before adding
-  bool fresh = true;            // zero_grad() was called: the next gradient overwrites
+  bool fresh = true;            // a leaf without a gradient
   uint64_t version = 0;
   std::shared_ptr<void> derived;
 
@@ -55,13 +55,13 @@ struct Variable::Node {
     }
   }
 
-  void receive(const Tensor& g) {
+  void receive(Tensor g) {
     require(g.shape() == value.shape(), op, "a gradient of shape {} for a value of shape {}", g.shape(),
             value.shape());
-    if (!backward) {  // leaf: its own memory, kept from step to step
-      if (!grad.defined()) grad = Tensor::empty(value.shape());
-      if (fresh) {
-        grad.copy_from(g);
+    if (!backward) {  // leaf
+      if (fresh) {    // the first gradient becomes the sum, copied only if somebody else holds it
+        const bool alone = g.storage().use_count() == 1 && g.contiguous() && g.storage()->writable();
+        grad = alone ? std::move(g) : g.clone();
         fresh = false;
       } else {
         add_to(grad, g);
@@ -109,7 +109,10 @@ Tensor& Variable::mutable_grad() {
   return node_->grad;
 }
 
-void Variable::zero_grad() { node_->fresh = true; }
+void Variable::zero_grad() {
+  node_->fresh = true;
+  node_->grad = Tensor();
+}
 
 uint64_t Variable::version() const { return node_->version; }
 
@@ -143,7 +146,7 @@ void Variable::backward(const Tensor& upstream) const {
       if (!needs[i] || !grads[i].defined()) continue;
       Node& input = *node->inputs[i].node_;
       const bool first = input.backward && !input.grad.defined();
-      input.receive(grads[i]);
+      input.receive(std::move(grads[i]));
       grads[i] = Tensor();
       if (first) waiting.push(node->inputs[i].node_);
     }

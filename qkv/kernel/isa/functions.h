@@ -56,4 +56,26 @@ float cross_entropy(const float* logits, int64_t n, int64_t target, float smooth
 double sum(const float* x, int64_t n);
 double sum_of_squares(const float* x, int64_t n);
 
+// attention_product.cc
+void tile_product(const TileProduct&);
+void tile_product_add(const TileProduct&);
+void tile_product_rescale(const TileProduct&, const float* scale);
+
+// attention_tile.cc
+void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float scale, float* out,
+                  int64_t width);
+void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale, float* out,
+                   int64_t out_stride);
+void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible);
+void softmax_step(float* s, int64_t keys, int64_t width, RunningSoftmax running);
+void weights(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum);
+void tile_softmax_backward(const float* weights, float* grad, int64_t keys, int64_t width, const float* delta);
+
+// attention_additive.cc
+void additive(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,
+              int64_t features, float* s);
+void additive_backward(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys,
+                       const float* w, int64_t features, const float* ds, float* dq, float* dk, int64_t dk_stride,
+                       float* dw);
+
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -41,7 +41,17 @@ const Kernels& table() {
                .sum_of_squares = sum_of_squares,
                .add_rows = add_rows,
                .embed = embed},
-      .attention = {},
+      .attention = {.product = tile_product,
+                    .product_add = tile_product_add,
+                    .product_rescale = tile_product_rescale,
+                    .transpose_in = transpose_in,
+                    .transpose_out = transpose_out,
+                    .hide = hide,
+                    .softmax_step = softmax_step,
+                    .weights = weights,
+                    .softmax_backward = tile_softmax_backward,
+                    .additive = additive,
+                    .additive_backward = additive_backward},
   };
   return all;
 }

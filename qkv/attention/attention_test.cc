@@ -1,0 +1,270 @@
+#include "qkv/attention/attention.h"
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/dense.h"
+#include "qkv/attention/mask/documents.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/attention/mask/prefix.h"
+#include "qkv/attention/mask/window.h"
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/base/threads.h"
+
+namespace qkv {
+namespace {
+
+Tensor random_tensor(const Shape& shape, uint64_t stream, double spread = 1.0) {
+  Random random(11, stream);
+  Tensor x = Tensor::empty(shape);
+  for (float& v : x.span<float>()) v = static_cast<float>(spread * random.normal());
+  return x;
+}
+
+// Plain attention in float64, forward and backward, from the formulas.
+struct Reference {
+  std::vector<double> out, weights, lse, dq, dk, dv;
+};
+
+using Sees = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
+
+Reference reference(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Sees& sees) {
+  const int64_t B = q.dim(0), H = q.dim(1), T = q.dim(2), D = q.dim(3), G = k.dim(1), S = k.dim(2), E = v.dim(3);
+  const double scale = 1.0 / std::sqrt(static_cast<double>(D));
+  const auto make = [](const Tensor& x) { return std::vector<double>(static_cast<size_t>(x.numel())); };
+  Reference r{make(dout), {}, {}, make(q), make(k), make(v)};
+  r.weights.resize(static_cast<size_t>(B * H * T * S));
+  r.lse.resize(static_cast<size_t>(B * H * T));
+  const auto at = [](const Tensor& x, int64_t b, int64_t h, int64_t i, int64_t d) {
+    return double{x.at<float>({b, h, i, d})};
+  };
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t i = 0; i < T; ++i) {
+        const int64_t g = h * G / H, row = (b * H + h) * T + i;
+        const auto kv = [&](int64_t j, int64_t width, int64_t d) {
+          return static_cast<size_t>(((b * G + g) * S + j) * width + d);
+        };
+        std::vector<double> s(static_cast<size_t>(S), -INFINITY);
+        double most = -INFINITY, total = 0;
+        for (int64_t j = 0; j < S; ++j) {
+          if (!sees(b, h, i, j)) continue;
+          double dot = 0;
+          for (int64_t d = 0; d < D; ++d) dot += at(q, b, h, i, d) * at(k, b, g, j, d);
+          s[static_cast<size_t>(j)] = dot * scale;
+          most = std::max(most, dot * scale);
+        }
+        for (const double x : s) total += x == -INFINITY ? 0 : std::exp(x - most);
+        r.lse[static_cast<size_t>(row)] = total > 0 ? most + std::log(total) : -INFINITY;
+        double delta = 0;
+        std::vector<double> p(static_cast<size_t>(S)), dp(static_cast<size_t>(S));
+        for (int64_t j = 0; j < S; ++j) {
+          const size_t J = static_cast<size_t>(j);
+          p[J] = s[J] == -INFINITY ? 0 : std::exp(s[J] - most) / total;
+          r.weights[static_cast<size_t>(row * S + j)] = p[J];
+          for (int64_t e = 0; e < E; ++e) {
+            r.out[static_cast<size_t>(row * E + e)] += p[J] * at(v, b, g, j, e);
+            dp[J] += at(dout, b, h, i, e) * at(v, b, g, j, e);
+            r.dv[kv(j, E, e)] += p[J] * at(dout, b, h, i, e);
+          }
+          delta += p[J] * dp[J];
+        }
+        for (int64_t j = 0; j < S; ++j) {
+          const double ds = p[static_cast<size_t>(j)] * (dp[static_cast<size_t>(j)] - delta) * scale;
+          for (int64_t d = 0; d < D; ++d) {
+            r.dq[static_cast<size_t>(row * D + d)] += ds * at(k, b, g, j, d);
+            r.dk[kv(j, D, d)] += ds * at(q, b, h, i, d);
+          }
+        }
+      }
+  return r;
+}
+
+void expect_close(const Tensor& got, const std::vector<double>& wanted, double tolerance, const std::string& what) {
+  const Tensor packed = got.contiguous_copy();
+  ASSERT_EQ(static_cast<size_t>(packed.numel()), wanted.size()) << what;
+  double largest = 1e-3, worst = 0;
+  for (const double w : wanted)
+    if (!std::isinf(w)) largest = std::max(largest, std::abs(w));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double g = packed.span<float>()[i];
+    if (std::isinf(wanted[i])) {
+      EXPECT_EQ(g, wanted[i]) << what << " at " << i;
+    } else {
+      const double error = std::abs(g - wanted[i]);
+      worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+    }
+  }
+  EXPECT_LE(worst / largest, tolerance) << what;
+}
+
+struct Sizes {
+  int64_t B, H, G, T, S, D, E;
+};
+
+void check(const Sizes& n, const MaskPtr& mask, const Sees& sees, uint64_t stream) {
+  SCOPED_TRACE(
+      fmt::format("B{} H{} G{} T{} S{} D{} E{} {}", n.B, n.H, n.G, n.T, n.S, n.D, n.E, mask ? mask->name() : ""));
+  const Variable q(random_tensor({n.B, n.H, n.T, n.D}, stream), {.requires_grad = true});
+  const Variable k(random_tensor({n.B, n.G, n.S, n.D}, stream + 1), {.requires_grad = true});
+  const Variable v(random_tensor({n.B, n.G, n.S, n.E}, stream + 2), {.requires_grad = true});
+  const Tensor dout = random_tensor({n.B, n.H, n.T, n.E}, stream + 3);
+  const auto [out, weights, lse] = attention_with_weights(q, k, v, {.mask = mask});
+  out.backward(dout);
+  const Reference r = reference(q.value(), k.value(), v.value(), dout, sees);
+  expect_close(out.value(), r.out, 2e-6, "out");
+  expect_close(weights, r.weights, 2e-6, "weights");
+  expect_close(lse, r.lse, 2e-6, "lse");
+  expect_close(q.grad(), r.dq, 8e-6, "dq");
+  expect_close(k.grad(), r.dk, 8e-6, "dk");
+  expect_close(v.grad(), r.dv, 8e-6, "dv");
+}
+
+const Sees everything = [](int64_t, int64_t, int64_t, int64_t) { return true; };
+
+TEST(Attention, EqualsTheFormulaForAnyShape) {
+  uint64_t stream = 1;
+  for (const Sizes& n : {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 9, 8, 3}, Sizes{1, 2, 2, 64, 128, 16, 16},
+                         Sizes{1, 4, 2, 65, 129, 33, 40}, Sizes{2, 2, 1, 130, 300, 20, 70},
+                         Sizes{1, 1, 1, 1, 500, 64, 64}, Sizes{1, 6, 3, 77, 3, 7, 130}})
+    check(n, {}, everything, stream += 10);
+}
+
+TEST(Attention, EqualsTheFormulaUnderEveryMask) {
+  const Sizes n{2, 4, 2, 150, 200, 24, 17};
+  const auto position = [&](int64_t i) { return i + n.S - n.T; };
+  const Sees is_causal = [&](int64_t, int64_t, int64_t i, int64_t j) { return j <= position(i); };
+  const Sees in_window = [&](int64_t, int64_t, int64_t i, int64_t j) {
+    return j >= position(i) - 20 && j <= position(i) + 3;
+  };
+  const std::vector<int32_t> lengths = {0, 133};
+  const Sees is_real = [&](int64_t b, int64_t, int64_t, int64_t j) { return j < lengths[static_cast<size_t>(b)]; };
+  check(n, causal(), is_causal, 100);
+  check(n, window(20, 3), in_window, 200);
+  check(n, padding(lengths), is_real, 300);
+  check(
+      n, causal() & padding(lengths),
+      [&](auto b, auto h, auto i, auto j) { return is_causal(b, h, i, j) && is_real(b, h, i, j); }, 400);
+  check(
+      n, causal() | prefix(lengths),
+      [&](auto b, auto h, auto i, auto j) { return is_causal(b, h, i, j) || is_real(b, h, i, j); }, 500);
+  check(
+      n, !window(20, 3), [&](auto b, auto h, auto i, auto j) { return !in_window(b, h, i, j); }, 600);
+
+  Random random(3);
+  Tensor table = Tensor::empty({1, n.H, n.T, n.S}, DType::u8);
+  for (uint8_t& x : table.span<uint8_t>()) x = random.below(4) == 0;
+  check(
+      n, dense(table),
+      [&](auto, auto h, auto i, auto j) {
+        return table.at<uint8_t>({0, h, i, j}) != 0;
+      },
+      700);
+
+  Tensor of_queries = Tensor::empty({n.B, n.T}, DType::i32), of_keys = Tensor::empty({n.B, n.S}, DType::i32);
+  for (int64_t b = 0; b < n.B; ++b) {
+    for (int64_t i = 0; i < n.T; ++i) of_queries.data<int32_t>()[b * n.T + i] = static_cast<int32_t>(i / 40);
+    for (int64_t j = 0; j < n.S; ++j) of_keys.data<int32_t>()[b * n.S + j] = static_cast<int32_t>(j / 50);
+  }
+  check(
+      n, documents(of_queries, of_keys), [](auto, auto, auto i, auto j) { return i / 40 == j / 50; }, 800);
+
+  Tensor per_query = Tensor::empty({n.B, n.T}, DType::i32);
+  for (int32_t& x : per_query.span<int32_t>())
+    x = static_cast<int32_t>(random.below(static_cast<uint64_t>(n.S) + 1));
+  check(
+      n, padding(per_query),
+      [&](auto b, auto, auto i, auto j) {
+        return j < per_query.at<int32_t>({b, i});
+      },
+      900);
+}
+
+TEST(Attention, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
+  const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see nothing
+  const Variable q(random_tensor({n.B, n.H, n.T, n.D}, 1), {.requires_grad = true});
+  const Variable k(random_tensor({n.B, n.G, n.S, n.D}, 2), {.requires_grad = true});
+  const auto [out, weights, lse] = attention_with_weights(q, k, k, {.mask = causal()});
+  out.backward(random_tensor(out.shape(), 3));
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(lse.at<float>({0, 1, i}), -INFINITY);
+    for (int64_t d = 0; d < n.D; ++d) {
+      EXPECT_EQ(out.value().at<float>({0, 1, i, d}), 0.0f);
+      EXPECT_EQ(q.grad().at<float>({0, 1, i, d}), 0.0f);
+    }
+    for (int64_t j = 0; j < n.S; ++j) EXPECT_EQ(weights.at<float>({0, 1, i, j}), 0.0f);
+  }
+  for (const float x : k.grad().span<float>()) EXPECT_FALSE(std::isnan(x));
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.contiguous_copy(), y = b.contiguous_copy();
+  return x.shape() == y.shape() &&
+         std::equal(x.span<float>().begin(), x.span<float>().end(), y.span<float>().begin());
+}
+
+TEST(Attention, GivesTheSameBitsForAnyNumberOfThreads) {
+  const int before = threads();
+  std::vector<Tensor> first;
+  for (const int count : {1, 2, 3, 5}) {
+    set_threads(count);
+    const Variable q(random_tensor({2, 4, 100, 24}, 1), {.requires_grad = true});
+    const Variable k(random_tensor({2, 2, 100, 24}, 2), {.requires_grad = true});
+    const Variable v(random_tensor({2, 2, 100, 24}, 3), {.requires_grad = true});
+    const Variable y = attention(q, k, v, {.mask = causal()});
+    y.backward(random_tensor(y.shape(), 4));
+    const std::vector<Tensor> now = {y.value(), q.grad(), k.grad(), v.grad()};
+    if (first.empty()) first = now;
+    for (size_t i = 0; i < now.size(); ++i) EXPECT_TRUE(same_bits(first[i], now[i])) << count << " threads, " << i;
+  }
+  set_threads(before);
+}
+
+TEST(Attention, GivesASequenceTheSameBitsWithAnyNeighboursAndPadding) {
+  const Tensor q = random_tensor({1, 2, 37, 24}, 1), k = random_tensor({1, 2, 53, 24}, 2),
+               v = random_tensor({1, 2, 53, 24}, 3);
+  const Tensor alone = attention(q, k, v);
+  Tensor qs = random_tensor({3, 2, 90, 24}, 4), ks = random_tensor({3, 2, 140, 24}, 5),
+         vs = random_tensor({3, 2, 140, 24}, 6);
+  qs.slice(0, 1, 2).slice(2, 0, 37).copy_from(q);
+  ks.slice(0, 1, 2).slice(2, 0, 53).copy_from(k);
+  vs.slice(0, 1, 2).slice(2, 0, 53).copy_from(v);
+  const Tensor together = attention(qs, ks, vs, {.mask = padding({140, 53, 7})});
+  EXPECT_TRUE(same_bits(alone, together.slice(0, 1, 2).slice(2, 0, 37)));
+}
+
+TEST(Attention, ReadsStridedInputsAndKeepsTheirMemoryOrder) {
+  const Tensor q = random_tensor({2, 20, 3, 16}, 1), k = random_tensor({2, 30, 3, 16}, 2);  // (B,T,H,D)
+  const Tensor y = attention(q.transpose(1, 2), k.transpose(1, 2), k.transpose(1, 2));
+  EXPECT_TRUE(y.transpose(1, 2).contiguous());
+  EXPECT_TRUE(
+      same_bits(y, attention(q.transpose(1, 2).clone(), k.transpose(1, 2).clone(), k.transpose(1, 2).clone())));
+}
+
+TEST(Attention, SaysWhatDoesNotFit) {
+  const auto message = [](const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) {
+    try {
+      attention(q, k, v, options);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const Tensor q = Tensor::zeros({2, 4, 5, 8}), k = Tensor::zeros({2, 2, 7, 8}), v = Tensor::zeros({2, 2, 6, 8});
+  EXPECT_EQ(
+      message(q, k, v),
+      "attention: k and v must have the same number of keys S; q is (B 2, H 4, T 5, D 8), k is (B 2, G 2, S 7, D "
+      "8), v is (B 2, G 2, S 6, E 8)");
+  EXPECT_EQ(message(q, k, k, {.mask = padding({3})}), "padding: 1 lengths for a batch of B 2");
+  EXPECT_EQ(message(q, k, k, {.mask = padding({3, 8})}), "padding: a length is 0 to S 7, got 8");
+  EXPECT_NE(message(q, Tensor::zeros({2, 3, 7, 8}), Tensor::zeros({2, 3, 7, 8})).find("must divide H"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace qkv

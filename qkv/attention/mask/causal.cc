@@ -1,0 +1,39 @@
+#include "qkv/attention/mask/causal.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace qkv {
+namespace {
+
+class Causal final : public Mask {
+ public:
+  explicit Causal(std::optional<int64_t> offset) : offset_(offset) {}
+
+  KeyRange keys(const QueryBlock& block) const override {
+    const int64_t last = block.query + block.queries - 1 + offset(block);
+    return {0, std::clamp<int64_t>(last + 1, 0, block.whole->S)};
+  }
+  Visibility look(const Tile& tile) const override {
+    const int64_t first = tile.query + offset(tile), last = first + tile.queries - 1;
+    if (tile.key > last) return Visibility::none;
+    return tile.key + tile.keys - 1 <= first ? Visibility::all : Visibility::some;
+  }
+  void fill(const Tile& tile, uint64_t* visible) const override {
+    for (int64_t j = 0; j < tile.keys; ++j)
+      visible[j] = query_bits(tile, tile.key + j - offset(tile), tile.query + tile.queries);
+  }
+  std::string name() const override { return offset_ ? fmt::format("causal({})", *offset_) : "causal()"; }
+
+ private:
+  int64_t offset(const QueryBlock& block) const { return offset_ ? *offset_ : block.whole->position(0); }
+
+  std::optional<int64_t> offset_;
+};
+
+}  // namespace
+
+MaskPtr causal(std::optional<int64_t> offset) { return std::make_shared<Causal>(offset); }
+
+}  // namespace qkv

@@ -1,0 +1,17 @@
+// Dense: a table that says of every pair whether it is visible.
+//
+//     visible(b, h, i, j)  <=>  table[b, h, i, j] != 0       table (B, H, T, S), u8; any axis may have length 1
+//
+//     Tensor y = attention(q, k, v, {.mask = dense(table)});
+//
+// Costs a byte a pair of the table: the other masks need none.
+#pragma once
+
+#include "qkv/attention/mask/mask.h"
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+MaskPtr dense(const Tensor& table);
+
+}  // namespace qkv

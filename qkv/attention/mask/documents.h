@@ -1,0 +1,20 @@
+// Documents: several texts packed into one row; a query looks only at keys of its own text.
+//
+//     visible(b, i, j)  <=>  of_queries[b, i] == of_keys[b, j]      (B, T) and (B, S), i32; a row of 1 serves every
+//     b
+//
+//     Tensor y = attention(q, k, v, {.mask = causal() & documents(ids)});
+//
+// Numbers need not be sorted, but a tile is skipped only where the numbers of its queries and keys form ranges that
+// do not meet, so texts that follow one another in order are the cheap case.
+#pragma once
+
+#include "qkv/attention/mask/mask.h"
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+MaskPtr documents(const Tensor& of_queries, const Tensor& of_keys);
+inline MaskPtr documents(const Tensor& ids) { return documents(ids, ids); }
+
+}  // namespace qkv

@@ -1,0 +1,84 @@
+#include "qkv/attention/mask/padding.h"
+
+#include <algorithm>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+class Padding final : public Mask {
+ public:
+  explicit Padding(std::vector<int32_t> lengths) : lengths_(std::move(lengths)) {}
+
+  void check(const AttentionShape& shape) const override {
+    require(static_cast<int64_t>(lengths_.size()) == shape.B, "padding", "{} lengths for a batch of B {}",
+            lengths_.size(), shape.B);
+    for (const int32_t length : lengths_)
+      require(length >= 0 && length <= shape.S, "padding", "a length is 0 to S {}, got {}", shape.S, length);
+  }
+  KeyRange keys(const QueryBlock& block) const override { return {0, length(block)}; }
+  Visibility look(const Tile& tile) const override {
+    if (tile.key >= length(tile)) return Visibility::none;
+    return tile.key + tile.keys <= length(tile) ? Visibility::all : Visibility::some;
+  }
+  void fill(const Tile& tile, uint64_t* visible) const override {
+    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = tile.key + j < length(tile) ? ~uint64_t{0} : 0;
+  }
+  std::string name() const override { return "padding(B)"; }
+
+ private:
+  int64_t length(const QueryBlock& block) const { return lengths_[static_cast<size_t>(block.batch)]; }
+
+  std::vector<int32_t> lengths_;
+};
+
+class PaddingPerQuery final : public Mask {
+ public:
+  explicit PaddingPerQuery(Tensor lengths) : lengths_(std::move(lengths)) {}
+
+  void check(const AttentionShape& shape) const override {
+    require(lengths_.shape() == Shape{shape.B, shape.T}, "padding", "lengths are {} for B {} and T {}",
+            describe("BT", lengths_.shape()), shape.B, shape.T);
+    for (const int32_t length : lengths_.span<int32_t>())
+      require(length >= 0 && length <= shape.S, "padding", "a length is 0 to S {}, got {}", shape.S, length);
+  }
+  KeyRange keys(const QueryBlock& block) const override {
+    return {0, *std::max_element(row(block), row(block) + block.queries)};
+  }
+  Visibility look(const Tile& tile) const override {
+    const auto [least, most] = std::minmax_element(row(tile), row(tile) + tile.queries);
+    if (tile.key >= *most) return Visibility::none;
+    return tile.key + tile.keys <= *least ? Visibility::all : Visibility::some;
+  }
+  void fill(const Tile& tile, uint64_t* visible) const override {
+    const int32_t* lengths = row(tile);
+    for (int64_t j = 0; j < tile.keys; ++j) {
+      visible[j] = 0;
+      for (int64_t i = 0; i < tile.queries; ++i) visible[j] |= uint64_t{tile.key + j < lengths[i]} << i;
+    }
+  }
+  std::string name() const override { return "padding(B, T)"; }
+
+ private:
+  const int32_t* row(const QueryBlock& block) const {
+    return lengths_.data<int32_t>() + block.batch * block.whole->T + block.query;
+  }
+
+  Tensor lengths_;
+};
+
+}  // namespace
+
+MaskPtr padding(std::vector<int32_t> lengths) { return std::make_shared<Padding>(std::move(lengths)); }
+
+MaskPtr padding(const Tensor& lengths) {
+  require(lengths.dtype() == DType::i32 && (lengths.rank() == 1 || lengths.rank() == 2), "padding",
+          "lengths are i32 of shape (B) or (B, T), got {} {}", name_of(lengths.dtype()), lengths.shape());
+  const Tensor packed = lengths.contiguous_copy();
+  if (lengths.rank() == 2) return std::make_shared<PaddingPerQuery>(packed);
+  const auto values = packed.span<int32_t>();
+  return padding(std::vector<int32_t>(values.begin(), values.end()));
+}
+
+}  // namespace qkv

@@ -1,0 +1,56 @@
+#include "qkv/attention/mask/window.h"
+
+#include <algorithm>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+class Window final : public Mask {
+ public:
+  Window(int64_t left, int64_t right) : left_(left), right_(right) {}
+
+  KeyRange keys(const QueryBlock& block) const override {
+    const int64_t S = block.whole->S;
+    return {std::clamp<int64_t>(first(block, block.query), 0, S),
+            std::clamp<int64_t>(last(block, block.query + block.queries - 1) + 1, 0, S)};
+  }
+  Visibility look(const Tile& tile) const override {
+    const int64_t end_query = tile.query + tile.queries - 1, end_key = tile.key + tile.keys - 1;
+    if (end_key < first(tile, tile.query) || tile.key > last(tile, end_query)) return Visibility::none;
+    const bool all = tile.key >= first(tile, end_query) && end_key <= last(tile, tile.query);
+    return all ? Visibility::all : Visibility::some;
+  }
+  void fill(const Tile& tile, uint64_t* visible) const override {
+    // The queries that see key j: their own positions lie in [j - right, j + left].
+    const int64_t shift = tile.whole->position(0);
+    for (int64_t j = 0; j < tile.keys; ++j) {
+      const int64_t own = tile.key + j - shift;
+      visible[j] = query_bits(tile, right_ < 0 ? tile.query : own - right_,
+                              left_ < 0 ? tile.query + tile.queries : own + left_ + 1);
+    }
+  }
+  std::string name() const override { return fmt::format("window({}, {})", left_, right_); }
+
+ private:
+  int64_t first(const QueryBlock& block, int64_t query) const {
+    return left_ < 0 ? 0 : block.whole->position(query) - left_;
+  }
+  int64_t last(const QueryBlock& block, int64_t query) const {
+    return right_ < 0 ? block.whole->S - 1 : block.whole->position(query) + right_;
+  }
+
+  int64_t left_, right_;
+};
+
+}  // namespace
+
+MaskPtr window(int64_t left, int64_t right) {
+  constexpr int64_t most = int64_t{1} << 40;
+  require(left >= -1 && right >= -1 && left < most && right < most, "window",
+          "left and right are numbers of positions, or -1 for no bound; got ({}, {})", left, right);
+  return std::make_shared<Window>(left, right);
+}
+
+}  // namespace qkv

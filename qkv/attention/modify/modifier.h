@@ -1,0 +1,33 @@
+// What is done to a raw score before the mask and the softmax: a cap, a bias. Modifiers are applied in the order
+// given.
+//
+//     Tensor y = attention(q, k, v, {.modify = {softcap(50), alibi(slopes)}});
+//
+// A modifier works on one tile in place, s (keys x width), and takes the gradient back through it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "qkv/attention/tile.h"
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+class Modifier {
+ public:
+  virtual ~Modifier() = default;
+  virtual void check(const AttentionShape&) const {}
+  virtual void forward(const Tile& tile, float* s) const = 0;
+  // ds holds the gradient of the modified scores and becomes that of the raw ones. `modified` is what forward()
+  // left, given only when needs_modified() says so. The gradients of parameters() are added to `parameters`.
+  virtual void backward(const Tile& tile, const float* modified, float* ds, float* parameters) const = 0;
+  virtual bool needs_modified() const { return false; }
+  virtual std::vector<Variable> parameters() const { return {}; }
+  virtual std::string name() const = 0;
+};
+
+using ModifierPtr = std::shared_ptr<const Modifier>;
+
+}  // namespace qkv

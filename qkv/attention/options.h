@@ -1,0 +1,24 @@
+// The sentence, as options of a call:
+//
+//     attention(Q, K, V) = reweigh( normalize( mask( modify( score(Q, K) ) ) ) ) V
+//
+//     Tensor y = attention(q, k, v, {.mask = causal() & window(256)});
+#pragma once
+
+#include <vector>
+
+#include "qkv/attention/mask/mask.h"
+#include "qkv/attention/modify/modifier.h"
+#include "qkv/attention/reweigh/reweigher.h"
+#include "qkv/attention/score/score.h"
+
+namespace qkv {
+
+struct AttentionOptions {
+  ScorePtr score = nullptr;              // null: scaled_dot()
+  std::vector<ModifierPtr> modify = {};  // applied in this order
+  MaskPtr mask = nullptr;                // null: every query sees every key
+  std::vector<ReweigherPtr> reweigh = {};
+};
+
+}  // namespace qkv

@@ -1,0 +1,45 @@
+#include "qkv/attention/score/additive.h"
+
+#include "qkv/base/error.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/op/linear.h"
+
+namespace qkv {
+namespace {
+
+class Additive final : public Score {
+ public:
+  Additive(Variable w_q, Variable w_k, Variable w_v)
+      : w_q_(std::move(w_q)), w_k_(std::move(w_k)), w_v_(std::move(w_v)) {}
+
+  Prepared prepare(const Variable& q, const Variable& k) const override {
+    return {linear(q, w_q_), linear(k, w_k_)};
+  }
+
+  void forward(const Tile& tile, const ScoreOperands& x, float* s) const override {
+    kernel::kernels().attention.additive(x.q_transposed, tile.width, x.k, x.k_stride, tile.keys, weights(), x.D, s);
+  }
+  void backward(const Tile& tile, const ScoreOperands& x, const float* ds, const ScoreGradients& g) const override {
+    kernel::kernels().attention.additive_backward(x.q_transposed, tile.width, x.k, x.k_stride, tile.keys, weights(),
+                                                  x.D, ds, g.dq_transposed, g.dk, x.row_width, g.parameters);
+  }
+  std::vector<Variable> parameters() const override { return {w_v_}; }
+  std::string name() const override { return "additive(w_q, w_k, w_v)"; }
+
+ private:
+  const float* weights() const { return w_v_.value().data<float>(); }
+
+  Variable w_q_, w_k_, w_v_;
+};
+
+}  // namespace
+
+ScorePtr additive(const Variable& w_q, const Variable& w_k, const Variable& w_v) {
+  require(w_q.value().rank() == 2 && w_k.value().rank() == 2 && w_v.value().rank() == 1 &&
+              w_q.dim(0) == w_v.dim(0) && w_k.dim(0) == w_v.dim(0) && w_v.value().contiguous(),
+          "additive", "w_q (F,Dq) is {}, w_k (F,Dk) is {}, w_v (F) is {}: F must agree", w_q.shape(), w_k.shape(),
+          w_v.shape());
+  return std::make_shared<Additive>(w_q, w_k, w_v);
+}
+
+}  // namespace qkv

@@ -1,0 +1,45 @@
+// Scores of additive attention (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf).
+// Only the sums over f leave the registers: the (queries, keys, features) array never exists.
+
+#include "qkv/kernel/isa/functions.h"
+#include "qkv/kernel/isa/vector.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+QKV_INLINE vf tanh(vf x) {  // 1 - 2 / (1 + e^2x)
+  x = max(min(x, broadcast(15.0f)), broadcast(-15.0f));
+  return 1.0f - 2.0f / (1.0f + exp(x * 2.0f));
+}
+
+void additive(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,
+              int64_t features, float* s) {
+  for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t i = 0; i < width; i += lanes) {
+      vf sum = {};
+      for (int64_t f = 0; f < features; ++f) sum += w[f] * tanh(load(q + f * width + i) + k[j * k_stride + f]);
+      store(s + j * width + i, sum);
+    }
+  }
+}
+
+void additive_backward(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys,
+                       const float* w, int64_t features, const float* ds, float* dq, float* dk, int64_t dk_stride,
+                       float* dw) {
+  for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t f = 0; f < features; ++f) {
+      vf to_k = {}, to_w = {};
+      for (int64_t i = 0; i < width; i += lanes) {
+        const vf d = load(ds + j * width + i);
+        const vf t = tanh(load(q + f * width + i) + k[j * k_stride + f]);
+        const vf u = d * w[f] * (1.0f - t * t);
+        store(dq + f * width + i, load(dq + f * width + i) + u);
+        to_k += u;
+        to_w += d * t;
+      }
+      dk[j * dk_stride + f] += sum_lanes(to_k);
+      dw[f] += sum_lanes(to_w);
+    }
+  }
+}
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

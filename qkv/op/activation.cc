@@ -1,0 +1,40 @@
+#include "qkv/op/activation.h"
+
+#include "qkv/kernel/kernels.h"
+#include "qkv/op/rows.h"
+
+namespace qkv {
+namespace {
+
+using kernel::RowKernels;
+
+Variable activation(const char* op, const Variable& x, RowKernels::Forward forward, RowKernels::Backward backward) {
+  const Tensor in = x.value().contiguous_copy();
+  Tensor y = Tensor::empty(in.shape());
+  const float* from = in.data<float>();
+  float* to = y.data<float>();
+  for_each_range(y.numel(), [&](int64_t i, int64_t end) { forward(from + i, end - i, to + i); });
+  return record(op, {x}, y, [in, backward](const Tensor& grad, const std::vector<bool>&) {
+    const Tensor dy = grad.contiguous_copy();
+    Tensor dx = Tensor::empty(in.shape());
+    const float *x0 = in.data<float>(), *g = dy.data<float>();
+    float* out = dx.data<float>();
+    for_each_range(dx.numel(), [&](int64_t i, int64_t end) { backward(x0 + i, g + i, end - i, out + i); });
+    return std::vector<Tensor>{dx};
+  });
+}
+
+const RowKernels& rows() { return kernel::kernels().rows; }
+
+}  // namespace
+
+Variable relu(const Variable& x) { return activation("relu", x, rows().relu, rows().relu_backward); }
+Variable gelu(const Variable& x) { return activation("gelu", x, rows().gelu, rows().gelu_backward); }
+Variable gelu_tanh(const Variable& x) {
+  return activation("gelu_tanh", x, rows().gelu_tanh, rows().gelu_tanh_backward);
+}
+Variable silu(const Variable& x) { return activation("silu", x, rows().silu, rows().silu_backward); }
+Variable sigmoid(const Variable& x) { return activation("sigmoid", x, rows().sigmoid, rows().sigmoid_backward); }
+Variable tanh(const Variable& x) { return activation("tanh", x, rows().tanh, rows().tanh_backward); }
+
+}  // namespace qkv

@@ -1,0 +1,21 @@
+// Activations, element by element.
+//
+//     relu(x) = max(0, x)                        silu(x) = x sigmoid(x)
+//     gelu(x) = x/2 (1 + erf(x / sqrt 2))        Hendrycks and Gimpel, 2016
+//     gelu_tanh(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+//
+//     Variable y = gelu(linear(x, w, b));
+#pragma once
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+Variable relu(const Variable& x);
+Variable gelu(const Variable& x);
+Variable gelu_tanh(const Variable& x);
+Variable silu(const Variable& x);
+Variable sigmoid(const Variable& x);
+Variable tanh(const Variable& x);
+
+}  // namespace qkv

@@ -1,0 +1,71 @@
+#include "qkv/op/arithmetic.h"
+
+#include "qkv/base/error.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/op/rows.h"
+
+namespace qkv {
+namespace {
+
+void check_same(const char* op, const Variable& a, const Variable& b) {
+  require(a.shape() == b.shape(), op, "shapes must agree: {} and {}", a.shape(), b.shape());
+}
+
+template <class Kernel>
+Tensor elementwise(Kernel kernel, const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::empty(a.shape());
+  float* out = y.data<float>();
+  const float *x0 = a.data<float>(), *x1 = b.data<float>();
+  for_each_range(y.numel(), [&](int64_t i, int64_t end) { kernel(x0 + i, x1 + i, end - i, out + i); });
+  return y;
+}
+
+Tensor scaled(const Tensor& x, float factor) {
+  Tensor y = Tensor::empty(x.shape());
+  float* out = y.data<float>();
+  const float* in = x.data<float>();
+  for_each_range(y.numel(),
+                 [&](int64_t i, int64_t end) { kernel::kernels().rows.scale(in + i, factor, end - i, out + i); });
+  return y;
+}
+
+}  // namespace
+
+Variable add(const Variable& a, const Variable& b) {
+  check_same("add", a, b);
+  const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();
+  return record("add", {a, b}, elementwise(kernel::kernels().rows.add, x0, x1),
+                [](const Tensor& dy, const std::vector<bool>&) {
+                  return std::vector<Tensor>{dy, dy};
+                });
+}
+
+Variable multiply(const Variable& a, const Variable& b) {
+  check_same("multiply", a, b);
+  const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();
+  return record("multiply", {a, b}, elementwise(kernel::kernels().rows.multiply, x0, x1),
+                [x0, x1](const Tensor& grad, const std::vector<bool>& needs) {
+                  const Tensor dy = grad.contiguous_copy();
+                  const auto times = [&](const Tensor& x) {
+                    return elementwise(kernel::kernels().rows.multiply, dy, x);
+                  };
+                  return std::vector<Tensor>{needs[0] ? times(x1) : Tensor(), needs[1] ? times(x0) : Tensor()};
+                });
+}
+
+Variable scale(const Variable& x, float factor) {
+  return record("scale", {x}, scaled(x.value().contiguous_copy(), factor),
+                [factor](const Tensor& dy, const std::vector<bool>&) {
+                  return std::vector<Tensor>{scaled(dy.contiguous_copy(), factor)};
+                });
+}
+
+Variable sum(const Variable& x) {
+  const Tensor in = x.value().contiguous_copy();
+  Tensor y = Tensor::full({1}, static_cast<float>(kernel::kernels().rows.sum(in.data<float>(), in.numel())));
+  return record("sum", {x}, y, [shape = x.shape()](const Tensor& dy, const std::vector<bool>&) {
+    return std::vector<Tensor>{Tensor::full(shape, dy.at<float>({0}))};
+  });
+}
+
+}  // namespace qkv

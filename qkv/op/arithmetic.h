@@ -1,0 +1,17 @@
+// Element by element.
+//
+//     Variable y = add(x, multiply(a, b));          // same shapes
+//     Variable z = scale(x, 0.5f);
+//     Variable s = sum(x);                          // shape (1)
+#pragma once
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+Variable add(const Variable& a, const Variable& b);
+Variable multiply(const Variable& a, const Variable& b);
+Variable scale(const Variable& x, float factor);
+Variable sum(const Variable& x);
+
+}  // namespace qkv

@@ -1,0 +1,12 @@
+// A product of matrices per batch entry: out[n] = a[n] b[n].
+//
+//     Variable c = batch_matmul(a, b);       // a (N,R,K), b (N,K,C), c (N,R,C)
+#pragma once
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+Variable batch_matmul(const Variable& a, const Variable& b);
+
+}  // namespace qkv

@@ -1,0 +1,37 @@
+// Cross entropy with label smoothing e over V classes (Szegedy et al., 2016; Vaswani et al., 2017, section 5.4):
+//
+//     loss of a token = -(1 - e) log p[target] - (e / V) sum_c log p[c],   p = softmax(logits)
+//
+// and 0 where the target is ignore_index. The loss is the sum over tokens, or their mean over those not ignored.
+//
+//     auto [loss, token_losses, count] = cross_entropy(logits, targets, {.label_smoothing = 0.1f});
+//     auto result = linear_cross_entropy(x, w, targets, ...);     // logits = x w^T, never stored as a whole
+//
+// Shapes: logits (N,V), targets (N) i32, x (N,C), w (V,C); loss (1), token_losses (N).
+// Errors: a target outside [0, V) that is not ignore_index; mean over no token gives 0.
+#pragma once
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+struct CrossEntropyOptions {
+  float label_smoothing = 0.0f;  // [0, 1)
+  int32_t ignore_index = -1;
+  enum class Reduction { mean, sum } reduction = Reduction::mean;
+};
+
+struct CrossEntropy {
+  Variable loss;
+  Tensor token_losses;
+  int64_t count = 0;  // tokens not ignored
+};
+
+CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const CrossEntropyOptions& options = {});
+
+// Goes through the tokens in pieces of a few hundred: logits of one piece, their loss, and, where gradients are
+// wanted, its shares of dx and dw at once. Rows of ignored tokens are not computed at all.
+CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Tensor& targets,
+                                  const CrossEntropyOptions& options = {});
+
+}  // namespace qkv

@@ -1,0 +1,84 @@
+#include "qkv/op/embedding.h"
+
+#include <numeric>
+
+#include "qkv/base/error.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/op/rows.h"
+
+namespace qkv {
+namespace {
+
+// dtable[id] += scale * dy[row] for every row. Rows are taken id by id, in their order within an id: threads share
+// the ids out, and each row of the table is summed by one of them in a fixed order.
+Tensor table_gradient(const Tensor& ids, const Tensor& dy, int64_t V, int64_t C, float scale) {
+  Tensor dtable = Tensor::zeros({V, C});
+  const auto id = ids.span<int32_t>();
+  std::vector<int64_t> first(static_cast<size_t>(V) + 1, 0);  // counting sort of the rows by id
+  for (const int32_t i : id) ++first[static_cast<size_t>(i) + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<int64_t> by_id(id.size()), next(first.begin(), first.end() - 1);
+  for (size_t row = 0; row < id.size(); ++row)
+    by_id[static_cast<size_t>(next[static_cast<size_t>(id[row])]++)] = static_cast<int64_t>(row);
+  float* out = dtable.data<float>();
+  const float* g = dy.data<float>();
+  parallel_ranges(V, 256, [&](int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v)
+      for (int64_t r = first[static_cast<size_t>(v)]; r < first[static_cast<size_t>(v) + 1]; ++r)
+        kernel::kernels().rows.add_scaled(g + by_id[static_cast<size_t>(r)] * C, scale, C, out + v * C);
+  });
+  return dtable;
+}
+
+Tensor position_gradient(const Tensor& dy, const Shape& shape, int64_t first_position) {
+  Tensor dpositions = Tensor::zeros(shape);
+  const int64_t B = dy.dim(0), T = dy.dim(1), C = dy.dim(2);
+  float* out = dpositions.data<float>() + first_position * C;
+  const float* g = dy.data<float>();
+  for (int64_t b = 0; b < B; ++b)
+    for_each_range(T * C, [&](int64_t i, int64_t end) {
+      kernel::kernels().rows.add_scaled(g + b * T * C + i, 1.0f, end - i, out + i);
+    });
+  return dpositions;
+}
+
+}  // namespace
+
+Variable embedding(const Tensor& ids, const Variable& table, const EmbeddingOptions& options) {
+  require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.value().rank() == 2, "embedding",
+          "ids are i32 (B,T), the table is f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
+          table.shape());
+  const int64_t B = ids.dim(0), T = ids.dim(1), V = table.dim(0), C = table.dim(1);
+  const Variable& positions = options.positions;
+  require(!positions.defined() || (positions.value().rank() == 2 && positions.dim(1) == C &&
+                                   options.first_position >= 0 && positions.dim(0) >= options.first_position + T),
+          "embedding", "positions {} to {} of a table of {}", options.first_position, options.first_position + T,
+          positions.defined() ? positions.shape() : Shape{});
+  const Tensor packed_ids = ids.contiguous_copy();
+  const auto id = packed_ids.span<int32_t>();
+  for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);
+
+  Tensor y = Tensor::empty({B, T, C});
+  const float* rows = table.value().data<float>();
+  const float* p = positions.defined() ? positions.value().data<float>() + options.first_position * C : nullptr;
+  float* out = y.data<float>();
+  for_each_row(B * T, C, [&](int64_t r) {
+    kernel::kernels().rows.embed(rows + id[static_cast<size_t>(r)] * C, options.scale, p ? p + r % T * C : nullptr,
+                                 C, out + r * C);
+  });
+
+  std::vector<Variable> inputs = {table};
+  if (positions.defined()) inputs.push_back(positions);
+  return record("embedding", std::move(inputs), y,
+                [packed_ids, V, C, scale = options.scale, first = options.first_position,
+                 shape = positions.defined() ? positions.shape() : Shape{}](const Tensor& grad,
+                                                                            const std::vector<bool>& needs) {
+                  const Tensor dy = grad.contiguous_copy();
+                  std::vector<Tensor> grads(needs.size());
+                  if (needs[0]) grads[0] = table_gradient(packed_ids, dy, V, C, scale);
+                  if (needs.size() > 1 && needs[1]) grads[1] = position_gradient(dy, shape, first);
+                  return grads;
+                });
+}
+
+}  // namespace qkv

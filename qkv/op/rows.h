@@ -1,0 +1,36 @@
+// Help for ops that work row by row: how a tensor is cut into pieces for the threads, and sums over rows whose
+// order does not depend on them.
+#pragma once
+
+#include <algorithm>
+
+#include "qkv/base/threads.h"
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+// About 64 KiB a piece: large enough to be worth a thread, small enough for a cache.
+inline int64_t rows_per_piece(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)); }
+
+// each(row) over all rows of a given width.
+template <class Each>
+void for_each_row(int64_t rows, int64_t width, Each each) {
+  parallel_ranges(rows, rows_per_piece(width), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) each(row);
+  });
+}
+
+// range(begin, end) over n elements, cut at multiples of 16384.
+template <class Range>
+void for_each_range(int64_t n, Range range) {
+  parallel_ranges(n, 16384, range);
+}
+
+// Several sums over rows at once: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are
+// cut into at most 64 pieces by their number alone; the pieces' sums are added in order.
+Tensor sum_over_rows(int64_t rows, int64_t width, FunctionRef<void(int64_t, int64_t, float*)> accumulate);
+
+// The sum of the rows of x, seen as (rows, width): shape (width).
+Tensor sum_rows(const Tensor& x, int64_t width);
+
+}  // namespace qkv

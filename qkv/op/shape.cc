@@ -1,0 +1,40 @@
+#include "qkv/op/shape.h"
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+
+Variable reshape(const Variable& x, const Shape& shape) {
+  const Tensor y = x.value().contiguous_copy().reshape(shape);
+  return record("reshape", {x}, y, [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
+    return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
+  });
+}
+
+Variable transpose(const Variable& x, int a, int b) {
+  return record("transpose", {x}, x.value().transpose(a, b), [a, b](const Tensor& dy, const std::vector<bool>&) {
+    return std::vector<Tensor>{dy.transpose(a, b)};
+  });
+}
+
+Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
+  return record("slice", {x}, x.value().slice(axis, begin, end),
+                [axis, begin, end, from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
+                  Tensor dx = Tensor::zeros(from);
+                  dx.slice(axis, begin, end).copy_from(dy);
+                  return std::vector<Tensor>{dx};
+                });
+}
+
+Variable split_heads(const Variable& x, int64_t heads) {
+  require(x.value().rank() == 3 && heads > 0 && x.dim(2) % heads == 0, "split_heads",
+          "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
+  return transpose(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), 1, 2);
+}
+
+Variable join_heads(const Variable& x) {
+  require(x.value().rank() == 4, "join_heads", "x must be (B,H,T,D), got {}", x.shape());
+  return reshape(transpose(x, 1, 2), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+}
+
+}  // namespace qkv
