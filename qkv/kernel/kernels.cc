@@ -60,17 +60,17 @@ std::span<const Kernels* const> all_kernels() {
 }
 
 const Kernels& kernels() {
-  static const Kernels& chosen = []() -> const Kernels& {
+  static const Kernels* const chosen = []() -> const Kernels* {
     const char* pinned = std::getenv("QKV_ISA");
-    if (pinned == nullptr || *pinned == 0) return *all_kernels().back();
+    if (pinned == nullptr || *pinned == 0) return all_kernels().back();
     std::vector<std::string_view> names;
     for (const Kernels* k : all_kernels()) {
-      if (k->isa == pinned) return *k;
+      if (k->isa == pinned) return k;
       names.push_back(k->isa);
     }
     fail<UsageError>("QKV_ISA", "'{}' is not available here; choose one of: {}", pinned, fmt::join(names, ", "));
   }();
-  return chosen;
+  return *chosen;
 }
 
 }  // namespace qkv::kernel
