@@ -1,0 +1,37 @@
+// Keys and values of the positions so far, for producing a sequence one position at a time.
+//
+//     KeyValueCache cache;
+//     cache.append(k, v);                    // (B,G,1,D) and (B,G,1,E), one more position
+//     Tensor y = attention(q, cache.keys(), cache.values());
+//     cache.reorder({0, 0, 2});              // row b goes on from what row source[b] was: beam search, finished
+//     rows
+//
+// Memory grows by doubling; appending a position copies that position alone.
+#pragma once
+
+#include <span>
+
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+class KeyValueCache {
+ public:
+  void append(const Tensor& k, const Tensor& v);
+  void reorder(std::span<const int64_t> source);
+
+  int64_t length() const { return length_; }
+  Tensor keys() const;    // (B,G,length,D), a view
+  Tensor values() const;  // (B,G,length,E), a view
+
+ private:
+  void reserve(int64_t length, const Tensor& k, const Tensor& v);
+
+  Tensor k_, v_;  // (B,G,capacity,D) and (B,G,capacity,E)
+  int64_t length_ = 0;
+};
+
+// Rows of axis 0, gathered: out[b] = x[source[b]].
+Tensor gather_rows(const Tensor& x, std::span<const int64_t> source);
+
+}  // namespace qkv

@@ -1,0 +1,67 @@
+#include "qkv/layer/decoder_layer.h"
+
+#include "qkv/base/error.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+namespace {
+
+MultiHeadAttentionOptions attention_options(const LayerOptions& o, const char* name) {
+  return {.width = o.width,
+          .heads = o.heads,
+          .kv_heads = o.kv_heads,
+          .bias = o.attention_bias,
+          .dropout = o.attention_dropout,
+          .name = join_name(o.name, name)};
+}
+
+}  // namespace
+
+DecoderLayer::DecoderLayer(const LayerOptions& o)
+    : self_attention(attention_options(o, "self_attention")),
+      norm1(o.width, o.norm_eps),
+      cross_attention(attention_options(o, "cross_attention")),
+      norm2(o.width, o.norm_eps),
+      feed_forward({.width = o.width, .hidden = o.hidden, .activation = o.activation, .dropout = o.hidden_dropout}),
+      norm3(o.width, o.norm_eps),
+      residual_{o.norm_order, o.dropout} {}
+
+Variable DecoderLayer::forward(const Variable& x, const MaskPtr& self_mask, const KeyValues& memory,
+                               const MaskPtr& memory_mask, Pass& pass) const {
+  const Variable y = residual_(x, norm1, pass,
+                               [&](const Variable& z) { return self_attention.forward(z, z, z, self_mask, pass); });
+  const Variable w = residual_(
+      y, norm2, pass, [&](const Variable& z) { return cross_attention.attend(z, memory, memory_mask, pass); });
+  return residual_(w, norm3, pass, [&](const Variable& z) { return feed_forward.forward(z, pass); });
+}
+
+Variable DecoderLayer::step(const Variable& x, KeyValueCache& cache, const KeyValues& memory,
+                            const MaskPtr& memory_mask, Pass& pass) const {
+  const int64_t R = x.dim(0), B = memory.k.dim(0), C = x.dim(2);
+  require(x.dim(1) == 1 && B > 0 && R % B == 0, "DecoderLayer::step",
+          "x {} does not hold one position of {} sentences", describe("RTC", x.shape()), B);
+  const Variable y =
+      residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.step(z, cache, pass); });
+  const Variable w = residual_(reshape(y, {B, R / B, C}), norm2, pass, [&](const Variable& z) {
+    return cross_attention.attend(z, memory, memory_mask, pass);
+  });
+  return residual_(reshape(w, {R, 1, C}), norm3, pass,
+                   [&](const Variable& z) { return feed_forward.forward(z, pass); });
+}
+
+void DecoderLayer::visit(const std::string& prefix, const ParameterVisitor& visitor) {
+  self_attention.visit(join_name(prefix, "self_attention"), visitor);
+  norm1.visit(join_name(prefix, "norm1"), visitor);
+  cross_attention.visit(join_name(prefix, "cross_attention"), visitor);
+  norm2.visit(join_name(prefix, "norm2"), visitor);
+  feed_forward.visit(join_name(prefix, "feed_forward"), visitor);
+  norm3.visit(join_name(prefix, "norm3"), visitor);
+}
+
+void DecoderLayer::initialise(const std::string& prefix, uint64_t seed) {
+  self_attention.initialise(join_name(prefix, "self_attention"), seed);
+  cross_attention.initialise(join_name(prefix, "cross_attention"), seed);
+  feed_forward.initialise(join_name(prefix, "feed_forward"), seed);
+}
+
+}  // namespace qkv

@@ -1,0 +1,35 @@
+#include "qkv/layer/encoder_layer.h"
+
+namespace qkv {
+
+EncoderLayer::EncoderLayer(const LayerOptions& o)
+    : self_attention({.width = o.width,
+                      .heads = o.heads,
+                      .kv_heads = o.kv_heads,
+                      .bias = o.attention_bias,
+                      .dropout = o.attention_dropout,
+                      .name = join_name(o.name, "self_attention")}),
+      norm1(o.width, o.norm_eps),
+      feed_forward({.width = o.width, .hidden = o.hidden, .activation = o.activation, .dropout = o.hidden_dropout}),
+      norm2(o.width, o.norm_eps),
+      residual_{o.norm_order, o.dropout} {}
+
+Variable EncoderLayer::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
+  const Variable y =
+      residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.forward(z, z, z, mask, pass); });
+  return residual_(y, norm2, pass, [&](const Variable& z) { return feed_forward.forward(z, pass); });
+}
+
+void EncoderLayer::visit(const std::string& prefix, const ParameterVisitor& visitor) {
+  self_attention.visit(join_name(prefix, "self_attention"), visitor);
+  norm1.visit(join_name(prefix, "norm1"), visitor);
+  feed_forward.visit(join_name(prefix, "feed_forward"), visitor);
+  norm2.visit(join_name(prefix, "norm2"), visitor);
+}
+
+void EncoderLayer::initialise(const std::string& prefix, uint64_t seed) {
+  self_attention.initialise(join_name(prefix, "self_attention"), seed);
+  feed_forward.initialise(join_name(prefix, "feed_forward"), seed);
+}
+
+}  // namespace qkv

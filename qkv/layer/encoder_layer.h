@@ -1,0 +1,48 @@
+// An encoder layer (Vaswani et al., 2017, figure 1, left): self-attention, then the feed-forward network, each in a
+// residual connection.
+//
+//     EncoderLayer layer({.width = 512, .heads = 8, .hidden = 2048});
+//     Variable y = layer.forward(x, padding(lengths), pass);             // (B,S,C)
+//
+// Parameters: self_attention, norm1, feed_forward, norm2.
+#pragma once
+
+#include "qkv/layer/feed_forward.h"
+#include "qkv/layer/multi_head_attention.h"
+#include "qkv/layer/residual.h"
+
+namespace qkv {
+
+// Of encoder and decoder layers alike.
+struct LayerOptions {
+  int64_t width = 0;     // C
+  int64_t heads = 1;     // H
+  int64_t kv_heads = 0;  // G; 0: as many as heads
+  int64_t hidden = 0;    // F
+  NormOrder norm_order = NormOrder::post;
+  Activation activation = Activation::relu;
+  float dropout = 0.0f;            // of sublayers
+  float attention_dropout = 0.0f;  // of attention weights
+  float hidden_dropout = 0.0f;     // inside the feed-forward network
+  bool attention_bias = true;
+  float norm_eps = 1e-5f;
+  std::string name = {};  // in the attention log
+};
+
+class EncoderLayer {
+ public:
+  explicit EncoderLayer(const LayerOptions& options);
+  Variable forward(const Variable& x, const MaskPtr& mask, Pass& pass) const;
+  void visit(const std::string& prefix, const ParameterVisitor& visitor);
+  void initialise(const std::string& prefix, uint64_t seed);
+
+  MultiHeadAttention self_attention;
+  LayerNorm norm1;
+  FeedForward feed_forward;
+  LayerNorm norm2;
+
+ private:
+  Residual residual_;
+};
+
+}  // namespace qkv

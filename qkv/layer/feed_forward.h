@@ -1,0 +1,35 @@
+// The position-wise feed-forward network (Vaswani et al., 2017, section 3.3):
+//
+//     y = down( activation( up(x) ) )        up (F, C), down (C, F), activation ReLU or GELU
+//
+//     FeedForward ffn({.width = 512, .hidden = 2048});
+//     Variable y = ffn.forward(x, pass);
+#pragma once
+
+#include "qkv/layer/linear.h"
+#include "qkv/layer/pass.h"
+
+namespace qkv {
+
+enum class Activation { relu, gelu };
+
+struct FeedForwardOptions {
+  int64_t width = 0, hidden = 0;
+  Activation activation = Activation::relu;
+  float dropout = 0.0f;  // on the hidden layer
+};
+
+class FeedForward {
+ public:
+  explicit FeedForward(const FeedForwardOptions& options);
+  Variable forward(const Variable& x, Pass& pass) const;
+  void visit(const std::string& prefix, const ParameterVisitor& visitor);
+  void initialise(const std::string& prefix, uint64_t seed);
+
+  Linear up, down;
+
+ private:
+  FeedForwardOptions options_;
+};
+
+}  // namespace qkv

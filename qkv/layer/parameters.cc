@@ -1,0 +1,33 @@
+#include "qkv/layer/parameters.h"
+
+#include <cmath>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+
+namespace qkv {
+namespace {
+
+// FNV-1a: a parameter's random numbers depend on its name, not on how many parameters come before it.
+uint64_t stream_of(const std::string& name) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+}  // namespace
+
+void xavier_uniform(Variable& parameter, uint64_t seed, const std::string& name) {
+  require(parameter.value().rank() == 2, "xavier_uniform", "'{}' must be a matrix, got {}", name,
+          parameter.shape());
+  const double bound = std::sqrt(6.0 / static_cast<double>(parameter.dim(0) + parameter.dim(1)));
+  Random random(seed, stream_of(name));
+  for (float& x : parameter.mutable_value().span<float>()) x = static_cast<float>(random.uniform(-bound, bound));
+}
+
+void normal(Variable& parameter, double deviation, uint64_t seed, const std::string& name) {
+  Random random(seed, stream_of(name));
+  for (float& x : parameter.mutable_value().span<float>()) x = static_cast<float>(deviation * random.normal());
+}
+
+}  // namespace qkv

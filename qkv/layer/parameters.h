@@ -1,0 +1,33 @@
+// The parameters of a layer, by name. Every layer has
+//
+//     void visit(const std::string& prefix, const ParameterVisitor& visitor);
+//
+// which calls visitor("encoder.layers.0.self_attention.query.weight", parameter) for each, always in the same
+// order.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+using ParameterVisitor = std::function<void(const std::string& name, Variable& parameter)>;
+
+inline std::string join_name(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+// A parameter of the given shape, zero until something initialises it.
+inline Variable new_parameter(const Shape& shape, float value = 0.0f) {
+  return Variable(Tensor::full(shape, value), {.requires_grad = true});
+}
+
+// Xavier (Glorot and Bengio, 2010): uniform in +- sqrt(6 / (rows + columns)). The numbers are a function of (seed,
+// name).
+void xavier_uniform(Variable& parameter, uint64_t seed, const std::string& name);
+// Normal with the given standard deviation.
+void normal(Variable& parameter, double deviation, uint64_t seed, const std::string& name);
+
+}  // namespace qkv

@@ -1,0 +1,155 @@
+#include "qkv/model/transformer.h"
+
+#include <cmath>
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/base/error.h"
+#include "qkv/op/embedding.h"
+#include "qkv/op/linear.h"
+#include "qkv/op/position.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+namespace {
+
+LayerOptions named(LayerOptions options, const char* stack, int64_t layer) {
+  options.name = fmt::format("{}.layers.{}", stack, layer);
+  return options;
+}
+
+void check_ids(const char* what, const Tensor& ids, int64_t max_length) {
+  require(ids.rank() == 2 && ids.dtype() == DType::i32, "Transformer", "{} ids must be i32 (B,T), got {} {}", what,
+          name_of(ids.dtype()), ids.shape());
+  require(ids.dim(1) >= 1 && ids.dim(1) <= max_length, "Transformer",
+          "{} sequences of {} tokens; the model takes 1 to {}", what, ids.dim(1), max_length);
+}
+
+}  // namespace
+
+Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : config_(config) {
+  config_.check();
+  const int64_t C = config_.d_model;
+  const auto table = [&](int64_t rows, const std::string& name) {
+    Variable parameter = new_parameter({rows, C});
+    normal(parameter, 1.0 / std::sqrt(static_cast<double>(C)), seed, name);
+    return parameter;
+  };
+  source_embedding_ = table(config_.source_vocabulary, "source_embedding");
+  target_embedding_ =
+      config_.tie == Tie::all ? source_embedding_ : table(config_.target_vocabulary, "target_embedding");
+  output_ = config_.tie == Tie::none ? table(config_.target_vocabulary, "output") : target_embedding_;
+  if (config_.positions == Positions::learned) {
+    source_positions_ = table(config_.max_length, "source_positions");
+    target_positions_ = table(config_.max_length, "target_positions");
+  } else {
+    source_positions_ = target_positions_ = sinusoidal(config_.max_length, C);
+  }
+  const LayerOptions layer = config_.layer();
+  for (int64_t n = 0; n < config_.encoder_layers; ++n) {
+    encoder_.emplace_back(named(layer, "encoder", n));
+    encoder_.back().initialise(fmt::format("encoder.layers.{}", n), seed);
+  }
+  for (int64_t n = 0; n < config_.decoder_layers; ++n) {
+    decoder_.emplace_back(named(layer, "decoder", n));
+    decoder_.back().initialise(fmt::format("decoder.layers.{}", n), seed);
+  }
+  if (config_.norm_order == NormOrder::pre) {
+    encoder_norm_.emplace_back(C);
+    decoder_norm_.emplace_back(C);
+  }
+}
+
+Variable Transformer::embed(const Tensor& ids, const Variable& table, const Variable& positions,
+                            int64_t first) const {
+  const float scale = std::sqrt(static_cast<float>(config_.d_model));
+  return embedding(ids, table, {.scale = scale, .positions = positions, .first_position = first});
+}
+
+Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const {
+  check_ids("source", source, config_.max_length);
+  const MaskPtr mask = padding(lengths);
+  Variable x = dropout(embed(source, source_embedding_, source_positions_, 0), pass.dropout(config_.dropout));
+  for (const EncoderLayer& layer : encoder_) x = layer.forward(x, mask, pass);
+  for (const LayerNorm& norm : encoder_norm_) x = norm.forward(x);
+  return {x, std::move(lengths)};
+}
+
+Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const {
+  check_ids("target", target_in, config_.max_length);
+  const MaskPtr mask = causal(), memory_mask = padding(encoded.lengths);
+  Variable y = dropout(embed(target_in, target_embedding_, target_positions_, 0), pass.dropout(config_.dropout));
+  for (const DecoderLayer& layer : decoder_)
+    y = layer.forward(y, mask, layer.cross_attention.project(encoded.memory, encoded.memory), memory_mask, pass);
+  for (const LayerNorm& norm : decoder_norm_) y = norm.forward(y);
+  return y;
+}
+
+Variable Transformer::logits(const Variable& hidden) const { return linear(hidden, output_); }
+
+CrossEntropy Transformer::loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
+                               const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const {
+  const Variable hidden = decode(target_in, encode(source, std::move(lengths), pass), pass);
+  const int64_t N = hidden.dim(0) * hidden.dim(1);
+  require(target_out.shape() == target_in.shape(), "Transformer::loss", "target_in is {}, target_out is {}",
+          describe("BT", target_in.shape()), describe("BT", target_out.shape()));
+  return linear_cross_entropy(reshape(hidden, {N, config_.d_model}), output_,
+                              target_out.contiguous_copy().reshape({N}), options);
+}
+
+DecoderState Transformer::start(const Encoded& encoded) const {
+  DecoderState state;
+  for (const DecoderLayer& layer : decoder_)
+    state.memory.push_back(layer.cross_attention.project(encoded.memory, encoded.memory));
+  state.memory_mask = padding(encoded.lengths);
+  state.caches.resize(decoder_.size());
+  return state;
+}
+
+Tensor Transformer::step(DecoderState& state, const Tensor& ids, Pass& pass) const {
+  const int64_t R = ids.numel();
+  require(state.position < config_.max_length, "Transformer::step", "the model has {} positions",
+          config_.max_length);
+  const NoGrad guard;
+  Variable y = embed(ids.contiguous_copy().reshape({R, 1}), target_embedding_, target_positions_, state.position);
+  for (size_t n = 0; n < decoder_.size(); ++n)
+    y = decoder_[n].step(y, state.caches[n], state.memory[n], state.memory_mask, pass);
+  for (const LayerNorm& norm : decoder_norm_) y = norm.forward(y);
+  ++state.position;
+  return logits(y).value().reshape({R, config_.target_vocabulary});
+}
+
+void Transformer::reorder(DecoderState& state, std::span<const int64_t> source) const {
+  for (KeyValueCache& cache : state.caches) cache.reorder(source);
+}
+
+void Transformer::keep_sentences(DecoderState& state, std::span<const int64_t> sentences,
+                                 std::span<const int32_t> lengths) const {
+  for (MultiHeadAttention::KeyValues& memory : state.memory) {
+    memory.k = gather_rows(memory.k.value(), sentences);
+    memory.v = gather_rows(memory.v.value(), sentences);
+  }
+  state.memory_mask = padding(std::vector<int32_t>(lengths.begin(), lengths.end()));
+}
+
+void Transformer::visit(const ParameterVisitor& visitor) {
+  visitor("source_embedding", source_embedding_);
+  if (config_.tie != Tie::all) visitor("target_embedding", target_embedding_);
+  if (config_.tie == Tie::none) visitor("output", output_);
+  if (config_.positions == Positions::learned) {
+    visitor("source_positions", source_positions_);
+    visitor("target_positions", target_positions_);
+  }
+  for (size_t n = 0; n < encoder_.size(); ++n) encoder_[n].visit(fmt::format("encoder.layers.{}", n), visitor);
+  for (LayerNorm& norm : encoder_norm_) norm.visit("encoder.norm", visitor);
+  for (size_t n = 0; n < decoder_.size(); ++n) decoder_[n].visit(fmt::format("decoder.layers.{}", n), visitor);
+  for (LayerNorm& norm : decoder_norm_) norm.visit("decoder.norm", visitor);
+}
+
+int64_t Transformer::parameter_count() {
+  int64_t count = 0;
+  visit([&](const std::string&, Variable& p) { count += p.value().numel(); });
+  return count;
+}
+
+}  // namespace qkv
