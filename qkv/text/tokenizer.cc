@@ -1,0 +1,184 @@
+#include "qkv/text/tokenizer.h"
+
+#include <array>
+#include <unordered_map>
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/random.h"
+#include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/unicode.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+
+struct Tokenizer::Model {
+  sentencepiece::SentencePieceProcessor processor;
+  std::string bytes;
+};
+
+namespace {
+
+constexpr std::array type_names = {std::string_view("unigram"), std::string_view("bpe"),
+                                   std::string_view("character")};
+
+// Nothing but what normalisation turns into white space or nothing: SentencePiece ends the program over a corpus of
+// that.
+bool is_blank(std::string_view text) {
+  while (!text.empty()) {
+    const auto [bytes, c] = utf8_first(text);
+    const bool vanishes = bytes == 0 || is_space(c) || c < 0x20 || (c >= 0x7f && c <= 0xa0) ||
+                          (c >= 0x2000 && c <= 0x200f) || c == 0x2581 || c == 0xfeff || c == 0xfffd;
+    if (!vanishes) return false;
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
+  }
+  return true;
+}
+
+// All sentences, or max_sentences of them drawn with equal chances (Vitter's algorithm R, 1985).
+std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
+  std::vector<std::string> drawn;
+  Random random(options.seed, mix(0x746f6b656e, 0));
+  uint64_t seen = 0;
+  for (std::string sentence; next(sentence);) {
+    if (is_blank(sentence)) continue;
+    ++seen;
+    if (drawn.size() < static_cast<size_t>(options.max_sentences)) {
+      drawn.push_back(sentence);
+    } else if (const uint64_t at = random.below(seen); at < drawn.size()) {
+      drawn[at] = sentence;
+    }
+  }
+  return drawn;
+}
+
+class Sentences final : public sentencepiece::SentenceIterator {
+ public:
+  explicit Sentences(const std::vector<std::string>& sentences) : sentences_(sentences) {}
+  bool done() const override { return at_ == sentences_.size(); }
+  void Next() override { ++at_; }
+  const std::string& value() const override { return sentences_[at_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const std::vector<std::string>& sentences_;
+  size_t at_ = 0;
+};
+
+std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOptions& options) {
+  std::unordered_map<std::string, std::string> arguments{
+      {"model_type", options.type == TokenizerType::character ? "char" : std::string(name_of(options.type))},
+      {"vocab_size", fmt::format("{}", options.vocabulary_size)},
+      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"pad_id", fmt::format("{}", Tokenizer::pad)},
+      {"bos_id", fmt::format("{}", Tokenizer::bos)},
+      {"eos_id", fmt::format("{}", Tokenizer::eos)},
+      {"unk_id", fmt::format("{}", Tokenizer::unk)},
+      {"hard_vocab_limit", "false"},
+      {"max_sentence_length", "1000000"},
+      {"num_threads", "16"},  // its sums depend on how many, so always the same, however many there are
+      {"minloglevel", "2"},
+  };
+  if (options.lossless) {
+    arguments.insert({{"normalization_rule_name", "identity"},
+                      {"remove_extra_whitespaces", "false"},
+                      {"byte_fallback", "true"}});
+  }
+  return arguments;
+}
+
+[[noreturn]] void explain(std::string_view message, const TokenizerOptions& options) {
+  constexpr std::string_view small = "Vocabulary size is smaller than required_chars";
+  if (message.find(small) == message.npos) fail<InputError>("tokenizer", "training failed: {}", message);
+  const std::string_view versus = message.substr(message.rfind(" vs ") + 4);
+  fail<UsageError>("tokenizer",
+                   "a vocabulary of {} has no room for the {} characters and special tokens of the corpus",
+                   options.vocabulary_size, versus.substr(0, versus.find_first_not_of("0123456789")));
+}
+
+}  // namespace
+
+std::string_view name_of(TokenizerType type) { return type_names[static_cast<size_t>(type)]; }
+
+TokenizerType tokenizer_type_by_name(std::string_view name) {
+  for (size_t i = 0; i < type_names.size(); ++i)
+    if (type_names[i] == name) return static_cast<TokenizerType>(i);
+  fail<UsageError>("tokenizer", "unknown type '{}': expected unigram, bpe or character", name);
+}
+
+Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
+  const int64_t least = unk + 2 + (options.lossless ? 256 : 0);
+  require<UsageError>(options.vocabulary_size >= least && options.vocabulary_size <= 10'000'000, "tokenizer",
+                      "vocabulary_size is {}, expected {} to 10000000", options.vocabulary_size, least);
+  require<UsageError>(options.character_coverage >= 0.98 && options.character_coverage <= 1, "tokenizer",
+                      "character_coverage is {}, expected 0.98 to 1", options.character_coverage);
+  require<UsageError>(options.max_sentences >= 1, "tokenizer", "max_sentences is {}, expected at least 1",
+                      options.max_sentences);
+  const std::vector<std::string> drawn = draw(next, options);
+  require<InputError>(!drawn.empty(), "tokenizer", "no sentences to train on: all are blank");
+  Sentences sentences(drawn);
+  std::string bytes;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &bytes);
+  if (!status.ok()) explain(status.message(), options);
+  return from_serialized(std::move(bytes));
+}
+
+Tokenizer Tokenizer::train(const std::vector<std::string>& sentences, const TokenizerOptions& options) {
+  size_t at = 0;
+  const auto next = [&](std::string& sentence) {
+    if (at == sentences.size()) return false;
+    sentence = sentences[at++];
+    return true;
+  };
+  return train(next, options);
+}
+
+Tokenizer Tokenizer::load(const std::filesystem::path& path) {
+  return from_serialized(read_file(path), path.string());
+}
+
+Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name) {
+  if (const auto wrong = sentencepiece_error(bytes))
+    fail<InputError>(name, "not a SentencePiece model: {}", *wrong);
+  auto model = std::make_shared<Model>();
+  model->bytes = std::move(bytes);
+  const auto status = model->processor.LoadFromSerializedProto(model->bytes);
+  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", status.message());
+  const auto& p = model->processor;
+  require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
+                      "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
+                      p.bos_id(), p.eos_id(), p.unk_id(), int{pad}, int{bos}, int{eos}, int{unk});
+  return Tokenizer(std::move(model));
+}
+
+void Tokenizer::save(const std::filesystem::path& path) const { write_file(path, model_->bytes); }
+const std::string& Tokenizer::serialized() const { return model_->bytes; }
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<int> ids;
+  const auto status = model_->processor.Encode(text, &ids);
+  if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids) const {
+  for (size_t i = 0; i < ids.size(); ++i)
+    require(ids[i] >= 0 && ids[i] < size(), "Tokenizer::decode",
+            "id {} at position {} is outside the vocabulary of {}", ids[i], i, size());
+  std::string text;
+  const auto status = model_->processor.Decode(std::vector<int>(ids.begin(), ids.end()), &text);
+  if (!status.ok()) fail("Tokenizer::decode", "{}", status.message());
+  return text;
+}
+
+const std::string& Tokenizer::piece(int32_t id) const {
+  require(id >= 0 && id < size(), "Tokenizer::piece", "id {} is outside the vocabulary of {}", id, size());
+  return model_->processor.IdToPiece(id);
+}
+
+int64_t Tokenizer::size() const { return model_->processor.GetPieceSize(); }
+
+}  // namespace qkv

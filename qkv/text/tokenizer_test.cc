@@ -1,0 +1,227 @@
+#include "qkv/text/tokenizer.h"
+
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+namespace {
+
+// Sentences of made-up words, some much more frequent than others.
+std::vector<std::string> corpus(int sentences, uint64_t seed = 1) {
+  Random random(seed);
+  std::vector<std::string> words;
+  for (int i = 0; i < 200; ++i) {
+    std::string word;
+    for (uint64_t n = 1 + random.below(4); n > 0; --n)
+      word += {"bdfgklmnprst"[random.below(12)], "aeiou"[random.below(5)]};
+    words.push_back(word + (i % 7 == 0 ? "\u00e9" : ""));
+  }
+  std::vector<std::string> out;
+  for (int i = 0; i < sentences; ++i) {
+    std::string sentence;
+    for (uint64_t n = 3 + random.below(8); n > 0; --n)
+      sentence += words[random.below(1 + random.below(words.size()))] + (n > 1 ? " " : ".");
+    out.push_back(sentence);
+  }
+  return out;
+}
+
+const Tokenizer& small() {
+  static const Tokenizer tokenizer =
+      Tokenizer::train(corpus(500), {.vocabulary_size = 150, .character_coverage = 1});
+  return tokenizer;
+}
+
+class EveryType : public testing::TestWithParam<TokenizerType> {};
+INSTANTIATE_TEST_SUITE_P(Tokenizer, EveryType,
+                         testing::Values(TokenizerType::unigram, TokenizerType::bpe, TokenizerType::character),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+TEST_P(EveryType, DecodesWhatItEncodes) {
+  const auto sentences = corpus(300);
+  const Tokenizer tokenizer =
+      Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120, .character_coverage = 1});
+  for (const std::string& sentence : sentences) {
+    const auto ids = tokenizer.encode(sentence);
+    EXPECT_EQ(tokenizer.decode(ids), sentence);
+    for (const int32_t id : ids) EXPECT_TRUE(id > Tokenizer::unk && id < tokenizer.size());
+  }
+}
+
+TEST_P(EveryType, IsTheSameModelOnAnyNumberOfThreads) {
+  const auto sentences = corpus(300);
+  const TokenizerOptions options{.type = GetParam(), .vocabulary_size = 100};
+  const int before = threads();
+  set_threads(1);
+  const std::string one = Tokenizer::train(sentences, options).serialized();
+  set_threads(4);
+  EXPECT_EQ(Tokenizer::train(sentences, options).serialized(), one);
+  set_threads(before);
+}
+
+TEST_P(EveryType, KeepsEveryCharacterIfLossless) {
+  const Tokenizer tokenizer =
+      Tokenizer::train(corpus(100), {.type = GetParam(), .vocabulary_size = 400, .lossless = true});
+  for (const std::string text :
+       {"  two  spaces, and one after ", "\u2026\ufb01\uff21 \u4e2d\u6587 \U0001f355\t\u00a0x",
+        "e\u0301 is not \u00e9", "</s><unk> <pad>", "\x01\x7f", ""})
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+}
+
+TEST_P(EveryType, TakesAsManyPiecesAsASmallCorpusHas) {
+  const std::vector<std::string> sentences{"a b", "b a c"};
+  const Tokenizer tokenizer =
+      Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 8000, .character_coverage = 1});
+  EXPECT_LT(tokenizer.size(), 30);
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("c b a")), "c b a");
+}
+
+TEST_P(EveryType, RefusesACorpusOfNothing) {
+  const TokenizerOptions options{.type = GetParam()};
+  EXPECT_THROW(Tokenizer::train({}, options), InputError);
+  EXPECT_THROW(Tokenizer::train({"", " ", "\t\u00a0", "\u3000", "\ufeff", "\u2581", "\x01\x1f", "\u200b"}, options),
+               InputError);
+}
+
+TEST(Tokenizer, HasTheFourSpecialTokensFirst) {
+  EXPECT_EQ(small().piece(Tokenizer::pad), "<pad>");
+  EXPECT_EQ(small().piece(Tokenizer::bos), "<s>");
+  EXPECT_EQ(small().piece(Tokenizer::eos), "</s>");
+  EXPECT_EQ(small().piece(Tokenizer::unk), "<unk>");
+  EXPECT_EQ(small().size(), 150);
+}
+
+TEST(Tokenizer, LeavesSpecialTokensOutOfText) {
+  auto ids = small().encode("bado");
+  ids.insert(ids.begin(), Tokenizer::bos);
+  ids.insert(ids.end(), {Tokenizer::eos, Tokenizer::pad, Tokenizer::pad});
+  EXPECT_EQ(small().decode(ids), "bado");
+  EXPECT_EQ(small().decode({}), "");
+}
+
+TEST(Tokenizer, NeverMakesSpecialTokensOfText) {
+  const auto ids = small().encode("<s> ba </s> <pad>");
+  for (const int32_t id : ids) EXPECT_NE(id, Tokenizer::bos) << "and neither eos nor pad";
+  EXPECT_EQ(std::set(ids.begin(), ids.end()).count(Tokenizer::eos), 0u);
+  EXPECT_EQ(std::set(ids.begin(), ids.end()).count(Tokenizer::pad), 0u);
+}
+
+TEST(Tokenizer, MarksUnknownCharacters) {
+  EXPECT_EQ(small().encode("\u4e2d").back(), Tokenizer::unk);
+  EXPECT_NE(small().decode(small().encode("ba\u4e2d")).find("\u2047"), std::string::npos);
+}
+
+TEST(Tokenizer, EncodesAnyBytes) {
+  Random random(7);
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (uint64_t i = random.below(50); i > 0; --i) text += static_cast<char>(random.bits());
+    EXPECT_FALSE(utf8_error(small().decode(small().encode(text))));
+  }
+}
+
+TEST(Tokenizer, SaysWhichIdIsOutside) {
+  EXPECT_THROW(small().decode(std::vector<int32_t>{5, -1}), Error);
+  EXPECT_THROW(small().piece(150), Error);
+  try {
+    small().decode(std::vector<int32_t>{5, 150});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "Tokenizer::decode: id 150 at position 1 is outside the vocabulary of 150");
+  }
+}
+
+TEST(Tokenizer, SaysHowManyPiecesTheCharactersNeed) {
+  try {
+    Tokenizer::train(corpus(100), {.vocabulary_size = 10, .character_coverage = 1});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "tokenizer: a vocabulary of 10 has no room for the 24 characters and special tokens of the corpus");
+  }
+  EXPECT_THROW(Tokenizer::train({"a"}, {.vocabulary_size = 4}), UsageError);
+  EXPECT_THROW(Tokenizer::train({"a"}, {.character_coverage = 2}), UsageError);
+  EXPECT_THROW(Tokenizer::train({"a"}, {.max_sentences = 0}), UsageError);
+}
+
+TEST(Tokenizer, DrawsFromALargeCorpusBySeed) {
+  const auto sentences = corpus(2000);
+  const auto model = [&](uint64_t seed) {
+    return Tokenizer::train(sentences, {.vocabulary_size = 100, .max_sentences = 100, .seed = seed}).serialized();
+  };
+  EXPECT_EQ(model(1), model(1));
+  EXPECT_NE(model(1), model(2));
+}
+
+TEST(Tokenizer, PrintsNothing) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Tokenizer::train(corpus(100), {.vocabulary_size = 100});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(Tokenizer, IsTheSameFromItsFile) {
+  const std::string path = testing::TempDir() + "/qkv_tokenizer_test.model";
+  small().save(path);
+  const Tokenizer loaded = Tokenizer::load(path);
+  EXPECT_EQ(loaded.serialized(), small().serialized());
+  EXPECT_EQ(loaded.encode("bado kuli."), small().encode("bado kuli."));
+  std::filesystem::remove(path);
+}
+
+TEST(Tokenizer, NamesAFileThatIsNoModel) {
+  EXPECT_THROW(Tokenizer::load("no/such/file"), InputError);
+  for (const std::string bytes : {"", "hello", "\n\n\n", "{\"json\": 1}", "\x0a\x02\x0a"}) {
+    try {
+      Tokenizer::from_serialized(bytes, "my.model");
+      FAIL() << bytes;
+    } catch (const InputError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with("my.model: not a SentencePiece model")) << error.what();
+    }
+  }
+}
+
+TEST(Tokenizer, SurvivesABrokenModel) {
+  Random random(11);
+  const std::string whole = small().serialized();
+  int loaded = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string bytes = whole;
+    // Most of a model is its normalisation rules; half of the rounds break the pieces and options around them.
+    const size_t where = round % 2 ? bytes.size() : 4000;
+    for (uint64_t i = 1 + random.below(4); i > 0; --i)
+      bytes[round % 3 ? random.below(where) : bytes.size() - 1 - random.below(200)] =
+          static_cast<char>(random.bits());
+    if (round % 10 == 0) bytes.resize(random.below(bytes.size()));
+    try {
+      const Tokenizer broken = Tokenizer::from_serialized(bytes);
+      ++loaded;
+      broken.decode(broken.encode("\u2026 bado \ufb01\uff21 kuli. \u4e2d"));
+    } catch (const InputError&) {
+    }
+  }
+  EXPECT_GT(loaded, 0) << "a changed score or letter is still a model";
+}
+
+TEST(SentencePieceCheck, FindsRulesThatPointOutside) {
+  const std::string whole = small().serialized();
+  ASSERT_FALSE(sentencepiece_error(whole));
+  // The root of the double array stands right behind its length: offset 24 bits, then the label.
+  const size_t root = whole.find(std::string("\x00\xb4\x02\x00", 4)) + 4;
+  ASSERT_NE(root, 3u);
+  std::string broken = whole;
+  broken.replace(root, 4, "\x00\xfe\xff\x7f", 4);
+  EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken");
+}
+
+}  // namespace
+}  // namespace qkv
