@@ -2,11 +2,15 @@
 
 #include <cmath>
 
+#include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 
 namespace qkv {
 
 Tensor sinusoidal(int64_t length, int64_t width, int64_t first) {
+  require(length >= 0 && width >= 1 && first >= 0, "sinusoidal",
+          "expected length >= 0, width >= 1 and first >= 0, got length {}, width {}, first {}", length, width,
+          first);
   Tensor table = Tensor::empty({length, width});
   float* out = table.data<float>();
   parallel_for(length, [&](int64_t p) {

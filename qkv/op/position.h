@@ -5,7 +5,8 @@
 //
 //     Tensor table = sinusoidal(100, 512);          // positions 0 to 99, (100, 512)
 //
-// C may be odd. Computed in double.
+// Row i is position first + i. C may be odd. Computed in double. Errors: a negative length or position, a width
+// below 1.
 #pragma once
 
 #include "qkv/tensor/tensor.h"

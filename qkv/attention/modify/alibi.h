@@ -1,0 +1,20 @@
+// ALiBi: a score loses a little with every position between query and key, more in some heads than in others
+// (Press, Smith and Lewis, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
+// Extrapolation", 2022).
+//
+//     s_ij <- s_ij - slope_h |p_i - j|          p_i = i + S - T
+//
+//     std::vector<float> slopes = alibi_slopes(8);      // 1/2, 1/4, ..., 1/256
+//
+// H heads, H a power of two: slope_h = 2^(-8 (h + 1) / H). Otherwise the slopes of the largest power of two n below
+// H, then the first, third, ... of 2n.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace qkv {
+
+std::vector<float> alibi_slopes(int64_t heads);
+
+}  // namespace qkv

@@ -1,0 +1,91 @@
+// One golden case: a safetensors file with the arguments, inputs, expected outputs and expected gradients of one
+// call (test/golden/README.md), and the comparison with what the library makes of the same inputs.
+//
+//     Case c("test/golden/sdpa-plain.safetensors");
+//     c.knows({"scale"}, {"q", "k", "v"});            // anything else in the file: the case is skipped, by name
+//     Variable out = attention(c.leaf("q"), c.leaf("k"), c.leaf("v"), {.score = dot(c.number("scale"))});
+//     c.compare("out", out.value());
+//     c.backward(out);                                // upstream grad_out; then every grad_X of the file
+//     c.finish();                                     // a tensor of the file that nobody looked at is a failure
+//
+// Differences are measured against the largest stored number of the tensor, or against 1 where that is below 1e-3.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qkv/autograd/variable.h"
+#include "qkv/tensor/safetensors.h"
+
+namespace qkv::golden {
+
+// What the case wants is not there: the case is reported as skipped, for this reason.
+class NotBuilt : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr double output_tolerance = 1e-5, gradient_tolerance = 3e-5;
+
+class Case {
+ public:
+  explicit Case(const std::filesystem::path& path);
+
+  const std::string& group() const { return group_; }
+  const std::string& name() const { return name_; }
+
+  // Throws NotBuilt for an argument or an input that is not among these. Axis lengths, outputs and gradients of
+  // inputs need not be listed.
+  void knows(std::initializer_list<std::string_view> arguments,
+             std::initializer_list<std::string_view> inputs) const;
+
+  // Arguments. A missing one is an error, except that a missing flag is false.
+  bool has(std::string_view argument) const;
+  bool flag(std::string_view argument) const;
+  double number(std::string_view argument) const;
+  int64_t integer(std::string_view argument) const;
+  std::string text(std::string_view argument) const;
+  std::vector<int64_t> integers(std::string_view argument) const;
+
+  // Inputs. A leaf is made once and has a gradient.
+  bool holds(std::string_view tensor) const { return file_.has(tensor); }
+  Tensor tensor(std::string_view name);
+  Variable leaf(std::string_view name);
+  std::vector<std::string> tensors() const { return file_.names(); }
+
+  // Expected numbers.
+  void compare(const std::string& name, const Tensor& got, double tolerance = output_tolerance);
+  void compare_if_held(const std::string& name, const Tensor& got);
+  void compare_each(const std::string& name, const Tensor& got);  // each number relative to itself
+  void compare_gradient(const std::string& name, const Tensor& got);
+  void compare_gradients();  // of all leaves
+  void backward(const Variable& out);
+  void skip(const std::string& name) { seen_.insert(name); }  // an expected tensor that is not ours to meet
+  void finish() const;
+
+ private:
+  std::string json_of(std::string_view argument) const;
+  void check(const std::string& name, const Tensor& got, double tolerance, bool gradient);
+
+  SafetensorsFile file_;
+  std::string group_, name_;
+  std::map<std::string, Variable, std::less<>> leaves_;
+  std::set<std::string, std::less<>> seen_;
+};
+
+// A group says how its cases run; `run` throws NotBuilt for what it cannot do yet.
+using Run = void (*)(Case&);
+const std::map<std::string, Run, std::less<>>& groups();
+struct Group {
+  Group(std::string name, Run run);
+};
+
+// The largest errors so far, as a table with one line a group.
+std::string table_of_errors();
+
+}  // namespace qkv::golden
