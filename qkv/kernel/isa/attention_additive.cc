@@ -6,9 +6,15 @@
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
-QKV_INLINE vf tanh(vf x) {  // 1 - 2 / (1 + e^2x)
-  x = max(min(x, broadcast(15.0f)), broadcast(-15.0f));
-  return 1.0f - 2.0f / (1.0f + exp(x * 2.0f));
+// tanh(x) and its slope 1 - tanh(x)^2, from e = exp(-2 |x|): both keep their digits where tanh is nearly 1.
+struct Tanh {
+  vf value, slope;
+};
+QKV_INLINE Tanh tanh(vf x) {
+  const vi magnitude = broadcast_i(0x7fffffff);
+  const vf e = exp(from_bits(bits_of(x) & magnitude) * -2.0f), r = 1.0f / (1.0f + e);
+  const vf t = (1.0f - e) * r;
+  return {from_bits(bits_of(t) | (bits_of(x) & ~magnitude)), 4.0f * e * r * r};
 }
 
 void additive(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,
@@ -16,7 +22,8 @@ void additive(const float* q, int64_t width, const float* k, int64_t k_stride, i
   for (int64_t j = 0; j < keys; ++j) {
     for (int64_t i = 0; i < width; i += lanes) {
       vf sum = {};
-      for (int64_t f = 0; f < features; ++f) sum += w[f] * tanh(load(q + f * width + i) + k[j * k_stride + f]);
+      for (int64_t f = 0; f < features; ++f)
+        sum += w[f] * tanh(load(q + f * width + i) + k[j * k_stride + f]).value;
       store(s + j * width + i, sum);
     }
   }
@@ -30,11 +37,11 @@ void additive_backward(const float* q, int64_t width, const float* k, int64_t k_
       vf to_k = {}, to_w = {};
       for (int64_t i = 0; i < width; i += lanes) {
         const vf d = load(ds + j * width + i);
-        const vf t = tanh(load(q + f * width + i) + k[j * k_stride + f]);
-        const vf u = d * w[f] * (1.0f - t * t);
+        const Tanh t = tanh(load(q + f * width + i) + k[j * k_stride + f]);
+        const vf u = d * w[f] * t.slope;
         store(dq + f * width + i, load(dq + f * width + i) + u);
         to_k += u;
-        to_w += d * t;
+        to_w += d * t.value;
       }
       dk[j * dk_stride + f] += sum_lanes(to_k);
       dw[f] += sum_lanes(to_w);
