@@ -58,6 +58,14 @@ double difference(double got, double wanted) {
   return std::isfinite(d) ? d : INFINITY;
 }
 
+bool among(std::initializer_list<std::string_view> list, std::string_view x) {
+  return std::find(list.begin(), list.end(), x) != list.end();
+}
+
+// The input that a gradient belongs to; an input belongs to itself.
+std::string_view input_of(std::string_view name) { return name.starts_with("grad_") ? name.substr(5) : name; }
+bool is_result(std::string_view name) { return among({"out", "weights", "lse", "grad_out"}, name); }
+
 std::map<std::string, Run, std::less<>>& registry() {
   static std::map<std::string, Run, std::less<>> all;
   return all;
@@ -81,20 +89,20 @@ std::string Case::json_of(std::string_view argument) const {
 
 void Case::knows(std::initializer_list<std::string_view> arguments,
                  std::initializer_list<std::string_view> inputs) const {
-  const auto among = [](std::initializer_list<std::string_view> list, std::string_view x) {
-    return std::find(list.begin(), list.end(), x) != list.end();
-  };
-  for (const auto& [argument, value] : file_.metadata()) {
-    const bool general = among({"group", "case", "B", "H", "G", "T", "S", "D", "E"}, argument);
-    if (!general && !among(arguments, argument))
+  knows_arguments(arguments);
+  for (const std::string& name : file_.names())
+    if (!is_result(name) && !among(inputs, input_of(name))) throw NotBuilt("tensor " + name + " is not known");
+}
+
+void Case::knows_arguments(std::initializer_list<std::string_view> arguments) const {
+  for (const auto& [argument, value] : file_.metadata())
+    if (!among({"group", "case", "B", "H", "G", "T", "S", "D", "E"}, argument) && !among(arguments, argument))
       throw NotBuilt(fmt::format("argument {} = {} is not known", argument, value));
-  }
-  for (const std::string& name : file_.names()) {
-    const bool gradient = name.starts_with("grad_");
-    const std::string_view of = gradient ? std::string_view(name).substr(5) : name;
-    if (!among({"out", "weights", "lse"}, of) && !among(inputs, of))
-      throw NotBuilt(fmt::format("tensor {} is not known", name));
-  }
+}
+
+void Case::no_other_inputs() const {
+  for (const std::string& name : file_.names())
+    if (!is_result(name) && !seen_.contains(input_of(name))) throw NotBuilt("tensor " + name + " is not known");
 }
 
 bool Case::has(std::string_view argument) const { return file_.metadata().contains(std::string(argument)); }

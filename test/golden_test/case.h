@@ -43,6 +43,9 @@ class Case {
   // inputs need not be listed.
   void knows(std::initializer_list<std::string_view> arguments,
              std::initializer_list<std::string_view> inputs) const;
+  // The two halves of it. Where the names of the inputs are many: call no_other_inputs() once all have been read.
+  void knows_arguments(std::initializer_list<std::string_view> arguments) const;
+  void no_other_inputs() const;
 
   // Arguments. A missing one is an error, except that a missing flag is false.
   bool has(std::string_view argument) const;
@@ -56,6 +59,7 @@ class Case {
   bool holds(std::string_view tensor) const { return file_.has(tensor); }
   Tensor tensor(std::string_view name);
   Variable leaf(std::string_view name);
+  Variable leaf_if_held(std::string_view name) { return holds(name) ? leaf(name) : Variable(); }
   std::vector<std::string> tensors() const { return file_.names(); }
 
   // Expected numbers.
