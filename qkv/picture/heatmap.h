@@ -1,0 +1,44 @@
+// Pictures from weights.
+//
+//     auto [y, weights, lse] = attention_with_weights(q, k, v);
+//     heatmap(weights.select(0, 0), {.rows = source, .columns = source, .title = "layer 1"}).save("layer1.svg");
+//
+// heatmap() and head_view() take one matrix (T, S), the heads (H, T, S) of a layer, or all of a stack (N, H, T, S):
+// layers down, heads across. head_view() draws a line for every pair of a query (left) and a key (right), as opaque
+// as its weight is large (Vig, "A multiscale visualization of attention in the Transformer model", 2019).
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "qkv/picture/picture.h"
+
+namespace qkv {
+
+struct HeatmapOptions {
+  std::vector<std::string> rows = {}, columns = {};  // T query tokens and S key tokens; none: their numbers
+  std::string title = {};
+};
+Picture heatmap(const Tensor& weights, const HeatmapOptions& options = {});
+Picture head_view(const Tensor& weights, const HeatmapOptions& options = {});
+
+struct PanelsOptions {
+  std::string title = {};
+  int64_t per_line = 4;
+};
+Picture heatmaps(std::vector<Panel> panels, const PanelsOptions& options = {});
+
+// Everything a model looked at: one group for each kind of attention.
+struct AttentionGroup {
+  std::string title;                                 // "encoder self-attention"
+  std::vector<Tensor> layers;                        // (H, T, S) or (1, H, T, S), one for each layer
+  std::vector<std::string> rows = {}, columns = {};  // of every layer and head
+};
+struct AttentionOptions {
+  std::string title = {};
+  std::vector<std::pair<std::string, std::string>> metadata = {};  // shown, and part of the JSON: {"model", "demo"}
+};
+Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionOptions& options = {});
+
+}  // namespace qkv

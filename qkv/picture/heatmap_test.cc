@@ -1,0 +1,241 @@
+#include "qkv/picture/heatmap.h"
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/random.h"
+#include "qkv/picture/page_parts.h"
+
+namespace qkv {
+namespace {
+
+using nlohmann::json;
+
+Tensor random_weights(const Shape& shape) {
+  Tensor x = Tensor::empty(shape);
+  Random random(11);
+  for (float& w : x.span<float>()) w = static_cast<float>(random.uniform());
+  return x;
+}
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+int64_t count(const std::string& text, const std::string& part) {
+  int64_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+// Every element of an XML text is closed in its turn, and no '&' stands alone.
+std::string xml_error(const std::string& text) {
+  std::vector<std::string> open;
+  for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
+    const size_t end = text.find('>', at);
+    if (end == text.npos) return "an unclosed tag at " + std::to_string(at);
+    const std::string tag = text.substr(at + 1, end - at - 1);
+    if (tag.starts_with('?')) continue;
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != tag.substr(1)) return "unexpected <" + tag + ">";
+      open.pop_back();
+    } else if (!tag.ends_with('/')) {
+      open.push_back(tag.substr(0, tag.find_first_of(" \n")));
+    }
+  }
+  for (size_t at = text.find('&'); at != text.npos; at = text.find('&', at + 1))
+    if (text.find(';', at) > at + 6) return "a lone & at " + std::to_string(at);
+  return open.empty() ? "" : "unclosed <" + open.back() + ">";
+}
+
+// The data that the page draws.
+json page_data(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const size_t at = page.find(begin) + begin.size();
+  return json::parse(page.substr(at, page.find("</script>", at) - at));
+}
+
+std::vector<int> codes_of(const std::string& base64) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  uint32_t bits = 0;
+  int held = 0;
+  for (const char c : base64) {
+    if (c == '=') break;
+    bits = bits << 6 | static_cast<uint32_t>(digits.find(c));
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 255);
+  }
+  std::vector<int> codes;
+  for (size_t i = 0; i + 1 < bytes.size(); i += 2)
+    codes.push_back(static_cast<unsigned char>(bytes[i]) + 256 * static_cast<unsigned char>(bytes[i + 1]));
+  return codes;
+}
+
+const std::vector<std::string> odd_tokens = {"</script><b>&\"'", "a\tb\x01", "\u202e\u05e9\u05dc\u05d5\u05dd",
+                                             "\xff\xe2", "\u2581internationalisation of everything there is"};
+
+TEST(Heatmap, EveryCellHasTheColorOfItsWeight) {
+  const Picture picture = heatmap(Tensor::from({1, 0, 0.5f, 0.5f, 0.5f, 0.25f}, {2, 3}));
+  const std::string svg = picture.svg();
+  const auto fill = [&](float weight) { return "<path fill=\"" + hex(picture.scale().color(weight)) + "\" d=\""; };
+  EXPECT_NE(svg.find(fill(1) + "M0 0h1v1h-1z\""), svg.npos);
+  // 0.5 is drawn as the nearest of 255 levels; its three cells are one path of two runs.
+  EXPECT_NE(svg.find(fill(128.0f / 255) + "M2 0h1v1h-1zM0 1h2v1h-2z\""), svg.npos);
+  EXPECT_NE(svg.find(fill(64.0f / 255) + "M2 1h1v1h-1z\""), svg.npos);
+  EXPECT_EQ(count(svg, "h1v1") + count(svg, "h2v1"), 4) << "zero is the ground";
+  EXPECT_NE(svg.find(">0.25</text>"), svg.npos);
+}
+
+TEST(Heatmap, SvgIsWellFormedAndRefersToNothing) {
+  for (const Picture& picture :
+       {heatmap(random_weights({5, 5}), {.rows = odd_tokens, .columns = odd_tokens, .title = "<&>"}),
+        head_view(random_weights({3, 5, 5}), {.rows = odd_tokens, .columns = odd_tokens}),
+        heatmap(random_weights({2, 3, 4, 5}))}) {
+    const std::string svg = picture.svg();
+    EXPECT_EQ(xml_error(svg), "");
+    EXPECT_EQ(count(svg, "http"), 1) << "the name space";
+    EXPECT_EQ(count(svg, "<script") + count(svg, "<style") + count(svg, "url(") - count(svg, "url(#scale)"), 0);
+    for (const char c : svg) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n');
+  }
+}
+
+TEST(Heatmap, AGridHasLayersDownAndHeadsAcross) {
+  const Picture picture = heatmap(random_weights({2, 3, 4, 5}));
+  const PanelGroup& group = picture.content().groups.at(0);
+  EXPECT_EQ(group.panels.size(), 6u);
+  EXPECT_EQ(group.per_line, 3);
+  EXPECT_EQ(group.panels[5].title, "layer 2, head 3");
+  EXPECT_EQ(group.panels[5].columns, (std::vector<std::string>{"0", "1", "2", "3", "4"}));
+  const std::string svg = picture.svg();
+  EXPECT_EQ(count(svg, ">layer 2<"), 1);
+  EXPECT_EQ(count(svg, ">head 3<"), 1);
+}
+
+TEST(Heatmap, ThePageHoldsEveryWeightAndFetchesNothing) {
+  const Tensor weights = random_weights({3, 5, 5});
+  const Picture picture = heatmap(weights, {.rows = odd_tokens, .columns = odd_tokens, .title = "a </title> b"});
+  const std::string page = picture.html();
+  EXPECT_EQ(count(page, "</script>"), 2);
+  EXPECT_EQ(count(page, "</title>"), 1);
+  EXPECT_EQ(count(page, "http"), 2) << "http-equiv, and the name space in the script";
+  EXPECT_EQ(count(page, " src=") + count(page, "<link") + count(page, "@import"), 0);
+  EXPECT_NE(page.find("default-src 'none'"), page.npos);
+
+  const json data = page_data(page);
+  EXPECT_EQ(data["tokens"].size(), 1u) << "equal lists are written once";
+  EXPECT_EQ(data["tokens"][0][1], "a\u2409b\u2401");
+  for (int64_t head = 0; head < 3; ++head) {
+    const std::vector<int> codes = codes_of(data["groups"][0]["panels"][static_cast<size_t>(head)]["weights"]);
+    ASSERT_EQ(codes.size(), 25u);
+    for (size_t i = 0; i < 25; ++i)
+      EXPECT_NEAR(codes[i] / 65535.0 * data["high"].get<double>(),
+                  weights.span<float>()[static_cast<size_t>(head) * 25 + i], 1e-5);
+  }
+}
+
+TEST(Heatmap, StyleAndScriptCannotEndTheirElement) {
+  for (const std::string_view part : {page_style, page_script}) {
+    EXPECT_EQ(part.find("</"), part.npos);
+    for (const char c : part) EXPECT_TRUE((c >= 0x20 && c < 0x7f) || c == '\n');
+  }
+}
+
+TEST(Heatmap, JsonGivesTheNumbersBack) {
+  const Tensor weights = random_weights({2, 1, 3, 5});
+  const Picture picture =
+      attention_picture({{"self", {weights.select(0, 0), weights.slice(0, 1, 2)}, {"a", "b", "\xff"}, odd_tokens}},
+                        {.title = "t", .metadata = {{"model", "x"}}});
+  const json data = json::parse(picture.json());
+  EXPECT_EQ(data["format"], "qkv-attention");
+  EXPECT_EQ(data["metadata"]["model"], "x");
+  const json& panel = data["groups"][0]["panels"][1];
+  EXPECT_EQ(panel["title"], "layer 2, head 1");
+  EXPECT_EQ(panel["rows"], json({"a", "b", "\ufffd"}));
+  EXPECT_EQ(panel["columns"][1], "a\tb\x01");
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < 5; ++j)
+      EXPECT_NEAR(panel["weights"][static_cast<size_t>(i)][static_cast<size_t>(j)].get<float>(),
+                  weights.at<float>({1, 0, i, j}), 1e-6);
+}
+
+TEST(Heatmap, AnyRealTypeAndStridesAreSeenAsTheyAre) {
+  const Tensor weights = random_weights({3, 3});
+  EXPECT_EQ(heatmap(weights.transpose(0, 1)).json(), heatmap(weights.transpose(0, 1).clone()).json());
+  EXPECT_EQ(heatmap(Tensor::full({2, 2}, 0.5f).to(DType::bf16)).json(), heatmap(Tensor::full({2, 2}, 0.5f)).json());
+  EXPECT_EQ(
+      json::parse(heatmap(Tensor::zeros({1, 1}, DType::u8)).json())["groups"][0]["panels"][0]["weights"][0][0], 0);
+}
+
+TEST(Heatmap, ErrorsSayWhatIsWrongAndWhere) {
+  Tensor bad = random_weights({1, 2, 2, 3});
+  bad.span<float>()[10] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(message_of([&] {
+              heatmap(bad, {.rows = {"a", "b"}, .columns = {"x", "y", "z"}});
+            }),
+            "picture: 'layer 1, head 2': weight nan at query 1 'b', key 1 'y'");
+  EXPECT_EQ(message_of([&] {
+              heatmap(random_weights({2, 3}), {.rows = {"a"}});
+            }),
+            "picture: weights: 1 query tokens (rows) for weights of shape (T 2, S 3), expected 2");
+  EXPECT_EQ(message_of([&] {
+              heatmap(random_weights({2, 3}), {.columns = {"a", "b"}});
+            }),
+            "picture: weights: 2 key tokens (columns) for weights of shape (T 2, S 3), expected 3");
+  EXPECT_EQ(message_of([&] { heatmap(random_weights({3})); }),
+            "heatmap: expected weights (T, S), (H, T, S) or (N, H, T, S), got (3)");
+  EXPECT_EQ(message_of([&] {
+              heatmap(random_weights({2, 0}));
+            }),
+            "picture: weights: expected a matrix (T, S), got (2, 0)");
+  EXPECT_EQ(message_of([&] {
+              heatmap(random_weights({0, 2, 2}));
+            }),
+            "picture: there is nothing to show: no panels");
+  EXPECT_EQ(
+      message_of([&] {
+        attention_picture({{"cross", {random_weights({2, 1, 3, 3})}, {}, {}}});
+      }),
+      "attention_picture: cross: expected weights (H, T, S) or (1, H, T, S) of one sequence, got (2, 1, 3, 3)");
+}
+
+TEST(Heatmap, SavesByExtension) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  const std::string name = "qkv-heatmap-test-" + std::to_string(::getpid());
+  const Picture picture = heatmap(random_weights({2, 2}));
+  for (const std::string extension : {".svg", ".html", ".json"}) {
+    const std::filesystem::path path = folder / (name + extension);
+    picture.save(path);
+    const std::string bytes = read_file(path);
+    std::filesystem::remove(path);
+    EXPECT_EQ(bytes, extension == ".svg" ? picture.svg() : extension == ".html" ? picture.html() : picture.json());
+  }
+  EXPECT_THROW(picture.save(folder / (name + ".png")), UsageError);
+  EXPECT_EQ(message_of([&] { picture.save("/dev/null/x.svg"); }), "write: /dev/null/x.svg: Not a directory");
+}
+
+TEST(Heatmap, AHundredHeadsStayAReasonableFile) {
+  Tensor weights = random_weights({8, 8, 60, 60});
+  for (float& w : weights.span<float>()) w = std::pow(w, 8.0f);  // few large ones, as in real heads
+  const Picture picture = heatmap(weights);
+  EXPECT_LT(picture.svg().size(), 3'000'000u);
+  EXPECT_LT(picture.html().size(), 700'000u);
+}
+
+}  // namespace
+}  // namespace qkv

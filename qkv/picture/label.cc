@@ -1,0 +1,97 @@
+#include "qkv/picture/label.h"
+
+#include <fmt/format.h>
+
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+namespace {
+
+constexpr char32_t ellipsis = 0x2026, open_box = 0x2423;
+
+bool in(char32_t c, char32_t first, char32_t last) { return first <= c && c <= last; }
+
+// Drawn upon, or joined to, the character before: never the first of a line, and without a width.
+bool joins(char32_t c) {
+  return in(c, 0x300, 0x36f) || in(c, 0x591, 0x5bd) || in(c, 0x64b, 0x65f) || in(c, 0x200b, 0x200d) ||
+         in(c, 0x20d0, 0x20ff) || in(c, 0xfe00, 0xfe0f) || in(c, 0x1f3fb, 0x1f3ff) || in(c, 0xe0020, 0xe007f);
+}
+
+// Chinese, Japanese, Korean and emoji are as wide as they are high.
+bool wide(char32_t c) {
+  return in(c, 0x1100, 0x115f) || in(c, 0x2e80, 0x303e) || in(c, 0x3041, 0xa4cf) || in(c, 0xac00, 0xd7a3) ||
+         in(c, 0xf900, 0xfaff) || in(c, 0xff00, 0xff60) || in(c, 0x1f000, 0x1faff) || in(c, 0x20000, 0x3fffd);
+}
+
+bool turns_direction(char32_t c) { return in(c, 0x200e, 0x200f) || in(c, 0x202a, 0x202e) || in(c, 0x2066, 0x2069); }
+
+// Of a sans-serif face, by groups of letters.
+double width_of(char32_t c) {
+  if (joins(c)) return 0;
+  if (wide(c)) return 1.05;
+  if (c < 0x80) {
+    const std::string_view narrow = "iljIt.,:;!|'f()[]{} r", broad = "mwMW@%";
+    if (narrow.find(static_cast<char>(c)) != narrow.npos) return 0.34;
+    if (broad.find(static_cast<char>(c)) != broad.npos) return 0.9;
+    if (in(c, 'A', 'Z')) return 0.68;
+  }
+  return 0.58;
+}
+
+}  // namespace
+
+std::string label_text(std::string_view token) {
+  std::u32string points = utf8_decode(token);
+  for (size_t i = 0; i < points.size() && points[i] == ' '; ++i) points[i] = open_box;
+  for (size_t i = points.size(); i > 0 && points[i - 1] == ' '; --i) points[i - 1] = open_box;
+  std::string out;
+  for (const char32_t c : points) {
+    if (c >= invalid_byte) {
+      out += fmt::format("<0x{:02X}>", static_cast<uint32_t>(c - invalid_byte));
+    } else if (c < 0x20) {
+      out += utf8_encode(std::u32string(1, 0x2400 + c));
+    } else if (c == 0x7f) {
+      out += utf8_encode(std::u32string(1, 0x2421));
+    } else if (in(c, 0x80, 0x9f) || in(c, 0x2028, 0x2029) || (c & 0xfffe) == 0xfffe || turns_direction(c)) {
+      out += utf8_encode(std::u32string(1, 0xfffd));
+    } else {
+      out += utf8_encode(std::u32string(1, c));
+    }
+  }
+  return out;
+}
+
+double label_width(std::string_view label) {
+  double width = 0;
+  for (const char32_t c : utf8_decode(label)) width += width_of(c);
+  return width;
+}
+
+std::string shortened(std::string_view label, double longest_em) {
+  if (label_width(label) <= longest_em) return std::string(label);
+  const std::u32string points = utf8_decode(label);
+  double width = width_of(ellipsis);
+  size_t keep = 0;
+  for (size_t i = 0; i < points.size(); ++i) {  // `keep` only stops between whole characters
+    if (i > 0 && !joins(points[i]) && points[i - 1] != 0x200d) keep = i;
+    width += width_of(points[i]);
+    if (width > longest_em) break;
+  }
+  return utf8_encode(points.substr(0, keep) + ellipsis);
+}
+
+std::string xml_escaped(std::string_view label) {
+  std::string out;
+  for (const char c : label) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace qkv

@@ -1,0 +1,137 @@
+#include "qkv/picture/page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "qkv/picture/label.h"
+#include "qkv/picture/page_parts.h"
+
+namespace qkv {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string base64(const std::string& bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t three = 0;
+    for (size_t k = 0; k < 3; ++k)
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? digits[three >> (18 - 6 * k) & 63] : '=';
+  }
+  return out;
+}
+
+// 16 bits a weight, little-endian: 0 is the low end of the scale, 65535 the high one.
+std::string packed(const Tensor& weights, const ColorScale& scale) {
+  std::string bytes;
+  for (const float weight : weights.span<float>()) {
+    const float share = std::clamp((weight - scale.low) / (scale.high - scale.low), 0.0f, 1.0f);
+    const auto code = static_cast<uint16_t>(std::lround(share * 65535));
+    bytes += static_cast<char>(code & 255);
+    bytes += static_cast<char>(code >> 8);
+  }
+  return base64(bytes);
+}
+
+ordered_json palette(const ColorScale& scale, Theme theme) {
+  constexpr int steps = 128;
+  ordered_json colors = ordered_json::array();
+  for (int i = 0; i <= steps; ++i) {
+    const float share = static_cast<float>(i) / steps;
+    colors.push_back(hex(scale.color(scale.low + share * (scale.high - scale.low), theme)));
+  }
+  return colors;
+}
+
+ordered_json labels(const std::vector<std::string>& texts) {
+  ordered_json out = ordered_json::array();
+  for (const std::string& text : texts) out.push_back(label_text(text));
+  return out;
+}
+
+// What the script draws. Lists of tokens are written once and referred to by number.
+ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
+  std::map<std::vector<std::string>, size_t> known;
+  ordered_json tokens = ordered_json::array();
+  const auto number_of = [&](const std::vector<std::string>& texts) {
+    const auto [place, is_new] = known.emplace(texts, known.size());
+    if (is_new) tokens.push_back(labels(texts));
+    return place->second;
+  };
+  ordered_json groups = ordered_json::array();
+  for (const PanelGroup& group : content.groups) {
+    ordered_json panels = ordered_json::array();
+    for (const Panel& panel : group.panels)
+      panels.push_back({{"title", label_text(panel.title)},
+                        {"rows", number_of(panel.rows)},
+                        {"columns", number_of(panel.columns)},
+                        {"weights", packed(panel.weights, scale)}});
+    groups.push_back({{"title", label_text(group.title)},
+                      {"perLine", group.per_line},
+                      {"lineTitles", labels(group.line_titles)},
+                      {"columnTitles", labels(group.column_titles)},
+                      {"panels", std::move(panels)}});
+  }
+  return {{"low", scale.low},
+          {"high", scale.high},
+          {"lines", content.lines},
+          {"light", palette(scale, Theme::light)},
+          {"dark", palette(scale, Theme::dark)},
+          {"tokens", std::move(tokens)},
+          {"groups", std::move(groups)}};
+}
+
+// JSON inside a script element: plain ASCII, and no '<' that could end the element.
+std::string embedded(const ordered_json& data) {
+  std::string out;
+  for (const char c : data.dump(-1, ' ', true)) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string picture_page(const PictureContent& content, const ColorScale& scale) {
+  const std::string title =
+      xml_escaped(label_text(content.title.empty() ? std::string("Attention weights") : content.title));
+  std::string facts;
+  for (const auto& [key, value] : content.metadata)
+    facts += fmt::format("<div><dt>{}</dt><dd dir=\"auto\">{}</dd></div>", xml_escaped(label_text(key)),
+                         xml_escaped(label_text(value)));
+  if (!facts.empty()) facts = "<dl>" + facts + "</dl>\n";
+  return fmt::format(R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{0}</title>
+<style>
+{1}</style>
+</head>
+<body>
+<header><h1 dir="auto">{0}</h1>
+{2}</header>
+<noscript><p>This page is drawn by its script. The same picture saved as .svg needs none.</p></noscript>
+<main></main>
+<script type="application/json" id="data">{3}</script>
+<script>
+{4}</script>
+</body>
+</html>
+)",
+                     title, page_style, facts, embedded(page_data(content, scale)), page_script);
+}
+
+}  // namespace qkv

@@ -1,0 +1,15 @@
+// A picture as one HTML page to explore. The page holds the weights as 16-bit numbers, its style and its script; it
+// fetches nothing (its content security policy forbids it).
+//
+//     std::string text = picture_page(picture.content(), picture.scale());
+#pragma once
+
+#include <string>
+
+#include "qkv/picture/picture.h"
+
+namespace qkv {
+
+std::string picture_page(const PictureContent& content, const ColorScale& scale);
+
+}  // namespace qkv

@@ -1,0 +1,175 @@
+#include "qkv/picture/panel_svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "qkv/picture/label.h"
+
+namespace qkv {
+namespace {
+
+constexpr double longest_label = 11;  // em
+constexpr double label_gap = 5;       // pixels between a label and what it labels
+
+double widest(const std::vector<std::string>& labels) {
+  double width = 0;
+  for (const std::string& label : labels)
+    width = std::max(width, std::min(label_width(label_text(label)), longest_label));
+  return width;
+}
+
+// Runs of equal colour in a row, all runs of a colour in one path. Zero is the ground.
+std::string cells(const Panel& panel, const ColorScale& scale) {
+  constexpr int levels = 255;
+  const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1);
+  const std::span<const float> weights = panel.weights.span<float>();
+  const auto level = [&](int64_t i, int64_t j) {
+    const float share = weights[static_cast<size_t>(i * keys + j)] / scale.high;
+    return static_cast<int>(std::lround(std::clamp(share, -1.0f, 1.0f) * levels));
+  };
+  std::map<int, std::string> paths;
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = 0, end; j < keys; j = end) {
+      const int here = level(i, j);
+      for (end = j + 1; end < keys && level(i, end) == here;) ++end;
+      if (here != 0) paths[here] += fmt::format("M{} {}h{}v1h-{}z", j, i, end - j, end - j);
+    }
+  }
+  std::string out;
+  for (const auto& [here, path] : paths) {
+    const Color color = scale.color(scale.high * static_cast<float>(here) / levels);
+    out += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", hex(color), path);
+  }
+  return out;
+}
+
+std::string grid_lines(int64_t queries, int64_t keys, double cell) {
+  std::string path;
+  for (int64_t i = 1; i < queries; ++i) path += fmt::format("M0 {:g}H{:g}", i * cell, keys * cell);
+  for (int64_t j = 1; j < keys; ++j) path += fmt::format("M{:g} 0V{:g}", j * cell, queries * cell);
+  return path.empty() ? "" : fmt::format("<path d=\"{}\" stroke=\"#1f2430\" stroke-opacity=\".07\"/>\n", path);
+}
+
+std::string numbers(const Panel& panel, const ColorScale& scale, double cell) {
+  std::string out = fmt::format("<g font-size=\"{:g}\" text-anchor=\"middle\">\n", std::min(11.0, cell * 0.32));
+  const int64_t keys = panel.weights.dim(1);
+  int64_t at = 0;
+  for (const float weight : panel.weights.span<float>()) {
+    const bool none = std::abs(weight) < 0.005f, dark = scale.color(weight).dark();
+    out += fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\".35em\"{}>{:.2f}</text>\n", (at % keys + 0.5) * cell,
+                       (at / keys + 0.5) * cell,
+                       none   ? " fill-opacity=\".35\""
+                       : dark ? " fill=\"#fff\""
+                              : "",
+                       none ? 0.0f : weight);
+    ++at;
+  }
+  return out + "</g>\n";
+}
+
+}  // namespace
+
+std::string svg_label(const std::string& token, double longest, const std::string& attributes) {
+  const std::string whole = label_text(token), shown = shortened(whole, longest);
+  std::string text = xml_escaped(shown);
+  // Marks that stand for a space stand back behind the letters.
+  for (const std::string_view mark : {"\u2581", "\u2423"}) {
+    const std::string faint = fmt::format("<tspan fill-opacity=\".35\">{}</tspan>", mark);
+    for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += faint.size())
+      text.replace(at, mark.size(), faint);
+  }
+  const std::string title = shown == whole ? "" : "<title>" + xml_escaped(whole) + "</title>";
+  return fmt::format("<text {}>{}{}</text>\n", attributes, title, text);
+}
+
+std::string Drawing::at(double x, double y) const {
+  return fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", x, y, body);
+}
+
+Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle& style) {
+  const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1);
+  const double cell = style.cell, font = style.font;
+  Drawing out;
+  out.width = static_cast<double>(keys) * cell;
+  out.height = static_cast<double>(queries) * cell;
+  out.body = fmt::format(
+      "<title>{}</title>\n<rect width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n"
+      "<g transform=\"scale({:g})\" shape-rendering=\"crispEdges\">\n{}</g>\n",
+      xml_escaped(label_text(panel.title)), out.width, out.height, hex(scale.color(0)), cell, cells(panel, scale));
+  if (cell >= 9) out.body += grid_lines(queries, keys, cell);
+  out.body +=
+      fmt::format("<rect width=\"{:g}\" height=\"{:g}\" fill=\"none\" stroke=\"#1f2430\" stroke-opacity=\".3\"/>\n",
+                  out.width, out.height);
+  if (style.roomy && cell >= 30 && queries * keys <= 200) out.body += numbers(panel, scale, cell);
+
+  if (style.row_labels) {
+    out.left = widest(panel.rows) * font + label_gap;
+    out.body += fmt::format("<g font-size=\"{:g}\" text-anchor=\"end\">\n", font);
+    for (int64_t i = 0; i < queries; ++i)
+      out.body += svg_label(panel.rows[static_cast<size_t>(i)], longest_label,
+                            fmt::format("x=\"{:g}\" y=\"{:g}\" dy=\".35em\"", -label_gap, (i + 0.5) * cell));
+    out.body += "</g>\n";
+  }
+  if (style.column_labels) {
+    const double length = widest(panel.columns) * font;
+    const bool level = length <= cell - 2;
+    const double angle = level ? 0 : style.roomy && cell >= 1.3 * font ? 45 : 90;
+    const double radians = angle * 3.14159265 / 180;
+    out.top = length * std::sin(radians) + font * (level ? 1 : std::cos(radians)) + label_gap;
+    if (angle == 45) out.right = std::max(0.0, length * std::cos(radians) - cell / 2);
+    out.body += fmt::format("<g font-size=\"{:g}\"{}>\n", font, level ? " text-anchor=\"middle\"" : "");
+    for (int64_t j = 0; j < keys; ++j) {
+      const double x = (j + 0.5) * cell;
+      const std::string place = level ? fmt::format("x=\"{:g}\" y=\"{:g}\"", x, -label_gap)
+                                      : fmt::format("transform=\"translate({:g} {:g}) rotate(-{:g})\" dy=\".35em\"",
+                                                    x, -label_gap, angle);
+      out.body += svg_label(panel.columns[static_cast<size_t>(j)], longest_label, place);
+    }
+    out.body += "</g>\n";
+  }
+  return out;
+}
+
+Drawing draw_lines(const Panel& panel, const ColorScale& scale, const PanelStyle& style) {
+  constexpr int levels = 40;  // of opacity
+  const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1);
+  const double step = style.cell, across = std::clamp(step * 5, 60.0, 130.0);
+  Drawing out;
+  out.width = across;
+  out.height = static_cast<double>(std::max(queries, keys)) * step;
+  std::map<int, std::string> paths;  // by opacity, the faint ones first; below zero: negative weights
+  const std::span<const float> weights = panel.weights.span<float>();
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = 0; j < keys; ++j) {
+      const float share = weights[static_cast<size_t>(i * keys + j)] / scale.high;
+      const int level = static_cast<int>(std::lround(std::clamp(share, -1.0f, 1.0f) * levels));
+      if (level == 0) continue;
+      const double y0 = (i + 0.5) * step, y1 = (j + 0.5) * step;
+      paths[level] +=
+          fmt::format("M0 {:g}C{:g} {:g} {:g} {:g} {:g} {:g}", y0, across * 0.4, y0, across * 0.6, y1, across, y1);
+    }
+  }
+  out.body = fmt::format("<title>{}</title>\n<g fill=\"none\" stroke-width=\"{:g}\">\n",
+                         xml_escaped(label_text(panel.title)), std::clamp(step * 0.11, 0.8, 2.2));
+  for (const auto& [level, path] : paths)
+    out.body += fmt::format("<path stroke=\"{}\" stroke-opacity=\"{:g}\" d=\"{}\"/>\n",
+                            level > 0 ? "#2f4fb5" : "#b5402f", std::abs(level) / static_cast<double>(levels), path);
+  out.body += "</g>\n";
+  const auto label_side = [&](const std::vector<std::string>& labels, const char* anchor, double x) {
+    out.body += fmt::format("<g font-size=\"{:g}\" text-anchor=\"{}\">\n", style.font, anchor);
+    for (size_t i = 0; i < labels.size(); ++i)
+      out.body +=
+          svg_label(labels[i], longest_label,
+                    fmt::format("x=\"{:g}\" y=\"{:g}\" dy=\".35em\"", x, (static_cast<double>(i) + 0.5) * step));
+    out.body += "</g>\n";
+    return widest(labels) * style.font + label_gap;
+  };
+  out.left = label_side(panel.rows, "end", -label_gap);
+  out.right = label_side(panel.columns, "start", across + label_gap);
+  return out;
+}
+
+}  // namespace qkv

@@ -1,0 +1,33 @@
+// One panel as a piece of SVG, labels included: a heat map of cells, or lines between two lists of tokens.
+//
+//     Drawing map = draw_cells(panel, scale, {.cell = 24, .font = 11, .row_labels = true, .column_labels = true});
+//     canvas += map.at(100, 40);
+#pragma once
+
+#include <string>
+
+#include "qkv/picture/picture.h"
+
+namespace qkv {
+
+// Text of an SVG whose labels are shortened to `longest` em, with the whole label to hover.
+std::string svg_label(const std::string& token, double longest, const std::string& attributes);
+
+// A body, and the room its labels take around it, in pixels.
+struct Drawing {
+  double left = 0, top = 0, right = 0, width = 0, height = 0;
+  std::string body;  // origin: the upper left corner of the body
+
+  std::string at(double x, double y) const;  // with the corner of the body there
+};
+
+struct PanelStyle {
+  double cell = 20, font = 11;
+  bool row_labels = true, column_labels = true;
+  bool roomy = false;  // labels may lean over the panel's right edge, cells may show their numbers
+};
+
+Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle& style);
+Drawing draw_lines(const Panel& panel, const ColorScale& scale, const PanelStyle& style);
+
+}  // namespace qkv

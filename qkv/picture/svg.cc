@@ -1,0 +1,188 @@
+#include "qkv/picture/svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "qkv/picture/label.h"
+#include "qkv/picture/panel_svg.h"
+
+namespace qkv {
+namespace {
+
+constexpr double margin = 24, gap = 14, title_font = 16, group_font = 13, caption_font = 11;
+
+struct Block {
+  double width = 0, height = 0;
+  double first_line = 0;  // where the cells of the first line of panels begin
+  std::string body;
+};
+
+// Cells as large as the number of panels and of tokens allows, labels where they can be read.
+PanelStyle style_of(const PictureContent& content) {
+  int64_t longest = 1;
+  size_t panels = 0;
+  for (const PanelGroup& group : content.groups) {
+    panels += group.panels.size();
+    for (const Panel& panel : group.panels)
+      longest = std::max({longest, panel.weights.dim(0), panel.weights.dim(1)});
+  }
+  const double tokens = static_cast<double>(longest);
+  PanelStyle style;
+  style.roomy = panels == 1;
+  if (panels == 1) {
+    style.cell = tokens <= 80 ? std::clamp(560 / tokens, 13.0, 40.0) : std::max(1.0, 1040 / tokens);
+  } else if (panels <= 4) {
+    style.cell = tokens <= 40 ? std::clamp(320 / tokens, 10.0, 28.0) : std::max(1.0, 400 / tokens);
+  } else {
+    style.cell = tokens <= 24 ? std::clamp(168 / tokens, 9.0, 20.0) : std::max(1.0, 168 / tokens);
+  }
+  style.font = std::min(content.lines ? 11.0 : 12.0, style.cell * 0.82);
+  if (content.lines) style.cell = std::clamp(style.cell, 6.0, 22.0);
+  style.row_labels = style.column_labels = style.cell >= 9;
+  return style;
+}
+
+std::string text(double x, double y, double font, std::string_view attributes, std::string_view content) {
+  return fmt::format("<text x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\"{}>{}</text>\n", x, y, font, attributes,
+                     xml_escaped(label_text(content)));
+}
+
+// The panels of a group, line by line. Tokens are written where they differ from those of the panel to the left (of
+// the queries) or above (of the keys).
+Block draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
+  const size_t across = static_cast<size_t>(group.per_line), count = group.panels.size();
+  const size_t lines = (count + across - 1) / across;
+  std::vector<Drawing> drawings;
+  std::vector<double> left(across), width(across), top(lines), height(lines);
+  for (size_t i = 0; i < count; ++i) {
+    const Panel& panel = group.panels[i];
+    PanelStyle style = style_of(content);
+    style.row_labels &= i % across == 0 || group.panels[i - 1].rows != panel.rows;
+    style.column_labels &= i < across || group.panels[i - across].columns != panel.columns;
+    drawings.push_back(content.lines ? draw_lines(panel, scale, style) : draw_cells(panel, scale, style));
+    const Drawing& drawing = drawings.back();
+    const size_t line = i / across, column = i % across;
+    left[column] = std::max(left[column], drawing.left);
+    width[column] = std::max(width[column], drawing.width + drawing.right);
+    top[line] = std::max(top[line], drawing.top);
+    height[line] = std::max(height[line], drawing.height);
+  }
+  const bool own_titles = group.column_titles.empty();
+  const double indent = group.line_titles.empty() ? 0 : 20;
+
+  Block out;
+  if (!group.title.empty()) {
+    out.height = group_font + 10;
+    out.body += text(0, group_font, group_font, " font-weight=\"600\"", group.title);
+    out.width = label_width(group.title) * group_font;
+  }
+  for (size_t line = 0; line < lines; ++line) {
+    const size_t first = line * across, last = std::min(count, first + across);
+    const bool titles = own_titles ? std::any_of(&group.panels[first], &group.panels[first] + (last - first),
+                                                 [](const Panel& panel) { return !panel.title.empty(); })
+                                   : line == 0;
+    out.height += (line > 0 ? gap : 0) + (titles ? caption_font + 7 : 0) + top[line];
+    if (line == 0) out.first_line = out.height;
+    double x = indent;
+    for (size_t i = first; i < last; ++i) {
+      const size_t column = i - first;
+      x += left[column] + (column > 0 ? gap : 0);
+      if (titles)
+        out.body += text(x + drawings[i].width / 2, out.height - top[line] - 6, caption_font,
+                         " text-anchor=\"middle\" fill-opacity=\".75\"",
+                         own_titles ? group.panels[i].title : group.column_titles[column]);
+      out.body += drawings[i].at(x, out.height);
+      x += width[column];
+      out.width = std::max(out.width, x);
+    }
+    if (line < group.line_titles.size())
+      out.body += fmt::format(
+          "<text transform=\"translate({:g} {:g}) rotate(-90)\" font-size=\"{:g}\" text-anchor=\"middle\" "
+          "fill-opacity=\".75\">{}</text>\n",
+          caption_font, out.height + height[line] / 2, caption_font,
+          xml_escaped(label_text(group.line_titles[line])));
+    out.height += height[line];
+  }
+  return out;
+}
+
+// Round numbers between the ends of the scale, and the ends.
+std::vector<double> ticks(const ColorScale& scale) {
+  const double high = std::strtod(fmt::format("{:.6g}", scale.high).c_str(), nullptr);
+  const double decade = std::pow(10, std::floor(std::log10(high))), most = scale.low < 0 ? 2.2 : 4.4;
+  double step = decade / 10;
+  for (const double wider : {0.2, 0.25, 0.5, 1.0})
+    if (high / step > most) step = wider * decade;
+  std::vector<double> out = {high};
+  for (double tick = 0; tick < high - 0.45 * step; tick += step) out.push_back(tick);
+  if (scale.low < 0)
+    for (size_t i = 0, count = out.size(); i < count; ++i)
+      if (out[i] > 0) out.push_back(-out[i]);
+  return out;
+}
+
+Block draw_scale(const ColorScale& scale, double height) {
+  constexpr int stops = 16;
+  constexpr double width = 10;
+  std::string gradient;
+  for (int i = 0; i <= stops; ++i) {
+    const float share = static_cast<float>(i) / stops;
+    gradient += fmt::format("<stop offset=\"{:g}\" stop-color=\"{}\"/>", share,
+                            hex(scale.color(scale.high + share * (scale.low - scale.high))));
+  }
+  Block out;
+  out.width = width + 34;
+  out.height = height;
+  out.body = fmt::format(
+      "<linearGradient id=\"scale\" x2=\"0\" y2=\"1\">{}</linearGradient>\n"
+      "<rect width=\"{:g}\" height=\"{:g}\" fill=\"url(#scale)\" stroke=\"#1f2430\" stroke-opacity=\".3\"/>\n",
+      gradient, width, height);
+  for (const double tick : ticks(scale))
+    out.body += fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\".35em\" font-size=\"10\">{:g}</text>\n", width + 6,
+                            (scale.high - tick) / (scale.high - scale.low) * height, tick);
+  return out;
+}
+
+}  // namespace
+
+std::string picture_svg(const PictureContent& content, const ColorScale& scale) {
+  double width = label_width(content.title) * title_font, y = margin, first_top = 0;
+  std::string body;
+  if (!content.title.empty()) {
+    body += text(margin, y + title_font, title_font, " font-weight=\"600\"", content.title);
+    y += title_font + 18;
+  }
+  double grid_width = 0;
+  for (const PanelGroup& group : content.groups) {
+    const Block block = draw_group(group, content, scale);
+    if (grid_width == 0) first_top = y + block.first_line;
+    body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin, y, block.body);
+    y += block.height + 26;
+    grid_width = std::max(grid_width, block.width);
+  }
+  body += text(margin, y, caption_font, " fill-opacity=\".6\"",
+               content.lines ? "left: queries, right: keys" : "rows: queries, columns: keys");
+  if (!content.lines) {
+    const Block bar = draw_scale(scale, std::clamp(y - first_top - 26, 60.0, 160.0));
+    body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin + grid_width + 18, first_top,
+                        bar.body);
+    grid_width += 18 + bar.width;
+  }
+  width = std::max(width, grid_width) + 2 * margin;
+  const double height = y + margin - 6;
+  const std::string title = xml_escaped(label_text(content.title.empty() ? "attention weights" : content.title));
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+      "{1:.0f}\" "
+      "role=\"img\" aria-label=\"{2}\" fill=\"#1f2430\" "
+      "font-family=\"system-ui, 'Helvetica Neue', 'Noto Sans', 'DejaVu Sans', sans-serif\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{3}</svg>\n",
+      width, height, title, body);
+}
+
+}  // namespace qkv
