@@ -140,7 +140,7 @@ TEST(LineReader, NamesAFileThatCannotBeRead) {
 }
 
 TEST(LineReader, ReadsAFileAndKnowsWhereItIs) {
-  const std::string path = testing::TempDir() + "/qkv_lines_test.txt";
+  const std::string path = testing::TempDir() + "/qkv_lines_test_" + std::to_string(getpid());
   std::ofstream(path) << "one\ntwo\n";
   LineReader reader(path);
   std::string line;

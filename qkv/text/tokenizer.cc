@@ -11,7 +11,6 @@
 #include "qkv/base/random.h"
 #include "qkv/text/sentencepiece_check.h"
 #include "qkv/text/unicode.h"
-#include "qkv/text/utf8.h"
 
 namespace qkv {
 
@@ -25,26 +24,13 @@ namespace {
 constexpr std::array type_names = {std::string_view("unigram"), std::string_view("bpe"),
                                    std::string_view("character")};
 
-// Nothing but what normalisation turns into white space or nothing: SentencePiece ends the program over a corpus of
-// that.
-bool is_blank(std::string_view text) {
-  while (!text.empty()) {
-    const auto [bytes, c] = utf8_first(text);
-    const bool vanishes = bytes == 0 || is_space(c) || c < 0x20 || (c >= 0x7f && c <= 0xa0) ||
-                          (c >= 0x2000 && c <= 0x200f) || c == 0x2581 || c == 0xfeff || c == 0xfffd;
-    if (!vanishes) return false;
-    text.remove_prefix(bytes == 0 ? 1 : bytes);
-  }
-  return true;
-}
-
 // All sentences, or max_sentences of them drawn with equal chances (Vitter's algorithm R, 1985).
 std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
   std::vector<std::string> drawn;
   Random random(options.seed, mix(0x746f6b656e, 0));
   uint64_t seen = 0;
   for (std::string sentence; next(sentence);) {
-    if (is_blank(sentence)) continue;
+    if (is_blank(sentence)) continue;  // SentencePiece ends the program over a corpus of nothing else
     ++seen;
     if (drawn.size() < static_cast<size_t>(options.max_sentences)) {
       drawn.push_back(sentence);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <set>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -170,7 +171,7 @@ TEST(Tokenizer, PrintsNothing) {
 }
 
 TEST(Tokenizer, IsTheSameFromItsFile) {
-  const std::string path = testing::TempDir() + "/qkv_tokenizer_test.model";
+  const std::string path = testing::TempDir() + "/qkv_tokenizer_test_" + std::to_string(getpid());
   small().save(path);
   const Tokenizer loaded = Tokenizer::load(path);
   EXPECT_EQ(loaded.serialized(), small().serialized());

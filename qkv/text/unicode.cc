@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "qkv/text/unicode_tables.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 
@@ -89,6 +90,17 @@ std::vector<std::u32string_view> words(std::u32string_view text) {
     begin = i + 1;
   }
   return out;
+}
+
+bool is_blank(std::string_view text) {
+  while (!text.empty()) {
+    const auto [bytes, c] = utf8_first(text);
+    const bool vanishes = bytes == 0 || is_space(c) || c < 0x20 || (c >= 0x7f && c <= 0xa0) ||
+                          (c >= 0x2000 && c <= 0x200f) || c == 0x2581 || c == 0xfeff || c == 0xfffd;
+    if (!vanishes) return false;
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
+  }
+  return true;
 }
 
 }  // namespace qkv

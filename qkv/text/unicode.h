@@ -25,4 +25,8 @@ std::u32string lowercase(std::u32string_view text);
 // The stretches between white space, none of them empty; views into text.
 std::vector<std::u32string_view> words(std::u32string_view text);
 
+// Whether UTF-8 text has nothing but white space and what normalisation by NFKC makes vanish: control characters,
+// spaces of no width, the byte order mark, U+2581 (SentencePiece's space), bytes that are not UTF-8.
+bool is_blank(std::string_view text);
+
 }  // namespace qkv

@@ -42,5 +42,14 @@ TEST(Unicode, CutsWordsAtAnyWhiteSpace) {
   EXPECT_EQ(words(U" \n"), Words{});
 }
 
+TEST(Unicode, KnowsBlankText) {
+  for (const std::string_view text : {"", " \t", "\u00a0\u3000", "\u200b\ufeff", "\x01", "\u2581", "\xff"})
+    EXPECT_TRUE(is_blank(text)) << text;
+  for (const std::string_view text : {" a", "\u200b.", "\u00ad", "\u4e2d",
+                                      "\xff"
+                                      "1"})
+    EXPECT_FALSE(is_blank(text)) << text;
+}
+
 }  // namespace
 }  // namespace qkv

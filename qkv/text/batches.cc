@@ -1,0 +1,148 @@
+#include "qkv/text/batches.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+
+namespace qkv {
+
+namespace {
+
+// Random numbers of an epoch, one stream for the pairs and one for the batches.
+enum class Purpose : uint64_t { pairs = 0x70616972, batches = 0x62617463 };
+Random random_of(Purpose purpose, uint64_t seed, int64_t epoch) {
+  return Random(seed, mix(static_cast<uint64_t>(purpose), static_cast<uint64_t>(epoch)));
+}
+
+bool same_every_epoch(BatchOrder order) { return order == BatchOrder::sorted || order == BatchOrder::as_given; }
+
+// By target length, then source length, upwards and downwards in turns, so that neighbours of different target
+// lengths still have sources of like length. Pairs that are equal in both stay in the order they have.
+void sort_by_length(const EncodedCorpus& corpus, std::span<uint32_t> pairs) {
+  std::vector<std::pair<uint64_t, uint32_t>> keys;  // sorted by key and place: a stable sort that looks nothing up
+  keys.reserve(pairs.size());
+  std::vector<uint32_t> before(pairs.begin(), pairs.end());
+  for (uint32_t place = 0; place < before.size(); ++place) {
+    const uint64_t target = corpus.target(before[place]).size(), source = corpus.source(before[place]).size();
+    keys.emplace_back(target << 32 | (target % 2 == 0 ? source : 0xffffffff - source), place);
+  }
+  std::sort(keys.begin(), keys.end());
+  for (size_t i = 0; i < keys.size(); ++i) pairs[i] = before[keys[i].second];
+}
+
+}  // namespace
+
+BatchStream::BatchStream(const EncodedCorpus& corpus, const BatchOptions& options)
+    : corpus_(corpus), options_(options) {
+  require<InputError>(corpus.size() > 0, "batches", "the corpus has no pairs");
+  require(corpus.size() < std::numeric_limits<uint32_t>::max(), "batches",
+          "the corpus has {} pairs, at most 2^32 - 2 fit", corpus.size());
+  require<UsageError>(options.sentences >= 0, "batches", "{} sentences a batch, expected at least 0",
+                      options.sentences);
+  require<UsageError>(options.sentences > 0 || options.batch_tokens >= 1, "batches",
+                      "{} tokens a batch, expected at least 1", options.batch_tokens);
+  require<UsageError>(options.pool >= 1, "batches", "a pool of {} pairs, expected at least 1", options.pool);
+}
+
+void BatchStream::make_plan(int64_t epoch) {
+  if (plan_.epoch == epoch) return;
+  if (plan_.epoch >= 0 && same_every_epoch(options_.order)) {
+    plan_.epoch = epoch;
+    return;
+  }
+  const auto pairs = static_cast<size_t>(corpus_.size());
+  const auto pool = options_.order == BatchOrder::bucketed ? static_cast<size_t>(options_.pool) : pairs;
+  plan_ = {.epoch = epoch};
+  plan_.order.resize(pairs);
+  std::iota(plan_.order.begin(), plan_.order.end(), 0u);
+  const std::span<uint32_t> order(plan_.order);
+  if (!same_every_epoch(options_.order)) random_of(Purpose::pairs, options_.seed, epoch).shuffle(order);
+  for (size_t begin = 0; begin < pairs; begin += pool) {
+    const size_t end = std::min(begin + pool, pairs);
+    if (options_.order == BatchOrder::bucketed || options_.order == BatchOrder::sorted)
+      sort_by_length(corpus_, order.subspan(begin, end - begin));
+    cut(begin, end);
+  }
+  plan_.turns.resize(plan_.begins.size());
+  std::iota(plan_.turns.begin(), plan_.turns.end(), 0u);
+  if (options_.order == BatchOrder::bucketed)
+    random_of(Purpose::batches, options_.seed, epoch).shuffle(std::span<uint32_t>(plan_.turns));
+  plan_.begins.push_back(static_cast<uint32_t>(pairs));
+}
+
+void BatchStream::cut(size_t begin, size_t end) {
+  size_t longest = 0, sentences = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const size_t length =
+        std::max(corpus_.source(plan_.order[i]).size(), corpus_.target(plan_.order[i]).size()) + 1;
+    longest = std::max(longest, length);
+    ++sentences;
+    const bool full = options_.sentences > 0 ? sentences > static_cast<size_t>(options_.sentences)
+                                             : longest * sentences > static_cast<size_t>(options_.batch_tokens);
+    if (i > begin && !full) continue;
+    plan_.begins.push_back(static_cast<uint32_t>(i));
+    longest = length;
+    sentences = 1;
+  }
+}
+
+int64_t BatchStream::batches_in_epoch() {
+  make_plan(position_.epoch);
+  return static_cast<int64_t>(plan_.turns.size());
+}
+
+void BatchStream::seek(BatchPosition position) {
+  require<InputError>(position.epoch >= 0 && position.batch >= 0, "batches", "no batch {} in epoch {}",
+                      position.batch, position.epoch);
+  make_plan(position.epoch);
+  require<InputError>(position.batch < static_cast<int64_t>(plan_.turns.size()), "batches",
+                      "no batch {} in epoch {}, which has {}: other sentences, another batch size or another seed",
+                      position.batch, position.epoch, plan_.turns.size());
+  position_ = position;
+}
+
+Batch BatchStream::next() {
+  make_plan(position_.epoch);
+  const uint32_t turn = plan_.turns[static_cast<size_t>(position_.batch)];
+  Batch batch;
+  batch.position = position_;
+  std::vector<std::span<const int32_t>> sources, targets;
+  for (uint32_t i = plan_.begins[turn]; i < plan_.begins[turn + 1]; ++i) {
+    const int64_t pair = plan_.order[i];
+    batch.pairs.push_back(pair);
+    sources.push_back(corpus_.source(pair));
+    targets.push_back(corpus_.target(pair));
+    batch.source_lengths.push_back(static_cast<int32_t>(sources.back().size()) + 1);
+    batch.target_lengths.push_back(static_cast<int32_t>(targets.back().size()) + 1);
+    batch.source_tokens += batch.source_lengths.back();
+    batch.target_tokens += batch.target_lengths.back();
+  }
+  batch.source = pad_ids(sources, {}, Tokenizer::eos);
+  batch.target_in = pad_ids(targets, Tokenizer::bos, {});
+  batch.target_out = pad_ids(targets, {}, Tokenizer::eos);
+  if (++position_.batch == static_cast<int64_t>(plan_.turns.size())) position_ = {position_.epoch + 1, 0};
+  return batch;
+}
+
+Tensor pad_ids(std::span<const std::span<const int32_t>> rows, std::optional<int32_t> before,
+               std::optional<int32_t> behind) {
+  const size_t extra = (before ? 1 : 0) + (behind ? 1 : 0);
+  size_t longest = 0;
+  for (const auto row : rows) longest = std::max(longest, row.size() + extra);
+  Tensor out = Tensor::empty({static_cast<int64_t>(rows.size()), static_cast<int64_t>(longest)}, DType::i32);
+  int32_t* at = out.data<int32_t>();
+  for (const auto row : rows) {
+    int32_t* const end = at + longest;
+    if (before) *at++ = *before;
+    at = std::copy(row.begin(), row.end(), at);
+    if (behind) *at++ = *behind;
+    at = std::fill_n(at, end - at, Tokenizer::pad);
+  }
+  return out;
+}
+
+}  // namespace qkv

@@ -1,0 +1,166 @@
+#include "qkv/text/corpus.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/text/holdout.h"
+
+namespace qkv {
+namespace {
+
+class CorpusTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name, std::ios::binary) << text;
+    return (folder / name).string();
+  }
+  static std::string error_of(const std::string& spec) {
+    try {
+      read_corpus(spec);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) /
+                                       ("qkv_corpus_" + std::to_string(getpid()) + "_" +
+                                        std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+using Corpus = CorpusTest;
+
+using Pairs = std::vector<SentencePair>;
+
+TEST_F(Corpus, ReadsTabSeparatedPairs) {
+  EXPECT_EQ(read_corpus(file("a.tsv", "one\tun\r\ntwo \t deux\tlicence\tmore\nthree\ttrois")),
+            (Pairs{{"one", "un"}, {"two ", " deux"}, {"three", "trois"}}));
+}
+
+TEST_F(Corpus, ReadsTwoFiles) {
+  const std::string spec = file("a.en", "one\ntwo\n") + "," + file("a.fr", "un\ndeux");
+  EXPECT_EQ(read_corpus(spec), (Pairs{{"one", "un"}, {"two", "deux"}}));
+}
+
+TEST_F(Corpus, ReadsAFileWhoseNameHasAComma) {
+  EXPECT_EQ(read_corpus(file("a,b.tsv", "one\tun\n")), (Pairs{{"one", "un"}}));
+}
+
+TEST_F(Corpus, PassesOverBlankSidesAndCountsThem) {
+  CorpusReader reader(file("a.tsv", "one\tun\n\tdeux\nthree\t \n\n\xc2\xa0\tcinq\nsix\tsix\n"));
+  SentencePair pair;
+  EXPECT_TRUE(reader.next(pair) && reader.next(pair));
+  EXPECT_EQ(pair.source, "six");
+  EXPECT_FALSE(reader.next(pair));
+  EXPECT_EQ(reader.pairs(), 2);
+  EXPECT_EQ(reader.blank(), 4);
+}
+
+TEST_F(Corpus, NamesFileAndLineOfWhatIsWrong) {
+  const std::string path = (folder / "a.tsv").string();
+  EXPECT_EQ(error_of(file("a.tsv", "one\tun\ntwo deux\n")), path + ":2: no tab, expected 'source TAB target'");
+  EXPECT_EQ(error_of(file("a.tsv", "one\tun\ntwo\t\xff\n")), path + ":2: invalid UTF-8 at byte 5 (0xff)");
+  EXPECT_EQ(error_of(file("a.tsv", std::string("one\tu\0n\n", 8))), path + ":1: a NUL byte at byte 6");
+  EXPECT_EQ(error_of(file("a.tsv", "one\t" + std::string(1'000'000, 'x'))),
+            path + ":1: a line of 1000000 bytes or more");
+  EXPECT_EQ(error_of(file("a.tsv", "")), path + ": no sentence pairs: it is empty");
+  EXPECT_EQ(error_of(file("a.tsv", "\n\tx\n")),
+            path + ": no sentence pairs: one side of each of its 2 lines is blank");
+  EXPECT_EQ(error_of("no/such.tsv"), "read: no/such.tsv: No such file or directory");
+  EXPECT_EQ(error_of("a,b,c"), "corpus: 'a,b,c' is neither a file nor 'source-file,target-file'");
+}
+
+TEST_F(Corpus, NamesBothFilesThatDifferInLength) {
+  const std::string a = file("a", "1\n2\n3\n"), b = file("b", "1\n2\n3\n4\n5\n");
+  EXPECT_EQ(error_of(a + "," + b), a + "," + b + ": " + a + " has 3 lines, but " + b + " has 5");
+  EXPECT_EQ(error_of(b + "," + a), b + "," + a + ": " + b + " has 5 lines, but " + a + " has 3");
+}
+
+TEST_F(Corpus, SurvivesAnyBytes) {
+  Random random(13);
+  for (int round = 0; round < 60; ++round) {
+    std::string text;
+    for (uint64_t i = random.below(100); i > 0; --i)
+      text += random.below(3) ? "ab\t\n\r "[random.below(6)] : static_cast<char>(random.bits());
+    error_of(file("any.tsv", text));
+  }
+}
+
+TEST_F(Corpus, GivesTheSentencesOfASide) {
+  const std::string path = file("a.tsv", "one\tun\ntwo\tdeux\n");
+  const auto all = [&](Side side) {
+    CorpusSentences next(path, side);
+    std::vector<std::string> sentences;
+    for (std::string sentence; next(sentence);) sentences.push_back(sentence);
+    return sentences;
+  };
+  using Sentences = std::vector<std::string>;
+  EXPECT_EQ(all(Side::source), (Sentences{"one", "two"}));
+  EXPECT_EQ(all(Side::target), (Sentences{"un", "deux"}));
+  EXPECT_EQ(all(Side::both), (Sentences{"one", "un", "two", "deux"}));
+}
+
+std::string many_pairs(int sources) {  // source k has k % 3 + 1 translations, not side by side
+  std::string text;
+  for (int t = 0; t < 3; ++t)
+    for (int k = 0; k < sources; ++k)
+      if (t <= k % 3)
+        text += "source " + std::to_string(k) + (t == 1 ? " " : "") + "\ttarget " + std::to_string(t) + "\n";
+  return text;
+}
+
+TEST_F(Corpus, HoldsOutDistinctSourcesThatTrainingNeverSees) {
+  const std::string path = file("a.tsv", many_pairs(300));
+  const Holdout holdout(path, 50, 1);
+  std::set<std::string> held;
+  for (const auto& [source, target] : holdout.pairs()) {
+    held.insert(source);
+    EXPECT_EQ(target, "target 0") << "the first of the translations";
+  }
+  EXPECT_EQ(held.size(), 50u);
+  CorpusReader training(path, {.holdout = &holdout});
+  std::set<std::string> seen;
+  for (SentencePair pair; training.next(pair);) {
+    while (pair.source.ends_with(' ')) pair.source.pop_back();
+    EXPECT_FALSE(held.contains(pair.source)) << pair.source;
+    seen.insert(pair.source);
+  }
+  EXPECT_EQ(seen.size(), 250u);
+  EXPECT_EQ(training.pairs() + training.held_out(), 600);
+}
+
+TEST_F(Corpus, HoldsOutByTheSeedAndNotByTheOrder) {
+  const std::string path = file("a.tsv", many_pairs(100));
+  const auto pairs = Holdout(path, 20, 1).pairs();
+  EXPECT_EQ(Holdout(path, 20, 1).pairs(), pairs);
+  EXPECT_NE(Holdout(path, 20, 2).pairs(), pairs);
+  std::string reversed;
+  for (int k = 99; k >= 0; --k) reversed += "source " + std::to_string(k) + "\ttarget 0\n";
+  auto other = Holdout(file("b.tsv", reversed), 20, 1).pairs();
+  std::reverse(other.begin(), other.end());
+  EXPECT_EQ(other, pairs);
+}
+
+TEST_F(Corpus, RefusesToHoldOutEverything) {
+  const std::string path = file("a.tsv", many_pairs(10));
+  EXPECT_EQ(Holdout(path, 9, 1).pairs().size(), 9u);
+  try {
+    Holdout(path, 10, 1);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), path + ": 10 pairs to hold out, but it has only 10 distinct sources");
+  }
+  EXPECT_TRUE(Holdout(path, 0, 1).pairs().empty());
+}
+
+}  // namespace
+}  // namespace qkv
