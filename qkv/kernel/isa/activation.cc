@@ -8,8 +8,14 @@ namespace {
 
 const vf zero = {};
 
-// 1 / (1 + e^-x). Below -88 the true value is less than the smallest normal number.
-QKV_INLINE vf logistic(vf x) { return x < -88.0f ? zero : 1.0f / (1.0f + exp(-x)); }
+// f(x) = 1 / (1 + e^-x) and its slope f (1 - f), from e = e^-|x|: neither cancels. Beyond 88, e is taken as 0.
+struct Logistic {
+  vf value, slope;
+};
+QKV_INLINE Logistic logistic(vf x) {
+  const vf a = max(-x, x), e = a > 88.0f ? zero : exp(-a), t = 1.0f / (1.0f + e), et = e * t;
+  return {x > 0.0f ? t : et, et * t};
+}
 
 // Near 0 an odd polynomial (relative error 5e-9 before rounding), elsewhere 1 - 2 / (e^2|x| + 1).
 QKV_INLINE vf hyperbolic_tangent(vf x) {
@@ -76,38 +82,36 @@ void gelu_backward(const float* x, const float* dy, int64_t n, float* dx) {
 void gelu_tanh(const float* x, int64_t n, float* y) {
   each(n, [&](auto at, int64_t i) {
     const vf v = at(x + i);
-    at.put(y + i, times(v, logistic(2.0f * v * (w_1 + w_3 * v * v))));
+    at.put(y + i, times(v, logistic(2.0f * v * (w_1 + w_3 * v * v)).value));
   });
 }
 void gelu_tanh_backward(const float* x, const float* dy, int64_t n, float* dx) {
   each(n, [&](auto at, int64_t i) {
-    const vf v = at(x + i), s = logistic(2.0f * v * (w_1 + w_3 * v * v));
-    const vf slope = times(v * (2.0f * w_1 + 6.0f * w_3 * v * v), s * (1.0f - s));
-    at.put(dx + i, at(dy + i) * (s + slope));
+    const vf v = at(x + i);
+    const Logistic s = logistic(2.0f * v * (w_1 + w_3 * v * v));
+    at.put(dx + i, at(dy + i) * (s.value + times(v * (2.0f * w_1 + 6.0f * w_3 * v * v), s.slope)));
   });
 }
 
 void silu(const float* x, int64_t n, float* y) {
   each(n, [&](auto at, int64_t i) {
     const vf v = at(x + i);
-    at.put(y + i, times(v, logistic(v)));
+    at.put(y + i, times(v, logistic(v).value));
   });
 }
 void silu_backward(const float* x, const float* dy, int64_t n, float* dx) {
   each(n, [&](auto at, int64_t i) {
-    const vf v = at(x + i), s = logistic(v);
-    at.put(dx + i, at(dy + i) * (s + times(v, s * (1.0f - s))));
+    const vf v = at(x + i);
+    const Logistic s = logistic(v);
+    at.put(dx + i, at(dy + i) * (s.value + times(v, s.slope)));
   });
 }
 
 void sigmoid(const float* x, int64_t n, float* y) {
-  each(n, [&](auto at, int64_t i) { at.put(y + i, logistic(at(x + i))); });
+  each(n, [&](auto at, int64_t i) { at.put(y + i, logistic(at(x + i)).value); });
 }
 void sigmoid_backward(const float* x, const float* dy, int64_t n, float* dx) {
-  each(n, [&](auto at, int64_t i) {
-    const vf s = logistic(at(x + i));
-    at.put(dx + i, at(dy + i) * (s * (1.0f - s)));
-  });
+  each(n, [&](auto at, int64_t i) { at.put(dx + i, at(dy + i) * logistic(at(x + i)).slope); });
 }
 
 void tanh(const float* x, int64_t n, float* y) {

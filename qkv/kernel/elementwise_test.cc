@@ -1,0 +1,144 @@
+#include "qkv/kernel/row_test.h"
+
+namespace qkv::kernel {
+namespace {
+
+template <class F>
+Doubles each_of(int64_t n, F f) {
+  Doubles out;
+  for (int64_t i = 0; i < n; ++i) out.push_back(f(i));
+  return out;
+}
+
+TEST(Elementwise, SumsAndProductsEqualTheFormulas) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      Row a = Row::normal(n, 1), b = Row::normal(n, 2), old = Row::normal(n, 3), y(n);
+      k.add(a.data(), b.data(), n, y.data());
+      expect_close(y, each_of(n, [&](int64_t i) { return double{a[i]} + b[i]; }), 1e-7, isa + " add");
+      k.multiply(a.data(), b.data(), n, y.data());
+      expect_close(y, each_of(n, [&](int64_t i) { return double{a[i]} * b[i]; }), 1e-7, isa + " multiply");
+      k.scale(a.data(), 0.3f, n, y.data());
+      expect_close(y, each_of(n, [&](int64_t i) { return double{a[i]} * 0.3f; }), 1e-7, isa + " scale");
+      y = old;
+      k.multiply_add(a.data(), b.data(), n, y.data());
+      for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], old[i] + double{a[i]} * b[i], 2e-6) << isa;
+      y = old;
+      k.add_scaled(a.data(), -2.0f, n, y.data());
+      for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], old[i] - 2.0 * a[i], 2e-6) << isa;
+      EXPECT_TRUE(y.intact());
+      Row in_place = a;
+      k.add(in_place.data(), in_place.data(), n, in_place.data());
+      expect_close(in_place, each_of(n, [&](int64_t i) { return 2.0 * a[i]; }), 0.0, isa + " add in place");
+    }
+  });
+}
+
+TEST(Elementwise, ACutChangesNoBit) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    const int64_t n = 300;
+    Row a = Row::normal(n, 1), b = Row::normal(n, 2), old = Row::normal(n, 3), whole = old, cut = old;
+    k.multiply_add(a.data(), b.data(), n, whole.data());
+    for (int64_t i = 0, length = 1; i < n; i += length, length = length % 37 + 5) {
+      length = std::min(length, n - i);
+      k.multiply_add(a.data() + i, b.data() + i, length, cut.data() + i);
+    }
+    expect_same_bits(cut, whole, isa);
+  });
+}
+
+TEST(Sums, AreExactInDouble) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      Row x = Row::normal(n, 1, 100.0);
+      double sum = 0.0, squares = 0.0, size = 0.0;
+      for (float v : x) sum += v, squares += double{v} * v, size += std::abs(v);
+      EXPECT_NEAR(k.sum(x.data(), n), sum, 1e-14 * size) << isa;
+      EXPECT_NEAR(k.sum_of_squares(x.data(), n), squares, 1e-14 * squares) << isa;
+    }
+    EXPECT_EQ(k.sum(nullptr, 0), 0.0);
+    Row x(3);
+    x[0] = 1e30f, x[1] = 1e30f, x[2] = 0.0f;
+    EXPECT_NEAR(k.sum_of_squares(x.data(), 3) / 2e60, 1.0, 1e-6);
+  });
+}
+
+TEST(AddRows, AddsTheColumnSums) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      for (int64_t count : {0, 1, 2, 9, 100}) {
+        const int64_t stride = n + 3;
+        Row rows = Row::normal(count * stride, 1), sum = Row::normal(n, 2);
+        Doubles expected = sum.doubles();
+        for (int64_t r = 0; r < count; ++r)
+          for (int64_t i = 0; i < n; ++i) expected[static_cast<size_t>(i)] += rows[r * stride + i];
+        k.add_rows(sum.data(), rows.data(), count, stride, n);
+        for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(sum[i], expected[static_cast<size_t>(i)], 2e-5) << isa;
+        EXPECT_TRUE(sum.intact()) << isa;
+      }
+    }
+  });
+}
+
+TEST(Embed, ScalesAndAddsThePosition) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      Row table = Row::normal(n, 1), position = Row::normal(n, 2), y(n);
+      k.embed(table.data(), 8.0f, position.data(), n, y.data());
+      for (int64_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], 8.0 * table[i] + position[i], 4e-6) << isa;
+      k.embed(table.data(), 8.0f, nullptr, n, y.data());
+      expect_close(y, each_of(n, [&](int64_t i) { return 8.0 * table[i]; }), 0.0, isa);
+    }
+  });
+}
+
+TEST(Adam, EqualsTheFormulaStepByStep) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      for (double decay : {0.0, 0.1}) {
+        Row p = Row::normal(n, 1), m(n), v(n);
+        std::fill(m.begin(), m.end(), 0.0f);
+        std::fill(v.begin(), v.end(), 0.0f);
+        Doubles rp = p.doubles(), rm = m.doubles(), rv = v.doubles();
+        for (int step = 1; step <= 3; ++step) {
+          Row g = Row::normal(n, 10 + static_cast<uint64_t>(step));
+          if (n > 2) g[0] = 0.0f, g[1] *= 1e-9f, g[2] *= 1e6f;
+          const AdamStep s = {.lr = 0.01,
+                              .beta1 = 0.9,
+                              .beta2 = 0.98,
+                              .eps = 1e-9,
+                              .weight_decay = decay,
+                              .correction1 = 1.0 / (1.0 - std::pow(0.9, step)),
+                              .correction2 = 1.0 / (1.0 - std::pow(0.98, step)),
+                              .grad_scale = 0.5};
+          k.adam(p.data(), m.data(), v.data(), g.data(), n, s);
+          for (size_t i = 0; i < rp.size(); ++i) {
+            const double grad = 0.5 * g[static_cast<int64_t>(i)];
+            rm[i] = 0.9 * rm[i] + 0.1 * grad;
+            rv[i] = 0.98 * rv[i] + 0.02 * grad * grad;
+            rp[i] -= 0.01 * decay * rp[i];
+            rp[i] -= 0.01 * rm[i] * s.correction1 / (std::sqrt(rv[i] * s.correction2) + 1e-9);
+          }
+        }
+        expect_close(p, rp, 5e-7, isa);
+        for (size_t i = 0; i < rm.size(); ++i) {  // entry by entry: they span many orders of magnitude
+          EXPECT_NEAR(m[static_cast<int64_t>(i)], rm[i], 2e-6 * std::sqrt(rv[i])) << isa;
+          EXPECT_NEAR(v[static_cast<int64_t>(i)], rv[i], 5e-7 * rv[i]) << isa;
+        }
+        EXPECT_TRUE(m.intact() && v.intact());
+      }
+    }
+  });
+}
+
+TEST(Adam, NothingMovesWithoutGradientAndEps) {
+  for_every_isa([](const RowKernels& k, const std::string&) {
+    Row p = Row::normal(20, 1), before = p, zero(20), m = zero, v = zero;
+    for (Row* row : {&zero, &m, &v}) std::fill(row->begin(), row->end(), 0.0f);
+    k.adam(p.data(), m.data(), v.data(), zero.data(), 20, {.lr = 1.0, .beta1 = 0.9, .beta2 = 0.98, .eps = 0.0});
+    expect_same_bits(p, before, "p");
+  });
+}
+
+}  // namespace
+}  // namespace qkv::kernel

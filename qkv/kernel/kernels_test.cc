@@ -1,0 +1,31 @@
+#include "qkv/kernel/kernels.h"
+
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace qkv::kernel {
+namespace {
+
+TEST(Kernels, ThePinnedInstructionSetRuns) {
+  const char* pinned = std::getenv("QKV_ISA");
+  if (pinned == nullptr || *pinned == 0)
+    EXPECT_EQ(&kernels(), all_kernels().back());
+  else
+    EXPECT_EQ(kernels().isa, pinned);
+  RecordProperty("isa", std::string(kernels().isa));
+}
+
+TEST(Kernels, EverySetIsTheBestThatItSays) {
+  int lanes = 0;
+  for (const Kernels* k : all_kernels()) {
+    EXPECT_TRUE(cpu_has(k->isa));
+    EXPECT_GT(k->lanes, lanes) << k->isa;
+    lanes = k->lanes;
+  }
+  EXPECT_FALSE(cpu_has("abacus"));
+}
+
+}  // namespace
+}  // namespace qkv::kernel

@@ -1,0 +1,63 @@
+#include "qkv/kernel/row_test.h"
+
+namespace qkv::kernel {
+namespace {
+
+struct Reference {
+  double loss;
+  Doubles dlogits;
+};
+
+Reference reference(const Doubles& x, int64_t target, double e, double scale) {
+  const double m = *std::max_element(x.begin(), x.end()), n = static_cast<double>(x.size());
+  double z = 0.0;
+  for (double v : x) z += std::exp(v - m);
+  Reference r{0.0, {}};
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double log_p = x[i] - m - std::log(z), hit = static_cast<int64_t>(i) == target ? 1.0 : 0.0;
+    const double share = (1.0 - e) * hit + e / n;
+    if (share != 0.0) r.loss -= share * log_p;
+    r.dlogits.push_back(scale * (std::exp(log_p) - share));
+  }
+  return r;
+}
+
+TEST(CrossEntropy, EqualsTheFormulaAtEveryWidth) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    std::vector<int64_t> all = widths();
+    all.push_back(10007);
+    for (int64_t n : all) {
+      for (float e : {0.0f, 0.1f}) {
+        Row x = Row::normal(n, 1, 3.0), d(n);
+        const int64_t target = n * 2 / 3;
+        const Reference r = reference(x.doubles(), target, e, 0.25);
+        const float loss = k.cross_entropy(x.data(), n, target, e, 0.25f, d.data());
+        EXPECT_NEAR(loss, r.loss, 1e-6 * std::max(1.0, r.loss)) << isa << " " << n;
+        for (int64_t i = 0; i < n; ++i)
+          EXPECT_NEAR(d[i], r.dlogits[static_cast<size_t>(i)], 1e-7) << isa << " " << n;
+        EXPECT_TRUE(d.intact()) << isa;
+        EXPECT_EQ(k.cross_entropy(x.data(), n, target, e, 0.25f, nullptr), loss) << isa;
+        EXPECT_EQ(k.cross_entropy(x.data(), n, target, e, 0.25f, x.data()), loss) << isa;
+        expect_same_bits(x, d, isa + " in place");
+      }
+    }
+  });
+}
+
+TEST(CrossEntropy, LivesWithExtremeLogits) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    Row x(20), d(20);
+    std::fill(x.begin(), x.end(), -INFINITY);
+    x[4] = 1e30f, x[5] = 0.0f;
+    EXPECT_EQ(k.cross_entropy(x.data(), 20, 4, 0.0f, 1.0f, d.data()), 0.0f) << isa;
+    EXPECT_TRUE(std::all_of(d.begin(), d.end(), [](float v) { return std::abs(v) < 1e-37f; })) << isa;
+    EXPECT_NEAR(k.cross_entropy(x.data(), 20, 5, 0.0f, 1.0f, d.data()) / 1e30, 1.0, 1e-6) << isa;
+    EXPECT_EQ(k.cross_entropy(x.data(), 20, 6, 0.0f, 1.0f, d.data()), INFINITY) << isa;
+    EXPECT_EQ(d[6], -1.0f) << isa;
+    x[3] = NAN;
+    EXPECT_TRUE(std::isnan(k.cross_entropy(x.data(), 20, 4, 0.0f, 1.0f, nullptr))) << isa;
+  });
+}
+
+}  // namespace
+}  // namespace qkv::kernel
