@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "qkv/kernel/attention_kernels.h"
+#include "qkv/kernel/matmul_kernels.h"
 #include "qkv/kernel/row_kernels.h"
 
 namespace qkv::kernel {
@@ -20,6 +21,7 @@ struct Kernels {
   int lanes;  // floats in a vector
   RowKernels rows;
   AttentionKernels attention;
+  MatmulKernels matmul;
 };
 
 const Kernels& kernels();                       // the chosen ones

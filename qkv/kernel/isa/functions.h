@@ -78,4 +78,9 @@ void additive_backward(const float* q, int64_t width, const float* k, int64_t k_
                        const float* w, int64_t features, const float* ds, float* dq, float* dk, int64_t dk_stride,
                        float* dw);
 
+// matmul.cc
+void multiply_panel(const PanelProduct& product);
+void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
+                float* panel);
+
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,5 +1,5 @@
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/panel.h"
 
 #define QKV_TO_STRING_(x) #x
 #define QKV_TO_STRING(x) QKV_TO_STRING_(x)
@@ -52,6 +52,7 @@ const Kernels& table() {
                     .softmax_backward = tile_softmax_backward,
                     .additive = additive,
                     .additive_backward = additive_backward},
+      .matmul = {.width = panel_width, .rows = tile_rows, .multiply = multiply_panel, .pack = pack_panel},
   };
   return all;
 }

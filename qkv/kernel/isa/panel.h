@@ -1,0 +1,17 @@
+// The largest tile of c in a matrix product whose sums, with a row of a panel and one element of a, fit the
+// registers: 32 registers hold 6 x 4 vectors, 16 hold 6 x 2.
+#pragma once
+
+#include "qkv/kernel/isa/vector.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+constexpr int tile_rows = 6;
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int tile_vectors = 4;
+#else
+constexpr int tile_vectors = 2;
+#endif
+constexpr int panel_width = tile_vectors * lanes;
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,0 +1,35 @@
+// The inner loops of products with a packed right-hand side. matmul.h is what callers use.
+//
+// b (K x N) is packed into panels of `width` columns; a panel holds the K rows one after another, columns that do
+// not exist being zero. An element of c is one chain of multiply-adds over k, in order, whatever the block it is
+// computed in: that is why the bits of a row do not depend on its neighbours.
+#pragma once
+
+#include <cstdint>
+
+namespace qkv::kernel {
+
+// c (rows x columns) (+)= a (rows x depth) times a part of one panel, `depth` rows of it.
+struct PanelProduct {
+  const float* a;
+  int64_t a_row_stride, a_column_stride;
+  int64_t rows, depth;
+  const float* panel;
+  float* c;
+  int64_t c_row_stride;
+  int64_t columns;    // 1 .. width
+  bool accumulate;    // start from c, else from 0
+  const float* bias;  // added at the end, unless null
+  bool relu;
+};
+
+struct MatmulKernels {
+  int width;  // columns of a panel
+  int rows;   // rows that are computed at a time: cut at multiples of it
+  void (*multiply)(const PanelProduct& product);
+  // One panel of b: its element (k, n) is b[k * row_stride + n * column_stride], n < columns <= width.
+  void (*pack)(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
+               float* panel);
+};
+
+}  // namespace qkv::kernel

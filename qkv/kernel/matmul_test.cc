@@ -1,0 +1,181 @@
+#include "qkv/kernel/matmul.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/random.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv::kernel {
+namespace {
+
+std::vector<float> normal(int64_t n, uint64_t stream) {
+  std::vector<float> out(static_cast<size_t>(n));
+  Random random(7, stream);
+  for (float& x : out) x = static_cast<float>(random.normal());
+  return out;
+}
+
+float element(const Matrix& m, int64_t i, int64_t j) { return m.data[i * m.row_stride + j * m.column_stride]; }
+
+// c (M x N, row stride) against the formula, in units of the rounding of K products.
+void expect_product(const Matrix& a, const Matrix& b, const std::vector<float>& before, const std::vector<float>& c,
+                    int64_t stride, const MatmulOptions& options) {
+  double error = 0.0;
+  for (int64_t i = 0; i < a.rows; ++i)
+    for (int64_t j = 0; j < stride; ++j) {
+      const size_t at = static_cast<size_t>(i * stride + j);
+      if (j >= b.columns) {
+        ASSERT_EQ(c[at], before[at]) << "wrote outside the product";
+        continue;
+      }
+      double y = options.accumulate ? before[at] : 0.0, size = std::abs(y) + 1.0;
+      for (int64_t k = 0; k < a.columns; ++k) {
+        const double term = double{element(a, i, k)} * element(b, k, j);
+        y += term, size += std::abs(term);
+      }
+      if (options.bias) y += options.bias[j];
+      if (options.relu) y = std::max(y, 0.0);
+      error = std::max(error, std::abs(c[at] - y) / size);
+    }
+  EXPECT_LE(error, 5e-7) << a.rows << " x " << a.columns << " x " << b.columns;
+}
+
+struct Shape3 {
+  int64_t M, K, N;
+};
+const Shape3 shapes[] = {{1, 1, 1},    {1, 5, 3},   {2, 1, 70},    {3, 64, 16},   {7, 33, 65},    {13, 128, 130},
+                         {64, 64, 64}, {49, 17, 1}, {1, 300, 200}, {97, 40, 129}, {13, 2100, 66}, {5, 3, 600}};
+
+TEST(Matmul, EqualsTheFormulaPackedAndPlainInEveryOrientation) {
+  for (const auto& [M, K, N] : shapes) {
+    const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2), bias = normal(N, 3);
+    for (bool a_transposed : {false, true})
+      for (bool b_transposed : {false, true})
+        for (const MatmulOptions& options :
+             {MatmulOptions{}, MatmulOptions{.bias = bias.data()}, MatmulOptions{.accumulate = true},
+              MatmulOptions{.bias = bias.data(), .accumulate = true},
+              MatmulOptions{.bias = bias.data(), .relu = true}}) {
+          const Matrix ma = a_transposed ? Matrix(a.data(), K, M).transposed() : Matrix(a.data(), M, K);
+          const Matrix mb = b_transposed ? Matrix(b.data(), N, K).transposed() : Matrix(b.data(), K, N);
+          const int64_t stride = N + 3;
+          const std::vector<float> before = normal(M * stride, 4);
+          std::vector<float> c = before;
+          matmul(ma, mb, c.data(), stride, options);
+          expect_product(ma, mb, before, c, stride, options);
+          c = before;
+          matmul(ma, PackedMatrix(mb), c.data(), stride, options);
+          expect_product(ma, mb, before, c, stride, options);
+        }
+  }
+}
+
+TEST(Matmul, FactorsMayBePartsOfWiderMatrices) {
+  const int64_t M = 20, K = 30, N = 40, wide = 100;
+  const std::vector<float> a = normal(M * wide, 1), b = normal(K * wide, 2);
+  const Matrix ma(a.data() + 5, M, K, wide, 1), mb(b.data() + 9, K, N, wide, 1);
+  std::vector<float> c(static_cast<size_t>(M * N));
+  matmul(ma, mb, c.data(), N);
+  expect_product(ma, mb, c, c, N, {});
+  matmul(ma, PackedMatrix(mb), c.data(), N);
+  expect_product(ma, mb, c, c, N, {});
+}
+
+TEST(Matmul, NoRowsIsNoWork) {
+  const std::vector<float> b = normal(12, 1);
+  matmul(Matrix(nullptr, 0, 3), PackedMatrix(Matrix(b.data(), 3, 4)), nullptr, 4);
+  matmul(Matrix(nullptr, 0, 3), Matrix(b.data(), 3, 4), nullptr, 4);
+}
+
+// The first promise: whatever M is and wherever the row stands.
+TEST(PackedMatmul, TheBitsOfARowDoNotDependOnItsNeighbours) {
+  for (const auto& [K, N] : {std::pair<int64_t, int64_t>{512, 200}, {2500, 70}, {33, 1}, {7, 1000}, {128, 65}}) {
+    const int64_t most = 300;
+    const std::vector<float> a = normal(most * K, 1), b = normal(K * N, 2), bias = normal(N, 3);
+    const PackedMatrix packed(Matrix(b.data(), K, N));
+    std::vector<float> all(static_cast<size_t>(most * N)), some(all.size());
+    matmul({a.data(), most, K}, packed, all.data(), N, {.bias = bias.data()});
+    for (int64_t M : {1, 2, 3, 4, 5, 6, 7, 11, 12, 48, 49, 100, 299})
+      for (int64_t first : {int64_t{0}, int64_t{1}, (most - M) / 2, most - M}) {
+        if (first + M > most) continue;
+        matmul({a.data() + first * K, M, K}, packed, some.data(), N, {.bias = bias.data()});
+        ASSERT_TRUE(std::equal(some.begin(), some.begin() + M * N, all.begin() + first * N))
+            << "M " << M << ", K " << K << ", N " << N << ", from row " << first;
+      }
+  }
+}
+
+// The second one.
+TEST(Matmul, NoBitDependsOnTheNumberOfThreads) {
+  const int before = threads();
+  for (const auto& [M, K, N] : {Shape3{128, 1000, 130}, Shape3{300, 64, 700}, Shape3{1, 512, 512},
+                                Shape3{17, 2100, 40}, Shape3{600, 2049, 64}, Shape3{2100, 30, 20}}) {
+    const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
+    std::vector<std::vector<float>> packed, plain, transposed, batch;
+    for (int count : {1, 2, 3, 4}) {
+      set_threads(count);
+      const size_t size = static_cast<size_t>(M * N);
+      for (auto* results : {&packed, &plain, &transposed, &batch}) results->emplace_back(size);
+      matmul({a.data(), M, K}, PackedMatrix(Matrix(b.data(), K, N)), packed.back().data(), N);
+      matmul(Matrix(a.data(), M, K), Matrix(b.data(), K, N), plain.back().data(), N);
+      matmul(Matrix(a.data(), K, M).transposed(), Matrix(b.data(), K, N), transposed.back().data(), N);
+      batch.back().resize(2 * size);
+      matmul_batch({.count = 2, .a_stride = 0, .b_stride = 0, .c_stride = M * N}, Matrix(a.data(), M, K),
+                   Matrix(b.data(), K, N), batch.back().data(), N);
+    }
+    for (auto* results : {&packed, &plain, &transposed, &batch})
+      for (const auto& result : *results) EXPECT_EQ(result, results->front()) << M << " x " << K << " x " << N;
+  }
+  set_threads(before);
+}
+
+TEST(Matmul, InsideAParallelRegionTheBitsAreTheSame) {
+  const int64_t M = 70, K = 300, N = 90;
+  const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
+  std::vector<float> outside(static_cast<size_t>(M * N));
+  matmul(Matrix(a.data(), M, K), Matrix(b.data(), K, N), outside.data(), N);
+  std::vector<std::vector<float>> inside(4, std::vector<float>(outside.size()));
+  parallel_for(4, [&](int64_t i) {
+    matmul(Matrix(a.data(), M, K), Matrix(b.data(), K, N), inside[static_cast<size_t>(i)].data(), N);
+  });
+  for (const auto& result : inside) EXPECT_EQ(result, outside);
+}
+
+TEST(MatmulBatch, EveryProductIsItsOwn) {
+  const int64_t count = 5, M = 3, K = 4, N = 6;
+  const std::vector<float> a = normal(count * M * K, 1), b = normal(K * N, 2);
+  std::vector<float> c(static_cast<size_t>(count * M * N));
+  matmul_batch({.count = count, .a_stride = M * K, .b_stride = 0, .c_stride = M * N}, Matrix(a.data(), M, K),
+               Matrix(b.data(), K, N), c.data(), N);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::vector<float> part(c.begin() + i * M * N, c.begin() + (i + 1) * M * N);
+    expect_product(Matrix(a.data() + i * M * K, M, K), Matrix(b.data(), K, N), part, part, N, {});
+  }
+}
+
+TEST(PackedMatrix, CopiesShareTheirMemory) {
+  const std::vector<float> b = normal(50 * 60, 1);
+  const PackedMatrix packed(Matrix(b.data(), 50, 60)), copy = packed;
+  EXPECT_EQ(&copy.data(), &packed.data());
+  EXPECT_EQ(copy.rows(), 50);
+  EXPECT_EQ(copy.columns(), 60);
+  EXPECT_GE(copy.bytes(), 50 * 60 * 4);
+  EXPECT_EQ(PackedMatrix().bytes(), 0);
+}
+
+// NaN and infinity go where the formula sends them, and nowhere else.
+TEST(PackedMatmul, NotANumberStaysInItsRow) {
+  const int64_t M = 9, K = 20, N = 70;
+  std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2), c(static_cast<size_t>(M * N));
+  a[4 * K + 3] = NAN;
+  matmul({a.data(), M, K}, PackedMatrix(Matrix(b.data(), K, N)), c.data(), N, {.relu = true});
+  for (int64_t i = 0; i < M * N; ++i) EXPECT_EQ(std::isnan(c[static_cast<size_t>(i)]), i / N == 4);
+}
+
+}  // namespace
+}  // namespace qkv::kernel
