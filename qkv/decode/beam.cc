@@ -1,0 +1,79 @@
+#include "qkv/decode/beam.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace qkv {
+
+double length_penalty(int64_t tokens, double alpha) {
+  return std::pow((5.0 + static_cast<double>(tokens)) / 6.0, alpha);
+}
+
+Beam::Beam(const SearchOptions& options, int64_t max_length)
+    : options_(options), max_length_(max_length), live_{{.parent = 0, .ids = {}, .log_probability = 0.0}} {}
+
+// All ways to go on that may be among the best, best first. `beam` tokens of every row are enough: no more than
+// that can live on.
+void Beam::collect(const TopTokens& top, int64_t first_row) {
+  continuations_.clear();
+  const auto add = [&](size_t parent, int32_t id, float log_probability) {
+    continuations_.push_back({live_[parent].log_probability + log_probability, static_cast<int64_t>(parent), id});
+  };
+  if (length_ < max_length_)
+    for (size_t i = 0; i < live_.size(); ++i)
+      for (const TokenChoice& choice : top.row(first_row + static_cast<int64_t>(i)))
+        add(i, choice.id, choice.log_probability);
+  if (length_ >= options_.min_length || continuations_.empty())  // empty: there is no other way to go on
+    for (size_t i = 0; i < live_.size(); ++i) add(i, options_.end, top.end(first_row + static_cast<int64_t>(i)));
+  std::sort(continuations_.begin(), continuations_.end(), [](const Continuation& a, const Continuation& b) {
+    return std::tie(b.log_probability, a.parent, a.id) < std::tie(a.log_probability, b.parent, b.id);
+  });
+}
+
+void Beam::advance(const TopTokens& top, int64_t first_row) {
+  collect(top, first_row);
+  const auto beam = static_cast<size_t>(options_.beam);
+  std::vector<Live> next;
+  for (size_t rank = 0; rank < continuations_.size() && next.size() < beam; ++rank) {
+    const auto& [log_probability, parent, id] = continuations_[rank];
+    const Live& from = live_[static_cast<size_t>(parent)];
+    if (id == options_.end) {
+      if (rank < beam) finish(from, log_probability);
+      continue;
+    }
+    next.push_back({parent, from.ids, log_probability});
+    next.back().ids.push_back(id);
+  }
+  ++length_;
+  live_ = std::move(next);
+  done_ = live_.empty() || finished_.size() >= beam || settled();
+}
+
+void Beam::finish(const Live& hypothesis, double log_probability) {
+  const auto tokens = static_cast<int64_t>(hypothesis.ids.size()) + 1;
+  finished_.push_back({.ids = hypothesis.ids,
+                       .score = log_probability / length_penalty(tokens, options_.length_penalty),
+                       .log_probability = log_probability,
+                       .alignment = {}});
+  const auto better = [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; };
+  std::stable_sort(finished_.begin(), finished_.end(), better);
+}
+
+// Whether no live hypothesis can still come among the n best: its log-probability can only fall, and its length
+// grow to the longest.
+bool Beam::settled() const {
+  if (finished_.size() < static_cast<size_t>(options_.n_best)) return false;
+  const double most = live_.front().log_probability;
+  const double bound = std::max(most / length_penalty(length_ + 1, options_.length_penalty),
+                                most / length_penalty(max_length_ + 1, options_.length_penalty));
+  return bound <= finished_[static_cast<size_t>(options_.n_best) - 1].score;
+}
+
+std::vector<Hypothesis> Beam::take_best() {
+  if (finished_.size() > static_cast<size_t>(options_.n_best))
+    finished_.resize(static_cast<size_t>(options_.n_best));
+  return std::move(finished_);
+}
+
+}  // namespace qkv

@@ -1,0 +1,287 @@
+#include "qkv/decode/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/model_for_test.h"
+#include "qkv/decode/score.h"
+
+namespace qkv {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+std::vector<std::vector<Hypothesis>> search(const Transformer& model, const std::vector<Ids>& sentences,
+                                            const SearchOptions& options) {
+  const Padded source = padded(sentences);
+  return search(model, source.ids, source.lengths, options);
+}
+
+void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].ids, b[i].ids);
+    EXPECT_EQ(a[i].score, b[i].score);
+    EXPECT_EQ(a[i].log_probability, b[i].log_probability);
+  }
+}
+
+// The plainest greedy search there is: the whole decoder for every token.
+Ids plain_greedy(const Transformer& model, const Ids& sentence, size_t longest) {
+  const NoGrad guard;
+  Pass pass;
+  const std::vector<Ids> one = {sentence};
+  const Padded source = padded(one);
+  const Encoded encoded = model.encode(source.ids, source.lengths, pass);
+  Ids ids;
+  while (ids.size() < longest) {
+    const std::vector<Ids> so_far = {ids};
+    const Tensor hidden = model.decode(padded(so_far, {.before = Tokenizer::bos}).ids, encoded, pass).value();
+    const Tensor logits = model.logits(hidden.slice(1, hidden.dim(1) - 1, hidden.dim(1)).contiguous_copy()).value();
+    const float* x = logits.data<float>();
+    const auto best = static_cast<int32_t>(std::max_element(x + 2, x + logits.numel()) - x);
+    if (best == Tokenizer::eos) break;
+    ids.push_back(best);
+  }
+  return ids;
+}
+
+TEST(Search, GreedyTakesTheLikeliestTokenAtEveryStep) {
+  size_t longest = 0;
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    const Transformer model = random_model(seed);
+    const std::vector<Ids> sentences = random_sentences(9, 8, seed);
+    const auto answers = search(model, sentences, {.max_length = 20});
+    for (size_t b = 0; b < sentences.size(); ++b) {
+      EXPECT_EQ(answers[b][0].ids, plain_greedy(model, sentences[b], 20));
+      longest = std::max(longest, answers[b][0].ids.size());
+    }
+  }
+  EXPECT_GT(longest, 3u) << "the test must see answers of some length";
+}
+
+// Every answer of at most three tokens, scored by the whole decoder.
+std::vector<Hypothesis> all_answers(const Transformer& model, const Ids& sentence, double alpha) {
+  std::vector<Ids> targets;
+  const std::function<void(const Ids&)> extend = [&](const Ids& ids) {
+    targets.push_back(ids);
+    if (ids.size() == 3) return;
+    for (int32_t id = 3; id < model.config().target_vocabulary; ++id) {
+      Ids longer = ids;
+      longer.push_back(id);
+      extend(longer);
+    }
+  };
+  extend({});
+  const std::vector<Ids> sources(targets.size(), sentence);
+  const Padded source = padded(sources);
+  const std::vector<TargetScore> scores = score_targets(model, source.ids, source.lengths, targets);
+  std::vector<Hypothesis> out;
+  for (size_t i = 0; i < targets.size(); ++i)
+    out.push_back({targets[i],
+                   scores[i].log_probability / length_penalty(static_cast<int64_t>(targets[i].size()) + 1, alpha),
+                   scores[i].log_probability,
+                   {}});
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  return out;
+}
+
+TEST(Search, ABeamWideEnoughFindsTheBestOfAllAnswers) {
+  for (const uint64_t seed : {5, 6}) {
+    const Transformer model =
+        random_model(seed, [](TransformerConfig& c) { c.target_vocabulary = 7, c.tie = Tie::none; });
+    for (const double alpha : {0.0, 0.6, 1.0}) {
+      const Ids sentence = random_sentences(1, 6, seed)[0];
+      const std::vector<Hypothesis> expected = all_answers(model, sentence, alpha);
+      const auto answers =
+          search(model, {sentence}, {.beam = 200, .length_penalty = alpha, .n_best = 5, .max_length = 3});
+      ASSERT_EQ(answers[0].size(), 5u);
+      for (size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(answers[0][i].ids, expected[i].ids);
+        EXPECT_NEAR(answers[0][i].score, expected[i].score, 1e-5);
+      }
+    }
+  }
+}
+
+struct Kind {
+  const char* name;
+  void (*change)(TransformerConfig&);
+};
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+class SearchOf : public testing::TestWithParam<Kind> {};
+
+TEST_P(SearchOf, StepsGiveTheLogitsOfTheWholeDecoder) {
+  const NoGrad guard;
+  const Transformer model = random_model(7, GetParam().change);
+  const Padded source = padded(random_sentences(5, 9, 1));
+  std::vector<Ids> targets = random_sentences(5, 1, 2);
+  for (Ids& target : targets) target.assign(12, target[0]);
+  for (size_t b = 0; b < 5; ++b)
+    for (size_t t = 0; t < 12; ++t) targets[b][t] = static_cast<int32_t>(1 + (t * 5 + b * 3) % 12);
+  Pass pass;
+  const Encoded encoded = model.encode(source.ids, source.lengths, pass);
+  const Padded in = padded(targets);
+  const Tensor whole = model.logits(model.decode(in.ids, encoded, pass)).value();
+  DecoderState state = model.start(encoded);
+  for (int64_t t = 0; t < 12; ++t) {
+    const Tensor step = model.step(state, in.ids.slice(1, t, t + 1).contiguous_copy(), pass);
+    for (int64_t b = 0; b < 5; ++b)
+      for (int64_t v = 0; v < step.dim(1); ++v)
+        ASSERT_NEAR(step.at<float>({b, v}), whole.at<float>({b, t, v}), 2e-5) << "position " << t;
+  }
+}
+
+TEST_P(SearchOf, LogProbabilityIsThatOfScore) {
+  const Transformer model = random_model(8, GetParam().change);
+  const std::vector<Ids> sentences = random_sentences(6, 9, 3);
+  const auto answers = search(model, sentences, {.beam = 3, .n_best = 3, .max_length = 9});
+  const Padded source = padded(sentences);
+  for (size_t rank = 0; rank < 3; ++rank) {
+    std::vector<Ids> targets;
+    for (const auto& of_sentence : answers) targets.push_back(of_sentence.at(rank).ids);
+    const std::vector<TargetScore> scores = score_targets(model, source.ids, source.lengths, targets);
+    for (size_t b = 0; b < sentences.size(); ++b) {
+      EXPECT_EQ(scores[b].tokens.size(), targets[b].size() + 1);
+      EXPECT_NEAR(answers[b][rank].log_probability, scores[b].log_probability, 1e-4);
+    }
+  }
+}
+
+TEST_P(SearchOf, ASentenceGetsTheSameAnswerInAnyCompanyBitForBit) {
+  const int before = threads();
+  const Transformer model = random_model(9, GetParam().change);
+  const std::vector<Ids> sentences = random_sentences(11, 12, 4);
+  for (const int64_t beam : {1, 4}) {
+    const SearchOptions options = {.beam = beam, .n_best = beam, .max_length = 15};
+    set_threads(2);
+    const auto together = search(model, sentences, options);
+    set_threads(1);
+    for (size_t b = 0; b < sentences.size(); ++b) {
+      const auto alone = search(model, {sentences[b]}, options);
+      expect_same(together[b], alone[0]);
+    }
+    Padded wide = padded(sentences);  // more padding, and not of zeros
+    Tensor ids = Tensor::empty({11, 20}, DType::i32);
+    std::fill(ids.span<int32_t>().begin(), ids.span<int32_t>().end(), 5);
+    ids.slice(1, 0, wide.ids.dim(1)).copy_from(wide.ids);
+    for (size_t b = 0; b < sentences.size(); ++b)
+      for (int64_t t = wide.lengths[b]; t < 20; ++t) ids.data<int32_t>()[static_cast<int64_t>(b) * 20 + t] = 7;
+    const auto apart = search(model, ids, wide.lengths, options);
+    for (size_t b = 0; b < sentences.size(); ++b) expect_same(together[b], apart[b]);
+  }
+  set_threads(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, SearchOf,
+    testing::Values(
+        Kind{"PostNorm", [](TransformerConfig&) {}},
+        Kind{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
+        Kind{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 2; }},
+        Kind{"OneKeyHeadAndGelu", [](TransformerConfig& c) { c.kv_heads = 1, c.activation = Activation::gelu; }},
+        Kind{"LearnedPositions", [](TransformerConfig& c) { c.positions = Positions::learned; }},
+        Kind{"NothingTiedNoBias", [](TransformerConfig& c) { c.tie = Tie::none, c.attention_bias = false; }}),
+    [](const testing::TestParamInfo<Kind>& kind) { return std::string(kind.param.name); });
+
+TEST(Search, AWiderBeamScoresBetterOnAverage) {
+  const Transformer model = random_model(10);
+  const std::vector<Ids> sentences = random_sentences(40, 9, 5);
+  double of_one = 0, of_six = 0;
+  const auto one = search(model, sentences, {.beam = 1, .max_length = 12});
+  const auto six = search(model, sentences, {.beam = 6, .max_length = 12});
+  for (size_t b = 0; b < sentences.size(); ++b) of_one += one[b][0].score, of_six += six[b][0].score;
+  EXPECT_GT(of_six, of_one);
+}
+
+TEST(Search, NBestAreDifferentAndSorted) {
+  const Transformer model = random_model(11);
+  for (const auto& answers : search(model, random_sentences(8, 9, 6), {.beam = 5, .n_best = 5, .max_length = 10})) {
+    ASSERT_EQ(answers.size(), 5u);
+    std::set<Ids> different;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      different.insert(answers[i].ids);
+      EXPECT_LE(answers[i].score, answers[i == 0 ? 0 : i - 1].score);
+      for (const int32_t id : answers[i].ids) EXPECT_GT(id, 2);
+    }
+    EXPECT_EQ(different.size(), 5u);
+  }
+}
+
+TEST(Search, LengthsStayInTheirBounds) {
+  const Transformer model = random_model(12);
+  const std::vector<Ids> sentences = random_sentences(12, 9, 7);
+  for (const auto& answers : search(model, sentences, {.beam = 3, .min_length = 4, .max_length = 6})) {
+    EXPECT_GE(answers[0].ids.size(), 4u);
+    EXPECT_LE(answers[0].ids.size(), 6u);
+  }
+  // One model position is the begin's: 39 tokens are the most, whatever is asked.
+  for (const auto& answers : search(model, {sentences[0]}, {.beam = 2, .min_length = 1000, .max_length = 1000}))
+    EXPECT_EQ(answers[0].ids.size(), 39u);
+  const SearchOptions by_source = {.min_length = 1000, .max_length_ratio = 1.5, .max_length_extra = 2};
+  EXPECT_EQ(search(model, {Ids{3, 4, 5, 6}}, by_source)[0][0].ids.size(), 8u);
+}
+
+TEST(Search, AVocabularySmallerThanTheBeamIsNoError) {
+  const Transformer model =
+      random_model(13, [](TransformerConfig& c) { c.target_vocabulary = 5, c.tie = Tie::none; });
+  const auto answers = search(model, random_sentences(3, 5, 8), {.beam = 10, .n_best = 10, .max_length = 2});
+  for (const auto& of_sentence : answers) EXPECT_EQ(of_sentence.size(), 7u);  // 1 + 2 + 4: all there are
+}
+
+TEST(Search, AlignmentSaysWhereEachTokenLooked) {
+  const Transformer model = random_model(14);
+  const std::vector<Ids> sentences = random_sentences(5, 9, 9);
+  const auto answers = search(model, sentences, {.beam = 2, .n_best = 2, .max_length = 9, .alignment = true});
+  for (size_t b = 0; b < sentences.size(); ++b)
+    for (const Hypothesis& answer : answers[b]) {
+      const auto T = static_cast<int64_t>(answer.ids.size()), S = static_cast<int64_t>(sentences[b].size());
+      ASSERT_EQ(answer.alignment.shape(), (Shape{T, S}));
+      for (int64_t t = 0; t < T; ++t) {
+        double sum = 0;
+        for (int64_t s = 0; s < S; ++s) sum += answer.alignment.at<float>({t, s});
+        EXPECT_NEAR(sum, 1.0, 1e-5);
+      }
+    }
+}
+
+TEST(Search, ErrorsSayWhatIsWrong) {
+  const Transformer model = random_model(15);
+  const std::vector<Ids> one = {{3, 4}};
+  EXPECT_THROW(search(model, one, {.beam = 0}), UsageError);
+  EXPECT_THROW(search(model, one, {.beam = 2, .n_best = 3}), UsageError);
+  EXPECT_THROW(search(model, one, {.length_penalty = std::nan("")}), UsageError);
+  EXPECT_THROW(search(model, one, {.max_length = -1}), UsageError);
+  EXPECT_THROW(search(model, one, {.end = 13}), UsageError);
+  EXPECT_THROW(search(model, {Ids{99}}, {}), Error);
+  EXPECT_THROW(search(model, {Ids(41, 3)}, {}), Error);
+  EXPECT_THROW(search(model, Tensor::zeros({2, 3}, DType::i32), std::vector<int32_t>{3}), Error);
+  EXPECT_TRUE(search(model, Tensor::zeros({0, 3}, DType::i32), std::vector<int32_t>{}).empty());
+}
+
+TEST(Score, TokensAddUpAndDoNotDependOnTheBatch) {
+  const Transformer model = random_model(16);
+  const std::vector<Ids> sentences = random_sentences(7, 9, 10), targets = random_sentences(7, 11, 11);
+  const Padded source = padded(sentences);
+  const std::vector<TargetScore> together = score_targets(model, source.ids, source.lengths, targets);
+  for (size_t b = 0; b < 7; ++b) {
+    const Padded alone = padded(std::span(&sentences[b], 1));
+    const TargetScore one = score_targets(model, alone.ids, alone.lengths, std::span(&targets[b], 1))[0];
+    EXPECT_EQ(one.tokens, together[b].tokens);
+    EXPECT_EQ(one.log_probability, together[b].log_probability);
+    double sum = 0;
+    for (const float token : one.tokens) sum += token;
+    EXPECT_DOUBLE_EQ(sum, one.log_probability);
+  }
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,108 @@
+#include "qkv/decode/top_tokens.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/base/threads.h"
+
+namespace qkv {
+namespace {
+
+Tensor random_logits(int64_t R, int64_t V, float spread) {
+  Tensor x = Tensor::empty({R, V});
+  Random random(3);
+  for (float& value : x.span<float>()) value = spread * static_cast<float>(random.normal());
+  return x;
+}
+
+TEST(TopTokens, EqualsASortOfDoubles) {
+  const int64_t R = 5, V = 777;
+  for (const float spread : {0.1f, 3.0f, 100.0f}) {
+    const Tensor x = random_logits(R, V, spread);
+    const TopTokens top = top_tokens(x, 6, {.end = 2, .never = {0, 1}});
+    for (int64_t r = 0; r < R; ++r) {
+      const float* row = x.data<float>() + r * V;
+      const double largest = *std::max_element(row, row + V);
+      double sum = 0;
+      for (int64_t v = 0; v < V; ++v) sum += std::exp(row[v] - largest);
+      const auto log_p = [&](int64_t v) { return row[v] - largest - std::log(sum); };
+      std::vector<int32_t> ids(static_cast<size_t>(V) - 3);
+      std::iota(ids.begin(), ids.end(), 3);
+      std::stable_sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) { return row[a] > row[b]; });
+      ASSERT_EQ(top.row(r).size(), 6u);
+      for (size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(top.row(r)[i].id, ids[i]);
+        EXPECT_NEAR(top.row(r)[i].log_probability, log_p(ids[i]), 1e-5 * (1 + spread));
+      }
+      EXPECT_NEAR(top.end(r), log_p(2), 1e-5 * (1 + spread));
+    }
+  }
+}
+
+TEST(TopTokens, EqualLogitsStandInTheOrderOfTheirIds) {
+  Tensor x = Tensor::full({1, 200}, 1.0f);
+  x.data<float>()[150] = x.data<float>()[70] = 2.0f;
+  const TopTokens top = top_tokens(x, 5, {.end = 4, .never = {0}});
+  const int32_t expected[] = {70, 150, 1, 2, 3};
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(top.row(0)[i].id, expected[i]);
+}
+
+TEST(TopTokens, LeavesOutWhatCannotBeChosen) {
+  Tensor x = Tensor::from({5.0f, 4.0f, 9.0f, 1.0f, -std::numeric_limits<float>::infinity(), 3.0f}, {1, 6});
+  const TopTokens top = top_tokens(x, 10, {.end = 2, .never = {0}});
+  ASSERT_EQ(top.row(0).size(), 3u);
+  EXPECT_EQ(top.row(0)[0].id, 1);
+  EXPECT_EQ(top.row(0)[1].id, 5);
+  EXPECT_EQ(top.row(0)[2].id, 3);
+}
+
+TEST(TopTokens, AnUnlikelyEndAndACertainOneAreBothExact) {
+  const Tensor x = Tensor::from({0.0f, 0.0f, -80.0f, 0.0f, 0.0f, 80.0f}, {2, 3});
+  const TopTokens top = top_tokens(x, 1, {.end = 2});
+  EXPECT_NEAR(top.end(0), -80.0 - std::log(2.0), 1e-5);
+  EXPECT_NEAR(top.end(1), 0.0, 1e-6);
+  EXPECT_NEAR(top.row(1)[0].log_probability, -80.0, 1e-5);
+}
+
+TEST(TopTokens, ARowIsTheSameAloneAndOnAnyNumberOfThreads) {
+  const int before = threads();
+  const Tensor x = random_logits(64, 501, 2.0f);
+  set_threads(1);
+  const TopTokens one = top_tokens(x, 4, {});
+  set_threads(2);
+  const TopTokens two = top_tokens(x, 4, {});
+  const TopTokens alone = top_tokens(x.slice(0, 40, 41), 4, {});
+  set_threads(before);
+  for (int64_t r = 0; r < 64; ++r)
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(one.row(r)[i].id, two.row(r)[i].id);
+      EXPECT_EQ(one.row(r)[i].log_probability, two.row(r)[i].log_probability);
+    }
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(one.row(40)[i].log_probability, alone.row(0)[i].log_probability);
+  EXPECT_EQ(one.end(40), alone.end(0));
+}
+
+TEST(TopTokens, ErrorsSayWhatIsWrong) {
+  Tensor x = Tensor::zeros({2, 4});
+  EXPECT_THROW(top_tokens(x, 0, {}), Error);
+  EXPECT_THROW(top_tokens(x, 1, {.end = 4}), Error);
+  EXPECT_THROW(top_tokens(Tensor::zeros({4}), 1, {}), Error);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    x.data<float>()[5] = bad;
+    try {
+      top_tokens(x, 1, {});
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_STREQ(e.what(), "top_tokens: row 1 of the logits is not finite");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qkv
