@@ -10,6 +10,7 @@
 
 #include "qkv/metric/bleu.h"
 #include "qkv/metric/chrf.h"
+#include "qkv/metric/ter.h"
 
 namespace qkv {
 namespace {
@@ -46,6 +47,19 @@ ChrfOptions chrf_options(const std::string& name) {
   options.eps_smoothing = has("-eps");
   if (has("-beta1-order4")) options.beta = 1, options.character_order = 4;
   return options;
+}
+
+TerOptions ter_options(const std::string& name) {
+  const bool all = name == "ter-all";
+  return {.case_sensitive = all || name == "ter-case",
+          .normalized = all || name == "ter-normalized",
+          .no_punctuation = all || name == "ter-no-punct"};
+}
+
+void compare(const TerScore& score, const Json& wanted) {
+  EXPECT_NEAR(score.score, wanted["score"].get<double>(), close);
+  EXPECT_EQ(score.edits, wanted["num_edits"].get<int64_t>());
+  EXPECT_EQ(score.reference_length, wanted["ref_length"].get<double>());
 }
 
 // wanted is a score, or an object with its parts.
@@ -100,6 +114,10 @@ TEST_P(SacreBleuPair, Agrees) {
   for (const auto& [key, wanted] : pair["chrf"].items())
     EXPECT_NEAR(sentence_chrf(hypothesis, {reference}, chrf_options(key)).score, wanted.get<double>(), close)
         << key;
+  for (const auto& [key, wanted] : pair["ter"].items()) {
+    SCOPED_TRACE(key);
+    compare(sentence_ter(hypothesis, {reference}, ter_options(key)), wanted);
+  }
   for (const auto& [key, wanted] : pair["tokenized"].items()) {
     EXPECT_EQ(tokenize(hypothesis, bleu_tokenizer_by_name(key)), wanted[0].get<std::string>()) << key;
     EXPECT_EQ(tokenize(reference, bleu_tokenizer_by_name(key)), wanted[1].get<std::string>()) << key;
@@ -135,6 +153,7 @@ TEST(SacreBleu, AgreesWithTwoReferences) {
   const Lines lines = lines_of("all");
   const std::vector<std::vector<std::string>> references{lines.references, wanted["second"]};
   compare(bleu(lines.hypotheses, references), wanted["bleu-13a"]);
+  compare(ter(lines.hypotheses, references), wanted["ter"]);
   for (const std::string key : {"chrF", "chrF++"})
     EXPECT_NEAR(chrf(lines.hypotheses, references, chrf_options(key)).score, wanted[key].get<double>(), close)
         << key;
@@ -147,16 +166,15 @@ TEST(SacreBleu, PrintsTheSameLine) {
   EXPECT_EQ(chrf(lines.hypotheses, lines.references).to_string(), golden()["printed"]["chrf"].get<std::string>());
 }
 
+std::string signature_of(const std::string& key) {
+  if (key.starts_with("chrF")) return signature(chrf_options(key));
+  if (key.starts_with("ter")) return signature(ter_options(key));
+  return signature(bleu_options(key.substr(key.find("bleu-") + 5), key.starts_with("sentence-")));
+}
+
 TEST(SacreBleu, SignsItsOptionsTheSameWay) {
-  for (const auto& [key, wanted] : golden()["signatures"].items()) {
-    const bool sentence = key.starts_with("sentence-bleu-");
-    if (sentence || key.starts_with("corpus-bleu-")) {
-      EXPECT_EQ(signature(bleu_options(key.substr(key.find("bleu-") + 5), sentence)) + "|version:2.6.0",
-                wanted.get<std::string>());
-    } else if (key.starts_with("chrF")) {
-      EXPECT_EQ(signature(chrf_options(key)) + "|version:2.6.0", wanted.get<std::string>());
-    }
-  }
+  for (const auto& [key, wanted] : golden()["signatures"].items())
+    EXPECT_EQ(signature_of(key) + "|version:2.6.0", wanted) << key;
 }
 
 }  // namespace
