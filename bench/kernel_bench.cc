@@ -1,0 +1,204 @@
+// Speed of the kernels: products in GFLOP/s against the peak of the machine, rows in ns per element of one core.
+//
+//     kernel_bench --benchmark_filter=matmul          # QKV_ISA=avx2 pins an instruction set
+//     kernel_bench --benchmark_repetitions=5          # on a busy machine, look at the best
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/kernel/matmul.h"
+
+namespace {
+
+using namespace qkv;
+using namespace qkv::kernel;
+
+std::vector<float> normal(int64_t n) {
+  std::vector<float> out(static_cast<size_t>(n));
+  std::mt19937 bits(1);
+  std::normal_distribution<float> draw;
+  for (float& x : out) x = draw(bits);
+  return out;
+}
+
+benchmark::Counter rate(double per_iteration) {
+  return {per_iteration, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000};
+}
+
+// Peak: independent multiply-adds on registers. What a processor cannot do, it is not asked.
+template <class Vector>
+[[gnu::always_inline]] inline double multiply_adds(int64_t rounds) {
+  Vector sum[12] = {};
+  Vector x{}, y{};
+  for (size_t i = 0; i < sizeof(Vector) / sizeof(float); ++i) x[i] = 0.999f, y[i] = 1e-3f;
+  for (int64_t r = 0; r < rounds; ++r)
+    for (Vector& s : sum) s = s * x + y;
+  double total = 0.0;
+  for (const Vector& s : sum) total += static_cast<double>(s[0]);
+  return total;
+}
+#if defined(__x86_64__)
+typedef float v16 __attribute__((vector_size(64)));
+typedef float v8 __attribute__((vector_size(32)));
+__attribute__((target("avx512f"), noinline)) double peak_avx512(int64_t rounds) {
+  return multiply_adds<v16>(rounds);
+}
+__attribute__((target("avx2,fma"), noinline)) double peak_avx2(int64_t rounds) { return multiply_adds<v8>(rounds); }
+#endif
+typedef float v4 __attribute__((vector_size(16)));
+double peak_generic(int64_t rounds) { return multiply_adds<v4>(rounds); }
+
+void peak(benchmark::State& state, int lanes, double (*loop)(int64_t)) {
+  const int64_t rounds = 100'000;
+  const int count = threads();
+  for (auto _ : state) parallel_for(count, [&](int64_t) { benchmark::DoNotOptimize(loop(rounds)); });
+  state.counters["FLOP/s"] = rate(2.0 * 12 * lanes * static_cast<double>(rounds) * count);
+}
+
+void add_peaks() {
+  const auto add = [](const std::string& isa, int lanes, double (*loop)(int64_t)) {
+    if (cpu_has(isa)) benchmark::RegisterBenchmark(("peak/" + isa).c_str(), peak, lanes, loop)->UseRealTime();
+  };
+  add("generic", 4, peak_generic);
+#if defined(__x86_64__)
+  add("avx2", 8, peak_avx2);
+  add("avx512", 16, peak_avx512);
+#endif
+}
+
+// Products: y = x W^T with the weight packed, and dW = dY^T X.
+void forward(benchmark::State& state) {
+  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
+  const std::vector<float> a = normal(M * K), b = normal(N * K);
+  std::vector<float> c(static_cast<size_t>(M * N));
+  const PackedMatrix packed(Matrix(b.data(), N, K).transposed());
+  for (auto _ : state) matmul({a.data(), M, K}, packed, c.data(), N);
+  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
+}
+
+void weight_gradient(benchmark::State& state) {
+  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
+  const std::vector<float> a = normal(M * K), b = normal(N * K);
+  std::vector<float> c(static_cast<size_t>(M * N));
+  for (auto _ : state) matmul(Matrix(a.data(), K, M).transposed(), Matrix(b.data(), K, N), c.data(), N);
+  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
+}
+
+void packing(benchmark::State& state) {
+  const int64_t N = state.range(0), K = state.range(1);
+  const bool transposed = state.range(2) != 0;
+  const std::vector<float> b = normal(N * K);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        PackedMatrix(transposed ? Matrix(b.data(), N, K).transposed() : Matrix(b.data(), K, N)));
+  state.counters["bytes/s"] = rate(8.0 * static_cast<double>(N * K));
+}
+
+void add_products() {
+  auto* f = benchmark::RegisterBenchmark("matmul/packed", forward)->UseRealTime()->ArgNames({"M", "N", "K"});
+  for (int64_t M : {4096, 1024, 64, 8, 1}) f->Args({M, 512, 512});
+  f->Args({4096, 2048, 512})->Args({4096, 512, 2048})->Args({4096, 128, 128})->Args({1024, 128, 128});
+  f->Args({4096, 256, 128})->Args({1024, 10000, 128})->Args({1024, 10000, 512})->Args({1024, 128, 10000});
+  auto* w =
+      benchmark::RegisterBenchmark("matmul/dW", weight_gradient)->UseRealTime()->ArgNames({"N", "K", "tokens"});
+  for (int64_t tokens : {1000, 4096}) w->Args({128, 128, tokens})->Args({512, 512, tokens});
+  w->Args({256, 128, 4096})->Args({512, 2048, 4096})->Args({2048, 512, 4096});
+  w->Args({10000, 128, 2048})->Args({10000, 512, 2048})->Args({32000, 512, 2048});
+  auto* p = benchmark::RegisterBenchmark("pack", packing)->UseRealTime()->ArgNames({"N", "K", "transposed"});
+  p->ArgsProduct({{512}, {512}, {0, 1}})->ArgsProduct({{10000}, {512}, {0, 1}});
+}
+
+// Rows: 64 rows of 512 floats (they stay in the second-level cache), one core.
+struct Rows {
+  static constexpr int64_t count = 64, width = 512, size = count * width;
+  std::vector<float> x = normal(size), dy = normal(size), y = std::vector<float>(size), m = y, v = y;
+  std::vector<float> weight = normal(width), bias = normal(width), sum = std::vector<float>(width), sum2 = sum;
+};
+
+using RowLoop = std::function<void(const RowKernels&, Rows&)>;
+
+void add_row(const std::string& name, RowLoop loop) {
+  benchmark::RegisterBenchmark(("row/" + name).c_str(), [loop](benchmark::State& state) {
+    Rows rows;
+    for (auto _ : state) {
+      loop(kernels().rows, rows);
+      benchmark::ClobberMemory();
+    }
+    state.counters["s/element"] =
+        benchmark::Counter(static_cast<double>(Rows::size),
+                           benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  });
+}
+
+// body(row offset) for every row.
+template <class F>
+void each_row(F body) {
+  for (int64_t i = 0; i < Rows::size; i += Rows::width) body(i);
+}
+
+void add_rows() {
+  constexpr int64_t n = Rows::width, all = Rows::size;
+  add_row("softmax", [](auto& k, Rows& r) { each_row([&](int64_t i) { k.softmax(&r.x[i], n, &r.y[i]); }); });
+  add_row("softmax_backward", [](auto& k, Rows& r) {
+    each_row([&](int64_t i) { k.softmax_backward(&r.x[i], &r.dy[i], n, &r.y[i]); });
+  });
+  add_row("layer_norm", [](auto& k, Rows& r) {
+    each_row([&](int64_t i) {
+      k.layer_norm(&r.x[i], r.weight.data(), r.bias.data(), n, 1e-5f, &r.y[i], nullptr, nullptr);
+    });
+  });
+  add_row("layer_norm_backward", [](auto& k, Rows& r) {
+    each_row([&](int64_t i) {
+      k.layer_norm_backward(&r.dy[i], &r.x[i], r.weight.data(), 0.1f, 1.1f, n, &r.y[i], r.sum.data(),
+                            r.sum2.data());
+    });
+  });
+  add_row("rms_norm", [](auto& k, Rows& r) {
+    each_row([&](int64_t i) { k.rms_norm(&r.x[i], r.weight.data(), n, 1e-5f, &r.y[i], nullptr); });
+  });
+  const auto activation = [](const std::string& name, RowKernels::Forward RowKernels::*f,
+                             RowKernels::Backward RowKernels::*b) {
+    add_row(name, [f](auto& k, Rows& r) { (k.*f)(r.x.data(), all, r.y.data()); });
+    add_row(name + "_backward", [b](auto& k, Rows& r) { (k.*b)(r.x.data(), r.dy.data(), all, r.y.data()); });
+  };
+  activation("relu", &RowKernels::relu, &RowKernels::relu_backward);
+  activation("gelu", &RowKernels::gelu, &RowKernels::gelu_backward);
+  activation("gelu_tanh", &RowKernels::gelu_tanh, &RowKernels::gelu_tanh_backward);
+  activation("silu", &RowKernels::silu, &RowKernels::silu_backward);
+  activation("sigmoid", &RowKernels::sigmoid, &RowKernels::sigmoid_backward);
+  activation("tanh", &RowKernels::tanh, &RowKernels::tanh_backward);
+  add_row("add", [](auto& k, Rows& r) { k.add(r.x.data(), r.dy.data(), all, r.y.data()); });
+  add_row("dropout", [](auto& k, Rows& r) { k.dropout(r.x.data(), all, dropout_key(1, 2, 0.1f), 0, r.y.data()); });
+  add_row("dropout_add", [](auto& k, Rows& r) {
+    k.dropout_add(r.x.data(), r.dy.data(), all, dropout_key(1, 2, 0.1f), 0, r.y.data());
+  });
+  add_row("cross_entropy", [](auto& k, Rows& r) {
+    benchmark::DoNotOptimize(k.cross_entropy(r.x.data(), all, 7, 0.1f, 1.0f, r.y.data()));
+  });
+  add_row("adam", [](auto& k, Rows& r) {
+    k.adam(r.y.data(), r.m.data(), r.v.data(), r.x.data(), all,
+           {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-9});
+  });
+  add_row("sum_of_squares", [](auto& k, Rows& r) { benchmark::DoNotOptimize(k.sum_of_squares(r.x.data(), all)); });
+  add_row("add_rows", [](auto& k, Rows& r) { k.add_rows(r.sum.data(), r.x.data(), Rows::count, n, n); });
+  add_row("embed", [](auto& k, Rows& r) {
+    each_row([&](int64_t i) { k.embed(&r.x[i], 22.6f, r.weight.data(), n, &r.y[i]); });
+  });
+}
+
+// Before main(), which is Google Benchmark's.
+const bool added = [] {
+  benchmark::AddCustomContext("isa", std::string(kernels().isa));
+  benchmark::AddCustomContext("threads", std::to_string(threads()));
+  add_peaks();
+  add_products();
+  add_rows();
+  return true;
+}();
+
+}  // namespace
