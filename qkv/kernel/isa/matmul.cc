@@ -18,6 +18,10 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
     for (int r = 0; r < rows; ++r)
       for (int v = 0; v < vectors; ++v) sum[r][v] = get(c + r * p.c_row_stride, v);
 
+  // The lines that the sums go to: by the end they are there, and no store has to wait.
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < vectors; ++v) __builtin_prefetch(c + r * p.c_row_stride + v * lanes, 1);
+
   const int64_t a_row = p.a_row_stride, a_column = p.a_column_stride;
   const float* a = p.a + first_row * a_row;
   const float* b = p.panel;
