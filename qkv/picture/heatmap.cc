@@ -62,7 +62,7 @@ Picture heatmaps(std::vector<Panel> panels, const PanelsOptions& options) {
   return Picture({.title = options.title, .groups = {std::move(group)}});
 }
 
-Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionOptions& options) {
+Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionPictureOptions& options) {
   PictureContent content{.title = options.title, .groups = {}, .metadata = options.metadata};
   for (const AttentionGroup& group : groups) {
     std::vector<Tensor> layers;

@@ -35,10 +35,10 @@ struct AttentionGroup {
   std::vector<Tensor> layers;                        // (H, T, S) or (1, H, T, S), one for each layer
   std::vector<std::string> rows = {}, columns = {};  // of every layer and head
 };
-struct AttentionOptions {
+struct AttentionPictureOptions {
   std::string title = {};
   std::vector<std::pair<std::string, std::string>> metadata = {};  // shown, and part of the JSON: {"model", "demo"}
 };
-Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionOptions& options = {});
+Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionPictureOptions& options = {});
 
 }  // namespace qkv
