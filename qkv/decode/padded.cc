@@ -1,25 +1,18 @@
 #include "qkv/decode/padded.h"
 
-#include <algorithm>
+#include "qkv/text/batches.h"
 
 namespace qkv {
 
 Padded padded(std::span<const std::vector<int32_t>> rows, const PaddedOptions& options) {
-  const int32_t extra = (options.before >= 0) + (options.after >= 0);
+  const int32_t extra = (options.before ? 1 : 0) + (options.after ? 1 : 0);
   Padded out;
-  int32_t longest = 1;
+  std::vector<std::span<const int32_t>> views;
   for (const std::vector<int32_t>& row : rows) {
+    views.emplace_back(row);
     out.lengths.push_back(static_cast<int32_t>(row.size()) + extra);
-    longest = std::max(longest, out.lengths.back());
   }
-  out.ids = Tensor::zeros({static_cast<int64_t>(rows.size()), longest}, DType::i32);
-  int32_t* to = out.ids.data<int32_t>();
-  for (size_t b = 0; b < rows.size(); ++b, to += longest) {
-    int32_t* at = to;
-    if (options.before >= 0) *at++ = options.before;
-    at = std::copy(rows[b].begin(), rows[b].end(), at);
-    if (options.after >= 0) *at = options.after;
-  }
+  out.ids = pad_ids(views, options.before, options.after);
   return out;
 }
 

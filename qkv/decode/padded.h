@@ -1,11 +1,10 @@
-// Rows of token ids of different lengths as one rectangle, and back.
+// Rows of token ids as one rectangle, and how long each of them is.
 //
-//     Padded source = padded(rows, {.after = eos});          // ids i32 (B, longest), lengths
-//
-// Positions past a row's length hold 0. Without rows, or with empty ones alone, the rectangle is one position wide.
+//     Padded source = padded(rows, {.after = Tokenizer::eos});          // ids i32 (B, longest), lengths (B)
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +18,7 @@ struct Padded {
 };
 
 struct PaddedOptions {
-  int32_t before = -1, after = -1;  // a token put before and after every row; -1: none
+  std::optional<int32_t> before = {}, after = {};  // a token at both ends of every row
 };
 Padded padded(std::span<const std::vector<int32_t>> rows, const PaddedOptions& options = {});
 

@@ -12,22 +12,6 @@
 namespace qkv {
 namespace {
 
-void check(const SearchOptions& o, const TransformerConfig& config) {
-  require<UsageError>(o.beam >= 1 && o.beam <= 1000, "search", "beam must be 1 to 1000, got {}", o.beam);
-  require<UsageError>(o.n_best >= 1 && o.n_best <= o.beam, "search", "n-best must be 1 to the beam of {}, got {}",
-                      o.beam, o.n_best);
-  require<UsageError>(std::isfinite(o.length_penalty), "search", "length-penalty must be a number, got {}",
-                      o.length_penalty);
-  require<UsageError>(o.min_length >= 0 && o.max_length >= 0 && o.max_length_extra >= 0 &&
-                          o.max_length_ratio >= 0 && o.max_length_ratio <= 1e6,
-                      "search", "lengths must not be negative: min {}, max {}, ratio {}, extra {}", o.min_length,
-                      o.max_length, o.max_length_ratio, o.max_length_extra);
-  require<UsageError>(
-      o.begin >= 0 && o.begin < config.target_vocabulary && o.end >= 0 && o.end < config.target_vocabulary,
-      "search", "begin {} and end {} must be in the target vocabulary of {} tokens", o.begin, o.end,
-      config.target_vocabulary);
-}
-
 // The begin takes one position: so many tokens can follow it.
 int64_t longest_answer(const SearchOptions& o, int32_t source_length, const TransformerConfig& config) {
   const int64_t wanted = o.max_length > 0
@@ -136,9 +120,25 @@ void align(const Transformer& model, const Tensor& source, std::span<const int32
 
 }  // namespace
 
+void check_options(const SearchOptions& o, const TransformerConfig& config) {
+  require<UsageError>(o.beam >= 1 && o.beam <= 1000, "search", "beam must be 1 to 1000, got {}", o.beam);
+  require<UsageError>(o.n_best >= 1 && o.n_best <= o.beam, "search", "n-best must be 1 to the beam of {}, got {}",
+                      o.beam, o.n_best);
+  require<UsageError>(std::isfinite(o.length_penalty), "search", "length-penalty must be a number, got {}",
+                      o.length_penalty);
+  require<UsageError>(o.min_length >= 0 && o.max_length >= 0 && o.max_length_extra >= 0 &&
+                          o.max_length_ratio >= 0 && o.max_length_ratio <= 1e6,
+                      "search", "lengths must not be negative: min {}, max {}, ratio {}, extra {}", o.min_length,
+                      o.max_length, o.max_length_ratio, o.max_length_extra);
+  require<UsageError>(
+      o.begin >= 0 && o.begin < config.target_vocabulary && o.end >= 0 && o.end < config.target_vocabulary,
+      "search", "begin {} and end {} must be in the target vocabulary of {} tokens", o.begin, o.end,
+      config.target_vocabulary);
+}
+
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options) {
-  check(options, model.config());
+  check_options(options, model.config());
   require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()), "search",
           "source must be (B,S) with B lengths, got {} and {} lengths", source.shape(), lengths.size());
   if (lengths.empty()) return {};

@@ -53,6 +53,9 @@ struct Hypothesis {
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {});
 
+// What search() checks first: a UsageError for options that make no sense.
+void check_options(const SearchOptions& options, const TransformerConfig& config);
+
 // lp(Y) for |Y| tokens, the end counted.
 double length_penalty(int64_t tokens, double alpha);
 

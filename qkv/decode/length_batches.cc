@@ -1,0 +1,23 @@
+#include "qkv/decode/length_batches.h"
+
+#include <algorithm>
+
+namespace qkv {
+
+std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths, int64_t tokens) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] > 0) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lengths[a] > lengths[b]; });
+  std::vector<std::vector<size_t>> batches;
+  for (const size_t i : order) {
+    const auto fits = [&](const std::vector<size_t>& batch) {
+      return static_cast<int64_t>(batch.size() + 1) <= tokens / lengths[batch.front()];
+    };
+    if (batches.empty() || !fits(batches.back())) batches.emplace_back();
+    batches.back().push_back(i);
+  }
+  return batches;
+}
+
+}  // namespace qkv

@@ -1,0 +1,117 @@
+#include "qkv/decode/translator.h"
+
+#include <algorithm>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/length_batches.h"
+#include "qkv/decode/padded.h"
+#include "qkv/model/model_file.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+
+Translator::Translator(const std::filesystem::path& folder)
+    : model_(load_model(folder)),
+      source_(Tokenizer::load(folder / "source.model")),
+      target_(Tokenizer::load(folder / "target.model")) {
+  check(folder.string());
+}
+
+Translator::Translator(Transformer model, Tokenizer source, Tokenizer target)
+    : model_(std::move(model)), source_(std::move(source)), target_(std::move(target)) {
+  check("Translator");
+}
+
+void Translator::check(const std::string& where) const {
+  const TransformerConfig& config = model_.config();
+  require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
+                      where, "the vocabularies have {} source and {} target tokens, the model {} and {}",
+                      source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
+}
+
+std::vector<Sentence> Translator::read_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
+                                           const char* what) const {
+  std::vector<Sentence> out(sentences.size());
+  parallel_for(static_cast<int64_t>(sentences.size()), [&](int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    out[at] = read_sentence(sentences[at], tokenizer,
+                            {.positions = model_.config().max_length, .name = fmt::format("{} {}", what, i + 1)});
+  });
+  return out;
+}
+
+Answer Translator::answer(const Hypothesis& hypothesis) const {
+  return {.text = target_.decode(hypothesis.ids),
+          .score = hypothesis.score,
+          .log_probability = hypothesis.log_probability,
+          .pieces = pieces_of(hypothesis.ids, target_),
+          .alignment = hypothesis.alignment};
+}
+
+SearchOptions search_options(const TranslateOptions& options) {
+  return {.beam = options.beam,
+          .length_penalty = options.length_penalty,
+          .n_best = options.n_best,
+          .max_length = options.max_length,
+          .alignment = options.alignment};
+}
+
+std::vector<Translation> Translator::translate(std::span<const std::string> sentences,
+                                               const TranslateOptions& options) const {
+  require<UsageError>(options.batch_tokens >= 1, "translate", "batch-tokens must be at least 1, got {}",
+                      options.batch_tokens);
+  const SearchOptions how = search_options(options);
+  check_options(how, model_.config());
+  const std::vector<Sentence> sources = read_all(sentences, source_, "sentence");
+  std::vector<Translation> out(sentences.size());
+  std::vector<int64_t> lengths;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    lengths.push_back(sources[i].blank() ? 0 : static_cast<int64_t>(sources[i].ids.size()));
+    out[i].source_pieces = sources[i].pieces(source_);
+    out[i].truncated = sources[i].truncated;
+    if (sources[i].blank()) out[i].n_best.emplace_back();
+  }
+  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
+    std::vector<std::vector<int32_t>> rows;
+    for (const size_t i : batch) rows.push_back(sources[i].ids);
+    const Padded source = padded(rows);
+    const auto answers = search(model_, source.ids, source.lengths, how);
+    for (size_t b = 0; b < batch.size(); ++b) {
+      Translation& translation = out[batch[b]];
+      for (const Hypothesis& hypothesis : answers[b]) translation.n_best.push_back(answer(hypothesis));
+      static_cast<Answer&>(translation) = translation.n_best.front();
+    }
+  }
+  return out;
+}
+
+std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                         int64_t batch_tokens) const {
+  require<InputError>(sources.size() == targets.size(), "score", "{} sources and {} targets", sources.size(),
+                      targets.size());
+  require<UsageError>(batch_tokens >= 1, "score", "batch-tokens must be at least 1, got {}", batch_tokens);
+  const std::vector<Sentence> from = read_all(sources, source_, "source"),
+                              to = read_all(targets, target_, "target");
+  std::vector<int64_t> lengths;
+  for (size_t i = 0; i < from.size(); ++i)
+    lengths.push_back(static_cast<int64_t>(std::max(from[i].ids.size(), to[i].ids.size())));
+  std::vector<PairScore> out(sources.size());
+  for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
+    std::vector<std::vector<int32_t>> rows, answers;
+    for (const size_t i : batch) {
+      rows.push_back(from[i].ids);
+      answers.emplace_back(to[i].ids.begin(), to[i].ids.end() - 1);
+    }
+    const Padded source = padded(rows);
+    const std::vector<TargetScore> scores = score_targets(model_, source.ids, source.lengths, answers);
+    for (size_t b = 0; b < batch.size(); ++b)
+      out[batch[b]] = {.log_probability = scores[b].log_probability,
+                       .tokens = scores[b].tokens,
+                       .pieces = to[batch[b]].pieces(target_),
+                       .truncated = from[batch[b]].truncated || to[batch[b]].truncated};
+  }
+  return out;
+}
+
+}  // namespace qkv

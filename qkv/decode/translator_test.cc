@@ -1,0 +1,214 @@
+#include "qkv/decode/translator.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/decode/explain.h"
+#include "qkv/decode/length_batches.h"
+#include "qkv/decode/model_for_test.h"
+#include "qkv/model/model_file.h"
+
+namespace qkv {
+namespace {
+
+const std::vector<std::string>& lines() {
+  static const std::vector<std::string> all = {
+      "I am cold.", "a",  "",         "Where are the two old towers?",
+      "   ",        "no", "I am old", "the rain is cold and the tower old"};
+  return all;
+}
+
+Tokenizer characters(const std::vector<std::string>& sentences) {
+  return Tokenizer::train(sentences,
+                          {.type = TokenizerType::character, .vocabulary_size = 60, .character_coverage = 1});
+}
+
+Translator random_translator(uint64_t seed, int64_t positions = 60) {
+  const Tokenizer source = characters(lines()), target = characters({"abcdefgh ijkl"});
+  return {random_model(seed,
+                       [&](TransformerConfig& c) {
+                         c.source_vocabulary = source.size();
+                         c.target_vocabulary = target.size();
+                         c.tie = Tie::none;
+                         c.max_length = positions;
+                       }),
+          source, target};
+}
+
+TEST(Translator, KeepsTheOrderAndEverySentenceIsItsOwn) {
+  const Translator translator = random_translator(1);
+  for (const int64_t batch_tokens : {1, 100, 10000}) {
+    const auto together = translator.translate(lines(), {.beam = 2, .batch_tokens = batch_tokens});
+    ASSERT_EQ(together.size(), lines().size());
+    for (size_t i = 0; i < lines().size(); ++i) {
+      const Translation alone = translator.translate(std::vector<std::string>{lines()[i]}, {.beam = 2})[0];
+      EXPECT_EQ(together[i].text, alone.text);
+      EXPECT_EQ(together[i].score, alone.score);
+      EXPECT_FALSE(together[i].truncated);
+    }
+  }
+}
+
+TEST(Translator, ABlankSentenceHasABlankTranslation) {
+  const auto t = random_translator(2).translate(lines(), {.beam = 1, .max_length = 5});
+  for (const size_t i : {2, 4}) {
+    EXPECT_EQ(t[i].text, "");
+    EXPECT_EQ(t[i].score, 0.0);
+    ASSERT_EQ(t[i].n_best.size(), 1u);
+    EXPECT_EQ(t[i].n_best[0].text, "");
+  }
+}
+
+TEST(Translator, GivesScoresPiecesAlignmentAndTheNBest) {
+  const Translator translator = random_translator(3);
+  const auto translations = translator.translate(
+      lines(), {.beam = 3, .length_penalty = 0.5, .n_best = 3, .max_length = 12, .alignment = true});
+  std::vector<std::string> targets;
+  for (const Translation& t : translations) {
+    targets.push_back(t.text);
+    EXPECT_EQ(t.source_pieces.back(), "</s>");
+    EXPECT_EQ(t.text, t.n_best[0].text);
+    if (t.source_pieces.size() == 1) continue;
+    ASSERT_EQ(t.n_best.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const Answer& answer = t.n_best[i];
+      EXPECT_LE(answer.score, t.n_best[i == 0 ? 0 : i - 1].score);
+      EXPECT_EQ(answer.score,
+                answer.log_probability / length_penalty(static_cast<int64_t>(answer.pieces.size()) + 1, 0.5));
+      EXPECT_EQ(answer.alignment.dim(0), static_cast<int64_t>(answer.pieces.size()));
+      EXPECT_EQ(answer.alignment.dim(1), static_cast<int64_t>(t.source_pieces.size()));
+    }
+  }
+}
+
+TEST(Translator, ASourceTooLongIsCutAndSaysSo) {
+  const Translator translator = random_translator(4, 20);
+  const std::vector<std::string> sentences = {"I am cold.", std::string(5000, 'a'), "no"};
+  const auto t = translator.translate(sentences, {.beam = 2});
+  EXPECT_FALSE(t[0].truncated);
+  EXPECT_TRUE(t[1].truncated);
+  EXPECT_FALSE(t[2].truncated);
+  EXPECT_EQ(t[1].source_pieces.size(), 20u);
+  EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
+}
+
+TEST(Translator, NamesTheSentenceThatIsNotUtf8) {
+  const Translator translator = random_translator(5);
+  try {
+    translator.translate(std::vector<std::string>{"fine", "b\xff"});
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_STREQ(e.what(), "sentence 2: invalid UTF-8 at byte 2");
+  }
+}
+
+TEST(Translator, OptionsThatMakeNoSenseAreUsageErrorsEvenWithoutSentences) {
+  const Translator translator = random_translator(6);
+  const std::vector<std::string> none;
+  EXPECT_TRUE(translator.translate(none).empty());
+  EXPECT_THROW(translator.translate(none, {.beam = 0}), UsageError);
+  EXPECT_THROW(translator.translate(none, {.beam = 2, .n_best = 3}), UsageError);
+  EXPECT_THROW(translator.translate(none, {.batch_tokens = 0}), UsageError);
+}
+
+TEST(Translator, ScoresGivenTranslations) {
+  const Translator translator = random_translator(7);
+  const std::vector<std::string> sources = {"I am cold.", "", "no", "a"}, targets = {"abc", "b", "", "hg fe"};
+  const std::vector<PairScore> scores = translator.score(sources, targets);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const PairScore alone = translator.score(std::span(sources).subspan(i, 1), std::span(targets).subspan(i, 1))[0];
+    EXPECT_EQ(alone.log_probability, scores[i].log_probability);
+    EXPECT_EQ(scores[i].pieces.size(), scores[i].tokens.size());
+    EXPECT_EQ(scores[i].pieces.back(), "</s>");
+    EXPECT_LT(scores[i].log_probability, 0.0);
+  }
+  EXPECT_THROW(translator.score(sources, std::span(targets).first(2)), InputError);
+  EXPECT_TRUE(
+      translator.score(std::vector<std::string>{"a"}, std::vector<std::string>{std::string(99, 'b')})[0].truncated);
+}
+
+TEST(Translator, OfAFolderIsTheSameAsItsParts) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("qkv-translator-{}", ::getpid());
+  Translator translator = random_translator(8);
+  Transformer model = translator.model();
+  save_model(folder, model);
+  EXPECT_THROW(Translator{folder}, InputError) << "no vocabularies";
+  translator.source().save(folder / "source.model");
+  translator.target().save(folder / "target.model");
+  const auto expected = translator.translate(lines(), {}), got = Translator(folder).translate(lines(), {});
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(got[i].text, expected[i].text);
+    EXPECT_EQ(got[i].score, expected[i].score);
+  }
+  translator.source().save(folder / "target.model");
+  EXPECT_THROW(Translator{folder}, InputError) << "another vocabulary";
+  std::filesystem::remove_all(folder);
+  EXPECT_THROW(Translator{folder}, InputError) << "no folder";
+}
+
+TEST(Explain, HasTheWeightsOfEveryLayerWithTheirTokens) {
+  const Translator translator = random_translator(9);
+  for (const std::optional<std::string>& target :
+       {std::optional<std::string>(), std::optional<std::string>("ab c")}) {
+    const Explanation e = explain(translator, "I am cold.", {.target = target});
+    const auto S = static_cast<int64_t>(translator.source().encode("I am cold.").size()) + 1;
+    const auto T = static_cast<int64_t>(e.pieces.size());
+    EXPECT_EQ(e.text, target.value_or(e.text));
+    EXPECT_EQ(e.tokens.size(), e.pieces.size());
+    ASSERT_EQ(e.attention.size(), 3u);
+    const Shape shapes[] = {{4, S, S}, {4, T, T}, {4, T, S}};
+    for (size_t kind = 0; kind < 3; ++kind) {
+      ASSERT_EQ(e.attention[kind].layers.size(), 2u);
+      EXPECT_EQ(static_cast<int64_t>(e.attention[kind].rows.size()), shapes[kind][1]);
+      EXPECT_EQ(static_cast<int64_t>(e.attention[kind].columns.size()), shapes[kind][2]);
+      for (const Tensor& weights : e.attention[kind].layers) {
+        EXPECT_EQ(weights.shape(), shapes[kind]);
+        double sum = 0;
+        for (const float w : weights.span<float>()) sum += w;
+        EXPECT_NEAR(sum, static_cast<double>(4 * shapes[kind][1]), 1e-3) << "rows sum to one";
+      }
+    }
+    EXPECT_EQ(e.attention[1].columns.front(), "<s>");
+    EXPECT_EQ(e.attention[1].rows.back(), "</s>");
+    EXPECT_EQ(e.attention[1].layers[0].at<float>({0, 0, 1}), 0.0f) << "nobody looks ahead";
+  }
+}
+
+TEST(Explain, IsOfTheTranslationAndItsAlignment) {
+  const Translator translator = random_translator(10);
+  const TranslateOptions options = {.beam = 3, .max_length = 8, .alignment = true};
+  const std::string sentence = "the old tower";
+  const Translation t = translator.translate(std::vector<std::string>{sentence}, options)[0];
+  const Explanation e = explain(translator, sentence, {.translate = options});
+  EXPECT_EQ(e.text, t.text);
+  EXPECT_NEAR(e.log_probability, t.log_probability, 1e-4);
+  const Tensor& last = e.attention[2].layers.back();
+  for (int64_t i = 0; i < t.alignment.dim(0); ++i)
+    for (int64_t s = 0; s < t.alignment.dim(1); ++s) {
+      float mean = 0;
+      for (int64_t h = 0; h < 4; ++h) mean += last.at<float>({h, i, s}) / 4;
+      EXPECT_NEAR(t.alignment.at<float>({i, s}), mean, 1e-6);
+    }
+}
+
+TEST(Explain, OfABlankSentenceIsNoError) {
+  const Explanation e = explain(random_translator(11), "");
+  EXPECT_EQ(e.text, "");
+  EXPECT_EQ(e.pieces.size(), 1u);
+}
+
+TEST(LengthBatches, LongestFirstWithinTheTokensAndNothingLost) {
+  const std::vector<int64_t> lengths = {3, 9, 0, 4, 4, 100, 1};
+  const auto batches = length_batches(lengths, 12);
+  const std::vector<std::vector<size_t>> expected = {{5}, {1}, {3, 4, 0}, {6}};
+  EXPECT_EQ(batches, expected);
+  EXPECT_TRUE(length_batches({}, 12).empty());
+}
+
+}  // namespace
+}  // namespace qkv
