@@ -20,9 +20,10 @@ int64_t Shape::dim(int axis) const {
 }
 
 int64_t Shape::numel() const {
+  constexpr int64_t most = int64_t{1} << 56;  // so that the number of bytes does not overflow either
   int64_t n = 1;
   for (const int64_t d : *this)
-    require(!__builtin_mul_overflow(n, d, &n), "Shape", "too many elements: {}", to_string(*this));
+    require(!__builtin_mul_overflow(n, d, &n) && n <= most, "Shape", "too many elements: {}", to_string(*this));
   return n;
 }
 

@@ -26,7 +26,7 @@ class Shape {
   int64_t operator[](int axis) const { return dims_[axis]; }
   int64_t& operator[](int axis) { return dims_[axis]; }
   int64_t dim(int axis) const;  // negative axes count from the end; checked
-  int64_t numel() const;        // 1 for rank 0
+  int64_t numel() const;        // 1 for rank 0; at most 2^56
   const int64_t* begin() const { return dims_; }
   const int64_t* end() const { return dims_ + rank_; }
   void push_back(int64_t dim);

@@ -115,6 +115,8 @@ Tensor Tensor::view(std::shared_ptr<Storage> storage, DType dtype, const Shape& 
   require(strides.rank() == shape.rank(), "Tensor::view", "shape {} with strides {}", shape, strides);
   int64_t last = offset;
   for (int i = 0; i < shape.rank(); ++i) last += std::max<int64_t>(shape[i] - 1, 0) * strides[i];
+  require(std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride >= 0; }), "Tensor::view",
+          "negative strides {}", strides);
   require(offset >= 0 && (shape.numel() == 0 || (last + 1) * size_of(dtype) <= storage->bytes()), "Tensor::view",
           "shape {} with strides {} at offset {} does not fit in {} bytes", shape, strides, offset,
           storage->bytes());
