@@ -147,7 +147,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     // An axis of length zero does not excuse the others: strides are products too.
     int64_t largest = size_of_dtype(entry_.dtype);
     for (const int64_t dim : entry_.shape)
-      refuse_if(__builtin_mul_overflow(largest, std::max<int64_t>(dim, 1), &largest),
+      refuse_if(__builtin_mul_overflow(largest, std::max<int64_t>(dim, 1), &largest) || largest > int64_t{1} << 56,
                 "{}: shape {} has too many elements", where(), to_string(entry_.shape));
     const int64_t bytes = entry_.shape.numel() * size_of_dtype(entry_.dtype);
     refuse_if(bytes != entry_.end - entry_.begin, "{}: offsets [{}, {}) hold {} bytes, {} of shape {} are {} bytes",

@@ -221,6 +221,8 @@ TEST_F(Safetensors, ABrokenHeaderIsRefusedWithItsReason) {
        "shape 18446744073709551615 is too large"},
       {file_bytes(entry(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8])"), eight),
        "shape (4294967296, 4294967296) has too many elements"},
+      {file_bytes(entry(R"("dtype":"U8","shape":[9007199254740992,128],"data_offsets":[0,1152921504606846976])")),
+       "has too many elements"},
       {file_bytes(entry(R"("dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0])")),
        "has too many elements"},
       {file_bytes(entry(R"("dtype":"F32","shape":[2],"data_offsets":[8])"), eight), "must be two numbers, got 1"},
