@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -59,10 +61,29 @@ Descriptor open_to_read(const fs::path& path, struct stat& status) {
   return Descriptor(file);
 }
 
-// A name beside the target that no other writer uses.
+// A name beside the target that no other writer uses: TARGET.PROCESS-NUMBER.tmp.
 fs::path temporary_name(const fs::path& target) {
   static std::atomic<unsigned> counter{0};
   return fmt::format("{}.{}-{}.tmp", target.string(), ::getpid(), counter.fetch_add(1));
+}
+
+// Removes what writers of this target left behind when they were killed: temporary files of processes that are
+// gone.
+void remove_abandoned(const fs::path& target) {
+  const std::string prefix = target.filename().string() + ".";
+  std::error_code ignored;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(target.has_parent_path() ? target.parent_path() : ".", ignored)) {
+    const std::string name = entry.path().filename().string();
+    long process = 0;
+    unsigned number = 0;
+    int end = 0;
+    if (!name.starts_with(prefix)) continue;
+    const char* rest = name.c_str() + prefix.size();
+    if (std::sscanf(rest, "%ld-%u.tmp%n", &process, &number, &end) != 2 || end == 0 || rest[end] != '\0') continue;
+    if (process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
+      fs::remove(entry.path(), ignored);
+  }
 }
 
 }  // namespace
@@ -100,6 +121,7 @@ FileWriter::FileWriter(const fs::path& path) : path_(path), target_(path) {
   }
   if (std::error_code error; exists && fs::is_symlink(path, error)) target_ = fs::canonical(path, error);
   if (exists) check(::access(path.c_str(), W_OK) == 0);  // a rename would not ask
+  remove_abandoned(target_);
   temporary_ = temporary_name(target_);
   file_ = retried([&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); });
   check(file_ >= 0);

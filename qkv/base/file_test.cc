@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -59,11 +60,9 @@ TEST_F(File, ReadsAPipeToItsEnd) {
   const fs::path pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const std::string bytes(1'500'000, 'p');
-  if (const pid_t child = ::fork(); child == 0) {
-    std::ofstream(pipe) << bytes;
-    ::_exit(0);
-  }
+  std::thread writer([&] { std::ofstream(pipe) << bytes; });
   EXPECT_EQ(read_file(pipe), bytes);
+  writer.join();
 }
 
 TEST_F(File, ReadingNamesTheFileAndTheReason) {
@@ -126,6 +125,17 @@ TEST_F(File, NothingHappensBeforeCommit) {
   EXPECT_EQ(read_file(folder / "x"), "new");
   EXPECT_THROW(file.write("more"), Error);
   EXPECT_THROW(file.commit(), Error);
+}
+
+TEST_F(File, WhatAKilledWriterLeftIsRemovedByTheNext) {
+  const std::string parent = "x." + std::to_string(::getppid()) + "-0.tmp";
+  for (const std::string& name : {std::string("x.999999999-0.tmp"), std::string("x.999999999-0.tmp.txt"),
+                                  std::string("y.999999999-0.tmp"), std::string("x.tmp"), parent})
+    std::ofstream(folder / name) << "half";
+  write_file(folder / "x", "new");
+  EXPECT_FALSE(fs::exists(folder / "x.999999999-0.tmp"));
+  EXPECT_TRUE(fs::exists(folder / parent)) << "its writer lives";
+  EXPECT_EQ(files(), 5) << "the others are no business of this writer";
 }
 
 TEST_F(File, AMapOutlivesTheReplacementOfItsFile) {

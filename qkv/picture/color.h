@@ -2,7 +2,7 @@
 // interpolated in Oklab (Ottosson, 2020), whose first axis is lightness.
 //
 //     ColorScale scale = ColorScale::of(0.0f, 0.93f);
-//     std::string fill = hex(scale.color(0.5f));            // "#6bb6cb" or so
+//     std::string fill = hex(scale.color(0.5f));            // a blue
 //
 // Weights >= 0 go from white (zero) to a deep indigo; where some are negative, white is still zero, and red is
 // below it. For a dark page the sequence runs from the page's own darkness to light.
