@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "qkv/attention/attention.h"
+#include "qkv/attention/mask/causal.h"
 #include "qkv/base/version.h"
-#include "qkv/tensor/tensor.h"
 
 int main() {
-  const qkv::Tensor x = qkv::Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
-  if (x.transpose(0, 1).at<float>({2, 0}) != 3.0f) return 1;
-  std::puts(fmt::format("consumer: qkv {} works, shape {}", qkv::version(), x.shape()).c_str());
+  // One head, two positions of width 1: the first sees only itself.
+  const qkv::Tensor q = qkv::Tensor::from({1, 2}, {1, 1, 2, 1}), v = qkv::Tensor::from({3, 5}, {1, 1, 2, 1});
+  const qkv::Tensor y = qkv::attention(q, q, v, {.mask = qkv::causal()});
+  const float first = y.at<float>({0, 0, 0, 0}), second = y.at<float>({0, 0, 1, 0});
+  if (first != 3.0f || second <= 4.0f || second >= 5.0f) return 1;
+  std::puts(fmt::format("consumer: qkv {} works, {} {}", qkv::version(), first, second).c_str());
 }
