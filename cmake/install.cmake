@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/qkv)
 install(TARGETS qkv EXPORT qkv)
 install(TARGETS qkv_cli)
-install(DIRECTORY qkv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN isa EXCLUDE)
+install(DIRECTORY qkv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+        PATTERN *.h PATTERN *_test.h EXCLUDE PATTERN isa EXCLUDE)
 install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})
 
 configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_DESTINATION ${package})

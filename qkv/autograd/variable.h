@@ -47,7 +47,7 @@ class Variable {
 
   const Tensor& grad() const;  // undefined until a backward() has reached this leaf
   Tensor& mutable_grad();
-  void zero_grad();            // forgets it: grad() is undefined again
+  void zero_grad();  // forgets it: grad() is undefined again
 
   void backward() const;  // of a scalar
   void backward(const Tensor& upstream) const;

@@ -40,15 +40,14 @@ class Mask {
   virtual std::string name() const = 0;  // as one would write it: "causal() & window(256, 0)"
 };
 
-// A shared mask; empty: everyone sees every key. A type of its own, because an operator! on std::shared_ptr would change
-// what `pointer != nullptr` means.
+// A shared mask; empty: everyone sees every key. A type of its own, because an operator! on std::shared_ptr would
+// change what `pointer != nullptr` means.
 class MaskPtr {
  public:
   MaskPtr() = default;
   MaskPtr(std::nullptr_t) {}  // NOLINT: implicit on purpose, like the next
   template <class T>
-    requires std::is_base_of_v<Mask, T>
-  MaskPtr(std::shared_ptr<T> mask) : mask_(std::move(mask)) {}
+  requires std::is_base_of_v<Mask, T> MaskPtr(std::shared_ptr<T> mask) : mask_(std::move(mask)) {}
 
   explicit operator bool() const { return mask_ != nullptr; }
   const Mask* operator->() const { return mask_.get(); }
