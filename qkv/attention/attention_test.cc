@@ -33,58 +33,59 @@ struct Reference {
 
 using Sees = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
 
+std::vector<double> doubles(const Tensor& x) {
+  const Tensor packed = x.contiguous_copy();
+  return {packed.span<float>().begin(), packed.span<float>().end()};
+}
+
+double dot_product(const double* a, const double* b, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+void add_scaled(double* sum, double factor, const double* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += factor * x[i];
+}
+
 Reference reference(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout, const Sees& sees) {
   const int64_t B = q.dim(0), H = q.dim(1), T = q.dim(2), D = q.dim(3), G = k.dim(1), S = k.dim(2), E = v.dim(3);
   const double scale = 1.0 / std::sqrt(static_cast<double>(D));
-  const auto make = [](const Tensor& x) { return std::vector<double>(static_cast<size_t>(x.numel())); };
-  Reference r{make(dout), {}, {}, make(q), make(k), make(v)};
+  const std::vector<double> qs = doubles(q), ks = doubles(k), vs = doubles(v), ds = doubles(dout);
+  Reference r;
+  r.out.resize(ds.size());
+  r.dq.resize(qs.size());
+  r.dk.resize(ks.size());
+  r.dv.resize(vs.size());
   r.weights.resize(static_cast<size_t>(B * H * T * S));
   r.lse.resize(static_cast<size_t>(B * H * T));
-  const auto reader = [](const Tensor& x) {  // unchecked: this loop is most of the test's time
-    return
-        [data = x.span<float>().data(), n1 = x.dim(1), n2 = x.dim(2), n3 = x.dim(3)](
-            int64_t b, int64_t h, int64_t i, int64_t d) { return double{data[((b * n1 + h) * n2 + i) * n3 + d]}; };
-  };
-  const auto at_q = reader(q), at_k = reader(k), at_v = reader(v), at_dout = reader(dout);
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h)
-      for (int64_t i = 0; i < T; ++i) {
-        const int64_t g = h * G / H, row = (b * H + h) * T + i;
-        const auto kv = [&](int64_t j, int64_t width, int64_t d) {
-          return static_cast<size_t>(((b * G + g) * S + j) * width + d);
-        };
-        std::vector<double> s(static_cast<size_t>(S), -INFINITY);
-        double most = -INFINITY, total = 0;
-        for (int64_t j = 0; j < S; ++j) {
-          if (!sees(b, h, i, j)) continue;
-          double dot = 0;
-          for (int64_t d = 0; d < D; ++d) dot += at_q(b, h, i, d) * at_k(b, g, j, d);
-          s[static_cast<size_t>(j)] = dot * scale;
-          most = std::max(most, dot * scale);
-        }
-        for (const double x : s) total += x == -INFINITY ? 0 : std::exp(x - most);
-        r.lse[static_cast<size_t>(row)] = total > 0 ? most + std::log(total) : -INFINITY;
-        double delta = 0;
-        std::vector<double> p(static_cast<size_t>(S)), dp(static_cast<size_t>(S));
-        for (int64_t j = 0; j < S; ++j) {
-          const size_t J = static_cast<size_t>(j);
-          p[J] = s[J] == -INFINITY ? 0 : std::exp(s[J] - most) / total;
-          r.weights[static_cast<size_t>(row * S + j)] = p[J];
-          for (int64_t e = 0; e < E; ++e) {
-            r.out[static_cast<size_t>(row * E + e)] += p[J] * at_v(b, g, j, e);
-            dp[J] += at_dout(b, h, i, e) * at_v(b, g, j, e);
-            r.dv[kv(j, E, e)] += p[J] * at_dout(b, h, i, e);
-          }
-          delta += p[J] * dp[J];
-        }
-        for (int64_t j = 0; j < S; ++j) {
-          const double ds = p[static_cast<size_t>(j)] * (dp[static_cast<size_t>(j)] - delta) * scale;
-          for (int64_t d = 0; d < D; ++d) {
-            r.dq[static_cast<size_t>(row * D + d)] += ds * at_k(b, g, j, d);
-            r.dk[kv(j, D, d)] += ds * at_q(b, h, i, d);
-          }
-        }
-      }
+  std::vector<double> dp(static_cast<size_t>(S));
+  for (int64_t row = 0; row < B * H * T; ++row) {
+    const int64_t b = row / (H * T), h = row / T % H, i = row % T, first_key = (b * G + h * G / H) * S;
+    const double *query = &qs[row * D], *upstream = &ds[row * E];
+    const double *keys = ks.data() + first_key * D, *values = vs.data() + first_key * E;
+    double* p = r.weights.data() + row * S;
+    double most = -INFINITY, total = 0, delta = 0;
+    for (int64_t j = 0; j < S; ++j) {
+      p[j] = sees(b, h, i, j) ? scale * dot_product(query, keys + j * D, D) : -INFINITY;
+      most = std::max(most, p[j]);
+    }
+    for (int64_t j = 0; j < S; ++j) total += p[j] == -INFINITY ? 0 : std::exp(p[j] - most);
+    r.lse[row] = total > 0 ? most + std::log(total) : -INFINITY;
+    for (int64_t j = 0; j < S; ++j) {
+      p[j] = p[j] == -INFINITY ? 0 : std::exp(p[j] - most) / total;
+      if (p[j] == 0) continue;
+      dp[j] = dot_product(upstream, values + j * E, E);
+      delta += p[j] * dp[j];
+      add_scaled(&r.out[row * E], p[j], values + j * E, E);
+      add_scaled(&r.dv[(first_key + j) * E], p[j], upstream, E);
+    }
+    for (int64_t j = 0; j < S; ++j) {
+      if (p[j] == 0) continue;
+      const double grad = p[j] * (dp[j] - delta) * scale;
+      add_scaled(&r.dq[row * D], grad, keys + j * D, D);
+      add_scaled(&r.dk[(first_key + j) * D], grad, query, D);
+    }
+  }
   return r;
 }
 
@@ -94,8 +95,9 @@ void expect_close(const Tensor& got, const std::vector<double>& wanted, double t
   double largest = 1e-3, worst = 0;
   for (const double w : wanted)
     if (!std::isinf(w)) largest = std::max(largest, std::abs(w));
+  const auto values = packed.span<float>();
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const double g = packed.span<float>()[i];
+    const double g = values[i];
     if (std::isinf(wanted[i])) {
       EXPECT_EQ(g, wanted[i]) << what << " at " << i;
     } else {
