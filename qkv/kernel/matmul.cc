@@ -20,6 +20,13 @@ void finish(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const
   }
 }
 
+// A product over no numbers at all: zero.
+void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options) {
+  if (!options.accumulate)
+    for (int64_t r = 0; r < rows; ++r) std::fill_n(c + r * c_row_stride, columns, 0.0f);
+  finish(c, c_row_stride, rows, columns, options.bias, options.relu);
+}
+
 }  // namespace
 
 struct PackedMatrix::Data {
@@ -50,7 +57,8 @@ int64_t PackedMatrix::bytes() const { return data_ ? data_->storage->bytes() : 0
 // so far, unless they would be smaller than what it costs to hand one out. Within an item the sum runs in blocks,
 // so that the block of a panel (at most 256 KiB) stays in a second-level cache while the rows pass by.
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
-  if (a.rows == 0) return;
+  if (a.rows == 0 || b.columns() == 0) return;
+  if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
   const MatmulKernels& k = kernels().matmul;
   const int64_t K = a.columns, N = b.columns(), panels = share(N, k.width);
   const int64_t most_rows = k.rows * (a.rows >= 2048 ? 16 : 8);
@@ -85,7 +93,8 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
 
 // Items are blocks of c, of the size that oneDNN computes best on one thread; the sum over k is never cut.
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {
-  if (a.rows == 0) return;
+  if (a.rows == 0 || b.columns == 0) return;
+  if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns, options);
   const int64_t rows = 64, pieces = share(a.rows, rows);
   int64_t columns = 512;
   while (columns > 128 && pieces * share(b.columns, columns) < 4) columns /= 2;

@@ -59,8 +59,10 @@ Variable embedding(const Tensor& ids, const Variable& table, const EmbeddingOpti
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);
 
   Tensor y = Tensor::empty({B, T, C});
-  const float* rows = table.value().data<float>();
-  const float* p = positions.defined() ? positions.value().data<float>() + options.first_position * C : nullptr;
+  const Tensor packed_table = table.value().contiguous_copy();
+  const Tensor packed_positions = positions.defined() ? positions.value().contiguous_copy() : Tensor();
+  const float* rows = packed_table.data<float>();
+  const float* p = positions.defined() ? packed_positions.data<float>() + options.first_position * C : nullptr;
   float* out = y.data<float>();
   for_each_row(B * T, C, [&](int64_t r) {
     kernel::kernels().rows.embed(rows + id[static_cast<size_t>(r)] * C, options.scale, p ? p + r % T * C : nullptr,

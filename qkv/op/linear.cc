@@ -13,8 +13,8 @@ kernel::Matrix matrix(const Tensor& x, int64_t rows) { return {x.data<float>(), 
 }  // namespace
 
 Variable linear(const Variable& x, const Variable& w, const Variable& b) {
-  require(w.value().rank() == 2 && x.value().rank() >= 1 && x.dim(-1) == w.dim(1), "linear",
-          "x (..., K) is {}, w (N, K) is {}: K must agree", x.shape(), w.shape());
+  require(w.value().rank() == 2 && x.value().rank() >= 1 && x.dim(-1) == w.dim(1) && w.dim(1) > 0, "linear",
+          "x (..., K) is {}, w (N, K) is {}: K must agree, and not be 0", x.shape(), w.shape());
   require(!b.defined() || b.shape() == Shape{w.dim(0)}, "linear", "w (N, K) is {}, b (N) is {}: N must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
   const Tensor in = x.value().contiguous_copy();
@@ -22,8 +22,9 @@ Variable linear(const Variable& x, const Variable& w, const Variable& b) {
   Shape shape = x.shape();
   shape[shape.rank() - 1] = N;
   Tensor y = Tensor::empty(shape);
+  const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
   kernel::matmul(matrix(in, M), packed_transposed(w), y.data<float>(), N,
-                 {.bias = b.defined() ? b.value().data<float>() : nullptr});
+                 {.bias = b.defined() ? bias.data<float>() : nullptr});
 
   std::vector<Variable> inputs = {x, w};
   if (b.defined()) inputs.push_back(b);

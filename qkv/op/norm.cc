@@ -11,18 +11,19 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   require(C > 0 && weight.shape() == Shape{C} && bias.shape() == Shape{C}, "layer_norm",
           "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(), bias.shape());
   const Tensor in = x.value().contiguous_copy();
+  const Tensor weights = weight.value().contiguous_copy(), biases = bias.value().contiguous_copy();
   const int64_t M = in.numel() / C;
   Tensor y = Tensor::empty(in.shape()), mean = Tensor::empty({M}), rstd = Tensor::empty({M});
-  const float *from = in.data<float>(), *w = weight.value().data<float>(), *b = bias.value().data<float>();
+  const float *from = in.data<float>(), *w = weights.data<float>(), *b = biases.data<float>();
   float *to = y.data<float>(), *mu = mean.data<float>(), *r = rstd.data<float>();
   for_each_row(M, C, [&](int64_t m) {
     kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, mu + m, r + m);
   });
   return record("layer_norm", {x, weight, bias}, y,
-                [in, weight, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+                [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   const Tensor dy = grad.contiguous_copy();
                   Tensor dx = Tensor::empty(in.shape());
-                  const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weight.value().data<float>();
+                  const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
                   const float *mu0 = mean.data<float>(), *r0 = rstd.data<float>();
                   float* out = dx.data<float>();
                   // The sums of dweight and dbias lie side by side.
@@ -39,25 +40,26 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   const int64_t C = x.dim(-1);
   require(C > 0 && weight.shape() == Shape{C}, "rms_norm", "x (..., C) is {}, weight (C) is {}", x.shape(),
           weight.shape());
-  const Tensor in = x.value().contiguous_copy();
+  const Tensor in = x.value().contiguous_copy(), weights = weight.value().contiguous_copy();
   const int64_t M = in.numel() / C;
   Tensor y = Tensor::empty(in.shape()), rstd = Tensor::empty({M});
-  const float *from = in.data<float>(), *w = weight.value().data<float>();
+  const float *from = in.data<float>(), *w = weights.data<float>();
   float *to = y.data<float>(), *r = rstd.data<float>();
   for_each_row(M, C,
                [&](int64_t m) { kernel::kernels().rows.rms_norm(from + m * C, w, C, eps, to + m * C, r + m); });
-  return record("rms_norm", {x, weight}, y, [in, weight, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
-    const Tensor dy = grad.contiguous_copy();
-    Tensor dx = Tensor::empty(in.shape());
-    const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weight.value().data<float>();
-    const float* r0 = rstd.data<float>();
-    float* out = dx.data<float>();
-    const Tensor dweight = sum_over_rows(M, C, [&](int64_t begin, int64_t end, float* s) {
-      for (int64_t m = begin; m < end; ++m)
-        kernel::kernels().rows.rms_norm_backward(g + m * C, x0 + m * C, scale, r0[m], C, out + m * C, s);
-    });
-    return std::vector<Tensor>{dx, dweight};
-  });
+  return record(
+      "rms_norm", {x, weight}, y, [in, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+        const Tensor dy = grad.contiguous_copy();
+        Tensor dx = Tensor::empty(in.shape());
+        const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
+        const float* r0 = rstd.data<float>();
+        float* out = dx.data<float>();
+        const Tensor dweight = sum_over_rows(M, C, [&](int64_t begin, int64_t end, float* s) {
+          for (int64_t m = begin; m < end; ++m)
+            kernel::kernels().rows.rms_norm_backward(g + m * C, x0 + m * C, scale, r0[m], C, out + m * C, s);
+        });
+        return std::vector<Tensor>{dx, dweight};
+      });
 }
 
 }  // namespace qkv

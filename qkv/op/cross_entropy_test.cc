@@ -1,0 +1,138 @@
+#include "qkv/op/cross_entropy.h"
+
+#include "qkv/op/arithmetic.h"
+#include "qkv/op/linear.h"
+#include "test/support/gradient_check.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+using Reduction = CrossEntropyOptions::Reduction;
+
+std::vector<double> token_losses(const std::vector<double>& logits, int64_t V, const std::vector<int32_t>& targets,
+                                 const CrossEntropyOptions& options) {
+  std::vector<double> losses(targets.size());
+  const double e = options.label_smoothing;
+  for (size_t n = 0; n < targets.size(); ++n) {
+    if (targets[n] == options.ignore_index) continue;
+    const double* x = &logits[n * V];
+    const double most = *std::max_element(x, x + V);
+    double total = 0, log_probabilities = 0;
+    for (int64_t c = 0; c < V; ++c) total += std::exp(x[c] - most);
+    const double log_total = most + std::log(total);
+    for (int64_t c = 0; c < V; ++c) log_probabilities += x[c] - log_total;
+    losses[n] = -(1 - e) * (x[targets[n]] - log_total) - e / V * log_probabilities;
+  }
+  return losses;
+}
+
+double reduced(const std::vector<double>& losses, const std::vector<int32_t>& targets,
+               const CrossEntropyOptions& options) {
+  double total = 0;
+  int64_t count = 0;
+  for (size_t n = 0; n < losses.size(); ++n) {
+    total += losses[n];
+    count += targets[n] != options.ignore_index;
+  }
+  return options.reduction == Reduction::mean ? total / static_cast<double>(std::max<int64_t>(count, 1)) : total;
+}
+
+struct Setting {
+  std::vector<int32_t> targets;
+  CrossEntropyOptions options;
+};
+
+const Setting settings[] = {
+    {{3, 0, 6, 6}, {}},
+    {{3, 0, 6, 6}, {.label_smoothing = 0.1f, .reduction = Reduction::sum}},
+    {{0, 2, 0, 5, 1}, {.label_smoothing = 0.2f, .ignore_index = 0}},
+    {{1, -100, 2}, {.ignore_index = -100, .reduction = Reduction::sum}},
+    {{4}, {.label_smoothing = 0.5f}},
+    {{-1, -1}, {.label_smoothing = 0.1f}},
+    {{}, {}},
+};
+
+Tensor ids(const std::vector<int32_t>& values) {
+  return Tensor::from(values, {static_cast<int64_t>(values.size())});
+}
+
+TEST(CrossEntropy, IsItsFormula) {
+  for (const auto& [targets, options] : settings) {
+    const Tensor logits = random({static_cast<int64_t>(targets.size()), 7}, 1, 3.0);
+    check_op(
+        fmt::format("{} targets", targets.size()), {logits},
+        // Twice the loss: the upstream gradient counts too.
+        [&, t = targets, o = options](const Variables& v) {
+          return scale(cross_entropy(v[0], ids(t), o).loss, 2.0f);
+        },
+        [&, t = targets, o = options](const Doubles& d) {
+          return std::vector<double>{2 * reduced(token_losses(d[0], 7, t, o), t, o)};
+        });
+    const CrossEntropy result = cross_entropy(logits, ids(targets), options);
+    expect_close(result.token_losses, token_losses(doubles(logits), 7, targets, options), 1e-6, "token losses");
+    EXPECT_EQ(result.count, std::count_if(targets.begin(), targets.end(),
+                                          [o = options](int32_t t) { return t != o.ignore_index; }));
+  }
+}
+
+TEST(LinearCrossEntropy, IsTheLossOfTheProduct) {
+  for (const auto& [targets, options] : settings) {
+    const auto N = static_cast<int64_t>(targets.size());
+    check_op(
+        fmt::format("{} targets", N), {random({N, 4}, 1), random({7, 4}, 2)},
+        [&, t = targets, o = options](const Variables& v) {
+          return scale(linear_cross_entropy(v[0], v[1], ids(t), o).loss, 2.0f);
+        },
+        [&, t = targets, o = options](const Doubles& d) {
+          std::vector<double> logits(t.size() * 7);
+          for (size_t i = 0; i < logits.size(); ++i)
+            for (size_t c = 0; c < 4; ++c) logits[i] += d[0][i / 7 * 4 + c] * d[1][i % 7 * 4 + c];
+          return std::vector<double>{2 * reduced(token_losses(logits, 7, t, o), t, o)};
+        });
+  }
+}
+
+TEST(LinearCrossEntropy, AgreesWithTwoOpsOverManyPieces) {
+  const int64_t N = 2500, C = 8, V = 40;
+  std::vector<int32_t> targets;
+  for (int64_t n = 0; n < N; ++n) targets.push_back(static_cast<int32_t>(n * 7 % V));
+  const CrossEntropyOptions options{.label_smoothing = 0.1f, .ignore_index = 3};
+  const auto run = [&](auto loss) {
+    const Variable x(random({N, C}, 1), {.requires_grad = true}), w(random({V, C}, 2), {.requires_grad = true});
+    const CrossEntropy result = loss(x, w);
+    result.loss.backward();
+    return std::vector<Tensor>{result.loss.value(), result.token_losses, x.grad(), w.grad()};
+  };
+  const auto whole = run([&](auto x, auto w) { return cross_entropy(linear(x, w), ids(targets), options); });
+  const auto pieces = run([&](auto x, auto w) { return linear_cross_entropy(x, w, ids(targets), options); });
+  for (size_t i = 0; i < whole.size(); ++i) expect_close(pieces[i], doubles(whole[i]), 2e-6, std::to_string(i));
+}
+
+TEST(CrossEntropy, StandsLargeLogits) {
+  const Tensor losses =
+      cross_entropy(Tensor::from({1e4f, -1e4f, 0, -1e4f, 1e4f, 0}, {2, 3}), ids({0, 0})).token_losses;
+  EXPECT_NEAR(losses.at<float>({0}), 0, 1e-6);
+  EXPECT_FLOAT_EQ(losses.at<float>({1}), 2e4f);
+}
+
+TEST(CrossEntropy, SaysWhichTargetIsWrong) {
+  const Variable logits = Tensor::zeros({2, 5});
+  EXPECT_EQ(error_of([&] {
+              cross_entropy(logits, ids({1, 5}));
+            }),
+            "cross_entropy: target 5 of token 1 is not one of V 5 classes");
+  EXPECT_EQ(error_of([&] { cross_entropy(logits, ids({1})); }),
+            "cross_entropy: targets are i32 (1), expected i32 (N 2)");
+  EXPECT_EQ(error_of([&] {
+              cross_entropy(logits, ids({1, 2}), {.label_smoothing = 1.0f});
+            }),
+            "cross_entropy: label smoothing must be in [0, 1), got 1");
+  EXPECT_EQ(error_of([&] {
+              linear_cross_entropy(logits, Tensor::zeros({3, 4}), ids({1, 2}));
+            }),
+            "linear_cross_entropy: x (N,C) is (2, 5), w (V,C) is (3, 4): C must agree");
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,85 @@
+#include "qkv/op/linear.h"
+
+#include "qkv/op/arithmetic.h"
+#include "qkv/op/embedding.h"
+#include "test/support/gradient_check.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+using Row = std::vector<double>;
+
+// No bias: b is empty.
+Row formula(const Row& x, const Row& w, const Row& b, int64_t K) {
+  const int64_t M = static_cast<int64_t>(x.size()) / K, N = static_cast<int64_t>(w.size()) / K;
+  Row y(static_cast<size_t>(M * N));
+  for (int64_t m = 0; m < M; ++m)
+    for (int64_t n = 0; n < N; ++n) {
+      double sum = b.empty() ? 0 : b[n];
+      for (int64_t k = 0; k < K; ++k) sum += x[m * K + k] * w[n * K + k];
+      y[m * N + n] = sum;
+    }
+  return y;
+}
+
+TEST(Linear, IsItsFormulaWithAndWithoutBias) {
+  struct Sizes {
+    Shape rows;
+    int64_t K, N;
+  };
+  for (const auto& [rows, K, N] :
+       {Sizes{{2, 3}, 4, 5}, {{1}, 1, 1}, {{}, 3, 2}, {{0}, 3, 2}, {{7}, 19, 3}, {{2, 1, 2}, 5, 17}}) {
+    Shape shape = rows;
+    shape.push_back(K);
+    const Tensor x = random(shape, 1), w = random({N, K}, 2), b = random({N}, 3);
+    check_op(
+        "with bias", {x, w, b}, [](const Variables& v) { return linear(v[0], v[1], v[2]); },
+        [K = K](const Doubles& d) { return formula(d[0], d[1], d[2], K); });
+    check_op(
+        "without", {x, w}, [](const Variables& v) { return linear(v[0], v[1]); },
+        [K = K](const Doubles& d) { return formula(d[0], d[1], {}, K); });
+  }
+}
+
+TEST(Linear, PacksAWeightAgainWhenItHasChanged) {
+  const Variable x(random({3, 4}, 1), {.requires_grad = true});
+  Variable w(random({5, 4}, 2), {.requires_grad = true});
+  linear(x, w).backward(random({3, 5}, 3));
+  w.mutable_value().copy_from(random({5, 4}, 4));
+  const Variable again(random({5, 4}, 4));
+  EXPECT_TRUE(same_bits(linear(x, w).value(), linear(x, again).value()));
+  Variable x1(random({3, 4}, 1), {.requires_grad = true}), x2(random({3, 4}, 1), {.requires_grad = true});
+  linear(x1, w).backward(random({3, 5}, 3));
+  linear(x2, again).backward(random({3, 5}, 3));
+  EXPECT_TRUE(same_bits(x1.grad(), x2.grad()));
+}
+
+TEST(Linear, AWeightTiedToAnEmbeddingGetsBothGradients) {
+  const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0, 2}, {1, 3});
+  check_op(
+      "tied", {random({4, 3}, 1)},
+      [&](const Variables& v) { return linear(embedding(ids, v[0], {.scale = 1.5f}), v[0]); },
+      [](const Doubles& d) {
+        const int64_t rows[] = {2, 0, 2};
+        Row x;
+        for (const int64_t row : rows)
+          for (int64_t c = 0; c < 3; ++c) x.push_back(1.5 * d[0][row * 3 + c]);
+        return formula(x, d[0], {}, 3);
+      });
+}
+
+TEST(Linear, SaysWhatMustAgree) {
+  const Variable x = Tensor::zeros({2, 3}), w = Tensor::zeros({5, 4});
+  EXPECT_EQ(error_of([&] { linear(x, w); }),
+            "linear: x (..., K) is (2, 3), w (N, K) is (5, 4): K must agree, and not be 0");
+  EXPECT_NE(error_of([&] { linear(Tensor::zeros({2, 0}), Tensor::zeros({3, 0})); }), "no error");
+  EXPECT_EQ(error_of([&] {
+              linear(Tensor::zeros({2, 4}), w, Tensor::zeros({4}));
+            }),
+            "linear: w (N, K) is (5, 4), b (N) is (4): N must agree");
+}
+
+}  // namespace
+}  // namespace qkv

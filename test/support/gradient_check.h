@@ -1,0 +1,162 @@
+// One line compares an op with the formula it stands for, forward and backward:
+//
+//     check_op("multiply", {random({2, 3}, 1), random({2, 3}, 2)},
+//              [](const Variables& x) { return multiply(x[0], x[1]); },
+//              [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] * x[1][i]; }); });
+//
+// The formula is written in double precision on flat arrays. The op's value must be the formula's, and its
+// gradients those of sum(y * upstream), by central differences of the formula, both relative to the largest number.
+// Besides: gradients accumulate, a gradient asked for alone is the same, and so are all of them when inputs and
+// upstream lie in memory in another order: bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qkv/autograd/variable.h"
+#include "qkv/base/random.h"
+
+namespace qkv::test {
+
+using Variables = std::vector<Variable>;
+using Doubles = std::vector<std::vector<double>>;
+using Op = std::function<Variable(const Variables&)>;
+using Formula = std::function<std::vector<double>(const Doubles&)>;
+
+struct Tolerances {
+  double value = 1e-6, gradient = 4e-6;
+};
+
+inline Tensor random(const Shape& shape, uint64_t stream, double spread = 1.0) {
+  Random numbers(17, stream);
+  Tensor x = Tensor::empty(shape);
+  for (float& v : x.span<float>()) v = static_cast<float>(spread * numbers.normal());
+  return x;
+}
+
+inline std::vector<double> doubles(const Tensor& x) {
+  const Tensor packed = x.contiguous_copy();
+  return {packed.span<float>().begin(), packed.span<float>().end()};
+}
+
+// f(i) for every element of a flat array.
+template <class F>
+std::vector<double> each(const std::vector<double>& like, F f) {
+  std::vector<double> y(like.size());
+  for (size_t i = 0; i < y.size(); ++i) y[i] = f(i);
+  return y;
+}
+
+// The same numbers, no two neighbours of the last axis side by side in memory.
+inline Tensor strided(const Tensor& x) {
+  Shape wide = x.shape();
+  wide.push_back(2);
+  Tensor y = Tensor::full(wide, -77.0f).select(x.rank(), 0);
+  y.copy_from(x);
+  return y;
+}
+
+inline bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.contiguous_copy(), y = b.contiguous_copy();
+  const auto p = x.span<float>(), q = y.span<float>();
+  return x.shape() == y.shape() && std::equal(p.begin(), p.end(), q.begin());
+}
+
+// |got - wanted| <= tolerance * (the largest |wanted|, at least 0.1): a remainder of large numbers has their
+// errors.
+inline void expect_close(const Tensor& got, const std::vector<double>& wanted, double tolerance,
+                         const std::string& what) {
+  ASSERT_TRUE(got.defined()) << what;
+  const std::vector<double> values = doubles(got);
+  ASSERT_EQ(values.size(), wanted.size()) << what;
+  double largest = 0.1;
+  for (const double w : wanted) largest = std::max(largest, std::abs(w));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double error = std::abs(values[i] - wanted[i]) / largest;
+    EXPECT_TRUE(error <= tolerance) << what << ": number " << i << " is " << values[i] << ", expected " << wanted[i]
+                                    << " (" << error << " of the largest)";
+  }
+}
+
+// The gradient of sum(formula(x) * upstream) with respect to x[n].
+inline std::vector<double> central_differences(const Formula& formula, Doubles x, size_t n,
+                                               const std::vector<double>& upstream) {
+  constexpr double h = 1e-5;
+  const auto sum_at = [&](size_t i, double value) {
+    x[n][i] = value;
+    const std::vector<double> y = formula(x);
+    double sum = 0;
+    for (size_t j = 0; j < y.size(); ++j) sum += y[j] * upstream[j];
+    return sum;
+  };
+  std::vector<double> gradient(x[n].size());
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const double middle = x[n][i], above = sum_at(i, middle + h), below = sum_at(i, middle - h);
+    x[n][i] = middle;
+    gradient[i] = (above - below) / (2 * h);
+  }
+  return gradient;
+}
+
+// The gradients of a call in which only the inputs that `wanted` names have one.
+inline std::vector<Tensor> gradients_of(const std::vector<Tensor>& inputs, const Op& op, const Tensor& upstream,
+                                        const std::function<bool(size_t)>& wanted) {
+  Variables x;
+  for (size_t n = 0; n < inputs.size(); ++n) x.emplace_back(inputs[n], Variable::Options{wanted(n)});
+  op(x).backward(upstream);
+  std::vector<Tensor> gradients;
+  for (const Variable& v : x) gradients.push_back(v.grad());
+  return gradients;
+}
+
+inline void check_op(const std::string& name, const std::vector<Tensor>& inputs, const Op& op,
+                     const Formula& formula, const Tolerances& tolerances = {}) {
+  SCOPED_TRACE(name);
+  Variables x;
+  Doubles exact;
+  std::vector<Tensor> apart;
+  for (const Tensor& input : inputs) {
+    x.emplace_back(input.clone(), Variable::Options{.requires_grad = true});
+    exact.push_back(doubles(input));
+    apart.push_back(strided(input));
+  }
+  const Variable y = op(x);
+  expect_close(y.value(), formula(exact), tolerances.value, "value");
+  const Tensor upstream = random(y.shape(), 999);
+  y.backward(upstream);
+  const auto all = [](size_t) { return true; };
+  const std::vector<Tensor> elsewhere = gradients_of(apart, op, strided(upstream), all);
+  EXPECT_TRUE(same_bits(y.value(), op({apart.begin(), apart.end()}).value())) << "strided inputs";
+  for (size_t n = 0; n < x.size(); ++n) {
+    SCOPED_TRACE("input " + std::to_string(n));
+    expect_close(x[n].grad(), central_differences(formula, exact, n, doubles(upstream)), tolerances.gradient,
+                 "gradient");
+    const auto only = [n](size_t i) { return i == n; };
+    EXPECT_TRUE(same_bits(x[n].grad(), elsewhere[n])) << "gradients of strided inputs";
+    EXPECT_TRUE(same_bits(x[n].grad(), gradients_of(inputs, op, upstream, only)[n])) << "asked for alone";
+  }
+  op(x).backward(upstream);
+  for (size_t n = 0; n < x.size(); ++n) {
+    std::vector<double> twice = doubles(elsewhere[n]);
+    for (double& g : twice) g *= 2;
+    expect_close(x[n].grad(), twice, 1e-7, "accumulated twice");
+  }
+}
+
+// what() of the error that a call throws; "no error" if none.
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace qkv::test
