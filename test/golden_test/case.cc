@@ -37,6 +37,11 @@ std::map<std::string, Errors>& errors() {
   return all;
 }
 
+std::vector<std::string>& remarks() {
+  static std::vector<std::string> all;
+  return all;
+}
+
 std::vector<double> numbers(const Tensor& x) {
   const Tensor real = (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy();
   const auto values = real.span<float>();
@@ -169,19 +174,21 @@ void Case::compare_each(const std::string& name, const Tensor& got) {
 }
 
 void Case::compare_gradient(const std::string& name, const Tensor& got) {
-  check("grad_" + name, got, gradient_tolerance, true);
+  check(name, got, gradient_tolerance, true);
 }
 
 void Case::compare_gradients() {
   for (const auto& [name, leaf] : leaves_)
     if (holds("grad_" + name))  // no gradient arrived: it is zero
-      compare_gradient(name, leaf.grad().defined() ? leaf.grad() : Tensor::zeros(leaf.shape()));
+      compare_gradient("grad_" + name, leaf.grad().defined() ? leaf.grad() : Tensor::zeros(leaf.shape()));
 }
 
 void Case::backward(const Variable& out) {
   out.backward(tensor("grad_out"));
   compare_gradients();
 }
+
+void Case::remark(const std::string& text) { remarks().push_back(fmt::format("{}.{}: {}", group_, name_, text)); }
 
 void Case::finish() const {
   for (const std::string& name : file_.names()) EXPECT_TRUE(seen_.contains(name)) << name << " was not compared";
@@ -194,6 +201,7 @@ std::string table_of_errors() {
   };
   for (const auto& [group, e] : errors())
     table += fmt::format("{:<11} outputs {}  gradients {}\n", group, column(e.outputs), column(e.gradients));
+  for (const std::string& remark : remarks()) table += remark + '\n';
   return table;
 }
 

@@ -65,11 +65,12 @@ class Case {
   // Expected numbers.
   void compare(const std::string& name, const Tensor& got, double tolerance = output_tolerance);
   void compare_if_held(const std::string& name, const Tensor& got);
-  void compare_each(const std::string& name, const Tensor& got);  // each number relative to itself
-  void compare_gradient(const std::string& name, const Tensor& got);
-  void compare_gradients();  // of all leaves
+  void compare_each(const std::string& name, const Tensor& got);      // each number relative to itself
+  void compare_gradient(const std::string& name, const Tensor& got);  // name as in the file
+  void compare_gradients();                                           // of all leaves
   void backward(const Variable& out);
   void skip(const std::string& name) { seen_.insert(name); }  // an expected tensor that is not ours to meet
+  void remark(const std::string& text);                       // printed under the table of errors
   void finish() const;
 
  private:
@@ -89,7 +90,7 @@ struct Group {
   Group(std::string name, Run run);
 };
 
-// The largest errors so far, as a table with one line a group.
+// The largest errors so far, as a table with one line a group; then the remarks.
 std::string table_of_errors();
 
 }  // namespace qkv::golden
