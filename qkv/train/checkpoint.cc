@@ -1,0 +1,149 @@
+#include "qkv/train/checkpoint.h"
+
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/tensor/safetensors.h"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* format = "qkv training state 1";
+
+// each(name, tensor) for every tensor of the file; they are views of the training's own memory.
+template <class Each>
+void for_each_tensor(Transformer& model, Adam& adam, Each each) {
+  size_t i = 0;
+  model.visit([&](const std::string& name, Variable& parameter) {
+    each("parameter." + name, parameter.value());
+    each("adam.first." + name, adam.first_moments()[i]);
+    each("adam.second." + name, adam.second_moments()[i]);
+    ++i;
+  });
+}
+
+class Reader {
+ public:
+  Reader(const Json& json, const std::string& where) : json_(json), where_(where) {}
+
+  int64_t count(const char* key) const {
+    const Json& j = field(key);
+    require<InputError>(j.is_number_integer() && (!j.is_number_unsigned() || j.get<uint64_t>() <= INT64_MAX) &&
+                            j.get<int64_t>() >= 0,
+                        where_, "'{}' must be a count, got {}", key, j.dump());
+    return j.get<int64_t>();
+  }
+  double number(const char* key) const {
+    const Json& j = field(key);
+    require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, j.dump());
+    return j.get<double>();
+  }
+  std::optional<double> optional_number(const char* key) const {
+    if (field(key).is_null()) return {};
+    return number(key);
+  }
+  const Json& field(const char* key) const {
+    const auto at = json_.find(key);
+    require<InputError>(at != json_.end(), where_, "the training state has no '{}'", key);
+    return *at;
+  }
+
+ private:
+  const Json& json_;
+  const std::string& where_;
+};
+
+Json json_of(const TrainingState& s) {
+  return {{"step", s.step},
+          {"epoch", s.position.epoch},
+          {"batch", s.position.batch},
+          {"tokens", s.tokens},
+          {"seconds", s.seconds},
+          {"window_loss_sum", s.window.loss_sum},
+          {"window_seconds", s.window.seconds},
+          {"window_tokens", s.window.tokens},
+          {"best", s.best.best ? Json(*s.best.best) : Json()},
+          {"best_step", s.best.best_step},
+          {"since_best", s.best.since},
+          {"best_loss", s.best_validation ? Json(s.best_validation->loss) : Json()},
+          {"best_bleu", s.best_validation && s.best_validation->bleu ? Json(*s.best_validation->bleu) : Json()},
+          {"validated", s.validated},
+          {"saved", s.saved},
+          {"log_bytes", s.log_bytes},
+          {"corpus", s.corpus}};
+}
+
+TrainingState state_of(const Json& json, const std::string& where) {
+  const Reader r(json, where);
+  TrainingState s;
+  s.step = r.count("step");
+  s.position = {r.count("epoch"), r.count("batch")};
+  s.tokens = r.count("tokens");
+  s.seconds = r.number("seconds");
+  s.window = {r.number("window_loss_sum"), r.number("window_seconds"), r.count("window_tokens")};
+  s.best.best = r.optional_number("best");
+  s.best.best_step = r.count("best_step");
+  s.best.since = r.count("since_best");
+  if (const std::optional<double> loss = r.optional_number("best_loss"))
+    s.best_validation = {.loss = *loss, .bleu = r.optional_number("best_bleu")};
+  s.validated = r.count("validated");
+  const Json& saved = r.field("saved");
+  require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", saved.dump());
+  for (const Json& j : saved) {
+    require<InputError>(j.is_number_unsigned() && j.get<uint64_t>() <= static_cast<uint64_t>(s.step), where,
+                        "'saved' must be a list of steps, got {}", saved.dump());
+    s.saved.push_back(j.get<int64_t>());
+  }
+  s.log_bytes = r.count("log_bytes");
+  const Json& corpus = r.field("corpus");
+  require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", corpus.dump());
+  s.corpus = corpus.get<uint64_t>();
+  return s;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Transformer& model,
+                     Adam& adam) {
+  NamedTensors tensors;
+  for_each_tensor(model, adam, [&](const std::string& name, const Tensor& t) { tensors.emplace_back(name, t); });
+  save_safetensors(path, tensors,
+                   {{"format", format}, {"state", json_of(state).dump()}, {"options", state.options}});
+}
+
+TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam) {
+  const std::string where = path.string();
+  const SafetensorsFile file = SafetensorsFile::load(path);
+  const auto entry = [&](const char* key) {
+    const auto at = file.metadata().find(key);
+    require<InputError>(at != file.metadata().end(), where, "this is not a training state: it has no '{}'", key);
+    return at->second;
+  };
+  require<InputError>(entry("format") == format, where, "this is not a training state of this version: '{}'",
+                      entry("format"));
+  const Json json = Json::parse(entry("state"), nullptr, /*allow_exceptions=*/false);
+  require<InputError>(json.is_object(), where, "the training state is not a JSON object");
+  TrainingState state = state_of(json, where);
+  state.options = entry("options");
+
+  // Everything is checked before anything is written.
+  std::set<std::string> wanted;
+  for_each_tensor(model, adam, [&](const std::string& name, const Tensor& to) {
+    wanted.insert(name);
+    const Tensor from = file.get(name, to.shape());
+    require<InputError>(from.dtype() == DType::f32, where, "tensor '{}' must be f32, got {}", name,
+                        name_of(from.dtype()));
+  });
+  for (const std::string& name : file.names())
+    require<InputError>(wanted.contains(name), where, "tensor '{}' does not belong to this training", name);
+  for_each_tensor(model, adam, [&](const std::string& name, Tensor to) { to.copy_from(file.get(name)); });
+  model.visit([](const std::string&, Variable& parameter) { parameter.mutable_value(); });  // a new version
+  adam.set_updates(state.step);
+  return state;
+}
+
+}  // namespace qkv

@@ -1,0 +1,266 @@
+#include "qkv/train/options.h"
+
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Enum>
+using Names = std::vector<std::pair<Enum, std::string_view>>;
+
+const Names<OptimizerKind> optimizers = {{OptimizerKind::adam, "adam"}, {OptimizerKind::adamw, "adamw"}};
+const Names<Goal> goals = {{Goal::loss, "loss"}, {Goal::bleu, "bleu"}};
+const Names<TokenizerType> tokenizers = {
+    {TokenizerType::unigram, "unigram"}, {TokenizerType::bpe, "bpe"}, {TokenizerType::character, "character"}};
+const Names<ScheduleKind> schedules = {{ScheduleKind::noam, "noam"},
+                                       {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
+                                       {ScheduleKind::cosine, "cosine"},
+                                       {ScheduleKind::linear, "linear"},
+                                       {ScheduleKind::constant, "constant"}};
+
+// May a training that goes on have another value than before?
+enum class Change { free, forbidden };
+
+// One visit serves writing and reading: visitor(key, field, change) for every field that is stored.
+template <class Options, class Visitor>
+void visit(Options& o, Visitor&& visitor) {
+  // Files may move: that the sentences are the same ones is checked by their fingerprint.
+  visitor("train", o.train, Change::free);
+  visitor("valid", o.valid, Change::free);
+  visitor("hold-out", o.hold_out, Change::forbidden);
+  visitor("max-length", o.max_length, Change::forbidden);
+  visitor("tokenizer", o.tokenizer, Change::forbidden, tokenizers);
+  visitor("vocabulary-size", o.vocabulary_size, Change::forbidden);
+  visitor("character-coverage", o.character_coverage, Change::forbidden);
+  visitor("lossless", o.lossless, Change::forbidden);
+  visitor("max-steps", o.max_steps, Change::free);
+  visitor("max-epochs", o.max_epochs, Change::free);
+  visitor("patience", o.patience, Change::free);
+  visitor("patience-on", o.patience_on, Change::forbidden, goals);
+  visitor("batch-tokens", o.batch_tokens, Change::forbidden);
+  visitor("batch-sentences", o.batch_sentences, Change::forbidden);
+  visitor("accumulate", o.accumulate, Change::forbidden);
+  visitor("optimizer", o.optimizer, Change::forbidden, optimizers);
+  visitor("beta1", o.beta1, Change::forbidden);
+  visitor("beta2", o.beta2, Change::forbidden);
+  visitor("eps", o.eps, Change::forbidden);
+  visitor("weight-decay", o.weight_decay, Change::forbidden);
+  visitor("schedule", o.schedule, Change::forbidden, schedules);
+  visitor("learning-rate", o.learning_rate, Change::forbidden);
+  visitor("warmup", o.warmup, Change::forbidden);
+  visitor("label-smoothing", o.label_smoothing, Change::forbidden);
+  visitor("clip", o.clip, Change::forbidden);
+  visitor("seed", o.seed, Change::forbidden);
+  visitor("threads", o.threads, Change::free);
+  visitor("save-every", o.save_every, Change::free);
+  visitor("valid-every", o.valid_every, Change::free);
+  visitor("report-every", o.report_every, Change::free);
+  visitor("keep", o.keep, Change::free);
+  visitor("average", o.average, Change::free);
+  visitor("valid-sentences", o.valid_sentences, Change::free);
+}
+
+struct Writer {
+  Json& json;
+  template <class T>
+  void operator()(const char* key, const T& value, Change) {
+    json[key] = value;
+  }
+  template <class Enum>
+  void operator()(const char* key, const Enum& value, Change, const Names<Enum>& names) {
+    for (const auto& [e, name] : names)
+      if (e == value) json[key] = name;
+  }
+};
+
+struct Reader {
+  const Json& json;
+  const std::string& where;
+  std::set<std::string> known = {};
+
+  const Json* find(const char* key) {
+    known.insert(key);
+    const auto at = json.find(key);
+    return at == json.end() ? nullptr : &*at;
+  }
+  template <class T>
+  void operator()(const char* key, T& value, Change) {
+    const Json* j = find(key);
+    if (!j) return;
+    if constexpr (std::is_same_v<T, bool>) {
+      require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, j->dump());
+    } else if constexpr (std::is_integral_v<T>) {
+      require<InputError>(j->is_number_integer(), where, "'{}' must be an integer, got {}", key, j->dump());
+      const bool fits = j->is_number_unsigned() ? std::in_range<T>(j->template get<uint64_t>())
+                                                : std::in_range<T>(j->template get<int64_t>());
+      require<InputError>(fits, where, "'{}' is out of range: {}", key, j->dump());
+    } else if constexpr (std::is_floating_point_v<T>) {
+      require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, j->dump());
+    } else {
+      require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, j->dump());
+    }
+    value = j->template get<T>();
+  }
+  template <class Enum>
+  void operator()(const char* key, Enum& value, Change, const Names<Enum>& names) {
+    const Json* j = find(key);
+    if (!j) return;
+    std::vector<std::string_view> choices;
+    for (const auto& [e, name] : names) {
+      choices.push_back(name);
+      if (j->is_string() && j->get<std::string>() == name) {
+        value = e;
+        return;
+      }
+    }
+    fail<InputError>(where, "'{}' must be one of {}, got {}", key, fmt::join(choices, ", "), j->dump());
+  }
+};
+
+// Every key that must not change, with its value then and now.
+struct Comparer {
+  const Json& before;
+  const Json& now;
+  std::optional<std::string> found = {};
+
+  void compare(const std::string& key, const Json& was, const Json& is) {
+    if (!found && was != is) found = fmt::format("'{}' was {} and is now {}", key, was.dump(), is.dump());
+  }
+  template <class T, class... Rest>
+  void operator()(const char* key, const T&, Change change, const Rest&...) {
+    if (change == Change::forbidden) compare(key, before.at(key), now.at(key));
+  }
+};
+
+Json json_of(const TrainOptions& options) {
+  Json json;
+  visit(options, Writer{json});
+  TransformerConfig architecture = options.architecture;
+  architecture.source_vocabulary = architecture.target_vocabulary = 0;
+  json["architecture"] = Json::parse(to_json(architecture));
+  return json;
+}
+
+Json parse(const std::string& text, const std::string& where) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  require<InputError>(json.is_object(), where, "the options of the training are not a JSON object");
+  return json;
+}
+
+// The vocabularies are not known before the tokenizers are, and no options: they are 0, which no model has.
+TransformerConfig config_of(Json architecture, const std::string& where) {
+  require<InputError>(architecture.is_object(), where, "'architecture' must be an object");
+  architecture["source_vocabulary"] = architecture["target_vocabulary"] = 1;
+  TransformerConfig config = config_from_json(architecture.dump(), where);
+  config.source_vocabulary = config.target_vocabulary = 0;
+  return config;
+}
+
+}  // namespace
+
+double TrainOptions::rate() const {
+  if (learning_rate > 0) return learning_rate;
+  return schedule == ScheduleKind::noam ? 1.0 : 5e-4;
+}
+
+AdamOptions TrainOptions::adam() const {
+  return {.beta1 = beta1,
+          .beta2 = beta2,
+          .eps = eps,
+          .weight_decay = optimizer == OptimizerKind::adamw ? weight_decay : 0.0};
+}
+
+ScheduleOptions TrainOptions::schedule_options() const {
+  return {.kind = schedule, .peak = rate(), .warmup = warmup, .steps = max_steps, .d_model = architecture.d_model};
+}
+
+void TrainOptions::check() const {
+  const auto at_least = [](const char* name, auto value, auto least) {
+    require<UsageError>(value >= least, "train", "{} must be at least {}, got {}", name, least, value);
+  };
+  require<UsageError>(!train.empty(), "train", "train is missing: which file has the sentence pairs?");
+  require<UsageError>(!model.empty(), "train", "model is missing: which folder shall the model be in?");
+  require<UsageError>(!(resume && overwrite), "train", "resume and overwrite exclude each other");
+  at_least("hold-out", hold_out, 0);
+  at_least("max-length", max_length, 2);
+  at_least("max-steps", max_steps, 0);
+  at_least("max-epochs", max_epochs, 0);
+  at_least("patience", patience, 0);
+  at_least("batch-sentences", batch_sentences, 0);
+  at_least("batch-tokens", batch_tokens, 1);
+  at_least("accumulate", accumulate, 1);
+  at_least("learning-rate", learning_rate, 0.0);
+  at_least("warmup", warmup, 0);
+  at_least("clip", clip, 0.0);
+  at_least("threads", threads, 0);
+  at_least("save-every", save_every, 0);
+  at_least("valid-every", valid_every, 0);
+  at_least("report-every", report_every, 0);
+  at_least("keep", keep, 0);
+  at_least("average", average, 0);
+  at_least("valid-sentences", valid_sentences, 0);
+  for (const double number : {learning_rate, clip, beta1, beta2, eps, weight_decay})
+    require<UsageError>(std::isfinite(number), "train", "{} is not a number to train with", number);
+  require<UsageError>(label_smoothing >= 0 && label_smoothing < 1, "train",
+                      "label-smoothing must be in [0, 1), got {}", label_smoothing);
+  require<UsageError>(max_length <= architecture.max_length, "train",
+                      "max-length {} is more than the {} positions of the model", max_length,
+                      architecture.max_length);
+  const bool validates = !valid.empty() || hold_out > 0;
+  require<UsageError>(max_steps > 0 || max_epochs > 0 || patience > 0, "train",
+                      "this training would never end: give max-steps, max-epochs or patience");
+  require<UsageError>(patience == 0 || (validates && valid_every > 0), "train",
+                      "patience needs a validation: give valid or hold-out, and valid-every");
+  require<UsageError>(patience_on == Goal::loss || valid_sentences > 0, "train",
+                      "patience-on bleu needs valid-sentences");
+  Schedule{schedule_options()};
+}
+
+std::string to_json(const TrainOptions& options) { return json_of(options).dump(2) + "\n"; }
+
+TrainOptions train_options_from_json(const std::string& text, const std::string& where) {
+  const Json json = parse(text, where);
+  TrainOptions options;
+  Reader reader{json, where};
+  visit(options, reader);
+  reader.known.insert("architecture");
+  for (const auto& [key, value] : json.items())
+    require<InputError>(reader.known.contains(key), where, "unknown key '{}'", key);
+  require<InputError>(json.contains("architecture"), where, "there is no 'architecture'");
+  options.architecture = config_of(json["architecture"], where);
+  return options;
+}
+
+TrainOptions stored_options(const std::filesystem::path& model) {
+  const std::filesystem::path path = model / "training" / "options.json";
+  std::error_code error;
+  require<InputError>(std::filesystem::exists(path, error), model.string(),
+                      "no training was begun in this folder: it has no training/options.json");
+  TrainOptions options = train_options_from_json(read_file(path), path.string());
+  options.model = model;
+  return options;
+}
+
+std::optional<std::string> difference(const std::string& before, const TrainOptions& now,
+                                      const std::string& where) {
+  // Read and written once more, so that a key that is missing or new has its default.
+  const Json was = json_of(train_options_from_json(before, where)), is = json_of(now);
+  Comparer comparer{was, is};
+  visit(now, comparer);
+  for (const auto& [key, value] : is.at("architecture").items())
+    comparer.compare(key, was.at("architecture").at(key), value);
+  return comparer.found;
+}
+
+}  // namespace qkv

@@ -1,0 +1,97 @@
+#include "qkv/train/options.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+TrainOptions some_options() {
+  TrainOptions o;
+  o.train = "pairs.tsv";
+  o.model = "model";
+  o.architecture = recipe("transformer-tiny");
+  return o;
+}
+
+void expect_refused(const TrainOptions& options, const std::string& word) {
+  try {
+    options.check();
+    FAIL() << word;
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
+  }
+}
+
+TEST(TrainOptions, SurviveTheWayToJsonAndBack) {
+  TrainOptions o = some_options();
+  o.seed = 0xffffffffffffffff;
+  o.learning_rate = 0.1 + 0.2;
+  o.schedule = ScheduleKind::inverse_sqrt;
+  o.optimizer = OptimizerKind::adamw;
+  o.patience_on = Goal::bleu;
+  o.tokenizer = TokenizerType::bpe;
+  const TrainOptions back = train_options_from_json(to_json(o), "options.json");
+  EXPECT_EQ(to_json(back), to_json(o));
+  EXPECT_EQ(back.seed, o.seed);
+  EXPECT_EQ(back.learning_rate, o.learning_rate);
+  EXPECT_EQ(back.architecture.d_model, 128);
+}
+
+TEST(TrainOptions, RefuseAFileThatIsNotTheirs) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"surprise": 1})", R"({"max-steps": "many"})", R"({"threads": 1e99})",
+        R"({"threads": 99999999999})", R"({"seed": -1})", R"({"schedule": "step"})", R"({"architecture": 7})"})
+    EXPECT_THROW(train_options_from_json(text, "options.json"), InputError) << text;
+}
+
+TEST(TrainOptions, SayWhatMakesNoSense) {
+  EXPECT_NO_THROW(some_options().check());
+  const auto refused = [](const std::string& word, auto change) {
+    TrainOptions o = some_options();
+    change(o);
+    expect_refused(o, word);
+  };
+  refused("train", [](TrainOptions& o) { o.train = ""; });
+  refused("model", [](TrainOptions& o) { o.model = ""; });
+  refused("accumulate", [](TrainOptions& o) { o.accumulate = 0; });
+  refused("batch-tokens", [](TrainOptions& o) { o.batch_tokens = 0; });
+  refused("label-smoothing", [](TrainOptions& o) { o.label_smoothing = 1; });
+  refused("max-length", [](TrainOptions& o) { o.max_length = 2000; });
+  refused("patience", [](TrainOptions& o) { o.patience = 3; });  // no validation
+  refused("never end", [](TrainOptions& o) { o.max_steps = 0; });
+  refused("linear", [](TrainOptions& o) {
+    o.schedule = ScheduleKind::linear;
+    o.max_steps = 0;
+    o.max_epochs = 1;
+  });
+  refused("overwrite", [](TrainOptions& o) { o.resume = o.overwrite = true; });
+}
+
+TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
+  const std::string before = to_json(some_options());
+  TrainOptions now = some_options();
+  now.max_steps = 7;
+  now.threads = 3;
+  now.save_every = 1;
+  now.train = "elsewhere/pairs.tsv";
+  EXPECT_EQ(difference(before, now, "state"), std::nullopt);
+  now.batch_tokens = 100;
+  EXPECT_EQ(difference(before, now, "state"), "'batch-tokens' was 4096 and is now 100");
+  now = some_options();
+  now.architecture.heads = 2;
+  EXPECT_EQ(difference(before, now, "state"), "'heads' was 4 and is now 2");
+}
+
+TEST(TrainOptions, HaveALearningRateForEverySchedule) {
+  TrainOptions o = some_options();
+  EXPECT_EQ(o.rate(), 1.0);
+  o.schedule = ScheduleKind::cosine;
+  EXPECT_EQ(o.rate(), 5e-4);
+  o.learning_rate = 0.25;
+  EXPECT_EQ(o.rate(), 0.25);
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,75 @@
+#include "qkv/train/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+constexpr std::array<std::pair<ScheduleKind, std::string_view>, 5> names = {{
+    {ScheduleKind::noam, "noam"},
+    {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
+    {ScheduleKind::cosine, "cosine"},
+    {ScheduleKind::linear, "linear"},
+    {ScheduleKind::constant, "constant"},
+}};
+
+}  // namespace
+
+std::string_view name_of(ScheduleKind kind) {
+  for (const auto& [k, name] : names)
+    if (k == kind) return name;
+  fail("schedule", "there is no schedule number {}", static_cast<int>(kind));
+}
+
+std::vector<std::string_view> schedule_names() {
+  std::vector<std::string_view> out;
+  for (const auto& [kind, name] : names) out.push_back(name);
+  return out;
+}
+
+ScheduleKind schedule_by_name(std::string_view name) {
+  for (const auto& [kind, n] : names)
+    if (n == name) return kind;
+  fail<UsageError>("schedule", "there is no schedule '{}'; choose one of: {}", name,
+                   fmt::join(schedule_names(), ", "));
+}
+
+Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
+  require<UsageError>(options.peak >= 0 && std::isfinite(options.peak), "schedule",
+                      "the learning rate must be a number of at least 0, got {}", options.peak);
+  require<UsageError>(options.warmup >= 0, "schedule", "the warm-up must be at least 0 steps, got {}",
+                      options.warmup);
+  require<UsageError>(options.d_model >= 1, "schedule", "the width of the model must be at least 1, got {}",
+                      options.d_model);
+  const bool ends = options.kind == ScheduleKind::cosine || options.kind == ScheduleKind::linear;
+  require<UsageError>(!ends || options.steps >= 1, "schedule", "'{}' must know the number of steps",
+                      name_of(options.kind));
+}
+
+double Schedule::rate(int64_t step) const {
+  const double n = static_cast<double>(std::max<int64_t>(1, step)), w = static_cast<double>(options_.warmup);
+  const double start = std::max(1.0, w);
+  if (options_.kind == ScheduleKind::noam) {
+    return options_.peak / std::sqrt(static_cast<double>(options_.d_model)) *
+           std::min(1 / std::sqrt(n), n * std::pow(start, -1.5));
+  }
+  if (n < w) return options_.peak * n / w;
+  const double span = static_cast<double>(options_.steps) - w;
+  const double x = span > 0 ? std::min(1.0, (n - w) / span) : 1.0;
+  switch (options_.kind) {
+    case ScheduleKind::inverse_sqrt: return options_.peak * std::sqrt(start / n);
+    case ScheduleKind::cosine: return options_.peak * (1 + std::cos(std::numbers::pi * x)) / 2;
+    case ScheduleKind::linear: return options_.peak * (1 - x);
+    default: return options_.peak;
+  }
+}
+
+}  // namespace qkv

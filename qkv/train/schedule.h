@@ -1,0 +1,43 @@
+// How large the steps of an optimizer are, over time. n counts updates from 1, w is the length of the warm-up, N
+// the last step:
+//
+//     noam          factor C^(-1/2) min(n^(-1/2), n w^(-3/2))            Vaswani et al., 2017, section 5.3
+//     inverse-sqrt  peak min(n / w, sqrt(w / n))                         the same curve, named by its peak
+//     cosine        warm-up, then peak (1 + cos(pi x)) / 2               Loshchilov and Hutter, 2017
+//     linear        warm-up, then peak (1 - x)                           x = (n - w) / (N - w), at most 1
+//     constant      warm-up, then peak                                   the warm-up is peak n / w
+//
+//     Schedule schedule({.kind = ScheduleKind::linear, .peak = 4e-3, .warmup = 100, .steps = 800});
+//     adam.step(schedule.rate(n));
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace qkv {
+
+enum class ScheduleKind { noam, inverse_sqrt, cosine, linear, constant };
+
+std::string_view name_of(ScheduleKind kind);
+ScheduleKind schedule_by_name(std::string_view name);  // UsageError that lists the names
+std::vector<std::string_view> schedule_names();
+
+struct ScheduleOptions {
+  ScheduleKind kind = ScheduleKind::noam;
+  double peak = 1.0;      // noam: the factor
+  int64_t warmup = 4000;  // updates; 0: none (noam: as 1)
+  int64_t steps = 0;      // N, for cosine and linear
+  int64_t d_model = 512;  // C, for noam
+};
+
+class Schedule {
+ public:
+  explicit Schedule(const ScheduleOptions& options);  // UsageError for numbers that make no sense
+  double rate(int64_t n) const;
+
+ private:
+  ScheduleOptions options_;
+};
+
+}  // namespace qkv

@@ -1,0 +1,324 @@
+#include "qkv/train/train.h"
+
+#include <fstream>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/model/model_file.h"
+#include "qkv/tensor/safetensors.h"
+#include "qkv/train/average.h"
+#include "qkv/train/folder.h"
+#include "qkv/train/trainer.h"
+#include "qkv/train/training_for_test.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / fmt::format("train.{}.{}", info->name(), ::getpid());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    write_small_corpus(folder_ / "pairs.tsv", 300, 1);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  TrainOptions options(const std::string& model) { return small_training(folder_ / "pairs.tsv", folder_ / model); }
+  std::string bytes(const std::string& path) { return read_file(folder_ / path); }
+  // The lines of the log without the numbers that depend on the clock.
+  std::vector<std::string> log(const std::string& model) {
+    std::ifstream file(folder_ / model / "training" / "log.jsonl");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);)
+      lines.push_back(line.substr(0, std::min(line.find("\"tokens_per_s\""), line.find("\"valid_seconds\""))));
+    return lines;
+  }
+  NamedTensors parameters(const std::string& model) {
+    Transformer t = load_model(folder_ / model);
+    return parameters_of(t);
+  }
+  double distance(const NamedTensors& a, const NamedTensors& b) {
+    double most = 0;
+    EXPECT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i)
+      for (size_t j = 0; j < a[i].second.span<float>().size(); ++j)
+        most = std::max(most, std::abs(static_cast<double>(a[i].second.span<float>()[j]) -
+                                       static_cast<double>(b[i].second.span<float>()[j])));
+    return most;
+  }
+  void expect_same_weights(const std::string& a, const std::string& b) {
+    EXPECT_EQ(bytes(a + "/model.safetensors"), bytes(b + "/model.safetensors"));
+    const SafetensorsFile x = SafetensorsFile::load(folder_ / a / "training/state.safetensors");
+    const SafetensorsFile y = SafetensorsFile::load(folder_ / b / "training/state.safetensors");
+    ASSERT_EQ(x.names(), y.names());
+    for (const std::string& name : x.names()) {
+      const Tensor t = x.get(name), u = y.get(name);
+      EXPECT_TRUE(std::equal(t.span<float>().begin(), t.span<float>().end(), u.span<float>().begin())) << name;
+    }
+  }
+  void expect_error(const TrainOptions& o, const std::string& word) {
+    try {
+      train(o);
+      FAIL() << "expected an error about " << word;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(TrainTest, LearnsAndWritesAModelFolder) {
+  TrainOptions o = options("m");
+  o.max_steps = 60;
+  const TrainResult r = train(o);
+  EXPECT_EQ(r.ending, Ending::max_steps);
+  EXPECT_EQ(r.steps, 60);
+  ASSERT_TRUE(r.validation);
+  EXPECT_LT(r.validation->loss, 2.4);  // chance is ln 11 = 2.4 at best
+  EXPECT_TRUE(r.validation->bleu);
+  for (const char* file : {"config.json", "model.safetensors", "source.model", "target.model", "held-out.tsv",
+                           "training/state.safetensors", "training/log.jsonl", "training/options.json",
+                           "training/step-000000060.safetensors", "training/step-000000040.safetensors"})
+    EXPECT_TRUE(fs::exists(folder_ / "m" / file)) << file;
+  EXPECT_FALSE(fs::exists(folder_ / "m/training/step-000000030.safetensors"));  // keep is 3
+  EXPECT_EQ(load_model(folder_ / "m").config().source_vocabulary, 15);  // 10 digits, the space and 4 special tokens
+}
+
+TEST_F(TrainTest, ResumedIsTheSameBitForBit) {
+  train(options("whole"));
+  TrainOptions o = options("parts");
+  o.valid_every = 0;  // only at the end of the parts
+  o.max_steps = 13;
+  train(o);
+  o = options("parts");
+  o.resume = true;
+  train(o);
+  expect_same_weights("whole", "parts");
+}
+
+TEST_F(TrainTest, OneThreadOrTwoIsTheSameBitForBit) {
+  const int before = threads();
+  TrainOptions o = options("one");
+  o.threads = 1;
+  train(o);
+  o = options("two");
+  o.threads = 2;
+  train(o);
+  set_threads(before);
+  expect_same_weights("one", "two");
+  EXPECT_EQ(log("one"), log("two"));
+}
+
+TEST_F(TrainTest, AnotherSeedIsAnotherModel) {
+  train(options("a"));
+  TrainOptions o = options("b");
+  o.seed = 2;
+  train(o);
+  EXPECT_GT(distance(parameters("a"), parameters("b")), 0.1);
+}
+
+TEST_F(TrainTest, SmallBatchesAccumulatedAreALargeOne) {
+  TrainOptions o = options("large");
+  o.architecture.dropout = 0;
+  o.eps = 1e-3;  // else Adam makes full steps of gradients that are nothing but rounding
+  o.batch_sentences = 24;
+  o.max_steps = 3;
+  o.hold_out = 0;
+  train(o);
+  // The order of sentences is that of shuffling, bucketed: only a whole epoch is the same set of pairs.
+  write_small_corpus(folder_ / "pairs.tsv", 24, 1);
+  o.model = folder_ / "whole";
+  train(o);
+  o.model = folder_ / "parts";
+  o.batch_sentences = 8;
+  o.accumulate = 3;
+  train(o);
+  EXPECT_LT(distance(parameters("whole"), parameters("parts")), 1e-4);
+  EXPECT_GT(distance(parameters("whole"), parameters("large")), 1e-3);
+}
+
+TEST_F(TrainTest, StopsWhenNothingGetsBetter) {
+  TrainOptions o = options("m");
+  o.learning_rate = 1e-12;  // nothing changes, so the first validation stays the best
+  o.valid_every = 2;
+  o.patience = 3;
+  o.patience_on = Goal::bleu;
+  const TrainResult r = train(o);
+  EXPECT_EQ(r.ending, Ending::patience);
+  EXPECT_EQ(r.steps, 8);
+  EXPECT_EQ(r.best_step, 2);
+}
+
+TEST_F(TrainTest, StopsAfterEpochs) {
+  TrainOptions o = options("m");
+  o.max_steps = 0;
+  o.max_epochs = 2;
+  const TrainResult r = train(o);
+  EXPECT_EQ(r.ending, Ending::max_epochs);
+  EXPECT_EQ(r.epochs, 2);
+}
+
+TEST_F(TrainTest, AverageIsTheMeanOfTheLastCheckpoints) {
+  TrainOptions o = options("m");
+  o.hold_out = 0;
+  o.average = 2;
+  train(o);
+  const std::vector<fs::path> files = {folder_ / "m/training/step-000000020.safetensors",
+                                       folder_ / "m/training/step-000000030.safetensors"};
+  EXPECT_EQ(distance(parameters("m"), average_checkpoints(files)), 0.0);
+}
+
+TEST_F(TrainTest, WithoutValidationTheLastIsTheModel) {
+  TrainOptions o = options("m");
+  o.hold_out = 0;
+  const TrainResult r = train(o);
+  EXPECT_FALSE(r.validation);
+  EXPECT_EQ(bytes("m/model.safetensors"), bytes("m/training/step-000000030.safetensors"));
+}
+
+TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
+  std::string text;
+  for (int i = 1000; i < 1064; ++i) text += fmt::format("{}\t{}\n", i, i + 1);  // all of one length
+  write_file(folder_ / "pairs.tsv", text);
+  TrainOptions o = options("m");
+  o.hold_out = 0;
+  o.batch_sentences = 16;
+  o.save_every = 0;
+  o.max_steps = 4;
+  const TrainingFolder folder(o);
+  const TrainingData data = prepare_data(o);
+  Trainer(o, data, folder).run();
+  o.max_steps = 40;
+  o.resume = true;
+  Trainer trainer(o, data, folder);
+  const int64_t before = storage_statistics().system_allocations;
+  trainer.run();
+  EXPECT_LE(storage_statistics().system_allocations, before + 2);
+}
+
+TEST_F(TrainTest, LeavesAModelAlone) {
+  TrainOptions o = options("m");
+  o.max_steps = 2;
+  train(o);
+  const std::string model = bytes("m/model.safetensors");
+  expect_error(o, "--overwrite");
+  o.overwrite = true;
+  o.train = (folder_ / "missing.tsv").string();
+  expect_error(o, "missing.tsv");
+  EXPECT_EQ(bytes("m/model.safetensors"), model);
+  o.train = (folder_ / "pairs.tsv").string();
+  write_file(folder_ / "m" / "notes.txt", "mine");
+  train(o);
+  EXPECT_EQ(bytes("m/notes.txt"), "mine");
+  EXPECT_EQ(bytes("m/model.safetensors"), model);
+}
+
+TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
+  TrainOptions o = options("m");
+  o.resume = true;
+  expect_error(o, "nothing to resume");
+  o.resume = false;
+  o.max_steps = 2;
+  train(o);
+  o.resume = true;
+  o.label_smoothing = 0.2;
+  expect_error(o, "'label-smoothing' was 0.1 and is now 0.2");
+  o.label_smoothing = 0.1;
+  write_small_corpus(folder_ / "other.tsv", 300, 2);
+  o.train = (folder_ / "other.tsv").string();
+  expect_error(o, "other sentence pairs");
+  EXPECT_EQ(stored_options(folder_ / "m").max_steps, 2);
+}
+
+TEST_F(TrainTest, BeginsAgainWhereItWasKilledBeforeTheFirstSave) {
+  TrainOptions o = options("m");
+  { const TrainingFolder folder(o); }
+  o.resume = true;
+  o.max_steps = 3;
+  EXPECT_EQ(train(o).steps, 3);
+}
+
+TEST_F(TrainTest, CleansUpAfterAKill) {
+  TrainOptions o = options("m");
+  o.max_steps = 20;
+  train(o);
+  write_file(folder_ / "m/model.safetensors.77-0.tmp", "half");
+  write_file(folder_ / "m/training/step-000000099.safetensors", "from a future that never was");
+  std::ofstream(folder_ / "m/training/log.jsonl", std::ios::app) << "{\"step\": 99}\n";
+  o.resume = true;
+  train(o);
+  EXPECT_FALSE(fs::exists(folder_ / "m/model.safetensors.77-0.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "m/training/step-000000099.safetensors"));
+  EXPECT_EQ(bytes("m/training/log.jsonl").find("\"step\": 99"), std::string::npos);
+}
+
+TEST_F(TrainTest, RefusesAStateThatLies) {
+  TrainOptions o = options("m");
+  o.max_steps = 2;
+  train(o);
+  o.resume = true;
+  const fs::path state = folder_ / "m/training/state.safetensors";
+  const std::string good = read_file(state);
+  const auto refused = [&](const std::string& bytes) {
+    write_file(state, bytes);
+    EXPECT_THROW(train(o), InputError);
+  };
+  const auto refused_with = [&](const std::string& entry, const std::string& from, const std::string& to) {
+    write_file(state, good);
+    const SafetensorsFile file = SafetensorsFile::load(state);
+    NamedTensors tensors;
+    for (const std::string& name : file.names()) tensors.emplace_back(name, file.get(name));
+    auto metadata = file.metadata();
+    const size_t at = metadata.at(entry).find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    metadata.at(entry).replace(at, from.size(), to);
+    save_safetensors(state, tensors, metadata);
+    EXPECT_THROW(train(o), InputError) << to;
+  };
+  refused("");
+  refused(good.substr(0, good.size() / 2));
+  refused_with("state", "\"step\":2", "\"step\":-2");
+  refused_with("state", "\"batch\":2", "\"batch\":1000");
+  refused_with("state", "\"saved\":[2]", "\"saved\":[7]");
+  refused_with("state", "\"saved\":[2]", "\"saved\":2");
+  refused_with("state", "\"best\":", "\"worst\":");
+  refused_with("state", "{", "[");
+  refused_with("options", "{", "[");
+  refused_with("format", "1", "9");
+  fs::copy_file(folder_ / "m/model.safetensors", state, fs::copy_options::overwrite_existing);
+  EXPECT_THROW(train(o), InputError);  // a model is no training state
+  write_file(state, good);
+  EXPECT_NO_THROW(train(o));
+}
+
+TEST_F(TrainTest, SaysWhereTheNumbersEnded) {
+  TrainOptions o = options("m");
+  o.schedule = ScheduleKind::constant;
+  o.warmup = 0;
+  o.clip = 0;
+  o.learning_rate = 1e30;
+  expect_error(o, "learning-rate");
+}
+
+TEST_F(TrainTest, NamesAFolderItCannotWrite) {
+  write_file(folder_ / "file", "");
+  TrainOptions o = options("file/m");
+  expect_error(o, "file/m");
+}
+
+TEST_F(TrainTest, OneTrainingAtATime) {
+  const TrainOptions o = options("m");
+  const TrainingFolder first(o);
+  EXPECT_THROW(TrainingFolder second(o), InputError);
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,288 @@
+#include "qkv/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/model/model_file.h"
+#include "qkv/tensor/storage.h"
+#include "qkv/train/average.h"
+#include "qkv/train/interrupt.h"
+
+namespace qkv {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+TransformerConfig config_for(const TrainOptions& options, const TrainingData& data) {
+  TransformerConfig config = options.architecture;
+  config.source_vocabulary = data.source.size();
+  config.target_vocabulary = data.target.size();
+  return config;
+}
+
+std::vector<Variable> parameters_in_order(Transformer& model) {
+  std::vector<Variable> parameters;
+  model.visit([&](const std::string&, Variable& parameter) { parameters.push_back(parameter); });
+  return parameters;
+}
+
+std::string describe(const Validation& v) {
+  std::string text = fmt::format("loss {:.4f}, perplexity {:.2f}", v.loss, v.perplexity());
+  if (v.bleu) text += fmt::format(", BLEU {:.2f}", *v.bleu);
+  return text;
+}
+
+double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.loss : v.bleu.value_or(0); }
+
+}  // namespace
+
+Trainer::Trainer(const TrainOptions& options, const TrainingData& data, const TrainingFolder& folder)
+    : options_(options),
+      data_(data),
+      folder_(folder),
+      model_(config_for(options, data), options.seed),
+      parameters_(parameters_in_order(model_)),
+      adam_(parameters_, options.adam()),
+      schedule_(options.schedule_options()),
+      batches_(data.train,
+               {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}),
+      validator_(data, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}),
+      best_({.patience = options.patience, .larger_is_better = options.patience_on == Goal::bleu}),
+      progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
+  state_.corpus = data_.train.fingerprint();
+  if (std::error_code error; options_.resume && std::filesystem::exists(folder_.state(), error)) go_on();
+  state_.options = to_json(options_);
+  folder_.keep_checkpoints(state_.saved);
+  log_.emplace(folder_.log(), state_.log_bytes);
+  first_step_ = state_.step;
+  first_tokens_ = state_.tokens;
+  first_seconds_ = state_.seconds;
+}
+
+void Trainer::go_on() {
+  const std::string where = folder_.state().string();
+  state_ = load_checkpoint(folder_.state(), model_, adam_);
+  const std::optional<std::string> changed = difference(state_.options, options_, where);
+  require<UsageError>(!changed, "resume", "{}: a training goes on as it began", changed.value_or(""));
+  require<InputError>(state_.corpus == data_.train.fingerprint(), where,
+                      "{} has other sentence pairs than the training began with", options_.train);
+  batches_.seek(state_.position);
+  best_ = EarlyStopping({.patience = options_.patience, .larger_is_better = options_.patience_on == Goal::bleu},
+                        state_.best);
+}
+
+std::optional<Ending> Trainer::over() const {
+  if (options_.max_steps > 0 && state_.step >= options_.max_steps) return Ending::max_steps;
+  if (options_.max_epochs > 0 && state_.position.epoch >= options_.max_epochs) return Ending::max_epochs;
+  if (best_.exhausted()) return Ending::patience;
+  return {};
+}
+
+TrainResult Trainer::run() {
+  const Interrupt interrupt;
+  while (!over()) {
+    if (interrupt.requested()) {
+      // A folder without any model is of no use to anybody.
+      if (!validates() || !state_.best_validation) save_model(folder_.model(), model_);
+      save_state();
+      progress_.note(fmt::format("stopped after step {}, all is saved; --resume goes on", state_.step));
+      return result(Ending::interrupted);
+    }
+    update();
+    show_progress();
+    if (due(options_.report_every)) report();
+    if (due(options_.valid_every) && validates()) validate();
+    if (due(options_.save_every)) save();
+  }
+  finish();
+  return result(*over());
+}
+
+void Trainer::update() {
+  const auto begin = Clock::now();
+  const BatchPosition position = batches_.position();
+  std::vector<Batch> parts;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < options_.accumulate; ++i) {
+    parts.push_back(batches_.next());
+    tokens += parts.back().target_tokens;
+  }
+  // Sums here and one division at the end: so many small batches make the same update as a large one.
+  double loss = 0;
+  auto place = static_cast<uint64_t>(state_.step * options_.accumulate);
+  for (const Batch& batch : parts) {
+    Pass pass{.training = true, .seed = options_.seed, .step = place++};
+    const CrossEntropy part = model_.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                                          {.label_smoothing = static_cast<float>(options_.label_smoothing),
+                                           .ignore_index = Tokenizer::pad,
+                                           .reduction = CrossEntropyOptions::Reduction::sum},
+                                          pass);
+    part.loss.backward();
+    loss += static_cast<double>(part.loss.value().at<float>({0}));
+  }
+  const double scale = 1.0 / static_cast<double>(tokens);
+  norm_ = gradient_norm(parameters_) * scale;
+  check_numbers(loss, position);
+  rate_ = schedule_.rate(state_.step + 1);
+  adam_.step(rate_, scale * clip_factor(norm_, options_.clip));
+  adam_.zero_grad();
+
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  ++state_.step;
+  state_.position = batches_.position();
+  state_.tokens += tokens;
+  state_.seconds += seconds;
+  state_.window.loss_sum += loss;
+  state_.window.tokens += tokens;
+  state_.window.seconds += seconds;
+}
+
+void Trainer::check_numbers(double loss, BatchPosition position) const {
+  if (std::isfinite(loss) && std::isfinite(norm_)) return;
+  const std::string saved = state_.saved.empty()
+                                ? "nothing was saved yet"
+                                : fmt::format("the last checkpoint is of step {}", state_.saved.back());
+  fail("train",
+       "step {}: the loss is {}, the gradient's norm {} (epoch {}, batch {}); {}; try a smaller learning-rate, a "
+       "longer warmup, or clip 1",
+       state_.step + 1, loss, norm_, position.epoch + 1, position.batch + 1, saved);
+}
+
+double Trainer::window_loss() const {
+  return state_.window.tokens > 0 ? state_.window.loss_sum / static_cast<double>(state_.window.tokens) : last_loss_;
+}
+
+void Trainer::report() {
+  last_loss_ = window_loss();
+  Json line;
+  line["step"] = state_.step;
+  line["epoch"] = state_.position.epoch + 1;
+  line["loss"] = last_loss_;
+  line["learning_rate"] = rate_;
+  line["grad_norm"] = norm_;
+  line["tokens"] = state_.tokens;
+  line["tokens_per_s"] = std::round(static_cast<double>(state_.window.tokens) / state_.window.seconds);
+  line["seconds"] = state_.seconds;
+  log_->write(line.dump());
+  state_.window = {};
+}
+
+void Trainer::validate() {
+  const auto begin = Clock::now();
+  const Validation v = validator_.measure(model_);
+  const bool is_best = best_.offer(score_of(v, options_.patience_on), state_.step);
+  state_.best = best_.state();
+  state_.validated = state_.step;
+  if (is_best) {
+    state_.best_validation = v;
+    save_model(folder_.model(), model_);
+  }
+  Json line;
+  line["step"] = state_.step;
+  line["epoch"] = state_.position.epoch + 1;
+  line["valid_loss"] = v.loss;
+  line["valid_perplexity"] = v.perplexity();
+  if (v.bleu) line["valid_bleu"] = *v.bleu;
+  line["best"] = is_best;
+  line["valid_seconds"] = std::chrono::duration<double>(Clock::now() - begin).count();
+  log_->write(line.dump());
+  progress_.note(
+      fmt::format("step {}: validation {}{}", state_.step, describe(v), is_best ? ", the best so far" : ""));
+}
+
+void Trainer::save() {
+  if (!validates()) save_model(folder_.model(), model_);
+  if (state_.saved.empty() || state_.saved.back() != state_.step) {
+    save_safetensors(folder_.checkpoint(state_.step), parameters_of(model_), {{"format", "qkv"}});
+    state_.saved.push_back(state_.step);
+  }
+  const auto keep = static_cast<size_t>(std::max({options_.keep, options_.average, int64_t{0}}));
+  if (state_.saved.size() > keep)
+    state_.saved.erase(state_.saved.begin(), state_.saved.end() - static_cast<ptrdiff_t>(keep));
+  save_state();
+  folder_.keep_checkpoints(state_.saved);
+}
+
+// Everything that the state counts on is on the disk before it; what it no longer needs is removed after it.
+void Trainer::save_state() {
+  log_->force();
+  state_.log_bytes = log_->bytes();
+  save_checkpoint(folder_.state(), state_, model_, adam_);
+}
+
+void Trainer::finish() {
+  if (state_.window.tokens > 0 && options_.report_every > 0) report();
+  if (validates() && state_.validated != state_.step) validate();
+  save();
+  if (options_.average > 1 && state_.saved.size() > 1) average();
+  progress_.note(fmt::format("done: {} steps, {} target tokens, {} in updates, {:.1f} MB of tensors at most",
+                             state_.step, format_count(static_cast<double>(state_.tokens)),
+                             format_seconds(state_.seconds),
+                             static_cast<double>(storage_statistics().peak_bytes) / 1e6));
+}
+
+// The mean of the last checkpoints becomes the model, unless a single one is better. The state stays as it is.
+void Trainer::average() {
+  const size_t count = std::min(state_.saved.size(), static_cast<size_t>(options_.average));
+  std::vector<std::filesystem::path> files;
+  for (size_t i = state_.saved.size() - count; i < state_.saved.size(); ++i)
+    files.push_back(folder_.checkpoint(state_.saved[i]));
+  const NamedTensors mean = average_checkpoints(files);
+  size_t i = 0;
+  for (Variable& parameter : parameters_) parameter.mutable_value().copy_from(mean[i++].second);
+  bool is_best = true;
+  std::string note = fmt::format("mean of the last {} checkpoints", count);
+  if (validates()) {
+    const Validation v = validator_.measure(model_);
+    is_best = best_.better(score_of(v, options_.patience_on));
+    if (is_best) state_.best_validation = v;
+    note += fmt::format(": validation {}{}", describe(v), is_best ? ", the best" : "; a single one is better");
+  }
+  if (is_best) save_model(folder_.model(), model_);
+  progress_.note(note);
+}
+
+void Trainer::show_progress() {
+  const double seconds = state_.seconds - first_seconds_;
+  const double per_step = seconds / static_cast<double>(state_.step - first_step_);
+  ProgressLine line{.step = state_.step,
+                    .steps = options_.max_steps,
+                    .epoch = state_.position.epoch + 1,
+                    .loss = window_loss(),
+                    .rate = rate_,
+                    .tokens_per_s = static_cast<double>(state_.tokens - first_tokens_) / seconds};
+  if (options_.max_epochs > 0) {
+    const int64_t batches = (options_.max_epochs - state_.position.epoch) * batches_.batches_in_epoch();
+    const int64_t last = state_.step + (batches - state_.position.batch) / options_.accumulate;
+    line.steps = line.steps > 0 ? std::min(line.steps, last) : last;
+  }
+  if (line.steps > 0) line.seconds_left = per_step * static_cast<double>(line.steps - state_.step);
+  progress_.show(line);
+}
+
+TrainResult Trainer::result(Ending ending) const {
+  return {.ending = ending,
+          .steps = state_.step,
+          .epochs = state_.position.epoch,
+          .loss = window_loss(),
+          .validation = state_.best_validation,
+          .best_step = state_.best.best_step,
+          .seconds = state_.seconds,
+          .tokens_per_s = state_.seconds > 0 ? static_cast<double>(state_.tokens) / state_.seconds : 0,
+          .peak_bytes = storage_statistics().peak_bytes};
+}
+
+TrainResult train(const TrainOptions& options) {
+  options.check();
+  if (options.threads > 0) set_threads(options.threads);
+  const TrainingFolder folder(options);
+  const TrainingData data = prepare_data(options);
+  return Trainer(options, data, folder).run();
+}
+
+}  // namespace qkv

@@ -1,0 +1,56 @@
+// A training that takes a fraction of a second: words of digits to the same words backwards. For tests only.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "qkv/base/file.h"
+#include "qkv/base/random.h"
+#include "qkv/train/train.h"
+
+namespace qkv {
+
+inline void write_small_corpus(const std::filesystem::path& path, int64_t pairs, uint64_t seed) {
+  Random random(seed);
+  std::string text;
+  for (int64_t i = 0; i < pairs; ++i) {
+    std::string word;
+    for (uint64_t n = 3 + random.below(5); n > 0; --n) word += static_cast<char>('0' + random.below(10));
+    text += fmt::format("{}\t{}\n", word, std::string(word.rbegin(), word.rend()));
+  }
+  write_file(path, text);
+}
+
+inline TrainOptions small_training(const std::filesystem::path& corpus, const std::filesystem::path& model) {
+  TrainOptions o;
+  o.train = corpus.string();
+  o.model = model;
+  o.hold_out = 20;
+  o.max_length = 16;
+  o.tokenizer = TokenizerType::character;
+  o.vocabulary_size = 32;
+  o.architecture = {.d_model = 16,
+                    .heads = 2,
+                    .ffn = 32,
+                    .encoder_layers = 1,
+                    .decoder_layers = 1,
+                    .dropout = 0.1f,
+                    .max_length = 64};
+  o.schedule = ScheduleKind::inverse_sqrt;
+  o.learning_rate = 5e-3;
+  o.warmup = 10;
+  o.clip = 1;
+  o.batch_tokens = 200;
+  o.max_steps = 30;
+  o.save_every = 10;
+  o.valid_every = 10;
+  o.report_every = 7;
+  o.keep = 3;
+  o.valid_sentences = 5;
+  o.quiet = true;
+  return o;
+}
+
+}  // namespace qkv

@@ -1,0 +1,130 @@
+// A training that is killed at random moments, and resumed each time, ends with the same bits as one that is not.
+// The training is a process of its own: this program again, with other arguments.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/random.h"
+#include "qkv/tensor/safetensors.h"
+#include "qkv/train/training_for_test.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* child_flag = "--train-in-this-process";
+
+TrainOptions options_for(const fs::path& folder, const std::string& model) {
+  TrainOptions o = small_training(folder / "pairs.tsv", folder / model);
+  o.max_steps = 60;
+  o.save_every = 3;
+  o.valid_every = 5;
+  o.average = 3;
+  o.threads = 2;
+  return o;
+}
+
+int train_in_child(const fs::path& folder, const std::string& model) {
+  TrainOptions o = options_for(folder, model);
+  o.resume = fs::exists(folder / model / "training" / "options.json");
+  try {
+    return train(o).ending == Ending::interrupted ? 130 : 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+}
+
+class KillResume : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / fmt::format("kill.{}", ::getpid());
+    fs::create_directories(folder_);
+    write_small_corpus(folder_ / "pairs.tsv", 300, 1);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  pid_t start(const std::string& model) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::execl("/proc/self/exe", "kill_resume_test", child_flag, folder_.c_str(), model.c_str(), nullptr);
+      ::_exit(127);
+    }
+    return child;
+  }
+  // The exit code, or minus the signal.
+  int wait(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  void expect_same_weights(const std::string& a, const std::string& b) {
+    EXPECT_EQ(read_file(folder_ / a / "model.safetensors"), read_file(folder_ / b / "model.safetensors"));
+    const SafetensorsFile x = SafetensorsFile::load(folder_ / a / "training/state.safetensors");
+    const SafetensorsFile y = SafetensorsFile::load(folder_ / b / "training/state.safetensors");
+    ASSERT_EQ(x.names(), y.names());
+    for (const std::string& name : x.names()) {
+      const Tensor t = x.get(name), u = y.get(name);
+      EXPECT_TRUE(std::equal(t.span<float>().begin(), t.span<float>().end(), u.span<float>().begin())) << name;
+    }
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(KillResume, TwentyKillsChangeNoBit) {
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(wait(start("whole")), 0);
+  const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  Random random(static_cast<uint64_t>(::getpid()));
+  int killed = 0;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = start("killed");
+    ::usleep(static_cast<useconds_t>(1e6 * random.uniform(0, 0.5 * whole)));
+    ::kill(child, SIGKILL);
+    const int code = wait(child);
+    ASSERT_TRUE(code == -SIGKILL || code == 0) << code;
+    killed += code == -SIGKILL;
+  }
+  RecordProperty("killed", killed);
+  EXPECT_GE(killed, 5);
+  ASSERT_EQ(wait(start("killed")), 0);
+  expect_same_weights("whole", "killed");
+}
+
+TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
+  ASSERT_EQ(wait(start("whole")), 0);
+  int code = 130;
+  for (int tries = 0; tries < 100 && code == 130; ++tries) {
+    const pid_t child = start("stopped");
+    // Before the training has begun a signal simply ends it.
+    while (!fs::exists(folder_ / "stopped/training/log.jsonl")) ::usleep(1000);
+    ::usleep(20'000);
+    ::kill(child, SIGTERM);
+    code = wait(child);
+    ASSERT_TRUE(code == 130 || code == 0 || code == -SIGTERM) << code;
+    if (code == -SIGTERM) code = 130;
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "stopped/model.safetensors"));
+  if (code != 0) {
+    ASSERT_EQ(wait(start("stopped")), 0);
+  }
+  expect_same_weights("whole", "stopped");
+}
+
+}  // namespace
+}  // namespace qkv
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == qkv::child_flag) return qkv::train_in_child(argv[2], argv[3]);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
