@@ -10,6 +10,8 @@
 #include "qkv/op/norm.h"
 #include "qkv/op/position.h"
 #include "qkv/op/softmax.h"
+#include "qkv/train/optimizer.h"
+#include "qkv/train/schedule.h"
 #include "test/golden_test/case.h"
 
 namespace qkv::golden {
@@ -80,6 +82,56 @@ void tied_embedding_case(Case& c) {
   finish_with(c, softmax(logits));
 }
 
+void adam_case(Case& c) {
+  c.knows({"op", "lr", "beta1", "beta2", "eps", "weight_decay"}, {"p", "grads", "m", "v"});
+  const double decay = c.has("weight_decay") ? c.number("weight_decay") : 0.0;
+  if (c.text("op") == "adam" && decay != 0) throw NotBuilt("weight decay as part of the gradient is not known");
+  Variable p(c.tensor("p").clone(), {.requires_grad = true});
+  Adam adam({p}, {.beta1 = c.number("beta1"),
+                  .beta2 = c.number("beta2"),
+                  .eps = c.number("eps"),
+                  .weight_decay = decay,
+                  .decay_vectors = true});
+  const Tensor grads = c.tensor("grads");
+  Tensor out = Tensor::empty(grads.shape());
+  for (int64_t n = 0; n < grads.dim(0); ++n) {
+    p.zero_grad();
+    p.backward(grads.select(0, n).clone());
+    adam.step(c.number("lr"));
+    out.select(0, n).copy_from(p.value());
+  }
+  c.compare("out", out);
+  c.compare_each("m", adam.first_moments()[0]);
+  c.compare_each("v", adam.second_moments()[0]);
+}
+
+void clip_case(Case& c) {
+  c.knows_arguments({"op", "max_norm"});
+  std::vector<std::string> names;
+  std::vector<Variable> parameters;
+  for (const std::string& name : c.tensors()) {
+    if (name == "norm" || name.starts_with("out_")) continue;
+    names.push_back(name);
+    parameters.emplace_back(Tensor::zeros(c.tensor(name).shape()), Variable::Options{.requires_grad = true});
+    parameters.back().backward(c.tensor(name).clone());
+  }
+  const double norm = clip_gradients(parameters, c.number("max_norm"));
+  c.compare_each("norm", Tensor::full({1}, static_cast<float>(norm)));
+  for (size_t i = 0; i < names.size(); ++i) c.compare("out_" + names[i], parameters[i].grad());
+}
+
+void noam_case(Case& c) {
+  c.knows({"op", "d_model", "warmup", "factor"}, {"steps"});
+  const Schedule schedule({.kind = ScheduleKind::noam,
+                           .peak = c.has("factor") ? c.number("factor") : 1.0,
+                           .warmup = c.integer("warmup"),
+                           .d_model = c.integer("d_model")});
+  const Tensor steps = c.tensor("steps").contiguous_copy();
+  std::vector<float> rates;
+  for (const int32_t n : steps.span<int32_t>()) rates.push_back(static_cast<float>(schedule.rate(n)));
+  c.compare_each("out", Tensor::from(rates, steps.shape()));
+}
+
 void train(Case& c) {
   const std::string op = c.text("op");
   if (op == "layer_norm") return layer_norm_case(c);
@@ -87,7 +139,10 @@ void train(Case& c) {
   if (op == "ffn") return feed_forward_case(c);
   if (op == "cross_entropy") return cross_entropy_case(c);
   if (op == "tied_embedding") return tied_embedding_case(c);
-  throw NotBuilt("op " + op + " is not built yet");
+  if (op == "adam" || op == "adamw") return adam_case(c);
+  if (op == "clip_global_norm") return clip_case(c);
+  if (op == "noam") return noam_case(c);
+  throw NotBuilt("op " + op + " is not known");
 }
 
 const Group group("train", train);
