@@ -1,6 +1,6 @@
 #include "qkv/op/activation.h"
 
-#include "test/support/gradient_check.h"
+#include "qkv/autograd/gradient_check_test.h"
 
 namespace qkv {
 namespace {

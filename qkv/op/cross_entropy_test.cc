@@ -2,7 +2,7 @@
 
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/linear.h"
-#include "test/support/gradient_check.h"
+#include "qkv/autograd/gradient_check_test.h"
 
 namespace qkv {
 namespace {

@@ -1,7 +1,7 @@
 #include "qkv/op/dropout.h"
 
 #include "qkv/base/threads.h"
-#include "test/support/gradient_check.h"
+#include "qkv/autograd/gradient_check_test.h"
 
 namespace qkv {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 class Additive final : public Score {
  public:
   Additive(Variable w_q, Variable w_k, Variable w_v)
-      : w_q_(std::move(w_q)), w_k_(std::move(w_k)), w_v_(std::move(w_v)) {}
+      : w_q_(std::move(w_q)), w_k_(std::move(w_k)), w_v_(std::move(w_v)), packed_(w_v_.value().contiguous_copy()) {}
 
   Prepared prepare(const Variable& q, const Variable& k) const override {
     return {linear(q, w_q_), linear(k, w_k_)};
@@ -27,16 +27,17 @@ class Additive final : public Score {
   std::string name() const override { return "additive(w_q, w_k, w_v)"; }
 
  private:
-  const float* weights() const { return w_v_.value().data<float>(); }
+  const float* weights() const { return packed_.data<float>(); }
 
   Variable w_q_, w_k_, w_v_;
+  Tensor packed_;  // w_v
 };
 
 }  // namespace
 
 ScorePtr additive(const Variable& w_q, const Variable& w_k, const Variable& w_v) {
   require(w_q.value().rank() == 2 && w_k.value().rank() == 2 && w_v.value().rank() == 1 &&
-              w_q.dim(0) == w_v.dim(0) && w_k.dim(0) == w_v.dim(0) && w_v.value().contiguous(),
+              w_q.dim(0) == w_v.dim(0) && w_k.dim(0) == w_v.dim(0),
           "additive", "w_q (F,Dq) is {}, w_k (F,Dk) is {}, w_v (F) is {}: F must agree", w_q.shape(), w_k.shape(),
           w_v.shape());
   return std::make_shared<Additive>(w_q, w_k, w_v);

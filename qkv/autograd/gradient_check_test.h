@@ -28,8 +28,9 @@ using Doubles = std::vector<std::vector<double>>;
 using Op = std::function<Variable(const Variables&)>;
 using Formula = std::function<std::vector<double>(const Doubles&)>;
 
-struct Tolerances {
-  double value = 1e-6, gradient = 4e-6;
+struct CheckOptions {
+  double value = 1e-6, gradient = 4e-6;  // tolerances
+  bool strided = true;                   // whether the op takes inputs whose last axis is not contiguous
 };
 
 inline Tensor random(const Shape& shape, uint64_t stream, double spread = 1.0) {
@@ -115,7 +116,7 @@ inline std::vector<Tensor> gradients_of(const std::vector<Tensor>& inputs, const
 }
 
 inline void check_op(const std::string& name, const std::vector<Tensor>& inputs, const Op& op,
-                     const Formula& formula, const Tolerances& tolerances = {}) {
+                     const Formula& formula, const CheckOptions& options = {}) {
   SCOPED_TRACE(name);
   Variables x;
   Doubles exact;
@@ -123,10 +124,10 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   for (const Tensor& input : inputs) {
     x.emplace_back(input.clone(), Variable::Options{.requires_grad = true});
     exact.push_back(doubles(input));
-    apart.push_back(strided(input));
+    apart.push_back(options.strided ? strided(input) : input);
   }
   const Variable y = op(x);
-  expect_close(y.value(), formula(exact), tolerances.value, "value");
+  expect_close(y.value(), formula(exact), options.value, "value");
   const Tensor upstream = random(y.shape(), 999);
   y.backward(upstream);
   const auto all = [](size_t) { return true; };
@@ -134,7 +135,7 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   EXPECT_TRUE(same_bits(y.value(), op({apart.begin(), apart.end()}).value())) << "strided inputs";
   for (size_t n = 0; n < x.size(); ++n) {
     SCOPED_TRACE("input " + std::to_string(n));
-    expect_close(x[n].grad(), central_differences(formula, exact, n, doubles(upstream)), tolerances.gradient,
+    expect_close(x[n].grad(), central_differences(formula, exact, n, doubles(upstream)), options.gradient,
                  "gradient");
     const auto only = [n](size_t i) { return i == n; };
     EXPECT_TRUE(same_bits(x[n].grad(), elsewhere[n])) << "gradients of strided inputs";

@@ -1,0 +1,37 @@
+#include "qkv/attention/mask/causal.h"
+
+#include "qkv/attention/mask/check_mask_test.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+TEST(Causal, TheLastQuerySeesTheLastKey) {
+  for (const AttentionShape& n : mask_shapes())
+    check_mask(causal(), n, [&](auto, auto, int64_t i, int64_t j) { return j <= i + n.S - n.T; });
+}
+
+TEST(Causal, AnOffsetSaysOtherwise) {
+  for (const AttentionShape& n : mask_shapes())
+    for (const int64_t offset : {0, 3, -5, 1000, -1000})
+      check_mask(causal(offset), n, [&](auto, auto, int64_t i, int64_t j) { return j <= i + offset; });
+}
+
+TEST(Causal, LooksAtNoTileThatNobodySees) {
+  const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 256, .S = 256, .D = 4, .E = 4};
+  const QueryBlock block{&n, 0, 0, 64, 64, 64};
+  EXPECT_EQ(causal()->keys(block).end, 128);
+  EXPECT_EQ(causal()->look({block, 0, 65}), Visibility::all);
+  EXPECT_EQ(causal()->look({block, 0, 66}), Visibility::some);
+  EXPECT_EQ(causal()->look({block, 127, 1}), Visibility::some);
+  EXPECT_EQ(causal()->look({block, 128, 64}), Visibility::none);
+}
+
+TEST(Causal, KnowsItsName) {
+  EXPECT_EQ(causal()->name(), "causal()");
+  EXPECT_EQ(causal(3)->name(), "causal(3)");
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,53 @@
+#include "qkv/attention/mask/documents.h"
+
+#include "qkv/attention/mask/check_mask_test.h"
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+Tensor ids(const std::vector<int32_t>& values, int64_t rows, int64_t columns) {
+  return Tensor::from(values, {rows, columns});
+}
+
+TEST(Documents, AQuerySeesTheKeysOfItsOwnText) {
+  uint64_t stream = 0;
+  for (const AttentionShape& n : mask_shapes())
+    for (const bool sorted : {false, true}) {
+      std::vector<int32_t> q = random_ids(n.B * n.T, 3, ++stream), k = random_ids(n.B * n.S, 3, ++stream);
+      if (sorted) {
+        std::sort(q.begin(), q.end());
+        std::sort(k.begin(), k.end());
+      }
+      check_mask(documents(ids(q, n.B, n.T), ids(k, n.B, n.S)), n,
+                 [&](int64_t b, auto, int64_t i, int64_t j) { return q[b * n.T + i] == k[b * n.S + j]; });
+      q.resize(n.T);
+      check_mask(documents(ids(q, 1, n.T), ids(k, n.B, n.S)), n,
+                 [&](int64_t b, auto, int64_t i, int64_t j) { return q[i] == k[b * n.S + j]; });
+    }
+}
+
+TEST(Documents, SkipsTheTilesBetweenTexts) {
+  const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 6, .S = 6, .D = 4, .E = 4};
+  const MaskPtr mask = documents(ids({0, 0, 0, 1, 1, 1}, 1, 6));
+  const QueryBlock first{&n, 0, 0, 0, 3, 16};
+  EXPECT_EQ(mask->look({first, 0, 3}), Visibility::all);
+  EXPECT_EQ(mask->look({first, 3, 3}), Visibility::none);
+  EXPECT_EQ(mask->look({first, 0, 6}), Visibility::some);
+}
+
+TEST(Documents, SaysWhatDoesNotFit) {
+  const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
+  try {
+    documents(ids({0, 0, 0}, 1, 3))->check(n);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "documents: ids of queries (B 1, T 3) and of keys (B 1, S 3) for B 2, T 3, S 5");
+  }
+  EXPECT_THROW(documents(Tensor::zeros({1, 3})), Error);
+}
+
+}  // namespace
+}  // namespace qkv

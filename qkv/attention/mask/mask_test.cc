@@ -1,0 +1,66 @@
+#include "qkv/attention/mask/mask.h"
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/check_mask_test.h"
+#include "qkv/attention/mask/documents.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/attention/mask/window.h"
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+TEST(Mask, AndOrAndNotAreWhatTheySay) {
+  uint64_t stream = 0;
+  for (const AttentionShape& n : mask_shapes()) {
+    const auto p = [&](int64_t i) { return i + n.S - n.T; };
+    const std::vector<int32_t> lengths = random_ids(n.B, n.S, ++stream), ids = random_ids(n.B * n.S, 2, ++stream);
+    const std::vector<int32_t> of_queries = random_ids(n.B * n.T, 2, ++stream);
+    const MaskPtr a = causal(), b = padding(lengths), c = window(9, 2),
+                  d = documents(Tensor::from(of_queries, {n.B, n.T}), Tensor::from(ids, {n.B, n.S}));
+    const Sees sees_a = [&](auto, auto, int64_t i, int64_t j) { return j <= p(i); };
+    const Sees sees_b = [&](int64_t row, auto, auto, int64_t j) { return j < lengths[row]; };
+    const Sees sees_c = [&](auto, auto, int64_t i, int64_t j) { return p(i) - 9 <= j && j <= p(i) + 2; };
+    const Sees sees_d = [&](int64_t row, auto, int64_t i, int64_t j) {
+      return of_queries[row * n.T + i] == ids[row * n.S + j];
+    };
+    const auto with = [&](auto rule) {
+      return [&, rule](int64_t row, int64_t h, int64_t i, int64_t j) {
+        return rule(sees_a(row, h, i, j), sees_b(row, h, i, j), sees_c(row, h, i, j), sees_d(row, h, i, j));
+      };
+    };
+    using B = bool;
+    check_mask(a & b, n, with([](B x, B y, B, B) { return x && y; }));
+    check_mask(a | b, n, with([](B x, B y, B, B) { return x || y; }));
+    check_mask(!a, n, with([](B x, B, B, B) { return !x; }));
+    check_mask(c & d, n, with([](B, B, B z, B w) { return z && w; }));
+    check_mask((!(a & d)) | (b & !c), n, with([](B x, B y, B z, B w) { return !(x && w) || (y && !z); }));
+    check_mask((!!c) & (a | d) & b, n, with([](B x, B y, B z, B w) { return z && (x || w) && y; }));
+  }
+}
+
+TEST(Mask, AnEmptyOneShowsEverything) {
+  const MaskPtr none;
+  EXPECT_EQ((none & causal())->name(), "causal()");
+  EXPECT_EQ((causal() & none)->name(), "causal()");
+  EXPECT_FALSE(static_cast<bool>(none | causal()));
+  EXPECT_FALSE(static_cast<bool>(causal() | none));
+  EXPECT_THROW(!none, Error);
+}
+
+TEST(Mask, IsNamedAsOneWouldWriteIt) {
+  EXPECT_EQ((causal() & window(256, 0))->name(), "causal() & window(256, 0)");
+  EXPECT_EQ((!(causal() | window(1, 2)))->name(), "!((causal() | window(1, 2)))");
+}
+
+TEST(Mask, ChecksBothOfItsParts) {
+  const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
+  EXPECT_THROW((causal() & padding({6}))->check(n), Error);
+  EXPECT_THROW((padding({6}) | causal())->check(n), Error);
+  EXPECT_THROW((!padding({6}))->check(n), Error);
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,93 @@
+#include "qkv/attention/score/additive.h"
+
+#include "qkv/attention/attention.h"
+#include "qkv/attention/mask/causal.h"
+#include "qkv/autograd/gradient_check_test.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+struct Sizes {
+  int64_t B, H, G, T, S, Dq, Dk, E, F;
+};
+
+// Inputs q, k, v, w_q, w_k, w_v, flat; causal if asked for.
+std::vector<double> formula(const Doubles& x, const Sizes& n, bool is_causal) {
+  std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), s(static_cast<size_t>(n.S));
+  const auto projected = [&](size_t input, int64_t row, size_t weight, int64_t width) {
+    std::vector<double> y(static_cast<size_t>(n.F));
+    for (int64_t f = 0; f < n.F; ++f)
+      for (int64_t d = 0; d < width; ++d) y[f] += x[weight][f * width + d] * x[input][row * width + d];
+    return y;
+  };
+  Doubles keys;
+  for (int64_t row = 0; row < n.B * n.G * n.S; ++row) keys.push_back(projected(1, row, 4, n.Dk));
+  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
+    const std::vector<double> query = projected(0, row, 3, n.Dq);
+    const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
+    const int64_t visible = is_causal ? row % n.T + n.S - n.T + 1 : n.S;
+    double total = 0;
+    for (int64_t j = 0; j < visible; ++j) {
+      s[j] = 0;
+      for (int64_t f = 0; f < n.F; ++f) s[j] += x[5][f] * std::tanh(query[f] + keys[first + j][f]);
+      total += std::exp(s[j]);
+    }
+    for (int64_t j = 0; j < visible; ++j)
+      for (int64_t e = 0; e < n.E; ++e) out[row * n.E + e] += std::exp(s[j]) / total * x[2][(first + j) * n.E + e];
+  }
+  return out;
+}
+
+std::vector<Tensor> inputs(const Sizes& n) {
+  return {random({n.B, n.H, n.T, n.Dq}, 1), random({n.B, n.G, n.S, n.Dk}, 2), random({n.B, n.G, n.S, n.E}, 3),
+          random({n.F, n.Dq}, 4, 0.5),      random({n.F, n.Dk}, 5, 0.5),      random({n.F}, 6)};
+}
+
+TEST(Additive, IsItsFormulaInEveryInputAndWeight) {
+  for (const Sizes& n :
+       {Sizes{1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 1, 3, 4, 5, 3, 2, 6}, {1, 4, 2, 5, 5, 2, 2, 3, 19}})
+    for (const bool is_causal : {false, true})
+      check_op(
+          "additive", inputs(n),
+          [&](const Variables& x) {
+            return attention(x[0], x[1], x[2],
+                             {.score = additive(x[3], x[4], x[5]), .mask = is_causal ? causal() : MaskPtr()});
+          },
+          [&](const Doubles& x) { return formula(x, n, is_causal); },
+          {.value = 2e-6, .gradient = 1e-5, .strided = false});
+}
+
+TEST(Additive, SumsItsGradientsOverAllTiles) {
+  const Sizes n{1, 2, 1, 70, 140, 2, 3, 2, 3};
+  const std::vector<Tensor> all = inputs(n);
+  check_op(
+      "weights", {all[3], all[4], all[5]},  // of any strides
+      [&](const Variables& w) {
+        return attention(Variable(all[0]), Variable(all[1]), Variable(all[2]),
+                         {.score = additive(w[0], w[1], w[2])});
+      },
+      [&](const Doubles& w) {
+        return formula({doubles(all[0]), doubles(all[1]), doubles(all[2]), w[0], w[1], w[2]}, n, false);
+      },
+      {.value = 2e-6, .gradient = 1e-5});
+}
+
+TEST(Additive, StandsSaturatedFeatures) {
+  const Tensor q = Tensor::full({1, 1, 1, 1}, 100.0f), k = Tensor::from({-300, 0, 300}, {1, 1, 3, 1});
+  const Tensor one = Tensor::full({1, 1}, 1.0f);
+  const auto result = attention_with_weights(q, k, k, {.score = additive(one, one, Tensor::full({1}, 1.0f))});
+  const double low = std::exp(-1), high = std::exp(1), total = low + 2 * high;  // tanh is -1, 1, 1
+  expect_close(result.weights, {low / total, high / total, high / total}, 1e-6, "weights");
+}
+
+TEST(Additive, SaysWhatMustAgree) {
+  EXPECT_EQ(error_of([] {
+              additive(Tensor::zeros({3, 4}), Tensor::zeros({2, 4}), Tensor::zeros({3}));
+            }),
+            "additive: w_q (F,Dq) is (3, 4), w_k (F,Dk) is (2, 4), w_v (F) is (3): F must agree");
+}
+
+}  // namespace
+}  // namespace qkv
