@@ -1,5 +1,6 @@
 #include "qkv/picture/heatmap.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -100,6 +101,23 @@ TEST(Heatmap, EveryCellHasTheColorOfItsWeight) {
   EXPECT_NE(svg.find(fill(64.0f / 255) + "M2 1h1v1h-1z\""), svg.npos);
   EXPECT_EQ(count(svg, "h1v1") + count(svg, "h2v1"), 4) << "zero is the ground";
   EXPECT_NE(svg.find(">0.25</text>"), svg.npos);
+}
+
+TEST(Heatmap, TheColorBarHasAFewRoundTicks) {
+  const auto bar = [](float smallest, float largest) {
+    std::vector<double> ticks;
+    const std::string svg = heatmap(Tensor::from({smallest, largest}, {1, 2})).svg();
+    const std::string mark = "font-size=\"10\">";
+    for (size_t at = svg.find(mark); at != svg.npos; at = svg.find(mark, at + 1))
+      ticks.push_back(std::stod(svg.substr(at + mark.size())));
+    std::sort(ticks.begin(), ticks.end());
+    return ticks;
+  };
+  EXPECT_EQ(bar(0, 1), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  EXPECT_EQ(bar(0, 0.88f), (std::vector<double>{0, 0.2, 0.4, 0.6, 0.88}));
+  EXPECT_EQ(bar(0, 0.13f), (std::vector<double>{0, 0.05, 0.1, 0.13}));
+  EXPECT_EQ(bar(-0.96f, 0), (std::vector<double>{-0.96, -0.5, 0, 0.5, 0.96}));
+  EXPECT_EQ(bar(0, 7), (std::vector<double>{0, 2, 4, 6, 7}));
 }
 
 TEST(Heatmap, SvgIsWellFormedAndRefersToNothing) {

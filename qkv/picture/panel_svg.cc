@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include <fmt/format.h>
 
@@ -117,16 +118,18 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
     const double length = widest(panel.columns) * font;
     const bool level = length <= cell - 2;
     const double angle = level ? 0 : style.roomy && cell >= 1.3 * font ? 45 : 90;
-    const double radians = angle * 3.14159265 / 180;
+    const double radians = angle * std::numbers::pi / 180;
     out.top = length * std::sin(radians) + font * (level ? 1 : std::cos(radians)) + label_gap;
-    if (angle == 45) out.right = std::max(0.0, length * std::cos(radians) - cell / 2);
     out.body += fmt::format("<g font-size=\"{:g}\"{}>\n", font, level ? " text-anchor=\"middle\"" : "");
     for (int64_t j = 0; j < keys; ++j) {
       const double x = (j + 0.5) * cell;
       const std::string place = level ? fmt::format("x=\"{:g}\" y=\"{:g}\"", x, -label_gap)
                                       : fmt::format("transform=\"translate({:g} {:g}) rotate(-{:g})\" dy=\".35em\"",
                                                     x, -label_gap, angle);
-      out.body += svg_label(panel.columns[static_cast<size_t>(j)], longest_label, place);
+      const std::string& label = panel.columns[static_cast<size_t>(j)];
+      out.body += svg_label(label, longest_label, place);
+      if (angle == 45)
+        out.right = std::max(out.right, x + (widest({label}) + 0.5) * font * std::cos(radians) - out.width);
     }
     out.body += "</g>\n";
   }

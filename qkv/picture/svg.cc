@@ -114,8 +114,8 @@ Block draw_group(const PanelGroup& group, const PictureContent& content, const C
 std::vector<double> ticks(const ColorScale& scale) {
   const double high = std::strtod(fmt::format("{:.6g}", scale.high).c_str(), nullptr);
   const double decade = std::pow(10, std::floor(std::log10(high))), most = scale.low < 0 ? 2.2 : 4.4;
-  double step = decade / 10;
-  for (const double wider : {0.2, 0.25, 0.5, 1.0})
+  double step = decade / 5;
+  for (const double wider : {0.25, 0.5, 1.0, 2.0, 2.5, 5.0})
     if (high / step > most) step = wider * decade;
   std::vector<double> out = {high};
   for (double tick = 0; tick < high - 0.45 * step; tick += step) out.push_back(tick);
