@@ -45,7 +45,13 @@ class GoldenTest : public testing::Test {
 };
 
 class Summary final : public testing::EmptyTestEventListener {
-  void OnTestProgramEnd(const testing::UnitTest&) override {
+  void OnTestProgramEnd(const testing::UnitTest& all) override {
+    for (int i = 0; i < all.total_test_suite_count(); ++i) {
+      const testing::TestSuite& group = *all.GetTestSuite(i);
+      if (group.should_run())
+        std::printf("%-11s %3d passed %3d skipped %3d failed\n", group.name(), group.successful_test_count(),
+                    group.skipped_test_count(), group.failed_test_count());
+    }
     const std::string table = table_of_errors();
     if (!table.empty()) std::printf("largest errors\n%s", table.c_str());
   }

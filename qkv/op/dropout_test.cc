@@ -1,7 +1,7 @@
 #include "qkv/op/dropout.h"
 
-#include "qkv/base/threads.h"
 #include "qkv/autograd/gradient_check_test.h"
+#include "qkv/base/threads.h"
 
 namespace qkv {
 namespace {

@@ -1,7 +1,7 @@
 #include "qkv/op/shape.h"
 
-#include "qkv/op/arithmetic.h"
 #include "qkv/autograd/gradient_check_test.h"
+#include "qkv/op/arithmetic.h"
 
 namespace qkv {
 namespace {
