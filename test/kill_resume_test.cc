@@ -98,6 +98,7 @@ TEST_F(KillResume, TwentyKillsChangeNoBit) {
   EXPECT_GE(killed, 5);
   ASSERT_EQ(wait(start("killed")), 0);
   expect_same_weights("whole", "killed");
+  EXPECT_EQ(log_without_times(folder_ / "whole"), log_without_times(folder_ / "killed"));
 }
 
 TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
@@ -118,6 +119,7 @@ TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
     ASSERT_EQ(wait(start("stopped")), 0);
   }
   expect_same_weights("whole", "stopped");
+  EXPECT_EQ(log_without_times(folder_ / "whole"), log_without_times(folder_ / "stopped"));
 }
 
 }  // namespace

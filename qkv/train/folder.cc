@@ -64,7 +64,13 @@ TrainingFolder::TrainingFolder(const TrainOptions& options)
   require<InputError>(!error, training_.string(), "cannot make this folder: {}", error.message());
   lock();
   remove_leftovers();
-  if (!options.resume || !is_there(state())) clear();
+  // With a state to go on from, that the options agree with it is to be seen first.
+  if (options.resume && is_there(state())) return;
+  clear();
+  write_options(options);
+}
+
+void TrainingFolder::write_options(const TrainOptions& options) const {
   write_file(training_ / "options.json", to_json(options));
 }
 

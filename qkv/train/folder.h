@@ -23,6 +23,7 @@ class TrainingFolder {
   TrainingFolder& operator=(const TrainingFolder&) = delete;
 
   const std::filesystem::path& model() const { return model_; }
+  void write_options(const TrainOptions& options) const;
   std::filesystem::path state() const { return training_ / "state.safetensors"; }
   std::filesystem::path log() const { return training_ / "log.jsonl"; }
   std::filesystem::path checkpoint(int64_t step) const;

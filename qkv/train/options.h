@@ -39,7 +39,8 @@ struct TrainOptions {
   double character_coverage = 0.9995;
   bool lossless = false;  // every text can be said exactly (text/tokenizer.h)
 
-  // How long, in updates of the parameters; 0: no limit.
+  // How long, in updates of the parameters; 0: no limit. A training that goes on may be given another end; the
+  // schedules cosine and linear then fall towards that one.
   int64_t max_steps = 100'000;
   int64_t max_epochs = 0;
   int64_t patience = 0;  // validations without a new best
@@ -67,7 +68,7 @@ struct TrainOptions {
   int64_t keep = 5;               // numbered checkpoints, at least `average` of them
   int64_t average = 0;            // at the end the mean of so many may become the model
   int64_t valid_sentences = 500;  // of the validation are translated for BLEU; 0: none
-  bool quiet = false;             // nothing on stderr but warnings
+  bool quiet = false;             // nothing on stderr
 
   bool resume = false;     // go on from the folder's training state
   bool overwrite = false;  // begin anew in a folder that has a model

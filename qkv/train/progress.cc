@@ -60,8 +60,6 @@ void Progress::note(const std::string& text) {
   if (!options_.quiet) print(text);
 }
 
-void Progress::warn(const std::string& text) { print(text); }
-
 void Progress::print(const std::string& text) {
   clear();
   fmt::print(stderr, "{}\n", text);

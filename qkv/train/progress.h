@@ -28,7 +28,7 @@ std::string format_seconds(double seconds);  // "48s", "4m 12s", "2h 05m", "3d 0
 std::string format_count(double count);      // "950", "9.8k", "1.2M"
 
 struct ProgressOptions {
-  bool quiet = false;     // only warn() is heard
+  bool quiet = false;     // nothing is said
   bool terminal = false;  // stderr is one
 };
 
@@ -43,7 +43,6 @@ class Progress {
 
   void show(const ProgressLine& line);
   void note(const std::string& text);
-  void warn(const std::string& text);
 
  private:
   void clear();  // takes the bar off the terminal

@@ -40,9 +40,9 @@ struct TrainResult {
   int64_t steps = 0, epochs = 0;         // updates; epochs that are over
   double loss = 0;                       // per target token, of the last updates
   std::optional<Validation> validation;  // of the model in the folder
-  int64_t best_step = 0;                 // when it was
+  int64_t best_step = 0;                 // of the best single validation
   double seconds = 0, tokens_per_s = 0;  // of the updates; target tokens
-  int64_t peak_bytes = 0;                // of tensors
+  int64_t peak_bytes = 0;                // the most memory the process has had
 };
 
 TrainResult train(const TrainOptions& options);

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <sys/resource.h>
 
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/threads.h"
 #include "qkv/model/model_file.h"
-#include "qkv/tensor/storage.h"
 #include "qkv/train/average.h"
 #include "qkv/train/interrupt.h"
 
@@ -35,6 +36,19 @@ std::string describe(const Validation& v) {
   std::string text = fmt::format("loss {:.4f}, perplexity {:.2f}", v.loss, v.perplexity());
   if (v.bleu) text += fmt::format(", BLEU {:.2f}", *v.bleu);
   return text;
+}
+
+void describe(const Validation& v, Json& line) {
+  line["valid_loss"] = v.loss;
+  line["valid_perplexity"] = v.perplexity();
+  if (v.bleu) line["valid_bleu"] = *v.bleu;
+}
+
+// The most memory this process ever had.
+int64_t peak_memory() {
+  struct rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return int64_t{1024} * usage.ru_maxrss;
 }
 
 double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.loss : v.bleu.value_or(0); }
@@ -71,6 +85,7 @@ void Trainer::go_on() {
   require<UsageError>(!changed, "resume", "{}: a training goes on as it began", changed.value_or(""));
   require<InputError>(state_.corpus == data_.train.fingerprint(), where,
                       "{} has other sentence pairs than the training began with", options_.train);
+  folder_.write_options(options_);
   batches_.seek(state_.position);
   best_ = EarlyStopping({.patience = options_.patience, .larger_is_better = options_.patience_on == Goal::bleu},
                         state_.best);
@@ -85,6 +100,7 @@ std::optional<Ending> Trainer::over() const {
 
 TrainResult Trainer::run() {
   const Interrupt interrupt;
+  introduce();
   while (!over()) {
     if (interrupt.requested()) {
       // A folder without any model is of no use to anybody.
@@ -101,6 +117,16 @@ TrainResult Trainer::run() {
   }
   finish();
   return result(*over());
+}
+
+void Trainer::introduce() {
+  const EncodedCorpus::Skipped& skipped = data_.train.skipped();
+  progress_.note(fmt::format("{} pairs to learn from ({} blank, {} too long, {} held out), {} to validate on",
+                             data_.train.size(), skipped.blank, skipped.too_long, skipped.held_out,
+                             data_.valid.size()));
+  progress_.note(fmt::format("{} parameters, vocabularies of {} and {} pieces, {} threads",
+                             model_.parameter_count(), data_.source.size(), data_.target.size(), threads()));
+  if (state_.step > 0) progress_.note(fmt::format("going on after step {}", state_.step));
 }
 
 void Trainer::update() {
@@ -185,9 +211,7 @@ void Trainer::validate() {
   Json line;
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
-  line["valid_loss"] = v.loss;
-  line["valid_perplexity"] = v.perplexity();
-  if (v.bleu) line["valid_bleu"] = *v.bleu;
+  describe(v, line);
   line["best"] = is_best;
   line["valid_seconds"] = std::chrono::duration<double>(Clock::now() - begin).count();
   log_->write(line.dump());
@@ -197,11 +221,11 @@ void Trainer::validate() {
 
 void Trainer::save() {
   if (!validates()) save_model(folder_.model(), model_);
-  if (state_.saved.empty() || state_.saved.back() != state_.step) {
+  const auto keep = static_cast<size_t>(std::max(options_.keep, options_.average));
+  if (keep > 0 && (state_.saved.empty() || state_.saved.back() != state_.step)) {
     save_safetensors(folder_.checkpoint(state_.step), parameters_of(model_), {{"format", "qkv"}});
     state_.saved.push_back(state_.step);
   }
-  const auto keep = static_cast<size_t>(std::max({options_.keep, options_.average, int64_t{0}}));
   if (state_.saved.size() > keep)
     state_.saved.erase(state_.saved.begin(), state_.saved.end() - static_cast<ptrdiff_t>(keep));
   save_state();
@@ -220,10 +244,10 @@ void Trainer::finish() {
   if (validates() && state_.validated != state_.step) validate();
   save();
   if (options_.average > 1 && state_.saved.size() > 1) average();
-  progress_.note(fmt::format("done: {} steps, {} target tokens, {} in updates, {:.1f} MB of tensors at most",
-                             state_.step, format_count(static_cast<double>(state_.tokens)),
-                             format_seconds(state_.seconds),
-                             static_cast<double>(storage_statistics().peak_bytes) / 1e6));
+  const TrainResult r = result(*over());
+  progress_.note(fmt::format("done: {} steps, {} target tokens in {} of updates ({} tokens/s), {:.0f} MB of memory",
+                             r.steps, format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
+                             format_count(r.tokens_per_s), static_cast<double>(r.peak_bytes) / 1e6));
 }
 
 // The mean of the last checkpoints becomes the model, unless a single one is better. The state stays as it is.
@@ -237,13 +261,19 @@ void Trainer::average() {
   for (Variable& parameter : parameters_) parameter.mutable_value().copy_from(mean[i++].second);
   bool is_best = true;
   std::string note = fmt::format("mean of the last {} checkpoints", count);
+  Json line;
+  line["step"] = state_.step;
+  line["averaged"] = count;
   if (validates()) {
     const Validation v = validator_.measure(model_);
     is_best = best_.better(score_of(v, options_.patience_on));
     if (is_best) state_.best_validation = v;
     note += fmt::format(": validation {}{}", describe(v), is_best ? ", the best" : "; a single one is better");
+    describe(v, line);
   }
+  line["best"] = is_best;
   if (is_best) save_model(folder_.model(), model_);
+  log_->write(line.dump());
   progress_.note(note);
 }
 
@@ -274,13 +304,14 @@ TrainResult Trainer::result(Ending ending) const {
           .best_step = state_.best.best_step,
           .seconds = state_.seconds,
           .tokens_per_s = state_.seconds > 0 ? static_cast<double>(state_.tokens) / state_.seconds : 0,
-          .peak_bytes = storage_statistics().peak_bytes};
+          .peak_bytes = peak_memory()};
 }
 
 TrainResult train(const TrainOptions& options) {
   options.check();
   if (options.threads > 0) set_threads(options.threads);
   const TrainingFolder folder(options);
+  if (!options.quiet) fmt::print(stderr, "reading {}\n", options.train);
   const TrainingData data = prepare_data(options);
   return Trainer(options, data, folder).run();
 }

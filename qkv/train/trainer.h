@@ -36,6 +36,7 @@ class Trainer {
   std::optional<Ending> over() const;
 
   void go_on();  // from the state in the folder
+  void introduce();
   void update();
   void check_numbers(double loss, BatchPosition position) const;
   void report();

@@ -1,8 +1,11 @@
 // A training that takes a fraction of a second: words of digits to the same words backwards. For tests only.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,6 +54,15 @@ inline TrainOptions small_training(const std::filesystem::path& corpus, const st
   o.valid_sentences = 5;
   o.quiet = true;
   return o;
+}
+
+// The lines of a log without the numbers that depend on the clock.
+inline std::vector<std::string> log_without_times(const std::filesystem::path& model) {
+  std::ifstream file(model / "training" / "log.jsonl");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(line.substr(0, std::min(line.find("\"tokens_per_s\""), line.find("\"valid_seconds\""))));
+  return lines;
 }
 
 }  // namespace qkv
