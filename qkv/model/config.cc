@@ -139,6 +139,10 @@ void TransformerConfig::check() const {
   positive("max-length", max_length);
   require<UsageError>(encoder_layers <= 1000 && decoder_layers <= 1000, "model", "at most 1000 layers, got {} + {}",
                       encoder_layers, decoder_layers);
+  constexpr int64_t most_positions = int64_t{1} << 28;
+  require<UsageError>(max_length <= most_positions / d_model, "model",
+                      "max-length {} times d-model {} must be at most {}: every position has a vector", max_length,
+                      d_model, most_positions);
   require<UsageError>(d_model % heads == 0, "model", "heads {} must divide d-model {}", heads, d_model);
   require<UsageError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "model",
                       "kv-heads {} must divide heads {}", kv_heads, heads);

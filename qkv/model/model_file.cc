@@ -5,6 +5,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/model/parameter_groups.h"
 
 namespace qkv {
 
@@ -23,8 +24,17 @@ Transformer load_model(const std::filesystem::path& folder) {
   const std::filesystem::path config = folder / "config.json";
   require<InputError>(std::filesystem::exists(config, error), folder.string(),
                       "this is not a model folder: it has no config.json");
-  Transformer model(config_from_json(read_file(config), config.string()), /*seed=*/0);
-  load_parameters(folder / "model.safetensors", model);
+  const TransformerConfig shape = config_from_json(read_file(config), config.string());
+  // Before any memory is taken: a number in the file has two bytes at least.
+  const std::filesystem::path file = folder / "model.safetensors";
+  const uintmax_t bytes = std::filesystem::file_size(file, error);
+  require<InputError>(!error, file.string(), "{}", error.message());
+  const int64_t parameters = parameter_count(shape);
+  require<InputError>(static_cast<uintmax_t>(parameters) <= bytes / 2, file.string(),
+                      "{} bytes cannot hold the {} parameters that {} asks for", bytes, parameters,
+                      config.string());
+  Transformer model(shape);
+  load_parameters(file, model);
   return model;
 }
 
@@ -39,7 +49,10 @@ void load_parameters(const std::filesystem::path& path, Transformer& model) {
   std::set<std::string> wanted;
   model.visit([&](const std::string& name, Variable& parameter) {
     wanted.insert(name);
-    parameter.mutable_value().copy_from(file.get(name, parameter.shape()));
+    const Tensor value = file.get(name, parameter.shape());
+    require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, path.string(),
+                        "tensor '{}' holds {}, not real numbers", name, name_of(value.dtype()));
+    parameter.mutable_value().copy_from(value.to(DType::f32));
   });
   for (const std::string& name : file.names())
     require<InputError>(wanted.contains(name), path.string(), "tensor '{}' does not belong to this model", name);

@@ -27,37 +27,42 @@ void check_ids(const char* what, const Tensor& ids, int64_t max_length) {
 
 }  // namespace
 
-Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : config_(config) {
+Transformer::Transformer(const TransformerConfig& config) : config_(config) {
   config_.check();
   const int64_t C = config_.d_model;
-  const auto table = [&](int64_t rows, const std::string& name) {
-    Variable parameter = new_parameter({rows, C});
-    normal(parameter, 1.0 / std::sqrt(static_cast<double>(C)), seed, name);
-    return parameter;
-  };
-  source_embedding_ = table(config_.source_vocabulary, "source_embedding");
-  target_embedding_ =
-      config_.tie == Tie::all ? source_embedding_ : table(config_.target_vocabulary, "target_embedding");
-  output_ = config_.tie == Tie::none ? table(config_.target_vocabulary, "output") : target_embedding_;
+  source_embedding_ = new_parameter({config_.source_vocabulary, C});
+  target_embedding_ = config_.tie == Tie::all ? source_embedding_ : new_parameter({config_.target_vocabulary, C});
+  output_ = config_.tie == Tie::none ? new_parameter({config_.target_vocabulary, C}) : target_embedding_;
   if (config_.positions == Positions::learned) {
-    source_positions_ = table(config_.max_length, "source_positions");
-    target_positions_ = table(config_.max_length, "target_positions");
+    source_positions_ = new_parameter({config_.max_length, C});
+    target_positions_ = new_parameter({config_.max_length, C});
   } else {
     source_positions_ = target_positions_ = sinusoidal(config_.max_length, C);
   }
   const LayerOptions layer = config_.layer();
-  for (int64_t n = 0; n < config_.encoder_layers; ++n) {
-    encoder_.emplace_back(named(layer, "encoder", n));
-    encoder_.back().initialise(fmt::format("encoder.layers.{}", n), seed);
-  }
-  for (int64_t n = 0; n < config_.decoder_layers; ++n) {
-    decoder_.emplace_back(named(layer, "decoder", n));
-    decoder_.back().initialise(fmt::format("decoder.layers.{}", n), seed);
-  }
+  for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(named(layer, "encoder", n));
+  for (int64_t n = 0; n < config_.decoder_layers; ++n) decoder_.emplace_back(named(layer, "decoder", n));
   if (config_.norm_order == NormOrder::pre) {
     encoder_norm_.emplace_back(C);
     decoder_norm_.emplace_back(C);
   }
+}
+
+Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : Transformer(config) { initialise(seed); }
+
+void Transformer::initialise(uint64_t seed) {
+  const auto table = [&](Variable& parameter, const char* name) {
+    normal(parameter, 1.0 / std::sqrt(static_cast<double>(config_.d_model)), seed, name);
+  };
+  table(source_embedding_, "source_embedding");
+  if (config_.tie != Tie::all) table(target_embedding_, "target_embedding");
+  if (config_.tie == Tie::none) table(output_, "output");
+  if (config_.positions == Positions::learned) {
+    table(source_positions_, "source_positions");
+    table(target_positions_, "target_positions");
+  }
+  for (size_t n = 0; n < encoder_.size(); ++n) encoder_[n].initialise(fmt::format("encoder.layers.{}", n), seed);
+  for (size_t n = 0; n < decoder_.size(); ++n) decoder_[n].initialise(fmt::format("decoder.layers.{}", n), seed);
 }
 
 Variable Transformer::embed(const Tensor& ids, const Variable& table, const Variable& positions,

@@ -37,6 +37,7 @@ struct DecoderState {
 class Transformer {
  public:
   Transformer(const TransformerConfig& config, uint64_t seed);
+  explicit Transformer(const TransformerConfig& config);  // matrices all zero: for a file to fill
 
   const TransformerConfig& config() const { return config_; }
 
@@ -63,6 +64,7 @@ class Transformer {
   int64_t parameter_count();
 
  private:
+  void initialise(uint64_t seed);
   Variable embed(const Tensor& ids, const Variable& table, const Variable& positions, int64_t first) const;
 
   TransformerConfig config_;

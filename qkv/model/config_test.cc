@@ -1,0 +1,124 @@
+#include "qkv/model/config.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+TransformerConfig unusual() {
+  TransformerConfig c;
+  c.source_vocabulary = 11, c.target_vocabulary = 12;
+  c.d_model = 24, c.heads = 6, c.kv_heads = 2, c.ffn = 40;
+  c.encoder_layers = 3, c.decoder_layers = 1;
+  c.dropout = 0.25f, c.attention_dropout = 0.1f, c.ffn_dropout = 0.05f;
+  c.norm_order = NormOrder::pre, c.activation = Activation::gelu, c.positions = Positions::learned;
+  c.tie = Tie::target, c.attention_bias = false, c.max_length = 77;
+  return c;
+}
+
+// What config_from_json says about a text, or "" when it takes it.
+std::string complaint(const std::string& text) {
+  try {
+    config_from_json(text, "folder/config.json");
+    return "";
+  } catch (const InputError& e) {
+    return e.what();
+  }
+}
+
+// A good config.json in which `from` is replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = to_json(unusual());
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Config, SurvivesTheWayThroughJson) {
+  const std::string text = to_json(unusual());
+  const TransformerConfig back = config_from_json(text, "here");
+  EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(back.kv_heads, 2);
+  EXPECT_EQ(back.dropout, 0.25f);
+  EXPECT_EQ(back.attention_dropout, 0.1f);
+  EXPECT_EQ(back.tie, Tie::target);
+  EXPECT_EQ(back.norm_order, NormOrder::pre);
+  EXPECT_EQ(back.activation, Activation::gelu);
+  EXPECT_EQ(back.positions, Positions::learned);
+  EXPECT_FALSE(back.attention_bias);
+  EXPECT_NE(text.find("\"attention_dropout\": 0.1,"), std::string::npos) << "0.1, not 0.10000000149";
+}
+
+TEST(Config, WhatIsNotInTheFileHasItsDefault) {
+  const TransformerConfig c = config_from_json(
+      R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9})", "here");
+  EXPECT_EQ(c.d_model, TransformerConfig().d_model);
+  EXPECT_EQ(c.tie, Tie::all);
+}
+
+TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
+  EXPECT_EQ(complaint(to_json(unusual())), "");
+  struct Case {
+    std::string text, says;
+  };
+  const std::string huge(100'000, '[');
+  for (const Case& bad : {
+           Case{"", "not a JSON object"},
+           Case{"[1, 2]", "not a JSON object"},
+           Case{"{\"architecture\": ", "not a JSON object"},
+           Case{huge, "not a JSON object"},
+           Case{"{}", "'architecture' must be"},
+           Case{"{\"architecture\": 7}", "'architecture' must be"},
+           Case{changed("\"transformer\"", "\"bert\""), "'architecture' must be"},
+           Case{changed("\"format\": 1", "\"format\": 2"), "'format' must be 1"},
+           Case{changed("\"heads\": 6", "\"heads\": \"6\""), "'heads' must be an integer, got \"6\""},
+           Case{changed("\"heads\": 6", "\"heads\": 6.5"), "'heads' must be an integer"},
+           Case{changed("\"heads\": 6", "\"heads\": 18446744073709551615"), "'heads' must be an integer"},
+           Case{changed("\"heads\": 6", "\"heads\": null"), "'heads' must be an integer"},
+           Case{changed("\"heads\": 6", "\"heads\": 5"), "heads 5 must divide d-model 24"},
+           Case{changed("\"heads\": 6", "\"heads\": 0"), "heads must be 1 to"},
+           Case{changed("\"heads\": 6", "\"heads\": -6"), "heads must be 1 to"},
+           Case{changed("\"kv_heads\": 2", "\"kv_heads\": 4"), "kv-heads 4 must divide heads 6"},
+           Case{changed("\"kv_heads\": 2", "\"kv_heads\": -1"), "kv-heads -1 must divide heads 6"},
+           Case{changed("\"dropout\": 0.25", "\"dropout\": 1.0"), "a dropout rate must be in [0, 1)"},
+           Case{changed("\"dropout\": 0.25", "\"dropout\": \"a\""), "'dropout' must be a number"},
+           Case{changed("\"dropout\": 0.25", "\"dropout\": 1e300"), "a dropout rate must be in [0, 1)"},
+           Case{changed("\"target\"", "\"some\""), "'tie' must be one of all, target, none, got \"some\""},
+           Case{changed("\"target\"", "\"all\""), "tie 'all' needs one vocabulary"},
+           Case{changed("\"pre\"", "3"), "'norm_order' must be one of post, pre, got 3"},
+           Case{changed("\"gelu\"", "\"tanh\""), "'activation' must be one of relu, gelu"},
+           Case{changed("\"learned\"", "\"rotary\""), "'positions' must be one of"},
+           Case{changed("\"attention_bias\": false", "\"attention_bias\": 0"),
+                "'attention_bias' must be true or false"},
+           Case{changed("\"attention_bias\"", "\"bias\""), "unknown key 'bias'"},
+           Case{changed("\"encoder_layers\": 3", "\"encoder_layers\": 1001"), "at most 1000 layers"},
+           Case{changed("\"max_length\": 77", "\"max_length\": 0"), "max-length must be 1 to"},
+           Case{changed("\"max_length\": 77", "\"max_length\": 16777216"), "max-length 16777216 times d-model 24"},
+           Case{changed("\"source_vocabulary\": 11", "\"source_vocabulary\": 0"), "source-vocabulary must be 1 to"},
+       }) {
+    const std::string got = complaint(bad.text);
+    EXPECT_TRUE(got.starts_with("folder/config.json: ")) << got;
+    EXPECT_NE(got.find(bad.says), std::string::npos) << got << "\ndoes not say: " << bad.says;
+    EXPECT_EQ(got.find('\n'), std::string::npos) << "one line";
+  }
+}
+
+TEST(Config, RecipesAreThoseOfTheirNames) {
+  for (const std::string_view name : recipe_names()) {
+    TransformerConfig c = recipe(name);
+    c.source_vocabulary = c.target_vocabulary = 100;
+    EXPECT_NO_THROW(c.check()) << name;
+  }
+  EXPECT_EQ(recipe("transformer-big").d_model, 1024);
+  try {
+    recipe("transformer-huge");
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("transformer-tiny"), std::string::npos) << "it lists the recipes";
+  }
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,33 @@
+// The parameters of a Transformer counted from its configuration alone, nothing allocated.
+//
+//     for (const ParameterGroup& g : parameter_groups(config))
+//       fmt::print("{} {} {}\n", g.name, g.formula, g.times * g.parameters);
+//     parameter_count(config);             // Transformer(config, seed).parameter_count()
+//
+// Letters: C d_model, F ffn, V and W source and target vocabulary, P positions, K = C kv_heads / heads the width of
+// keys and values (C itself unless heads are grouped).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "qkv/model/config.h"
+
+namespace qkv {
+
+struct ParameterGroup {
+  std::string name;     // "encoder.layers.*.self_attention": * is the number of the layer
+  std::string shapes;   // "query, key, value, out (512, 512) + (512)"
+  std::string formula;  // "4 C^2 + 4 C"
+  int64_t parameters;   // of one layer
+  int64_t times;        // layers
+};
+std::vector<ParameterGroup> parameter_groups(const TransformerConfig& config);
+
+int64_t parameter_count(const TransformerConfig& config);
+
+// K, the width of keys and values.
+int64_t key_value_width(const TransformerConfig& config);
+
+}  // namespace qkv

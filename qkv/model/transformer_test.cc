@@ -1,0 +1,284 @@
+#include "qkv/model/transformer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/base/threads.h"
+#include "qkv/op/position.h"
+
+namespace qkv {
+namespace {
+
+TransformerConfig small() {
+  TransformerConfig c;
+  c.source_vocabulary = c.target_vocabulary = 11;
+  c.d_model = 16, c.heads = 4, c.ffn = 24;
+  c.encoder_layers = 2, c.decoder_layers = 2;
+  c.dropout = 0;
+  c.max_length = 40;
+  return c;
+}
+
+Tensor random_ids(int64_t B, int64_t T, uint64_t seed) {
+  Random random(seed);
+  Tensor ids = Tensor::empty({B, T}, DType::i32);
+  for (int32_t& id : ids.span<int32_t>()) id = static_cast<int32_t>(random.below(11));
+  return ids;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.contiguous_copy(), y = b.contiguous_copy();
+  return x.shape() == y.shape() &&
+         std::memcmp(x.span<float>().data(), y.span<float>().data(), x.span<float>().size_bytes()) == 0;
+}
+
+std::vector<std::string> names_of(Transformer& model) {
+  std::vector<std::string> names;
+  model.visit([&](const std::string& name, Variable&) { names.push_back(name); });
+  return names;
+}
+
+TEST(Transformer, NamesEveryParameterOnceInAFixedOrder) {
+  TransformerConfig c = small();
+  c.tie = Tie::none, c.positions = Positions::learned, c.norm_order = NormOrder::pre;
+  Transformer model(c, 1);
+  const std::vector<std::string> names = names_of(model);
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  const std::vector<std::string> first(names.begin(), names.begin() + 6);
+  EXPECT_EQ(first, (std::vector<std::string>{"source_embedding", "target_embedding", "output", "source_positions",
+                                             "target_positions", "encoder.layers.0.self_attention.query.weight"}));
+  for (const char* name : {"encoder.norm.weight", "decoder.layers.1.cross_attention.out.bias",
+                           "decoder.layers.0.norm3.weight", "decoder.norm.bias"})
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+  EXPECT_EQ(names, names_of(model));
+}
+
+TEST(Transformer, TiedPlacesAreOneParameter) {
+  TransformerConfig c = small();
+  c.tie = Tie::all;
+  Transformer all(c, 1);
+  c.tie = Tie::target;
+  Transformer target(c, 1);
+  c.tie = Tie::none;
+  Transformer none(c, 1);
+  EXPECT_EQ(target.parameter_count(), all.parameter_count() + 11 * 16);
+  EXPECT_EQ(none.parameter_count(), all.parameter_count() + 2 * 11 * 16);
+
+  // The gradient of a shared matrix is the sum over its places: that of three separate ones with the same values.
+  const auto gradients = [&](Transformer& model) {
+    Pass pass;
+    model.loss(random_ids(3, 5, 1), {5, 4, 2}, random_ids(3, 6, 2), random_ids(3, 6, 3), {}, pass).loss.backward();
+    std::vector<Tensor> out;
+    model.visit([&](const std::string& name, Variable& p) {
+      if (name.find('.') == std::string::npos) out.push_back(p.grad());
+    });
+    return out;
+  };
+  Tensor table;
+  all.visit([&](const std::string& name, Variable& p) {
+    if (name == "source_embedding") table = p.value();
+  });
+  none.visit([&](const std::string& name, Variable& p) {
+    if (name.find('.') == std::string::npos) p.mutable_value().copy_from(table);
+  });
+  const std::vector<Tensor> shared = gradients(all), apart = gradients(none);
+  ASSERT_EQ(shared.size(), 1u);
+  ASSERT_EQ(apart.size(), 3u);
+  for (size_t i = 0; i < 11 * 16; ++i) {
+    const float sum = apart[0].span<float>()[i] + apart[1].span<float>()[i] + apart[2].span<float>()[i];
+    EXPECT_NEAR(shared[0].span<float>()[i], sum, 1e-5);
+  }
+}
+
+TEST(Transformer, IsAFunctionOfItsSeed) {
+  Transformer a(small(), 1), b(small(), 1), c(small(), 2);
+  Pass pass;
+  const Tensor source = random_ids(1, 5, 1);
+  EXPECT_TRUE(same_bits(a.encode(source, {5}, pass).memory.value(), b.encode(source, {5}, pass).memory.value()));
+  EXPECT_FALSE(same_bits(a.encode(source, {5}, pass).memory.value(), c.encode(source, {5}, pass).memory.value()));
+}
+
+TEST(Transformer, MatricesAreXavierAndTablesNormal) {
+  TransformerConfig c = small();
+  c.d_model = 128, c.ffn = 256, c.source_vocabulary = c.target_vocabulary = 500;
+  Transformer model(c, 1);
+  model.visit([&](const std::string& name, Variable& p) {
+    double square = 0, largest = 0;
+    for (const float x : p.value().span<float>()) {
+      square += static_cast<double>(x) * x;
+      largest = std::max(largest, std::abs(static_cast<double>(x)));
+    }
+    const double deviation = std::sqrt(square / static_cast<double>(p.value().numel()));
+    if (name == "source_embedding") {
+      EXPECT_NEAR(deviation, 1 / std::sqrt(128.0), 0.002);
+    } else if (p.value().rank() == 2) {
+      const double bound = std::sqrt(6.0 / static_cast<double>(p.dim(0) + p.dim(1)));
+      EXPECT_LE(largest, bound) << name;
+      EXPECT_NEAR(deviation, bound / std::sqrt(3.0), 0.02 * bound) << name;
+    } else {
+      EXPECT_EQ(deviation, name.find("norm") != std::string::npos && name.ends_with("weight") ? 1.0 : 0.0) << name;
+    }
+  });
+}
+
+// The embedding is scaled by sqrt(C), then the position is added: seen through an encoder without effect.
+TEST(Transformer, EmbedsWithScaleAndPositions) {
+  TransformerConfig c = small();
+  c.norm_order = NormOrder::pre;
+  c.encoder_layers = 1;
+  Transformer model(c, 1);
+  Tensor table;
+  model.visit([&](const std::string& name, Variable& p) {
+    if (name == "source_embedding") table = p.value();
+    // Sublayers that give zero leave x as it is, and the last norm is undone below.
+    if (name.ends_with("self_attention.out.weight") || name.ends_with("down.weight")) p.mutable_value().fill(0);
+  });
+  const Tensor ids = random_ids(2, 7, 4), positions = sinusoidal(7, 16);
+  Pass pass;
+  const Tensor y = model.encode(ids, {7, 7}, pass).memory.value();
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t t = 0; t < 7; ++t) {
+      double x[16], mean = 0, variance = 0;
+      for (int64_t i = 0; i < 16; ++i) {
+        x[i] = 4.0 * table.at<float>({ids.at<int32_t>({b, t}), i}) + positions.at<float>({t, i});
+        mean += x[i] / 16;
+      }
+      for (const double v : x) variance += (v - mean) * (v - mean) / 16;
+      for (int64_t i = 0; i < 16; ++i)
+        EXPECT_NEAR(y.at<float>({b, t, i}), (x[i] - mean) / std::sqrt(variance + 1e-5), 2e-5);
+    }
+}
+
+struct Kind {
+  const char* name;
+  void (*change)(TransformerConfig&);
+};
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+class TransformerOf : public testing::TestWithParam<Kind> {};
+
+// Row b of a batch with padding, alone, with other padding, on one thread or two.
+TEST_P(TransformerOf, ASentenceDoesNotSeeItsBatchPaddingNorThreads) {
+  const int before = threads();
+  TransformerConfig c = small();
+  GetParam().change(c);
+  const Transformer model(c, 3);
+  const std::vector<int32_t> lengths = {3, 9, 1, 6, 9, 2, 8};
+  const int64_t B = 7, S = 9, T = 8;
+  const Tensor source = random_ids(B, S, 5), target = random_ids(B, T, 6);
+  Pass pass;
+  set_threads(2);
+  const Encoded encoded = model.encode(source, lengths, pass);
+  const Tensor hidden = model.decode(target, encoded, pass).value();
+  const Tensor logits = model.logits(hidden).value();
+  set_threads(1);
+  for (int64_t b = 0; b < B; ++b) {
+    const int32_t length = lengths[static_cast<size_t>(b)];
+    const Tensor alone = source.slice(0, b, b + 1).slice(1, 0, length).contiguous_copy();
+    Tensor padded = random_ids(1, 20, 7);
+    padded.slice(1, 0, length).copy_from(alone);
+    for (const Tensor& row : {alone, padded}) {
+      const Encoded one = model.encode(row, {length}, pass);
+      EXPECT_TRUE(same_bits(one.memory.value().slice(1, 0, length),
+                            encoded.memory.value().slice(0, b, b + 1).slice(1, 0, length)));
+      // A shorter target: what comes later is not seen.
+      const Tensor begin = target.slice(0, b, b + 1).slice(1, 0, 5).contiguous_copy();
+      const Tensor y = model.decode(begin, one, pass).value();
+      EXPECT_TRUE(same_bits(y, hidden.slice(0, b, b + 1).slice(1, 0, 5)));
+      EXPECT_TRUE(same_bits(model.logits(y).value(), logits.slice(0, b, b + 1).slice(1, 0, 5)));
+    }
+  }
+  set_threads(before);
+}
+
+TEST_P(TransformerOf, GradientsDoNotDependOnThreads) {
+  const int before = threads();
+  TransformerConfig c = small();
+  c.dropout = 0.1f, c.attention_dropout = 0.1f, c.ffn_dropout = 0.1f;
+  GetParam().change(c);
+  const auto gradients = [&](int count) {
+    set_threads(count);
+    Transformer model(c, 3);
+    Pass pass{.training = true, .seed = 7, .step = 3};
+    model
+        .loss(random_ids(4, 9, 1), {9, 1, 4, 6}, random_ids(4, 8, 2), random_ids(4, 8, 3),
+              {.label_smoothing = 0.1f}, pass)
+        .loss.backward();
+    std::vector<Tensor> out;
+    model.visit([&](const std::string&, Variable& p) { out.push_back(p.grad()); });
+    return out;
+  };
+  const std::vector<Tensor> one = gradients(1), two = gradients(2);
+  for (size_t i = 0; i < one.size(); ++i) {
+    ASSERT_TRUE(one[i].defined());
+    EXPECT_TRUE(same_bits(one[i], two[i]));
+  }
+  set_threads(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, TransformerOf,
+    testing::Values(Kind{"PostNorm", [](TransformerConfig&) {}},
+                    Kind{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
+                    Kind{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 1; }},
+                    Kind{"LearnedPositions", [](TransformerConfig& c) { c.positions = Positions::learned; }},
+                    Kind{"GeluNothingTiedNoBias",
+                         [](TransformerConfig& c) {
+                           c.activation = Activation::gelu, c.tie = Tie::none, c.attention_bias = false;
+                         }}),
+    [](const testing::TestParamInfo<Kind>& kind) { return std::string(kind.param.name); });
+
+TEST(Transformer, StatesAreReorderedAndSentencesDropped) {
+  const NoGrad guard;
+  const Transformer model(small(), 4);
+  const Tensor source = random_ids(3, 6, 8);
+  Pass pass;
+  // Two hypotheses for each of three sentences; then only sentences 2 and 0 go on, each from its second one.
+  DecoderState state = model.start(model.encode(source, {6, 3, 5}, pass));
+  const auto ids = [](const std::vector<int32_t>& x) { return Tensor::from(x, {static_cast<int64_t>(x.size())}); };
+  model.step(state, ids({1, 1, 1, 1, 1, 1}), pass);
+  model.step(state, ids({3, 4, 5, 6, 7, 8}), pass);
+  model.reorder(state, std::vector<int64_t>{5, 5, 1, 1});
+  model.keep_sentences(state, std::vector<int64_t>{2, 0}, std::vector<int32_t>{5, 6});
+  const Tensor together = model.step(state, ids({9, 10, 9, 10}), pass);
+
+  for (int64_t row = 0; row < 4; ++row) {
+    const int64_t sentence = row < 2 ? 2 : 0;
+    DecoderState alone = model.start(
+        model.encode(source.slice(0, sentence, sentence + 1).contiguous_copy(), {sentence == 2 ? 5 : 6}, pass));
+    model.step(alone, ids({1}), pass);
+    model.step(alone, ids({row < 2 ? 8 : 4}), pass);
+    EXPECT_TRUE(same_bits(model.step(alone, ids({row % 2 == 0 ? 9 : 10}), pass), together.slice(0, row, row + 1)));
+  }
+}
+
+TEST(Transformer, ASourceOfLengthZeroIsNoNaN) {
+  const Transformer model(small(), 5);
+  Pass pass;
+  const Tensor y = model.decode(random_ids(2, 4, 1), model.encode(random_ids(2, 3, 2), {0, 3}, pass), pass).value();
+  for (const float x : y.span<float>()) EXPECT_TRUE(std::isfinite(x));
+}
+
+TEST(Transformer, ErrorsSayWhatIsWrong) {
+  const Transformer model(small(), 6);
+  Pass pass;
+  EXPECT_THROW(model.encode(Tensor::zeros({2, 3}), {3, 3}, pass), Error) << "not ids";
+  EXPECT_THROW(model.encode(random_ids(2, 41, 1), {41, 41}, pass), Error) << "more tokens than positions";
+  EXPECT_THROW(model.encode(random_ids(2, 3, 1), {3}, pass), Error) << "a length is missing";
+  EXPECT_THROW(model.encode(random_ids(2, 3, 1), {3, 4}, pass), Error) << "longer than the row";
+  EXPECT_THROW(model.encode(Tensor::from(std::vector<int32_t>{11}, {1, 1}), {1}, pass), Error)
+      << "not in the table";
+  const Encoded encoded = model.encode(random_ids(2, 3, 1), {3, 2}, pass);
+  EXPECT_THROW(model.decode(random_ids(3, 4, 1), encoded, pass), Error) << "another batch";
+  EXPECT_THROW(model.loss(random_ids(2, 3, 1), {3, 3}, random_ids(2, 4, 1), random_ids(2, 5, 1), {}, pass), Error);
+  DecoderState state = model.start(encoded);
+  EXPECT_THROW(model.step(state, Tensor::zeros({3}, DType::i32), pass), Error) << "3 rows of 2 sentences";
+}
+
+}  // namespace
+}  // namespace qkv
