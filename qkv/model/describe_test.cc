@@ -1,0 +1,123 @@
+#include "qkv/model/describe.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/model/parameter_groups.h"
+#include "qkv/model/transformer.h"
+
+namespace qkv {
+namespace {
+
+TransformerConfig small() {
+  TransformerConfig c;
+  c.source_vocabulary = c.target_vocabulary = 11;
+  c.d_model = 16;
+  c.heads = 4;
+  c.ffn = 24;
+  c.encoder_layers = 2;
+  c.decoder_layers = 3;
+  c.max_length = 30;
+  return c;
+}
+
+TEST(ParameterGroups, CountWhatTheModelHas) {
+  for (const Tie tie : {Tie::all, Tie::target, Tie::none})
+    for (const Positions positions : {Positions::sinusoidal, Positions::learned})
+      for (const NormOrder order : {NormOrder::post, NormOrder::pre})
+        for (const int64_t kv_heads : {0, 1, 2, 4})
+          for (const bool bias : {true, false}) {
+            TransformerConfig c = small();
+            c.tie = tie, c.positions = positions, c.norm_order = order, c.kv_heads = kv_heads;
+            c.attention_bias = bias;
+            if (tie != Tie::all) c.target_vocabulary = 13;
+            EXPECT_EQ(parameter_count(c), Transformer(c, 1).parameter_count()) << to_json(c);
+          }
+}
+
+TEST(ParameterGroups, OfTheRecipes) {
+  for (const std::string_view name : recipe_names()) {
+    TransformerConfig c = recipe(name);
+    c.source_vocabulary = c.target_vocabulary = 8;
+    EXPECT_EQ(parameter_count(c), Transformer(c).parameter_count()) << name;
+  }
+  // Vaswani et al., 2017, table 3: 65 million of the base model, a vocabulary of about 37000 tokens; 213 of the
+  // big.
+  TransformerConfig base = recipe("transformer-base"), big = recipe("transformer-big");
+  base.source_vocabulary = base.target_vocabulary = big.source_vocabulary = big.target_vocabulary = 37000;
+  EXPECT_NEAR(static_cast<double>(parameter_count(base)), 65e6, 3e6);
+  EXPECT_NEAR(static_cast<double>(parameter_count(big)), 213e6, 5e6);
+}
+
+// The groups name what visit() visits: the tensors of a group are those whose names begin with it.
+TEST(ParameterGroups, AreNamedLikeTheParameters) {
+  for (const NormOrder order : {NormOrder::post, NormOrder::pre}) {
+    TransformerConfig c = small();
+    c.norm_order = order;
+    c.positions = Positions::learned;
+    Transformer model(c, 1);
+    for (const ParameterGroup& group : parameter_groups(c)) {
+      std::set<std::string> names;
+      for (int64_t n = 0; n < group.times; ++n) {
+        std::string name = group.name;
+        if (const size_t star = name.find('*'); star != std::string::npos) name.replace(star, 1, std::to_string(n));
+        names.insert(name);
+      }
+      int64_t count = 0;
+      model.visit([&](const std::string& name, Variable& parameter) {
+        for (const std::string& prefix : names)
+          if (name == prefix || name.starts_with(prefix + ".")) count += parameter.value().numel();
+      });
+      EXPECT_EQ(count, group.times * group.parameters) << group.name;
+    }
+  }
+}
+
+TEST(Describe, SaysTheNumbers) {
+  TransformerConfig c = recipe("transformer-base");
+  c.source_vocabulary = c.target_vocabulary = 32000;
+  const std::string text = describe(c);
+  for (const char* expected :
+       {"encoder.layers.*.self_attention", "query, key, value, out (512, 512) + (512)", "4 C^2 + 4 C", "1,050,624",
+        "2 C F + F + C", "60,522,496", "V C", "sinusoidal", "231 MiB", "924 MiB", "24.0 KiB"})
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+}
+
+TEST(Describe, CountsTheArithmeticOfALayer) {
+  TransformerConfig c = small();
+  c.kv_heads = 2;
+  int64_t source = 0, target = 0;
+  for (const FlopCount& part : flops_per_source_token(c, {.source_length = 7})) source += part.flops;
+  for (const FlopCount& part : flops_per_target_token(c, {.source_length = 7, .target_length = 5}))
+    target += part.flops;
+  // Every matrix of a layer is used once a token, two FLOPs a weight; scores and sums of values cost as much each.
+  const int64_t matrices = 16 * 16 * 2 + 16 * 8 * 2, feed_forward = 2 * 16 * 24;
+  EXPECT_EQ(source, 2 * (2 * (matrices + feed_forward) + 2 * 2 * 7 * 16) + 3 * 2 * 2 * 16 * 8);
+  const int64_t pairs = 1 + 2 + 3 + 4 + 5;
+  EXPECT_EQ(5 * target, 5 * (3 * 2 * (matrices + 2 * 16 * 16 + feed_forward) + 3 * 2 * 2 * 7 * 16 + 2 * 16 * 11) +
+                            3 * 2 * 2 * pairs * 16);
+}
+
+TEST(Describe, SaysWhatIsTiedAndGrouped) {
+  TransformerConfig c = small();
+  c.kv_heads = 2;
+  c.tie = Tie::none;
+  c.attention_bias = false;
+  const std::string text = describe(c, {.source_length = 3, .target_length = 3});
+  EXPECT_NE(text.find("query, out (16, 16), key, value (8, 16)"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 C^2 + 2 C K"), std::string::npos);
+  EXPECT_EQ(text.find(", too."), std::string::npos);
+  c.tie = Tie::all;
+  EXPECT_NE(describe(c).find("the target embedding and the output projection, too."), std::string::npos);
+}
+
+TEST(Describe, ErrorsSayWhatIsWrong) {
+  EXPECT_THROW(describe(recipe("transformer-base")), UsageError);  // no vocabulary yet
+  EXPECT_THROW(describe(small(), {.source_length = 31}), UsageError);
+  EXPECT_THROW(describe(small(), {.target_length = 0}), UsageError);
+}
+
+}  // namespace
+}  // namespace qkv
