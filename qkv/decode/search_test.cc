@@ -9,7 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/model_for_test.h"
+#include "qkv/decode/model_test.h"
 #include "qkv/decode/score.h"
 
 namespace qkv {

@@ -9,7 +9,7 @@
 #include "qkv/base/file.h"
 #include "qkv/decode/explain.h"
 #include "qkv/decode/length_batches.h"
-#include "qkv/decode/model_for_test.h"
+#include "qkv/decode/model_test.h"
 #include "qkv/model/model_file.h"
 
 namespace qkv {

@@ -1,0 +1,176 @@
+#include "qkv/layer/multi_head_attention.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/layer/layer_test.h"
+
+namespace qkv {
+namespace {
+
+using Doubles = std::vector<double>;
+
+// Row r of x (rows, in) times W^T plus b.
+Doubles project(const Linear& linear, const float* row) {
+  const int64_t out = linear.weight.dim(0), in = linear.weight.dim(1);
+  Doubles y(static_cast<size_t>(out));
+  for (int64_t o = 0; o < out; ++o) {
+    double sum = linear.bias.defined() ? linear.bias.value().at<float>({o}) : 0.0;
+    for (int64_t i = 0; i < in; ++i) sum += static_cast<double>(linear.weight.value().at<float>({o, i})) * row[i];
+    y[static_cast<size_t>(o)] = sum;
+  }
+  return y;
+}
+
+// The formula of the header, pair by pair, for one batch row: query (T,C), key (S,*), value (S,*).
+Tensor by_hand(const MultiHeadAttention& layer, const MultiHeadAttentionOptions& o, const Tensor& query,
+               const Tensor& key, const Tensor& value, bool is_causal) {
+  const int64_t T = query.dim(0), S = key.dim(0), C = o.width, D = C / o.heads,
+                G = o.kv_heads ? o.kv_heads : o.heads;
+  const auto row = [](const Tensor& x, int64_t r) { return x.data<float>() + r * x.stride(0); };
+  std::vector<Doubles> k, v;
+  for (int64_t s = 0; s < S; ++s)
+    k.push_back(project(layer.key, row(key, s))), v.push_back(project(layer.value, row(value, s)));
+  Tensor y = Tensor::empty({T, C});
+  for (int64_t t = 0; t < T; ++t) {
+    const Doubles q = project(layer.query, row(query, t));
+    std::vector<float> joined(static_cast<size_t>(C));
+    for (int64_t h = 0; h < o.heads; ++h) {
+      const auto at_q = static_cast<size_t>(h * D), at_k = static_cast<size_t>(h * G / o.heads * D);
+      Doubles weights;
+      double sum = 0;
+      for (int64_t s = 0; s < (is_causal ? t + S - T + 1 : S); ++s) {
+        double score = 0;
+        for (size_t d = 0; d < static_cast<size_t>(D); ++d)
+          score += q[at_q + d] * k[static_cast<size_t>(s)][at_k + d];
+        weights.push_back(std::exp(score / std::sqrt(static_cast<double>(D))));
+        sum += weights.back();
+      }
+      for (size_t d = 0; d < static_cast<size_t>(D); ++d) {
+        double context = 0;
+        for (size_t s = 0; s < weights.size(); ++s) context += weights[s] / sum * v[s][at_k + d];
+        joined[at_q + d] = static_cast<float>(context);
+      }
+    }
+    const Doubles out = project(layer.out, joined.data());
+    for (int64_t c = 0; c < C; ++c) y.data<float>()[t * C + c] = static_cast<float>(out[static_cast<size_t>(c)]);
+  }
+  return y;
+}
+
+TEST(MultiHeadAttention, IsItsFormula) {
+  for (const MultiHeadAttentionOptions& o : {MultiHeadAttentionOptions{.width = 12, .heads = 3},
+                                             {.width = 12, .heads = 6, .kv_heads = 2},
+                                             {.width = 12, .heads = 4, .kv_heads = 1, .bias = false},
+                                             {.width = 12, .heads = 2, .key_width = 7, .value_width = 5}}) {
+    MultiHeadAttention layer(o);
+    randomise(layer, 1);
+    const Tensor query = random_tensor({2, 4, 12}, 1),
+                 key = random_tensor({2, 6, o.key_width ? o.key_width : 12}, 2),
+                 value = random_tensor({2, 6, o.value_width ? o.value_width : 12}, 3);
+    for (const bool is_causal : {false, true}) {
+      Pass pass;
+      const Tensor y = layer.forward(query, key, value, is_causal ? causal() : MaskPtr(), pass).value();
+      for (int64_t b = 0; b < 2; ++b)
+        EXPECT_LT(largest_difference(y.select(0, b), by_hand(layer, o, query.select(0, b), key.select(0, b),
+                                                             value.select(0, b), is_causal)),
+                  1e-5);
+    }
+  }
+}
+
+TEST(MultiHeadAttention, NamesItsParameters) {
+  MultiHeadAttention with({.width = 4, .heads = 2}), without({.width = 4, .heads = 2, .bias = false});
+  EXPECT_EQ(names_of(with, "a.b"),
+            (std::vector<std::string>{"a.b.query.weight", "a.b.query.bias", "a.b.key.weight", "a.b.key.bias",
+                                      "a.b.value.weight", "a.b.value.bias", "a.b.out.weight", "a.b.out.bias"}));
+  EXPECT_EQ(names_of(without, ""),
+            (std::vector<std::string>{"query.weight", "key.weight", "value.weight", "out.weight"}));
+}
+
+TEST(MultiHeadAttention, StepsEqualTheCausalWhole) {
+  MultiHeadAttention layer({.width = 12, .heads = 6, .kv_heads = 2});
+  randomise(layer, 2);
+  const Tensor x = random_tensor({3, 40, 12}, 4);
+  Pass pass;
+  const Tensor whole = layer.forward(x, x, x, causal(), pass).value();
+  KeyValueCache cache;
+  for (int64_t t = 0; t < 40; ++t) {
+    const Tensor y = layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
+    EXPECT_LT(largest_difference(y, whole.slice(1, t, t + 1)), 2e-6) << t;
+  }
+  EXPECT_EQ(cache.length(), 40);
+}
+
+TEST(MultiHeadAttention, LogsItsWeightsByName) {
+  MultiHeadAttention layer({.width = 8, .heads = 4, .kv_heads = 2, .name = "here"});
+  randomise(layer, 3);
+  const Tensor x = random_tensor({2, 3, 8}, 5), memory = random_tensor({2, 5, 8}, 6);
+  AttentionLog log;
+  Pass silent, pass{.log = &log};
+  const Tensor y = layer.forward(x, memory, memory, padding({5, 2}), silent).value();
+  EXPECT_TRUE(same_bits(layer.forward(x, memory, memory, padding({5, 2}), pass).value(), y))
+      << "looking changes nothing";
+  ASSERT_EQ(log.entries.size(), 1u);
+  EXPECT_EQ(log.entries[0].name, "here");
+  const Tensor& weights = log.entries[0].weights;
+  ASSERT_EQ(weights.shape(), (Shape{2, 4, 3, 5}));
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t h = 0; h < 4; ++h)
+      for (int64_t t = 0; t < 3; ++t) {
+        double sum = 0;
+        for (int64_t s = 0; s < 5; ++s) {
+          sum += weights.at<float>({b, h, t, s});
+          EXPECT_EQ(weights.at<float>({b, h, t, s}) == 0.0f, b == 1 && s >= 2);
+        }
+        EXPECT_NEAR(sum, 1.0, 1e-5);
+      }
+}
+
+TEST(MultiHeadAttention, DropsWeightsInTrainingOnly) {
+  MultiHeadAttention layer({.width = 8, .heads = 2, .dropout = 0.5f});
+  randomise(layer, 4);
+  const Tensor x = random_tensor({2, 6, 8}, 7);
+  const auto run = [&](Pass pass) { return layer.forward(x, x, x, {}, pass).value(); };
+  const Tensor plain = run({});
+  EXPECT_TRUE(same_bits(run({.seed = 9, .step = 4}), plain));
+  const Tensor dropped = run({.training = true, .seed = 9, .step = 4});
+  EXPECT_GT(largest_difference(dropped, plain), 1e-3);
+  EXPECT_TRUE(same_bits(run({.training = true, .seed = 9, .step = 4}), dropped)) << "a function of seed and step";
+  EXPECT_FALSE(same_bits(run({.training = true, .seed = 9, .step = 5}), dropped));
+}
+
+TEST(MultiHeadAttention, HasTheSameBitsOnAnyNumberOfThreads) {
+  const int before = threads();
+  MultiHeadAttention layer({.width = 32, .heads = 4});
+  randomise(layer, 5);
+  const Tensor x = random_tensor({3, 70, 32}, 8);
+  Pass pass;
+  set_threads(1);
+  const Tensor one = layer.forward(x, x, x, causal(), pass).value();
+  set_threads(2);
+  EXPECT_TRUE(same_bits(layer.forward(x, x, x, causal(), pass).value(), one));
+  set_threads(before);
+}
+
+TEST(MultiHeadAttention, ErrorsSayWhatIsWrong) {
+  EXPECT_THROW(MultiHeadAttention({.width = 10, .heads = 3}), Error);
+  EXPECT_THROW(MultiHeadAttention({.width = 12, .heads = 6, .kv_heads = 4}), Error);
+  EXPECT_THROW(MultiHeadAttention({.width = 0, .heads = 1}), Error);
+  MultiHeadAttention layer({.width = 8, .heads = 2});
+  Pass pass;
+  const Tensor x = random_tensor({2, 3, 8}, 9);
+  EXPECT_THROW(layer.forward(random_tensor({2, 3, 7}, 1), x, x, {}, pass), Error) << "width";
+  EXPECT_THROW(layer.forward(x, x, random_tensor({2, 4, 8}, 1), {}, pass), Error) << "keys and values";
+  EXPECT_THROW(layer.forward(x, random_tensor({3, 3, 8}, 1), random_tensor({3, 3, 8}, 1), {}, pass), Error)
+      << "batch";
+  EXPECT_THROW(layer.forward(random_tensor({3, 8}, 1), x, x, {}, pass), Error) << "axes";
+}
+
+}  // namespace
+}  // namespace qkv

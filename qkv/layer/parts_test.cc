@@ -1,0 +1,97 @@
+// Linear, norm, feed-forward, and how parameters begin.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/layer/feed_forward.h"
+#include "qkv/layer/layer_test.h"
+#include "qkv/layer/norm.h"
+
+namespace qkv {
+namespace {
+
+TEST(Linear, IsItsFormula) {
+  Linear layer(3, 2);
+  layer.weight.mutable_value().copy_from(Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3}));
+  layer.bias.mutable_value().copy_from(Tensor::from({10, 20}, {2}));
+  const Tensor y = layer.forward(Tensor::from({1, 0, -1, 2, 2, 2}, {2, 3})).value();
+  EXPECT_EQ(largest_difference(y, Tensor::from({8, 18, 22, 50}, {2, 2})), 0.0);
+  EXPECT_THROW(layer.forward(Tensor::zeros({2, 4})), Error);
+  Linear plain(3, 2, false);
+  EXPECT_EQ(names_of(plain, "x"), (std::vector<std::string>{"x.weight"}));
+}
+
+TEST(Linear, BeginsAsAFunctionOfSeedAndName) {
+  Linear a(30, 20), b(30, 20), c(30, 20), d(30, 20);
+  a.initialise("here", 1);
+  b.initialise("here", 1);
+  c.initialise("there", 1);
+  d.initialise("here", 2);
+  EXPECT_TRUE(same_bits(a.weight.value(), b.weight.value()));
+  EXPECT_FALSE(same_bits(a.weight.value(), c.weight.value()));
+  EXPECT_FALSE(same_bits(a.weight.value(), d.weight.value()));
+  for (const float x : a.bias.value().span<float>()) EXPECT_EQ(x, 0.0f);
+  double square = 0;
+  for (const float x : a.weight.value().span<float>()) {
+    EXPECT_LE(std::abs(x), std::sqrt(6.0f / 50));
+    square += static_cast<double>(x) * x / 600;
+  }
+  EXPECT_NEAR(square, 2.0 / 50, 0.004) << "the variance of Xavier's uniform numbers";
+}
+
+TEST(LayerNorm, BeginsAsTheIdentityOfNormalisedRows) {
+  LayerNorm norm(4);
+  const Tensor y = norm.forward(Tensor::from({1, 2, 3, 4, 5, 5, 5, 5}, {2, 4})).value();
+  const auto d = static_cast<float>(std::sqrt(1.25 + 1e-5));
+  EXPECT_LT(largest_difference(y, Tensor::from({-1.5f / d, -0.5f / d, 0.5f / d, 1.5f / d, 0, 0, 0, 0}, {2, 4})),
+            1e-6);
+  EXPECT_EQ(names_of(norm, "n"), (std::vector<std::string>{"n.weight", "n.bias"}));
+  EXPECT_THROW(norm.forward(Tensor::zeros({2, 5})), Error);
+}
+
+TEST(FeedForward, IsItsFormula) {
+  for (const Activation activation : {Activation::relu, Activation::gelu}) {
+    FeedForward layer({.width = 3, .hidden = 5, .activation = activation});
+    randomise(layer, 1);
+    const Tensor x = random_tensor({4, 3}, 2);
+    Pass pass;
+    const Tensor y = layer.forward(x, pass).value();
+    for (int64_t r = 0; r < 4; ++r)
+      for (int64_t o = 0; o < 3; ++o) {
+        double sum = layer.down.bias.value().at<float>({o});
+        for (int64_t f = 0; f < 5; ++f) {
+          double h = layer.up.bias.value().at<float>({f});
+          for (int64_t i = 0; i < 3; ++i)
+            h += static_cast<double>(layer.up.weight.value().at<float>({f, i})) * x.at<float>({r, i});
+          h = activation == Activation::relu ? std::max(h, 0.0) : h / 2 * (1 + std::erf(h / std::sqrt(2.0)));
+          sum += h * layer.down.weight.value().at<float>({o, f});
+        }
+        EXPECT_NEAR(y.at<float>({r, o}), sum, 1e-5);
+      }
+  }
+}
+
+TEST(FeedForward, DropsItsHiddenLayerInTrainingOnly) {
+  FeedForward layer({.width = 8, .hidden = 16, .dropout = 0.5f});
+  randomise(layer, 2);
+  const Tensor x = random_tensor({4, 8}, 3);
+  Pass testing, training{.training = true, .seed = 1};
+  EXPECT_GT(largest_difference(layer.forward(x, training).value(), layer.forward(x, testing).value()), 1e-2);
+  EXPECT_EQ(training.places, 1u);
+  EXPECT_EQ(testing.places, 0u);
+}
+
+TEST(Pass, EveryPlaceAndStepDrawsFromAStreamOfItsOwn) {
+  Pass a{.training = true, .seed = 5, .step = 1}, b{.training = true, .seed = 5, .step = 2};
+  const Dropout first = a.dropout(0.1f), second = a.dropout(0.1f), later = b.dropout(0.1f);
+  EXPECT_EQ(first.seed, 5u);
+  EXPECT_NE(first.stream, second.stream);
+  EXPECT_NE(first.stream, later.stream);
+  EXPECT_EQ(a.dropout(0).rate, 0.0f);
+  Pass testing;
+  EXPECT_EQ(testing.dropout(0.1f).rate, 0.0f);
+}
+
+}  // namespace
+}  // namespace qkv
