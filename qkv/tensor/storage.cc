@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 #include <vector>
 
 #include "qkv/base/error.h"
@@ -22,23 +22,30 @@ int64_t size_class(int64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+struct Block {
+  std::byte* data;
+  int64_t capacity;
+};
+
 class Pool {
  public:
-  std::byte* take(int64_t capacity) {
+  Block take(int64_t capacity) {
     {
       const std::lock_guard lock(mutex_);
-      statistics_.used_bytes += capacity;
-      statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
-      auto& blocks = free_[capacity];
-      if (!blocks.empty()) {
-        std::byte* block = blocks.back();
-        blocks.pop_back();
+      // A larger block will do, up to twice the size: batches that differ in their shapes would otherwise keep a
+      // set of blocks for every shape, several times what any one of them needs.
+      for (auto at = free_.lower_bound(capacity); at != free_.end() && at->first <= 2 * capacity; ++at) {
+        if (at->second.empty()) continue;
+        const Block block{at->second.back(), at->first};
+        at->second.pop_back();
+        use(block.capacity);
         return block;
       }
+      use(capacity);
       ++statistics_.system_allocations;
       statistics_.pool_bytes += capacity;
     }
-    return static_cast<std::byte*>(::operator new(static_cast<size_t>(capacity), alignment));
+    return {static_cast<std::byte*>(::operator new(static_cast<size_t>(capacity), alignment)), capacity};
   }
 
   void give(std::byte* block, int64_t capacity) {
@@ -62,8 +69,13 @@ class Pool {
   }
 
  private:
+  void use(int64_t bytes) {
+    statistics_.used_bytes += bytes;
+    statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
+  }
+
   std::mutex mutex_;
-  std::unordered_map<int64_t, std::vector<std::byte*>> free_;
+  std::map<int64_t, std::vector<std::byte*>> free_;  // by capacity
   StorageStatistics statistics_;
 };
 
@@ -84,8 +96,8 @@ Storage::~Storage() {
 
 std::shared_ptr<Storage> Storage::allocate(int64_t bytes) {
   require(bytes >= 0 && bytes < (int64_t{1} << 46), "Storage", "cannot allocate {} bytes", bytes);
-  const int64_t capacity = size_class(bytes);
-  return std::shared_ptr<Storage>(new Storage(pool().take(capacity), bytes, capacity, nullptr, true));
+  const Block block = pool().take(size_class(bytes));
+  return std::shared_ptr<Storage>(new Storage(block.data, bytes, block.capacity, nullptr, true));
 }
 
 std::shared_ptr<Storage> Storage::borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable) {
