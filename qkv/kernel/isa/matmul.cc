@@ -5,65 +5,91 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 namespace {
 
-// Rows first_row ... of the product, as many columns as `vectors` hold; `last` of them in the last vector.
-template <int rows, int vectors>
+// Rows first_row ... of the product, as many columns as `vectors` hold; `last` of them in the last vector, which is
+// `whole` where that is all. Every loop over the sums is short and plain, so that compilers unroll it and keep the
+// sums in registers.
+template <int rows, int vectors, bool whole>
 void tile(const PanelProduct& p, int64_t first_row, int last) {
-  const bool whole = last == lanes;
   const auto get = [&](const float* at, int v) {
-    return v + 1 < vectors || whole ? load(at + v * lanes) : load_part(at + v * lanes, last);
+    return whole || v + 1 < vectors ? load(at + v * lanes) : load_part(at + v * lanes, last);
   };
-  float* c = p.c + first_row * p.c_row_stride;
-  vf sum[rows][vectors] = {};
-  if (p.accumulate)
+  const auto put = [&](float* at, int v, vf y) {
+    if (whole || v + 1 < vectors)
+      store(at + v * lanes, y);
+    else
+      store_part(at + v * lanes, y, last);
+  };
+  const int64_t c_row = p.c_row_stride, a_row = p.a_row_stride, a_column = p.a_column_stride;
+  float* c = p.c + first_row * c_row;
+  vf sum[rows][vectors];
+  if (p.accumulate) {
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
-      for (int v = 0; v < vectors; ++v) sum[r][v] = get(c + r * p.c_row_stride, v);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sum[r][v] = get(c + r * c_row, v);
+  } else {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        __builtin_prefetch(c + r * c_row + v * lanes,
+                           1);  // by the end the lines are there, and no store has to wait
+        sum[r][v] = vf{};
+      }
+  }
 
-  // The lines that the sums go to: by the end they are there, and no store has to wait.
-  for (int r = 0; r < rows; ++r)
-    for (int v = 0; v < vectors; ++v) __builtin_prefetch(c + r * p.c_row_stride + v * lanes, 1);
-
-  const int64_t a_row = p.a_row_stride, a_column = p.a_column_stride;
   const float* a = p.a + first_row * a_row;
   const float* b = p.panel;
   for (int64_t k = 0; k < p.depth; ++k, a += a_column, b += panel_width) {
     vf row[vectors];
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) row[v] = load(b + v * lanes);
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const vf x = broadcast(a[r * a_row]);
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) sum[r][v] += x * row[v];
     }
   }
 
-  for (int v = 0; v < vectors; ++v) {
-    const vf bias = p.bias ? get(p.bias, v) : vf{};
-    for (int r = 0; r < rows; ++r) {
-      vf y = sum[r][v];
-      if (p.bias) y += bias;
-      if (p.relu) y = max(vf{}, y);
-      float* at = c + r * p.c_row_stride + v * lanes;
-      if (v + 1 < vectors || whole)
-        store(at, y);
-      else
-        store_part(at, y, last);
-    }
+  if (p.bias) {
+    vf bias[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) bias[v] = get(p.bias, v);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sum[r][v] += bias[v];
   }
+  if (p.relu) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sum[r][v] = max(vf{}, sum[r][v]);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) put(c + r * c_row, v, sum[r][v]);
 }
 
 using Tile = void (*)(const PanelProduct&, int64_t, int);
 
-template <int vectors>
+template <int vectors, bool whole>
 Tile tile_of(int64_t rows) {
-  static constexpr Tile tiles[tile_rows] = {tile<1, vectors>, tile<2, vectors>, tile<3, vectors>,
-                                            tile<4, vectors>, tile<5, vectors>, tile<6, vectors>};
+  static constexpr Tile tiles[tile_rows] = {tile<1, vectors, whole>, tile<2, vectors, whole>,
+                                            tile<3, vectors, whole>, tile<4, vectors, whole>,
+                                            tile<5, vectors, whole>, tile<6, vectors, whole>};
   return tiles[rows - 1];
 }
 
-Tile tile_of(int64_t rows, int64_t vectors) {
+Tile tile_of(int64_t rows, int64_t vectors, bool whole) {
+  if (vectors == tile_vectors && whole) return tile_of<tile_vectors, true>(rows);
   if constexpr (tile_vectors == 4) {
-    if (vectors == 4) return tile_of<4>(rows);
-    if (vectors == 3) return tile_of<3>(rows);
+    if (vectors == 4) return tile_of<4, false>(rows);
+    if (vectors == 3) return tile_of<3, false>(rows);
   }
-  return vectors == 2 ? tile_of<2>(rows) : tile_of<1>(rows);
+  return vectors == 2 ? tile_of<2, false>(rows) : tile_of<1, false>(rows);
 }
 
 }  // namespace
@@ -75,7 +101,7 @@ void multiply_panel(const PanelProduct& p) {
   const int64_t shares = (p.rows + tile_rows - 1) / tile_rows;
   for (int64_t i = 0, row = 0; i < shares; ++i) {
     const int64_t rows = (p.rows - row) / (shares - i);
-    tile_of(rows, vectors)(p, row, last);
+    tile_of(rows, vectors, last == lanes)(p, row, last);
     row += rows;
   }
 }
