@@ -1,6 +1,9 @@
 #include "qkv/text/tokenizer.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
 #include <unordered_map>
 
 #include <sentencepiece_processor.h>
@@ -11,6 +14,7 @@
 #include "qkv/base/random.h"
 #include "qkv/text/sentencepiece_check.h"
 #include "qkv/text/unicode.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 
@@ -54,11 +58,36 @@ class Sentences final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerOptions& options) {
+constexpr double least_coverage = 0.98;  // SentencePiece takes no less
+
+// The share of the characters that the most frequent ones make up, as many as there is room for. A text of 8,000
+// pieces in two European languages has room for all: at SentencePiece's own default of 0.9995 a translation of
+// itself scores 99 BLEU.
+double coverage(const std::vector<std::string>& sentences, const TokenizerOptions& options) {
+  if (options.character_coverage) return *options.character_coverage;
+  std::unordered_map<char32_t, int64_t> counts;
+  for (const std::string& sentence : sentences)
+    for (const char32_t c : utf8_decode(sentence)) ++counts[c];
+  std::vector<int64_t> descending;
+  for (const auto& [c, count] : counts) descending.push_back(count);
+  std::sort(descending.begin(), descending.end(), std::greater());
+  const int64_t places =
+      options.type == TokenizerType::character ? options.vocabulary_size : options.vocabulary_size / 4;
+  const auto room = static_cast<size_t>(places);
+  if (descending.size() <= room) return 1.0;
+  const auto sum = [&](size_t n) {
+    return static_cast<double>(
+        std::accumulate(descending.begin(), descending.begin() + static_cast<int64_t>(n), int64_t{0}));
+  };
+  return std::max(least_coverage, sum(room) / sum(descending.size()));
+}
+
+std::unordered_map<std::string, std::string> trainer_arguments(const std::vector<std::string>& sentences,
+                                                               const TokenizerOptions& options) {
   std::unordered_map<std::string, std::string> arguments{
       {"model_type", options.type == TokenizerType::character ? "char" : std::string(name_of(options.type))},
       {"vocab_size", fmt::format("{}", options.vocabulary_size)},
-      {"character_coverage", fmt::format("{}", options.character_coverage)},
+      {"character_coverage", fmt::format("{}", coverage(sentences, options))},
       {"pad_id", fmt::format("{}", Tokenizer::pad)},
       {"bos_id", fmt::format("{}", Tokenizer::bos)},
       {"eos_id", fmt::format("{}", Tokenizer::eos)},
@@ -99,15 +128,17 @@ Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const Tokenizer
   const int64_t least = unk + 2 + (options.lossless ? 256 : 0);
   require<UsageError>(options.vocabulary_size >= least && options.vocabulary_size <= 10'000'000, "tokenizer",
                       "vocabulary_size is {}, expected {} to 10000000", options.vocabulary_size, least);
-  require<UsageError>(options.character_coverage >= 0.98 && options.character_coverage <= 1, "tokenizer",
-                      "character_coverage is {}, expected 0.98 to 1", options.character_coverage);
+  const double share = options.character_coverage.value_or(1);
+  require<UsageError>(share >= least_coverage && share <= 1, "tokenizer",
+                      "character_coverage is {}, expected {} to 1", share, least_coverage);
   require<UsageError>(options.max_sentences >= 1, "tokenizer", "max_sentences is {}, expected at least 1",
                       options.max_sentences);
   const std::vector<std::string> drawn = draw(next, options);
   require<InputError>(!drawn.empty(), "tokenizer", "no sentences to train on: all are blank");
   Sentences sentences(drawn);
   std::string bytes;
-  const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_arguments(options), &sentences, &bytes);
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train(trainer_arguments(drawn, options), &sentences, &bytes);
   if (!status.ok()) explain(status.message(), options);
   return from_serialized(std::move(bytes));
 }

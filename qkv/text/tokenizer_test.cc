@@ -35,8 +35,7 @@ std::vector<std::string> corpus(int sentences, uint64_t seed = 1) {
 }
 
 const Tokenizer& small() {
-  static const Tokenizer tokenizer =
-      Tokenizer::train(corpus(500), {.vocabulary_size = 150, .character_coverage = 1});
+  static const Tokenizer tokenizer = Tokenizer::train(corpus(500), {.vocabulary_size = 150});
   return tokenizer;
 }
 
@@ -47,8 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizer, EveryType,
 
 TEST_P(EveryType, DecodesWhatItEncodes) {
   const auto sentences = corpus(300);
-  const Tokenizer tokenizer =
-      Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120, .character_coverage = 1});
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
   for (const std::string& sentence : sentences) {
     const auto ids = tokenizer.encode(sentence);
     EXPECT_EQ(tokenizer.decode(ids), sentence);
@@ -78,8 +76,7 @@ TEST_P(EveryType, KeepsEveryCharacterIfLossless) {
 
 TEST_P(EveryType, TakesAsManyPiecesAsASmallCorpusHas) {
   const std::vector<std::string> sentences{"a b", "b a c"};
-  const Tokenizer tokenizer =
-      Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 8000, .character_coverage = 1});
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 8000});
   EXPECT_LT(tokenizer.size(), 30);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("c b a")), "c b a");
 }
@@ -141,7 +138,7 @@ TEST(Tokenizer, SaysWhichIdIsOutside) {
 
 TEST(Tokenizer, SaysHowManyPiecesTheCharactersNeed) {
   try {
-    Tokenizer::train(corpus(100), {.vocabulary_size = 10, .character_coverage = 1});
+    Tokenizer::train(corpus(100), {.vocabulary_size = 10});
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_STREQ(
@@ -151,6 +148,18 @@ TEST(Tokenizer, SaysHowManyPiecesTheCharactersNeed) {
   EXPECT_THROW(Tokenizer::train({"a"}, {.vocabulary_size = 4}), UsageError);
   EXPECT_THROW(Tokenizer::train({"a"}, {.character_coverage = 2}), UsageError);
   EXPECT_THROW(Tokenizer::train({"a"}, {.max_sentences = 0}), UsageError);
+}
+
+TEST(Tokenizer, KnowsEveryCharacterThereIsRoomFor) {
+  auto sentences = corpus(500);
+  sentences.push_back("\u4e2d");  // once in twenty thousand characters
+  const auto last_of = [&](const TokenizerOptions& options) {
+    return Tokenizer::train(sentences, options).encode("\u4e2d").back();
+  };
+  EXPECT_NE(last_of({.vocabulary_size = 200}), Tokenizer::unk);
+  EXPECT_EQ(last_of({.vocabulary_size = 200, .character_coverage = 0.999}), Tokenizer::unk);
+  EXPECT_EQ(last_of({.vocabulary_size = 60}), Tokenizer::unk) << "no more than a quarter for single characters";
+  EXPECT_NE(last_of({.type = TokenizerType::character, .vocabulary_size = 60}), Tokenizer::unk);
 }
 
 TEST(Tokenizer, DrawsFromALargeCorpusBySeed) {
