@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,9 +42,9 @@ struct TokenizerOptions {
   // At most. A small corpus gives fewer, size() says how many; UsageError when not even its characters have room
   // (a vocabulary of characters takes the most frequent ones).
   int64_t vocabulary_size = 8000;
-  // Share of the corpus's characters that are in the vocabulary, 0.98 to 1. Not given: every character, but in a
-  // vocabulary of pieces no more of the frequent ones than fill a quarter of it.
-  std::optional<double> character_coverage = {};
+  // Share of the corpus's characters that are in the vocabulary, 0.98 to 1; 0: every character, but in a vocabulary
+  // of pieces no more of the frequent ones than fill a quarter of it.
+  double character_coverage = 0;
   bool lossless =
       false;  // no normalisation, white space as it is, and 256 pieces for the bytes of unknown characters
   int64_t max_sentences = 1'000'000;  // of more, as many are drawn

@@ -36,8 +36,8 @@ struct TrainOptions {
   TransformerConfig architecture;  // its vocabularies are counted when they are made
   TokenizerType tokenizer = TokenizerType::unigram;
   int64_t vocabulary_size = 8000;  // of both languages together where architecture.tie is all, else of each
-  double character_coverage = 0.9995;
-  bool lossless = false;  // every text can be said exactly (text/tokenizer.h)
+  double character_coverage = 0;   // 0: as much as has room (text/tokenizer.h)
+  bool lossless = false;           // every text can be said exactly (text/tokenizer.h)
 
   // How long, in updates of the parameters; 0: no limit. A training that goes on may be given another end; the
   // schedules cosine and linear then fall towards that one.
