@@ -10,29 +10,31 @@ namespace qkv {
 namespace {
 
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
-  const auto shapes = [&] {
-    return fmt::format("q is {}, k is {}, v is {}", describe("BHTD", q.shape()), describe("BGSD", k.shape()),
-                       describe("BGSE", v.shape()));
+  // The shapes are put into words only when something is wrong: this runs for every token of a translation.
+  const auto check = [&](bool holds, std::string_view message) {
+    if (holds) return;
+    fail("attention", "{}; q is {}, k is {}, v is {}", message, describe("BHTD", q.shape()),
+         describe("BGSD", k.shape()), describe("BGSE", v.shape()));
   };
   for (const Tensor* x : {&q, &k, &v}) {
     require(x->dtype() == DType::f32, "attention", "q, k and v must be f32, got {}", name_of(x->dtype()));
-    require(x->rank() == 4, "attention", "expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E); {}", shapes());
-    require(x->dim(3) <= 1 || x->stride(3) == 1, "attention", "the last axis must be contiguous; {}", shapes());
+    check(x->rank() == 4, "expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)");
+    check(x->dim(3) <= 1 || x->stride(3) == 1, "the last axis must be contiguous");
   }
-  require(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "attention", "the batch B differs; {}", shapes());
-  require(k.dim(1) == v.dim(1), "attention", "k and v must have the same number of heads G; {}", shapes());
-  require(k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0, "attention", "G key/value heads must divide H query heads; {}",
-          shapes());
-  require(k.dim(2) == v.dim(2), "attention", "k and v must have the same number of keys S; {}", shapes());
+  check(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "the batch B differs");
+  check(k.dim(1) == v.dim(1), "k and v must have the same number of heads G");
+  check(k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0, "G key/value heads must divide H query heads");
+  check(k.dim(2) == v.dim(2), "k and v must have the same number of keys S");
 }
 
 Tensor with_contiguous_rows(const Tensor& x) { return x.dim(3) <= 1 || x.stride(3) == 1 ? x : x.clone(); }
 
 AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options) {
   const Tensor q = with_contiguous_rows(prepared.q.value()), k = with_contiguous_rows(prepared.k.value());
-  require(q.dim(3) == k.dim(3), "attention", "queries and keys must have the same width D for {}: q is {}, k is {}",
-          options.score ? options.score->name() : "scaled_dot()", describe("BHTD", q.shape()),
-          describe("BGSD", k.shape()));
+  if (q.dim(3) != k.dim(3))
+    fail("attention", "queries and keys must have the same width D for {}: q is {}, k is {}",
+         options.score ? options.score->name() : "scaled_dot()", describe("BHTD", q.shape()),
+         describe("BGSD", k.shape()));
   AttentionCall call = {
       .shape =
           {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)},

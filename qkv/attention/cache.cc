@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/base/error.h"
+#include "qkv/base/threads.h"
 
 namespace qkv {
 namespace {
@@ -11,6 +12,16 @@ Tensor grown(const Tensor& old, const Tensor& like, int64_t length, int64_t capa
   Tensor out = Tensor::empty({like.dim(0), like.dim(1), capacity, like.dim(3)});
   if (old.defined()) out.slice(2, 0, length).copy_from(old.slice(2, 0, length));
   return out;
+}
+
+// out[b] = x[source[b]], the rows shared out among the threads in pieces of about 64 KiB.
+void gather(std::span<const int64_t> source, const Tensor& out, const Tensor& x) {
+  const auto rows = static_cast<int64_t>(source.size());
+  if (rows == 0) return;
+  const int64_t row_numbers = std::max<int64_t>(1, out.numel() / rows);
+  parallel_ranges(rows, std::max<int64_t>(1, 16384 / row_numbers), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) out.select(0, b).copy_from(x.select(0, source[static_cast<size_t>(b)]));
+  });
 }
 
 }  // namespace
@@ -40,10 +51,7 @@ void KeyValueCache::reorder(std::span<const int64_t> source) {
   if (!k_.defined()) return;
   const auto gathered = [&](const Tensor& x) {
     Tensor out = Tensor::empty({static_cast<int64_t>(source.size()), x.dim(1), x.dim(2), x.dim(3)});
-    for (size_t b = 0; b < source.size(); ++b)
-      out.select(0, static_cast<int64_t>(b))
-          .slice(1, 0, length_)
-          .copy_from(x.select(0, source[b]).slice(1, 0, length_));
+    gather(source, out.slice(2, 0, length_), x.slice(2, 0, length_));
     return out;
   };
   k_ = gathered(k_);
@@ -57,8 +65,7 @@ Tensor gather_rows(const Tensor& x, std::span<const int64_t> source) {
   Shape shape = x.shape();
   shape[0] = static_cast<int64_t>(source.size());
   Tensor out = Tensor::empty(shape, x.dtype());
-  for (size_t b = 0; b < source.size(); ++b)
-    out.select(0, static_cast<int64_t>(b)).copy_from(x.select(0, source[b]));
+  gather(source, out, x);
   return out;
 }
 

@@ -39,7 +39,7 @@ Variable DecoderLayer::step(const Variable& x, KeyValueCache& cache, const KeyVa
                             const MaskPtr& memory_mask, Pass& pass) const {
   const int64_t R = x.dim(0), B = memory.k.dim(0), C = x.dim(2);
   require(x.dim(1) == 1 && B > 0 && R % B == 0, "DecoderLayer::step",
-          "x {} does not hold one position of {} sentences", describe("RTC", x.shape()), B);
+          "x (R,1,C) is {}: it does not hold one position of {} sentences", x.shape(), B);
   const Variable y =
       residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.step(z, cache, pass); });
   const Variable w = residual_(reshape(y, {B, R / B, C}), norm2, pass, [&](const Variable& z) {

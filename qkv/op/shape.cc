@@ -27,8 +27,8 @@ Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
 }
 
 Variable split_heads(const Variable& x, int64_t heads) {
-  require(x.value().rank() == 3 && heads > 0 && x.dim(2) % heads == 0, "split_heads",
-          "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
+  if (x.value().rank() != 3 || heads <= 0 || x.dim(2) % heads != 0)
+    fail("split_heads", "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
   return transpose(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), 1, 2);
 }
 
