@@ -57,6 +57,11 @@ void LineReader::check(const std::string& line) const {
     fail<InputError>(where(), "a NUL byte at byte {}", at + 1);
 }
 
+bool LineReader::has_line() const {
+  return std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_), buffer_.begin() + static_cast<std::ptrdiff_t>(end_), '\n') !=
+         buffer_.begin() + static_cast<std::ptrdiff_t>(end_);
+}
+
 std::string LineReader::where() const { return fmt::format("{}:{}", name_, number_); }
 
 }  // namespace qkv

@@ -31,6 +31,7 @@ class LineReader {
   LineReader(std::istream& stream, const std::string& name, const LineOptions& options = {});
 
   bool next(std::string& line);               // false at the end
+  bool has_line() const;                      // a whole line has been read ahead: next() will not wait
   int64_t number() const { return number_; }  // of the last line read, counted from 1; 0 before the first
   const std::string& name() const { return name_; }
   std::string where() const;  // "corpus.tsv:17", of the last line read

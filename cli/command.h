@@ -1,0 +1,26 @@
+// A command of the program: `qkv NAME --flag value ...`.
+//
+// Each has a file of its own with a function add_NAME(app) that declares its flags and returns what to run. Throwing an
+// InputError or Error ends the program with exit code 1, a UsageError with 2.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace qkv::cli {
+
+struct Command {
+  CLI::App* app;              // the declared flags
+  std::function<int()> run;   // the exit code
+};
+
+Command add_demo(CLI::App& app);
+Command add_train(CLI::App& app);
+Command add_translate(CLI::App& app);
+Command add_score(CLI::App& app);
+Command add_evaluate(CLI::App& app);
+Command add_inspect(CLI::App& app);
+Command add_describe(CLI::App& app);
+
+}  // namespace qkv::cli

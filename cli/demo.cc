@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/demo_task.h"
+#include "cli/flags.h"
+#include "cli/inspection.h"
+#include "qkv/base/file.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/translator.h"
+#include "qkv/train/train.h"
+
+namespace qkv::cli {
+namespace {
+
+const TranslateOptions greedy = {.beam = 1};
+constexpr int64_t training_pairs = 50'000, held_out_pairs = 1'000;
+
+std::string as_tsv(const std::vector<DemoTask::Pair>& pairs) {
+  std::string text;
+  for (const auto& [source, target] : pairs) text += source + "\t" + target + "\n";
+  return text;
+}
+
+// What is known to learn such tasks in about a minute on two cores: characters, a small pre-LN model, one warm-up and
+// down to zero again.
+TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, uint64_t seed) {
+  TrainOptions o;
+  o.train = (folder / "train.tsv").string();
+  o.model = folder / "model";
+  o.tokenizer = TokenizerType::character;
+  o.vocabulary_size = 200;
+  o.character_coverage = 1.0;
+  TransformerConfig& a = o.architecture;
+  a.d_model = 64;
+  a.ffn = 128;
+  a.heads = 4;
+  a.encoder_layers = a.decoder_layers = 2;
+  a.norm_order = NormOrder::pre;
+  a.dropout = 0;
+  o.label_smoothing = 0;
+  o.batch_sentences = 64;
+  o.schedule = ScheduleKind::linear;
+  o.learning_rate = 4e-3;
+  o.warmup = 100;
+  o.max_steps = steps;
+  o.valid_every = 0;
+  o.valid_sentences = 0;
+  o.save_every = 0;
+  o.seed = seed;
+  o.overwrite = true;
+  return o;
+}
+
+struct DemoCommand {
+  std::string task = "dates", folder;
+  int64_t steps = 0;
+  uint64_t seed = 1;
+  int threads = 0;
+
+  int run() const {
+    require<UsageError>(task == "dates" || task == "numbers", "qkv demo", "there are two: dates and numbers; got '{}'",
+                        task);
+    const bool dates = task == "dates";
+    const DemoTask data = dates ? date_task(seed, training_pairs, held_out_pairs)
+                                : number_task(seed, training_pairs, held_out_pairs);
+    const std::filesystem::path home = folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
+    if (threads > 0) set_threads(threads);
+    std::error_code error;
+    std::filesystem::create_directories(home, error);
+    require<InputError>(!error, home.string(), "cannot make this folder: {}", error.message());
+    write_file(home / "train.tsv", as_tsv(data.train));
+    write_file(home / "held-out.tsv", as_tsv(data.held_out));
+
+    fmt::print("A Transformer learns to translate {}.\n", data.summary);
+    fmt::print("  {} pairs to learn, for example: {}  ->  {}\n", data.train.size(), data.train[0].first, data.train[0].second);
+    fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
+    std::fflush(stdout);
+    const TrainResult trained = train(demo_options(home, steps > 0 ? steps : dates ? 800 : 1600, seed));
+    if (trained.ending == Ending::interrupted) return 130;
+
+    const Translator translator(home / "model");
+    fmt::print("\nIt translates:\n");
+    const std::vector<Translation> translations = translator.translate(data.examples, greedy);
+    for (size_t i = 0; i < translations.size(); ++i)
+      fmt::print("  {:28}  ->  {}\n", data.examples[i], translations[i].text);
+    const Picture picture = picture_of(explain(translator, data.examples.front()), data.examples.front());
+    picture.save(home / "attention.html");
+    picture.save(home / "attention.svg");
+    print_next(home, data);
+    print_exact_match(translator, data);
+    return 0;
+  }
+
+  static void print_next(const std::filesystem::path& home, const DemoTask& data) {
+    fmt::print("\nWhere it looked, layer by layer and head by head:  {}  (open it in a browser)\n\n", (home / "attention.html").string());
+    fmt::print("Try next:\n");
+    fmt::print("  echo \"{}\" | qkv translate --model {}\n", data.held_out[0].first, (home / "model").string());
+    fmt::print("  qkv inspect --model {} \"{}\" --output attention.html\n", (home / "model").string(), data.held_out[1].first);
+    if (data.name == "dates") fmt::print("  qkv demo numbers\n");
+    fmt::print("  qkv train --train your-pairs.tsv --model your-model --recipe transformer-small\n\n");
+  }
+
+  static void print_exact_match(const Translator& translator, const DemoTask& data) {
+    std::vector<std::string> sources;
+    for (const auto& [source, target] : data.held_out) sources.push_back(source);
+    const std::vector<Translation> answers = translator.translate(sources, greedy);
+    int64_t right = 0;
+    for (size_t i = 0; i < answers.size(); ++i) right += answers[i].text == data.held_out[i].second;
+    fmt::print("held-out exact match {:.3f} (n={})\n", static_cast<double>(right) / static_cast<double>(answers.size()),
+               answers.size());
+  }
+};
+
+}  // namespace
+
+Command add_demo(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("demo", "learn to translate dates (or numbers) in about a minute, and show it");
+  const auto command = std::make_shared<DemoCommand>();
+  flag(app, "task", command->task, "dates or numbers", "TASK");
+  flag(app, "--folder", command->folder, "where everything goes; none: demo/dates or demo/numbers", "FOLDER");
+  flag(app, "--steps", command->steps, "updates; 0: what the task is known to need", "UPDATES");
+  flag(app, "--seed", command->seed, "of the data and the model", "N");
+  flag(app, "--threads", command->threads, "0: one for every core", "N");
+  return {&app, [command] { return command->run(); }};
+}
+
+}  // namespace qkv::cli

@@ -1,0 +1,45 @@
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/inspection.h"
+#include "qkv/base/threads.h"
+
+namespace qkv::cli {
+namespace {
+
+struct InspectCommand {
+  std::string model, sentence, target, output = "attention.html";
+  int64_t beam = 4;
+  int threads = 0;
+
+  int run() const {
+    if (threads > 0) set_threads(threads);
+    require<UsageError>(!sentence.empty(), "qkv inspect", "give a sentence: qkv inspect --model FOLDER \"a sentence\"");
+    const Translator translator{std::filesystem::path(model)};
+    ExplainOptions options = {.translate = {.beam = beam}};
+    if (!target.empty()) options.target = target;
+    const Explanation explanation = explain(translator, sentence, options);
+    picture_of(explanation, sentence).save(output);
+    fmt::print("{}\n", explanation.text);
+    if (explanation.truncated) fmt::print(stderr, "the sentence was too long for the model; its end was left out\n");
+    fmt::print(stderr, "where the model looked, layer by layer and head by head: {}\n", output);
+    return 0;
+  }
+};
+
+}  // namespace
+
+Command add_inspect(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("inspect", "translate a sentence and draw the attention of every layer and head");
+  const auto c = std::make_shared<InspectCommand>();
+  flag(app, "--model", c->model, "the model folder", "FOLDER")->required();
+  flag(app, "sentence", c->sentence, "what to translate", "SENTENCE");
+  flag(app, "--target", c->target, "look at this translation instead of the model's own", "SENTENCE");
+  flag(app, "--output", c->output, "the picture: .html to explore, .svg to print, .json to compute with", "FILE");
+  flag(app, "--beam", c->beam, "hypotheses kept at a time; 1: greedy", "N");
+  flag(app, "--threads", c->threads, "0: one for every core", "N");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli

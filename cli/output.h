@@ -1,0 +1,23 @@
+// Where a command's data goes: standard output, or a file that appears under its name only when it is whole.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "qkv/base/file.h"
+
+namespace qkv::cli {
+
+class Output {
+ public:
+  explicit Output(const std::string& path);  // "-": standard output
+  void print(std::string_view text);
+  void flush();
+  void close();  // InputError if anything could not be written
+
+ private:
+  std::unique_ptr<FileWriter> file_;
+};
+
+}  // namespace qkv::cli

@@ -1,0 +1,29 @@
+// Settings of a command from a TOML file: every flag is also a key, and the command line wins.
+//
+//     # train.toml
+//     recipe = "transformer-small"
+//     max-steps = 20000
+//     [train]                          # a section with the name of the command is read too, others are passed over
+//     dropout = 0.2
+//
+//     qkv train --config train.toml --dropout 0.1
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace qkv::cli {
+
+// The arguments of a command with those of its --config files put before them. Unknown keys are UsageErrors that name
+// the nearest known one.
+std::vector<std::string> with_settings(const CLI::App& command, const std::vector<std::string>& arguments);
+
+// "; did you mean 'dropout'?" or nothing, when none of the names is near.
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& known);
+
+// The names of the flags of a command, without dashes.
+std::vector<std::string> flag_names(const CLI::App& command);
+
+}  // namespace qkv::cli

@@ -1,0 +1,210 @@
+// What the command does with its input, good and bad: every error is one line on stderr that names the file, the line or the
+// flag; the exit code is 1 for bad input and 2 for wrong usage; and nothing that was there is lost.
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/model/model_file.h"
+#include "qkv/text/tokenizer.h"
+
+namespace qkv {
+namespace {
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+class Command : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new std::filesystem::path(std::filesystem::temp_directory_path() / fmt::format("qkv_cli_test_{}", getpid()));
+    std::filesystem::create_directories(*folder);
+    write_file(*folder / "pairs.tsv", "I am cold.\tJ'ai froid.\nGo on.\tContinue.\nI am here.\tJe suis l\u00e0.\n");
+    make_model(*folder / "model");
+  }
+  static void TearDownTestSuite() {
+    std::filesystem::remove_all(*folder);
+    delete folder;
+  }
+
+  // A model as training leaves it, with random weights.
+  static void make_model(const std::filesystem::path& path) {
+    TransformerConfig config = recipe("transformer-tiny");
+    config.d_model = 16;
+    config.ffn = 16;
+    config.encoder_layers = config.decoder_layers = 1;
+    const Tokenizer tokenizer = Tokenizer::train(std::vector<std::string>{"I am cold.", "J'ai froid.", "Go on."},
+                                                 {.type = TokenizerType::character, .vocabulary_size = 100});
+    config.source_vocabulary = config.target_vocabulary = tokenizer.size();
+    Transformer model(config, 1);
+    save_model(path, model);
+    tokenizer.save(path / "source.model");
+    tokenizer.save(path / "target.model");
+  }
+
+  static std::string at(const std::string& name) { return (*folder / name).string(); }
+
+  static Outcome run(const std::string& arguments, const std::string& before = "") {
+    const std::string command =
+        fmt::format("{} {} {} >{} 2>{}", before, QKV_COMMAND, arguments, at("stdout"), at("stderr"));
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(at("stdout")), read_file(at("stderr"))};
+  }
+
+  static void expect_error(const Outcome& outcome, int code, const std::vector<std::string>& fragments) {
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    for (const std::string& fragment : fragments)
+      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << outcome.err;
+  }
+
+  static std::string train_on(const std::string& file) {
+    return fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1 --tokenizer character", at(file), at("new"));
+  }
+
+  static std::filesystem::path* folder;
+};
+std::filesystem::path* Command::folder = nullptr;
+
+TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
+  const Outcome help = run("--help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe"}) {
+    EXPECT_NE(help.out.find(name), std::string::npos) << name;
+    const Outcome own = run(fmt::format("{} --help", name));
+    EXPECT_EQ(own.code, 0) << name;
+    EXPECT_NE(own.out.find("--"), std::string::npos) << name;
+    EXPECT_TRUE(own.err.empty()) << own.err;
+  }
+}
+
+TEST_F(Command, UnknownWordsNameTheNearestKnown) {
+  expect_error(run("trian"), 2, {"trian", "did you mean 'train'"});
+  expect_error(run("translate --model x --beem 3"), 2, {"--beem", "did you mean 'beam'"});
+  expect_error(run("train --model x --recipe transformer-huge --train y"), 2, {"transformer-huge", "transformer-base"});
+  expect_error(run("train --model x --schedule nome --train y"), 2, {"--schedule", "nome", "noam"});
+  expect_error(run("translate --model x --beam many"), 2, {"--beam", "many"});
+  expect_error(run("translate"), 2, {"--model"});
+}
+
+TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
+  write_file(at("settings.toml"), "recipe = \"transformer-tiny\"\nvocabulary-size = 300\n[train]\ndropout = 0.3\n");
+  const Outcome file = run("describe --config " + at("settings.toml"));
+  EXPECT_EQ(file.code, 0) << file.err;
+  const Outcome both = run("describe --vocabulary-size 400 --config " + at("settings.toml"));
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_NE(file.out, both.out);
+  EXPECT_EQ(both.out, run("describe --recipe transformer-tiny --vocabulary-size 400").out);
+
+  write_file(at("unknown.toml"), "recipe = \"transformer-tiny\"\n[train]\ndropuot = 0.1\n");
+  expect_error(run("train --model x --config " + at("unknown.toml")), 2, {"unknown.toml", "dropuot", "did you mean 'dropout'"});
+  expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
+}
+
+TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
+  write_file(at("empty.tsv"), "");
+  expect_error(run(train_on("empty.tsv")), 1, {"empty.tsv"});
+  write_file(at("no-tab.tsv"), "a\tb\nthere is no tab here\n");
+  expect_error(run(train_on("no-tab.tsv")), 1, {"no-tab.tsv:2", "tab"});
+  write_file(at("not-utf8.tsv"), "a\tb\nc\t\xff\xfe\n");
+  expect_error(run(train_on("not-utf8.tsv")), 1, {"not-utf8.tsv:2", "UTF-8"});
+  write_file(at("long.tsv"), "a\tb\n" + std::string(1'000'001, 'x') + "\ty\n");
+  expect_error(run(train_on("long.tsv")), 1, {"long.tsv:2"});
+  expect_error(run(train_on("missing.tsv")), 1, {"missing.tsv"});
+  EXPECT_FALSE(std::filesystem::exists(at("new/config.json")));
+}
+
+TEST_F(Command, AFolderThatIsNotAModelIsSaidToBeNone) {
+  std::filesystem::create_directories(at("bare"));
+  expect_error(run("translate --model " + at("nowhere"), "echo hello |"), 1, {"nowhere"});
+  expect_error(run("translate --model " + at("bare"), "echo hello |"), 1, {"bare", "config.json"});
+  expect_error(run("translate --model " + at("pairs.tsv"), "echo hello |"), 1, {"pairs.tsv"});
+}
+
+TEST_F(Command, LyingModelFilesAreRefused) {
+  const auto spoilt = [](const std::string& name, auto spoil) {
+    make_model(at(name));
+    std::string bytes = read_file(at(name + "/model.safetensors"));
+    spoil(bytes);
+    std::ofstream(at(name + "/model.safetensors"), std::ios::binary) << bytes;
+    return run("translate --model " + at(name), "echo hello |");
+  };
+  const auto replace = [](std::string& s, const std::string& from, const std::string& to) {
+    const size_t place = s.find(from);
+    ASSERT_NE(place, std::string::npos);
+    s.replace(place, from.size(), to);
+  };
+  expect_error(spoilt("truncated", [](std::string& s) { s.resize(s.size() - 100); }), 1, {"truncated/model.safetensors"});
+  expect_error(spoilt("nearly-empty", [](std::string& s) { s.resize(5); }), 1, {"nearly-empty/model.safetensors"});
+  expect_error(spoilt("huge-header", [](std::string& s) { s[6] = 127; }), 1, {"huge-header/model.safetensors"});
+  expect_error(spoilt("wrong-type", [&](std::string& s) { replace(s, "\"F32\"", "\"I32\""); }), 1, {"wrong-type/model.safetensors"});
+  expect_error(spoilt("no-json", [](std::string& s) { s[8] = '['; }), 1, {"no-json/model.safetensors"});
+
+  make_model(at("other-shape"));
+  std::string config = read_file(at("other-shape/config.json"));
+  replace(config, "\"ffn\": 16", "\"ffn\": 32");
+  write_file(at("other-shape/config.json"), config);
+  expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1, {"other-shape/model.safetensors", "up.weight"});
+  replace(config, "\"d_model\": 16", "\"d_model\": 16000000");
+  write_file(at("other-shape/config.json"), config);
+  expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1, {"other-shape"});
+}
+
+TEST_F(Command, TranslateKeepsTheOrderAndAnswersEveryLine) {
+  const Outcome outcome = run("translate --model " + at("model") + " --max-length 4", "printf 'Go on.\\n\\nI am cold.\\n' |");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3) << outcome.out;
+  expect_error(run("translate --model " + at("model"), "printf 'ok\\n\\377\\n' |"), 1, {"stdin:2", "UTF-8"});
+}
+
+TEST_F(Command, WhatCannotBeWrittenIsSaid) {
+  expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("nowhere/picture.svg")), 1, {"picture.svg"});
+  expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("picture.gif")), 1, {"picture.gif", ".svg"});
+  expect_error(run(fmt::format("train --train {} --model {}/model --recipe transformer-tiny --max-steps 1", at("pairs.tsv"), at("pairs.tsv"))),
+               1, {"pairs.tsv/model"});
+}
+
+TEST_F(Command, TrainDoesNotOverwriteAModelUnasked) {
+  const std::string before = read_file(at("model/model.safetensors"));
+  const Outcome outcome = run(fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1", at("pairs.tsv"), at("model")));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--overwrite"), std::string::npos) << outcome.err;
+  EXPECT_EQ(read_file(at("model/model.safetensors")), before);
+}
+
+TEST_F(Command, InspectDrawsEveryFormat) {
+  for (const char* name : {"picture.svg", "picture.html", "picture.json"}) {
+    const Outcome outcome = run(fmt::format("inspect --model {} 'Go on.' --output {}", at("model"), at(name)));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GT(read_file(at(name)).size(), 1000u) << name;
+  }
+}
+
+TEST_F(Command, EvaluateComparesFiles) {
+  write_file(at("a.txt"), "the cat sat on the mat\n");
+  const Outcome same = run(fmt::format("evaluate --hypotheses {} --references {}", at("a.txt"), at("a.txt")));
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_NE(same.out.find("100.0"), std::string::npos) << same.out;
+  EXPECT_NE(same.out.find("exact match 1.0000 (1 of 1)"), std::string::npos) << same.out;
+  expect_error(run("evaluate --model x --hypotheses y"), 2, {"--hypotheses"});
+}
+
+TEST_F(Command, ScorePrintsALineForEveryPair) {
+  const Outcome outcome = run(fmt::format("score --model {} --input {}", at("model"), at("pairs.tsv")));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3);
+  EXPECT_EQ(outcome.out.front(), '-');
+}
+
+}  // namespace
+}  // namespace qkv
