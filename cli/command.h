@@ -1,7 +1,7 @@
 // A command of the program: `qkv NAME --flag value ...`.
 //
-// Each has a file of its own with a function add_NAME(app) that declares its flags and returns what to run. Throwing an
-// InputError or Error ends the program with exit code 1, a UsageError with 2.
+// Each has a file of its own with a function add_NAME(app) that declares its flags and returns what to run.
+// Throwing an InputError or Error ends the program with exit code 1, a UsageError with 2.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 namespace qkv::cli {
 
 struct Command {
-  CLI::App* app;              // the declared flags
-  std::function<int()> run;   // the exit code
+  CLI::App* app;             // the declared flags
+  std::function<int()> run;  // the exit code
 };
 
 Command add_demo(CLI::App& app);

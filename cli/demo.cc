@@ -22,8 +22,8 @@ std::string as_tsv(const std::vector<DemoTask::Pair>& pairs) {
   return text;
 }
 
-// What is known to learn such tasks in about a minute on two cores: characters, a small pre-LN model, one warm-up and
-// down to zero again.
+// What is known to learn such tasks in about a minute on two cores: characters, a small pre-LN model, one warm-up
+// and down to zero again.
 TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, uint64_t seed) {
   TrainOptions o;
   o.train = (folder / "train.tsv").string();
@@ -59,12 +59,13 @@ struct DemoCommand {
   int threads = 0;
 
   int run() const {
-    require<UsageError>(task == "dates" || task == "numbers", "qkv demo", "there are two: dates and numbers; got '{}'",
-                        task);
+    require<UsageError>(task == "dates" || task == "numbers", "qkv demo",
+                        "there are two: dates and numbers; got '{}'", task);
     const bool dates = task == "dates";
-    const DemoTask data = dates ? date_task(seed, training_pairs, held_out_pairs)
-                                : number_task(seed, training_pairs, held_out_pairs);
-    const std::filesystem::path home = folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
+    const DemoTask data =
+        dates ? date_task(seed, training_pairs, held_out_pairs) : number_task(seed, training_pairs, held_out_pairs);
+    const std::filesystem::path home =
+        folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
     if (threads > 0) set_threads(threads);
     std::error_code error;
     std::filesystem::create_directories(home, error);
@@ -73,7 +74,8 @@ struct DemoCommand {
     write_file(home / "held-out.tsv", as_tsv(data.held_out));
 
     fmt::print("A Transformer learns to translate {}.\n", data.summary);
-    fmt::print("  {} pairs to learn, for example: {}  ->  {}\n", data.train.size(), data.train[0].first, data.train[0].second);
+    fmt::print("  {} pairs to learn, for example: {}  ->  {}\n", data.train.size(), data.train[0].first,
+               data.train[0].second);
     fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
     std::fflush(stdout);
     const TrainResult trained = train(demo_options(home, steps > 0 ? steps : dates ? 800 : 1600, seed));
@@ -93,10 +95,12 @@ struct DemoCommand {
   }
 
   static void print_next(const std::filesystem::path& home, const DemoTask& data) {
-    fmt::print("\nWhere it looked, layer by layer and head by head:  {}  (open it in a browser)\n\n", (home / "attention.html").string());
+    fmt::print("\nWhere it looked, layer by layer and head by head:  {}  (open it in a browser)\n\n",
+               (home / "attention.html").string());
     fmt::print("Try next:\n");
     fmt::print("  echo \"{}\" | qkv translate --model {}\n", data.held_out[0].first, (home / "model").string());
-    fmt::print("  qkv inspect --model {} \"{}\" --output attention.html\n", (home / "model").string(), data.held_out[1].first);
+    fmt::print("  qkv inspect --model {} \"{}\" --output attention.html\n", (home / "model").string(),
+               data.held_out[1].first);
     if (data.name == "dates") fmt::print("  qkv demo numbers\n");
     fmt::print("  qkv train --train your-pairs.tsv --model your-model --recipe transformer-small\n\n");
   }
@@ -107,15 +111,16 @@ struct DemoCommand {
     const std::vector<Translation> answers = translator.translate(sources, greedy);
     int64_t right = 0;
     for (size_t i = 0; i < answers.size(); ++i) right += answers[i].text == data.held_out[i].second;
-    fmt::print("held-out exact match {:.3f} (n={})\n", static_cast<double>(right) / static_cast<double>(answers.size()),
-               answers.size());
+    fmt::print("held-out exact match {:.3f} (n={})\n",
+               static_cast<double>(right) / static_cast<double>(answers.size()), answers.size());
   }
 };
 
 }  // namespace
 
 Command add_demo(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("demo", "learn to translate dates (or numbers) in about a minute, and show it");
+  CLI::App& app =
+      *parent.add_subcommand("demo", "learn to translate dates (or numbers) in about a minute, and show it");
   const auto command = std::make_shared<DemoCommand>();
   flag(app, "task", command->task, "dates or numbers", "TASK");
   flag(app, "--folder", command->folder, "where everything goes; none: demo/dates or demo/numbers", "FOLDER");

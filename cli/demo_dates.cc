@@ -15,11 +15,12 @@ using Week = std::array<const char*, 7>;
 
 constexpr Names english = {"January", "February", "March",     "April",   "May",      "June",
                            "July",    "August",   "September", "October", "November", "December"};
-constexpr Names english_short = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-constexpr Names german = {"Januar", "Februar", "M\u00e4rz",  "April",   "Mai",      "Juni",
+constexpr Names english_short = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+constexpr Names german = {"Januar", "Februar", "M\u00e4rz", "April",   "Mai",      "Juni",
                           "Juli",   "August",  "September", "Oktober", "November", "Dezember"};
 constexpr Names german_short = {"Jan.", "Feb.", "M\u00e4r.", "Apr.", "Mai",  "Jun.",
-                                "Jul.", "Aug.", "Sep.",     "Okt.", "Nov.", "Dez."};
+                                "Jul.", "Aug.", "Sep.",      "Okt.", "Nov.", "Dez."};
 constexpr Names french = {"janvier", "f\u00e9vrier", "mars",      "avril",   "mai",      "juin",
                           "juillet", "ao\u00fbt",    "septembre", "octobre", "novembre", "d\u00e9cembre"};
 constexpr Names french_short = {"janv.", "f\u00e9vr.", "mars",  "avr.", "mai",  "juin",
@@ -88,7 +89,8 @@ DemoTask date_task(uint64_t seed, int64_t train, int64_t held_out) {
   std::set<std::string> held;
   const auto draw = [&] {
     const Date d = random_date(random);
-    return DemoTask::Pair(written(d, random.below(format_count)), fmt::format("{:04}-{:02}-{:02}", d.year, d.month, d.day));
+    return DemoTask::Pair(written(d, random.below(format_count)),
+                          fmt::format("{:04}-{:02}-{:02}", d.year, d.month, d.day));
   };
   for (const std::string& example : task.examples) held.insert(example);
   while (static_cast<int64_t>(task.held_out.size()) < held_out)

@@ -9,10 +9,9 @@
 namespace qkv::cli {
 namespace {
 
-constexpr std::array<const char*, 20> small = {"zero",    "one",     "two",       "three",    "four",
-                                               "five",    "six",     "seven",     "eight",    "nine",
-                                               "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
-                                               "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+constexpr std::array<const char*, 20> small = {
+    "zero", "one",    "two",    "three",    "four",     "five",    "six",     "seven",     "eight",    "nine",
+    "ten",  "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
 constexpr std::array<const char*, 10> tens = {"",      "",      "twenty",  "thirty", "forty",
                                               "fifty", "sixty", "seventy", "eighty", "ninety"};
 
@@ -42,7 +41,8 @@ DemoTask number_task(uint64_t seed, int64_t train, int64_t held_out) {
   std::set<uint64_t> held = {1984, 271828, 90017};
   const auto pair = [](uint64_t n) { return DemoTask::Pair(fmt::format("{}", n), in_words(n)); };
   while (static_cast<int64_t>(task.held_out.size()) < held_out)
-    if (const uint64_t n = random_number(random); n >= 1000 && held.insert(n).second) task.held_out.push_back(pair(n));
+    if (const uint64_t n = random_number(random); n >= 1000 && held.insert(n).second)
+      task.held_out.push_back(pair(n));
   while (static_cast<int64_t>(task.train.size()) < train)
     if (const uint64_t n = random_number(random); !held.contains(n)) task.train.push_back(pair(n));
   return task;

@@ -1,4 +1,5 @@
-// Small translation tasks made by code from a seed: what `qkv demo` trains on. Training and held-out pairs share no source.
+// Small translation tasks made by code from a seed: what `qkv demo` trains on. Training and held-out pairs share no
+// source.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace qkv::cli {
 struct DemoTask {
   using Pair = std::pair<std::string, std::string>;  // source, target
 
-  std::string name;                   // a folder name
-  std::string summary;                // what the model learns, one line
+  std::string name;     // a folder name
+  std::string summary;  // what the model learns, one line
   std::vector<Pair> train, held_out;
   std::vector<std::string> examples;  // three sources to translate at the end
 };

@@ -1,9 +1,10 @@
+#include "qkv/model/describe.h"
+
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "qkv/base/file.h"
-#include "qkv/model/describe.h"
 
 namespace qkv::cli {
 namespace {

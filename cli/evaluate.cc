@@ -21,16 +21,18 @@ struct EvaluateCommand {
   int run() const {
     if (threads > 0) set_threads(threads);
     const bool translates = !model.empty() || !input.empty(), compares = !hypotheses.empty() || !references.empty();
-    require<UsageError>(translates != compares && (translates ? !model.empty() && !input.empty()
-                                                               : !hypotheses.empty() && !references.empty()),
-                        "qkv evaluate", "give --model and --input to translate and judge, or --hypotheses and --references to compare");
+    require<UsageError>(
+        translates != compares &&
+            (translates ? !model.empty() && !input.empty() : !hypotheses.empty() && !references.empty()),
+        "qkv evaluate",
+        "give --model and --input to translate and judge, or --hypotheses and --references to compare");
     std::vector<std::string> given, wanted;
     if (compares) {
       given = read_lines(hypotheses);
       wanted = read_lines(references);
       require<InputError>(given.size() == wanted.size() && !given.empty(), hypotheses,
-                          "{} lines, but {} has {}: they must be as many, and at least one", given.size(), references,
-                          wanted.size());
+                          "{} lines, but {} has {}: they must be as many, and at least one", given.size(),
+                          references, wanted.size());
     } else {
       const Translator translator{std::filesystem::path(model)};
       std::vector<std::string> sources;
@@ -61,10 +63,12 @@ struct EvaluateCommand {
 }  // namespace
 
 Command add_evaluate(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("evaluate", "translate sentence pairs and judge: BLEU, chrF, TER, exact match");
+  CLI::App& app =
+      *parent.add_subcommand("evaluate", "translate sentence pairs and judge: BLEU, chrF, TER, exact match");
   const auto c = std::make_shared<EvaluateCommand>();
   flag(app, "--model", c->model, "the model folder", "FOLDER");
-  flag(app, "--input", c->input, "sentence pairs: a TSV file (source TAB target), or two files a,b; plain or gzip", "FILE");
+  flag(app, "--input", c->input, "sentence pairs: a TSV file (source TAB target), or two files a,b; plain or gzip",
+       "FILE");
   flag(app, "--hypotheses", c->hypotheses, "or compare translations that are there already", "FILE");
   flag(app, "--references", c->references, "with these", "FILE");
   flag(app, "--limit", c->limit, "judge the first so many; 0: all", "PAIRS");

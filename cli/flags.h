@@ -1,4 +1,5 @@
-// Flags of the commands, declared in one way: the help shows the default and the unit, and a choice lists its words.
+// Flags of the commands, declared in one way: the help shows the default and the unit, and a choice lists its
+// words.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace qkv::cli {
 
 // A number or a text. `unit` stands in the help for the value: "N tokens", "FILE".
 template <class T>
-CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::string& help, const std::string& unit) {
+CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::string& help,
+                  const std::string& unit) {
   CLI::Option* option = app.add_option(name, value, help)->type_name(unit);
   option->default_str(fmt::format("{}", value));
   return option;

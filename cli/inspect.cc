@@ -15,14 +15,16 @@ struct InspectCommand {
 
   int run() const {
     if (threads > 0) set_threads(threads);
-    require<UsageError>(!sentence.empty(), "qkv inspect", "give a sentence: qkv inspect --model FOLDER \"a sentence\"");
+    require<UsageError>(!sentence.empty(), "qkv inspect",
+                        "give a sentence: qkv inspect --model FOLDER \"a sentence\"");
     const Translator translator{std::filesystem::path(model)};
     ExplainOptions options = {.translate = {.beam = beam}};
     if (!target.empty()) options.target = target;
     const Explanation explanation = explain(translator, sentence, options);
     picture_of(explanation, sentence).save(output);
     fmt::print("{}\n", explanation.text);
-    if (explanation.truncated) fmt::print(stderr, "the sentence was too long for the model; its end was left out\n");
+    if (explanation.truncated)
+      fmt::print(stderr, "the sentence was too long for the model; its end was left out\n");
     fmt::print(stderr, "where the model looked, layer by layer and head by head: {}\n", output);
     return 0;
   }
@@ -31,7 +33,8 @@ struct InspectCommand {
 }  // namespace
 
 Command add_inspect(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("inspect", "translate a sentence and draw the attention of every layer and head");
+  CLI::App& app =
+      *parent.add_subcommand("inspect", "translate a sentence and draw the attention of every layer and head");
   const auto c = std::make_shared<InspectCommand>();
   flag(app, "--model", c->model, "the model folder", "FOLDER")->required();
   flag(app, "sentence", c->sentence, "what to translate", "SENTENCE");

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/settings.h"
 #include "qkv/base/error.h"
 #include "qkv/base/version.h"
-#include "cli/settings.h"
 
 namespace qkv::cli {
 namespace {
@@ -26,7 +26,8 @@ std::vector<Command> add_commands(CLI::App& app) {
   return commands;
 }
 
-// Nothing, or the exit code when there is no more to do (help, version). Arguments come last to first, as CLI11 wants.
+// Nothing, or the exit code when there is no more to do (help, version). Arguments come last to first, as CLI11
+// wants.
 std::optional<int> parse(CLI::App& app, std::vector<std::string> reversed) {
   try {
     app.parse(reversed);
@@ -42,15 +43,16 @@ int run(const std::vector<std::string>& arguments) {
   app.require_subcommand(0, 1);
   app.allow_extras();
   app.footer("Each command has its own help: qkv train --help");
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // settings first, then what is typed
+  app.option_defaults()->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeLast);  // settings first, then what is typed
   const std::vector<Command> commands = add_commands(app);
 
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.app->get_name());
-  const auto chosen = arguments.empty() ? commands.end()
-                                        : std::find_if(commands.begin(), commands.end(), [&](const Command& c) {
-                                            return c.app->get_name() == arguments.front();
-                                          });
+  const auto chosen =
+      arguments.empty() ? commands.end() : std::find_if(commands.begin(), commands.end(), [&](const Command& c) {
+        return c.app->get_name() == arguments.front();
+      });
   if (chosen == commands.end()) {
     if (!arguments.empty() && !arguments.front().starts_with('-'))
       fail<UsageError>("qkv", "there is no command '{}'{}", arguments.front(),

@@ -57,9 +57,11 @@ Command add_score(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand("score", "print the log-probability of given translations");
   const auto c = std::make_shared<ScoreCommand>();
   flag(app, "--model", c->model, "the model folder", "FOLDER")->required();
-  flag(app, "--input", c->input, "sentence pairs: a TSV file (source TAB target), or two files a,b; plain or gzip", "FILE")
+  flag(app, "--input", c->input, "sentence pairs: a TSV file (source TAB target), or two files a,b; plain or gzip",
+       "FILE")
       ->required();
-  flag(app, "--output", c->output, "a line a pair: the natural logarithm of p(target | source); -: standard output", "FILE");
+  flag(app, "--output", c->output, "a line a pair: the natural logarithm of p(target | source); -: standard output",
+       "FILE");
   app.add_flag("--tokens", c->tokens, "put each piece of the target and its log-probability behind");
   flag(app, "--batch-tokens", c->batch_tokens, "computed at a time", "TOKENS");
   flag(app, "--threads", c->threads, "0: one for every core", "N");

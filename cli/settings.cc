@@ -39,13 +39,14 @@ void append_file(const CLI::App& command, const std::string& path, std::vector<s
     const std::string section = item.parents.empty() ? command.get_name() : item.parents.front();
     if (section != command.get_name() && section != "default") continue;
     const bool is_flag = std::find(known.begin(), known.end(), item.name) != known.end();
-    require<UsageError>(is_flag && item.name != "config" && item.name != "help", path, "unknown key '{}' for qkv {}{}",
-                        item.name, command.get_name(), did_you_mean(item.name, known));
+    require<UsageError>(is_flag && item.name != "config" && item.name != "help", path,
+                        "unknown key '{}' for qkv {}{}", item.name, command.get_name(),
+                        did_you_mean(item.name, known));
     const CLI::Option* option = command.get_option("--" + item.name);
     if (option->get_expected_max() == 0) {  // a switch
       const std::string value = item.inputs.empty() ? "" : item.inputs.front();
-      require<UsageError>(value == "true" || value == "false", path, "'{}' must be true or false, got '{}'", item.name,
-                          value);
+      require<UsageError>(value == "true" || value == "false", path, "'{}' must be true or false, got '{}'",
+                          item.name, value);
       if (value == "true") out.push_back("--" + item.name);
       continue;
     }

@@ -16,8 +16,8 @@
 
 namespace qkv::cli {
 
-// The arguments of a command with those of its --config files put before them. Unknown keys are UsageErrors that name
-// the nearest known one.
+// The arguments of a command with those of its --config files put before them. Unknown keys are UsageErrors that
+// name the nearest known one.
 std::vector<std::string> with_settings(const CLI::App& command, const std::vector<std::string>& arguments);
 
 // "; did you mean 'dropout'?" or nothing, when none of the names is near.

@@ -39,15 +39,19 @@ void add_data_flags(CLI::App& app, TrainCommand& c) {
   TrainOptions& o = c.options;
   c.flags.insert(
       c.flags.end(),
-      {flag(app, "--train", o.train, "sentence pairs to learn: a TSV file (source TAB target), or two files a,b; plain or gzip", "FILE"),
+      {flag(app, "--train", o.train,
+            "sentence pairs to learn: a TSV file (source TAB target), or two files a,b; plain or gzip", "FILE"),
        flag(app, "--valid", o.valid, "sentence pairs to validate on; none: those held out", "FILE"),
        flag(app, "--hold-out", o.hold_out, "pairs of --train, by distinct source, that are not learnt", "PAIRS"),
        flag(app, "--max-length", o.max_length, "leave out pairs with a longer side", "TOKENS"),
        flag(app, "--vocabulary-size", o.vocabulary_size, "most pieces in the vocabulary", "TOKENS"),
        choice<TokenizerType>(app, "--tokenizer", o.tokenizer,
-                             {{"unigram", TokenizerType::unigram}, {"bpe", TokenizerType::bpe}, {"character", TokenizerType::character}},
+                             {{"unigram", TokenizerType::unigram},
+                              {"bpe", TokenizerType::bpe},
+                              {"character", TokenizerType::character}},
                              "how the vocabulary is made"),
-       flag(app, "--character-coverage", o.character_coverage, "share of the characters that are in the vocabulary", "SHARE"),
+       flag(app, "--character-coverage", o.character_coverage, "share of the characters that are in the vocabulary",
+            "SHARE"),
        flag(app, "--lossless", o.lossless, "a vocabulary that can say every text exactly", "true|false")});
 }
 
@@ -66,10 +70,11 @@ void add_model_flags(CLI::App& app, TrainCommand& c) {
        flag(app, "--ffn-dropout", a.ffn_dropout, "inside the feed-forward network", "RATE"),
        choice<NormOrder>(app, "--norm", a.norm_order, {{"post", NormOrder::post}, {"pre", NormOrder::pre}},
                          "where the layer norm stands"),
-       choice<Activation>(app, "--activation", a.activation, {{"relu", Activation::relu}, {"gelu", Activation::gelu}},
-                          "of the feed-forward network"),
+       choice<Activation>(app, "--activation", a.activation,
+                          {{"relu", Activation::relu}, {"gelu", Activation::gelu}}, "of the feed-forward network"),
        choice<Positions>(app, "--positions", a.positions,
-                         {{"sinusoidal", Positions::sinusoidal}, {"learned", Positions::learned}}, "how positions are told"),
+                         {{"sinusoidal", Positions::sinusoidal}, {"learned", Positions::learned}},
+                         "how positions are told"),
        choice<Tie>(app, "--tie", a.tie, {{"all", Tie::all}, {"target", Tie::target}, {"none", Tie::none}},
                    "embeddings that share one matrix; all makes one vocabulary for both languages")});
 }
@@ -81,7 +86,8 @@ void add_update_flags(CLI::App& app, TrainCommand& c) {
       {flag(app, "--batch-tokens", o.batch_tokens, "target tokens in a batch, padding counted", "TOKENS"),
        flag(app, "--batch-sentences", o.batch_sentences, "pairs in a batch instead; 0: count tokens", "PAIRS"),
        flag(app, "--accumulate", o.accumulate, "batches in an update", "N"),
-       choice<OptimizerKind>(app, "--optimizer", o.optimizer, {{"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}},
+       choice<OptimizerKind>(app, "--optimizer", o.optimizer,
+                             {{"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}},
                              "how parameters follow gradients"),
        flag(app, "--weight-decay", o.weight_decay, "of adamw", "RATE"),
        choice<ScheduleKind>(app, "--schedule", o.schedule,
@@ -91,7 +97,8 @@ void add_update_flags(CLI::App& app, TrainCommand& c) {
                              {"linear", ScheduleKind::linear},
                              {"constant", ScheduleKind::constant}},
                             "how the learning rate changes"),
-       flag(app, "--learning-rate", o.learning_rate, "the peak, or the factor of noam; 0: 1 for noam, else 5e-4", "RATE"),
+       flag(app, "--learning-rate", o.learning_rate, "the peak, or the factor of noam; 0: 1 for noam, else 5e-4",
+            "RATE"),
        flag(app, "--warmup", o.warmup, "updates until the peak", "UPDATES"),
        flag(app, "--label-smoothing", o.label_smoothing, "share of the target spread over all tokens", "SHARE"),
        flag(app, "--clip", o.clip, "largest norm of the gradient; 0: any", "NORM"),
@@ -108,7 +115,8 @@ void add_run_flags(CLI::App& app, TrainCommand& c) {
        flag(app, "--valid-every", o.valid_every, "validate; 0: only at the end", "UPDATES"),
        flag(app, "--valid-sentences", o.valid_sentences, "translate so many for BLEU; 0: none", "PAIRS"),
        flag(app, "--patience", o.patience, "stop after so many without a new best; 0: never", "VALIDATIONS"),
-       choice<Goal>(app, "--patience-on", o.patience_on, {{"loss", Goal::loss}, {"bleu", Goal::bleu}}, "what is best"),
+       choice<Goal>(app, "--patience-on", o.patience_on, {{"loss", Goal::loss}, {"bleu", Goal::bleu}},
+                    "what is best"),
        flag(app, "--save-every", o.save_every, "save the state; 0: only at the end", "UPDATES"),
        flag(app, "--keep", o.keep, "numbered checkpoints to keep", "N"),
        flag(app, "--average", o.average, "average the last so many into the model at the end", "N"),
@@ -124,8 +132,9 @@ Command add_train(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand("train", "train a Transformer on sentence pairs");
   const auto command = std::make_shared<TrainCommand>();
   flag(app, "--model", command->model, "the model folder", "FOLDER")->required();
-  command->recipe_flag = flag(app, "--recipe", command->recipe,
-                              "transformer-tiny, -small, -base or -big: the shape that the next flags change", "NAME");
+  command->recipe_flag =
+      flag(app, "--recipe", command->recipe,
+           "transformer-tiny, -small, -base or -big: the shape that the next flags change", "NAME");
   add_data_flags(app, *command);
   add_model_flags(app, *command);
   add_update_flags(app, *command);

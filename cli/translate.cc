@@ -1,8 +1,7 @@
-#include <poll.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
+#include <poll.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/flags.h"

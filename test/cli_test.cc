@@ -1,13 +1,12 @@
-// What the command does with its input, good and bad: every error is one line on stderr that names the file, the line or the
-// flag; the exit code is 1 for bad input and 2 for wrong usage; and nothing that was there is lost.
-
-#include <sys/wait.h>
+// What the command does with its input, good and bad: every error is one line on stderr that names the file, the
+// line or the flag; the exit code is 1 for bad input and 2 for wrong usage; and nothing that was there is lost.
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/wait.h>
 
 #include <gtest/gtest.h>
 
@@ -27,7 +26,8 @@ struct Outcome {
 class Command : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder = new std::filesystem::path(std::filesystem::temp_directory_path() / fmt::format("qkv_cli_test_{}", getpid()));
+    folder = new std::filesystem::path(std::filesystem::temp_directory_path() /
+                                       fmt::format("qkv_cli_test_{}", getpid()));
     std::filesystem::create_directories(*folder);
     write_file(*folder / "pairs.tsv", "I am cold.\tJ'ai froid.\nGo on.\tContinue.\nI am here.\tJe suis l\u00e0.\n");
     make_model(*folder / "model");
@@ -58,7 +58,8 @@ class Command : public testing::Test {
     const std::string command =
         fmt::format("{} {} {} >{} 2>{}", before, QKV_COMMAND, arguments, at("stdout"), at("stderr"));
     const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(at("stdout")), read_file(at("stderr"))};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(at("stdout")),
+            read_file(at("stderr"))};
   }
 
   static void expect_error(const Outcome& outcome, int code, const std::vector<std::string>& fragments) {
@@ -69,7 +70,8 @@ class Command : public testing::Test {
   }
 
   static std::string train_on(const std::string& file) {
-    return fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1 --tokenizer character", at(file), at("new"));
+    return fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1 --tokenizer character",
+                       at(file), at("new"));
   }
 
   static std::filesystem::path* folder;
@@ -91,7 +93,8 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
 TEST_F(Command, UnknownWordsNameTheNearestKnown) {
   expect_error(run("trian"), 2, {"trian", "did you mean 'train'"});
   expect_error(run("translate --model x --beem 3"), 2, {"--beem", "did you mean 'beam'"});
-  expect_error(run("train --model x --recipe transformer-huge --train y"), 2, {"transformer-huge", "transformer-base"});
+  expect_error(run("train --model x --recipe transformer-huge --train y"), 2,
+               {"transformer-huge", "transformer-base"});
   expect_error(run("train --model x --schedule nome --train y"), 2, {"--schedule", "nome", "noam"});
   expect_error(run("translate --model x --beam many"), 2, {"--beam", "many"});
   expect_error(run("translate"), 2, {"--model"});
@@ -107,7 +110,8 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
   EXPECT_EQ(both.out, run("describe --recipe transformer-tiny --vocabulary-size 400").out);
 
   write_file(at("unknown.toml"), "recipe = \"transformer-tiny\"\n[train]\ndropuot = 0.1\n");
-  expect_error(run("train --model x --config " + at("unknown.toml")), 2, {"unknown.toml", "dropuot", "did you mean 'dropout'"});
+  expect_error(run("train --model x --config " + at("unknown.toml")), 2,
+               {"unknown.toml", "dropuot", "did you mean 'dropout'"});
   expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
 }
 
@@ -144,39 +148,47 @@ TEST_F(Command, LyingModelFilesAreRefused) {
     ASSERT_NE(place, std::string::npos);
     s.replace(place, from.size(), to);
   };
-  expect_error(spoilt("truncated", [](std::string& s) { s.resize(s.size() - 100); }), 1, {"truncated/model.safetensors"});
+  expect_error(spoilt("truncated", [](std::string& s) { s.resize(s.size() - 100); }), 1,
+               {"truncated/model.safetensors"});
   expect_error(spoilt("nearly-empty", [](std::string& s) { s.resize(5); }), 1, {"nearly-empty/model.safetensors"});
   expect_error(spoilt("huge-header", [](std::string& s) { s[6] = 127; }), 1, {"huge-header/model.safetensors"});
-  expect_error(spoilt("wrong-type", [&](std::string& s) { replace(s, "\"F32\"", "\"I32\""); }), 1, {"wrong-type/model.safetensors"});
+  expect_error(spoilt("wrong-type", [&](std::string& s) { replace(s, "\"F32\"", "\"I32\""); }), 1,
+               {"wrong-type/model.safetensors"});
   expect_error(spoilt("no-json", [](std::string& s) { s[8] = '['; }), 1, {"no-json/model.safetensors"});
 
   make_model(at("other-shape"));
   std::string config = read_file(at("other-shape/config.json"));
   replace(config, "\"ffn\": 16", "\"ffn\": 32");
   write_file(at("other-shape/config.json"), config);
-  expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1, {"other-shape/model.safetensors", "up.weight"});
+  expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1,
+               {"other-shape/model.safetensors", "up.weight"});
   replace(config, "\"d_model\": 16", "\"d_model\": 16000000");
   write_file(at("other-shape/config.json"), config);
   expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1, {"other-shape"});
 }
 
 TEST_F(Command, TranslateKeepsTheOrderAndAnswersEveryLine) {
-  const Outcome outcome = run("translate --model " + at("model") + " --max-length 4", "printf 'Go on.\\n\\nI am cold.\\n' |");
+  const Outcome outcome =
+      run("translate --model " + at("model") + " --max-length 4", "printf 'Go on.\\n\\nI am cold.\\n' |");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3) << outcome.out;
   expect_error(run("translate --model " + at("model"), "printf 'ok\\n\\377\\n' |"), 1, {"stdin:2", "UTF-8"});
 }
 
 TEST_F(Command, WhatCannotBeWrittenIsSaid) {
-  expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("nowhere/picture.svg")), 1, {"picture.svg"});
-  expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("picture.gif")), 1, {"picture.gif", ".svg"});
-  expect_error(run(fmt::format("train --train {} --model {}/model --recipe transformer-tiny --max-steps 1", at("pairs.tsv"), at("pairs.tsv"))),
+  expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("nowhere/picture.svg")), 1,
+               {"picture.svg"});
+  expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("picture.gif")), 1,
+               {"picture.gif", ".svg"});
+  expect_error(run(fmt::format("train --train {} --model {}/model --recipe transformer-tiny --max-steps 1",
+                               at("pairs.tsv"), at("pairs.tsv"))),
                1, {"pairs.tsv/model"});
 }
 
 TEST_F(Command, TrainDoesNotOverwriteAModelUnasked) {
   const std::string before = read_file(at("model/model.safetensors"));
-  const Outcome outcome = run(fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1", at("pairs.tsv"), at("model")));
+  const Outcome outcome = run(fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1",
+                                          at("pairs.tsv"), at("model")));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("--overwrite"), std::string::npos) << outcome.err;
   EXPECT_EQ(read_file(at("model/model.safetensors")), before);

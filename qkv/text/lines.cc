@@ -58,8 +58,9 @@ void LineReader::check(const std::string& line) const {
 }
 
 bool LineReader::has_line() const {
-  return std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_), buffer_.begin() + static_cast<std::ptrdiff_t>(end_), '\n') !=
-         buffer_.begin() + static_cast<std::ptrdiff_t>(end_);
+  return std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                   buffer_.begin() + static_cast<std::ptrdiff_t>(end_),
+                   '\n') != buffer_.begin() + static_cast<std::ptrdiff_t>(end_);
 }
 
 std::string LineReader::where() const { return fmt::format("{}:{}", name_, number_); }
