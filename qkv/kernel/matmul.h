@@ -1,13 +1,15 @@
 // Matrix products: c (M x N) = a (M x K) b (K x N) [+ bias] [relu], row-major floats.
 //
-//     PackedMatrix w({weight, out, in}.transposed());               // once per value of the weight (out x in)
-//     matmul({x, tokens, in}, w, y, out, {.bias = bias});           // y = x W^T + bias
-//     matmul(Matrix{dy, tokens, out}.transposed(), {x, tokens, in}, dw, in, {.accumulate = true});   // dW += dY^T
-//     X
+//     PackedMatrix w({weight, out, in}.transposed());                 // once per value of the weight (out x in)
+//     matmul({x, tokens, in}, w, y, out, {.bias = bias});             // y = x W^T + bias
+//     matmul(Matrix(dy, tokens, out).transposed(), {x, tokens, in}, dw, in);              // dW = dY^T X
 //
 // Calls run in parallel inside (base/threads.h). Two promises:
 // - No result depends on the number of threads: work is cut by the shapes alone.
 // - A row of a product with a PackedMatrix has the same bits whatever M is and wherever the row stands.
+//
+// The first kind runs on a kernel of our own (matmul_kernels.h), which alone keeps the second promise on every
+// instruction set; the second kind is oneDNN's, in blocks.
 //
 // K and N are at least 1, M may be 0. No argument is checked: the callers are ops, which have.
 #pragma once
