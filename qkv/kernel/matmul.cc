@@ -53,21 +53,22 @@ PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns) {
 
 int64_t PackedMatrix::bytes() const { return data_ ? data_->storage->bytes() : 0; }
 
-// An item of work is a piece of rows by a group of panels. The larger b is, the more rows must pass by for one
-// reading of it; where b is small, few rows keep a's piece in the first-level cache. About 32 items are enough for
-// any number of threads met so far, unless they would be smaller than what it costs to hand one out. Within an item
-// the sum runs in blocks, so that the block of a panel (at most 256 KiB) stays in a second-level cache while the
-// rows pass by.
+// An item of work is a piece of rows by a group of panels, 16 items or more unless they would be smaller than what
+// it costs to hand one out. The larger b is, the more rows must pass by for one reading of it; where b is small,
+// few rows keep a's piece in the first-level cache, and whole rows of c go to one thread. Within an item the sum
+// runs in blocks, so that the block of a panel (at most 256 KiB) stays in a second-level cache while the rows pass
+// by.
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns() == 0) return;
   if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
   const MatmulKernels& k = kernels().matmul;
   const int64_t K = a.columns, N = b.columns(), panels = share(N, k.width);
-  const int64_t most_rows = std::clamp<int64_t>(K * N / 8192, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
+  const int64_t wanted = std::min(K * N / 8192, a.rows * panels / 64);
+  const int64_t most_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
   const int64_t rows = share(share(a.rows, share(a.rows, most_rows)), k.rows) * k.rows,
                 pieces = share(a.rows, rows);
   const int64_t work_of_panel = std::min(rows, a.rows) * K * k.width;
-  const int64_t group = std::clamp(std::max(pieces * panels / 32, 50'000 / work_of_panel), int64_t{1}, panels);
+  const int64_t group = std::clamp(std::max(pieces * panels / 16, 50'000 / work_of_panel), int64_t{1}, panels);
   const int64_t groups = share(panels, group);
   const int64_t most_depth = std::min<int64_t>(65536 / k.width, 2048);
   parallel_for(pieces * groups, [&](int64_t item) {
