@@ -2,43 +2,37 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
-
-#include <omp.h>
+#include <thread>
+#include <vector>
 
 #include "qkv/base/error.h"
 
-// ThreadSanitizer does not see the barriers of an OpenMP runtime that was built without it. Every parallel region
-// of the library is the one in fork() below, so two annotations tell it what the barriers order, and fork() itself,
-// which hands over the region before the first of them, is not looked at.
-#if defined(__SANITIZE_THREAD__)
-#define QKV_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define QKV_TSAN 1
-#endif
-#endif
-#ifdef QKV_TSAN
-extern "C" void __tsan_acquire(void*);
-extern "C" void __tsan_release(void*);
+#if defined(__x86_64__)
+#define QKV_PAUSE() __builtin_ia32_pause()
 #else
-static void __tsan_acquire(void*) {}
-static void __tsan_release(void*) {}
+#define QKV_PAUSE() std::this_thread::yield()
 #endif
 
 namespace qkv {
+namespace {
 
-int threads() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+thread_local int own_index = 0;    // 0: a caller's thread; the members of the team count from 1
+thread_local bool inside = false;  // of a parallel region
 
-void set_threads(int count) {
-  require(count >= 1 && count <= 4096, "set_threads", "the number of threads must be 1 to 4096, got {}", count);
-  omp_set_num_threads(count);
+int default_threads() {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const char* wanted = std::getenv("OMP_NUM_THREADS");
+  const int n = wanted ? std::atoi(wanted) : 0;
+  return n >= 1 && n <= 4096 ? n : cores;
 }
 
-int thread_index() { return omp_get_thread_num(); }
-
-namespace {
+std::atomic<int>& wanted_threads() {
+  static std::atomic<int> count{default_threads()};
+  return count;
+}
 
 // What the threads of one parallel_for share.
 struct Region {
@@ -47,10 +41,9 @@ struct Region {
   std::atomic<int64_t> next{0};
   std::exception_ptr error = {};
   std::mutex error_mutex = {};
-  char forked = 0, joined = 0;  // places for the annotations to speak of
 
-  [[gnu::noinline]] void work() noexcept {
-    __tsan_acquire(&forked);
+  void work() noexcept {
+    inside = true;
     try {
       for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) item(i);
     } catch (...) {
@@ -58,27 +51,108 @@ struct Region {
       const std::lock_guard lock(error_mutex);
       if (!error) error = std::current_exception();
     }
-    __tsan_release(&joined);
+    inside = false;
   }
 };
 
-[[gnu::noinline, gnu::no_sanitize_thread]] void fork(int team, Region* region) {
-#pragma omp parallel num_threads(team) default(none) firstprivate(region)
-  region->work();
-}
+// The members that help the caller of a parallel_for. They take items as long as there are any, and so does the
+// caller: it waits only for items that somebody has begun, never for a member that did not get a processor in time.
+// (With the barrier of OpenMP, everybody waits for everybody: on a machine with other work to do, a training step
+// took 25 times as long.)
+//
+// The state is one word: the number of the region, whether it is open, and how many members are in it. A member
+// enters by adding one to a state that is open, so a closed region with nobody in it can be forgotten at once.
+class Team {
+ public:
+  static Team& instance() {  // never destroyed: members may still sleep in it when the process ends
+    static Team* const team = new Team;
+    return *team;
+  }
+
+  // Runs the region with so many helpers. False if the team is busy for another caller.
+  bool run(Region& region, int helpers) {
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) return false;
+    while (static_cast<int>(members_.size()) < helpers) {
+      const int index = static_cast<int>(members_.size()) + 1;
+      members_.emplace_back([this, index] { serve(index); });
+      members_.back().detach();
+    }
+    region_ = &region;
+    helpers_ = helpers;
+    const uint64_t number = (state_.load(std::memory_order_relaxed) / one_region + 1) * one_region;
+    state_.store(number | open);
+    state_.notify_all();
+    region.work();
+    state_.fetch_and(~open);
+    for (int spins = 0;; ++spins) {
+      const uint64_t state = state_.load();
+      if ((state & entered) == 0) return true;
+      if (spins < most_spins) {
+        QKV_PAUSE();
+      } else {
+        state_.wait(state);
+      }
+    }
+  }
+
+ private:
+  static constexpr uint64_t entered = 0xffff, open = 0x10000, one_region = 0x20000;
+  static constexpr int most_spins = 2000;  // some tens of microseconds: the next region is often that near
+
+  void serve(int index) {
+    own_index = index;
+    for (uint64_t last = 0;;) {
+      uint64_t state = next_region(last);
+      last = state / one_region;
+      if (index > helpers_.load(std::memory_order_relaxed)) continue;
+      while ((state & open) && state / one_region == last && !state_.compare_exchange_weak(state, state + 1)) {
+      }
+      if (!(state & open) || state / one_region != last) continue;
+      region_.load(std::memory_order_relaxed)->work();
+      const uint64_t left = state_.fetch_sub(1) - 1;
+      if ((left & (entered | open)) == 0) state_.notify_all();
+    }
+  }
+
+  // The state of an open region that is not the last one served.
+  uint64_t next_region(uint64_t last) {
+    for (int spins = 0;; ++spins) {
+      const uint64_t state = state_.load();
+      if ((state & open) && state / one_region != last) return state;
+      if (spins < most_spins) {
+        QKV_PAUSE();
+      } else {
+        state_.wait(state);
+      }
+    }
+  }
+
+  std::mutex busy_;
+  std::vector<std::thread> members_;
+  std::atomic<uint64_t> state_{0};
+  std::atomic<Region*> region_{nullptr};
+  std::atomic<int> helpers_{0};
+};
 
 }  // namespace
 
+int threads() { return inside ? 1 : wanted_threads().load(std::memory_order_relaxed); }
+
+void set_threads(int count) {
+  require(count >= 1 && count <= 4096, "set_threads", "the number of threads must be 1 to 4096, got {}", count);
+  wanted_threads().store(count, std::memory_order_relaxed);
+}
+
+int thread_index() { return own_index; }
+
 void parallel_for(int64_t count, FunctionRef<void(int64_t)> item) {
   const int team = static_cast<int>(std::min<int64_t>(threads(), count));
-  if (team <= 1) {
+  Region region{count, item};
+  if (team <= 1 || !Team::instance().run(region, team - 1)) {
     for (int64_t i = 0; i < count; ++i) item(i);
     return;
   }
-  Region region{.count = count, .item = item};
-  __tsan_release(&region.forked);
-  fork(team, &region);
-  __tsan_acquire(&region.joined);
   if (region.error) std::rethrow_exception(region.error);
 }
 
