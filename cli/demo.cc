@@ -57,6 +57,7 @@ struct DemoCommand {
   int64_t steps = 0;
   uint64_t seed = 1;
   int threads = 0;
+  std::string program;  // as it was called
 
   int run() const {
     require<UsageError>(task == "dates" || task == "numbers", "qkv demo",
@@ -78,7 +79,7 @@ struct DemoCommand {
                data.train[0].second);
     fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
     std::fflush(stdout);
-    const TrainResult trained = train(demo_options(home, steps > 0 ? steps : dates ? 800 : 1600, seed));
+    const TrainResult trained = train(demo_options(home, steps > 0 ? steps : dates ? 1600 : 2400, seed));
     if (trained.ending == Ending::interrupted) return 130;
 
     const Translator translator(home / "model");
@@ -86,7 +87,8 @@ struct DemoCommand {
     const std::vector<Translation> translations = translator.translate(data.examples, greedy);
     for (size_t i = 0; i < translations.size(); ++i)
       fmt::print("  {:28}  ->  {}\n", data.examples[i], translations[i].text);
-    const Picture picture = picture_of(explain(translator, data.examples.front()), data.examples.front());
+    const std::string& shown = data.examples[1];  // short: the static picture has room for its letters
+    const Picture picture = picture_of(explain(translator, shown), shown);
     picture.save(home / "attention.html");
     picture.save(home / "attention.svg");
     print_next(home, data);
@@ -94,15 +96,16 @@ struct DemoCommand {
     return 0;
   }
 
-  static void print_next(const std::filesystem::path& home, const DemoTask& data) {
+  void print_next(const std::filesystem::path& home, const DemoTask& data) const {
     fmt::print("\nWhere it looked, layer by layer and head by head:  {}  (open it in a browser)\n\n",
                (home / "attention.html").string());
     fmt::print("Try next:\n");
-    fmt::print("  echo \"{}\" | qkv translate --model {}\n", data.held_out[0].first, (home / "model").string());
-    fmt::print("  qkv inspect --model {} \"{}\" --output attention.html\n", (home / "model").string(),
+    fmt::print("  echo \"{}\" | {} translate --model {}\n", data.held_out[0].first, program,
+               (home / "model").string());
+    fmt::print("  {} inspect --model {} --output attention.html \"{}\"\n", program, (home / "model").string(),
                data.held_out[1].first);
-    if (data.name == "dates") fmt::print("  qkv demo numbers\n");
-    fmt::print("  qkv train --train your-pairs.tsv --model your-model --recipe transformer-small\n\n");
+    if (data.name == "dates") fmt::print("  {} demo numbers\n", program);
+    fmt::print("  {} train --train your-pairs.tsv --model your-model --recipe transformer-small\n\n", program);
   }
 
   static void print_exact_match(const Translator& translator, const DemoTask& data) {
@@ -122,6 +125,7 @@ Command add_demo(CLI::App& parent) {
   CLI::App& app =
       *parent.add_subcommand("demo", "learn to translate dates (or numbers) in about a minute, and show it");
   const auto command = std::make_shared<DemoCommand>();
+  command->program = parent.get_name();
   flag(app, "task", command->task, "dates or numbers", "TASK");
   flag(app, "--folder", command->folder, "where everything goes; none: demo/dates or demo/numbers", "FOLDER");
   flag(app, "--steps", command->steps, "updates; 0: what the task is known to need", "UPDATES");

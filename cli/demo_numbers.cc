@@ -23,6 +23,11 @@ std::string in_words(uint64_t n) {
   return n % unit ? fmt::format("{} {}", head, in_words(n % unit)) : head;
 }
 
+// 271828 is written 271,828: the comma tells where the thousands end.
+std::string in_digits(uint64_t n) {
+  return n < 1000 ? fmt::format("{}", n) : fmt::format("{},{:03}", n / 1000, n % 1000);
+}
+
 uint64_t random_number(Random& random) {  // 1 to 6 digits, each as likely: short numbers are not drowned
   uint64_t below = 1;
   for (uint64_t digits = 1 + random.below(6); digits > 0; --digits) below *= 10;
@@ -36,10 +41,10 @@ DemoTask number_task(uint64_t seed, int64_t train, int64_t held_out) {
                    .summary = "whole numbers up to 999999 to English words",
                    .train = {},
                    .held_out = {},
-                   .examples = {"1984", "271828", "90017"}};
+                   .examples = {"1,984", "271,828", "90,017"}};
   Random random(seed, 2);
   std::set<uint64_t> held = {1984, 271828, 90017};
-  const auto pair = [](uint64_t n) { return DemoTask::Pair(fmt::format("{}", n), in_words(n)); };
+  const auto pair = [](uint64_t n) { return DemoTask::Pair(in_digits(n), in_words(n)); };
   while (static_cast<int64_t>(task.held_out.size()) < held_out)
     if (const uint64_t n = random_number(random); n >= 1000 && held.insert(n).second)
       task.held_out.push_back(pair(n));

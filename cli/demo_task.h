@@ -21,7 +21,7 @@ struct DemoTask {
 // Dates as people write them in English, German and French, to ISO 8601: "5. M\u00e4rz 2021" -> "2021-03-05".
 DemoTask date_task(uint64_t seed, int64_t train, int64_t held_out);
 
-// Whole numbers to English words: "4217" -> "four thousand two hundred seventeen".
+// Whole numbers to English words: "4,217" -> "four thousand two hundred seventeen".
 DemoTask number_task(uint64_t seed, int64_t train, int64_t held_out);
 
 }  // namespace qkv::cli

@@ -37,8 +37,8 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> reversed) {
   return {};
 }
 
-int run(const std::vector<std::string>& arguments) {
-  CLI::App app("Attention, and the Transformer built on it: train on sentence pairs, translate, see why.", "qkv");
+int run(const std::string& program, const std::vector<std::string>& arguments) {
+  CLI::App app("Attention, and the Transformer built on it: train on sentence pairs, translate, see why.", program);
   app.set_version_flag("--version", fmt::format("qkv {}", version()));
   app.require_subcommand(0, 1);
   app.allow_extras();
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   using namespace qkv;
   int code = 0;
   try {
-    code = cli::run({argv + 1, argv + argc});
+    code = cli::run(argc > 0 ? argv[0] : "qkv", {argv + std::min(argc, 1), argv + argc});
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "qkv: {}\n", e.what());
     code = cli::wrong_usage;

@@ -311,7 +311,7 @@ TrainResult train(const TrainOptions& options) {
   options.check();
   if (options.threads > 0) set_threads(options.threads);
   const TrainingFolder folder(options);
-  if (!options.quiet) fmt::print(stderr, "reading {}\n", options.train);
+  if (!options.quiet && Progress::stderr_is_terminal()) fmt::print(stderr, "reading {}\n", options.train);
   const TrainingData data = prepare_data(options);
   return Trainer(options, data, folder).run();
 }
