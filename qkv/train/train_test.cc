@@ -190,12 +190,15 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   const TrainingFolder folder(o);
   const TrainingData data = prepare_data(o);
   Trainer(o, data, folder).run();
-  o.max_steps = 40;
   o.resume = true;
-  Trainer trainer(o, data, folder);
+  o.max_steps = 12;  // going on has shapes of its own
+  Trainer(o, data, folder).run();
+  o.max_steps = 60;
   const int64_t before = storage_statistics().system_allocations;
-  trainer.run();
-  EXPECT_LE(storage_statistics().system_allocations, before + 2);
+  Trainer(o, data, folder).run();
+  // 48 updates take some ten thousand tensors. A block may still turn up that no free one fits, but not in every
+  // update.
+  EXPECT_LE(storage_statistics().system_allocations, before + 4);
 }
 
 TEST_F(TrainTest, LeavesAModelAlone) {
