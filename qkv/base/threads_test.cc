@@ -110,7 +110,7 @@ TEST(Threads, TheSameBitsAtAnyNumberOfThreads) {
 }
 
 // What was written before a parallel call is seen inside, what was written inside is seen after: nothing else is
-// needed between two calls. (Run under the thread sanitizer, this is what its annotations are tested with.)
+// needed between two calls. (The thread sanitizer, when it runs this, would see what is missing.)
 TEST(Threads, CallsFollowOneAnother) {
   const Threads guard(4);
   std::vector<int> x(64, 1), y(64);
