@@ -13,7 +13,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
 #include "qkv/tensor/safetensors.h"
-#include "qkv/train/training_for_test.h"
+#include "qkv/train/training_test.h"
 
 namespace qkv {
 namespace {

@@ -14,7 +14,7 @@
 #include "qkv/train/average.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/trainer.h"
-#include "qkv/train/training_for_test.h"
+#include "qkv/train/training_test.h"
 
 namespace qkv {
 namespace {
