@@ -4,17 +4,26 @@
 //
 //     s_ij <- s_ij - slope_h |p_i - j|          p_i = i + S - T
 //
-//     std::vector<float> slopes = alibi_slopes(8);      // 1/2, 1/4, ..., 1/256
+//     Tensor y = attention(q, k, v, {.mask = causal(), .modify = {alibi(alibi_slopes(8))}});   // 1/2, 1/4, ...,
+//     1/256 Variable z = attention(q, k, v, {.modify = {alibi(slopes)}});      // slopes (H), learnt if they
+//     require it
 //
-// H heads, H a power of two: slope_h = 2^(-8 (h + 1) / H). Otherwise the slopes of the largest power of two n below
-// H, then the first, third, ... of 2n.
+// The slopes of H heads, H a power of two: slope_h = 2^(-8 (h + 1) / H). Otherwise the slopes of the largest power
+// of two n below H, then the first, third, ... of 2n.
+//
+// Errors: slopes that are not one number a query head.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "qkv/attention/modify/modifier.h"
+
 namespace qkv {
 
 std::vector<float> alibi_slopes(int64_t heads);
+
+ModifierPtr alibi(const Variable& slopes);
+ModifierPtr alibi(const std::vector<float>& slopes);
 
 }  // namespace qkv

@@ -1,13 +1,63 @@
 #include "qkv/attention/modify/alibi.h"
 
-#include <cmath>
-
-#include <gtest/gtest.h>
-
+#include "qkv/attention/modify/plain_attention_test.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
 namespace {
+
+using namespace test;
+
+ScoreRule with_slopes(const AttentionShape& n, const std::vector<double>& slopes) {
+  return [&n, slopes](auto, int64_t h, int64_t i, int64_t j, double s) {
+    return s - slopes[h] * static_cast<double>(std::abs(n.position(i) - j));
+  };
+}
+
+TEST(Alibi, IsItsFormulaInEveryInputAndSlope) {
+  const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2};
+  for (const bool is_causal : {false, true})
+    check_op(
+        "alibi", {random({2, 2, 3, 3}, 1), random({2, 1, 5, 3}, 2), random({2, 1, 5, 2}, 3), random({2}, 4, 0.5)},
+        [&](const Variables& x) {
+          return attention(x[0], x[1], x[2], {.modify = {alibi(x[3])}, .mask = is_causal ? causal() : MaskPtr()});
+        },
+        [&](const Doubles& x) {
+          return plain_attention(n, x[0], x[1], x[2], {}, with_slopes(n, x[3]),
+                                 is_causal ? causal_rule(n) : every_pair)
+              .out;
+        },
+        {.value = 2e-6, .gradient = 1e-5, .strided = false});
+}
+
+// dslope_h = -sum |p_i - j| ds_ij
+TEST(Alibi, SumsTheGradientOfASlopeOverAllTiles) {
+  uint64_t stream = 0;
+  for (const AttentionShape& n : modifier_shapes())
+    for (const bool is_causal : {false, true}) {
+      const Variable slopes(strided(random({n.H}, ++stream, 0.05)), {.requires_grad = true});
+      const Modified x(n, alibi(slopes), with_slopes(n, doubles(slopes.value())), is_causal, stream += 10);
+      expect_close(slopes.grad(),
+                   x.gradient(
+                       n.H, [](auto, int64_t h, auto, auto) { return h; },
+                       [&](int64_t i, int64_t j) { return -static_cast<double>(std::abs(n.position(i) - j)); }),
+                   1e-5, "slopes");
+    }
+}
+
+TEST(Alibi, TakesTheUsualSlopesAsTheyAre) {
+  const AttentionShape n{.B = 1, .H = 8, .G = 8, .T = 66, .S = 130, .D = 3, .E = 2};
+  const std::vector<float> slopes = alibi_slopes(8);
+  const Modified x(n, alibi(alibi_slopes(8)), with_slopes(n, {slopes.begin(), slopes.end()}), true, 1);
+}
+
+TEST(Alibi, SaysWhatDoesNotFit) {
+  const Tensor q = Tensor::zeros({1, 2, 3, 4});
+  EXPECT_EQ(error_of([&] { attention(q, q, q, {.modify = {alibi(alibi_slopes(3))}}); }),
+            "alibi: 3 slopes for H 2 query heads");
+  EXPECT_EQ(error_of([] { alibi(Tensor::zeros({2, 1})); }), "alibi: the slopes are f32 of shape (H), got (2, 1)");
+  EXPECT_THROW(alibi(Variable()), Error);
+}
 
 TEST(AlibiSlopes, AreAGeometricSequenceForPowersOfTwo) {
   EXPECT_EQ(alibi_slopes(1), (std::vector<float>{1.0f / 256}));

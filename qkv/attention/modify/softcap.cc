@@ -1,0 +1,66 @@
+#include "qkv/attention/modify/softcap.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "qkv/base/error.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv {
+namespace {
+
+constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+class Softcap final : public Modifier {
+ public:
+  explicit Softcap(float cap) : cap_(cap) {}
+
+  void forward(const Tile& tile, float* s) const override {
+    if (tile.queries > 1) return bound(s, tile.keys * tile.width);
+    float row[max_block_keys];  // a single query: the other lanes are empty
+    for (int64_t j = 0; j < tile.keys; ++j) row[j] = s[j * tile.width];
+    bound(row, tile.keys);
+    for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width] = row[j];
+  }
+
+  // d(cap tanh(x / cap)) / dx = 1 - tanh^2: the modified score says it all. A hidden score has no gradient, and
+  // must not make 0 * infinity of it.
+  void backward(const Tile& tile, const float* modified, float* ds, float* /*parameters*/) const override {
+    const float inverse = 1.0f / cap_;
+    for (int64_t i = 0; i < tile.keys * tile.width; ++i) {
+      const float t = modified[i] * inverse, bounded = t < -1.0f ? -1.0f : t;
+      ds[i] *= 1.0f - bounded * bounded;
+    }
+  }
+  bool needs_modified() const override { return true; }
+  std::string name() const override { return fmt::format("softcap({})", cap_); }
+
+ private:
+  void bound(float* s, int64_t size) const {
+    const auto& rows = kernel::kernels().rows;
+    constexpr int64_t piece = 1024;  // stays in the first cache between the three passes
+    float t[piece];
+    for (int64_t begin = 0; begin < size; begin += piece) {
+      const int64_t n = std::min(piece, size - begin);
+      float* x = s + begin;
+      rows.scale(x, 1.0f / cap_, n, t);
+      rows.tanh(t, n, t);
+      for (int64_t i = 0; i < n; ++i) {
+        const float capped = cap_ * t[i];
+        x[i] = x[i] == minus_infinity ? x[i] : capped;
+      }
+    }
+  }
+
+  float cap_;
+};
+
+}  // namespace
+
+ModifierPtr softcap(float cap) {
+  require(std::isfinite(cap) && cap > 0, "softcap", "the cap must be a positive number, got {}", cap);
+  return std::make_shared<Softcap>(cap);
+}
+
+}  // namespace qkv
