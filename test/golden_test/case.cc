@@ -87,9 +87,14 @@ Case::Case(const std::filesystem::path& path) : file_(SafetensorsFile::load(path
 }
 
 std::string Case::json_of(std::string_view argument) const {
-  const auto found = file_.metadata().find(std::string(argument));
+  const size_t dot = argument.find('.');
+  const auto found = file_.metadata().find(std::string(argument.substr(0, dot)));
   require<InputError>(found != file_.metadata().end(), "golden", "the file has no argument {}", argument);
-  return found->second;
+  if (dot == argument.npos) return found->second;
+  const auto members = parsed<std::map<std::string, Json>>(argument, found->second);
+  const auto member = members.find(std::string(argument.substr(dot + 1)));
+  require<InputError>(member != members.end(), "golden", "the file has no argument {}", argument);
+  return member->second.dump();
 }
 
 void Case::knows(std::initializer_list<std::string_view> arguments,
@@ -112,7 +117,7 @@ void Case::no_other_inputs() const {
 
 bool Case::has(std::string_view argument) const { return file_.metadata().contains(std::string(argument)); }
 bool Case::flag(std::string_view argument) const {
-  return has(argument) && parsed<bool>(argument, json_of(argument));
+  return has(argument.substr(0, argument.find('.'))) && parsed<bool>(argument, json_of(argument));
 }
 double Case::number(std::string_view argument) const { return parsed<double>(argument, json_of(argument)); }
 int64_t Case::integer(std::string_view argument) const { return parsed<int64_t>(argument, json_of(argument)); }

@@ -47,7 +47,8 @@ class Case {
   void knows_arguments(std::initializer_list<std::string_view> arguments) const;
   void no_other_inputs() const;
 
-  // Arguments. A missing one is an error, except that a missing flag is false.
+  // Arguments, "t5.num_buckets" being a member of an argument. A missing one is an error, except that a missing
+  // flag is false.
   bool has(std::string_view argument) const;
   bool flag(std::string_view argument) const;
   double number(std::string_view argument) const;

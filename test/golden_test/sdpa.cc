@@ -1,4 +1,6 @@
-// Scaled dot-product attention under every mask of the group.
+// Scaled dot-product attention under every mask and score modifier of the group.
+#include "test/golden_test/sdpa.h"
+
 #include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/dense.h"
@@ -6,14 +8,16 @@
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/prefix.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/attention/modify/alibi.h"
+#include "qkv/attention/modify/bias.h"
+#include "qkv/attention/modify/relative_bias.h"
+#include "qkv/attention/modify/softcap.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
-#include "test/golden_test/case.h"
 
 namespace qkv::golden {
-namespace {
 
-MaskPtr mask_of(Case& c) {
+MaskPtr mask_given(Case& c) {
   MaskPtr mask;
   if (c.flag("causal")) mask = causal();
   if (c.holds("prefix_lens")) {
@@ -32,20 +36,36 @@ MaskPtr mask_of(Case& c) {
   return mask;
 }
 
-void sdpa(Case& c) {
-  for (const char* modifier : {"softcap", "t5"})
-    if (c.has(modifier)) throw NotBuilt(fmt::format("score modifiers are not built yet: {}", modifier));
-  for (const char* modifier : {"bias", "slopes", "rel_bias"})
-    if (c.holds(modifier)) throw NotBuilt(fmt::format("score modifiers are not built yet: {}", modifier));
-  if (c.holds("sink")) throw NotBuilt("softmax with a sink is not built yet");
-  c.knows({"scale", "causal", "window"}, {"q", "k", "v", "mask", "valid_lens", "prefix_lens", "q_docs", "kv_docs"});
-  const auto [out, weights, lse] =
-      attention_with_weights(c.leaf("q"), c.leaf("k"), c.leaf("v"),
-                             {.score = dot(static_cast<float>(c.number("scale"))), .mask = mask_of(c)});
+// In the order of the formulas: a modifier works on what the one before has left.
+std::vector<ModifierPtr> modifiers_given(Case& c) {
+  std::vector<ModifierPtr> modify;
+  if (c.has("softcap")) modify.push_back(softcap(static_cast<float>(c.number("softcap"))));
+  if (c.holds("bias")) modify.push_back(bias(c.leaf("bias")));
+  if (c.holds("slopes")) modify.push_back(alibi(c.leaf("slopes")));
+  if (c.has("t5"))
+    modify.push_back(relative_bias(c.leaf("rel_bias"), {.bidirectional = c.flag("t5.bidirectional"),
+                                                        .num_buckets = c.integer("t5.num_buckets"),
+                                                        .max_distance = c.integer("t5.max_distance")}));
+  return modify;
+}
+
+void compare_attention(Case& c, const AttentionOptions& options) {
+  const auto [out, weights, lse] = attention_with_weights(c.leaf("q"), c.leaf("k"), c.leaf("v"), options);
   c.compare("out", out.value());
   c.compare_if_held("weights", weights);
   c.compare_if_held("lse", lse);
   c.backward(out);
+}
+
+namespace {
+
+void sdpa(Case& c) {
+  if (c.holds("sink")) throw NotBuilt("softmax with a sink is not built yet");
+  c.knows({"scale", "causal", "window", "softcap", "t5"},
+          {"q", "k", "v", "mask", "valid_lens", "prefix_lens", "q_docs", "kv_docs", "bias", "slopes", "rel_bias"});
+  compare_attention(
+      c,
+      {.score = dot(static_cast<float>(c.number("scale"))), .modify = modifiers_given(c), .mask = mask_given(c)});
 }
 
 const Group group("sdpa", sdpa);

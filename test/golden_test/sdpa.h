@@ -1,0 +1,16 @@
+// What a case of the groups sdpa, sparse and dtype asks of attention(), and the comparison with what came out.
+#pragma once
+
+#include <vector>
+
+#include "qkv/attention/options.h"
+#include "test/golden_test/case.h"
+
+namespace qkv::golden {
+
+MaskPtr mask_given(Case& c);
+std::vector<ModifierPtr> modifiers_given(Case& c);
+// Of the leaves q, k, v: out, weights, lse, and every gradient.
+void compare_attention(Case& c, const AttentionOptions& options);
+
+}  // namespace qkv::golden
