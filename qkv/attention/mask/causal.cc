@@ -21,8 +21,8 @@ class Causal final : public Mask {
     return tile.key + tile.keys - 1 <= first ? Visibility::all : Visibility::some;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
-    for (int64_t j = 0; j < tile.keys; ++j)
-      visible[j] = query_bits(tile, tile.key + j - offset(tile), tile.query + tile.queries);
+    const int64_t first = tile.key - offset(tile) - tile.query;  // that sees the first key
+    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = ~first_queries(first + j);
   }
   std::string name() const override { return offset_ ? fmt::format("causal({})", *offset_) : "causal()"; }
 

@@ -59,6 +59,32 @@ inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const S
         }
 }
 
+// keys() names no key that nobody in the block sees, but for those between the first and the last.
+inline void expect_exact_keys(const MaskPtr& mask, const AttentionShape& shape, const Sees& sees) {
+  SCOPED_TRACE(fmt::format("{}: B {} H {} T {} S {}", mask->name(), shape.B, shape.H, shape.T, shape.S));
+  mask->check(shape);
+  for (int64_t b = 0; b < shape.B; ++b)
+    for (int64_t h = 0; h < shape.H; ++h)
+      for (int64_t query = 0; query < shape.T; query += max_block_queries) {
+        const QueryBlock block{&shape,           b, h, query, std::min(max_block_queries, shape.T - query),
+                               max_block_queries};
+        int64_t begin = shape.S, end = 0;
+        for (int64_t i = query; i < query + block.queries; ++i)
+          for (int64_t j = 0; j < shape.S; ++j)
+            if (sees(b, h, i, j)) {
+              begin = std::min(begin, j);
+              end = std::max(end, j + 1);
+            }
+        const KeyRange range = mask->keys(block);
+        if (begin >= end) {
+          EXPECT_GE(range.begin, range.end) << "queries from " << query;
+        } else {
+          EXPECT_EQ(range.begin, begin) << "queries from " << query;
+          EXPECT_EQ(range.end, end) << "queries from " << query;
+        }
+      }
+}
+
 // A few shapes with T below, at and above S, blocks that end early, and single queries and keys.
 inline std::vector<AttentionShape> mask_shapes() {
   std::vector<AttentionShape> shapes;

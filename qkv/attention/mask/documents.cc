@@ -1,15 +1,79 @@
 #include "qkv/attention/mask/documents.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "qkv/base/error.h"
 
 namespace qkv {
 namespace {
 
+// The queries of a block that belong to one text.
+struct Group {
+  int32_t id;
+  uint64_t queries;
+};
+
+// The texts of a block, each once, in the order in which they appear.
+class Groups {
+ public:
+  Groups(const int32_t* ids, int64_t queries) {
+    for (int64_t i = 0; i < queries; ++i) {
+      if (i == 0 || ids[i] != ids[i - 1]) last_ = place_of(ids[i]);
+      groups_[last_].queries |= uint64_t{1} << i;
+    }
+  }
+  const Group* begin() const { return groups_; }
+  const Group* end() const { return groups_ + count_; }
+  uint64_t of(int32_t id) const {
+    for (const Group& group : *this)
+      if (group.id == id) return group.queries;
+    return 0;
+  }
+
+ private:
+  int64_t place_of(int32_t id) {
+    for (int64_t n = 0; n < count_; ++n)
+      if (groups_[n].id == id) return n;
+    groups_[count_] = {id, 0};
+    return count_++;
+  }
+
+  Group groups_[max_block_queries];
+  int64_t count_ = 0, last_ = 0;
+};
+
+// Where the keys of every text stand: [begin, end) holds all of them, and is sorted by text.
+struct Place {
+  int32_t id;
+  KeyRange keys;
+};
+
+std::vector<Place> places_of(const int32_t* ids, int64_t count) {
+  std::vector<Place> places;
+  for (int64_t j = 0; j < count; ++j) {
+    if (j == 0 || ids[j] != ids[j - 1]) places.push_back({ids[j], {j, j}});
+    places.back().keys.end = j + 1;
+  }
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.id < b.id; });
+  size_t kept = 0;
+  for (const Place& place : places) {
+    if (kept > 0 && places[kept - 1].id == place.id) {
+      places[kept - 1].keys.end = place.keys.end;  // runs of a text stand in the order of their keys
+    } else {
+      places[kept++] = place;
+    }
+  }
+  places.resize(kept);
+  return places;
+}
+
 class Documents final : public Mask {
  public:
-  Documents(Tensor of_queries, Tensor of_keys) : of_queries_(std::move(of_queries)), of_keys_(std::move(of_keys)) {}
+  Documents(Tensor of_queries, Tensor of_keys) : of_queries_(std::move(of_queries)), of_keys_(std::move(of_keys)) {
+    for (int64_t batch = 0; batch < of_keys_.dim(0); ++batch)
+      places_.push_back(places_of(row(of_keys_, batch), of_keys_.dim(1)));
+  }
 
   void check(const AttentionShape& s) const override {
     const auto fits = [&](const Tensor& ids, int64_t length) {
@@ -19,20 +83,33 @@ class Documents final : public Mask {
             "ids of queries {} and of keys {} for B {}, T {}, S {}", describe("BT", of_queries_.shape()),
             describe("BS", of_keys_.shape()), s.B, s.T, s.S);
   }
+  KeyRange keys(const QueryBlock& block) const override {
+    const std::vector<Place>& places = places_[places_.size() == 1 ? 0 : static_cast<size_t>(block.batch)];
+    KeyRange range{block.whole->S, 0};
+    for (const Group& group : groups(block)) {
+      const auto at = std::lower_bound(places.begin(), places.end(), group.id,
+                                       [](const Place& place, int32_t id) { return place.id < id; });
+      if (at == places.end() || at->id != group.id) continue;
+      range.begin = std::min(range.begin, at->keys.begin);
+      range.end = std::max(range.end, at->keys.end);
+    }
+    return range;
+  }
   Visibility look(const Tile& tile) const override {
-    const int32_t *q = queries(tile), *k = keys_of(tile);
-    const auto [q_least, q_most] = std::minmax_element(q, q + tile.queries);
-    const auto [k_least, k_most] = std::minmax_element(k, k + tile.keys);
-    if (*q_most < *k_least || *k_most < *q_least) return Visibility::none;
-    const bool one = *q_least == *q_most && *k_least == *k_most && *q_least == *k_least;
-    return one ? Visibility::all : Visibility::some;
+    uint64_t visible[max_block_keys], any = 0, all = first_queries(tile.queries);
+    fill(tile, visible);
+    for (int64_t j = 0; j < tile.keys; ++j) {
+      any |= visible[j];
+      all &= visible[j];
+    }
+    if (any == 0) return Visibility::none;
+    return all == first_queries(tile.queries) ? Visibility::all : Visibility::some;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
-    const int32_t *q = queries(tile), *k = keys_of(tile);
-    for (int64_t j = 0; j < tile.keys; ++j) {
-      visible[j] = 0;
-      for (int64_t i = 0; i < tile.queries; ++i) visible[j] |= uint64_t{q[i] == k[j]} << i;
-    }
+    const Groups of_block = groups(tile);
+    const int32_t* ids = row(of_keys_, tile.batch) + tile.key;
+    for (int64_t j = 0; j < tile.keys; ++j)
+      visible[j] = j > 0 && ids[j] == ids[j - 1] ? visible[j - 1] : of_block.of(ids[j]);
   }
   std::string name() const override { return "documents(ids)"; }
 
@@ -40,10 +117,12 @@ class Documents final : public Mask {
   static const int32_t* row(const Tensor& ids, int64_t batch) {
     return ids.data<int32_t>() + (ids.dim(0) == 1 ? 0 : batch * ids.dim(1));
   }
-  const int32_t* queries(const Tile& tile) const { return row(of_queries_, tile.batch) + tile.query; }
-  const int32_t* keys_of(const Tile& tile) const { return row(of_keys_, tile.batch) + tile.key; }
+  Groups groups(const QueryBlock& block) const {
+    return {row(of_queries_, block.batch) + block.query, block.queries};
+  }
 
   Tensor of_queries_, of_keys_;
+  std::vector<std::vector<Place>> places_;  // of every row of of_keys_
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() & documents(ids)});
 //
-// Numbers need not be sorted, but a tile is skipped only where the numbers of its queries and keys form ranges that
-// do not meet, so texts that follow one another in order are the cheap case.
+// Numbers need not be sorted, and a text may come in pieces. Tiles that no text shares are skipped, so texts that
+// stand one after the other cost what they would cost alone.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

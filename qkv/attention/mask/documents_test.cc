@@ -29,6 +29,25 @@ TEST(Documents, AQuerySeesTheKeysOfItsOwnText) {
     }
 }
 
+TEST(Documents, NamesNoKeysThatNobodySeesWhateverTheOrder) {
+  const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 300, .S = 500, .D = 4, .E = 4};
+  std::vector<int32_t> q(static_cast<size_t>(n.B * n.T)), k(static_cast<size_t>(n.B * n.S));
+  const auto check = [&](auto of_query, auto of_key) {
+    for (int64_t b = 0; b < n.B; ++b) {
+      for (int64_t i = 0; i < n.T; ++i) q[b * n.T + i] = static_cast<int32_t>(of_query(b, i));
+      for (int64_t j = 0; j < n.S; ++j) k[b * n.S + j] = static_cast<int32_t>(of_key(b, j));
+    }
+    const MaskPtr mask = documents(ids(q, n.B, n.T), ids(k, n.B, n.S));
+    const Sees sees = [&](int64_t b, auto, int64_t i, int64_t j) { return q[b * n.T + i] == k[b * n.S + j]; };
+    expect_exact_keys(mask, n, sees);
+    check_mask(mask, n, sees);
+  };
+  check([](auto, auto i) { return i / 30; }, [](auto, auto j) { return j / 50; });                  // in order
+  check([](auto b, auto i) { return 10 - i / 30 + b; }, [](auto, auto j) { return j / 50; });       // backwards
+  check([](auto, auto i) { return i / 25 % 4 * 7; }, [](auto, auto j) { return j / 60 % 5 * 7; });  // in pieces
+  check([](auto, auto i) { return i; }, [](auto, auto j) { return (j * 7) % 500; });  // a text for every query
+}
+
 TEST(Documents, SkipsTheTilesBetweenTexts) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 6, .S = 6, .D = 4, .E = 4};
   const MaskPtr mask = documents(ids({0, 0, 0, 1, 1, 1}, 1, 6));

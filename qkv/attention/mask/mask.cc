@@ -68,6 +68,23 @@ class Not final : public Mask {
  public:
   explicit Not(MaskPtr a) : a_(std::move(a)) {}
   void check(const AttentionShape& shape) const override { a_->check(shape); }
+  // The keys in front that all queries of the block see in a_, and those at the end, are seen by none here.
+  KeyRange keys(const QueryBlock& block) const override {
+    KeyRange range{0, block.whole->S};
+    while (range.begin < range.end) {
+      const Tile tile{block, range.begin, std::min(max_block_keys, range.end - range.begin)};
+      const int64_t run = seen_by_all(tile, true);
+      range.begin += run;
+      if (run < tile.keys) break;
+    }
+    while (range.begin < range.end) {
+      const int64_t keys = std::min(max_block_keys, range.end - range.begin);
+      const int64_t run = seen_by_all({block, range.end - keys, keys}, false);
+      range.end -= run;
+      if (run < keys) break;
+    }
+    return range;
+  }
   Visibility look(const Tile& tile) const override {
     switch (a_->look(tile)) {
       case Visibility::none: return Visibility::all;
@@ -83,6 +100,18 @@ class Not final : public Mask {
   std::string name() const override { return fmt::format("!({})", a_->name()); }
 
  private:
+  // How many keys of the tile all of its queries see in a_, counted from its first key on, or from its last back.
+  int64_t seen_by_all(const Tile& tile, bool from_first) const {
+    const Visibility look = a_->look(tile);
+    if (look != Visibility::some) return look == Visibility::all ? tile.keys : 0;
+    uint64_t visible[max_block_keys];
+    a_->fill(tile, visible);
+    const uint64_t everyone = first_queries(tile.queries);
+    int64_t run = 0;
+    while (run < tile.keys && (~visible[from_first ? run : tile.keys - 1 - run] & everyone) == 0) ++run;
+    return run;
+  }
+
   MaskPtr a_;
 };
 
@@ -102,13 +131,6 @@ MaskPtr MaskPtr::either(const MaskPtr& a, const MaskPtr& b) {
 MaskPtr MaskPtr::neither(const MaskPtr& a) {
   require(static_cast<bool>(a), "mask", "! needs a mask: an empty one shows everything, and nothing would be left");
   return std::make_shared<Not>(a);
-}
-
-uint64_t query_bits(const Tile& tile, int64_t first, int64_t last) {
-  const int64_t a = std::clamp<int64_t>(first - tile.query, 0, tile.queries);
-  const int64_t b = std::clamp<int64_t>(last - tile.query, a, tile.queries);
-  const auto below = [](int64_t n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; };
-  return below(b) & ~below(a);
 }
 
 }  // namespace qkv

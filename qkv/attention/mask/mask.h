@@ -64,7 +64,10 @@ class MaskPtr {
   std::shared_ptr<const Mask> mask_;
 };
 
-// For masks whose visible keys are one interval a query: bits of the queries in [first, last) of a tile.
-uint64_t query_bits(const Tile& tile, int64_t first, int64_t last);
+// The bits of the first n queries of a block, for fill(): none for n <= 0, all for n >= 64.
+inline uint64_t first_queries(int64_t n) {
+  if (n <= 0) return 0;
+  return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+}
 
 }  // namespace qkv

@@ -41,6 +41,35 @@ TEST(Mask, AndOrAndNotAreWhatTheySay) {
   }
 }
 
+TEST(Mask, NamesNoKeysThatNobodySees) {
+  for (const auto& [T, S] : {std::pair<int64_t, int64_t>{300, 300}, {100, 450}, {450, 100}, {1, 300}, {70, 1}}) {
+    const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = T, .S = S, .D = 4, .E = 4};
+    const auto p = [&n](int64_t i) { return n.position(i); };
+    const std::vector<int32_t> lengths = {0, static_cast<int32_t>(S / 2)};
+    const std::vector<int32_t> per_query = random_ids(n.B * T, S, 1);
+    const Sees is_causal = [p](auto, auto, int64_t i, int64_t j) { return j <= p(i); };
+    const Sees is_real = [&](int64_t b, auto, auto, int64_t j) { return j < lengths[b]; };
+    expect_exact_keys(causal(), n, is_causal);
+    expect_exact_keys(causal(20), n, [](auto, auto, int64_t i, int64_t j) { return j <= i + 20; });
+    expect_exact_keys(!causal(), n, [p](auto, auto, int64_t i, int64_t j) { return j > p(i); });
+    expect_exact_keys(window(30, 5), n,
+                      [p](auto, auto, int64_t i, int64_t j) { return p(i) - 30 <= j && j <= p(i) + 5; });
+    expect_exact_keys(!window(-1, 5), n, [p](auto, auto, int64_t i, int64_t j) { return j > p(i) + 5; });
+    expect_exact_keys(!window(30, -1), n, [p](auto, auto, int64_t i, int64_t j) { return j < p(i) - 30; });
+    expect_exact_keys(causal() & window(30, 30), n,
+                      [p](auto, auto, int64_t i, int64_t j) { return p(i) - 30 <= j && j <= p(i); });
+    expect_exact_keys(padding(lengths), n, is_real);
+    expect_exact_keys(!padding(lengths), n, [&](int64_t b, auto, auto, int64_t j) { return j >= lengths[b]; });
+    expect_exact_keys(padding(Tensor::from(per_query, {n.B, T})), n,
+                      [&](int64_t b, auto, int64_t i, int64_t j) { return j < per_query[b * T + i]; });
+    expect_exact_keys(causal() & padding(lengths), n,
+                      [&](auto b, auto h, auto i, auto j) { return is_causal(b, h, i, j) && is_real(b, h, i, j); });
+    expect_exact_keys(window(10, 0) | padding(lengths), n, [&](auto b, auto h, int64_t i, int64_t j) {
+      return (p(i) - 10 <= j && j <= p(i)) || is_real(b, h, i, j);
+    });
+  }
+}
+
 TEST(Mask, AnEmptyOneShowsEverything) {
   const MaskPtr none;
   EXPECT_EQ((none & causal())->name(), "causal()");

@@ -23,7 +23,9 @@ class Padding final : public Mask {
     return tile.key + tile.keys <= length(tile) ? Visibility::all : Visibility::some;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
-    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = tile.key + j < length(tile) ? ~uint64_t{0} : 0;
+    const int64_t real = std::clamp<int64_t>(length(tile) - tile.key, 0, tile.keys);
+    std::fill(visible, visible + real, ~uint64_t{0});
+    std::fill(visible + real, visible + tile.keys, 0);
   }
   std::string name() const override { return "padding(B)"; }
 
@@ -52,11 +54,15 @@ class PaddingPerQuery final : public Mask {
     return tile.key + tile.keys <= *least ? Visibility::all : Visibility::some;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
+    // A query sees a run of keys from the first of the tile on: noted is where the run ends.
     const int32_t* lengths = row(tile);
-    for (int64_t j = 0; j < tile.keys; ++j) {
-      visible[j] = 0;
-      for (int64_t i = 0; i < tile.queries; ++i) visible[j] |= uint64_t{tile.key + j < lengths[i]} << i;
+    uint64_t seeing = 0, ended[max_block_keys] = {};
+    for (int64_t i = 0; i < tile.queries; ++i) {
+      const int64_t run = lengths[i] - tile.key;
+      if (run > 0) seeing |= uint64_t{1} << i;
+      if (run > 0 && run < tile.keys) ended[run] |= uint64_t{1} << i;
     }
+    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = seeing &= ~ended[j];
   }
   std::string name() const override { return "padding(B, T)"; }
 

@@ -24,12 +24,10 @@ class Window final : public Mask {
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     // The queries that see key j: their own positions lie in [j - right, j + left].
-    const int64_t shift = tile.whole->position(0);
-    for (int64_t j = 0; j < tile.keys; ++j) {
-      const int64_t own = tile.key + j - shift;
-      visible[j] = query_bits(tile, right_ < 0 ? tile.query : own - right_,
-                              left_ < 0 ? tile.query + tile.queries : own + left_ + 1);
-    }
+    const int64_t own = tile.key - tile.whole->position(tile.query);
+    const int64_t first = right_ < 0 ? -tile.keys : own - right_;
+    const int64_t end = left_ < 0 ? max_block_queries : own + left_ + 1;
+    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = first_queries(end + j) & ~first_queries(first + j);
   }
   std::string name() const override { return fmt::format("window({}, {})", left_, right_); }
 
