@@ -1,13 +1,18 @@
 #include "qkv/attention/mask/dense.h"
 
+#include <algorithm>
+
+#include "qkv/attention/mask/mapped.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
 namespace {
 
-class Dense final : public Mask {
+class Dense final : public MappedMask {
  public:
-  explicit Dense(Tensor table) : table_(std::move(table)) {}
+  explicit Dense(Tensor table)
+      : MappedMask({.batch = table.dim(0) != 1, .head = table.dim(1) != 1, .query = table.dim(2) != 1}),
+        table_(std::move(table)) {}
 
   void check(const AttentionShape& s) const override {
     const int64_t wanted[4] = {s.B, s.H, s.T, s.S};
@@ -15,32 +20,34 @@ class Dense final : public Mask {
       require(table_.dim(axis) == 1 || table_.dim(axis) == wanted[axis], "dense",
               "the table is {}; each axis must be 1 or as in (B {}, H {}, T {}, S {})",
               describe("BHTS", table_.shape()), s.B, s.H, s.T, s.S);
-  }
-  Visibility look(const Tile& tile) const override {
-    bool any = false, all = true;
-    for (int64_t i = 0; i < (table_.dim(2) == 1 ? 1 : tile.queries); ++i) {
-      for (int64_t j = 0; j < (table_.dim(3) == 1 ? 1 : tile.keys); ++j) {
-        const bool sees = *at(tile, i, j) != 0;
-        any |= sees;
-        all &= sees;
-      }
-    }
-    if (!any) return Visibility::none;
-    return all ? Visibility::all : Visibility::some;
-  }
-  void fill(const Tile& tile, uint64_t* visible) const override {
-    for (int64_t j = 0; j < tile.keys; ++j) {
-      visible[j] = 0;
-      for (int64_t i = 0; i < tile.queries; ++i) visible[j] |= uint64_t{*at(tile, i, j) != 0} << i;
-    }
+    MappedMask::check(s);
   }
   std::string name() const override { return fmt::format("dense{}", table_.shape()); }
 
  private:
-  const uint8_t* at(const Tile& tile, int64_t i, int64_t j) const {
+  // Eight queries at a time: their bytes become one byte a key, many keys in one vector.
+  void evaluate(const Tile& tile, uint64_t* visible) const override {
+    std::fill_n(visible, tile.keys, 0);
+    uint8_t copy[max_block_keys];
+    for (int64_t first = 0; first < tile.queries; first += 8) {
+      uint8_t eight[max_block_keys] = {};
+      for (int64_t i = first; i < std::min(first + 8, tile.queries); ++i) {
+        const uint8_t* row = row_of(tile, i, copy);
+        for (int64_t j = 0; j < tile.keys; ++j)
+          eight[j] = static_cast<uint8_t>(eight[j] | (row[j] != 0 ? 1 << (i - first) : 0));
+      }
+      for (int64_t j = 0; j < tile.keys; ++j) visible[j] |= uint64_t{eight[j]} << first;
+    }
+  }
+
+  // The keys of query i of the tile, side by side: in the table or, where they do not stand so, in the copy.
+  const uint8_t* row_of(const Tile& tile, int64_t i, uint8_t* copy) const {
     const auto step = [&](int axis) { return table_.dim(axis) == 1 ? 0 : table_.stride(axis); };
-    return table_.data<uint8_t>() + tile.batch * step(0) + tile.head * step(1) + (tile.query + i) * step(2) +
-           (tile.key + j) * step(3);
+    const uint8_t* row = table_.data<uint8_t>() + tile.batch * step(0) + tile.head * step(1) +
+                         (tile.query + i) * step(2) + tile.key * step(3);
+    if (step(3) == 1) return row;
+    for (int64_t j = 0; j < tile.keys; ++j) copy[j] = row[j * step(3)];
+    return copy;
   }
 
   Tensor table_;

@@ -4,7 +4,8 @@
 //
 //     Tensor y = attention(q, k, v, {.mask = dense(table)});
 //
-// Costs a byte a pair of the table: the other masks need none.
+// The table must not change afterwards: it is read once for a shape and noted as a map of blocks, a bit a pair
+// where a block of pairs is neither all visible nor all hidden.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

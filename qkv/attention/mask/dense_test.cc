@@ -33,6 +33,20 @@ TEST(Dense, ReadsATableOfAnyStrides) {
   check_mask(dense(table.transpose(2, 3)), n, [](auto, auto, int64_t i, int64_t j) { return i + j < 25; });
 }
 
+TEST(Dense, NamesNoKeysThatNobodySees) {
+  const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 130, .S = 300, .D = 4, .E = 4};
+  Tensor table = Tensor::zeros({2, 1, 130, 300}, DType::u8);
+  const Sees sees = [](int64_t b, auto, int64_t i, int64_t j) {
+    return b == 0 && j > i && j < 2 * i && j % 5 == 0;
+  };
+  for (int64_t i = 0; i < 130; ++i)
+    for (int64_t j = 0; j < 300; ++j) table.data<uint8_t>()[i * 300 + j] = sees(0, 0, i, j);
+  check_mask(dense(table), n, sees);
+  expect_exact_keys(dense(table), n, sees);
+  expect_exact_keys(dense(table.slice(0, 0, 1).slice(2, 100, 101)), n,
+                    [&](auto, auto, auto, int64_t j) { return sees(0, 0, 100, j); });
+}
+
 TEST(Dense, SaysWhatDoesNotFit) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   try {

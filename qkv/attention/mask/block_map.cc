@@ -1,0 +1,135 @@
+#include "qkv/attention/mask/block_map.h"
+
+#include <algorithm>
+
+#include "qkv/base/threads.h"
+
+namespace qkv {
+namespace {
+
+constexpr int32_t nobody = -1, everybody = -2;
+
+// Words of keys [key, key + keys) of a row.
+void copy_words(const std::vector<int32_t>& blocks, const std::vector<uint64_t>& visible, int64_t key, int64_t keys,
+                uint64_t* out) {
+  while (keys > 0) {
+    const int64_t inside = key % max_block_keys, count = std::min(keys, max_block_keys - inside);
+    const int32_t block = blocks[static_cast<size_t>(key / max_block_keys)];
+    if (block >= 0) {
+      std::copy_n(visible.data() + block * max_block_keys + inside, count, out);
+    } else {
+      std::fill_n(out, count, block == everybody ? ~uint64_t{0} : 0);
+    }
+    key += count;
+    keys -= count;
+    out += count;
+  }
+}
+
+// The one answer for all blocks that keys [key, key + keys) touch, or mixed.
+int32_t common(const std::vector<int32_t>& blocks, int64_t key, int64_t keys) {
+  const int32_t first = blocks[static_cast<size_t>(key / max_block_keys)];
+  const int32_t last = blocks[static_cast<size_t>((key + keys - 1) / max_block_keys)];  // there are no others
+  return first == last ? first : 0;
+}
+
+}  // namespace
+
+BlockMap::BlockMap(const AttentionShape& shape, const MaskAxes& axes,
+                   const std::function<void(const Tile& tile, uint64_t* visible)>& fill)
+    : axes_(axes),
+      B_(axes.batch ? shape.B : 1),
+      H_(axes.head ? shape.H : 1),
+      T_(axes.query ? shape.T : 1),
+      S_(shape.S),
+      blocks_((T_ + max_block_queries - 1) / max_block_queries),
+      rows_(static_cast<size_t>(B_ * H_ * blocks_)) {
+  parallel_for(B_ * H_ * blocks_, [&](int64_t index) {
+    const int64_t query = index % blocks_ * max_block_queries, bh = index / blocks_;
+    const QueryBlock block{&shape,           bh / H_, bh % H_, query, std::min(max_block_queries, T_ - query),
+                           max_block_queries};
+    Row& row = rows_[static_cast<size_t>(index)];
+    row.keys = {S_, 0};
+    uint64_t visible[max_block_keys];
+    for (int64_t key = 0; key < S_; key += max_block_keys) {
+      const Tile tile{block, key, std::min(max_block_keys, S_ - key)};
+      fill(tile, visible);
+      note(row, tile, visible);
+    }
+    row.visible.shrink_to_fit();
+  });
+}
+
+void BlockMap::note(Row& row, const Tile& tile, uint64_t* visible) {
+  const uint64_t queries = first_queries(tile.queries);
+  uint64_t any = 0, all = queries;
+  for (int64_t j = 0; j < tile.keys; ++j) {
+    visible[j] &= queries;
+    if (visible[j] != 0) {
+      row.keys.begin = std::min(row.keys.begin, tile.key + j);
+      row.keys.end = tile.key + j + 1;
+    }
+    any |= visible[j];
+    all &= visible[j];
+    if (!axes_.query && visible[j] != 0) visible[j] = ~uint64_t{0};  // one query stands for all
+  }
+  if (any == 0 || all == queries) {
+    row.blocks.push_back(any == 0 ? nobody : everybody);
+    return;
+  }
+  row.blocks.push_back(static_cast<int32_t>(row.visible.size()) / static_cast<int32_t>(max_block_keys));
+  row.visible.resize(row.visible.size() + static_cast<size_t>(max_block_keys));
+  std::copy_n(visible, tile.keys, row.visible.end() - max_block_keys);
+}
+
+bool BlockMap::fits(const AttentionShape& shape) const {
+  return S_ == shape.S && (!axes_.batch || B_ == shape.B) && (!axes_.head || H_ == shape.H) &&
+         (!axes_.query || T_ == shape.T);
+}
+
+const BlockMap::Row* BlockMap::rows_of(const QueryBlock& block) const {
+  const int64_t batch = axes_.batch ? block.batch : 0, head = axes_.head ? block.head : 0;
+  return rows_.data() + (batch * H_ + head) * blocks_ + (axes_.query ? block.query / max_block_queries : 0);
+}
+
+bool BlockMap::reaches_into_next(const QueryBlock& block) const {
+  return axes_.query && block.query % max_block_queries + block.queries > max_block_queries;
+}
+
+KeyRange BlockMap::keys(const QueryBlock& block) const {
+  const Row* row = rows_of(block);
+  KeyRange range = row->keys;
+  if (reaches_into_next(block))
+    range = {std::min(range.begin, row[1].keys.begin), std::max(range.end, row[1].keys.end)};
+  return range;
+}
+
+void BlockMap::fill(const Tile& tile, uint64_t* visible) const {
+  const Row* row = rows_of(tile);
+  copy_words(row->blocks, row->visible, tile.key, tile.keys, visible);
+  const int64_t above = axes_.query ? tile.query % max_block_queries : 0;  // queries of the row before the tile's
+  if (above == 0) return;
+  for (int64_t j = 0; j < tile.keys; ++j) visible[j] >>= above;
+  if (!reaches_into_next(tile)) return;
+  uint64_t below[max_block_keys];
+  copy_words(row[1].blocks, row[1].visible, tile.key, tile.keys, below);
+  for (int64_t j = 0; j < tile.keys; ++j) visible[j] |= below[j] << (max_block_queries - above);
+}
+
+Visibility BlockMap::look(const Tile& tile) const {
+  const Row* row = rows_of(tile);
+  const int32_t here = common(row->blocks, tile.key, tile.keys);
+  if (here < 0 && (!reaches_into_next(tile) || common(row[1].blocks, tile.key, tile.keys) == here))
+    return here == nobody ? Visibility::none : Visibility::all;
+  uint64_t visible[max_block_keys], any = 0, all = first_queries(tile.queries);
+  fill(tile, visible);
+  for (int64_t j = 0; j < tile.keys; ++j) {
+    any |= visible[j];
+    all &= visible[j];
+  }
+  any &= first_queries(tile.queries);
+  if (any == 0) return Visibility::none;
+  return all == first_queries(tile.queries) ? Visibility::all : Visibility::some;
+}
+
+}  // namespace qkv
