@@ -1,0 +1,50 @@
+// Calls of attention(), drawn at random: shapes, strides, masks, modifiers, dropout.
+//
+//     const Drawn call = draw(/*number=*/17, DType::f32);
+//     Variable y = attention(call.q, call.k, call.v, call.options());
+//
+// A call is a function of its number, so one that fails can be drawn again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "qkv/attention/attention.h"
+#include "qkv/attention/modify/relative.h"
+
+namespace qkv::test {
+
+struct DrawnMask {
+  std::function<MaskPtr(int64_t first, int64_t rows)> of_rows;  // the mask of these rows of the batch alone
+  std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)> sees;
+};
+
+struct DrawnModifier {
+  enum Kind { softcap, bias, alibi, relative } kind;
+  float cap = 0;
+  RelativeBuckets buckets = {};
+  Variable parameter = {};  // of all but softcap
+};
+
+struct Drawn {
+  AttentionShape n;
+  Tensor q, k, v, dout;
+  float scale = 1;
+  bool own_scale = false;        // dot(scale), not scaled_dot()
+  std::vector<DrawnMask> masks;  // none or one
+  std::vector<DrawnModifier> modifiers;
+  ReweigherPtr dropout;
+
+  // What the plain computation reads. (B,H,T,S)
+  std::vector<char> visible;
+  std::vector<float> factors;  // of dropout
+
+  AttentionOptions options() const { return options_of_rows(0, n.B); }
+  AttentionOptions options_of_rows(int64_t first, int64_t rows) const;
+  std::string name() const;
+};
+
+Drawn draw(uint64_t number, DType dtype);
+
+}  // namespace qkv::test
