@@ -8,6 +8,11 @@ namespace qkv {
 namespace {
 
 constexpr int32_t nobody = -1, everybody = -2;
+constexpr int64_t half = max_block_queries / 2;
+
+void include(KeyRange& range, int64_t begin, int64_t end) {
+  range = {std::min(range.begin, begin), std::max(range.end, end)};
+}
 
 // Words of keys [key, key + keys) of a row.
 void copy_words(const std::vector<int32_t>& blocks, const std::vector<uint64_t>& visible, int64_t key, int64_t keys,
@@ -49,7 +54,7 @@ BlockMap::BlockMap(const AttentionShape& shape, const MaskAxes& axes,
     const QueryBlock block{&shape,           bh / H_, bh % H_, query, std::min(max_block_queries, T_ - query),
                            max_block_queries};
     Row& row = rows_[static_cast<size_t>(index)];
-    row.keys = {S_, 0};
+    row.keys[0] = row.keys[1] = {S_, 0};
     uint64_t visible[max_block_keys];
     for (int64_t key = 0; key < S_; key += max_block_keys) {
       const Tile tile{block, key, std::min(max_block_keys, S_ - key)};
@@ -65,10 +70,8 @@ void BlockMap::note(Row& row, const Tile& tile, uint64_t* visible) {
   uint64_t any = 0, all = queries;
   for (int64_t j = 0; j < tile.keys; ++j) {
     visible[j] &= queries;
-    if (visible[j] != 0) {
-      row.keys.begin = std::min(row.keys.begin, tile.key + j);
-      row.keys.end = tile.key + j + 1;
-    }
+    if (visible[j] & first_queries(half)) include(row.keys[0], tile.key + j, tile.key + j + 1);
+    if (visible[j] >> half) include(row.keys[1], tile.key + j, tile.key + j + 1);
     any |= visible[j];
     all &= visible[j];
     if (!axes_.query && visible[j] != 0) visible[j] = ~uint64_t{0};  // one query stands for all
@@ -87,9 +90,13 @@ bool BlockMap::fits(const AttentionShape& shape) const {
          (!axes_.query || T_ == shape.T);
 }
 
-const BlockMap::Row* BlockMap::rows_of(const QueryBlock& block) const {
+const BlockMap::Row* BlockMap::plane_of(const QueryBlock& block) const {
   const int64_t batch = axes_.batch ? block.batch : 0, head = axes_.head ? block.head : 0;
-  return rows_.data() + (batch * H_ + head) * blocks_ + (axes_.query ? block.query / max_block_queries : 0);
+  return rows_.data() + (batch * H_ + head) * blocks_;
+}
+
+const BlockMap::Row* BlockMap::rows_of(const QueryBlock& block) const {
+  return plane_of(block) + (axes_.query ? block.query / max_block_queries : 0);
 }
 
 bool BlockMap::reaches_into_next(const QueryBlock& block) const {
@@ -97,10 +104,13 @@ bool BlockMap::reaches_into_next(const QueryBlock& block) const {
 }
 
 KeyRange BlockMap::keys(const QueryBlock& block) const {
-  const Row* row = rows_of(block);
-  KeyRange range = row->keys;
-  if (reaches_into_next(block))
-    range = {std::min(range.begin, row[1].keys.begin), std::max(range.end, row[1].keys.end)};
+  const Row* plane = plane_of(block);
+  if (!axes_.query) return plane->keys[0];
+  KeyRange range{S_, 0};
+  for (int64_t n = block.query / half; n * half < block.query + block.queries; ++n) {
+    const KeyRange& keys = plane[n / 2].keys[n % 2];
+    include(range, keys.begin, keys.end);
+  }
   return range;
 }
 

@@ -33,12 +33,13 @@ class BlockMap {
  private:
   // A row of blocks: 64 queries, all keys.
   struct Row {
-    KeyRange keys;                  // that anyone in the row sees
+    KeyRange keys[2];               // that anyone in the first half of the row sees, and in the second
     std::vector<int32_t> blocks;    // nobody, everybody, or where in `visible` the block begins, in blocks
     std::vector<uint64_t> visible;  // 128 words a mixed block
   };
   void note(Row& row, const Tile& tile, uint64_t* visible);
-  const Row* rows_of(const QueryBlock& block) const;
+  const Row* plane_of(const QueryBlock& block) const;  // its first row
+  const Row* rows_of(const QueryBlock& block) const;   // its own
   bool reaches_into_next(const QueryBlock& block) const;
 
   MaskAxes axes_;

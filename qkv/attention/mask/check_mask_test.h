@@ -65,9 +65,9 @@ inline void expect_exact_keys(const MaskPtr& mask, const AttentionShape& shape, 
   mask->check(shape);
   for (int64_t b = 0; b < shape.B; ++b)
     for (int64_t h = 0; h < shape.H; ++h)
-      for (int64_t query = 0; query < shape.T; query += max_block_queries) {
-        const QueryBlock block{&shape,           b, h, query, std::min(max_block_queries, shape.T - query),
-                               max_block_queries};
+      for (int64_t query = 0; query < shape.T; query += max_block_queries / 2) {
+        const int64_t most = query % max_block_queries == 0 ? max_block_queries : max_block_queries / 2;
+        const QueryBlock block{&shape, b, h, query, std::min(most, shape.T - query), max_block_queries};
         int64_t begin = shape.S, end = 0;
         for (int64_t i = query; i < query + block.queries; ++i)
           for (int64_t j = 0; j < shape.S; ++j)

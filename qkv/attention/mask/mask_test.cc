@@ -61,7 +61,7 @@ TEST(Mask, NamesNoKeysThatNobodySees) {
     expect_exact_keys(padding(lengths), n, is_real);
     expect_exact_keys(!padding(lengths), n, [&](int64_t b, auto, auto, int64_t j) { return j >= lengths[b]; });
     expect_exact_keys(padding(Tensor::from(per_query, {n.B, T})), n,
-                      [&](int64_t b, auto, int64_t i, int64_t j) { return j < per_query[b * T + i]; });
+                      [&](int64_t b, auto, int64_t i, int64_t j) { return j < per_query[b * n.T + i]; });
     expect_exact_keys(causal() & padding(lengths), n,
                       [&](auto b, auto h, auto i, auto j) { return is_causal(b, h, i, j) && is_real(b, h, i, j); });
     expect_exact_keys(window(10, 0) | padding(lengths), n, [&](auto b, auto h, int64_t i, int64_t j) {
