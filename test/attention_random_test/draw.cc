@@ -188,8 +188,9 @@ AttentionShape draw_shape(Dice& dice) {
   n.B = dice.between(1, 3);
   n.G = dice.between(1, 3);
   n.H = n.G * dice.between(1, 3);
-  n.T = dice.length();
-  n.S = dice.length();
+  const bool decoding = dice.one_in(5);  // few queries over many keys have a path of their own
+  n.T = decoding ? dice.between(1, 4) : dice.length();
+  n.S = decoding ? dice.between(1, 1400) : dice.length();
   n.D = dice.width();
   n.E = dice.one_in(2) ? n.D : dice.width();
   const auto work = [&] { return n.B * n.H * n.T * n.S * (n.D + n.E); };
