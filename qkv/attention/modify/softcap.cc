@@ -1,7 +1,9 @@
 #include "qkv/attention/modify/softcap.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "qkv/base/error.h"
@@ -10,7 +12,10 @@
 namespace qkv {
 namespace {
 
-constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+// Compared as integers: a comparison of floats may raise a flag, and keeps compilers from making vectors of a loop.
+bool hidden(float x) {
+  return std::bit_cast<int32_t>(x) == std::bit_cast<int32_t>(-std::numeric_limits<float>::infinity());
+}
 
 class Softcap final : public Modifier {
  public:
@@ -29,8 +34,8 @@ class Softcap final : public Modifier {
   void backward(const Tile& tile, const float* modified, float* ds, float* /*parameters*/) const override {
     const float inverse = 1.0f / cap_;
     for (int64_t i = 0; i < tile.keys * tile.width; ++i) {
-      const float t = modified[i] * inverse, bounded = t < -1.0f ? -1.0f : t;
-      ds[i] *= 1.0f - bounded * bounded;
+      const float t = modified[i] * inverse, slope = 1.0f - t * t;
+      ds[i] *= hidden(modified[i]) ? 0.0f : slope;
     }
   }
   bool needs_modified() const override { return true; }
@@ -39,17 +44,15 @@ class Softcap final : public Modifier {
  private:
   void bound(float* s, int64_t size) const {
     const auto& rows = kernel::kernels().rows;
-    constexpr int64_t piece = 1024;  // stays in the first cache between the three passes
+    constexpr int64_t piece = 1024;  // stays in the first cache between the passes
     float t[piece];
     for (int64_t begin = 0; begin < size; begin += piece) {
       const int64_t n = std::min(piece, size - begin);
       float* x = s + begin;
       rows.scale(x, 1.0f / cap_, n, t);
       rows.tanh(t, n, t);
-      for (int64_t i = 0; i < n; ++i) {
-        const float capped = cap_ * t[i];
-        x[i] = x[i] == minus_infinity ? x[i] : capped;
-      }
+      rows.scale(t, cap_, n, t);
+      for (int64_t i = 0; i < n; ++i) x[i] = hidden(x[i]) ? x[i] : t[i];
     }
   }
 
