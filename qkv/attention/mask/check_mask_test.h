@@ -54,8 +54,9 @@ inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const S
               ASSERT_TRUE(!sees(b, h, i, j) || (j >= range.begin && j < range.end))
                   << "query " << i << " key " << j;
           for (const int64_t keys : {max_block_keys, int64_t{7}, int64_t{1}})
-            for (int64_t key = 0; key < shape.S; key += keys)
-              check_tile(mask, {block, key, std::min(keys, shape.S - key)}, sees);
+            for (const int64_t shift : {int64_t{0}, keys / 3})  // tiles may begin anywhere
+              for (int64_t key = shift; key < shape.S; key += keys)
+                check_tile(mask, {block, key, std::min(keys, shape.S - key)}, sees);
         }
 }
 
