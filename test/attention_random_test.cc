@@ -35,7 +35,7 @@ std::vector<Tensor> results(const Drawn& call, const Tensor& q, const Tensor& k,
   for (const DrawnModifier& m : call.modifiers)
     if (m.parameter.defined() && m.parameter.requires_grad() && m.parameter.grad().defined())
       all.push_back(m.parameter.grad());
-  for (Tensor& x_ : all) x_ = as_float(x_);
+  for (Tensor& result : all) result = as_float(result);
   return all;
 }
 std::vector<Tensor> results(const Drawn& call) {
@@ -115,22 +115,21 @@ void expect_the_same_output(const Drawn& call, const Tensor& wanted) {
   EXPECT_TRUE(same_bits(attention(call.q, call.k, call.v, call.options()), wanted)) << "the output alone";
 }
 
-void check_call(uint64_t number, DType dtype) {
-  const Drawn call = draw(number, dtype);
+void check_call(uint64_t number) {
+  const Drawn call = draw(number, dtypes[number % dtypes.size()]);
   SCOPED_TRACE(fmt::format("call {}: {}", number, call.name()));
   const std::vector<Tensor> got = results(call);
   expect_fair_errors(call, got);
   expect_empty_rows_zero(call, got);
   expect_the_same_output(call, got[0]);
   if (call.n.B > 1) expect_no_neighbours(call, got);
-  if (number % 4 == 0) expect_no_threads(call, got);
+  if (number % 3 == 0) expect_no_threads(call, got);
 }
 
 class RandomCalls : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomCalls, AreAsExactAsThePlainComputationAndKeepTheLaws) {
-  for (uint64_t n = 0; n < calls_per_test; ++n)
-    for (const DType dtype : dtypes) check_call(GetParam() * calls_per_test + n, dtype);
+  for (uint64_t n = 0; n < calls_per_test; ++n) check_call(GetParam() * calls_per_test + n);
 }
 
 INSTANTIATE_TEST_SUITE_P(Attention, RandomCalls, testing::Range<uint64_t>(0, calls / calls_per_test));
