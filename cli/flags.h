@@ -1,15 +1,13 @@
 // Flags of the commands, declared in one way: the help shows the default and the unit, and a choice lists its
-// words.
+// names.
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 
-#include "qkv/base/error.h"
+#include "qkv/base/names.h"
 
 namespace qkv::cli {
 
@@ -22,27 +20,15 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
   return option;
 }
 
-// One of some words.
-template <class Enum>
-using Choices = std::vector<std::pair<std::string, Enum>>;
-
-template <class Enum>
-CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const Choices<Enum>& choices,
-                    const std::string& help) {
-  std::string words, chosen;
-  for (const auto& [word, e] : choices) {
-    words += (words.empty() ? "" : "|") + word;
-    if (e == value) chosen = word;
-  }
-  const auto read = [&value, choices, words, name](const std::string& given) {
-    for (const auto& [word, e] : choices) {
-      if (word != given) continue;
-      value = e;
-      return;
-    }
-    fail<UsageError>(name, "'{}' is not one of {}", given, words);
+// One of the names of an enum's values.
+template <WithNames Enum>
+CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const std::string& help) {
+  const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
+    value = value_named<Enum>(given, command, name);
   };
-  return app.add_option_function<std::string>(name, read, help)->type_name(words)->default_str(chosen);
+  return app.add_option_function<std::string>(name, read, help)
+      ->type_name(fmt::format("{}", fmt::join(all_names<Enum>(), "|")))
+      ->default_str(std::string(name_of(value)));
 }
 
 }  // namespace qkv::cli

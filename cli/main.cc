@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/settings.h"
-#include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/base/version.h"
 
 namespace qkv::cli {
@@ -47,7 +47,7 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
       CLI::MultiOptionPolicy::TakeLast);  // settings first, then what is typed
   const std::vector<Command> commands = add_commands(app);
 
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const Command& command : commands) names.push_back(command.app->get_name());
   const auto chosen =
       arguments.empty() ? commands.end() : std::find_if(commands.begin(), commands.end(), [&](const Command& c) {

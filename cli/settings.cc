@@ -3,27 +3,11 @@
 #include <algorithm>
 #include <sstream>
 
-#include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/names.h"
 
 namespace qkv::cli {
 namespace {
-
-// How many letters must be put in, taken out or replaced (Levenshtein, 1966).
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 void append_file(const CLI::App& command, const std::string& path, std::vector<std::string>& out) {
   std::istringstream text(read_file(path));
@@ -33,7 +17,7 @@ void append_file(const CLI::App& command, const std::string& path, std::vector<s
   } catch (const CLI::Error& e) {
     fail<UsageError>(path, "this is not a TOML file: {}", e.what());
   }
-  const std::vector<std::string> known = flag_names(command);
+  const std::vector<std::string_view> known = flag_names(command);
   for (const CLI::ConfigItem& item : items) {
     if (item.name == "++" || item.name == "--") continue;  // the parser's marks of a section's begin and end
     const std::string section = item.parents.empty() ? command.get_name() : item.parents.front();
@@ -56,24 +40,11 @@ void append_file(const CLI::App& command, const std::string& path, std::vector<s
 
 }  // namespace
 
-std::vector<std::string> flag_names(const CLI::App& command) {
-  std::vector<std::string> names;
+std::vector<std::string_view> flag_names(const CLI::App& command) {
+  std::vector<std::string_view> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   return names;
-}
-
-std::string did_you_mean(const std::string& name, const std::vector<std::string>& known) {
-  std::string best;
-  size_t least = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const std::string& k : known) {
-    const size_t distance = edit_distance(name, k);
-    if (distance < least) {
-      least = distance;
-      best = k;
-    }
-  }
-  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
 }
 
 std::vector<std::string> with_settings(const CLI::App& command, const std::vector<std::string>& arguments) {

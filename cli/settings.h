@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -20,10 +21,7 @@ namespace qkv::cli {
 // name the nearest known one.
 std::vector<std::string> with_settings(const CLI::App& command, const std::vector<std::string>& arguments);
 
-// "; did you mean 'dropout'?" or nothing, when none of the names is near.
-std::string did_you_mean(const std::string& name, const std::vector<std::string>& known);
-
 // The names of the flags of a command, without dashes.
-std::vector<std::string> flag_names(const CLI::App& command);
+std::vector<std::string_view> flag_names(const CLI::App& command);
 
 }  // namespace qkv::cli

@@ -91,11 +91,12 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
 }
 
 TEST_F(Command, UnknownWordsNameTheNearestKnown) {
-  expect_error(run("trian"), 2, {"trian", "did you mean 'train'"});
-  expect_error(run("translate --model x --beem 3"), 2, {"--beem", "did you mean 'beam'"});
+  expect_error(run("trian"), 2, {"trian", "did you mean train?"});
+  expect_error(run("translate --model x --beem 3"), 2, {"--beem", "did you mean beam?"});
   expect_error(run("train --model x --recipe transformer-huge --train y"), 2,
                {"transformer-huge", "transformer-base"});
-  expect_error(run("train --model x --schedule nome --train y"), 2, {"--schedule", "nome", "noam"});
+  expect_error(run("train --model x --schedule nome --train y"), 2,
+               {"--schedule", "nome", "inverse-sqrt", "did you mean noam?"});
   expect_error(run("translate --model x --beam many"), 2, {"--beam", "many"});
   expect_error(run("translate"), 2, {"--model"});
 }
@@ -111,7 +112,7 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
 
   write_file(at("unknown.toml"), "recipe = \"transformer-tiny\"\n[train]\ndropuot = 0.1\n");
   expect_error(run("train --model x --config " + at("unknown.toml")), 2,
-               {"unknown.toml", "dropuot", "did you mean 'dropout'"});
+               {"unknown.toml", "dropuot", "did you mean dropout?"});
   expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
 }
 

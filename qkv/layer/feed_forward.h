@@ -6,12 +6,16 @@
 //     Variable y = ffn.forward(x, pass);
 #pragma once
 
+#include "qkv/base/names.h"
 #include "qkv/layer/linear.h"
 #include "qkv/layer/pass.h"
 
 namespace qkv {
 
 enum class Activation { relu, gelu };
+constexpr auto names_of(Activation) {
+  return std::array{Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"}};
+}
 
 struct FeedForwardOptions {
   int64_t width = 0, hidden = 0;

@@ -5,6 +5,7 @@
 //     2020
 #pragma once
 
+#include "qkv/base/names.h"
 #include "qkv/layer/norm.h"
 #include "qkv/layer/pass.h"
 #include "qkv/op/dropout.h"
@@ -12,6 +13,9 @@
 namespace qkv {
 
 enum class NormOrder { post, pre };
+constexpr auto names_of(NormOrder) {
+  return std::array{Named{NormOrder::post, "post"}, Named{NormOrder::pre, "pre"}};
+}
 
 struct Residual {
   NormOrder order = NormOrder::post;

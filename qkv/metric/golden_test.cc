@@ -27,7 +27,7 @@ const Json& golden() {
 BleuOptions bleu_options(const std::string& name, bool sentence) {
   BleuOptions options{.effective_order = sentence};
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-  options.tokenizer = bleu_tokenizer_by_name(name.substr(0, name.find('-')));
+  options.tokenizer = value_named<BleuTokenizer>(name.substr(0, name.find('-')), "bleu", "tokenizer");
   options.lowercase = has("-lc");
   if (has("-smooth-none")) options.smoothing = BleuSmoothing::none;
   if (has("-smooth-floor")) options.smoothing = BleuSmoothing::floor;
@@ -119,8 +119,9 @@ TEST_P(SacreBleuPair, Agrees) {
     compare(sentence_ter(hypothesis, {reference}, ter_options(key)), wanted);
   }
   for (const auto& [key, wanted] : pair["tokenized"].items()) {
-    EXPECT_EQ(tokenize(hypothesis, bleu_tokenizer_by_name(key)), wanted[0].get<std::string>()) << key;
-    EXPECT_EQ(tokenize(reference, bleu_tokenizer_by_name(key)), wanted[1].get<std::string>()) << key;
+    const auto tokenizer = value_named<BleuTokenizer>(key, "bleu", "tokenizer");
+    EXPECT_EQ(tokenize(hypothesis, tokenizer), wanted[0].get<std::string>()) << key;
+    EXPECT_EQ(tokenize(reference, tokenizer), wanted[1].get<std::string>()) << key;
   }
 }
 

@@ -1,8 +1,5 @@
 #include "qkv/metric/tokenize.h"
 
-#include <array>
-
-#include "qkv/base/error.h"
 #include "qkv/metric/marks.h"
 #include "qkv/text/unicode.h"
 #include "qkv/text/utf8.h"
@@ -12,9 +9,6 @@ namespace qkv {
 namespace {
 
 using namespace metric;
-
-constexpr std::array names = {std::string_view("13a"), std::string_view("intl"), std::string_view("char"),
-                              std::string_view("none")};
 
 std::u32string wmt13a(std::u32string_view line) {
   std::u32string text = replace_all(line, U"<skipped>", U"");
@@ -43,14 +37,6 @@ std::u32string separate(std::u32string_view line, BleuTokenizer tokenizer) {
 }
 
 }  // namespace
-
-std::string_view name_of(BleuTokenizer tokenizer) { return names[static_cast<size_t>(tokenizer)]; }
-
-BleuTokenizer bleu_tokenizer_by_name(std::string_view name) {
-  for (size_t i = 0; i < names.size(); ++i)
-    if (names[i] == name) return static_cast<BleuTokenizer>(i);
-  fail<UsageError>("bleu", "unknown tokenizer '{}': expected 13a, intl, char or none", name);
-}
 
 std::u32string tokenize(std::u32string_view line, BleuTokenizer tokenizer) {
   const std::u32string text = separate(line, tokenizer);

@@ -15,12 +15,15 @@
 #include <string>
 #include <string_view>
 
+#include "qkv/base/names.h"
+
 namespace qkv {
 
 enum class BleuTokenizer { wmt13a, international, character, none };
-
-std::string_view name_of(BleuTokenizer tokenizer);            // as sacreBLEU calls it: 13a, intl, char, none
-BleuTokenizer bleu_tokenizer_by_name(std::string_view name);  // the inverse; UsageError for another name
+constexpr auto names_of(BleuTokenizer) {  // those of sacreBLEU
+  return std::array{Named{BleuTokenizer::wmt13a, "13a"}, Named{BleuTokenizer::international, "intl"},
+                    Named{BleuTokenizer::character, "char"}, Named{BleuTokenizer::none, "none"}};
+}
 
 // Words separated by single spaces.
 std::string tokenize(std::string_view line, BleuTokenizer tokenizer);

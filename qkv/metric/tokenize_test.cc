@@ -40,9 +40,9 @@ TEST(TokenizeNone, OnlyJoinsWhiteSpace) { EXPECT_EQ(tokenize("  a.\u00a0b\tc ", 
 TEST(Tokenize, KeepsStrayBytes) { EXPECT_EQ(tokenize("a\xff z\xc3", BleuTokenizer::none), "a\xff z\xc3"); }
 
 TEST(Tokenize, KnowsTokenizersByTheirSacreBleuNames) {
-  EXPECT_EQ(bleu_tokenizer_by_name("intl"), BleuTokenizer::international);
+  EXPECT_EQ(value_named<BleuTokenizer>("intl", "bleu", "tokenizer"), BleuTokenizer::international);
   EXPECT_EQ(name_of(BleuTokenizer::wmt13a), "13a");
-  EXPECT_THROW(bleu_tokenizer_by_name("zh"), UsageError);
+  EXPECT_THROW(value_named<BleuTokenizer>("zh", "bleu", "tokenizer"), UsageError);
 }
 
 }  // namespace

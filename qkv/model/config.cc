@@ -1,11 +1,7 @@
 #include "qkv/model/config.h"
 
-#include <array>
-#include <functional>
-#include <map>
-#include <utility>
+#include <algorithm>
 
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
@@ -14,14 +10,6 @@ namespace qkv {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class Enum>
-using Names = std::vector<std::pair<Enum, std::string_view>>;
-
-const Names<NormOrder> norm_orders = {{NormOrder::post, "post"}, {NormOrder::pre, "pre"}};
-const Names<Activation> activations = {{Activation::relu, "relu"}, {Activation::gelu, "gelu"}};
-const Names<Positions> position_kinds = {{Positions::sinusoidal, "sinusoidal"}, {Positions::learned, "learned"}};
-const Names<Tie> ties = {{Tie::all, "all"}, {Tie::target, "target"}, {Tie::none, "none"}};
 
 // One visit serves writing and reading: visitor(key, field) for every field.
 template <class Config, class Visitor>
@@ -37,10 +25,10 @@ void visit(Config& c, Visitor&& visitor) {
   visitor("dropout", c.dropout);
   visitor("attention_dropout", c.attention_dropout);
   visitor("ffn_dropout", c.ffn_dropout);
-  visitor("norm_order", c.norm_order, norm_orders);
-  visitor("activation", c.activation, activations);
-  visitor("positions", c.positions, position_kinds);
-  visitor("tie", c.tie, ties);
+  visitor("norm_order", c.norm_order);
+  visitor("activation", c.activation);
+  visitor("positions", c.positions);
+  visitor("tie", c.tie);
   visitor("attention_bias", c.attention_bias);
   visitor("max_length", c.max_length);
 }
@@ -55,21 +43,20 @@ struct Writer {
       json[key] = value;
     }
   }
-  template <class Enum>
-  void operator()(const char* key, const Enum& value, const Names<Enum>& names) {
-    for (const auto& [e, name] : names)
-      if (e == value) json[key] = name;
+  template <WithNames Enum>
+  void operator()(const char* key, const Enum& value) {
+    json[key] = name_of(value);
   }
 };
 
 struct Reader {
   const Json& json;
   std::string_view where;
-  std::vector<std::string> known;
+  std::vector<std::string_view> known;
 
   // The key's value, or null when the file leaves it at its default.
   const Json* find(const char* key) {
-    known.emplace_back(key);
+    known.push_back(key);
     const auto at = json.find(key);
     return at == json.end() ? nullptr : &*at;
   }
@@ -92,19 +79,12 @@ struct Reader {
     require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, j->dump());
     value = j->get<bool>();
   }
-  template <class Enum>
-  void operator()(const char* key, Enum& value, const Names<Enum>& names) {
+  template <WithNames Enum>
+  void operator()(const char* key, Enum& value) {
     const Json* j = find(key);
     if (!j) return;
-    std::vector<std::string_view> choices;
-    for (const auto& [e, name] : names) {
-      choices.push_back(name);
-      if (j->is_string() && j->get<std::string>() == name) {
-        value = e;
-        return;
-      }
-    }
-    fail<InputError>(where, "'{}' must be one of {}, got {}", key, fmt::join(choices, ", "), j->dump());
+    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
+                                          fmt::format("'{}'", key));
   }
 };
 
@@ -171,7 +151,8 @@ TransformerConfig recipe(std::string_view name) {
   if (name == "transformer-small") return make(3, 256, 1024, 4, 0.1f);
   if (name == "transformer-base") return make(6, 512, 2048, 8, 0.1f);
   if (name == "transformer-big") return make(6, 1024, 4096, 16, 0.3f);
-  fail<UsageError>("recipe", "there is no recipe '{}'; choose one of: {}", name, fmt::join(recipe_names(), ", "));
+  fail<UsageError>("recipe", "must be one of {}, got '{}'{}", name_list(recipe_names()), name,
+                   did_you_mean(name, recipe_names()));
 }
 
 std::string to_json(const TransformerConfig& config) {
@@ -193,7 +174,7 @@ TransformerConfig config_from_json(std::string_view text, std::string_view where
   visit(config, reader);
   for (const auto& [key, value] : json.items())
     require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
-                        "unknown key '{}'", key);
+                        "unknown key '{}'{}", key, did_you_mean(key, reader.known));
   try {
     config.check();
   } catch (const UsageError& e) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "qkv/base/names.h"
 #include "qkv/layer/encoder_layer.h"
 
 namespace qkv {
@@ -22,8 +23,14 @@ enum class Tie {
   target,  // target embedding = output projection
   none,
 };
+constexpr auto names_of(Tie) {
+  return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
+}
 
 enum class Positions { sinusoidal, learned };
+constexpr auto names_of(Positions) {
+  return std::array{Named{Positions::sinusoidal, "sinusoidal"}, Named{Positions::learned, "learned"}};
+}
 
 struct TransformerConfig {
   int64_t source_vocabulary = 0, target_vocabulary = 0;

@@ -1,7 +1,6 @@
 #include "qkv/text/tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <numeric>
 #include <unordered_map>
@@ -24,9 +23,6 @@ struct Tokenizer::Model {
 };
 
 namespace {
-
-constexpr std::array type_names = {std::string_view("unigram"), std::string_view("bpe"),
-                                   std::string_view("character")};
 
 // All sentences, or max_sentences of them drawn with equal chances (Vitter's algorithm R, 1985).
 std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
@@ -115,14 +111,6 @@ std::unordered_map<std::string, std::string> trainer_arguments(const std::vector
 }
 
 }  // namespace
-
-std::string_view name_of(TokenizerType type) { return type_names[static_cast<size_t>(type)]; }
-
-TokenizerType tokenizer_type_by_name(std::string_view name) {
-  for (size_t i = 0; i < type_names.size(); ++i)
-    if (type_names[i] == name) return static_cast<TokenizerType>(i);
-  fail<UsageError>("tokenizer", "unknown type '{}': expected unigram, bpe or character", name);
-}
 
 Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
   const int64_t least = unk + 2 + (options.lossless ? 256 : 0);

@@ -28,14 +28,16 @@
 #include <string_view>
 #include <vector>
 
+#include "qkv/base/names.h"
 #include "qkv/base/threads.h"
 
 namespace qkv {
 
 enum class TokenizerType { unigram, bpe, character };
-
-std::string_view name_of(TokenizerType type);                 // unigram, bpe, character
-TokenizerType tokenizer_type_by_name(std::string_view name);  // the inverse; UsageError for another name
+constexpr auto names_of(TokenizerType) {
+  return std::array{Named{TokenizerType::unigram, "unigram"}, Named{TokenizerType::bpe, "bpe"},
+                    Named{TokenizerType::character, "character"}};
+}
 
 struct TokenizerOptions {
   TokenizerType type = TokenizerType::unigram;

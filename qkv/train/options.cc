@@ -1,11 +1,10 @@
 #include "qkv/train/options.h"
 
+#include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
@@ -15,19 +14,6 @@ namespace qkv {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class Enum>
-using Names = std::vector<std::pair<Enum, std::string_view>>;
-
-const Names<OptimizerKind> optimizers = {{OptimizerKind::adam, "adam"}, {OptimizerKind::adamw, "adamw"}};
-const Names<Goal> goals = {{Goal::loss, "loss"}, {Goal::bleu, "bleu"}};
-const Names<TokenizerType> tokenizers = {
-    {TokenizerType::unigram, "unigram"}, {TokenizerType::bpe, "bpe"}, {TokenizerType::character, "character"}};
-const Names<ScheduleKind> schedules = {{ScheduleKind::noam, "noam"},
-                                       {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
-                                       {ScheduleKind::cosine, "cosine"},
-                                       {ScheduleKind::linear, "linear"},
-                                       {ScheduleKind::constant, "constant"}};
 
 // May a training that goes on have another value than before?
 enum class Change { free, forbidden };
@@ -40,23 +26,23 @@ void visit(Options& o, Visitor&& visitor) {
   visitor("valid", o.valid, Change::free);
   visitor("hold-out", o.hold_out, Change::forbidden);
   visitor("max-length", o.max_length, Change::forbidden);
-  visitor("tokenizer", o.tokenizer, Change::forbidden, tokenizers);
+  visitor("tokenizer", o.tokenizer, Change::forbidden);
   visitor("vocabulary-size", o.vocabulary_size, Change::forbidden);
   visitor("character-coverage", o.character_coverage, Change::forbidden);
   visitor("lossless", o.lossless, Change::forbidden);
   visitor("max-steps", o.max_steps, Change::free);
   visitor("max-epochs", o.max_epochs, Change::free);
   visitor("patience", o.patience, Change::free);
-  visitor("patience-on", o.patience_on, Change::forbidden, goals);
+  visitor("patience-on", o.patience_on, Change::forbidden);
   visitor("batch-tokens", o.batch_tokens, Change::forbidden);
   visitor("batch-sentences", o.batch_sentences, Change::forbidden);
   visitor("accumulate", o.accumulate, Change::forbidden);
-  visitor("optimizer", o.optimizer, Change::forbidden, optimizers);
+  visitor("optimizer", o.optimizer, Change::forbidden);
   visitor("beta1", o.beta1, Change::forbidden);
   visitor("beta2", o.beta2, Change::forbidden);
   visitor("eps", o.eps, Change::forbidden);
   visitor("weight-decay", o.weight_decay, Change::forbidden);
-  visitor("schedule", o.schedule, Change::forbidden, schedules);
+  visitor("schedule", o.schedule, Change::forbidden);
   visitor("learning-rate", o.learning_rate, Change::forbidden);
   visitor("warmup", o.warmup, Change::forbidden);
   visitor("label-smoothing", o.label_smoothing, Change::forbidden);
@@ -77,20 +63,19 @@ struct Writer {
   void operator()(const char* key, const T& value, Change) {
     json[key] = value;
   }
-  template <class Enum>
-  void operator()(const char* key, const Enum& value, Change, const Names<Enum>& names) {
-    for (const auto& [e, name] : names)
-      if (e == value) json[key] = name;
+  template <WithNames Enum>
+  void operator()(const char* key, const Enum& value, Change) {
+    json[key] = name_of(value);
   }
 };
 
 struct Reader {
   const Json& json;
   const std::string& where;
-  std::set<std::string> known = {};
+  std::vector<std::string_view> known = {"architecture"};
 
   const Json* find(const char* key) {
-    known.insert(key);
+    known.push_back(key);
     const auto at = json.find(key);
     return at == json.end() ? nullptr : &*at;
   }
@@ -112,19 +97,12 @@ struct Reader {
     }
     value = j->template get<T>();
   }
-  template <class Enum>
-  void operator()(const char* key, Enum& value, Change, const Names<Enum>& names) {
+  template <WithNames Enum>
+  void operator()(const char* key, Enum& value, Change) {
     const Json* j = find(key);
     if (!j) return;
-    std::vector<std::string_view> choices;
-    for (const auto& [e, name] : names) {
-      choices.push_back(name);
-      if (j->is_string() && j->get<std::string>() == name) {
-        value = e;
-        return;
-      }
-    }
-    fail<InputError>(where, "'{}' must be one of {}, got {}", key, fmt::join(choices, ", "), j->dump());
+    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
+                                          fmt::format("'{}'", key));
   }
 };
 
@@ -137,8 +115,8 @@ struct Comparer {
   void compare(const std::string& key, const Json& was, const Json& is) {
     if (!found && was != is) found = fmt::format("'{}' was {} and is now {}", key, was.dump(), is.dump());
   }
-  template <class T, class... Rest>
-  void operator()(const char* key, const T&, Change change, const Rest&...) {
+  template <class T>
+  void operator()(const char* key, const T&, Change change) {
     if (change == Change::forbidden) compare(key, before.at(key), now.at(key));
   }
 };
@@ -234,9 +212,9 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
   TrainOptions options;
   Reader reader{json, where};
   visit(options, reader);
-  reader.known.insert("architecture");
   for (const auto& [key, value] : json.items())
-    require<InputError>(reader.known.contains(key), where, "unknown key '{}'", key);
+    require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
+                        "unknown key '{}'{}", key, did_you_mean(key, reader.known));
   require<InputError>(json.contains("architecture"), where, "there is no 'architecture'");
   options.architecture = config_of(json["architecture"], where);
   return options;

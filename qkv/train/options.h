@@ -1,8 +1,9 @@
 // Everything a training can be told; every field is a flag of `qkv train` and a key of training/options.json, with
 // dashes for underscores.
 //
-//     TrainOptions options{.train = "pairs.tsv.gz", .model = "my-model", .architecture =
-//     recipe("transformer-small")}; options.hold_out = 2000; TrainResult result = train(options); // train/train.h
+//     TrainOptions options{.train = "pairs.tsv.gz", .model = "my-model"};
+//     options.architecture = recipe("transformer-small");
+//     TrainResult result = train(options);                     // train/train.h
 //
 //     TrainOptions again = stored_options("my-model");         // to go on: as it was, but for what may change
 //     again.resume = true;
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "qkv/base/names.h"
 #include "qkv/model/config.h"
 #include "qkv/text/tokenizer.h"
 #include "qkv/train/optimizer.h"
@@ -21,7 +23,12 @@
 namespace qkv {
 
 enum class OptimizerKind { adam, adamw };
+constexpr auto names_of(OptimizerKind) {
+  return std::array{Named{OptimizerKind::adam, "adam"}, Named{OptimizerKind::adamw, "adamw"}};
+}
+
 enum class Goal { loss, bleu };  // what makes a validation the best one
+constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Named{Goal::bleu, "bleu"}}; }
 
 struct TrainOptions {
   // Sentence pairs, as text/corpus.h reads them.

@@ -1,46 +1,12 @@
 #include "qkv/train/schedule.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
-#include <utility>
-
-#include <fmt/ranges.h>
 
 #include "qkv/base/error.h"
 
 namespace qkv {
-namespace {
-
-constexpr std::array<std::pair<ScheduleKind, std::string_view>, 5> names = {{
-    {ScheduleKind::noam, "noam"},
-    {ScheduleKind::inverse_sqrt, "inverse-sqrt"},
-    {ScheduleKind::cosine, "cosine"},
-    {ScheduleKind::linear, "linear"},
-    {ScheduleKind::constant, "constant"},
-}};
-
-}  // namespace
-
-std::string_view name_of(ScheduleKind kind) {
-  for (const auto& [k, name] : names)
-    if (k == kind) return name;
-  fail("schedule", "there is no schedule number {}", static_cast<int>(kind));
-}
-
-std::vector<std::string_view> schedule_names() {
-  std::vector<std::string_view> out;
-  for (const auto& [kind, name] : names) out.push_back(name);
-  return out;
-}
-
-ScheduleKind schedule_by_name(std::string_view name) {
-  for (const auto& [kind, n] : names)
-    if (n == name) return kind;
-  fail<UsageError>("schedule", "there is no schedule '{}'; choose one of: {}", name,
-                   fmt::join(schedule_names(), ", "));
-}
 
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   require<UsageError>(options.peak >= 0 && std::isfinite(options.peak), "schedule",

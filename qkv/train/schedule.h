@@ -12,16 +12,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
+
+#include "qkv/base/names.h"
 
 namespace qkv {
 
 enum class ScheduleKind { noam, inverse_sqrt, cosine, linear, constant };
-
-std::string_view name_of(ScheduleKind kind);
-ScheduleKind schedule_by_name(std::string_view name);  // UsageError that lists the names
-std::vector<std::string_view> schedule_names();
+constexpr auto names_of(ScheduleKind) {
+  return std::array{Named{ScheduleKind::noam, "noam"}, Named{ScheduleKind::inverse_sqrt, "inverse-sqrt"},
+                    Named{ScheduleKind::cosine, "cosine"}, Named{ScheduleKind::linear, "linear"},
+                    Named{ScheduleKind::constant, "constant"}};
+}
 
 struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::noam;

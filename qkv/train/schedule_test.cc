@@ -46,11 +46,6 @@ TEST(Schedule, NeedsNoWarmUp) {
   EXPECT_DOUBLE_EQ(Schedule({.kind = ScheduleKind::noam, .warmup = 0, .d_model = 4}).rate(1), 0.5);
 }
 
-TEST(Schedule, IsKnownByName) {
-  for (const std::string_view name : schedule_names()) EXPECT_EQ(name_of(schedule_by_name(name)), name);
-  EXPECT_THROW(schedule_by_name("step"), UsageError);
-}
-
 TEST(Schedule, RefusesWhatMakesNoSense) {
   EXPECT_THROW(Schedule({.peak = -1}), UsageError);
   EXPECT_THROW(Schedule({.warmup = -1}), UsageError);

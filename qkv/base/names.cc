@@ -1,0 +1,50 @@
+#include "qkv/base/names.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+namespace qkv {
+namespace {
+
+// How many letters must be put in, taken out, replaced, or swapped with their neighbour (Damerau, 1964; every
+// letter is touched once).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before = last;
+    last = row;
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j - 1] + (a[i - 1] != b[j - 1]), last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string name_list(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known) {
+  std::optional<std::string_view> best;
+  size_t least = given.size() / 3 + 2;  // so many changes are too many
+  for (const std::string_view word : known) {
+    const bool begun = given.size() >= 3 && word.starts_with(given);
+    const size_t changes = begun ? 1 : distance(given, word);
+    if (changes >= least || 2 * changes > std::max(given.size(), word.size())) continue;
+    least = changes;
+    best = word;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view given, std::span<const std::string_view> known, std::string_view before) {
+  const auto word = nearest(given, known);
+  return word ? fmt::format("; did you mean {}{}?", before, *word) : "";
+}
+
+}  // namespace qkv

@@ -1,0 +1,72 @@
+// The names of an enum's values, as files, flags and messages write them: one list for each enum, beside it.
+//
+//     enum class Tie { all, target, none };
+//     constexpr auto names_of(Tie) {
+//       return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
+//     }
+//
+//     name_of(Tie::target)                                  // "target"
+//     value_named<Tie>("tagret", "config.json", "'tie'")    // throws: config.json: 'tie' must be one of all,
+//     target,
+//                                                           //         none, got 'tagret'; did you mean target?
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+
+template <class Enum>
+struct Named {
+  Enum value;
+  std::string_view name;
+};
+template <class Enum>
+Named(Enum, const char*) -> Named<Enum>;
+
+// "all, target, none".
+std::string name_list(std::span<const std::string_view> names);
+
+template <class Enum>
+concept WithNames = std::is_enum_v<Enum> && requires(Enum value) {
+  names_of(value);
+};
+
+template <WithNames Enum>
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> out;
+  for (const auto& [value, name] : names_of(Enum{})) out.push_back(name);
+  return out;
+}
+
+template <WithNames Enum>
+std::string_view name_of(Enum value) {
+  for (const auto& [v, name] : names_of(value))
+    if (v == value) return name;
+  fail("names", "there is no value {} among {}", static_cast<int>(value), name_list(all_names<Enum>()));
+}
+
+// The known word that the given one was probably meant to be: few letters apart, or begun. None if nothing is near.
+std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known);
+
+// "; did you mean --model?" or nothing. `before` stands before the known word in the text, but is not compared.
+std::string did_you_mean(std::string_view given, std::span<const std::string_view> known,
+                         std::string_view before = "");
+
+// The value of that name. `what` was given the name, in a file or an operation `where`: both are for the error.
+template <WithNames Enum, class Kind = UsageError>
+Enum value_named(std::string_view given, std::string_view where, std::string_view what) {
+  for (const auto& [value, name] : names_of(Enum{}))
+    if (name == given) return value;
+  const std::vector<std::string_view> names = all_names<Enum>();
+  fail<Kind>(where, "{} must be one of {}, got '{}'{}", what, name_list(names), given, did_you_mean(given, names));
+}
+
+}  // namespace qkv

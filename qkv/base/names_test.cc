@@ -1,0 +1,57 @@
+#include "qkv/base/names.h"
+
+#include <gtest/gtest.h>
+
+namespace qkv {
+namespace {
+
+enum class Fruit { apple, pear, red_currant };
+constexpr auto names_of(Fruit) {
+  return std::array{Named{Fruit::apple, "apple"}, Named{Fruit::pear, "pear"},
+                    Named{Fruit::red_currant, "red-currant"}};
+}
+
+template <class Kind>
+std::string error_for(std::string_view given) {
+  try {
+    value_named<Fruit, Kind>(given, "basket.json", "'fruit'");
+  } catch (const Kind& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Names, GoToValuesAndBack) {
+  for (const auto& [value, name] : names_of(Fruit{})) {
+    EXPECT_EQ(name_of(value), name);
+    EXPECT_EQ(value_named<Fruit>(name, "basket", "fruit"), value);
+  }
+  EXPECT_EQ(name_list(all_names<Fruit>()), "apple, pear, red-currant");
+  EXPECT_THROW(name_of(static_cast<Fruit>(7)), Error);
+}
+
+TEST(Names, AnUnknownOneIsAnErrorThatListsThemAndNamesTheNearest) {
+  EXPECT_EQ(error_for<UsageError>("aple"),
+            "basket.json: 'fruit' must be one of apple, pear, red-currant, got 'aple'; did you mean apple?");
+  EXPECT_EQ(error_for<InputError>("zucchini"),
+            "basket.json: 'fruit' must be one of apple, pear, red-currant, got 'zucchini'");
+  EXPECT_EQ(error_for<InputError>(""), "basket.json: 'fruit' must be one of apple, pear, red-currant, got ''");
+}
+
+TEST(Nearest, IsAFewLettersAwayOrBegunOrNone) {
+  const std::vector<std::string_view> known = {"model", "max-length", "beam", "batch-tokens", "scores"};
+  EXPECT_EQ(nearest("modle", known), "model");  // swapped
+  EXPECT_EQ(nearest("beem", known), "beam");    // replaced
+  EXPECT_EQ(nearest("mdel", known), "model");   // missing
+  EXPECT_EQ(nearest("batch-tokenss", known), "batch-tokens");
+  EXPECT_EQ(nearest("max", known), "max-length");  // begun
+  EXPECT_EQ(nearest("score", known), "scores");
+  EXPECT_EQ(nearest("x", known), std::nullopt);
+  EXPECT_EQ(nearest("", known), std::nullopt);
+  EXPECT_EQ(nearest("temperature", known), std::nullopt);
+  EXPECT_EQ(did_you_mean("modle", known, "--"), "; did you mean --model?");
+  EXPECT_EQ(did_you_mean("temperature", known, "--"), "");
+}
+
+}  // namespace
+}  // namespace qkv
