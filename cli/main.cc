@@ -26,14 +26,42 @@ std::vector<Command> add_commands(CLI::App& app) {
   return commands;
 }
 
-// Nothing, or the exit code when there is no more to do (help, version). Arguments come last to first, as CLI11
-// wants.
-std::optional<int> parse(CLI::App& app, std::vector<std::string> reversed) {
+const Command& command_named(const std::vector<Command>& commands, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands) {
+    if (command.app->get_name() == name) return command;
+    names.push_back(command.app->get_name());
+  }
+  fail<UsageError>("qkv", "there is no command '{}'{}", name,
+                   nearest(name, names) ? did_you_mean(name, names) : "; qkv --help lists them");
+}
+
+// What no flag or argument of the command took.
+void refuse_extras(const CLI::App& app, const std::string& who) {
+  const std::vector<std::string> extras = app.remaining();
+  for (const std::string& extra : extras) {
+    if (!extra.starts_with('-') || extra == "-") continue;
+    const std::string flag = extra.substr(0, extra.find('='));
+    const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+    fail<UsageError>(who, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
+  }
+  if (!extras.empty()) fail<UsageError>(who, "'{}' is one argument too many", extras.front());
+}
+
+// Nothing, or the exit code when there is no more to do (help, version). A flag that is unknown is told before one
+// that is missing: the one may be the other, mistyped.
+std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std::string> arguments) {
+  const std::string who = &app == &command ? "qkv" : "qkv " + command.get_name();
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last to first
   try {
-    app.parse(reversed);
+    app.parse(arguments);
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
+  } catch (const CLI::ParseError& e) {
+    refuse_extras(command, who);
+    fail<UsageError>(who, "{}", e.what());
   }
+  refuse_extras(command, who);
   return {};
 }
 
@@ -47,34 +75,17 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
       CLI::MultiOptionPolicy::TakeLast);  // settings first, then what is typed
   const std::vector<Command> commands = add_commands(app);
 
-  std::vector<std::string_view> names;
-  for (const Command& command : commands) names.push_back(command.app->get_name());
-  const auto chosen =
-      arguments.empty() ? commands.end() : std::find_if(commands.begin(), commands.end(), [&](const Command& c) {
-        return c.app->get_name() == arguments.front();
-      });
-  if (chosen == commands.end()) {
-    if (!arguments.empty() && !arguments.front().starts_with('-'))
-      fail<UsageError>("qkv", "there is no command '{}'{}", arguments.front(),
-                       did_you_mean(arguments.front(), names));
-    if (const auto code = parse(app, {arguments.rbegin(), arguments.rend()})) return *code;
-    if (!app.remaining().empty()) fail<UsageError>("qkv", "unknown flag '{}'", app.remaining().front());
+  if (arguments.empty() || arguments.front().starts_with('-')) {
+    std::vector<std::string> first(arguments.begin(), arguments.begin() + !arguments.empty());
+    if (const auto code = parse(app, app, first)) return *code;
     std::fputs(app.help().c_str(), stdout);
     return 0;
   }
-
-  std::vector<std::string> rest = with_settings(*chosen->app, {arguments.begin() + 1, arguments.end()});
-  rest.insert(rest.begin(), chosen->app->get_name());
-  std::reverse(rest.begin(), rest.end());
-  if (const auto code = parse(app, rest)) return *code;
-  const std::string who = "qkv " + chosen->app->get_name();
-  for (const std::string& extra : chosen->app->remaining()) {
-    const std::string name = extra.substr(std::min(extra.find_first_not_of('-'), extra.size()));
-    require<UsageError>(!extra.starts_with('-'), who, "unknown flag '{}'{}", extra,
-                        did_you_mean(name.substr(0, name.find('=')), flag_names(*chosen->app)));
-    fail<UsageError>(who, "'{}' is one argument too many", extra);
-  }
-  return chosen->run();
+  const Command& chosen = command_named(commands, arguments.front());
+  std::vector<std::string> all = with_settings(*chosen.app, {arguments.begin() + 1, arguments.end()});
+  all.insert(all.begin(), arguments.front());
+  if (const auto code = parse(app, *chosen.app, all)) return *code;
+  return chosen.run();
 }
 
 }  // namespace
@@ -85,9 +96,6 @@ int main(int argc, char** argv) {
   int code = 0;
   try {
     code = cli::run(argc > 0 ? argv[0] : "qkv", {argv + std::min(argc, 1), argv + argc});
-  } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "qkv: {}\n", e.what());
-    code = cli::wrong_usage;
   } catch (const UsageError& e) {
     fmt::print(stderr, "{}\n", e.what());
     code = cli::wrong_usage;

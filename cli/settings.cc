@@ -9,6 +9,13 @@
 namespace qkv::cli {
 namespace {
 
+std::vector<std::string_view> command_names(const CLI::App& program) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
 void append_file(const CLI::App& command, const std::string& path, std::vector<std::string>& out) {
   std::istringstream text(read_file(path));
   std::vector<CLI::ConfigItem> items;
@@ -17,11 +24,15 @@ void append_file(const CLI::App& command, const std::string& path, std::vector<s
   } catch (const CLI::Error& e) {
     fail<UsageError>(path, "this is not a TOML file: {}", e.what());
   }
-  const std::vector<std::string_view> known = flag_names(command);
+  const std::vector<std::string_view> known = flag_names(command), sections = command_names(*command.get_parent());
   for (const CLI::ConfigItem& item : items) {
     if (item.name == "++" || item.name == "--") continue;  // the parser's marks of a section's begin and end
     const std::string section = item.parents.empty() ? command.get_name() : item.parents.front();
-    if (section != command.get_name() && section != "default") continue;
+    if (section != command.get_name() && section != "default") {
+      require<UsageError>(std::find(sections.begin(), sections.end(), section) != sections.end(), path,
+                          "unknown section [{}]{}", section, did_you_mean(section, sections));
+      continue;
+    }
     const bool is_flag = std::find(known.begin(), known.end(), item.name) != known.end();
     require<UsageError>(is_flag && item.name != "config" && item.name != "help", path,
                         "unknown key '{}' for qkv {}{}", item.name, command.get_name(),

@@ -92,13 +92,31 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
 
 TEST_F(Command, UnknownWordsNameTheNearestKnown) {
   expect_error(run("trian"), 2, {"trian", "did you mean train?"});
-  expect_error(run("translate --model x --beem 3"), 2, {"--beem", "did you mean beam?"});
+  expect_error(run("frobnicate"), 2, {"frobnicate", "qkv --help"});
+  expect_error(run("--verison"), 2, {"unknown flag --verison; did you mean --version?"});
+  expect_error(run("translate --model x --beem 3"), 2, {"unknown flag --beem; did you mean --beam?"});
+  expect_error(run("translate --model x --beem=3"), 2, {"unknown flag --beem; did you mean --beam?"});
+  expect_error(run("translate --model x -beam 3"), 2, {"unknown flag -beam; did you mean --beam?"});
   expect_error(run("train --model x --recipe transformer-huge --train y"), 2,
                {"transformer-huge", "transformer-base"});
   expect_error(run("train --model x --schedule nome --train y"), 2,
                {"--schedule", "nome", "inverse-sqrt", "did you mean noam?"});
   expect_error(run("translate --model x --beam many"), 2, {"--beam", "many"});
-  expect_error(run("translate"), 2, {"--model"});
+  expect_error(run("inspect --model x one two --beem 3"), 2, {"unknown flag --beem; did you mean --beam?"});
+  expect_error(run("inspect --model x one two"), 2, {"'two' is one argument too many"});
+}
+
+TEST_F(Command, AnUnknownFlagIsToldBeforeAMissingOne) {
+  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe"}) {
+    const std::string near = name == std::string("demo") ? "folder" : "model";
+    const std::string wrong = "--" + near.substr(0, 3) + near.substr(4);
+    expect_error(run(fmt::format("{} {} x", name, wrong)), 2,
+                 {fmt::format("qkv {}: unknown flag {}; did you mean --{}?", name, wrong, near)});
+    expect_error(run(fmt::format("{} --zzz", name)), 2, {fmt::format("qkv {}: unknown flag --zzz\n", name)});
+  }
+  for (const char* name : {"train", "translate", "score", "inspect"})
+    expect_error(run(name), 2, {fmt::format("qkv {}: --model is required", name)});
+  expect_error(run("translate --model"), 2, {"qkv translate: --model"});
 }
 
 TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
@@ -113,6 +131,10 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
   write_file(at("unknown.toml"), "recipe = \"transformer-tiny\"\n[train]\ndropuot = 0.1\n");
   expect_error(run("train --model x --config " + at("unknown.toml")), 2,
                {"unknown.toml", "dropuot", "did you mean dropout?"});
+  expect_error(run("train --config " + at("unknown.toml")), 2, {"dropuot"});
+  write_file(at("section.toml"), "recipe = \"transformer-tiny\"\n[tarin]\ndropout = 0.1\n[score]\ntokens = true\n");
+  expect_error(run("describe --config " + at("section.toml")), 2,
+               {"section.toml", "unknown section [tarin]; did you mean train?"});
   expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
 }
 
