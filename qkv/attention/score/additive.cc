@@ -24,6 +24,7 @@ class Additive final : public Score {
                                                   x.D, ds, g.dq_transposed, g.dk, x.row_width, g.parameters);
   }
   std::vector<Variable> parameters() const override { return {w_v_}; }
+  double pair_flops(int64_t) const override { return 4.0 * static_cast<double>(packed_.numel()); }  // + tanh * +
   std::string name() const override { return "additive(w_q, w_k, w_v)"; }
 
  private:

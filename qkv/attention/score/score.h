@@ -46,6 +46,8 @@ class Score {
                         const ScoreGradients& gradients) const = 0;
   // What forward() reads beside q and k, and backward() gives gradients to.
   virtual std::vector<Variable> parameters() const { return {}; }
+  // Operations for one pair of a query and a key, a multiply-add counted as two; projections are not.
+  virtual double pair_flops(int64_t D) const { return 2.0 * static_cast<double>(D); }
   virtual std::string name() const = 0;
 };
 

@@ -1,0 +1,193 @@
+#include "qkv/attention/explain.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <numeric>
+
+#include <fmt/ranges.h>
+
+#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/score/dot.h"
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv {
+namespace {
+
+using Choice = AttentionPlan::Choice;
+
+// What runs, the best first. Today there is one path; what is left to choose is the instruction set.
+std::vector<Choice> choices() {
+  const std::string_view chosen = kernel::kernels().isa;
+  const char* pinned = std::getenv("QKV_ISA");
+  std::vector<std::string_view> names, usable;
+  for (const kernel::Kernels* k : kernel::all_kernels()) usable.insert(usable.begin(), k->isa);
+  names = usable;
+  for (const std::string_view known : {"generic", "avx2", "avx512"})
+    if (std::find(usable.begin(), usable.end(), known) == usable.end()) names.insert(names.begin(), known);
+  std::vector<Choice> out;
+  for (const std::string_view name : names) {
+    const bool runs = std::find(usable.begin(), usable.end(), name) != usable.end();
+    std::string reason = fmt::format("{} is faster", chosen);
+    if (name == chosen) {
+      reason = pinned && *pinned ? "QKV_ISA pins it" : "the fastest of this build that this CPU has";
+    } else if (!runs) {
+      reason = kernel::cpu_has(name) ? "this build was made without it" : "this CPU does not have it";
+    } else if (pinned && *pinned) {
+      reason = fmt::format("QKV_ISA pins {}", pinned);
+    }
+    out.push_back({std::string(name), name == chosen, reason});
+  }
+  return out;
+}
+
+template <class Parts>
+std::string names_of_parts(const Parts& parts) {
+  std::vector<std::string> names;
+  for (const auto& part : parts) names.push_back(part->name());
+  return fmt::format("{{{}}}", fmt::join(names, ", "));
+}
+
+std::string call_text(const AttentionOptions& options) {
+  std::vector<std::string> parts;
+  if (options.score) parts.push_back(".score = " + options.score->name());
+  if (!options.modify.empty()) parts.push_back(".modify = " + names_of_parts(options.modify));
+  if (options.mask) parts.push_back(".mask = " + options.mask->name());
+  if (!options.reweigh.empty()) parts.push_back(".reweigh = " + names_of_parts(options.reweigh));
+  return parts.empty() ? "attention(q, k, v)" : fmt::format("attention(q, k, v, {{{}}})", fmt::join(parts, ", "));
+}
+
+AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  const bool ranks = q.rank() == 4 && k.rank() == 4 && v.rank() == 4;
+  const bool fits = ranks && q.dim(0) == k.dim(0) && k.dim(0) == v.dim(0) && k.dim(1) == v.dim(1) && k.dim(1) > 0 &&
+                    q.dim(1) % k.dim(1) == 0 && k.dim(2) == v.dim(2);
+  require(fits, "explain", "expected q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), G a divisor of H; got {}, {}, {}",
+          q.shape(), k.shape(), v.shape());
+  const AttentionShape shape = {
+      .B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)};
+  if (options.mask) options.mask->check(shape);
+  for (const ModifierPtr& modifier : options.modify) modifier->check(shape);
+  for (const ReweigherPtr& reweigher : options.reweigh) reweigher->check(shape);
+  return shape;
+}
+
+struct Counts {
+  int64_t visible = 0, computed = 0, blind = 0, visited = 0, partial = 0;
+  Counts operator+(const Counts& o) const {
+    return {visible + o.visible, computed + o.computed, blind + o.blind, visited + o.visited, partial + o.partial};
+  }
+};
+
+Counts count_block(const AttentionCall& call, const QueryBlock& block) {
+  Counts n;
+  const uint64_t all = first_queries(block.queries);
+  uint64_t seeing = 0;  // one bit for every query that sees a key
+  for_each_tile(call, block, [&](const Tile& tile, Visibility visibility) {
+    ++n.visited;
+    n.computed += tile.width * tile.keys;
+    if (visibility == Visibility::all) {
+      n.visible += tile.queries * tile.keys;
+      seeing = all;
+      return;
+    }
+    ++n.partial;
+    uint64_t visible[max_block_keys];
+    call.mask->fill(tile, visible);
+    for (int64_t j = 0; j < tile.keys; ++j) {
+      n.visible += std::popcount(visible[j] & all);
+      seeing |= visible[j] & all;
+    }
+  });
+  n.blind = block.queries - std::popcount(seeing);
+  return n;
+}
+
+Counts count_all(const AttentionCall& call) {
+  const AttentionShape& s = call.shape;
+  std::vector<Counts> heads(static_cast<size_t>(s.B * s.H));
+  parallel_for(s.B * s.H, [&](int64_t i) {
+    Counts& n = heads[static_cast<size_t>(i)];
+    for (int64_t b = 0; b < count_blocks(s.T); ++b) n = n + count_block(call, block_of(s, i / s.H, i % s.H, b));
+  });
+  return std::accumulate(heads.begin(), heads.end(), Counts());
+}
+
+// 12345678 as "12,345,678".
+std::string grouped(int64_t n) {
+  std::string text = fmt::format("{}", n);
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), 1, ',');
+  return text;
+}
+
+// 12345678 as "12.3 M".
+std::string scaled(double x) {
+  std::string_view prefix = " ";
+  for (const std::string_view next : {" k", " M", " G", " T", " P"}) {
+    if (x < 999.5) break;
+    x /= 1000;
+    prefix = next;
+  }
+  return fmt::format("{:.3g}{}", x, prefix);
+}
+
+double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+}  // namespace
+
+AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  AttentionPlan plan;
+  plan.call = call_text(options);
+  plan.shape = checked_shape(q, k, v, options);
+  plan.dtype = q.dtype();
+  plan.choices = choices();
+  const AttentionShape& s = plan.shape;
+  const ScorePtr score = options.score ? options.score : scaled_dot();
+  const Counts n = count_all(
+      {.shape = s, .q = q, .k = k, .v = v, .score = score, .modify = {}, .mask = options.mask, .reweigh = {}});
+  plan.pairs = s.B * s.H * s.T * s.S;
+  plan.visible_pairs = n.visible;
+  plan.blind_queries = n.blind;
+  plan.tiles = s.B * s.H * count_blocks(s.T) * ((s.S + max_block_keys - 1) / max_block_keys);
+  plan.visited_tiles = n.visited;
+  plan.partial_tiles = n.partial;
+  const double pair = score->pair_flops(s.D) + 2.0 * static_cast<double>(s.E);
+  plan.flops = pair * static_cast<double>(n.visible);
+  plan.tile_flops = pair * static_cast<double>(n.computed);
+  plan.bytes = (q.numel() + k.numel() + v.numel() + s.B * s.H * s.T * s.E) * size_of(plan.dtype);
+  return plan;
+}
+
+std::string AttentionPlan::text() const {
+  const AttentionShape& s = shape;
+  std::string out = call + "\n";
+  const auto line = [&](std::string_view word, std::string_view rest) {
+    out += fmt::format("  {:11}{}\n", word, rest);
+  };
+  line("q", fmt::format("{} {}", describe("BHTD", {s.B, s.H, s.T, s.D}), name_of(dtype)));
+  line("k, v",
+       fmt::format("{}, {}", describe("BGSD", {s.B, s.G, s.S, s.D}), describe("BGSE", {s.B, s.G, s.S, s.E})));
+  line("out", describe("BHTE", {s.B, s.H, s.T, s.E}));
+  for (const Choice& c : choices)
+    line(c.chosen ? "kernels" : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
+  line("pairs", fmt::format("{} of {} visible ({:.3g}%)", grouped(visible_pairs), grouped(pairs),
+                            percent(static_cast<double>(visible_pairs), static_cast<double>(pairs))));
+  if (blind_queries > 0)
+    line("", fmt::format("{} of {} queries see no key: their output is zero", grouped(blind_queries),
+                         grouped(s.B * s.H * s.T)));
+  line("tiles", fmt::format("{} of {} visited, {} of them visible in part", grouped(visited_tiles), grouped(tiles),
+                            grouped(partial_tiles)));
+  line("forward", fmt::format("{}FLOP, {:.3g}% of the {}FLOP that the tiles compute", scaled(flops),
+                              percent(flops, tile_flops), scaled(tile_flops)));
+  line("memory",
+       fmt::format("{}B of q, k, v and out, {:.3g} FLOP a byte", scaled(static_cast<double>(bytes)), intensity()));
+  return out;
+}
+
+std::string explain(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  return attention_plan(q, k, v, options).text();
+}
+
+}  // namespace qkv
