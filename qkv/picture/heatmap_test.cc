@@ -133,6 +133,41 @@ TEST(Heatmap, SvgIsWellFormedAndRefersToNothing) {
   }
 }
 
+std::vector<std::string> numbered(const std::string& prefix, int64_t count) {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(fmt::format("{}{}", prefix, i));
+  return out;
+}
+
+// How many of the labels are shown, and that those are spread evenly from the first on.
+int64_t shown(const std::string& svg, const std::vector<std::string>& labels) {
+  std::vector<size_t> at;
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (svg.find(">" + labels[i] + "</text>") != svg.npos) at.push_back(i);
+  for (size_t i = 0; i < at.size(); ++i) EXPECT_EQ(at[i], i * (at.size() > 1 ? at[1] : 1));
+  return static_cast<int64_t>(at.size());
+}
+
+TEST(Heatmap, UpTo80TokensHaveALabelEachAndMoreEveryFew) {
+  for (const Shape& heads : {Shape{1}, Shape{4}, Shape{2, 3}})
+    for (const int64_t n : {1, 5, 24, 25, 60, 80, 81, 150, 1000}) {
+      Shape shape = heads;
+      shape.push_back(n);
+      shape.push_back(2);
+      const HeatmapOptions tokens = {.rows = numbered("row", n)};
+      for (const Picture& picture :
+           {heatmap(random_weights(shape), tokens), head_view(random_weights(shape), tokens)}) {
+        const int64_t labels = shown(picture.svg(), tokens.rows);
+        if (n <= 80) {
+          EXPECT_EQ(labels, n);
+        } else {
+          EXPECT_GE(labels, 20);
+          EXPECT_LE(labels, n);
+        }
+      }
+    }
+}
+
 TEST(Heatmap, AGridHasLayersDownAndHeadsAcross) {
   const Picture picture = heatmap(random_weights({2, 3, 4, 5}));
   const PanelGroup& group = picture.content().groups.at(0);

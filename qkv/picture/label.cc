@@ -29,6 +29,7 @@ bool turns_direction(char32_t c) { return in(c, 0x200e, 0x200f) || in(c, 0x202a,
 double width_of(char32_t c) {
   if (joins(c)) return 0;
   if (wide(c)) return 1.05;
+  if (c == 0x2581) return 0.8;  // the mark of SentencePiece for a space
   if (c < 0x80) {
     const std::string_view narrow = "iljIt.,:;!|'f()[]{} r", broad = "mwMW@%";
     if (narrow.find(static_cast<char>(c)) != narrow.npos) return 0.34;

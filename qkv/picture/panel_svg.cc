@@ -15,11 +15,25 @@ namespace {
 constexpr double longest_label = 11;  // em
 constexpr double label_gap = 5;       // pixels between a label and what it labels
 
-double widest(const std::vector<std::string>& labels) {
+double width_of(const std::string& label) { return std::min(label_width(label_text(label)), longest_label); }
+
+// Of those that are shown.
+double widest(const std::vector<std::string>& labels, int64_t every) {
   double width = 0;
-  for (const std::string& label : labels)
-    width = std::max(width, std::min(label_width(label_text(label)), longest_label));
+  for (size_t i = 0; i < labels.size(); i += static_cast<size_t>(every))
+    width = std::max(width, width_of(labels[i]));
   return width;
+}
+
+// From the labels to what they label, where not every cell has one. "H" leads to the left, "V" up.
+std::string label_ticks(int64_t count, const PanelStyle& style, char direction) {
+  if (style.label_every == 1) return "";
+  std::string path;
+  for (int64_t i = 0; i < count; i += style.label_every) {
+    const double at = (i + 0.5) * style.cell;
+    path += direction == 'H' ? fmt::format("M0 {:g}h-3", at) : fmt::format("M{:g} 0v-3", at);
+  }
+  return fmt::format("<path d=\"{}\" stroke=\"#1f2430\" stroke-opacity=\".4\"/>\n", path);
 }
 
 // Runs of equal colour in a row, all runs of a colour in one path. Zero is the ground.
@@ -107,21 +121,24 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
   if (style.roomy && cell >= 30 && queries * keys <= 200) out.body += numbers(panel, scale, cell);
 
   if (style.row_labels) {
-    out.left = widest(panel.rows) * font + label_gap;
+    out.left = widest(panel.rows, style.label_every) * font + label_gap;
+    out.body += label_ticks(queries, style, 'H');
     out.body += fmt::format("<g font-size=\"{:g}\" text-anchor=\"end\">\n", font);
-    for (int64_t i = 0; i < queries; ++i)
+    for (int64_t i = 0; i < queries; i += style.label_every)
       out.body += svg_label(panel.rows[static_cast<size_t>(i)], longest_label,
                             fmt::format("x=\"{:g}\" y=\"{:g}\" dy=\".35em\"", -label_gap, (i + 0.5) * cell));
     out.body += "</g>\n";
   }
   if (style.column_labels) {
-    const double length = widest(panel.columns) * font;
-    const bool level = length <= cell - 2;
-    const double angle = level ? 0 : style.roomy && cell >= 1.3 * font ? 45 : 90;
+    const double length = widest(panel.columns, style.label_every) * font;
+    const double pitch = cell * static_cast<double>(style.label_every);
+    const bool level = length <= pitch - 2;
+    const double angle = level ? 0 : style.roomy && pitch >= 1.3 * font ? 45 : 90;
     const double radians = angle * std::numbers::pi / 180;
     out.top = length * std::sin(radians) + font * (level ? 1 : std::cos(radians)) + label_gap;
+    out.body += label_ticks(keys, style, 'V');
     out.body += fmt::format("<g font-size=\"{:g}\"{}>\n", font, level ? " text-anchor=\"middle\"" : "");
-    for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t j = 0; j < keys; j += style.label_every) {
       const double x = (j + 0.5) * cell;
       const std::string place = level ? fmt::format("x=\"{:g}\" y=\"{:g}\"", x, -label_gap)
                                       : fmt::format("transform=\"translate({:g} {:g}) rotate(-{:g})\" dy=\".35em\"",
@@ -129,7 +146,7 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
       const std::string& label = panel.columns[static_cast<size_t>(j)];
       out.body += svg_label(label, longest_label, place);
       if (angle == 45)
-        out.right = std::max(out.right, x + (widest({label}) + 0.5) * font * std::cos(radians) - out.width);
+        out.right = std::max(out.right, x + (width_of(label) + 0.5) * font * std::cos(radians) - out.width);
     }
     out.body += "</g>\n";
   }
@@ -163,12 +180,12 @@ Drawing draw_lines(const Panel& panel, const ColorScale& scale, const PanelStyle
   out.body += "</g>\n";
   const auto label_side = [&](const std::vector<std::string>& labels, const char* anchor, double x) {
     out.body += fmt::format("<g font-size=\"{:g}\" text-anchor=\"{}\">\n", style.font, anchor);
-    for (size_t i = 0; i < labels.size(); ++i)
+    for (size_t i = 0; i < labels.size(); i += static_cast<size_t>(style.label_every))
       out.body +=
           svg_label(labels[i], longest_label,
                     fmt::format("x=\"{:g}\" y=\"{:g}\" dy=\".35em\"", x, (static_cast<double>(i) + 0.5) * step));
     out.body += "</g>\n";
-    return widest(labels) * style.font + label_gap;
+    return widest(labels, style.label_every) * style.font + label_gap;
   };
   out.left = label_side(panel.rows, "end", -label_gap);
   out.right = label_side(panel.columns, "start", across + label_gap);

@@ -23,6 +23,7 @@ struct Drawing {
 
 struct PanelStyle {
   double cell = 20, font = 11;
+  int64_t label_every = 1;  // the first token has a label, and every so many behind it
   bool row_labels = true, column_labels = true;
   bool roomy = false;  // labels may lean over the panel's right edge, cells may show their numbers
 };

@@ -6,7 +6,9 @@
 //
 // Every format is one file that refers to no other: no font, script or style is fetched.
 //
-//     svg()    for papers: white ground, vector cells, one colour scale for all panels
+//     svg()    for papers: white ground, vector cells, one colour scale for all panels; up to 80 tokens have a
+//     label
+//              each, of more every second, third, ...
 //     html()   for the screen: a map of all layers and heads; the chosen one large, as heat map or as lines between
 //              tokens; weights under the pointer or the arrow keys; follows the light or dark setting
 //     json()   {"format": "qkv-attention", "version": 1, "title": text, "metadata": {key: text, ...},

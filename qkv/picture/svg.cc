@@ -21,7 +21,13 @@ struct Block {
   std::string body;
 };
 
-// Cells as large as the number of panels and of tokens allows, labels where they can be read.
+// In pixels: a panel, its cells, and a panel of more tokens than can have a label each.
+struct Room {
+  double panel, smallest_cell, largest_cell, long_panel;
+};
+
+// Cells as large as the number of panels and of tokens allows. Up to 80 tokens have a label each: cells stay large
+// enough to read them, and the picture grows. Of more tokens, every second, third, ... has a label.
 PanelStyle style_of(const PictureContent& content) {
   int64_t longest = 1;
   size_t panels = 0;
@@ -33,16 +39,16 @@ PanelStyle style_of(const PictureContent& content) {
   const double tokens = static_cast<double>(longest);
   PanelStyle style;
   style.roomy = panels == 1;
-  if (panels == 1) {
-    style.cell = tokens <= 80 ? std::clamp(560 / tokens, 13.0, 40.0) : std::max(1.0, 1040 / tokens);
-  } else if (panels <= 4) {
-    style.cell = tokens <= 40 ? std::clamp(320 / tokens, 10.0, 28.0) : std::max(1.0, 400 / tokens);
-  } else {
-    style.cell = tokens <= 24 ? std::clamp(168 / tokens, 9.0, 20.0) : std::max(1.0, 168 / tokens);
-  }
-  style.font = std::min(content.lines ? 11.0 : 12.0, style.cell * 0.82);
-  if (content.lines) style.cell = std::clamp(style.cell, 6.0, 22.0);
-  style.row_labels = style.column_labels = style.cell >= 9;
+  const Room room = panels == 1   ? Room{560, 12, 40, 1040}
+                    : panels <= 4 ? Room{320, 9, 28, 600}
+                                  : Room{168, 7, 20, 420};
+  const bool is_long = longest > 80;
+  style.cell = is_long ? std::max(1.0, room.long_panel / tokens)
+                       : std::clamp(room.panel / tokens, room.smallest_cell, room.largest_cell);
+  if (content.lines) style.cell = std::clamp(style.cell, is_long ? 4.0 : 9.0, 22.0);
+  const auto every = static_cast<int64_t>(std::ceil(room.smallest_cell / style.cell));
+  style.label_every = every <= 5 ? every : (every + 9) / 10 * 10;
+  style.font = std::min(content.lines ? 11.0 : 12.0, 0.84 * style.cell * static_cast<double>(style.label_every));
   return style;
 }
 
