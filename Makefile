@@ -14,17 +14,17 @@ BUILD := build$(if $(filter-out release,$(PRESET)),-$(PRESET))
 GENERATOR := $(if $(shell command -v ninja),,-G 'Unix Makefiles')
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLAGS)
+CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLAGS) >/dev/null
 COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
 TEST = ctest --preset $(PRESET) -j $(CORES)
 
-.PHONY: build demo test slow check bench install dev tsan clean help setup
+.PHONY: build demo test slow check bench install dev tsan clean help setup command
 .DEFAULT_GOAL := build
 
-build: setup        ## the library and the qkv command, in build/
-	@$(CONFIGURE) && $(COMPILE) --target qkv_cli
+build: command      ## the library and the qkv command, in build/
+	@echo 'The command is $(BUILD)/cli/qkv: try `$(BUILD)/cli/qkv --help`, or `make demo`.'
 
-demo: build         ## train a small translator, translate with it, draw its attention
+demo: command       ## train a small translator, translate with it, draw its attention
 	@$(BUILD)/cli/qkv demo
 
 test: setup         ## build and run every test but the slow ones
@@ -40,8 +40,9 @@ check:              ## format, the include law, ASCII, sizes, another processor
 bench: setup        ## run the benchmarks
 	@$(CONFIGURE) -DQKV_BENCH=ON && $(COMPILE) --target bench
 
-install: build      ## install the library and the command: PREFIX=/usr/local DESTDIR=
+install: command    ## install the library and the command: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
+	@echo 'Installed in $(DESTDIR)$(PREFIX): the command in bin, the library in lib, its headers in include/qkv.'
 
 dev:                ## run the tests with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=dev
@@ -57,3 +58,6 @@ help:               ## this list
 
 setup:
 	@script/setup
+
+command: setup
+	@$(CONFIGURE) && $(COMPILE) --target qkv_cli

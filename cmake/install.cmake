@@ -2,6 +2,8 @@
 # CMake package. Nothing in it names the place it was installed to, so the folder may be moved.
 include(CMakePackageConfigHelpers)
 
+set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/qkv)
 install(TARGETS qkv EXPORT qkv)
 install(TARGETS qkv_cli)
