@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "qkv/attention/engine/engine.h"
+#include "qkv/attention/engine/pack.h"
+#include "qkv/attention/normalize/softmax.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/op/convert.h"
 
 namespace qkv {
 namespace {
@@ -16,8 +20,10 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
     fail("attention", "{}; q is {}, k is {}, v is {}", message, describe("BHTD", q.shape()),
          describe("BGSD", k.shape()), describe("BGSE", v.shape()));
   };
+  require((q.dtype() == DType::f32 || q.dtype() == DType::bf16) && k.dtype() == q.dtype() && v.dtype() == q.dtype(),
+          "attention", "q, k and v must be f32, or all bf16; q is {}, k is {}, v is {}", name_of(q.dtype()),
+          name_of(k.dtype()), name_of(v.dtype()));
   for (const Tensor* x : {&q, &k, &v}) {
-    require(x->dtype() == DType::f32, "attention", "q, k and v must be f32, got {}", name_of(x->dtype()));
     check(x->rank() == 4, "expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)");
     check(x->dim(3) <= 1 || x->stride(3) == 1, "the last axis must be contiguous");
   }
@@ -44,29 +50,62 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
       .score = options.score ? options.score : scaled_dot(),
       .modify = options.modify,
       .mask = options.mask,
+      .normalize = options.normalize ? options.normalize : softmax(),
       .reweigh = options.reweigh};
   if (call.mask) call.mask->check(call.shape);
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
+  call.normalize->check(call.shape);
   for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);
   return call;
 }
 
+enum class Weights { none, all, mean };
+
+// What a gradient may flow to.
+std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
+                                const AttentionOptions& options) {
+  std::vector<Variable> inputs = {q, k, v};
+  const auto append = [&inputs](const std::vector<Variable>& more) {
+    inputs.insert(inputs.end(), more.begin(), more.end());
+  };
+  if (options.score) append(options.score->parameters());
+  for (const ModifierPtr& modifier : options.modify) append(modifier->parameters());
+  if (options.normalize) append(options.normalize->parameters());
+  return inputs;
+}
+
+// Whether the engine takes bf16 as it is: for products of pairs, or to read it once. Else it is given floats.
+bool takes_bf16(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options,
+                bool only_forward) {
+  const int64_t D = q.dim(3);
+  if (options.score && !options.score->dot_scale(D)) return false;
+  if (only_forward && is_single_query(q.dim(2))) return true;
+  return kernel::kernels().attention.pairs && fits_pairs(q.value()) && fits_pairs(k.value()) && fits_pairs(v.value());
+}
+
 AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options,
-                       bool with_weights) {
+                       Weights wanted) {
   check_inputs(q.value(), k.value(), v.value());
+  if (q.value().dtype() == DType::bf16) {
+    const bool only_forward = wanted == Weights::none && !recording(inputs_of(q, k, v, options));
+    if (!takes_bf16(q, k, v, options, only_forward)) {
+      const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
+      AttentionVariables result = run(floats(q), floats(k), floats(v), options, wanted);
+      result.out = convert(result.out, DType::bf16);
+      return result;
+    }
+  }
   const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
   const AttentionCall call = prepare(prepared, v.value(), options);
   const ForwardResult forward = attention_forward(call);
 
   AttentionVariables result;
-  if (with_weights) {
-    result.weights = attention_weights(call, forward.statistics);
+  if (wanted != Weights::none) {
+    result.weights = wanted == Weights::all ? attention_weights(call, forward.statistics)
+                                            : mean_attention_weights(call, forward.statistics);
     result.lse = log_sum_exp(forward.statistics);
   }
-  std::vector<Variable> inputs = {prepared.q, prepared.k, v};
-  for (const Variable& parameter : call.score->parameters()) inputs.push_back(parameter);
-  for (const ModifierPtr& modifier : call.modify)
-    for (const Variable& parameter : modifier->parameters()) inputs.push_back(parameter);
+  std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
   if (!recording(inputs)) {
     result.out = forward.out;
     return result;
@@ -81,27 +120,36 @@ AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, 
   return result;
 }
 
+AttentionResult run_without_gradients(const Tensor& q, const Tensor& k, const Tensor& v,
+                                      const AttentionOptions& options, Weights wanted) {
+  const NoGrad guard;
+  AttentionVariables result = run(q, k, v, options, wanted);
+  return {result.out.value(), result.weights, result.lse};
+}
+
 }  // namespace
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
-  const NoGrad guard;
-  return run(q, k, v, options, false).out.value();
+  return run_without_gradients(q, k, v, options, Weights::none).out;
 }
 
 Variable attention(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options) {
-  return run(q, k, v, options, false).out;
+  return run(q, k, v, options, Weights::none).out;
 }
 
 AttentionResult attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const AttentionOptions& options) {
-  const NoGrad guard;
-  AttentionVariables result = run(q, k, v, options, true);
-  return {result.out.value(), result.weights, result.lse};
+  return run_without_gradients(q, k, v, options, Weights::all);
 }
 
 AttentionVariables attention_with_weights(const Variable& q, const Variable& k, const Variable& v,
                                           const AttentionOptions& options) {
-  return run(q, k, v, options, true);
+  return run(q, k, v, options, Weights::all);
+}
+
+AttentionResult attention_with_mean_weights(const Tensor& q, const Tensor& k, const Tensor& v,
+                                            const AttentionOptions& options) {
+  return run_without_gradients(q, k, v, options, Weights::mean);
 }
 
 }  // namespace qkv

@@ -6,7 +6,8 @@
 //     Tensor z = attention(q, k, v, {.mask = causal() & padding(lengths)});
 //     auto [out, weights, lse] = attention_with_weights(q, k, v);
 //
-// Shapes   q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), f32; out (B,H,T,E), weights (B,H,T,S), lse (B,H,T).
+// Shapes   q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), all f32 or all bf16; out (B,H,T,E) of the same type; weights
+//          (B,H,T,S) and lse (B,H,T) f32. Sums are f32 for both types.
 //          H is a multiple of G: query head h reads key/value head h * G / H (grouped and multi-query attention).
 //          Any strides with a contiguous last axis: (B,T,H,D) callers pass a transposed view and nothing is copied;
 //          out has the memory order of q.
@@ -42,5 +43,8 @@ AttentionResult attention_with_weights(const Tensor& q, const Tensor& k, const T
                                        const AttentionOptions& options = {});
 AttentionVariables attention_with_weights(const Variable& q, const Variable& k, const Variable& v,
                                           const AttentionOptions& options = {});
+// The mean of the weights over the heads, (B,T,S), without ever holding those of all heads.
+AttentionResult attention_with_mean_weights(const Tensor& q, const Tensor& k, const Tensor& v,
+                                            const AttentionOptions& options = {});
 
 }  // namespace qkv

@@ -190,6 +190,36 @@ TEST(Attention, EqualsTheFormulaUnderEveryMask) {
       900);
 }
 
+// bf16 inputs: exact arithmetic on them, compared with the precision of the type.
+void check_bf16(const Sizes& n, const MaskPtr& mask, const Sees& sees, uint64_t stream) {
+  SCOPED_TRACE(fmt::format("B{} H{} G{} T{} S{} D{} E{}", n.B, n.H, n.G, n.T, n.S, n.D, n.E));
+  const auto draw = [&](const Shape& shape) { return random_tensor(shape, ++stream).to(DType::bf16); };
+  const Variable q(draw({n.B, n.H, n.T, n.D}), {.requires_grad = true});
+  const Variable k(draw({n.B, n.G, n.S, n.D}), {.requires_grad = true});
+  const Variable v(draw({n.B, n.G, n.S, n.E}), {.requires_grad = true});
+  const Tensor dout = draw({n.B, n.H, n.T, n.E});
+  const Variable out = attention(q, k, v, {.mask = mask});
+  out.backward(dout);
+  const auto floats = [](const Tensor& x) { return x.to(DType::f32); };
+  const Reference r = reference(floats(q.value()), floats(k.value()), floats(v.value()), floats(dout), sees);
+  constexpr double half_unit = 0x1p-8;  // of a number just above a power of two
+  expect_close(floats(out.value()), r.out, half_unit, "out");
+  expect_close(floats(q.grad()), r.dq, 2 * half_unit, "dq");
+  expect_close(floats(k.grad()), r.dk, 2 * half_unit, "dk");
+  expect_close(floats(v.grad()), r.dv, 2 * half_unit, "dv");
+  expect_close(floats(attention(q.value(), k.value(), v.value(), {.mask = mask})), r.out, half_unit, "inference");
+}
+
+TEST(Attention, TakesBf16OfAnyShape) {
+  uint64_t stream = 5000;
+  for (const Sizes& n : {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 9, 8, 4}, Sizes{1, 2, 2, 64, 128, 16, 16},
+                         Sizes{1, 4, 2, 65, 129, 34, 40}, Sizes{2, 2, 1, 130, 301, 20, 70}, Sizes{1, 2, 1, 70, 99, 33, 7},
+                         Sizes{1, 4, 2, 1, 1100, 64, 64}, Sizes{1, 6, 3, 77, 3, 6, 130}, Sizes{1, 1, 1, 40, 1301, 8, 8}})
+    check_bf16(n, {}, everything, stream += 10);
+  check_bf16({2, 4, 2, 150, 200, 24, 18}, causal() & window(33, 5),
+             [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
+}
+
 TEST(Attention, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
   const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see nothing
   const Variable q(random_tensor({n.B, n.H, n.T, n.D}, 1), {.requires_grad = true});

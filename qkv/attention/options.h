@@ -9,6 +9,7 @@
 
 #include "qkv/attention/mask/mask.h"
 #include "qkv/attention/modify/modifier.h"
+#include "qkv/attention/normalize/normalizer.h"
 #include "qkv/attention/reweigh/reweigher.h"
 #include "qkv/attention/score/score.h"
 
@@ -18,6 +19,7 @@ struct AttentionOptions {
   ScorePtr score = nullptr;              // null: scaled_dot()
   std::vector<ModifierPtr> modify = {};  // applied in this order
   MaskPtr mask = nullptr;                // null: every query sees every key
+  NormalizerPtr normalize = nullptr;     // null: softmax()
   std::vector<ReweigherPtr> reweigh = {};
 };
 

@@ -13,13 +13,21 @@ namespace {
 thread_local bool grad_enabled = true;
 std::atomic<uint64_t> next_sequence{1};
 
+template <class T>
 void add_to(Tensor& sum, const Tensor& x) {
-  const std::span<float> s = sum.span<float>();
+  const std::span<T> s = sum.span<T>();
   const Tensor packed = x.contiguous_copy();
-  const std::span<const float> v = packed.span<float>();
+  const std::span<const T> v = packed.span<T>();
   parallel_ranges(static_cast<int64_t>(s.size()), 16384, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) s[i] += v[i];
+    for (int64_t i = begin; i < end; ++i) s[i] = T(static_cast<float>(s[i]) + static_cast<float>(v[i]));
   });
+}
+
+void add_to(Tensor& sum, const Tensor& x) {
+  if (sum.dtype() == DType::bf16)
+    add_to<bfloat16>(sum, x);
+  else
+    add_to<float>(sum, x);
 }
 
 }  // namespace
@@ -56,7 +64,8 @@ struct Variable::Node {
   }
 
   void receive(Tensor g) {
-    require(g.shape() == value.shape(), op, "a gradient of shape {} for a value of shape {}", g.shape(),
+    require(g.shape() == value.shape() && g.dtype() == value.dtype(), op,
+            "a gradient of {} {} for a value of {} {}", name_of(g.dtype()), g.shape(), name_of(value.dtype()),
             value.shape());
     if (!backward) {  // leaf
       if (fresh) {    // the first gradient becomes the sum, copied only if somebody else holds it
@@ -80,8 +89,8 @@ struct Variable::Node {
 Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
 
 Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>()) {
-  require(!options.requires_grad || value.dtype() == DType::f32, "Variable",
-          "only f32 values have gradients, got {}", name_of(value.dtype()));
+  require(!options.requires_grad || value.dtype() == DType::f32 || value.dtype() == DType::bf16, "Variable",
+          "only f32 and bf16 values have gradients, got {}", name_of(value.dtype()));
   node_->value = std::move(value);
   node_->requires_grad = options.requires_grad;
 }

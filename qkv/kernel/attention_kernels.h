@@ -5,6 +5,10 @@
 // the softmax are then vectors over queries: no sum or maximum ever runs across lanes, and K and V are read as they
 // are stored.
 //
+// Products work on units of 32 bits: a float, or two bf16 that are neighbours along the axis that is summed over
+// (the first in the low half). A product of two units is a product of floats, or the sum of two products of bf16;
+// sums are floats in both. So one algorithm serves both types; what differs is how operands are packed.
+//
 // Minus infinity marks a hidden pair; its weight is exactly zero.
 #pragma once
 
@@ -12,9 +16,9 @@
 
 namespace qkv::kernel {
 
-// C (rows x width) = A (rows x depth) B (depth x width), plus C times what scale says. A may be read along rows
-// (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple of the
-// lanes.
+// C (rows x width) = A (rows x depth) B (depth x width), plus C times what the kind of product says. A may be read
+// along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple of
+// the lanes. a and b are units, c are floats, strides count units.
 struct TileProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
@@ -23,6 +27,24 @@ struct TileProduct {
   float* c;
   int64_t c_row_stride;
   int64_t rows, width, depth;
+  float scale = 1.0f;  // of A B, where C is overwritten
+};
+
+struct TileProducts {
+  void (*overwrite)(const TileProduct&);                    // C = scale * A B
+  void (*add)(const TileProduct&);                          // C += A B
+  void (*rescale)(const TileProduct&, const float* factor);  // C = C * factor[column] + A B
+};
+
+// Products of bf16 and the packing that they want. In an array of units, row r of pairs holds rows 2r and 2r + 1.
+struct PairKernels {
+  TileProducts products;
+  // Rows of bf16 side by side: out (ceil(rows/2) x width) units; zero behind the last row and column.
+  void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width);
+  // The same from rows of floats (rows x width), rounded.
+  void (*interleave_rounded)(const float* in, int64_t rows, int64_t width, float* out);
+  // n floats rounded to bf16.
+  void (*round)(const float* in, int64_t n, uint16_t* out);
 };
 
 // The running softmax of a block of queries (Milakov and Gimelshein, 2018): the largest score so far, the sum of
@@ -33,15 +55,28 @@ struct RunningSoftmax {
   float* rescale;
 };
 
-struct AttentionKernels {
-  void (*product)(const TileProduct&);                              // C = A B
-  void (*product_add)(const TileProduct&);                          // C += A B
-  void (*product_rescale)(const TileProduct&, const float* scale);  // C = C * scale[column] + A B
+// A single query, where lanes of queries would be empty: lanes run along the width of keys and values instead, and
+// scores are a row. T is float or uint16_t, a bf16.
+template <class T>
+struct SingleQueryKernels {
+  // s[j] = scale * q . k_j
+  void (*scores)(const float* q, const T* k, int64_t k_stride, int64_t keys, int64_t D, float scale, float* s);
+  // out = out * rescale + sum_j w[j] v_j
+  void (*output)(const float* w, const T* v, int64_t v_stride, int64_t keys, int64_t E, float rescale, float* out);
+};
 
-  // out (columns x width) = scale * transpose of in (rows x columns); columns past `rows` are zero.
-  void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float scale, float* out,
-                       int64_t width);
-  // out (rows x columns) = transpose of in (columns x width), row i times scale[i].
+struct AttentionKernels {
+  TileProducts products;
+  const PairKernels* pairs;  // null where the instruction set has no products of bf16
+
+  SingleQueryKernels<float> single;
+  SingleQueryKernels<uint16_t> single_bf16;
+  // One step of the running softmax of a single query over n scores.
+  void (*single_softmax_step)(float* s, int64_t n, RunningSoftmax);
+
+  // out (columns x width) = transpose of in (rows x columns), in units; columns past `rows` are zero.
+  void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width);
+  // out (rows x columns) = transpose of in (columns x width), row i times scale[i]; scale has `width` elements.
   void (*transpose_out)(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale,
                         float* out, int64_t out_stride);
 
@@ -57,6 +92,12 @@ struct AttentionKernels {
 
   // grad becomes weights * (grad - delta): the softmax backward, delta_i = sum_j weights_ij grad_ij.
   void (*softmax_backward)(const float* weights, float* grad, int64_t keys, int64_t width, const float* delta);
+
+  // sum[i] = a_i . b_i over rows of two (rows x columns) arrays.
+  void (*dot_rows)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t rows, int64_t columns,
+                   float* sum);
+  void (*dot_rows_bf16)(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
+                        int64_t columns, float* sum);
 
   // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). q is (features x width).
   void (*additive)(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,

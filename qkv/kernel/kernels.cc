@@ -25,6 +25,20 @@ namespace avx512 {
 const Kernels& table();
 }
 #endif
+#ifdef QKV_HAS_AVX512_BF16
+namespace avx512_bf16 {
+const PairKernels& pair_kernels();
+const Kernels& table() {
+  static const Kernels all = [] {
+    Kernels k = avx512::table();
+    k.isa = "avx512_bf16";
+    k.attention.pairs = &pair_kernels();
+    return k;
+  }();
+  return all;
+}
+}  // namespace avx512_bf16
+#endif
 
 bool cpu_has(std::string_view isa) {
   if (isa == "generic") return true;
@@ -33,6 +47,7 @@ bool cpu_has(std::string_view isa) {
   if (isa == "avx512")
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (isa == "avx512_bf16") return cpu_has("avx512") && __builtin_cpu_supports("avx512bf16");
 #endif
   return false;
 }
@@ -48,6 +63,9 @@ std::span<const Kernels* const> all_kernels() {
 #endif
 #ifdef QKV_HAS_AVX512
         &avx512::table(),
+#endif
+#ifdef QKV_HAS_AVX512_BF16
+        &avx512_bf16::table(),
 #endif
     };
     std::vector<const Kernels*> out;

@@ -3,13 +3,16 @@
 //
 //     dV = W^T dO      dW = dO V^T      dP = f dW      dS = P (dP - delta)      dQ, dK and parameters from dS
 //
-// One task holds one key/value head of one batch row and goes through all queries that read it, in order: sums need
-// neither atomics nor a second pass, and their order does not depend on the threads.
+// One task holds a span of the keys of one key/value head of one batch row and goes through all queries that read them,
+// in order: sums need no atomics, and their order does not depend on the threads. Where there are few heads the keys
+// are cut into several spans, whose dQ are added in the order of the spans.
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "qkv/attention/engine/engine.h"
+#include "qkv/attention/engine/pack.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -18,18 +21,38 @@
 namespace qkv {
 namespace {
 
-// Where the gradients of the parameters of the parts lie in the partial sums of a task.
+// How the keys of a head are cut: at fixed places, so that a batch row has the same bits in any batch and with any
+// padding. Heads alone give enough tasks, or spans are added; as many go at a time as it takes to have enough.
+struct Spans {
+  int64_t count = 1, keys, at_a_time = 1;
+
+  explicit Spans(const AttentionShape& shape) : keys(shape.S) {
+    constexpr int64_t enough_tasks = 8, span_keys = 512;
+    if (shape.G >= enough_tasks || shape.S <= span_keys) return;
+    keys = span_keys;
+    count = (shape.S + keys - 1) / keys;
+    at_a_time = std::min(count, (enough_tasks + shape.G - 1) / shape.G);
+  }
+  KeyRange range(int64_t span, int64_t S) const { return {span * keys, std::min(S, (span + 1) * keys)}; }
+};
+
+// Where the gradients of the parameters of the parts lie in a partial sum, and how many partial sums there are: one a
+// task while they are small, else fewer, each shared by the tasks of a chain that runs in order.
 struct ParameterLayout {
   std::vector<Variable> parameters;
   std::vector<int64_t> modifier_offset;
-  int64_t size = 0;
+  int64_t normalizer_offset = 0, size = 0, chains = 1;
 
-  explicit ParameterLayout(const AttentionCall& call) {
+  ParameterLayout(const AttentionCall& call, int64_t tasks) {
     append(call.score->parameters());
     for (const ModifierPtr& modifier : call.modify) {
       modifier_offset.push_back(size);
       append(modifier->parameters());
     }
+    normalizer_offset = size;
+    append(call.normalize->parameters());
+    constexpr int64_t most_floats = int64_t{4} << 20, fewest_chains = 4;
+    chains = size == 0 ? tasks : std::min(tasks, std::max(fewest_chains, most_floats / size));
   }
 
  private:
@@ -41,118 +64,109 @@ struct ParameterLayout {
   }
 };
 
-// The upstream gradient of a block, transposed and as rows, and delta.
-struct Upstream {
-  const float *transposed, *rows, *delta;
-};
-
-Upstream pack_upstream(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout,
-                       const QueryBlock& block, Scratch& scratch) {
-  const int64_t E = call.shape.E, row_width = round_to_lanes(E);
-  const float* d = rows(dout, block.batch, block.head, block.query);
-  const float* o = rows(forward.out, block.batch, block.head, block.query);
-  float* transposed = scratch.floats(E * block.width);
-  float* packed = scratch.floats(block.queries * row_width);
-  float* delta = scratch.floats(block.width);
-  std::fill_n(delta, block.width, 0.0f);
-  kernel::kernels().attention.transpose_in(d, dout.stride(2), block.queries, E, 1.0f, transposed, block.width);
-  for (int64_t i = 0; i < block.queries; ++i) {
-    const float* from = d + i * dout.stride(2);
-    const float* out = o + i * forward.out.stride(2);
-    float* to = packed + i * row_width;
-    float sum = 0;
-    for (int64_t e = 0; e < E; ++e) {
-      sum += from[e] * out[e];
-      to[e] = from[e];
-    }
-    std::fill(to + E, to + row_width, 0.0f);
-    delta[i] = sum;
-  }
-  return {transposed, packed, delta};
-}
-
 class Task {
  public:
   Task(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout, const ParameterLayout& layout,
        float* parameters)
-      : call_(call), forward_(forward), dout_(dout), layout_(layout), parameters_(parameters) {}
+      : call_(call),
+        forward_(forward),
+        dout_(dout),
+        layout_(layout),
+        parameters_(parameters),
+        d_width_(round_to_lanes(call.shape.D)),
+        e_width_(round_to_lanes(call.shape.E)),
+        scale_(call.score->dot_scale(call.shape.D).value_or(1.0f)) {}
 
-  void run(int64_t batch, int64_t kv_head, BackwardResult& result) {
+  // dq receives what the keys of the span give: all of it, or one of the parts that are added later.
+  void run(int64_t batch, int64_t kv_head, const KeyRange& span, Tensor& dq, BackwardResult& result) {
     const AttentionShape& shape = call_.shape;
-    const int64_t D = call_.q.dim(3);
-    d_width_ = round_to_lanes(D);
-    e_width_ = round_to_lanes(shape.E);
+    const int64_t keys = span.end - span.begin;
     Scratch scratch;
-    dk_ = scratch.floats(shape.S * d_width_);
-    dv_ = scratch.floats(shape.S * e_width_);
-    std::fill_n(dk_, shape.S * d_width_, 0.0f);
-    std::fill_n(dv_, shape.S * e_width_, 0.0f);
+    span_ = span;
+    dk_ = scratch.floats(keys * d_width_);
+    dv_ = scratch.floats(keys * e_width_);
+    std::fill_n(dk_, keys * d_width_, 0.0f);
+    std::fill_n(dv_, keys * e_width_, 0.0f);
+    KeyOperands k(call_.k, batch, kv_head, true, scratch), v(call_.v, batch, kv_head, false, scratch);
     const int64_t group = shape.H / shape.G;
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      for (int64_t index = 0; index < count_blocks(shape.T); ++index)
-        block(block_of(shape, batch, head, index), result.dq);
-    for (int64_t j = 0; j < shape.S; ++j) {
-      std::copy_n(dk_ + j * d_width_, D, rows(result.dk, batch, kv_head, j));
-      std::copy_n(dv_ + j * e_width_, shape.E, rows(result.dv, batch, kv_head, j));
+      for (int64_t index = 0; index < count_blocks(call_); ++index)
+        block(block_of(call_, batch, head, index), k, v, dq);
+    for (int64_t j = 0; j < keys; ++j) {
+      write_row(dk_ + j * d_width_, shape.D, scale_, result.dk, batch, kv_head, span.begin + j);
+      write_row(dv_ + j * e_width_, shape.E, 1.0f, result.dv, batch, kv_head, span.begin + j);
     }
   }
 
  private:
-  void block(const QueryBlock& block, Tensor& dq) {
-    const int64_t D = call_.q.dim(3), width = block.width, tile_size = max_block_keys * width;
+  void block(const QueryBlock& block, KeyOperands& k, KeyOperands& v, Tensor& dq) {
+    const int64_t D = call_.shape.D, width = block.width, tile_size = max_block_keys * width;
     Scratch scratch;
-    const ScoreOperands queries = pack_queries(call_, block, true, scratch);
-    const Upstream upstream = pack_upstream(call_, forward_, dout_, block, scratch);
-    const BlockStatistics ended = load_statistics(forward_.statistics, block, scratch);
     float* dq_transposed = scratch.floats(D * width);
     std::fill_n(dq_transposed, D * width, 0.0f);
+    const float* delta = pack_delta(block, scratch);
+    const BlockStatistics ended = load_statistics(forward_.statistics, block, scratch);
+    if (span_.begin == 0)
+      call_.normalize->backward_block(block, ended.maximum, ended.inverse_sum, delta,
+                                      parameters_ + layout_.normalizer_offset);
+    const BlockOperand queries = pack_block(call_.q, block, true, scratch);
+    const BlockOperand upstream = pack_block(dout_, block, true, scratch);
+    const WeightPacker pack_weights(call_, block, {.rows = true}, scratch);
+    const WeightPacker pack_gradient(call_, block, {.rows = true, .columns = true}, scratch);
     float* p = scratch.floats(tile_size);
     float* ds = scratch.floats(tile_size);
     float* w = call_.reweigh.empty() ? p : scratch.floats(tile_size);
-    std::vector<float*> modified(call_.modify.size());
-    for (size_t m = 0; m < modified.size(); ++m)
-      if (call_.modify[m]->needs_modified()) modified[m] = scratch.floats(tile_size);
+    float* slope = call_.normalize->needs_slope() ? scratch.floats(tile_size) : nullptr;
+    float** modified = modified_tiles(tile_size, scratch);
 
-    const auto& kernels = kernel::kernels().attention;
-    for_each_tile(call_, block, [&](const Tile& tile, Visibility visibility) {
-      const ScoreOperands operands = at_tile(queries, call_, tile);
-      fill_scores(call_, tile, visibility, operands, p, modified.data());
-      kernels.weights(p, tile.keys, width, ended.maximum, ended.inverse_sum);
-      kernels.product({.a = rows(call_.v, tile.batch, tile.kv_head(), tile.key),  // dW^T = V dO^T
-                       .a_row_stride = call_.v.stride(2),
-                       .a_column_stride = 1,
-                       .b = upstream.transposed,
-                       .b_row_stride = width,
-                       .c = ds,
-                       .c_row_stride = width,
-                       .rows = tile.keys,
-                       .width = width,
-                       .depth = call_.shape.E});
+    for_each_tile(call_, block, span_, [&](const Tile& tile, Visibility visibility) {
+      const ScoreOperands operands = {&products(call_), queries, k.at(tile)};
+      fill_scores(call_, tile, visibility, operands, p, modified);
+      call_.normalize->weights(tile, p, ended.maximum, ended.inverse_sum, slope);
+      multiply_rows(products(call_), tile, v.at(tile), upstream, 1.0f, ds);  // dW^T = V dO^T
       if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * width) * sizeof(float));
       for (const ReweigherPtr& reweigher : call_.reweigh) {
         reweigher->multiply(tile, w);
         reweigher->multiply(tile, ds);
       }
-      kernels.product_add({.a = w,  // dV += W^T dO
-                           .a_row_stride = width,
-                           .a_column_stride = 1,
-                           .b = upstream.rows,
-                           .b_row_stride = e_width_,
-                           .c = dv_ + tile.key * e_width_,
-                           .c_row_stride = e_width_,
-                           .rows = tile.keys,
-                           .width = e_width_,
-                           .depth = tile.queries});
-      kernels.softmax_backward(p, ds, tile.keys, width, upstream.delta);
+      const int64_t row = tile.key - span_.begin;
+      add_rows_product(products(call_), tile, pack_weights.pack(tile, w), upstream, dv_ + row * e_width_);
+      call_.normalize->backward(tile, p, slope, delta, ds);
       for (size_t m = call_.modify.size(); m-- > 0;)
         call_.modify[m]->backward(tile, modified[m], ds, parameters_ + layout_.modifier_offset[m]);
-      call_.score->backward(tile, operands, ds, {dq_transposed, dk_ + tile.key * d_width_, parameters_});
+      call_.score->backward(tile, operands, pack_gradient.pack(tile, ds),
+                            {dq_transposed, dk_ + row * d_width_, parameters_});
     });
 
-    float* scale = scratch.floats(block.queries);
-    std::fill_n(scale, block.queries, call_.score->query_scale(D));
-    kernels.transpose_out(dq_transposed, width, block.queries, D, scale,
-                          rows(dq, block.batch, block.head, block.query), dq.stride(2));
+    float* scale = scratch.floats(width);
+    std::fill_n(scale, width, scale_);
+    write_block(dq_transposed, block, scale, dq);
+  }
+
+  const float* pack_delta(const QueryBlock& block, Scratch& scratch) const {
+    float* delta = scratch.floats(block.width);
+    std::fill_n(delta, block.width, 0.0f);
+    const Tensor &d = dout_, &o = forward_.out;
+    const auto& kernels = kernel::kernels().attention;
+    if (!call_.pairs()) {
+      kernels.dot_rows(rows(d, block.batch, block.head, block.query), d.stride(2),
+                       rows(o, block.batch, block.head, block.query), o.stride(2), block.queries, call_.shape.E, delta);
+    } else {
+      const auto at = [&](const Tensor& x) {
+        return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query));
+      };
+      kernels.dot_rows_bf16(at(d), d.stride(2), at(o), o.stride(2), block.queries, call_.shape.E, delta);
+    }
+    return delta;
+  }
+
+  // Memory for what modifiers left in the forward, where they ask for it.
+  float** modified_tiles(int64_t tile_size, Scratch& scratch) const {
+    const size_t count = call_.modify.size();
+    auto** tiles = reinterpret_cast<float**>(scratch.floats(static_cast<int64_t>(2 * count + 1)));
+    for (size_t m = 0; m < count; ++m)
+      tiles[m] = call_.modify[m]->needs_modified() ? scratch.floats(tile_size) : nullptr;
+    return tiles;
   }
 
   const AttentionCall& call_;
@@ -160,38 +174,84 @@ class Task {
   const Tensor& dout_;
   const ParameterLayout& layout_;
   float* parameters_;
-  float *dk_ = nullptr, *dv_ = nullptr;  // (S, D) and (S, E), rows rounded up to the lanes
-  int64_t d_width_ = 0, e_width_ = 0;
+  KeyRange span_;
+  float *dk_ = nullptr, *dv_ = nullptr;  // (keys of the span, D or E), rows rounded up to the lanes
+  int64_t d_width_, e_width_;
+  float scale_;
 };
+
+// sum += the parts, one a span, in their order.
+void add_parts(std::span<const Tensor> parts, Tensor& sum) {
+  const int64_t D = sum.dim(3);
+  parallel_ranges(sum.numel() / D, 64, [&](int64_t begin, int64_t end) {
+    for (const Tensor& part : parts)
+      kernel::kernels().rows.add_scaled(part.data<float>() + begin * D, 1.0f, (end - begin) * D,
+                                        sum.data<float>() + begin * D);
+  });
+}
+
+std::vector<Tensor> sum_parameters(const ParameterLayout& layout, const Tensor& partial) {
+  std::vector<Tensor> out;
+  int64_t offset = 0;
+  for (const Variable& parameter : layout.parameters) {
+    Tensor sum = Tensor::zeros(parameter.shape());
+    const auto to = sum.span<float>();
+    for (int64_t chain = 0; chain < layout.chains; ++chain)
+      for (size_t i = 0; i < to.size(); ++i)
+        to[i] += partial.data<float>()[chain * layout.size + offset + static_cast<int64_t>(i)];
+    offset += sum.numel();
+    out.push_back(std::move(sum));
+  }
+  return out;
+}
+
+// The upstream gradient with rows that products can read.
+Tensor readable(const AttentionCall& call, const Tensor& dout) {
+  const bool contiguous = dout.stride(-1) == 1 || dout.dim(-1) == 1;
+  if (!contiguous || (call.pairs() && !fits_pairs(dout))) return dout.clone();
+  return dout;
+}
 
 }  // namespace
 
 BackwardResult attention_backward(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout) {
   const AttentionShape& shape = call.shape;
-  BackwardResult result = {.dq = empty_in_order_of(call.q, call.q.shape()),
-                           .dk = empty_in_order_of(call.k, call.k.shape()),
-                           .dv = empty_in_order_of(call.v, call.v.shape()),
+  const DType dtype = call.q.dtype();
+  BackwardResult result = {.dq = empty_in_order_of(call.q, call.q.shape(), dtype),
+                           .dk = empty_in_order_of(call.k, call.k.shape(), dtype),
+                           .dv = empty_in_order_of(call.v, call.v.shape(), dtype),
                            .parameters = {}};
-  const ParameterLayout layout(call);
-  const int64_t tasks = shape.B * shape.G;
-  Tensor partial = Tensor::zeros({tasks, layout.size});
-  float* partials = partial.data<float>();
-  const Tensor upstream = dout.stride(-1) == 1 || dout.dim(-1) == 1 ? dout : dout.clone();
-  parallel_for(tasks, [&](int64_t task) {
-    Task(call, forward, upstream, layout, partials + task * layout.size)
-        .run(task / shape.G, task % shape.G, result);
-  });
-
-  int64_t offset = 0;
-  for (const Variable& parameter : layout.parameters) {
-    Tensor sum = Tensor::zeros(parameter.shape());
-    const auto out = sum.span<float>();
-    for (int64_t task = 0; task < tasks; ++task)
-      for (size_t i = 0; i < out.size(); ++i)
-        out[i] += partials[task * layout.size + offset + static_cast<int64_t>(i)];
-    offset += sum.numel();
-    result.parameters.push_back(std::move(sum));
+  const Spans spans(shape);
+  const int64_t heads = shape.B * shape.G, tasks = heads * spans.at_a_time;
+  const ParameterLayout layout(call, tasks);
+  Tensor partial = Tensor::zeros({layout.chains, layout.size});
+  const Tensor upstream = readable(call, dout);
+  // Tasks [0, count) over the spans from `first` on; task i gives dq to parts[i % spans].
+  const auto run_spans = [&](int64_t first, int64_t count, std::span<Tensor> parts) {
+    const int64_t chains = std::min(layout.chains, heads * count);
+    parallel_for(chains, [&](int64_t chain) {
+      for (int64_t task = chain; task < heads * count; task += chains) {
+        const int64_t span = task % count, head = task / count;
+        Task(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
+            .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S), parts[static_cast<size_t>(span)],
+                 result);
+      }
+    });
+  };
+  if (spans.count == 1) {
+    run_spans(0, 1, {&result.dq, 1});
+  } else {
+    Tensor sum = Tensor::zeros(call.q.shape());
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < spans.at_a_time; ++i) parts.push_back(Tensor::empty(call.q.shape()));
+    for (int64_t first = 0; first < spans.count; first += spans.at_a_time) {
+      const int64_t count = std::min(spans.at_a_time, spans.count - first);
+      run_spans(first, count, parts);
+      add_parts(std::span(parts).first(static_cast<size_t>(count)), sum);
+    }
+    result.dq.copy_from(sum.to(dtype));
   }
+  result.parameters = sum_parameters(layout, partial);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "qkv/attention/engine/engine.h"
+#include "qkv/attention/engine/pack.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -13,61 +14,85 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-void forward_block(const AttentionCall& call, const QueryBlock& block, ForwardResult& result) {
-  const auto& kernels = kernel::kernels().attention;
-  const int64_t E = call.shape.E, width = block.width;
-  Scratch scratch;
-  const ScoreOperands queries = pack_queries(call, block, false, scratch);
-  float* s = scratch.floats(max_block_keys * width);
-  float* out = scratch.floats(E * width);  // transposed: (E, width)
-  const kernel::RunningSoftmax running = {scratch.floats(width), scratch.floats(width), scratch.floats(width)};
-  std::fill_n(running.maximum, width, minus_infinity);
-  std::fill_n(running.sum, width, 0.0f);
+// Blocks of one head, one after another: what is packed of its values serves them all.
+class Task {
+ public:
+  Task(const AttentionCall& call, int64_t batch, int64_t head, ForwardResult& result)
+      : call_(call),
+        batch_(batch),
+        head_(head),
+        result_(result),
+        keys_(call.k, batch, kv_head(), false, scratch_),
+        values_(call.v, batch, kv_head(), true, scratch_) {}
 
-  bool first = true;
-  for_each_tile(call, block, [&](const Tile& tile, Visibility visibility) {
-    fill_scores(call, tile, visibility, at_tile(queries, call, tile), s);
-    kernels.softmax_step(s, tile.keys, width, running);
-    for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, s);
-    const kernel::TileProduct product = {.a = rows(call.v, tile.batch, tile.kv_head(), tile.key),  // O^T += V^T P
-                                         .a_row_stride = 1,
-                                         .a_column_stride = call.v.stride(2),
-                                         .b = s,
-                                         .b_row_stride = width,
-                                         .c = out,
-                                         .c_row_stride = width,
-                                         .rows = E,
-                                         .width = width,
-                                         .depth = tile.keys};
-    if (first) {
-      kernels.product(product);
-    } else {
-      kernels.product_rescale(product, running.rescale);
-    }
-    first = false;
-  });
-  if (first) std::fill_n(out, E * width, 0.0f);
+  void run(int64_t index) {
+    const QueryBlock block = block_of(call_, batch_, head_, index);
+    const int64_t E = call_.shape.E, width = block.width;
+    Scratch scratch;
+    const BlockOperand queries = pack_block(call_.q, block, false, scratch);
+    const WeightPacker packer(call_, block, {.columns = true}, scratch);
+    float* s = scratch.floats(max_block_keys * width);
+    float* out = scratch.floats(E * width);  // transposed: (E, width)
+    const kernel::RunningSoftmax running = {scratch.floats(width), scratch.floats(width), scratch.floats(width)};
+    std::fill_n(running.maximum, width, minus_infinity);
+    std::fill_n(running.sum, width, 0.0f);
 
-  const int64_t at = (block.batch * call.shape.H + block.head) * call.shape.T + block.query;
-  float* inverse_sum = result.statistics.inverse_sum.data<float>() + at;
-  for (int64_t i = 0; i < block.queries; ++i) inverse_sum[i] = running.sum[i] > 0 ? 1.0f / running.sum[i] : 0.0f;
-  std::copy_n(running.maximum, block.queries, result.statistics.maximum.data<float>() + at);
-  kernels.transpose_out(out, width, block.queries, E, inverse_sum,
-                        rows(result.out, block.batch, block.head, block.query), result.out.stride(2));
-}
+    bool first = true;
+    for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, Visibility visibility) {
+      fill_scores(call_, tile, visibility, {&products(call_), queries, keys_.at(tile)}, s);
+      call_.normalize->step(tile, s, running);
+      for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, s);
+      const auto product = columns_product(tile, values_.at(tile), packer.pack(tile, s), out);  // O^T += V^T P
+      if (first) {
+        products(call_).overwrite(product);
+      } else {
+        products(call_).rescale(product, running.rescale);
+      }
+      first = false;
+    });
+    if (first) std::fill_n(out, E * width, 0.0f);
+
+    call_.normalize->finish(block, running);
+    write_block(out, block, running.rescale, result_.out);
+    write_statistics(result_.statistics, block, running);
+  }
+
+ private:
+  int64_t kv_head() const { return head_ * call_.shape.G / call_.shape.H; }
+
+  const AttentionCall& call_;
+  int64_t batch_, head_;
+  ForwardResult& result_;
+  Scratch scratch_;
+  KeyOperands keys_, values_;
+};
 
 }  // namespace
+
+void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
+                      const kernel::RunningSoftmax& running) {
+  const int64_t at = (block.batch * block.whole->H + block.head) * block.whole->T + block.query;
+  float* inverse_sum = statistics.inverse_sum.data<float>() + at;
+  for (int64_t i = 0; i < block.queries; ++i) inverse_sum[i] = running.sum[i] > 0 ? 1.0f / running.sum[i] : 0.0f;
+  std::copy_n(running.maximum, block.queries, statistics.maximum.data<float>() + at);
+}
 
 ForwardResult attention_forward(const AttentionCall& call) {
   const AttentionShape& shape = call.shape;
   ForwardResult result = {
-      .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}),
+      .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
       .statistics = {Tensor::empty({shape.B, shape.H, shape.T}), Tensor::empty({shape.B, shape.H, shape.T})}};
-  const int64_t blocks = count_blocks(shape.T);
-  // The last blocks first: under a causal mask they are the longest.
-  parallel_for(shape.B * shape.H * blocks, [&](int64_t task) {
-    const int64_t bh = task / blocks;
-    forward_block(call, block_of(shape, bh / shape.H, bh % shape.H, blocks - 1 - task % blocks), result);
+  if (runs_single_queries(call)) {
+    forward_single_queries(call, result);
+    return result;
+  }
+  // bf16 values are packed once a task: longer tasks pack less often.
+  const int64_t blocks = count_blocks(call), run = call.pairs() ? 8 : 1, tasks = (blocks + run - 1) / run;
+  parallel_for(shape.B * shape.H * tasks, [&](int64_t item) {
+    const int64_t bh = item / tasks, end = blocks - item % tasks * run;
+    Task task(call, bh / shape.H, bh % shape.H, result);
+    // The last blocks first: under a causal mask they are the longest.
+    for (int64_t index = end - 1; index >= std::max<int64_t>(0, end - run); --index) task.run(index);
   });
   return result;
 }

@@ -1,6 +1,8 @@
 // The walk over tiles that every pass of the engine makes: blocks of queries, and for each the tiles of keys that
-// anyone in the block may see. forward.cc, backward.cc and weights.cc differ in what they do at a tile.
+// anyone in the block may see. The passes differ in what they do at a tile.
 #pragma once
+
+#include <algorithm>
 
 #include "qkv/attention/options.h"
 #include "qkv/attention/tile.h"
@@ -8,57 +10,61 @@
 
 namespace qkv {
 
-// A call, checked and prepared: q, k are what the score reads, v the values.
+// A call, checked and prepared: q, k are what the score reads, v the values. All three are f32, or all are bf16 and fit
+// for products of pairs.
 struct AttentionCall {
   AttentionShape shape;
   Tensor q, k, v;
   ScorePtr score;
   std::vector<ModifierPtr> modify;
   MaskPtr mask;
+  NormalizerPtr normalize;
   std::vector<ReweigherPtr> reweigh;
+
+  bool pairs() const { return q.dtype() == DType::bf16; }
 };
 
-// What the softmax of every query ended with, (B,H,T): the largest visible score (-infinity when there is none) and
-// one over the sum of exp(score - maximum) (0 when there is none).
+// What the normalizer ended with for every query, (B,H,T): the largest score (-infinity when there was none) and one
+// over the sum of exp(score - maximum) (0 when there was none).
 struct SoftmaxStatistics {
   Tensor maximum, inverse_sum;
 };
 
 int64_t lanes();  // of the kernels in use
 int64_t round_to_lanes(int64_t n);
-int64_t block_queries();  // queries in a full block
-int64_t count_blocks(int64_t queries);
-QueryBlock block_of(const AttentionShape& shape, int64_t batch, int64_t head, int64_t index);
+
+// How T is cut into blocks. Under a mask short sequences get narrower ones: less of a tile at the edge is wasted.
+int64_t block_queries(const AttentionCall& call);
+int64_t count_blocks(const AttentionCall& call);
+QueryBlock block_of(const AttentionCall& call, int64_t batch, int64_t head, int64_t index);
 
 // Rows of a (batch, head, row, width) tensor.
-template <class T>
-auto* rows(T& x, int64_t batch, int64_t head, int64_t row) {
-  return x.template data<float>() + batch * x.stride(0) + head * x.stride(1) + row * x.stride(2);
+template <class T = float, class X>
+auto* rows(X& x, int64_t batch, int64_t head, int64_t row) {
+  return x.template data<T>() + batch * x.stride(0) + head * x.stride(1) + row * x.stride(2);
 }
 
-// visit(tile, visibility) for every tile of the block that is not 'none', in the order of the keys.
+// visit(tile, visibility) for every tile of the block with keys in `clip` that is not 'none', in the order of the
+// keys. Tiles begin at even keys: pairs of bf16 are not torn apart.
 template <class Visit>
-void for_each_tile(const AttentionCall& call, const QueryBlock& block, Visit visit) {
-  const KeyRange range = call.mask ? call.mask->keys(block) : KeyRange{0, block.whole->S};
-  for (int64_t key = range.begin; key < range.end; key += max_block_keys) {
-    Tile tile{block, key, std::min(max_block_keys, range.end - key)};
+void for_each_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
+  const KeyRange range = call.mask ? call.mask->keys(block) : clip;
+  const int64_t end = std::min(clip.end, range.end);
+  for (int64_t key = std::max(clip.begin, range.begin / 2 * 2); key < end; key += max_block_keys) {
+    Tile tile{block, key, std::min(max_block_keys, end - key)};
     const Visibility visibility = call.mask ? call.mask->look(tile) : Visibility::all;
     if (visibility != Visibility::none) visit(tile, visibility);
   }
 }
 
-// The queries of a block as the score wants them.
-ScoreOperands pack_queries(const AttentionCall& call, const QueryBlock& block, bool with_rows,
-                           class Scratch& scratch);
-// The operands with the keys of a tile.
-ScoreOperands at_tile(ScoreOperands operands, const AttentionCall& call, const Tile& tile);
+inline KeyRange all_keys(const AttentionCall& call) { return {0, call.shape.S}; }
 
 // score, modify, mask: fills s (keys x width). Where a modifier needs its own output in the backward, it is copied
 // to modified[m], if given.
 void fill_scores(const AttentionCall& call, const Tile& tile, Visibility visibility, const ScoreOperands& operands,
                  float* s, float* const* modified = nullptr);
 
-// The statistics of a block as the weights kernel wants them: a query without keys has maximum 0 and inverse sum 0.
+// The statistics of a block as normalizers want them: a query without keys has maximum 0 and inverse sum 0.
 struct BlockStatistics {
   float *maximum, *inverse_sum;
 };

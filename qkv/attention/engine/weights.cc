@@ -1,32 +1,64 @@
 #include "qkv/attention/engine/engine.h"
+#include "qkv/attention/engine/pack.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
-#include "qkv/kernel/kernels.h"
 
 namespace qkv {
+namespace {
+
+// visit(tile, w) with the weights, (keys x width), of every tile of a block that anyone sees.
+template <class Visit>
+void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statistics, const QueryBlock& block,
+                      Visit visit) {
+  Scratch scratch;
+  KeyOperands keys(call.k, block.batch, block.kv_head(), false, scratch);
+  const BlockOperand queries = pack_block(call.q, block, false, scratch);
+  const BlockStatistics ended = load_statistics(statistics, block, scratch);
+  float* w = scratch.floats(max_block_keys * block.width);
+  for_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
+    fill_scores(call, tile, visibility, {&products(call), queries, keys.at(tile)}, w);
+    call.normalize->weights(tile, w, ended.maximum, ended.inverse_sum, nullptr);
+    for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, w);
+    visit(tile, w);
+  });
+}
+
+}  // namespace
 
 Tensor attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics) {
   const AttentionShape& shape = call.shape;
   Tensor weights = Tensor::zeros({shape.B, shape.H, shape.T, shape.S});
-  const int64_t blocks = count_blocks(shape.T);
+  const int64_t blocks = count_blocks(call);
   parallel_for(shape.B * shape.H * blocks, [&](int64_t task) {
     const int64_t bh = task / blocks;
-    const QueryBlock block = block_of(shape, bh / shape.H, bh % shape.H, task % blocks);
-    Scratch scratch;
-    const ScoreOperands queries = pack_queries(call, block, false, scratch);
-    const BlockStatistics ended = load_statistics(statistics, block, scratch);
-    float* s = scratch.floats(max_block_keys * block.width);
-    for_each_tile(call, block, [&](const Tile& tile, Visibility visibility) {
-      fill_scores(call, tile, visibility, at_tile(queries, call, tile), s);
-      kernel::kernels().attention.weights(s, tile.keys, tile.width, ended.maximum, ended.inverse_sum);
-      for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, s);
+    const QueryBlock block = block_of(call, bh / shape.H, bh % shape.H, task % blocks);
+    for_each_weights(call, statistics, block, [&](const Tile& tile, const float* w) {
       for (int64_t i = 0; i < tile.queries; ++i) {
         float* row = rows(weights, tile.batch, tile.head, tile.query + i) + tile.key;
-        for (int64_t j = 0; j < tile.keys; ++j) row[j] = s[j * tile.width + i];
+        for (int64_t j = 0; j < tile.keys; ++j) row[j] = w[j * tile.width + i];
       }
     });
   });
   return weights;
+}
+
+Tensor mean_attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics) {
+  const AttentionShape& shape = call.shape;
+  Tensor mean = Tensor::zeros({shape.B, shape.T, shape.S});
+  const int64_t blocks = count_blocks(call);
+  const float share = 1.0f / static_cast<float>(shape.H);
+  parallel_for(shape.B * blocks, [&](int64_t task) {
+    for (int64_t head = 0; head < shape.H; ++head) {
+      const QueryBlock block = block_of(call, task / blocks, head, task % blocks);
+      for_each_weights(call, statistics, block, [&](const Tile& tile, const float* w) {
+        for (int64_t i = 0; i < tile.queries; ++i) {
+          float* row = mean.data<float>() + (tile.batch * shape.T + tile.query + i) * shape.S + tile.key;
+          for (int64_t j = 0; j < tile.keys; ++j) row[j] += share * w[j * tile.width + i];
+        }
+      });
+    }
+  });
+  return mean;
 }
 
 }  // namespace qkv

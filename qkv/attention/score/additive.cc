@@ -17,11 +17,14 @@ class Additive final : public Score {
   }
 
   void forward(const Tile& tile, const ScoreOperands& x, float* s) const override {
-    kernel::kernels().attention.additive(x.q_transposed, tile.width, x.k, x.k_stride, tile.keys, weights(), x.D, s);
+    kernel::kernels().attention.additive(x.q.transposed, tile.width, x.k.rows, x.k.row_stride, tile.keys, weights(),
+                                         x.k.width, s);
   }
-  void backward(const Tile& tile, const ScoreOperands& x, const float* ds, const ScoreGradients& g) const override {
-    kernel::kernels().attention.additive_backward(x.q_transposed, tile.width, x.k, x.k_stride, tile.keys, weights(),
-                                                  x.D, ds, g.dq_transposed, g.dk, x.row_width, g.parameters);
+  void backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
+                const ScoreGradients& g) const override {
+    kernel::kernels().attention.additive_backward(x.q.transposed, tile.width, x.k.rows, x.k.row_stride, tile.keys,
+                                                  weights(), x.k.width, ds.tile, g.dq_transposed, g.dk,
+                                                  x.q.row_width, g.parameters);
   }
   std::vector<Variable> parameters() const override { return {w_v_}; }
   double pair_flops(int64_t) const override { return 4.0 * static_cast<double>(packed_.numel()); }  // + tanh * +

@@ -5,29 +5,26 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "qkv/attention/tile.h"
+#include "qkv/attention/operands.h"
 #include "qkv/autograd/variable.h"
 
 namespace qkv {
 
-// The prepared values of a tile. The queries come twice, both multiplied by query_scale(): transposed, (D, width),
-// with zero lanes past the last query; and, in the backward only, as rows.
+// The prepared queries and keys of a tile, and the products that fit their type.
 struct ScoreOperands {
-  const float* q_transposed;
-  const float* q_rows;  // (queries, row_width), row_width is D rounded up to the lanes, zeros behind D
-  int64_t row_width;
-  const float* k;  // (keys, D)
-  int64_t k_stride;
-  int64_t D;
+  const kernel::TileProducts* products;
+  BlockOperand q;
+  KeyOperand k;
 };
 
-// Where a tile adds its gradients, laid out like the operands.
+// Where a tile adds its gradients.
 struct ScoreGradients {
   float* dq_transposed;  // (D, width)
-  float* dk;             // (keys, row_width), like q_rows
+  float* dk;             // (keys, q.row_width)
   float* parameters;     // one after the other, as parameters() lists them
 };
 
@@ -39,11 +36,13 @@ class Score {
 
   virtual ~Score() = default;
   virtual Prepared prepare(const Variable& q, const Variable& k) const { return {q, k}; }
-  virtual float query_scale(int64_t /*D*/) const { return 1.0f; }
   // s (keys x width): the score of key j and query i at s[j * width + i].
   virtual void forward(const Tile& tile, const ScoreOperands& operands, float* s) const = 0;
-  virtual void backward(const Tile& tile, const ScoreOperands& operands, const float* ds,
+  virtual void backward(const Tile& tile, const ScoreOperands& operands, const WeightOperand& ds,
                         const ScoreGradients& gradients) const = 0;
+  // For a multiple of the dot product: which one. Only such a score is computed from bf16, and for single queries.
+  // Its backward leaves the factor out: the engine multiplies dq and dk by it, once.
+  virtual std::optional<float> dot_scale(int64_t /*D*/) const { return {}; }
   // What forward() reads beside q and k, and backward() gives gradients to.
   virtual std::vector<Variable> parameters() const { return {}; }
   // Operations for one pair of a query and a key, a multiply-add counted as two; projections are not.

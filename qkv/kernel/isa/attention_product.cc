@@ -1,144 +1,18 @@
-// The matrix product of a tile: MR rows of C times NV vectors of columns live in registers while the depth runs.
-//
-//     C[m][n] (+)= sum_k A(m, k) B[k][n]        A broadcast, B loaded, one fused multiply-add each
-//
-// Rows are cut into balanced panels (64 rows are 11 + 11 + ..., not 12 + ... + 4), so the last one is never a
-// sliver.
+// Products of tiles of floats.
 
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/tile_product.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-enum class Old { overwrite, add, rescale };
-
-// Rows of a panel by vectors of columns: 32 registers hold 6 x 4 sums, 16 registers hold 6 x 2.
-#if defined(__AVX512F__)
-constexpr int max_vectors = 4;
-constexpr int panel_rows[max_vectors + 1] = {0, 14, 12, 8, 6};
-#else
-constexpr int max_vectors = 2;
-constexpr int panel_rows[max_vectors + 1] = {0, 8, 6};
-#endif
-constexpr int most_rows = panel_rows[1];
-
-template <int MR, int NV, bool along_rows, Old old>
-void panel(const TileProduct& t, const float* scale) {
-  vf sum[MR][NV];
-#pragma GCC unroll 16
-  for (int m = 0; m < MR; ++m)
-#pragma GCC unroll 4
-    for (int n = 0; n < NV; ++n) sum[m][n] = vf{};
-
-  const float* b = t.b;
-  // Every third row has a pointer of its own; the two after it are reached by one and two strides.
-  constexpr int pointers = (MR + 2) / 3;
-  const int64_t step = t.a_row_stride;
-  const float* row[pointers];
-#pragma GCC unroll 16
-  for (int p = 0; p < pointers; ++p) row[p] = t.a + 3 * p * step;
-  const float* column = t.a;
-
-  for (int64_t k = 0; k < t.depth; ++k) {
-    vf x[NV];
-#pragma GCC unroll 4
-    for (int n = 0; n < NV; ++n) x[n] = load(b + n * lanes);
-    b += t.b_row_stride;
-#pragma GCC unroll 16
-    for (int m = 0; m < MR; ++m) {
-      const float a = along_rows ? row[m / 3][(m % 3) * step + k] : column[m];
-#pragma GCC unroll 4
-      for (int n = 0; n < NV; ++n) sum[m][n] += a * x[n];
-    }
-    if (!along_rows) column += t.a_column_stride;
-  }
-
-#pragma GCC unroll 16
-  for (int m = 0; m < MR; ++m) {
-    float* c = t.c + m * t.c_row_stride;
-#pragma GCC unroll 4
-    for (int n = 0; n < NV; ++n) {
-      vf v = sum[m][n];
-      if (old == Old::add) v += load(c + n * lanes);
-      if (old == Old::rescale) v += load(c + n * lanes) * load(scale + n * lanes);
-      store(c + n * lanes, v);
-    }
-  }
-}
-
-using Panel = void (*)(const TileProduct&, const float*);
-
-template <int NV, bool along_rows, Old old>
-Panel panel_of(int64_t rows) {
-  constexpr int most = panel_rows[NV];
-  static constexpr Panel table[most_rows] = {
-    panel<1, NV, along_rows, old>,
-    panel<2, NV, along_rows, old>,
-    panel<3, NV, along_rows, old>,
-    panel<4, NV, along_rows, old>,
-    panel<5, NV, along_rows, old>,
-    panel<6, NV, along_rows, old>,
-    panel<(most >= 7 ? 7 : 1), NV, along_rows, old>,
-    panel<(most >= 8 ? 8 : 1), NV, along_rows, old>,
-#if defined(__AVX512F__)
-    panel<(most >= 9 ? 9 : 1), NV, along_rows, old>,
-    panel<(most >= 10 ? 10 : 1), NV, along_rows, old>,
-    panel<(most >= 11 ? 11 : 1), NV, along_rows, old>,
-    panel<(most >= 12 ? 12 : 1), NV, along_rows, old>,
-    panel<(most >= 13 ? 13 : 1), NV, along_rows, old>,
-    panel<(most >= 14 ? 14 : 1), NV, along_rows, old>,
-#endif
-  };
-  return table[rows - 1];
-}
-
-template <int NV, bool along_rows, Old old>
-void columns(TileProduct t, const float* scale) {
-  const int64_t panels = (t.rows + panel_rows[NV] - 1) / panel_rows[NV];
-  int64_t left = t.rows;
-  for (int64_t p = panels; p > 0; --p) {
-    const int64_t rows = (left + p - 1) / p;
-    panel_of<NV, along_rows, old>(rows)(t, scale);
-    t.a += rows * t.a_row_stride;
-    t.c += rows * t.c_row_stride;
-    left -= rows;
-  }
-}
-
-template <bool along_rows, Old old>
-void all_columns(TileProduct t, const float* scale) {
-  int64_t left = t.width / lanes;
-  while (left > 0) {
-    const int64_t vectors = left < max_vectors ? left : max_vectors;
-    switch (vectors) {
-      case 1: columns<1, along_rows, old>(t, scale); break;
-      case 2: columns<2, along_rows, old>(t, scale); break;
-#if defined(__AVX512F__)
-      case 3: columns<3, along_rows, old>(t, scale); break;
-      case 4: columns<4, along_rows, old>(t, scale); break;
-#endif
-      default: break;
-    }
-    t.b += vectors * lanes;
-    t.c += vectors * lanes;
-    if (old == Old::rescale) scale += vectors * lanes;
-    left -= vectors;
-  }
-}
-
-template <Old old>
-void product(const TileProduct& t, const float* scale) {
-  if (t.a_column_stride == 1)
-    all_columns<true, old>(t, scale);
-  else
-    all_columns<false, old>(t, scale);
-}
+struct Float {
+  QKV_INLINE float broadcast(const float* a) { return *a; }
+  QKV_INLINE vf multiply_add(float a, vf x, vf sum) { return sum + a * x; }
+};
 
 }  // namespace
 
-void tile_product(const TileProduct& t) { product<Old::overwrite>(t, nullptr); }
-void tile_product_add(const TileProduct& t) { product<Old::add>(t, nullptr); }
-void tile_product_rescale(const TileProduct& t, const float* scale) { product<Old::rescale>(t, scale); }
+TileProducts float_products() { return products_of<Float>(); }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -8,18 +8,57 @@
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
-void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float scale, float* out,
-                  int64_t width) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t c = 0; c < columns; ++c) out[c * width + i] = scale * in[i * in_stride + c];
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t i = rows; i < width; ++i) out[c * width + i] = 0.0f;
+void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width) {
+  for (int64_t i = 0; i < width; i += lanes) {
+    for (int64_t c = 0; c < columns; c += lanes) {
+      const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
+      vf square[lanes];
+      if (count == lanes && i + lanes <= rows) {
+#pragma GCC unroll 16
+        for (int r = 0; r < lanes; ++r) square[r] = load(in + (i + r) * in_stride + c);
+      } else {
+        for (int r = 0; r < lanes; ++r) {
+          const float* row = in + (i + r) * in_stride + c;
+          square[r] = i + r >= rows ? vf{} : count == lanes ? load(row) : load_part(row, count);
+        }
+      }
+      transpose(square);
+      if (count == lanes) {
+#pragma GCC unroll 16
+        for (int r = 0; r < lanes; ++r) store(out + (c + r) * width + i, square[r]);
+      } else {
+        for (int r = 0; r < count; ++r) store(out + (c + r) * width + i, square[r]);
+      }
+    }
+  }
 }
 
 void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale, float* out,
                    int64_t out_stride) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t c = 0; c < columns; ++c) out[i * out_stride + c] = scale[i] * in[c * width + i];
+  for (int64_t i = 0; i < rows; i += lanes) {
+    const vf factor = load(scale + i);
+    for (int64_t c = 0; c < columns; c += lanes) {
+      const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
+      vf square[lanes];
+      if (count == lanes && i + lanes <= rows) {
+#pragma GCC unroll 16
+        for (int r = 0; r < lanes; ++r) square[r] = load(in + (c + r) * width + i) * factor;
+        transpose(square);
+#pragma GCC unroll 16
+        for (int r = 0; r < lanes; ++r) store(out + (i + r) * out_stride + c, square[r]);
+      } else {
+        for (int r = 0; r < lanes; ++r) square[r] = r < count ? load(in + (c + r) * width + i) * factor : vf{};
+        transpose(square);
+        for (int r = 0; r < lanes && i + r < rows; ++r) {
+          float* row = out + (i + r) * out_stride + c;
+          if (count == lanes)
+            store(row, square[r]);
+          else
+            store_part(row, square[r], count);
+        }
+      }
+    }
+  }
 }
 
 void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible) {
@@ -32,12 +71,6 @@ void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible) {
       store(p, (word & bit) != 0 ? load(p) : broadcast(-INFINITY));
     }
   }
-}
-
-// 2^x, and zero (not a denormal, not 2^-126) for everything below 2^-126: a hidden pair weighs nothing.
-QKV_INLINE vf exp2_or_zero(vf x) {
-  const vf zero = {};
-  return x < -126.0f ? zero : exp2(x);
 }
 
 void softmax_step(float* s, int64_t keys, int64_t width, RunningSoftmax running) {
@@ -83,6 +116,48 @@ void tile_softmax_backward(const float* weights, float* grad, int64_t keys, int6
       store(grad + at, load(weights + at) * (load(grad + at) - d));
     }
   }
+}
+
+namespace {
+
+typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
+QKV_INLINE vf load_as_float(const float* p) { return load(p); }
+QKV_INLINE vf load_as_float(const uint16_t* p) {
+  return from_bits(__builtin_convertvector(*reinterpret_cast<const vs_unaligned*>(p), vi) << 16);
+}
+QKV_INLINE float as_float(float x) { return x; }
+QKV_INLINE float as_float(uint16_t x) {
+  const uint32_t bits = static_cast<uint32_t>(x) << 16;
+  float f;
+  __builtin_memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+template <class T>
+void dot_rows_of(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t columns, float* sum) {
+  for (int64_t i = 0; i < rows; ++i, a += a_stride, b += b_stride) {
+    vf even = {}, odd = {};
+    int64_t c = 0;
+    for (; c + 2 * lanes <= columns; c += 2 * lanes) {
+      even += load_as_float(a + c) * load_as_float(b + c);
+      odd += load_as_float(a + c + lanes) * load_as_float(b + c + lanes);
+    }
+    for (; c + lanes <= columns; c += lanes) even += load_as_float(a + c) * load_as_float(b + c);
+    float total = sum_lanes(even + odd);
+    for (; c < columns; ++c) total += as_float(a[c]) * as_float(b[c]);
+    sum[i] = total;
+  }
+}
+
+}  // namespace
+
+void dot_rows(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t rows, int64_t columns,
+              float* sum) {
+  dot_rows_of(a, a_stride, b, b_stride, rows, columns, sum);
+}
+void dot_rows_bf16(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
+                   int64_t columns, float* sum) {
+  dot_rows_of(a, a_stride, b, b_stride, rows, columns, sum);
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

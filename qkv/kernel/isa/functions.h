@@ -57,19 +57,25 @@ double sum(const float* x, int64_t n);
 double sum_of_squares(const float* x, int64_t n);
 
 // attention_product.cc
-void tile_product(const TileProduct&);
-void tile_product_add(const TileProduct&);
-void tile_product_rescale(const TileProduct&, const float* scale);
+TileProducts float_products();
+
+// attention_single.cc
+SingleQueryKernels<float> single_query();
+SingleQueryKernels<uint16_t> single_query_bf16();
+void single_softmax_step(float* s, int64_t n, RunningSoftmax running);
 
 // attention_tile.cc
-void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float scale, float* out,
-                  int64_t width);
+void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width);
 void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale, float* out,
                    int64_t out_stride);
 void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible);
 void softmax_step(float* s, int64_t keys, int64_t width, RunningSoftmax running);
 void weights(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum);
 void tile_softmax_backward(const float* weights, float* grad, int64_t keys, int64_t width, const float* delta);
+void dot_rows(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t rows, int64_t columns,
+              float* sum);
+void dot_rows_bf16(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
+                   int64_t columns, float* sum);
 
 // attention_additive.cc
 void additive(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,

@@ -7,7 +7,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 const Kernels& table() {
-  static constexpr Kernels all = {
+  static const Kernels all = {
       .isa = QKV_TO_STRING(QKV_ISA_NAMESPACE),
       .lanes = lanes,
       .rows = {.softmax = softmax,
@@ -41,15 +41,19 @@ const Kernels& table() {
                .sum_of_squares = sum_of_squares,
                .add_rows = add_rows,
                .embed = embed},
-      .attention = {.product = tile_product,
-                    .product_add = tile_product_add,
-                    .product_rescale = tile_product_rescale,
+      .attention = {.products = float_products(),
+                    .pairs = nullptr,
+                    .single = single_query(),
+                    .single_bf16 = single_query_bf16(),
+                    .single_softmax_step = single_softmax_step,
                     .transpose_in = transpose_in,
                     .transpose_out = transpose_out,
                     .hide = hide,
                     .softmax_step = softmax_step,
                     .weights = weights,
                     .softmax_backward = tile_softmax_backward,
+                    .dot_rows = dot_rows,
+                    .dot_rows_bf16 = dot_rows_bf16,
                     .additive = additive,
                     .additive_backward = additive_backward},
       .matmul = {.width = panel_width, .rows = tile_rows, .multiply = multiply_panel, .pack = pack_panel},

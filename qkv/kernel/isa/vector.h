@@ -78,6 +78,37 @@ QKV_INLINE void store_part(float* p, vf v, int n) {
 }
 #endif
 
+// One of each in turn: the first halves of a and b, or the second.
+#if defined(__AVX512F__)
+QKV_INLINE vf zip_low(vf a, vf b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+QKV_INLINE vf zip_high(vf a, vf b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+#elif defined(__AVX2__)
+QKV_INLINE vf zip_low(vf a, vf b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+QKV_INLINE vf zip_high(vf a, vf b) { return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+#else
+QKV_INLINE vf zip_low(vf a, vf b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+QKV_INLINE vf zip_high(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+#endif
+
+// A square of vectors, transposed: every round zips rows that are half a square apart.
+QKV_INLINE void transpose(vf (&square)[lanes]) {
+#pragma GCC unroll 4
+  for (int round = 1; round < lanes; round *= 2) {
+    vf zipped[lanes];
+#pragma GCC unroll 8
+    for (int i = 0; i < lanes / 2; ++i) {
+      zipped[2 * i] = zip_low(square[i], square[i + lanes / 2]);
+      zipped[2 * i + 1] = zip_high(square[i], square[i + lanes / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) square[i] = zipped[i];
+  }
+}
+
 QKV_INLINE vf sqrt(vf v) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vf>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(v)));
@@ -123,6 +154,11 @@ QKV_INLINE vf exp2(vf x) {
   p = p * f + 1.0f;
   const vi n = bits_of(shifted) << 23;  // the low bits of the magic sum, as an exponent
   return from_bits(bits_of(p) + n);
+}
+// 2^x, and zero (not a denormal, not 2^-126) for everything below 2^-126: a hidden pair weighs nothing.
+QKV_INLINE vf exp2_or_zero(vf x) {
+  const vf zero = {};
+  return x < -126.0f ? zero : exp2(x);
 }
 constexpr float log2_e = 1.44269504088896341f;
 QKV_INLINE vf exp(vf x) { return exp2(x * log2_e); }

@@ -1,0 +1,180 @@
+// Speed of attention() on the table of attention_cases.h.
+//
+//     attention_bench                                                    # every case, both directions, f32
+//     attention_bench --case causal_2k_d64 --dtype bf16 --direction backward --repeat 20 --json
+//     attention_bench --list --json                                      # the cases and their shapes
+//     attention_bench --serve --case NAME ...                            # a line of JSON for every line of input
+//
+// FLOPs are counted over visible pairs: forward 2 (D + E) a pair and head, backward 2.5 times that.
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "attention_cases.h"
+#include "peak.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace {
+
+using namespace qkv;
+using namespace qkv::bench;
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+Tensor normal(const Shape& shape, uint64_t stream, DType dtype) {
+  Tensor x = Tensor::empty(shape);
+  Random random(5, stream);
+  for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
+  return x.to(dtype);
+}
+
+double milliseconds(Clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
+}
+
+struct Measurement {
+  double fastest, median, gflops;
+};
+
+class Subject {
+ public:
+  Subject(const Case& c, DType dtype, bool backward)
+      : case_(c),
+        backward_(backward),
+        q_(normal({c.B, c.H, c.T, c.D}, 0, dtype), {.requires_grad = backward}),
+        k_(normal({c.B, c.G, c.S, c.D}, 1, dtype), {.requires_grad = backward}),
+        v_(normal({c.B, c.G, c.S, c.D}, 2, dtype), {.requires_grad = backward}),
+        upstream_(normal({c.B, c.H, c.T, c.D}, 3, dtype)),
+        options_({.mask = mask_of(c)}) {
+    const double pair = 4.0 * static_cast<double>(c.D * c.H) * (backward ? 2.5 : 1.0);
+    flops_ = pair * static_cast<double>(visible_pairs(c));
+  }
+
+  // Milliseconds of one pass.
+  double once() {
+    if (!backward_) {
+      const auto start = Clock::now();
+      const Tensor out = attention(q_.value(), k_.value(), v_.value(), options_);
+      return milliseconds(start);
+    }
+    for (Variable* x : {&q_, &k_, &v_}) x->zero_grad();
+    const Variable out = attention(q_, k_, v_, options_);
+    const auto start = Clock::now();
+    out.backward(upstream_);
+    return milliseconds(start);
+  }
+
+  Measurement measure(int repeat) {
+    once();
+    std::vector<double> times(static_cast<size_t>(repeat));
+    for (double& t : times) t = once();
+    std::sort(times.begin(), times.end());
+    const double median = times[times.size() / 2];
+    return {times[0], median, flops_ / median * 1e-6};
+  }
+
+  Json report(int repeat) {
+    const Measurement m = measure(repeat);
+    return {{"case", case_.name},
+            {"dtype", q_.value().dtype() == DType::bf16 ? "bf16" : "fp32"},
+            {"direction", backward_ ? "backward" : "forward"},
+            {"ms_min", m.fastest},
+            {"ms_median", m.median},
+            {"gflops", m.gflops},
+            {"kernel", kernel::kernels().isa},
+            {"threads", threads()}};
+  }
+
+ private:
+  const Case& case_;
+  bool backward_;
+  Variable q_, k_, v_;
+  Tensor upstream_;
+  AttentionOptions options_;
+  double flops_ = 0;
+};
+
+void list(bool json) {
+  Json all = Json::array();
+  for (const Case& c : cases()) {
+    const int64_t pairs = visible_pairs(c);
+    if (json) {
+      all.push_back({{"case", c.name}, {"B", c.B}, {"H", c.H}, {"G", c.G}, {"T", c.T}, {"S", c.S}, {"D", c.D},
+                     {"visible_pairs", pairs}});
+    } else {
+      fmt::print("{:20} B{} H{} G{} T{} S{} D{}, {} visible pairs a head\n", c.name, c.B, c.H, c.G, c.T, c.S, c.D, pairs);
+    }
+  }
+  if (json) std::cout << all.dump(1) << "\n";
+}
+
+void print(const Json& r, bool json) {
+  if (json) {
+    std::cout << r.dump() << std::endl;
+    return;
+  }
+  fmt::print("{:20} {} {:8} {:9.3f} ms (least {:9.3f})  {:7.1f} GFLOP/s  {} {} threads\n", r["case"].get<std::string>(),
+             r["dtype"].get<std::string>(), r["direction"].get<std::string>(), r["ms_median"].get<double>(),
+             r["ms_min"].get<double>(), r["gflops"].get<double>(), r["kernel"].get<std::string>(), r["threads"].get<int>());
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Times attention() on a table of shapes and masks.");
+  std::vector<std::string> names, dtypes = {"fp32"}, directions = {"forward", "backward"};
+  int repeat = 10;
+  bool json = false, serve = false, only_list = false, peak = false;
+  app.add_option("--case", names, "cases to time; default: all of them");
+  app.add_option("--dtype", dtypes, "fp32, bf16")->check(CLI::IsMember({"fp32", "bf16"}));
+  app.add_option("--direction", directions, "forward, backward")->check(CLI::IsMember({"forward", "backward"}));
+  app.add_option("--repeat", repeat, "passes to time")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_flag("--json", json, "a JSON object a line");
+  app.add_flag("--list", only_list, "print the cases, time nothing");
+  app.add_flag("--peak", peak, "print what the machine's multiply-add units reach, time nothing");
+  app.add_flag("--serve", serve, "answer every line on stdin with one measurement of the one case given");
+  CLI11_PARSE(app, argc, argv);
+
+  if (only_list) return list(json), 0;
+  if (peak) {
+    const Json p = {{"fp32_gflops", peak_fp32()}, {"bf16_gflops", peak_bf16()}, {"threads", threads()}};
+    return std::cout << p.dump() << "\n", 0;
+  }
+  for (const std::string& name : names) {
+    if (std::none_of(cases().begin(), cases().end(), [&](const Case& c) { return c.name == name; })) {
+      std::cerr << "attention_bench: there is no case '" << name << "'; --list shows them\n";
+      return 2;
+    }
+  }
+  for (const Case& c : cases()) {
+    if (!names.empty() && std::find(names.begin(), names.end(), c.name) == names.end()) continue;
+    for (const std::string& dtype : dtypes) {
+      for (const std::string& direction : directions) {
+        if (direction == "backward" && c.T == 1) continue;  // decoding has no backward
+        Subject subject(c, dtype == "bf16" ? DType::bf16 : DType::f32, direction == "backward");
+        if (!serve) {
+          print(subject.report(repeat), json);
+          continue;
+        }
+        for (std::string line; std::getline(std::cin, line);) print(subject.report(repeat), true);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "attention_bench: " << e.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,104 @@
+// The table of attention shapes and masks that attention_bench and attention_peers.py time.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "qkv/attention/attention.h"
+#include "qkv/attention/mask/blocks.h"
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/documents.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/attention/mask/window.h"
+#include "qkv/base/random.h"
+
+namespace qkv::bench {
+
+enum class Pattern { full, causal, window, padding, documents, bigbird, alibi };
+
+struct Case {
+  const char* name;
+  int64_t B, H, G, T, S, D;
+  Pattern pattern;
+};
+
+inline const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"full_2k_d64", 1, 16, 16, 2048, 2048, 64, Pattern::full},
+      {"causal_2k_d64", 1, 16, 16, 2048, 2048, 64, Pattern::causal},
+      {"full_2k_d128", 1, 16, 16, 2048, 2048, 128, Pattern::full},
+      {"causal_2k_d128", 1, 16, 16, 2048, 2048, 128, Pattern::causal},
+      {"causal_8k_d64", 1, 8, 8, 8192, 8192, 64, Pattern::causal},
+      {"gqa_1k_d128_causal", 1, 32, 8, 1024, 1024, 128, Pattern::causal},
+      {"batch16_128_causal", 16, 8, 8, 128, 128, 64, Pattern::causal},
+      {"batch64_32_full", 64, 8, 8, 32, 32, 64, Pattern::full},
+      {"decode_b32_512", 32, 8, 8, 1, 512, 64, Pattern::full},
+      {"decode_gqa_4k_d128", 1, 32, 8, 1, 4096, 128, Pattern::full},
+      {"window256_8k", 1, 8, 8, 8192, 8192, 64, Pattern::window},
+      {"padlen_b16_128", 16, 8, 8, 128, 128, 64, Pattern::padding},
+      {"docs8_4k", 1, 8, 8, 4096, 4096, 64, Pattern::documents},
+      {"bigbird_4k", 1, 8, 8, 4096, 4096, 64, Pattern::bigbird},
+      {"alibi_2k", 1, 16, 16, 2048, 2048, 64, Pattern::alibi},
+  };
+  return all;
+}
+
+inline constexpr int64_t window_keys = 256;  // the query's own position counted
+inline constexpr int64_t document_lengths[] = {96, 1024, 320, 640, 201, 777, 512, 526};
+inline const std::vector<int32_t> padding_lengths = {41, 87, 77, 23, 128, 16, 102, 65, 34, 119, 58, 96, 71, 29, 110, 47};
+
+// Blocks of 64: the block itself and both its neighbours, 2 global ones, 3 drawn at random for each row.
+inline constexpr int64_t bigbird_block = 64;
+inline Tensor bigbird_table(int64_t T) {
+  const int64_t n = T / bigbird_block;
+  Tensor table = Tensor::zeros({1, 1, n, n}, DType::u8);
+  Random random(3, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    uint8_t* row = table.data<uint8_t>() + i * n;
+    for (int64_t j = 0; j < n; ++j) row[j] = std::abs(i - j) <= 1 || i < 2 || j < 2;
+    for (int drawn = 0; drawn < 3; ++drawn) row[random.below(static_cast<uint64_t>(n))] = 1;
+  }
+  return table;
+}
+
+inline MaskPtr mask_of(const Case& c) {
+  switch (c.pattern) {
+    case Pattern::full: return {};
+    case Pattern::causal:
+    case Pattern::alibi: return causal();
+    case Pattern::window: return causal() & window(window_keys - 1, 0);
+    case Pattern::padding: return padding(padding_lengths);
+    case Pattern::bigbird: return blocks(bigbird_table(c.T), bigbird_block);
+    case Pattern::documents: break;
+  }
+  Tensor ids = Tensor::empty({1, c.T}, DType::i32);
+  int32_t* id = ids.data<int32_t>();
+  int32_t number = 0;
+  for (const int64_t length : document_lengths) id = std::fill_n(id, length, number++);
+  return causal() & documents(ids);
+}
+
+// Visible (query, key) pairs of one head, summed over the batch: from the masks themselves.
+inline int64_t visible_pairs(const Case& c) {
+  const MaskPtr mask = mask_of(c);
+  const AttentionShape shape = {.B = c.B, .H = c.H, .G = c.G, .T = c.T, .S = c.S, .D = c.D, .E = c.D};
+  int64_t pairs = 0;
+  for (int64_t b = 0; b < c.B; ++b) {
+    for (int64_t query = 0; query < c.T; query += max_block_queries) {
+      const int64_t queries = std::min(max_block_queries, c.T - query);
+      for (int64_t key = 0; key < c.S; key += max_block_keys) {
+        const Tile tile{{&shape, b, 0, query, queries, max_block_queries}, key, std::min(max_block_keys, c.S - key)};
+        const Visibility visibility = mask ? mask->look(tile) : Visibility::all;
+        if (visibility == Visibility::all) pairs += tile.queries * tile.keys;
+        if (visibility != Visibility::some) continue;
+        uint64_t bits[max_block_keys];
+        mask->fill(tile, bits);
+        for (int64_t j = 0; j < tile.keys; ++j) pairs += __builtin_popcountll(bits[j]);
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace qkv::bench

@@ -1,0 +1,83 @@
+#include "peak.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv::bench {
+namespace {
+
+constexpr int chains = 12;  // independent sums: more than latency times units needs
+constexpr int64_t rounds = 200'000;
+
+// Sums that stay in registers. What a processor cannot do, it is not asked.
+template <class Vector>
+[[gnu::always_inline]] inline double multiply_adds() {
+  Vector sum[chains] = {};
+  Vector x{}, y{};
+  for (size_t i = 0; i < sizeof(Vector) / sizeof(float); ++i) x[i] = 0.999f, y[i] = 1e-3f;
+  for (int64_t r = 0; r < rounds; ++r)
+    for (Vector& s : sum) s = s * x + y;
+  double total = 0.0;
+  for (const Vector& s : sum) total += static_cast<double>(s[0]);
+  return total;
+}
+
+typedef float v4 __attribute__((vector_size(16)));
+double fp32_generic() { return multiply_adds<v4>(); }
+#if defined(__x86_64__)
+typedef float v8 __attribute__((vector_size(32)));
+typedef float v16 __attribute__((vector_size(64)));
+__attribute__((target("avx2,fma"), noinline)) double fp32_avx2() { return multiply_adds<v8>(); }
+__attribute__((target("avx512f"), noinline)) double fp32_avx512() { return multiply_adds<v16>(); }
+__attribute__((target("avx512f,avx512bf16"), noinline)) double bf16_avx512() {
+  __m512 sum[chains];
+  const __m512bh x = (__m512bh)_mm512_set1_epi32(0x3f003f00), y = (__m512bh)_mm512_set1_epi32(0x3c003c00);
+  for (__m512& s : sum) s = _mm512_setzero_ps();
+  for (int64_t r = 0; r < rounds; ++r)
+    for (__m512& s : sum) s = _mm512_dpbf16_ps(s, x, y);
+  double total = 0.0;
+  for (const __m512& s : sum) total += static_cast<double>(_mm512_cvtss_f32(s));
+  return total;
+}
+#endif
+
+double rate(double (*loop)(), int flops) {
+  using Clock = std::chrono::steady_clock;
+  const int count = threads();
+  double best = 0.0;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    volatile double sink = 0.0;
+    const auto start = Clock::now();
+    parallel_for(count, [&](int64_t) { sink = loop(); });
+    const std::chrono::duration<double> time = Clock::now() - start;
+    best = std::max(best, 1e-9 * flops * chains * static_cast<double>(rounds) * count / time.count());
+  }
+  return best;
+}
+
+}  // namespace
+
+double peak_fp32() {
+#if defined(__x86_64__)
+  if (kernel::cpu_has("avx512")) return rate(fp32_avx512, 32);
+  if (kernel::cpu_has("avx2")) return rate(fp32_avx2, 16);
+#endif
+  return rate(fp32_generic, 8);
+}
+
+double peak_bf16() {
+#if defined(__x86_64__)
+  if (kernel::cpu_has("avx512_bf16")) return rate(bf16_avx512, 64);
+#endif
+  return 0.0;
+}
+
+}  // namespace qkv::bench

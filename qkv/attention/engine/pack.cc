@@ -1,0 +1,168 @@
+#include "qkv/attention/engine/pack.h"
+
+#include <cstring>
+
+#include "qkv/kernel/kernels.h"
+
+namespace qkv {
+namespace {
+
+const kernel::AttentionKernels& kernels() { return kernel::kernels().attention; }
+
+constexpr int64_t chunk = max_block_keys;  // rows that are paired at a time
+
+const uint16_t* halves(const Tensor& x, int64_t batch, int64_t head, int64_t row) {
+  return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, batch, head, row));
+}
+
+BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
+  const int64_t columns = x.dim(3), row_width = round_to_lanes(columns);
+  const float* from = rows(x, block.batch, block.head, block.query);
+  float* transposed = scratch.floats(columns * block.width);
+  kernels().transpose_in(from, x.stride(2), block.queries, columns, transposed, block.width);
+  BlockOperand out = {.transposed = transposed,
+                      .depth = columns,
+                      .rows = nullptr,
+                      .row_depth = block.queries,
+                      .row_width = row_width};
+  if (!with_rows) return out;
+  float* packed = scratch.floats(block.queries * row_width);
+  for (int64_t i = 0; i < block.queries; ++i) {
+    std::copy_n(from + i * x.stride(2), columns, packed + i * row_width);
+    std::fill(packed + i * row_width + columns, packed + (i + 1) * row_width, 0.0f);
+  }
+  out.rows = packed;
+  return out;
+}
+
+BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
+  const int64_t columns = x.dim(3), row_width = round_to_lanes(columns), row_depth = (block.queries + 1) / 2;
+  const uint16_t* from = halves(x, block.batch, block.head, block.query);
+  float* transposed = scratch.floats(columns / 2 * block.width);
+  kernels().transpose_in(reinterpret_cast<const float*>(from), x.stride(2) / 2, block.queries, columns / 2, transposed,
+                         block.width);
+  BlockOperand out = {.transposed = transposed,
+                      .depth = columns / 2,
+                      .rows = nullptr,
+                      .row_depth = row_depth,
+                      .row_width = row_width};
+  if (!with_rows) return out;
+  float* packed = scratch.floats(row_depth * row_width);
+  kernels().pairs->interleave(from, x.stride(2), block.queries, columns, packed, row_width);
+  out.rows = packed;
+  return out;
+}
+
+}  // namespace
+
+const kernel::TileProducts& products(const AttentionCall& call) {
+  return call.pairs() ? kernels().pairs->products : kernels().products;
+}
+
+bool fits_pairs(const Tensor& x) {
+  bool even = x.dtype() == DType::bf16 && x.dim(3) % 2 == 0 && (x.dim(3) <= 1 || x.stride(3) == 1) &&
+              reinterpret_cast<uintptr_t>(x.data<bfloat16>()) % 4 == 0;
+  for (int axis = 0; axis < 3; ++axis) even = even && (x.dim(axis) == 1 || x.stride(axis) % 2 == 0);
+  return even;
+}
+
+BlockOperand pack_block(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
+  return x.dtype() == DType::bf16 ? pack_pairs(x, block, with_rows, scratch)
+                                  : pack_floats(x, block, with_rows, scratch);
+}
+
+KeyOperands::KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch)
+    : S_(x.dim(2)), width_(x.dim(3)), row_stride_(x.stride(2)), with_columns_(with_columns) {
+  if (x.dtype() == DType::f32) {
+    floats_ = rows(x, batch, head, 0);
+    return;
+  }
+  halves_ = halves(x, batch, head, 0);
+  if (!with_columns) return;
+  column_width_ = round_to_lanes(width_);
+  columns_ = scratch.floats((S_ + 1) / 2 * column_width_);
+  const int64_t chunks = (S_ + chunk - 1) / chunk;
+  packed_ = reinterpret_cast<uint8_t*>(scratch.floats((chunks + 3) / 4));
+  std::fill_n(packed_, chunks, uint8_t{0});
+}
+
+void KeyOperands::pack_columns(int64_t begin, int64_t end) {
+  for (int64_t c = begin / chunk; c * chunk < end; ++c) {
+    if (packed_[c]) continue;
+    packed_[c] = 1;
+    const int64_t row = c * chunk;
+    kernels().pairs->interleave(halves_ + row * row_stride_, row_stride_, std::min(chunk, S_ - row), width_,
+                                columns_ + row / 2 * column_width_, column_width_);
+  }
+}
+
+KeyOperand KeyOperands::at(const Tile& tile) {
+  if (floats_) {
+    const float* first = floats_ + tile.key * row_stride_;
+    return {.rows = first,
+            .row_stride = row_stride_,
+            .columns = first,
+            .column_step = 1,
+            .key_step = row_stride_,
+            .width = width_};
+  }
+  if (with_columns_) pack_columns(tile.key, tile.key + tile.keys);
+  return {.rows = reinterpret_cast<const float*>(halves_ + tile.key * row_stride_),
+          .row_stride = row_stride_ / 2,
+          .columns = with_columns_ ? columns_ + tile.key / 2 * column_width_ : nullptr,
+          .column_step = 1,
+          .key_step = column_width_,
+          .width = width_};
+}
+
+WeightPacker::WeightPacker(const AttentionCall& call, const QueryBlock& block, const Roles& roles, Scratch& scratch)
+    : pairs_(call.pairs()) {
+  if (!pairs_) return;
+  if (roles.rows) rows_ = scratch.floats(max_block_keys * block.width / 2);
+  if (roles.columns) columns_ = scratch.floats(max_block_keys / 2 * block.width);
+}
+
+WeightOperand WeightPacker::pack(const Tile& tile, const float* weights) const {
+  if (!pairs_)
+    return {.tile = weights, .rows = weights, .row_stride = tile.width, .columns = weights, .depth = tile.keys};
+  if (rows_) kernels().pairs->round(weights, tile.keys * tile.width, reinterpret_cast<uint16_t*>(rows_));
+  if (columns_) kernels().pairs->interleave_rounded(weights, tile.keys, tile.width, columns_);
+  return {.tile = weights,
+          .rows = rows_,
+          .row_stride = tile.width / 2,
+          .columns = columns_,
+          .depth = (tile.keys + 1) / 2};
+}
+
+void write_row(const float* from, int64_t n, float scale, Tensor& x, int64_t batch, int64_t head, int64_t row) {
+  if (x.dtype() == DType::f32) {
+    float* to = rows(x, batch, head, row);
+    if (scale == 1.0f)
+      std::copy_n(from, n, to);
+    else
+      kernel::kernels().rows.scale(from, scale, n, to);
+    return;
+  }
+  Scratch scratch;
+  float* scaled = scratch.floats(n);
+  kernel::kernels().rows.scale(from, scale, n, scaled);
+  auto* to = rows<bfloat16>(x, batch, head, row);
+  for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(scaled[i]);
+}
+
+void write_block(const float* transposed, const QueryBlock& block, const float* scale, Tensor& x) {
+  const int64_t columns = x.dim(3);
+  if (x.dtype() == DType::f32) {
+    kernels().transpose_out(transposed, block.width, block.queries, columns, scale,
+                            rows(x, block.batch, block.head, block.query), x.stride(2));
+    return;
+  }
+  Scratch scratch;
+  float* packed = scratch.floats(block.queries * columns);
+  kernels().transpose_out(transposed, block.width, block.queries, columns, scale, packed, columns);
+  for (int64_t i = 0; i < block.queries; ++i)
+    kernels().pairs->round(packed + i * columns, columns,
+                           reinterpret_cast<uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query + i)));
+}
+
+}  // namespace qkv

@@ -1,0 +1,56 @@
+// Packing the operands of a tile's products: nothing to do for most floats; bf16 are paired along the axis that is
+// summed over.
+#pragma once
+
+#include "qkv/attention/engine/walk.h"
+#include "qkv/base/scratch.h"
+
+namespace qkv {
+
+const kernel::TileProducts& products(const AttentionCall& call);
+
+// Whether rows of x can be read as pairs of bf16 where they lie: an even number of columns, rows that begin at even
+// places.
+bool fits_pairs(const Tensor& x);
+
+// Rows of x, (B,H,T,columns), as the block of a product; as rows too, if a backward wants them.
+BlockOperand pack_block(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch);
+
+// Keys or values of one head. Columns of bf16 are paired when first asked for, some rows at a time.
+class KeyOperands {
+ public:
+  KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch);
+  KeyOperand at(const Tile& tile);
+
+ private:
+  void pack_columns(int64_t begin, int64_t end);
+
+  const uint16_t* halves_ = nullptr;  // bf16
+  const float* floats_ = nullptr;
+  int64_t S_, width_, row_stride_;
+  bool with_columns_;
+  float* columns_ = nullptr;  // (ceil(S/2), column_width_) units
+  uint8_t* packed_ = nullptr;  // which chunks are
+  int64_t column_width_ = 0;
+};
+
+// A tile of weights, or of gradients of scores, in the roles that are wanted. Memory for one tile of a block.
+class WeightPacker {
+ public:
+  struct Roles {
+    bool rows = false, columns = false;
+  };
+  WeightPacker(const AttentionCall& call, const QueryBlock& block, const Roles& roles, Scratch& scratch);
+  WeightOperand pack(const Tile& tile, const float* weights) const;
+
+ private:
+  bool pairs_;
+  float *rows_ = nullptr, *columns_ = nullptr;
+};
+
+// n floats times scale to a row of f32 or bf16.
+void write_row(const float* from, int64_t n, float scale, Tensor& x, int64_t batch, int64_t head, int64_t row);
+// A transposed block (columns, width), query i times scale[i], to rows of x.
+void write_block(const float* transposed, const QueryBlock& block, const float* scale, Tensor& x);
+
+}  // namespace qkv

@@ -1,0 +1,168 @@
+// Few queries, many keys: decoding. Lanes of queries would stand empty, so every query goes alone, lanes along the
+// width; and the keys are cut into spans that run in parallel, each with a softmax of its own, merged in the order of
+// the spans. All query heads that share keys visit a span one after another, while it is in the cache.
+//
+// The cut depends on S alone, so neither threads nor other rows of the batch change a bit.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "qkv/attention/engine/engine.h"
+#include "qkv/attention/engine/pack.h"
+#include "qkv/base/scratch.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv {
+namespace {
+
+constexpr int64_t most_queries = 4;
+constexpr int64_t span_keys = 512;
+
+// A query as a block of its own.
+QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, int64_t query) {
+  return {&call.shape, batch, head, query, 1, lanes()};
+}
+
+// One query on one span. Statistics have one lane that counts.
+class Query {
+ public:
+  Query(const AttentionCall& call, const QueryBlock& block, const kernel::RunningSoftmax& running, float* out)
+      : call_(call), block_(block), running_(running), out_(out), q_(scratch_.floats(call.shape.D)) {
+    *running.maximum = -std::numeric_limits<float>::infinity();
+    *running.sum = 0.0f;
+    std::fill_n(out, call.shape.E, 0.0f);
+    if (!call.pairs()) {
+      std::copy_n(rows(call.q, block.batch, block.head, block.query), call.shape.D, q_);
+    } else {
+      const bfloat16* from = rows<bfloat16>(call.q, block.batch, block.head, block.query);
+      for (int64_t d = 0; d < call.shape.D; ++d) q_[d] = static_cast<float>(from[d]);
+    }
+  }
+
+  void visit(const KeyRange& span) {
+    for_each_tile(call_, block_, span, [&](const Tile& tile, Visibility visibility) {
+      if (call_.pairs())
+        step<bfloat16, uint16_t>(kernel::kernels().attention.single_bf16, tile, visibility);
+      else
+        step<float, float>(kernel::kernels().attention.single, tile, visibility);
+    });
+  }
+
+ private:
+  template <class Stored, class T>
+  void step(const kernel::SingleQueryKernels<T>& kernels, const Tile& tile, Visibility visibility) {
+    float s[max_block_keys];
+    const auto* k = reinterpret_cast<const T*>(rows<Stored>(call_.k, tile.batch, tile.kv_head(), tile.key));
+    const auto* v = reinterpret_cast<const T*>(rows<Stored>(call_.v, tile.batch, tile.kv_head(), tile.key));
+    kernels.scores(q_, k, call_.k.stride(2), tile.keys, call_.shape.D, *call_.score->dot_scale(call_.shape.D), s);
+    if (call_.modify.empty() && call_.reweigh.empty()) {
+      if (visibility == Visibility::some) hide(tile, s);
+      call_.normalize->step_row(s, tile.keys, running_);
+    } else {
+      step_as_tile(tile, visibility, s);
+    }
+    kernels.output(s, v, call_.v.stride(2), tile.keys, call_.shape.E, *running_.rescale, out_);
+  }
+
+  void hide(const Tile& tile, float* s) const {
+    uint64_t visible[max_block_keys];
+    call_.mask->fill(tile, visible);
+    for (int64_t j = 0; j < tile.keys; ++j)
+      if (!(visible[j] & 1)) s[j] = -std::numeric_limits<float>::infinity();
+  }
+
+  // Parts work on tiles: the row becomes the first lane of one.
+  void step_as_tile(const Tile& tile, Visibility visibility, float* s) const {
+    Scratch scratch;
+    float* wide = scratch.floats(tile.keys * tile.width);
+    std::fill_n(wide, tile.keys * tile.width, 0.0f);
+    for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = s[j];
+    for (const ModifierPtr& modifier : call_.modify) modifier->forward(tile, wide);
+    for (int64_t j = 0; j < tile.keys; ++j) s[j] = wide[j * tile.width];
+    if (visibility == Visibility::some) hide(tile, s);
+    call_.normalize->step_row(s, tile.keys, running_);
+    if (call_.reweigh.empty()) return;
+    for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = s[j];
+    for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, wide);
+    for (int64_t j = 0; j < tile.keys; ++j) s[j] = wide[j * tile.width];
+  }
+
+  const AttentionCall& call_;
+  const QueryBlock block_;
+  kernel::RunningSoftmax running_;
+  float* out_;
+  Scratch scratch_;
+  float* q_;
+};
+
+// A query's results on a span: maximum, sum, and (E) values.
+struct Partials {
+  int64_t spans, size;
+  Tensor memory;
+
+  explicit Partials(const AttentionCall& call)
+      : spans(std::max<int64_t>(1, (call.shape.S + span_keys - 1) / span_keys)),
+        size(call.shape.E + 3),
+        memory(Tensor::empty({call.shape.B * call.shape.H * call.shape.T * spans, size})) {}
+
+  float* at(const QueryBlock& block, int64_t span) {
+    const int64_t row = (block.batch * block.whole->H + block.head) * block.whole->T + block.query;
+    return memory.data<float>() + (row * spans + span) * size;
+  }
+};
+
+void merge(const AttentionCall& call, const QueryBlock& block, Partials& partials, ForwardResult& result) {
+  const int64_t E = call.shape.E;
+  Scratch scratch;
+  const kernel::RunningSoftmax total = {scratch.floats(block.width), scratch.floats(block.width),
+                                        scratch.floats(block.width)};
+  std::fill_n(total.maximum, block.width, -std::numeric_limits<float>::infinity());
+  std::fill_n(total.sum, block.width, 0.0f);
+  float* out = scratch.floats(E);
+  std::fill_n(out, E, 0.0f);
+  for (int64_t span = 0; span < partials.spans; ++span)
+    *total.maximum = std::max(*total.maximum, partials.at(block, span)[0]);
+  for (int64_t span = 0; span < partials.spans; ++span) {
+    const float* part = partials.at(block, span);
+    if (!(part[1] > 0)) continue;
+    const float factor = partials.spans == 1 ? 1.0f : std::exp(part[0] - *total.maximum);
+    *total.sum += part[1] * factor;
+    kernel::kernels().rows.add_scaled(part + 3, factor, E, out);
+  }
+  call.normalize->finish(block, total);
+  write_row(out, E, *total.rescale, result.out, block.batch, block.head, block.query);
+  write_statistics(result.statistics, block, total);
+}
+
+}  // namespace
+
+bool is_single_query(int64_t T) { return T <= most_queries; }
+
+bool runs_single_queries(const AttentionCall& call) {
+  return is_single_query(call.shape.T) && call.score->dot_scale(call.shape.D).has_value();
+}
+
+void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
+  const AttentionShape& shape = call.shape;
+  const int64_t group = shape.H / shape.G;
+  Partials partials(call);
+  parallel_for(shape.B * shape.G * partials.spans, [&](int64_t item) {
+    const int64_t span = item % partials.spans, bg = item / partials.spans;
+    const KeyRange keys = {span * span_keys, std::min(shape.S, (span + 1) * span_keys)};
+    for (int64_t i = 0; i < group * shape.T; ++i) {
+      const QueryBlock block =
+          query_block(call, bg / shape.G, bg % shape.G * group + i / shape.T, i % shape.T);
+      float* part = partials.at(block, span);
+      Query(call, block, {.maximum = part, .sum = part + 1, .rescale = part + 2}, part + 3).visit(keys);
+    }
+  });
+  parallel_ranges(shape.B * shape.H * shape.T, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      merge(call, query_block(call, row / (shape.H * shape.T), row / shape.T % shape.H, row % shape.T), partials,
+            result);
+  });
+}
+
+}  // namespace qkv

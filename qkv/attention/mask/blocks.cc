@@ -1,0 +1,77 @@
+#include "qkv/attention/mask/blocks.h"
+
+#include <algorithm>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+class Blocks final : public Mask {
+ public:
+  Blocks(Tensor table, int64_t block) : table_(std::move(table)), block_(block) {}
+
+  void check(const AttentionShape& s) const override {
+    const int64_t wanted[4] = {s.B, s.H, count(s.T), count(s.S)};
+    for (int axis = 0; axis < 4; ++axis)
+      require(table_.dim(axis) == wanted[axis] || (axis < 2 && table_.dim(axis) == 1), "blocks",
+              "the table is {}; expected (1 or {}, 1 or {}, {}, {}) for T {}, S {} in blocks of {}", table_.shape(),
+              s.B, s.H, wanted[2], wanted[3], s.T, s.S, block_);
+  }
+  KeyRange keys(const QueryBlock& block) const override {
+    const int64_t columns = table_.dim(3);
+    int64_t first = 0, last = columns;
+    while (first < last && !any(block, first)) ++first;
+    while (last > first && !any(block, last - 1)) --last;
+    return {first * block_, std::min(last * block_, block.whole->S)};
+  }
+  Visibility look(const Tile& tile) const override {
+    bool some = false, all = true;
+    for (int64_t j = tile.key / block_; j * block_ < tile.key + tile.keys; ++j) {
+      for (int64_t i = tile.query / block_; i * block_ < tile.query + tile.queries; ++i) {
+        const bool sees = row(tile, i)[j] != 0;
+        some |= sees;
+        all &= sees;
+      }
+    }
+    if (!some) return Visibility::none;
+    return all ? Visibility::all : Visibility::some;
+  }
+  void fill(const Tile& tile, uint64_t* visible) const override {
+    for (int64_t j = 0; j < tile.keys;) {
+      const int64_t column = (tile.key + j) / block_;
+      uint64_t bits = 0;
+      for (int64_t i = tile.query / block_; i * block_ < tile.query + tile.queries; ++i)
+        if (row(tile, i)[column]) bits |= query_bits(tile, i * block_, (i + 1) * block_);
+      for (const int64_t end = std::min(tile.keys, (column + 1) * block_ - tile.key); j < end; ++j) visible[j] = bits;
+    }
+  }
+  std::string name() const override { return fmt::format("blocks({}, {})", table_.shape(), block_); }
+
+ private:
+  int64_t count(int64_t positions) const { return (positions + block_ - 1) / block_; }
+  const uint8_t* row(const QueryBlock& at, int64_t i) const {
+    const int64_t batch = table_.dim(0) == 1 ? 0 : at.batch, head = table_.dim(1) == 1 ? 0 : at.head;
+    return table_.data<uint8_t>() + ((batch * table_.dim(1) + head) * table_.dim(2) + i) * table_.dim(3);
+  }
+  bool any(const QueryBlock& block, int64_t column) const {
+    for (int64_t i = block.query / block_; i * block_ < block.query + block.queries; ++i)
+      if (row(block, i)[column]) return true;
+    return false;
+  }
+
+  Tensor table_;
+  int64_t block_;
+};
+
+}  // namespace
+
+MaskPtr blocks(const Tensor& table, int64_t block) {
+  require(table.dtype() == DType::u8 && table.rank() == 4, "blocks",
+          "the table is u8 of shape (B, H, blocks of T, blocks of S), got {} {}", name_of(table.dtype()),
+          table.shape());
+  require(block > 0, "blocks", "the block size must be positive, got {}", block);
+  return std::make_shared<Blocks>(table.contiguous_copy(), block);
+}
+
+}  // namespace qkv

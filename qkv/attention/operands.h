@@ -1,0 +1,81 @@
+// What the products of a tile read, packed for them once: a block of queries, a tile of keys or values, a tile of
+// weights. Units are floats, or pairs of bf16 (kernel/attention_kernels.h): the parts of the sentence need not know.
+#pragma once
+
+#include "qkv/attention/tile.h"
+#include "qkv/kernel/attention_kernels.h"
+
+namespace qkv {
+
+// A block of queries, or of upstream gradients.
+struct BlockOperand {
+  const float* transposed;  // (depth, width): lanes are queries, zero past the last one
+  int64_t depth;
+  const float* rows;  // (row_depth, row_width), in the backward only: queries one after another, zero behind the last
+  int64_t row_depth, row_width;  // column
+};
+
+// Keys or values of a tile, seen as rows (as they are stored) and as columns.
+struct KeyOperand {
+  const float* rows;
+  int64_t row_stride;
+  const float* columns;  // null where nobody sums over keys
+  int64_t column_step, key_step;
+  int64_t width;  // D or E
+};
+
+// A tile of weights, or of gradients of scores.
+struct WeightOperand {
+  const float* tile;  // floats, (keys, tile.width)
+  const float* rows;  // units along the queries: (keys, row_stride)
+  int64_t row_stride;
+  const float* columns;  // units along the keys: (depth, tile.width)
+  int64_t depth;
+};
+
+// s (keys, queries) = scale * K Q^T
+inline void multiply_rows(const kernel::TileProducts& products, const Tile& tile, const KeyOperand& k,
+                          const BlockOperand& q, float scale, float* s) {
+  products.overwrite({.a = k.rows,
+                      .a_row_stride = k.row_stride,
+                      .a_column_stride = 1,
+                      .b = q.transposed,
+                      .b_row_stride = tile.width,
+                      .c = s,
+                      .c_row_stride = tile.width,
+                      .rows = tile.keys,
+                      .width = tile.width,
+                      .depth = q.depth,
+                      .scale = scale});
+}
+
+// The product V^T W, (columns, queries), to be overwritten, added or rescaled.
+inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w, float* out) {
+  return {.a = v.columns,
+          .a_row_stride = v.column_step,
+          .a_column_stride = v.key_step,
+          .b = w.columns,
+          .b_row_stride = tile.width,
+          .c = out,
+          .c_row_stride = tile.width,
+          .rows = v.width,
+          .width = tile.width,
+          .depth = w.depth};
+}
+
+// dk (keys, row_width) += dS Q
+inline void add_rows_product(const kernel::TileProducts& products, const Tile& tile, const WeightOperand& w,
+                             const BlockOperand& q, float* dk) {
+  products.add({.a = w.rows,
+                .a_row_stride = w.row_stride,
+                .a_column_stride = 1,
+                .b = q.rows,
+                .b_row_stride = q.row_width,
+                .c = dk,
+                .c_row_stride = q.row_width,
+                .rows = tile.keys,
+                .width = q.row_width,
+                .depth = q.row_depth});
+}
+
+}  // namespace qkv

@@ -1,0 +1,15 @@
+// The same numbers in another type: f32 to bf16 rounds to the nearest, ties to even; bf16 to f32 is exact.
+//
+//     Variable y = convert(x, DType::bf16);
+//
+// y has the shape and the memory order of x; its gradient is converted back.
+#pragma once
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+Variable convert(const Variable& x, DType dtype);
+Tensor convert(const Tensor& x, DType dtype);
+
+}  // namespace qkv
