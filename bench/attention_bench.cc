@@ -105,10 +105,17 @@ void list(bool json) {
   for (const Case& c : cases()) {
     const int64_t pairs = visible_pairs(c);
     if (json) {
-      all.push_back({{"case", c.name}, {"B", c.B}, {"H", c.H}, {"G", c.G}, {"T", c.T}, {"S", c.S}, {"D", c.D},
+      all.push_back({{"case", c.name},
+                     {"B", c.B},
+                     {"H", c.H},
+                     {"G", c.G},
+                     {"T", c.T},
+                     {"S", c.S},
+                     {"D", c.D},
                      {"visible_pairs", pairs}});
     } else {
-      fmt::print("{:20} B{} H{} G{} T{} S{} D{}, {} visible pairs a head\n", c.name, c.B, c.H, c.G, c.T, c.S, c.D, pairs);
+      fmt::print("{:20} B{} H{} G{} T{} S{} D{}, {} visible pairs a head\n", c.name, c.B, c.H, c.G, c.T, c.S, c.D,
+                 pairs);
     }
   }
   if (json) std::cout << all.dump(1) << "\n";
@@ -119,9 +126,10 @@ void print(const Json& r, bool json) {
     std::cout << r.dump() << std::endl;
     return;
   }
-  fmt::print("{:20} {} {:8} {:9.3f} ms (least {:9.3f})  {:7.1f} GFLOP/s  {} {} threads\n", r["case"].get<std::string>(),
-             r["dtype"].get<std::string>(), r["direction"].get<std::string>(), r["ms_median"].get<double>(),
-             r["ms_min"].get<double>(), r["gflops"].get<double>(), r["kernel"].get<std::string>(), r["threads"].get<int>());
+  fmt::print("{:20} {} {:8} {:9.3f} ms (least {:9.3f})  {:7.1f} GFLOP/s  {} {} threads\n",
+             r["case"].get<std::string>(), r["dtype"].get<std::string>(), r["direction"].get<std::string>(),
+             r["ms_median"].get<double>(), r["ms_min"].get<double>(), r["gflops"].get<double>(),
+             r["kernel"].get<std::string>(), r["threads"].get<int>());
   std::fflush(stdout);
 }
 

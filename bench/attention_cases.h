@@ -46,7 +46,8 @@ inline const std::vector<Case>& cases() {
 
 inline constexpr int64_t window_keys = 256;  // the query's own position counted
 inline constexpr int64_t document_lengths[] = {96, 1024, 320, 640, 201, 777, 512, 526};
-inline const std::vector<int32_t> padding_lengths = {41, 87, 77, 23, 128, 16, 102, 65, 34, 119, 58, 96, 71, 29, 110, 47};
+inline const std::vector<int32_t> padding_lengths = {41, 87,  77, 23, 128, 16, 102, 65,
+                                                     34, 119, 58, 96, 71,  29, 110, 47};
 
 // Blocks of 64: the block itself and both its neighbours, 2 global ones, 3 drawn at random for each row.
 inline constexpr int64_t bigbird_block = 64;
@@ -88,7 +89,8 @@ inline int64_t visible_pairs(const Case& c) {
     for (int64_t query = 0; query < c.T; query += max_block_queries) {
       const int64_t queries = std::min(max_block_queries, c.T - query);
       for (int64_t key = 0; key < c.S; key += max_block_keys) {
-        const Tile tile{{&shape, b, 0, query, queries, max_block_queries}, key, std::min(max_block_keys, c.S - key)};
+        const Tile tile{
+            {&shape, b, 0, query, queries, max_block_queries}, key, std::min(max_block_keys, c.S - key)};
         const Visibility visibility = mask ? mask->look(tile) : Visibility::all;
         if (visibility == Visibility::all) pairs += tile.queries * tile.keys;
         if (visibility != Visibility::some) continue;

@@ -33,9 +33,9 @@ benchmark::Counter rate(double per_iteration) {
 // Peak: independent multiply-adds on registers. What a processor cannot do, it is not asked.
 template <class Vector>
 [[gnu::always_inline]] inline double multiply_adds(int64_t rounds) {
-  Vector sum[12] = {};
-  Vector x{}, y{};
+  Vector sum[12], x{}, y{};
   for (size_t i = 0; i < sizeof(Vector) / sizeof(float); ++i) x[i] = 0.999f, y[i] = 1e-3f;
+  for (int c = 0; c < 12; ++c) sum[c] = y * static_cast<float>(c);  // no two alike: equal chains would be merged
   for (int64_t r = 0; r < rounds; ++r)
     for (Vector& s : sum) s = s * x + y;
   double total = 0.0;

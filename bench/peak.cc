@@ -20,9 +20,10 @@ constexpr int64_t rounds = 200'000;
 // Sums that stay in registers. What a processor cannot do, it is not asked.
 template <class Vector>
 [[gnu::always_inline]] inline double multiply_adds() {
-  Vector sum[chains] = {};
-  Vector x{}, y{};
+  Vector sum[chains], x{}, y{};
   for (size_t i = 0; i < sizeof(Vector) / sizeof(float); ++i) x[i] = 0.999f, y[i] = 1e-3f;
+  for (int c = 0; c < chains; ++c)
+    sum[c] = y * static_cast<float>(c);  // no two alike: equal chains would be merged
   for (int64_t r = 0; r < rounds; ++r)
     for (Vector& s : sum) s = s * x + y;
   double total = 0.0;
@@ -40,7 +41,7 @@ __attribute__((target("avx512f"), noinline)) double fp32_avx512() { return multi
 __attribute__((target("avx512f,avx512bf16"), noinline)) double bf16_avx512() {
   __m512 sum[chains];
   const __m512bh x = (__m512bh)_mm512_set1_epi32(0x3f003f00), y = (__m512bh)_mm512_set1_epi32(0x3c003c00);
-  for (__m512& s : sum) s = _mm512_setzero_ps();
+  for (int c = 0; c < chains; ++c) sum[c] = _mm512_set1_ps(static_cast<float>(c));
   for (int64_t r = 0; r < rounds; ++r)
     for (__m512& s : sum) s = _mm512_dpbf16_ps(s, x, y);
   double total = 0.0;

@@ -1,87 +1,13 @@
 #include "qkv/attention/attention.h"
 
-#include <algorithm>
-
+#include "qkv/attention/engine/call.h"
 #include "qkv/attention/engine/engine.h"
-#include "qkv/attention/engine/pack.h"
-#include "qkv/attention/normalize/softmax.h"
-#include "qkv/attention/score/dot.h"
-#include "qkv/base/error.h"
-#include "qkv/kernel/kernels.h"
 #include "qkv/op/convert.h"
 
 namespace qkv {
 namespace {
 
-void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
-  // The shapes are put into words only when something is wrong: this runs for every token of a translation.
-  const auto check = [&](bool holds, std::string_view message) {
-    if (holds) return;
-    fail("attention", "{}; q is {}, k is {}, v is {}", message, describe("BHTD", q.shape()),
-         describe("BGSD", k.shape()), describe("BGSE", v.shape()));
-  };
-  require((q.dtype() == DType::f32 || q.dtype() == DType::bf16) && k.dtype() == q.dtype() && v.dtype() == q.dtype(),
-          "attention", "q, k and v must be f32, or all bf16; q is {}, k is {}, v is {}", name_of(q.dtype()),
-          name_of(k.dtype()), name_of(v.dtype()));
-  for (const Tensor* x : {&q, &k, &v}) {
-    check(x->rank() == 4, "expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)");
-    check(x->dim(3) <= 1 || x->stride(3) == 1, "the last axis must be contiguous");
-  }
-  check(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "the batch B differs");
-  check(k.dim(1) == v.dim(1), "k and v must have the same number of heads G");
-  check(k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0, "G key/value heads must divide H query heads");
-  check(k.dim(2) == v.dim(2), "k and v must have the same number of keys S");
-}
-
-Tensor with_contiguous_rows(const Tensor& x) { return x.dim(3) <= 1 || x.stride(3) == 1 ? x : x.clone(); }
-
-AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options) {
-  const Tensor q = with_contiguous_rows(prepared.q.value()), k = with_contiguous_rows(prepared.k.value());
-  if (q.dim(3) != k.dim(3))
-    fail("attention", "queries and keys must have the same width D for {}: q is {}, k is {}",
-         options.score ? options.score->name() : "scaled_dot()", describe("BHTD", q.shape()),
-         describe("BGSD", k.shape()));
-  AttentionCall call = {
-      .shape =
-          {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)},
-      .q = q,
-      .k = k,
-      .v = v,
-      .score = options.score ? options.score : scaled_dot(),
-      .modify = options.modify,
-      .mask = options.mask,
-      .normalize = options.normalize ? options.normalize : softmax(),
-      .reweigh = options.reweigh};
-  if (call.mask) call.mask->check(call.shape);
-  for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
-  call.normalize->check(call.shape);
-  for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);
-  return call;
-}
-
 enum class Weights { none, all, mean };
-
-// What a gradient may flow to.
-std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
-                                const AttentionOptions& options) {
-  std::vector<Variable> inputs = {q, k, v};
-  const auto append = [&inputs](const std::vector<Variable>& more) {
-    inputs.insert(inputs.end(), more.begin(), more.end());
-  };
-  if (options.score) append(options.score->parameters());
-  for (const ModifierPtr& modifier : options.modify) append(modifier->parameters());
-  if (options.normalize) append(options.normalize->parameters());
-  return inputs;
-}
-
-// Whether the engine takes bf16 as it is: for products of pairs, or to read it once. Else it is given floats.
-bool takes_bf16(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options,
-                bool only_forward) {
-  const int64_t D = q.dim(3);
-  if (options.score && !options.score->dot_scale(D)) return false;
-  if (only_forward && is_single_query(q.dim(2))) return true;
-  return kernel::kernels().attention.pairs && fits_pairs(q.value()) && fits_pairs(k.value()) && fits_pairs(v.value());
-}
 
 AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options,
                        Weights wanted) {

@@ -212,12 +212,14 @@ void check_bf16(const Sizes& n, const MaskPtr& mask, const Sees& sees, uint64_t 
 
 TEST(Attention, TakesBf16OfAnyShape) {
   uint64_t stream = 5000;
-  for (const Sizes& n : {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 9, 8, 4}, Sizes{1, 2, 2, 64, 128, 16, 16},
-                         Sizes{1, 4, 2, 65, 129, 34, 40}, Sizes{2, 2, 1, 130, 301, 20, 70}, Sizes{1, 2, 1, 70, 99, 33, 7},
-                         Sizes{1, 4, 2, 1, 1100, 64, 64}, Sizes{1, 6, 3, 77, 3, 6, 130}, Sizes{1, 1, 1, 40, 1301, 8, 8}})
+  for (const Sizes& n :
+       {Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{2, 3, 1, 5, 9, 8, 4}, Sizes{1, 2, 2, 64, 128, 16, 16},
+        Sizes{1, 4, 2, 65, 129, 34, 40}, Sizes{2, 2, 1, 130, 301, 20, 70}, Sizes{1, 2, 1, 70, 99, 33, 7},
+        Sizes{1, 4, 2, 1, 1100, 64, 64}, Sizes{1, 6, 3, 77, 3, 6, 130}, Sizes{1, 1, 1, 40, 1301, 8, 8}})
     check_bf16(n, {}, everything, stream += 10);
-  check_bf16({2, 4, 2, 150, 200, 24, 18}, causal() & window(33, 5),
-             [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
+  check_bf16(
+      {2, 4, 2, 150, 200, 24, 18}, causal() & window(33, 5),
+      [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
 }
 
 TEST(Attention, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {

@@ -1,5 +1,6 @@
 // What the products of a tile read, packed for them once: a block of queries, a tile of keys or values, a tile of
-// weights. Units are floats, or pairs of bf16 (kernel/attention_kernels.h): the parts of the sentence need not know.
+// weights. Units are floats, or pairs of bf16 (kernel/attention_kernels.h): the parts of the sentence need not
+// know.
 #pragma once
 
 #include "qkv/attention/tile.h"
@@ -11,7 +12,8 @@ namespace qkv {
 struct BlockOperand {
   const float* transposed;  // (depth, width): lanes are queries, zero past the last one
   int64_t depth;
-  const float* rows;  // (row_depth, row_width), in the backward only: queries one after another, zero behind the last
+  const float*
+      rows;  // (row_depth, row_width), in the backward only: queries one after another, zero behind the last
   int64_t row_depth, row_width;  // column
 };
 
@@ -50,7 +52,8 @@ inline void multiply_rows(const kernel::TileProducts& products, const Tile& tile
 }
 
 // The product V^T W, (columns, queries), to be overwritten, added or rescaled.
-inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w, float* out) {
+inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w,
+                                           float* out) {
   return {.a = v.columns,
           .a_row_stride = v.column_step,
           .a_column_stride = v.key_step,

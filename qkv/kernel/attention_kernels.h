@@ -17,8 +17,8 @@
 namespace qkv::kernel {
 
 // C (rows x width) = A (rows x depth) B (depth x width), plus C times what the kind of product says. A may be read
-// along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple of
-// the lanes. a and b are units, c are floats, strides count units.
+// along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple
+// of the lanes. a and b are units, c are floats, strides count units.
 struct TileProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
@@ -31,8 +31,8 @@ struct TileProduct {
 };
 
 struct TileProducts {
-  void (*overwrite)(const TileProduct&);                    // C = scale * A B
-  void (*add)(const TileProduct&);                          // C += A B
+  void (*overwrite)(const TileProduct&);                     // C = scale * A B
+  void (*add)(const TileProduct&);                           // C += A B
   void (*rescale)(const TileProduct&, const float* factor);  // C = C * factor[column] + A B
 };
 
@@ -40,7 +40,8 @@ struct TileProducts {
 struct PairKernels {
   TileProducts products;
   // Rows of bf16 side by side: out (ceil(rows/2) x width) units; zero behind the last row and column.
-  void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width);
+  void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
+                     int64_t width);
   // The same from rows of floats (rows x width), rounded.
   void (*interleave_rounded)(const float* in, int64_t rows, int64_t width, float* out);
   // n floats rounded to bf16.
@@ -75,7 +76,8 @@ struct AttentionKernels {
   void (*single_softmax_step)(float* s, int64_t n, RunningSoftmax);
 
   // out (columns x width) = transpose of in (rows x columns), in units; columns past `rows` are zero.
-  void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width);
+  void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
+                       int64_t width);
   // out (rows x columns) = transpose of in (columns x width), row i times scale[i]; scale has `width` elements.
   void (*transpose_out)(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale,
                         float* out, int64_t out_stride);
@@ -94,8 +96,8 @@ struct AttentionKernels {
   void (*softmax_backward)(const float* weights, float* grad, int64_t keys, int64_t width, const float* delta);
 
   // sum[i] = a_i . b_i over rows of two (rows x columns) arrays.
-  void (*dot_rows)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t rows, int64_t columns,
-                   float* sum);
+  void (*dot_rows)(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t rows,
+                   int64_t columns, float* sum);
   void (*dot_rows_bf16)(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
                         int64_t columns, float* sum);
 

@@ -15,8 +15,9 @@ Tensor convert(const Tensor& x, DType dtype) {
 Variable convert(const Variable& x, DType dtype) {
   const DType from = x.value().dtype();
   if (from == dtype) return x;
-  return record("convert", {x}, convert(x.value(), dtype),
-                [from](const Tensor& dy, const std::vector<bool>&) { return std::vector<Tensor>{convert(dy, from)}; });
+  return record("convert", {x}, convert(x.value(), dtype), [from](const Tensor& dy, const std::vector<bool>&) {
+    return std::vector<Tensor>{convert(dy, from)};
+  });
 }
 
 }  // namespace qkv

@@ -3,9 +3,9 @@
 //
 //     dV = W^T dO      dW = dO V^T      dP = f dW      dS = P (dP - delta)      dQ, dK and parameters from dS
 //
-// One task holds a span of the keys of one key/value head of one batch row and goes through all queries that read them,
-// in order: sums need no atomics, and their order does not depend on the threads. Where there are few heads the keys
-// are cut into several spans, whose dQ are added in the order of the spans.
+// One task holds a span of the keys of one key/value head of one batch row and goes through all queries that read
+// them, in order: sums need no atomics, and their order does not depend on the threads. Where there are few heads
+// the keys are cut into several spans, whose dQ are added in the order of the spans.
 
 #include <algorithm>
 #include <cstring>
@@ -36,8 +36,8 @@ struct Spans {
   KeyRange range(int64_t span, int64_t S) const { return {span * keys, std::min(S, (span + 1) * keys)}; }
 };
 
-// Where the gradients of the parameters of the parts lie in a partial sum, and how many partial sums there are: one a
-// task while they are small, else fewer, each shared by the tasks of a chain that runs in order.
+// Where the gradients of the parameters of the parts lie in a partial sum, and how many partial sums there are: one
+// a task while they are small, else fewer, each shared by the tasks of a chain that runs in order.
 struct ParameterLayout {
   std::vector<Variable> parameters;
   std::vector<int64_t> modifier_offset;
@@ -150,7 +150,8 @@ class Task {
     const auto& kernels = kernel::kernels().attention;
     if (!call_.pairs()) {
       kernels.dot_rows(rows(d, block.batch, block.head, block.query), d.stride(2),
-                       rows(o, block.batch, block.head, block.query), o.stride(2), block.queries, call_.shape.E, delta);
+                       rows(o, block.batch, block.head, block.query), o.stride(2), block.queries, call_.shape.E,
+                       delta);
     } else {
       const auto at = [&](const Tensor& x) {
         return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query));
@@ -233,8 +234,8 @@ BackwardResult attention_backward(const AttentionCall& call, const ForwardResult
       for (int64_t task = chain; task < heads * count; task += chains) {
         const int64_t span = task % count, head = task / count;
         Task(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
-            .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S), parts[static_cast<size_t>(span)],
-                 result);
+            .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S),
+                 parts[static_cast<size_t>(span)], result);
       }
     });
   };

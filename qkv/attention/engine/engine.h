@@ -17,7 +17,8 @@ ForwardResult attention_forward(const AttentionCall& call);
 bool is_single_query(int64_t T);
 bool runs_single_queries(const AttentionCall& call);
 void forward_single_queries(const AttentionCall& call, ForwardResult& result);
-void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block, const kernel::RunningSoftmax& running);
+void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
+                      const kernel::RunningSoftmax& running);
 
 // log sum exp of the visible scores, (B,H,T).
 Tensor log_sum_exp(const SoftmaxStatistics& statistics);

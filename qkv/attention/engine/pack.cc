@@ -39,8 +39,8 @@ BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows
   const int64_t columns = x.dim(3), row_width = round_to_lanes(columns), row_depth = (block.queries + 1) / 2;
   const uint16_t* from = halves(x, block.batch, block.head, block.query);
   float* transposed = scratch.floats(columns / 2 * block.width);
-  kernels().transpose_in(reinterpret_cast<const float*>(from), x.stride(2) / 2, block.queries, columns / 2, transposed,
-                         block.width);
+  kernels().transpose_in(reinterpret_cast<const float*>(from), x.stride(2) / 2, block.queries, columns / 2,
+                         transposed, block.width);
   BlockOperand out = {.transposed = transposed,
                       .depth = columns / 2,
                       .rows = nullptr,
@@ -161,8 +161,9 @@ void write_block(const float* transposed, const QueryBlock& block, const float* 
   float* packed = scratch.floats(block.queries * columns);
   kernels().transpose_out(transposed, block.width, block.queries, columns, scale, packed, columns);
   for (int64_t i = 0; i < block.queries; ++i)
-    kernels().pairs->round(packed + i * columns, columns,
-                           reinterpret_cast<uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query + i)));
+    kernels().pairs->round(
+        packed + i * columns, columns,
+        reinterpret_cast<uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query + i)));
 }
 
 }  // namespace qkv

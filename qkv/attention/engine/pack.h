@@ -29,7 +29,7 @@ class KeyOperands {
   const float* floats_ = nullptr;
   int64_t S_, width_, row_stride_;
   bool with_columns_;
-  float* columns_ = nullptr;  // (ceil(S/2), column_width_) units
+  float* columns_ = nullptr;   // (ceil(S/2), column_width_) units
   uint8_t* packed_ = nullptr;  // which chunks are
   int64_t column_width_ = 0;
 };

@@ -1,6 +1,6 @@
 // Few queries, many keys: decoding. Lanes of queries would stand empty, so every query goes alone, lanes along the
-// width; and the keys are cut into spans that run in parallel, each with a softmax of its own, merged in the order of
-// the spans. All query heads that share keys visit a span one after another, while it is in the cache.
+// width; and the keys are cut into spans that run in parallel, each with a softmax of its own, merged in the order
+// of the spans. All query heads that share keys visit a span one after another, while it is in the cache.
 //
 // The cut depends on S alone, so neither threads nor other rows of the batch change a bit.
 
@@ -152,8 +152,7 @@ void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
     const int64_t span = item % partials.spans, bg = item / partials.spans;
     const KeyRange keys = {span * span_keys, std::min(shape.S, (span + 1) * span_keys)};
     for (int64_t i = 0; i < group * shape.T; ++i) {
-      const QueryBlock block =
-          query_block(call, bg / shape.G, bg % shape.G * group + i / shape.T, i % shape.T);
+      const QueryBlock block = query_block(call, bg / shape.G, bg % shape.G * group + i / shape.T, i % shape.T);
       float* part = partials.at(block, span);
       Query(call, block, {.maximum = part, .sum = part + 1, .rescale = part + 2}, part + 3).visit(keys);
     }

@@ -10,8 +10,8 @@
 
 namespace qkv {
 
-// A call, checked and prepared: q, k are what the score reads, v the values. All three are f32, or all are bf16 and fit
-// for products of pairs.
+// A call, checked and prepared: q, k are what the score reads, v the values. All three are f32, or all are bf16 and
+// fit for products of pairs.
 struct AttentionCall {
   AttentionShape shape;
   Tensor q, k, v;
@@ -24,8 +24,8 @@ struct AttentionCall {
   bool pairs() const { return q.dtype() == DType::bf16; }
 };
 
-// What the normalizer ended with for every query, (B,H,T): the largest score (-infinity when there was none) and one
-// over the sum of exp(score - maximum) (0 when there was none).
+// What the normalizer ended with for every query, (B,H,T): the largest score (-infinity when there was none) and
+// one over the sum of exp(score - maximum) (0 when there was none).
 struct SoftmaxStatistics {
   Tensor maximum, inverse_sum;
 };

@@ -43,7 +43,8 @@ class Blocks final : public Mask {
       uint64_t bits = 0;
       for (int64_t i = tile.query / block_; i * block_ < tile.query + tile.queries; ++i)
         if (row(tile, i)[column]) bits |= query_bits(tile, i * block_, (i + 1) * block_);
-      for (const int64_t end = std::min(tile.keys, (column + 1) * block_ - tile.key); j < end; ++j) visible[j] = bits;
+      for (const int64_t end = std::min(tile.keys, (column + 1) * block_ - tile.key); j < end; ++j)
+        visible[j] = bits;
     }
   }
   std::string name() const override { return fmt::format("blocks({}, {})", table_.shape(), block_); }

@@ -1,5 +1,5 @@
-// Scores to weights: w_ij = f(s_ij) / (sum over the visible j of f(s_ij), and perhaps more). A normalizer works on one
-// tile at a time, and keeps what it knows of a query in two numbers, a maximum and a sum.
+// Scores to weights: w_ij = f(s_ij) / (sum over the visible j of f(s_ij), and perhaps more). A normalizer works on
+// one tile at a time, and keeps what it knows of a query in two numbers, a maximum and a sum.
 //
 //     Tensor y = attention(q, k, v, {.normalize = softmax_with_sink(sink)});
 //
@@ -25,8 +25,8 @@ class Normalizer {
   virtual void step(const Tile& tile, float* s, kernel::RunningSoftmax running) const = 0;
   // The same for a single query: a row of n scores.
   virtual void step_row(float* s, int64_t n, kernel::RunningSoftmax running) const = 0;
-  // After the last tile of a block: what the normalizer adds of its own. Leaves the factor for the sums of values in
-  // running.rescale. A query that saw no key has the sum 0, and keeps it.
+  // After the last tile of a block: what the normalizer adds of its own. Leaves the factor for the sums of values
+  // in running.rescale. A query that saw no key has the sum 0, and keeps it.
   virtual void finish(const QueryBlock& block, kernel::RunningSoftmax running) const = 0;
 
   // From what finish() left: s becomes weights. In the backward `slope`, unless it is null, receives what

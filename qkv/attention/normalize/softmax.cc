@@ -18,7 +18,8 @@ class Softmax : public Normalizer {
     kernel::kernels().attention.single_softmax_step(s, n, running);
   }
   void finish(const QueryBlock& block, kernel::RunningSoftmax running) const override {
-    for (int64_t i = 0; i < block.width; ++i) running.rescale[i] = running.sum[i] > 0 ? 1.0f / running.sum[i] : 0.0f;
+    for (int64_t i = 0; i < block.width; ++i)
+      running.rescale[i] = running.sum[i] > 0 ? 1.0f / running.sum[i] : 0.0f;
   }
   void weights(const Tile& tile, float* s, const float* maximum, const float* inverse_sum, float*) const override {
     kernel::kernels().attention.weights(s, tile.keys, tile.width, maximum, inverse_sum);
@@ -35,8 +36,8 @@ class SoftmaxWithSink final : public Softmax {
   explicit SoftmaxWithSink(Variable sink) : sink_(std::move(sink)), values_(sink_.value().contiguous_copy()) {}
 
   void check(const AttentionShape& shape) const override {
-    require(sink_.dim(0) == shape.H, "softmax_with_sink", "the sink is {}; expected one number for each of {} heads H",
-            describe("H", sink_.shape()), shape.H);
+    require(sink_.dim(0) == shape.H, "softmax_with_sink",
+            "the sink is {}; expected one number for each of {} heads H", describe("H", sink_.shape()), shape.H);
   }
   void finish(const QueryBlock& block, kernel::RunningSoftmax running) const override {
     const float sink = sink_of(block);
@@ -76,7 +77,8 @@ NormalizerPtr softmax() {
 }
 
 NormalizerPtr softmax_with_sink(const Variable& sink) {
-  require(sink.value().rank() == 1, "softmax_with_sink", "the sink is (H), one number a head, got {}", sink.shape());
+  require(sink.value().rank() == 1, "softmax_with_sink", "the sink is (H), one number a head, got {}",
+          sink.shape());
   return std::make_shared<SoftmaxWithSink>(sink);
 }
 

@@ -53,8 +53,8 @@ void interleave_rounded(const float* in, int64_t rows, int64_t width, float* out
         // Both rows in one vector, the first in its low half; then every unit takes one of each.
         const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(load(high + i)),
                                                           reinterpret_cast<__m512>(load(low + i)));
-        const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-                                               21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+        const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
+                                               22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
         store(to + i, reinterpret_cast<vf>(_mm512_permutexvar_epi16(order, both)));
       }
     } else {

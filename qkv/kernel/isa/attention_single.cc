@@ -1,5 +1,5 @@
-// Attention of a single query, decoding: lanes run along the width of keys and values. Bound by the memory that K and
-// V stream from; bf16 is half of it.
+// Attention of a single query, decoding: lanes run along the width of keys and values. Bound by the memory that K
+// and V stream from; bf16 is half of it.
 
 #include <math.h>
 
@@ -98,7 +98,9 @@ void output(const float* w, const T* v, int64_t v_stride, int64_t keys, int64_t 
 }  // namespace
 
 SingleQueryKernels<float> single_query() { return {.scores = scores<float>, .output = output<float>}; }
-SingleQueryKernels<uint16_t> single_query_bf16() { return {.scores = scores<uint16_t>, .output = output<uint16_t>}; }
+SingleQueryKernels<uint16_t> single_query_bf16() {
+  return {.scores = scores<uint16_t>, .output = output<uint16_t>};
+}
 
 void single_softmax_step(float* s, int64_t n, RunningSoftmax running) {
   const vf zero = {};

@@ -134,7 +134,8 @@ QKV_INLINE float as_float(uint16_t x) {
 }
 
 template <class T>
-void dot_rows_of(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t columns, float* sum) {
+void dot_rows_of(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t columns,
+                 float* sum) {
   for (int64_t i = 0; i < rows; ++i, a += a_stride, b += b_stride) {
     vf even = {}, odd = {};
     int64_t c = 0;

@@ -1,0 +1,128 @@
+#include "qkv/attention/packed.h"
+
+#include <algorithm>
+
+#include "qkv/attention/engine/call.h"
+#include "qkv/attention/engine/engine.h"
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/op/convert.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+namespace {
+
+void check_offsets(std::string_view name, const Offsets& offsets, int64_t total) {
+  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == total, "attention_packed",
+          "{} must begin with 0 and end with the {} rows that there are", name, total);
+  for (size_t n = 1; n < offsets.size(); ++n)
+    require(offsets[n - 1] <= offsets[n], "attention_packed",
+            "{}[{}] is {}, before it stands {}: offsets never fall", name, n, offsets[n], offsets[n - 1]);
+}
+
+// Sequence n of a (1, H, total, D) tensor.
+Tensor sequence(const Tensor& x, const Offsets& offsets, size_t n) {
+  return x.slice(2, offsets[n], offsets[n + 1]);
+}
+
+struct Sequences {
+  Offsets q_offsets, k_offsets;
+  std::vector<AttentionCall> calls;
+  std::vector<ForwardResult> results;
+
+  // run(n) for every sequence: long ones one after another, each in parallel inside; short ones side by side.
+  template <class Run>
+  void for_each(Run run) const {
+    const auto work = [&](size_t n) { return calls[n].shape.T * calls[n].shape.S; };
+    int64_t total = 0;
+    for (size_t n = 0; n < calls.size(); ++n) total += work(n);
+    std::vector<size_t> together;
+    for (size_t n = 0; n < calls.size(); ++n) {
+      if (work(n) * 4 > total)
+        run(n);
+      else
+        together.push_back(n);
+    }
+    // The longest first: what is left at the end is short.
+    std::stable_sort(together.begin(), together.end(), [&](size_t a, size_t b) { return work(a) > work(b); });
+    parallel_for(static_cast<int64_t>(together.size()), [&](int64_t i) { run(together[static_cast<size_t>(i)]); });
+  }
+};
+
+std::vector<Tensor> backward(const Sequences& s, const std::vector<Variable>& inputs, const Tensor& dout) {
+  std::vector<Tensor> grads;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    grads.push_back(Tensor::zeros(inputs[i].shape(), inputs[i].value().dtype()));
+  std::vector<BackwardResult> results(s.calls.size());
+  s.for_each([&](size_t n) {
+    BackwardResult& r = results[n];
+    r = attention_backward(s.calls[n], s.results[n], sequence(dout, s.q_offsets, n));
+    sequence(grads[0], s.q_offsets, n).copy_from(r.dq);
+    sequence(grads[1], s.k_offsets, n).copy_from(r.dk);
+    sequence(grads[2], s.k_offsets, n).copy_from(r.dv);
+    r.dq = r.dk = r.dv = Tensor();
+  });
+  for (const BackwardResult& r : results)
+    for (size_t p = 0; p < r.parameters.size(); ++p)
+      for (int64_t i = 0; i < r.parameters[p].numel(); ++i)
+        grads[3 + p].span<float>()[static_cast<size_t>(i)] += r.parameters[p].span<float>()[static_cast<size_t>(i)];
+  return grads;
+}
+
+// q, k, v as (1, heads, total, width).
+Variable run(const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
+             const Offsets& k_offsets, const AttentionOptions& options) {
+  check_inputs(q.value(), k.value(), v.value());
+  if (q.value().dtype() == DType::bf16 && !takes_bf16(q, k, v, options, false)) {
+    const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
+    return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
+  }
+  const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
+  auto s = std::make_shared<Sequences>();
+  s->q_offsets = q_offsets;
+  s->k_offsets = k_offsets;
+  for (size_t n = 0; n + 1 < q_offsets.size(); ++n)
+    s->calls.push_back(
+        prepare({sequence(prepared.q.value(), q_offsets, n), sequence(prepared.k.value(), k_offsets, n)},
+                sequence(v.value(), k_offsets, n), options));
+  s->results.resize(s->calls.size());
+  Tensor out =
+      Tensor::empty({q.dim(2), q.dim(1), v.dim(3)}, q.value().dtype()).reshape({1, q.dim(2), q.dim(1), v.dim(3)});
+  out = out.transpose(1, 2);
+  s->for_each([&](size_t n) {
+    s->results[n] = attention_forward(s->calls[n]);
+    Tensor place = sequence(out, q_offsets, n);
+    place.copy_from(s->results[n].out);
+    s->results[n].out = place;
+  });
+  const std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
+  return record("attention_packed", inputs, out,
+                [s, inputs](const Tensor& dout, const std::vector<bool>&) { return backward(*s, inputs, dout); });
+}
+
+}  // namespace
+
+Variable attention_packed(const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
+                          const Offsets& k_offsets, const AttentionOptions& options) {
+  for (const Variable* x : {&q, &k, &v})
+    require(x->value().rank() == 3, "attention_packed",
+            "expected three axes, q (T,H,D), k (S,G,D), v (S,G,E); got {}", x->shape());
+  require(q_offsets.size() == k_offsets.size(), "attention_packed", "{} offsets of queries, {} of keys",
+          q_offsets.size(), k_offsets.size());
+  check_offsets("q_offsets", q_offsets, q.dim(0));
+  check_offsets("k_offsets", k_offsets, k.dim(0));
+  const auto heads_first = [](const Variable& x) {
+    return transpose(reshape(x, {1, x.dim(0), x.dim(1), x.dim(2)}), 1, 2);
+  };
+  const Variable out =
+      transpose(run(heads_first(q), heads_first(k), heads_first(v), q_offsets, k_offsets, options), 1, 2);
+  return reshape(out, {out.dim(1), out.dim(2), out.dim(3)});
+}
+
+Tensor attention_packed(const Tensor& q, const Tensor& k, const Tensor& v, const Offsets& q_offsets,
+                        const Offsets& k_offsets, const AttentionOptions& options) {
+  const NoGrad guard;
+  return attention_packed(Variable(q), Variable(k), Variable(v), q_offsets, k_offsets, options).value();
+}
+
+}  // namespace qkv

@@ -1,0 +1,101 @@
+#include "qkv/attention/packed.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/normalize/softmax.h"
+#include "qkv/attention/score/additive.h"
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+
+namespace qkv {
+namespace {
+
+Tensor random_tensor(const Shape& shape, uint64_t stream) {
+  Random random(12, stream);
+  Tensor x = Tensor::empty(shape);
+  for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
+  return x;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.to(DType::f32).contiguous_copy(), y = b.to(DType::f32).contiguous_copy();
+  return x.shape() == y.shape() &&
+         std::equal(x.span<float>().begin(), x.span<float>().end(), y.span<float>().begin());
+}
+
+const Offsets q_offsets = {0, 3, 3, 90, 231}, k_offsets = {0, 7, 12, 99, 230};  // the second has no query
+
+// Rows [begin, end) of a packed tensor as a call of its own: (1, H, rows, D).
+Variable alone(const Tensor& x, int64_t begin, int64_t end) {
+  return Variable(x.slice(0, begin, end).clone().reshape({1, end - begin, x.dim(1), x.dim(2)}).transpose(1, 2),
+                  {.requires_grad = true});
+}
+
+void expect_each_alone(DType dtype, const AttentionOptions& options) {
+  const auto draw = [&](const Shape& shape, uint64_t stream) {
+    return Variable(random_tensor(shape, stream).to(dtype), {.requires_grad = true});
+  };
+  const Variable q = draw({231, 4, 24}, 1), k = draw({230, 2, 24}, 2), v = draw({230, 2, 16}, 3);
+  const Tensor dout = random_tensor({231, 4, 16}, 4).to(dtype);
+  const Variable out = attention_packed(q, k, v, q_offsets, k_offsets, options);
+  out.backward(dout);
+  for (size_t n = 0; n + 1 < q_offsets.size(); ++n) {
+    const int64_t a = q_offsets[n], b = q_offsets[n + 1], c = k_offsets[n], d = k_offsets[n + 1];
+    if (a == b) continue;
+    const Variable q1 = alone(q.value(), a, b), k1 = alone(k.value(), c, d), v1 = alone(v.value(), c, d);
+    const Variable y = attention(q1, k1, v1, options);
+    y.backward(alone(dout, a, b).value());
+    const auto packed = [](const Tensor& x) {
+      return x.transpose(1, 2).contiguous_copy().reshape({x.dim(2), x.dim(1), x.dim(3)});
+    };
+    EXPECT_TRUE(same_bits(out.value().slice(0, a, b), packed(y.value()))) << "sequence " << n;
+    EXPECT_TRUE(same_bits(q.grad().slice(0, a, b), packed(q1.grad()))) << "sequence " << n;
+    EXPECT_TRUE(same_bits(k.grad().slice(0, c, d), packed(k1.grad()))) << "sequence " << n;
+    EXPECT_TRUE(same_bits(v.grad().slice(0, c, d), packed(v1.grad()))) << "sequence " << n;
+  }
+  for (const float x : k.grad().slice(0, 7, 12).to(DType::f32).span<float>()) EXPECT_EQ(x, 0.0f);  // nobody looked
+}
+
+TEST(AttentionPacked, EverySequenceIsAsInACallOfItsOwn) {
+  expect_each_alone(DType::f32, {});
+  expect_each_alone(DType::f32, {.mask = causal()});
+  expect_each_alone(DType::bf16, {.mask = causal()});
+}
+
+TEST(AttentionPacked, ParametersGetTheGradientsOfAllSequences) {
+  const Tensor q = random_tensor({231, 4, 24}, 1), k = random_tensor({230, 2, 24}, 2),
+               v = random_tensor({230, 2, 16}, 3), dout = random_tensor({231, 4, 16}, 4),
+               values = random_tensor({4}, 5);
+  const Variable sink(values, {.requires_grad = true}), again(values, {.requires_grad = true});
+  attention_packed(Variable(q), Variable(k), Variable(v), q_offsets, k_offsets,
+                   {.normalize = softmax_with_sink(sink)})
+      .backward(dout);
+  for (size_t n = 0; n + 1 < q_offsets.size(); ++n) {
+    const int64_t a = q_offsets[n], b = q_offsets[n + 1], c = k_offsets[n], d = k_offsets[n + 1];
+    if (a == b) continue;
+    attention(alone(q, a, b), alone(k, c, d), alone(v, c, d), {.normalize = softmax_with_sink(again)})
+        .backward(alone(dout, a, b).value());
+  }
+  for (int64_t h = 0; h < 4; ++h) EXPECT_NEAR(sink.grad().at<float>({h}), again.grad().at<float>({h}), 1e-4);
+}
+
+TEST(AttentionPacked, SaysWhichOffsetIsWrong) {
+  const Tensor x = Tensor::zeros({5, 1, 4});
+  const auto message = [&](const Offsets& of_queries, const Offsets& of_keys) {
+    try {
+      attention_packed(x, x, x, of_queries, of_keys);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message({0, 5}, {0, 4}),
+            "attention_packed: k_offsets must begin with 0 and end with the 5 rows that there are");
+  EXPECT_EQ(message({0, 3, 2, 5}, {0, 1, 2, 5}),
+            "attention_packed: q_offsets[2] is 2, before it stands 3: offsets never fall");
+  EXPECT_EQ(message({0, 5}, {0, 1, 5}), "attention_packed: 2 offsets of queries, 3 of keys");
+}
+
+}  // namespace
+}  // namespace qkv
