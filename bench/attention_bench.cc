@@ -15,8 +15,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "attention_cases.h"
-#include "peak.h"
+#include "bench/attention_cases.h"
+#include "bench/peak.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 

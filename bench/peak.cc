@@ -1,4 +1,4 @@
-#include "peak.h"
+#include "bench/peak.h"
 
 #include <algorithm>
 #include <chrono>
