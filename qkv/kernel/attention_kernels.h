@@ -39,6 +39,9 @@ struct TileProducts {
 // Products of bf16 and the packing that they want. In an array of units, row r of pairs holds rows 2r and 2r + 1.
 struct PairKernels {
   TileProducts products;
+  // Whether an A that is summed over keys is best stored as rows, one for each of its columns, rather than read
+  // along columns.
+  bool columns_as_rows;
   // Rows of bf16 side by side: out (ceil(rows/2) x width) units; zero behind the last row and column.
   void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
                      int64_t width);
@@ -75,9 +78,9 @@ struct AttentionKernels {
   // One step of the running softmax of a single query over n scores.
   void (*single_softmax_step)(float* s, int64_t n, RunningSoftmax);
 
-  // out (columns x width) = transpose of in (rows x columns), in units; columns past `rows` are zero.
-  void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
-                       int64_t width);
+  // out (columns x width, with a stride) = transpose of in (rows x columns), in units; columns past `rows` are zero.
+  void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width,
+                       int64_t out_stride);
   // out (rows x columns) = transpose of in (columns x width), row i times scale[i]; scale has `width` elements.
   void (*transpose_out)(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale,
                         float* out, int64_t out_stride);

@@ -1,5 +1,11 @@
 #include "qkv/kernel/kernels.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -28,17 +34,41 @@ const Kernels& table();
 #ifdef QKV_HAS_AVX512_BF16
 namespace avx512_bf16 {
 const PairKernels& pair_kernels();
-const Kernels& table() {
-  static const Kernels all = [] {
-    Kernels k = avx512::table();
-    k.isa = "avx512_bf16";
-    k.attention.pairs = &pair_kernels();
-    return k;
-  }();
-  return all;
 }
-}  // namespace avx512_bf16
 #endif
+#ifdef QKV_HAS_AMX
+namespace amx {
+const PairKernels& pair_kernels();
+}
+#endif
+
+namespace {
+
+// A set with other products of bf16.
+[[maybe_unused]] Kernels with_pairs(Kernels kernels, std::string_view isa, const PairKernels& pairs) {
+  kernels.isa = isa;
+  kernels.attention.pairs = &pairs;
+  return kernels;
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+// The processor has tiles of bf16, and the system lets this process use them: it saves their 8 KiB for a thread
+// only after being asked.
+bool may_use_amx() {
+  static const bool may = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned bf16 = 1u << 22, tile = 1u << 24;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & bf16) == 0 || (d & tile) == 0) return false;
+    constexpr long request_permission = 0x1023, tile_data = 18;
+    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return may;
+}
+#elif defined(__x86_64__)
+bool may_use_amx() { return false; }
+#endif
+
+}  // namespace
 
 bool cpu_has(std::string_view isa) {
   if (isa == "generic") return true;
@@ -47,6 +77,7 @@ bool cpu_has(std::string_view isa) {
   if (isa == "avx512")
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  if (isa == "amx") return cpu_has("avx512_bf16") && may_use_amx();
   if (isa == "avx512_bf16") return cpu_has("avx512") && __builtin_cpu_supports("avx512bf16");
 #endif
   return false;
@@ -54,6 +85,12 @@ bool cpu_has(std::string_view isa) {
 
 std::span<const Kernels* const> all_kernels() {
   static const std::vector<const Kernels*> usable = [] {
+#ifdef QKV_HAS_AVX512_BF16
+    static const Kernels paired = with_pairs(avx512::table(), "avx512_bf16", avx512_bf16::pair_kernels());
+#endif
+#ifdef QKV_HAS_AMX
+    static const Kernels tiled = with_pairs(avx512::table(), "amx", amx::pair_kernels());
+#endif
     const std::vector<const Kernels*> compiled = {
 #ifdef QKV_HAS_GENERIC
         &generic::table(),
@@ -65,7 +102,10 @@ std::span<const Kernels* const> all_kernels() {
         &avx512::table(),
 #endif
 #ifdef QKV_HAS_AVX512_BF16
-        &avx512_bf16::table(),
+        &paired,
+#endif
+#ifdef QKV_HAS_AMX
+        &tiled,
 #endif
     };
     std::vector<const Kernels*> out;

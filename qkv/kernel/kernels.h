@@ -1,5 +1,5 @@
 // The fast loops, chosen once for the machine at hand: kernels().relu(...) runs the best instruction set that was
-// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16 in the environment pins one (an
+// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one (an
 // error if it cannot run).
 //
 // Kernels know nothing of tensors, threads or exceptions: they work on one piece of memory and return. Callers cut

@@ -14,6 +14,9 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
+// A head with so few blocks is gone before the processor has noticed a pattern: its keys and values are asked for early.
+constexpr int64_t few_blocks = 4;
+
 // Blocks of one head, one after another: what is packed of its values serves them all.
 class Task {
  public:
@@ -29,6 +32,10 @@ class Task {
     const QueryBlock block = block_of(call_, batch_, head_, index);
     const int64_t E = call_.shape.E, width = block.width;
     Scratch scratch;
+    if (count_blocks(call_) <= few_blocks) {
+      keys_.prefetch();
+      values_.prefetch();
+    }
     const BlockOperand queries = pack_block(call_.q, block, false, scratch);
     const WeightPacker packer(call_, block, {.columns = true}, scratch);
     float* s = scratch.floats(max_block_keys * width);

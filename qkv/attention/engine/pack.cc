@@ -19,7 +19,7 @@ BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_row
   const int64_t columns = x.dim(3), row_width = round_to_lanes(columns);
   const float* from = rows(x, block.batch, block.head, block.query);
   float* transposed = scratch.floats(columns * block.width);
-  kernels().transpose_in(from, x.stride(2), block.queries, columns, transposed, block.width);
+  kernels().transpose_in(from, x.stride(2), block.queries, columns, transposed, block.width, block.width);
   BlockOperand out = {.transposed = transposed,
                       .depth = columns,
                       .rows = nullptr,
@@ -40,7 +40,7 @@ BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows
   const uint16_t* from = halves(x, block.batch, block.head, block.query);
   float* transposed = scratch.floats(columns / 2 * block.width);
   kernels().transpose_in(reinterpret_cast<const float*>(from), x.stride(2) / 2, block.queries, columns / 2,
-                         transposed, block.width);
+                         transposed, block.width, block.width);
   BlockOperand out = {.transposed = transposed,
                       .depth = columns / 2,
                       .rows = nullptr,
@@ -60,8 +60,9 @@ const kernel::TileProducts& products(const AttentionCall& call) {
 }
 
 bool fits_pairs(const Tensor& x) {
-  bool even = x.dtype() == DType::bf16 && x.dim(3) % 2 == 0 && (x.dim(3) <= 1 || x.stride(3) == 1) &&
-              reinterpret_cast<uintptr_t>(x.data<bfloat16>()) % 4 == 0;
+  constexpr int64_t widest = 512;  // that products of pairs are made for
+  bool even = x.dtype() == DType::bf16 && x.dim(3) % 2 == 0 && x.dim(3) <= widest &&
+              (x.dim(3) <= 1 || x.stride(3) == 1) && reinterpret_cast<uintptr_t>(x.data<bfloat16>()) % 4 == 0;
   for (int axis = 0; axis < 3; ++axis) even = even && (x.dim(axis) == 1 || x.stride(axis) % 2 == 0);
   return even;
 }
@@ -79,8 +80,11 @@ KeyOperands::KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with
   }
   halves_ = halves(x, batch, head, 0);
   if (!with_columns) return;
+  // Whole chunks, and rows that do not begin at the same place of every page.
+  const int64_t units = (S_ + chunk - 1) / chunk * (chunk / 2);
   column_width_ = round_to_lanes(width_);
-  columns_ = scratch.floats((S_ + 1) / 2 * column_width_);
+  row_units_ = kernels().pairs->columns_as_rows ? units + 16 : 0;
+  columns_ = scratch.floats(row_units_ ? width_ * row_units_ : units * column_width_);
   const int64_t chunks = (S_ + chunk - 1) / chunk;
   packed_ = reinterpret_cast<uint8_t*>(scratch.floats((chunks + 3) / 4));
   std::fill_n(packed_, chunks, uint8_t{0});
@@ -90,10 +94,27 @@ void KeyOperands::pack_columns(int64_t begin, int64_t end) {
   for (int64_t c = begin / chunk; c * chunk < end; ++c) {
     if (packed_[c]) continue;
     packed_[c] = 1;
-    const int64_t row = c * chunk;
-    kernels().pairs->interleave(halves_ + row * row_stride_, row_stride_, std::min(chunk, S_ - row), width_,
-                                columns_ + row / 2 * column_width_, column_width_);
+    const int64_t row = c * chunk, count = std::min(chunk, S_ - row);
+    const uint16_t* from = halves_ + row * row_stride_;
+    if (row_units_ == 0) {
+      kernels().pairs->interleave(from, row_stride_, count, width_, columns_ + row / 2 * column_width_,
+                                  column_width_);
+      continue;
+    }
+    Scratch scratch;
+    float* pairs = scratch.floats(chunk / 2 * column_width_);
+    kernels().pairs->interleave(from, row_stride_, count, width_, pairs, column_width_);
+    kernels().transpose_in(pairs, column_width_, (count + 1) / 2, width_, columns_ + row / 2, chunk / 2,
+                           row_units_);
   }
+}
+
+void KeyOperands::prefetch() const {
+  constexpr int64_t line = 64;
+  const int64_t size = floats_ ? sizeof(float) : sizeof(uint16_t);
+  const char* first = floats_ ? reinterpret_cast<const char*>(floats_) : reinterpret_cast<const char*>(halves_);
+  for (int64_t row = 0; row < std::min(S_, max_block_keys); ++row)
+    for (int64_t at = 0; at < width_ * size; at += line) __builtin_prefetch(first + row * row_stride_ * size + at);
 }
 
 KeyOperand KeyOperands::at(const Tile& tile) {
@@ -109,9 +130,9 @@ KeyOperand KeyOperands::at(const Tile& tile) {
   if (with_columns_) pack_columns(tile.key, tile.key + tile.keys);
   return {.rows = reinterpret_cast<const float*>(halves_ + tile.key * row_stride_),
           .row_stride = row_stride_ / 2,
-          .columns = with_columns_ ? columns_ + tile.key / 2 * column_width_ : nullptr,
-          .column_step = 1,
-          .key_step = column_width_,
+          .columns = with_columns_ ? columns_ + tile.key / 2 * (row_units_ ? 1 : column_width_) : nullptr,
+          .column_step = row_units_ ? row_units_ : 1,
+          .key_step = row_units_ ? 1 : column_width_,
           .width = width_};
 }
 

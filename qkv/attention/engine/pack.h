@@ -21,6 +21,7 @@ class KeyOperands {
  public:
   KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch);
   KeyOperand at(const Tile& tile);
+  void prefetch() const;  // the first tile
 
  private:
   void pack_columns(int64_t begin, int64_t end);
@@ -31,7 +32,7 @@ class KeyOperands {
   bool with_columns_;
   float* columns_ = nullptr;   // (ceil(S/2), column_width_) units
   uint8_t* packed_ = nullptr;  // which chunks are
-  int64_t column_width_ = 0;
+  int64_t column_width_ = 0, row_units_ = 0;
 };
 
 // A tile of weights, or of gradients of scores, in the roles that are wanted. Memory for one tile of a block.

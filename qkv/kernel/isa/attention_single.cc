@@ -24,6 +24,9 @@ QKV_INLINE vf load_part_as_float(const uint16_t* p, int n) {
 }
 
 // Dot products of q with `lanes` keys, or as many as there are: one sum a key, then one transpose adds them up.
+// Rows are read in order, and memory is what a single query waits for: ask for what comes next while computing.
+constexpr int64_t rows_ahead = 32;
+
 template <class T>
 void scores(const float* q, const T* k, int64_t k_stride, int64_t keys, int64_t D, float scale, float* s) {
   for (int64_t j = 0; j < keys; j += lanes) {
@@ -35,7 +38,10 @@ void scores(const float* q, const T* k, int64_t k_stride, int64_t keys, int64_t 
       for (; d + lanes <= D; d += lanes) {
         const vf x = load(q + d);
 #pragma GCC unroll 16
-        for (int i = 0; i < lanes; ++i) sum[i] += x * load_as_float(row + i * k_stride + d);
+        for (int i = 0; i < lanes; ++i) {
+          __builtin_prefetch(row + (i + rows_ahead) * k_stride + d);
+          sum[i] += x * load_as_float(row + i * k_stride + d);
+        }
       }
       if (d < D) {
         const int n = static_cast<int>(D - d);
@@ -73,6 +79,8 @@ void output_columns(const float* w, const T* v, int64_t v_stride, int64_t keys, 
   for (; j + 1 < keys; j += 2) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
+      __builtin_prefetch(v + (j + rows_ahead) * v_stride + n * lanes);
+      __builtin_prefetch(v + (j + rows_ahead + 1) * v_stride + n * lanes);
       even[n] += w[j] * load_as_float(v + j * v_stride + n * lanes);
       odd[n] += w[j + 1] * load_as_float(v + (j + 1) * v_stride + n * lanes);
     }

@@ -8,7 +8,8 @@
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
-void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width) {
+void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width,
+                  int64_t out_stride) {
   for (int64_t i = 0; i < width; i += lanes) {
     for (int64_t c = 0; c < columns; c += lanes) {
       const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
@@ -25,9 +26,9 @@ void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t colu
       transpose(square);
       if (count == lanes) {
 #pragma GCC unroll 16
-        for (int r = 0; r < lanes; ++r) store(out + (c + r) * width + i, square[r]);
+        for (int r = 0; r < lanes; ++r) store(out + (c + r) * out_stride + i, square[r]);
       } else {
-        for (int r = 0; r < count; ++r) store(out + (c + r) * width + i, square[r]);
+        for (int r = 0; r < count; ++r) store(out + (c + r) * out_stride + i, square[r]);
       }
     }
   }

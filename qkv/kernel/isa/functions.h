@@ -65,7 +65,8 @@ SingleQueryKernels<uint16_t> single_query_bf16();
 void single_softmax_step(float* s, int64_t n, RunningSoftmax running);
 
 // attention_tile.cc
-void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width);
+void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width,
+                  int64_t out_stride);
 void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale, float* out,
                    int64_t out_stride);
 void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible);

@@ -1,20 +1,12 @@
-// Products of tiles of bf16, two at a time: compiled for the instruction sets that have them, on top of a full set.
+// Packing for products of bf16: two rows side by side.
 
-#include "qkv/kernel/isa/tile_product.h"
+#include "qkv/kernel/isa/bf16/pairs.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-typedef int32_t word __attribute__((may_alias, aligned(4)));
 typedef uint16_t vs __attribute__((vector_size(lanes * 2)));
 typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
-
-struct Pair {
-  QKV_INLINE vi broadcast(const float* a) { return broadcast_i(*reinterpret_cast<const word*>(a)); }
-  QKV_INLINE vf multiply_add(vi a, vf x, vf sum) {
-    return reinterpret_cast<vf>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), (__m512bh)(a), (__m512bh)(x)));
-  }
-};
 
 QKV_INLINE vs load_shorts(const uint16_t* p) { return *reinterpret_cast<const vs_unaligned*>(p); }
 QKV_INLINE vs load_shorts_part(const uint16_t* p, int n) {
@@ -75,10 +67,11 @@ void round(const float* in, int64_t n, uint16_t* out) {
 }  // namespace
 
 const PairKernels& pair_kernels() {
-  static constexpr PairKernels all = {.products = products_of<Pair>(),
-                                      .interleave = interleave,
-                                      .interleave_rounded = interleave_rounded,
-                                      .round = round};
+  static const PairKernels all = {.products = pair_products(),
+                                  .columns_as_rows = columns_as_rows,
+                                  .interleave = interleave,
+                                  .interleave_rounded = interleave_rounded,
+                                  .round = round};
   return all;
 }
 
