@@ -51,7 +51,7 @@ class Subject {
         k_(normal({c.B, c.G, c.S, c.D}, 1, dtype), {.requires_grad = backward}),
         v_(normal({c.B, c.G, c.S, c.D}, 2, dtype), {.requires_grad = backward}),
         upstream_(normal({c.B, c.H, c.T, c.D}, 3, dtype)),
-        options_({.mask = mask_of(c)}) {
+        options_(options_of(c)) {
     const double pair = 4.0 * static_cast<double>(c.D * c.H) * (backward ? 2.5 : 1.0);
     flops_ = pair * static_cast<double>(visible_pairs(c));
   }

@@ -11,6 +11,7 @@
 #include "qkv/attention/mask/documents.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/attention/modify/alibi.h"
 #include "qkv/base/random.h"
 
 namespace qkv::bench {
@@ -78,6 +79,12 @@ inline MaskPtr mask_of(const Case& c) {
   int32_t number = 0;
   for (const int64_t length : document_lengths) id = std::fill_n(id, length, number++);
   return causal() & documents(ids);
+}
+
+inline AttentionOptions options_of(const Case& c) {
+  AttentionOptions options = {.mask = mask_of(c)};
+  if (c.pattern == Pattern::alibi) options.modify = {alibi(alibi_slopes(c.H))};
+  return options;
 }
 
 // Visible (query, key) pairs of one head, summed over the batch: from the masks themselves.

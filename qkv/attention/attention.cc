@@ -13,8 +13,7 @@ AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, 
                        Weights wanted) {
   check_inputs(q.value(), k.value(), v.value());
   if (q.value().dtype() == DType::bf16) {
-    const bool only_forward = wanted == Weights::none && !recording(inputs_of(q, k, v, options));
-    if (!takes_bf16(q, k, v, options, only_forward)) {
+    if (!takes_bf16(q, k, v, options, !recording(inputs_of(q, k, v, options)))) {
       const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
       AttentionVariables result = run(floats(q), floats(k), floats(v), options, wanted);
       result.out = convert(result.out, DType::bf16);
@@ -22,7 +21,9 @@ AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, 
     }
   }
   const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
-  const AttentionCall call = prepare(prepared, v.value(), options);
+  std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
+  const bool with_backward = recording(inputs);
+  const AttentionCall call = prepare(prepared, v.value(), options, with_backward);
   const ForwardResult forward = attention_forward(call);
 
   AttentionVariables result;
@@ -31,8 +32,7 @@ AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, 
                                             : mean_attention_weights(call, forward.statistics);
     result.lse = log_sum_exp(forward.statistics);
   }
-  std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
-  if (!recording(inputs)) {
+  if (!with_backward) {
     result.out = forward.out;
     return result;
   }

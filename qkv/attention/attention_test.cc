@@ -15,8 +15,16 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
 
 namespace qkv {
+
+#ifdef QKV_TEST_AMX
+namespace kernel::amx_in_software {
+const PairKernels& pair_kernels();
+}
+#endif
+
 namespace {
 
 Tensor random_tensor(const Shape& shape, uint64_t stream, double spread = 1.0) {
@@ -221,6 +229,23 @@ TEST(Attention, TakesBf16OfAnyShape) {
       {2, 4, 2, 150, 200, 24, 18}, causal() & window(33, 5),
       [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
 }
+
+#ifdef QKV_TEST_AMX
+TEST(Attention, TakesBf16ThroughTileRegisters) {
+  if (!kernel::cpu_has("avx512_bf16") || kernel::kernels().lanes != 16) GTEST_SKIP() << "no products of bf16 here";
+  kernel::Kernels tiled = kernel::kernels();
+  tiled.attention.pairs = &kernel::amx_in_software::pair_kernels();
+  const kernel::UseKernels guard(tiled);
+  uint64_t stream = 6000;
+  for (const Sizes& n :
+       {Sizes{2, 3, 1, 5, 9, 8, 4}, Sizes{1, 2, 2, 64, 128, 64, 64}, Sizes{1, 4, 2, 65, 129, 34, 40},
+        Sizes{2, 2, 1, 130, 301, 20, 70}, Sizes{1, 1, 1, 40, 1301, 8, 8}})
+    check_bf16(n, {}, everything, stream += 10);
+  check_bf16(
+      {2, 4, 2, 150, 200, 24, 18}, causal() & window(33, 5),
+      [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
+}
+#endif
 
 TEST(Attention, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
   const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see nothing

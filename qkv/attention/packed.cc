@@ -78,13 +78,14 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
     return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
   }
   const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
+  const std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
   auto s = std::make_shared<Sequences>();
   s->q_offsets = q_offsets;
   s->k_offsets = k_offsets;
   for (size_t n = 0; n + 1 < q_offsets.size(); ++n)
     s->calls.push_back(
         prepare({sequence(prepared.q.value(), q_offsets, n), sequence(prepared.k.value(), k_offsets, n)},
-                sequence(v.value(), k_offsets, n), options));
+                sequence(v.value(), k_offsets, n), options, recording(inputs)));
   s->results.resize(s->calls.size());
   Tensor out =
       Tensor::empty({q.dim(2), q.dim(1), v.dim(3)}, q.value().dtype()).reshape({1, q.dim(2), q.dim(1), v.dim(3)});
@@ -95,7 +96,6 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
     place.copy_from(s->results[n].out);
     s->results[n].out = place;
   });
-  const std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
   return record("attention_packed", inputs, out,
                 [s, inputs](const Tensor& dout, const std::vector<bool>&) { return backward(*s, inputs, dout); });
 }

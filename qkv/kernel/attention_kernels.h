@@ -78,7 +78,8 @@ struct AttentionKernels {
   // One step of the running softmax of a single query over n scores.
   void (*single_softmax_step)(float* s, int64_t n, RunningSoftmax);
 
-  // out (columns x width, with a stride) = transpose of in (rows x columns), in units; columns past `rows` are zero.
+  // out (columns x width, with a stride) = transpose of in (rows x columns), in units; columns past `rows` are
+  // zero.
   void (*transpose_in)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width,
                        int64_t out_stride);
   // out (rows x columns) = transpose of in (columns x width), row i times scale[i]; scale has `width` elements.

@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <vector>
 
@@ -117,18 +118,29 @@ std::span<const Kernels* const> all_kernels() {
   return usable;
 }
 
-const Kernels& kernels() {
-  static const Kernels* const chosen = []() -> const Kernels* {
-    const char* pinned = std::getenv("QKV_ISA");
-    if (pinned == nullptr || *pinned == 0) return all_kernels().back();
-    std::vector<std::string_view> names;
-    for (const Kernels* k : all_kernels()) {
-      if (k->isa == pinned) return k;
-      names.push_back(k->isa);
-    }
-    fail<UsageError>("QKV_ISA", "'{}' is not available here; choose one of: {}", pinned, fmt::join(names, ", "));
-  }();
-  return *chosen;
+namespace {
+
+const Kernels* choose() {
+  const char* pinned = std::getenv("QKV_ISA");
+  if (pinned == nullptr || *pinned == 0) return all_kernels().back();
+  std::vector<std::string_view> names;
+  for (const Kernels* k : all_kernels()) {
+    if (k->isa == pinned) return k;
+    names.push_back(k->isa);
+  }
+  fail<UsageError>("QKV_ISA", "'{}' is not available here; choose one of: {}", pinned, fmt::join(names, ", "));
 }
+
+std::atomic<const Kernels*>& current() {
+  static std::atomic<const Kernels*> kernels{choose()};
+  return kernels;
+}
+
+}  // namespace
+
+const Kernels& kernels() { return *current().load(std::memory_order_relaxed); }
+
+UseKernels::UseKernels(const Kernels& kernels) : before_(current().exchange(&kernels)) {}
+UseKernels::~UseKernels() { current().store(before_); }
 
 }  // namespace qkv::kernel

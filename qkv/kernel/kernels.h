@@ -27,6 +27,18 @@ struct Kernels {
 const Kernels& kernels();                       // the chosen ones
 std::span<const Kernels* const> all_kernels();  // every set compiled in that this CPU can run, the plainest first
 
+// Other kernels for everybody while one lives: how tests and benchmarks compare sets in one process.
+class UseKernels {
+ public:
+  explicit UseKernels(const Kernels& kernels);
+  ~UseKernels();
+  UseKernels(const UseKernels&) = delete;
+  UseKernels& operator=(const UseKernels&) = delete;
+
+ private:
+  const Kernels* before_;
+};
+
 // The instruction sets of the CPU, best last: what QKV_ISA accepts here.
 bool cpu_has(std::string_view isa);
 

@@ -140,6 +140,7 @@ Variable Case::leaf(std::string_view name) {
 }
 
 void Case::check(const std::string& name, const Tensor& got, double tolerance, bool gradient) {
+  tolerance = std::max(tolerance, precision_);
   const Tensor stored = tensor(name);
   ASSERT_TRUE(got.defined()) << name << " was not computed";
   ASSERT_EQ(to_string(got.shape()), to_string(stored.shape())) << "shape of " << name;

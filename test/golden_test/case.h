@@ -63,7 +63,8 @@ class Case {
   Variable leaf_if_held(std::string_view name) { return holds(name) ? leaf(name) : Variable(); }
   std::vector<std::string> tensors() const { return file_.names(); }
 
-  // Expected numbers.
+  // Expected numbers. In a type of low precision everything is compared with this tolerance instead.
+  void in_precision(double tolerance) { precision_ = tolerance; }
   void compare(const std::string& name, const Tensor& got, double tolerance = output_tolerance);
   void compare_if_held(const std::string& name, const Tensor& got);
   void compare_each(const std::string& name, const Tensor& got);      // each number relative to itself
@@ -75,6 +76,7 @@ class Case {
   void finish() const;
 
  private:
+  double precision_ = 0.0;
   std::string json_of(std::string_view argument) const;
   void check(const std::string& name, const Tensor& got, double tolerance, bool gradient);
 

@@ -12,8 +12,10 @@
 #include "qkv/attention/modify/bias.h"
 #include "qkv/attention/modify/relative_bias.h"
 #include "qkv/attention/modify/softcap.h"
+#include "qkv/attention/normalize/softmax.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
+#include "qkv/op/convert.h"
 
 namespace qkv::golden {
 
@@ -49,23 +51,34 @@ std::vector<ModifierPtr> modifiers_given(Case& c) {
   return modify;
 }
 
-void compare_attention(Case& c, const AttentionOptions& options) {
-  const auto [out, weights, lse] = attention_with_weights(c.leaf("q"), c.leaf("k"), c.leaf("v"), options);
-  c.compare("out", out.value());
+NormalizerPtr normalizer_given(Case& c) { return c.holds("sink") ? softmax_with_sink(c.leaf("sink")) : softmax(); }
+
+void compare_attention(Case& c, const AttentionOptions& options, DType dtype) {
+  const auto input = [&](const char* name) { return convert(c.leaf(name), dtype); };
+  const auto [out, weights, lse] = attention_with_weights(input("q"), input("k"), input("v"), options);
+  const Variable floats = convert(out, DType::f32);
+  c.compare("out", floats.value());
   c.compare_if_held("weights", weights);
   c.compare_if_held("lse", lse);
-  c.backward(out);
+  c.backward(floats);
+}
+
+void compare_sdpa(Case& c, DType dtype) {
+  compare_attention(c,
+                    {.score = dot(static_cast<float>(c.number("scale"))),
+                     .modify = modifiers_given(c),
+                     .mask = mask_given(c),
+                     .normalize = normalizer_given(c)},
+                    dtype);
 }
 
 namespace {
 
 void sdpa(Case& c) {
-  if (c.holds("sink")) throw NotBuilt("softmax with a sink is not built yet");
   c.knows({"scale", "causal", "window", "softcap", "t5"},
-          {"q", "k", "v", "mask", "valid_lens", "prefix_lens", "q_docs", "kv_docs", "bias", "slopes", "rel_bias"});
-  compare_attention(
-      c,
-      {.score = dot(static_cast<float>(c.number("scale"))), .modify = modifiers_given(c), .mask = mask_given(c)});
+          {"q", "k", "v", "mask", "valid_lens", "prefix_lens", "q_docs", "kv_docs", "bias", "slopes", "rel_bias",
+           "sink"});
+  compare_sdpa(c, DType::f32);
 }
 
 const Group group("sdpa", sdpa);

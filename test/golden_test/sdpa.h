@@ -4,13 +4,17 @@
 #include <vector>
 
 #include "qkv/attention/options.h"
+#include "qkv/tensor/dtype.h"
 #include "test/golden_test/case.h"
 
 namespace qkv::golden {
 
 MaskPtr mask_given(Case& c);
 std::vector<ModifierPtr> modifiers_given(Case& c);
+NormalizerPtr normalizer_given(Case& c);
 // Of the leaves q, k, v: out, weights, lse, and every gradient.
-void compare_attention(Case& c, const AttentionOptions& options);
+void compare_attention(Case& c, const AttentionOptions& options, DType dtype = DType::f32);
+// A case of the group sdpa, computed in a type.
+void compare_sdpa(Case& c, DType dtype);
 
 }  // namespace qkv::golden

@@ -121,7 +121,8 @@ class Task {
 
     for_each_tile(call_, block, span_, [&](const Tile& tile, Visibility visibility) {
       const ScoreOperands operands = {&products(call_), queries, k.at(tile)};
-      fill_scores(call_, tile, visibility, operands, p, modified);
+      call_.score->forward(tile, operands, p);
+      modify_and_hide(call_, tile, visibility, p, modified);
       call_.normalize->weights(tile, p, ended.maximum, ended.inverse_sum, slope);
       multiply_rows(products(call_), tile, v.at(tile), upstream, 1.0f, ds);  // dW^T = V dO^T
       if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * width) * sizeof(float));

@@ -35,7 +35,8 @@ Tensor with_contiguous_rows(const Tensor& x) { return x.dim(3) <= 1 || x.stride(
 
 }  // namespace
 
-AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options) {
+AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
+                      bool with_backward) {
   const Tensor q = with_contiguous_rows(prepared.q.value()), k = with_contiguous_rows(prepared.k.value());
   if (q.dim(3) != k.dim(3))
     fail("attention", "queries and keys must have the same width D for {}: q is {}, k is {}",
@@ -55,6 +56,7 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
   if (call.mask) call.mask->check(call.shape);
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
   call.normalize->check(call.shape);
+  call.single_queries = !with_backward && are_single_queries(call.shape, *call.score);
   for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);
   return call;
 }
@@ -77,7 +79,8 @@ bool takes_bf16(const Variable& q, const Variable& k, const Variable& v, const A
                 bool only_forward) {
   const int64_t D = q.dim(3);
   if (options.score && !options.score->dot_scale(D)) return false;
-  if (only_forward && is_single_query(q.dim(2))) return true;
+  if (only_forward && are_single_queries({.T = q.dim(2), .D = D}, options.score ? *options.score : *scaled_dot()))
+    return true;
   return kernel::kernels().attention.pairs && fits_pairs(q.value()) && fits_pairs(k.value()) &&
          fits_pairs(v.value());
 }

@@ -10,8 +10,9 @@ namespace qkv {
 // Throws when q (B,H,T,D), k (B,G,S,D) and v (B,G,S,E) do not fit together.
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v);
 
-// The call, every part of it checked against the shapes.
-AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options);
+// The call, every part of it checked against the shapes; whether a backward will want it.
+AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
+                      bool with_backward);
 
 // What a gradient may flow to: q, k, v and the parameters of the parts, in the order of the engine's gradients.
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,

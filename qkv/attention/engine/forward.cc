@@ -14,7 +14,8 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-// A head with so few blocks is gone before the processor has noticed a pattern: its keys and values are asked for early.
+// A head with so few blocks is gone before the processor has noticed a pattern: its keys and values are asked for
+// early.
 constexpr int64_t few_blocks = 4;
 
 // Blocks of one head, one after another: what is packed of its values serves them all.
@@ -46,7 +47,8 @@ class Task {
 
     bool first = true;
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, Visibility visibility) {
-      fill_scores(call_, tile, visibility, {&products(call_), queries, keys_.at(tile)}, s);
+      call_.score->forward(tile, {&products(call_), queries, keys_.at(tile)}, s);
+      modify_and_hide(call_, tile, visibility, s);
       call_.normalize->step(tile, s, running);
       for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, s);
       const auto product = columns_product(tile, values_.at(tile), packer.pack(tile, s), out);  // O^T += V^T P
@@ -89,7 +91,7 @@ ForwardResult attention_forward(const AttentionCall& call) {
   ForwardResult result = {
       .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
       .statistics = {Tensor::empty({shape.B, shape.H, shape.T}), Tensor::empty({shape.B, shape.H, shape.T})}};
-  if (runs_single_queries(call)) {
+  if (call.single_queries) {
     forward_single_queries(call, result);
     return result;
   }

@@ -25,6 +25,29 @@ QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, i
   return {&call.shape, batch, head, query, 1, lanes()};
 }
 
+const uint16_t* halves(const Tensor& x, const Tile& tile) {
+  return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, tile.batch, tile.kv_head(), tile.key));
+}
+
+void load_query(const AttentionCall& call, const QueryBlock& block, int64_t query, float* q) {
+  if (!call.pairs()) {
+    std::copy_n(rows(call.q, block.batch, block.head, query), call.shape.D, q);
+    return;
+  }
+  const bfloat16* from = rows<bfloat16>(call.q, block.batch, block.head, query);
+  for (int64_t d = 0; d < call.shape.D; ++d) q[d] = static_cast<float>(from[d]);
+}
+
+void row_of_scores(const AttentionCall& call, const Tile& tile, const float* q, float* s) {
+  const auto& kernels = kernel::kernels().attention;
+  const int64_t stride = call.k.stride(2), D = call.shape.D;
+  const float scale = *call.score->dot_scale(D);
+  if (call.pairs())
+    kernels.single_bf16.scores(q, halves(call.k, tile), stride, tile.keys, D, scale, s);
+  else
+    kernels.single.scores(q, rows(call.k, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, D, scale, s);
+}
+
 // One query on one span. Statistics have one lane that counts.
 class Query {
  public:
@@ -33,37 +56,34 @@ class Query {
     *running.maximum = -std::numeric_limits<float>::infinity();
     *running.sum = 0.0f;
     std::fill_n(out, call.shape.E, 0.0f);
-    if (!call.pairs()) {
-      std::copy_n(rows(call.q, block.batch, block.head, block.query), call.shape.D, q_);
-    } else {
-      const bfloat16* from = rows<bfloat16>(call.q, block.batch, block.head, block.query);
-      for (int64_t d = 0; d < call.shape.D; ++d) q_[d] = static_cast<float>(from[d]);
-    }
+    load_query(call, block, block.query, q_);
   }
 
   void visit(const KeyRange& span) {
-    for_each_tile(call_, block_, span, [&](const Tile& tile, Visibility visibility) {
-      if (call_.pairs())
-        step<bfloat16, uint16_t>(kernel::kernels().attention.single_bf16, tile, visibility);
-      else
-        step<float, float>(kernel::kernels().attention.single, tile, visibility);
-    });
+    for_each_tile(call_, block_, span, [&](const Tile& tile, Visibility visibility) { step(tile, visibility); });
   }
 
  private:
-  template <class Stored, class T>
-  void step(const kernel::SingleQueryKernels<T>& kernels, const Tile& tile, Visibility visibility) {
+  void step(const Tile& tile, Visibility visibility) {
     float s[max_block_keys];
-    const auto* k = reinterpret_cast<const T*>(rows<Stored>(call_.k, tile.batch, tile.kv_head(), tile.key));
-    const auto* v = reinterpret_cast<const T*>(rows<Stored>(call_.v, tile.batch, tile.kv_head(), tile.key));
-    kernels.scores(q_, k, call_.k.stride(2), tile.keys, call_.shape.D, *call_.score->dot_scale(call_.shape.D), s);
+    row_of_scores(call_, tile, q_, s);
     if (call_.modify.empty() && call_.reweigh.empty()) {
       if (visibility == Visibility::some) hide(tile, s);
       call_.normalize->step_row(s, tile.keys, running_);
     } else {
       step_as_tile(tile, visibility, s);
     }
-    kernels.output(s, v, call_.v.stride(2), tile.keys, call_.shape.E, *running_.rescale, out_);
+    add_values(tile, s);
+  }
+
+  void add_values(const Tile& tile, const float* w) {
+    const auto& kernels = kernel::kernels().attention;
+    const int64_t stride = call_.v.stride(2), E = call_.shape.E;
+    if (call_.pairs())
+      kernels.single_bf16.output(w, halves(call_.v, tile), stride, tile.keys, E, *running_.rescale, out_);
+    else
+      kernels.single.output(w, rows(call_.v, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, E,
+                            *running_.rescale, out_);
   }
 
   void hide(const Tile& tile, float* s) const {
@@ -138,10 +158,20 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
 
 }  // namespace
 
-bool is_single_query(int64_t T) { return T <= most_queries; }
+bool are_single_queries(const AttentionShape& shape, const Score& score) {
+  return shape.T <= most_queries && score.dot_scale(shape.D).has_value();
+}
 
-bool runs_single_queries(const AttentionCall& call) {
-  return is_single_query(call.shape.T) && call.score->dot_scale(call.shape.D).has_value();
+void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) {
+  Scratch scratch;
+  float* q = scratch.floats(call.shape.D);
+  float row[max_block_keys];
+  std::fill_n(s, tile.keys * tile.width, 0.0f);
+  for (int64_t i = 0; i < tile.queries; ++i) {
+    load_query(call, tile, tile.query + i, q);
+    row_of_scores(call, tile, q, row);
+    for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width + i] = row[j];
+  }
 }
 
 void forward_single_queries(const AttentionCall& call, ForwardResult& result) {

@@ -26,9 +26,8 @@ QueryBlock block_of(const AttentionCall& call, int64_t batch, int64_t head, int6
   return {&call.shape, batch, head, query, queries, round_to_lanes(queries)};
 }
 
-void fill_scores(const AttentionCall& call, const Tile& tile, Visibility visibility, const ScoreOperands& operands,
-                 float* s, float* const* modified) {
-  call.score->forward(tile, operands, s);
+void modify_and_hide(const AttentionCall& call, const Tile& tile, Visibility visibility, float* s,
+                     float* const* modified) {
   for (size_t m = 0; m < call.modify.size(); ++m) {
     call.modify[m]->forward(tile, s);
     if (modified && modified[m])

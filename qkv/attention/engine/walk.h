@@ -20,6 +20,7 @@ struct AttentionCall {
   MaskPtr mask;
   NormalizerPtr normalize;
   std::vector<ReweigherPtr> reweigh;
+  bool single_queries = false;  // runs in single.cc
 
   bool pairs() const { return q.dtype() == DType::bf16; }
 };
@@ -59,10 +60,10 @@ void for_each_tile(const AttentionCall& call, const QueryBlock& block, const Key
 
 inline KeyRange all_keys(const AttentionCall& call) { return {0, call.shape.S}; }
 
-// score, modify, mask: fills s (keys x width). Where a modifier needs its own output in the backward, it is copied
-// to modified[m], if given.
-void fill_scores(const AttentionCall& call, const Tile& tile, Visibility visibility, const ScoreOperands& operands,
-                 float* s, float* const* modified = nullptr);
+// modify, mask: from raw scores s (keys x width). Where a modifier needs its own output in the backward, it is
+// copied to modified[m], if given.
+void modify_and_hide(const AttentionCall& call, const Tile& tile, Visibility visibility, float* s,
+                     float* const* modified = nullptr);
 
 // The statistics of a block as normalizers want them: a query without keys has maximum 0 and inverse sum 0.
 struct BlockStatistics {

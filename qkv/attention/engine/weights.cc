@@ -12,11 +12,15 @@ void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statis
                       Visit visit) {
   Scratch scratch;
   KeyOperands keys(call.k, block.batch, block.kv_head(), false, scratch);
-  const BlockOperand queries = pack_block(call.q, block, false, scratch);
+  const BlockOperand queries = call.single_queries ? BlockOperand{} : pack_block(call.q, block, false, scratch);
   const BlockStatistics ended = load_statistics(statistics, block, scratch);
   float* w = scratch.floats(max_block_keys * block.width);
   for_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
-    fill_scores(call, tile, visibility, {&products(call), queries, keys.at(tile)}, w);
+    if (call.single_queries)
+      single_query_scores(call, tile, w);
+    else
+      call.score->forward(tile, {&products(call), queries, keys.at(tile)}, w);
+    modify_and_hide(call, tile, visibility, w);
     call.normalize->weights(tile, w, ended.maximum, ended.inverse_sum, nullptr);
     for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, w);
     visit(tile, w);

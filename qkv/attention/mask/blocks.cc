@@ -42,7 +42,8 @@ class Blocks final : public Mask {
       const int64_t column = (tile.key + j) / block_;
       uint64_t bits = 0;
       for (int64_t i = tile.query / block_; i * block_ < tile.query + tile.queries; ++i)
-        if (row(tile, i)[column]) bits |= query_bits(tile, i * block_, (i + 1) * block_);
+        if (row(tile, i)[column])
+          bits |= first_queries((i + 1) * block_ - tile.query) & ~first_queries(i * block_ - tile.query);
       for (const int64_t end = std::min(tile.keys, (column + 1) * block_ - tile.key); j < end; ++j)
         visible[j] = bits;
     }

@@ -58,7 +58,7 @@ class Bias final : public Modifier {
     } else if (b.key_step == 1) {
       Scratch scratch;
       float* turned = scratch.floats(tile.keys * tile.width);
-      kernels.attention.transpose_in(b.at, b.query_step, tile.queries, tile.keys, 1.0f, turned, tile.width);
+      kernels.attention.transpose_in(b.at, b.query_step, tile.queries, tile.keys, turned, tile.width, tile.width);
       kernels.rows.add(s, turned, tile.keys * tile.width, s);
     } else {
       for (int64_t j = 0; j < tile.keys; ++j)

@@ -137,8 +137,8 @@ QKV_INLINE float max_lanes(vf v) {
   return x[0];
 }
 
-// 2^f for f in [-1/2, 1/2]: a minimax polynomial of degree 5 that is exact at 0 (relative error 9.2e-8, with rounding
-// 1.7e-7).
+// 2^f for f in [-1/2, 1/2]: a minimax polynomial of degree 5 that is exact at 0 (relative error 9.2e-8, with
+// rounding 1.7e-7).
 QKV_INLINE vf exp2_polynomial(vf f) {
   vf p = broadcast(0.00132647273f);
   p = p * f + 0.00967151299f;

@@ -66,7 +66,8 @@ QKV_INLINE void configure_tiles() {
   _tile_loadconfig(&config);
 }
 QKV_INLINE void release_tiles() { _tile_release(); }
-// Compilers want the number of a register as a literal, which a template cannot give their intrinsics: hence assembly.
+// Compilers want the number of a register as a literal, which a template cannot give their intrinsics: hence
+// assembly.
 template <int t>
 QKV_INLINE void tile_zero() {
   asm volatile("tilezero %%tmm%c0" : : "i"(t));

@@ -1,0 +1,141 @@
+// Products of bf16, on every instruction set that has them: against double precision.
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/random.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/tensor/dtype.h"
+
+namespace qkv::kernel {
+
+#ifdef QKV_TEST_AMX
+namespace amx_in_software {
+const PairKernels& pair_kernels();
+}
+#endif
+
+namespace {
+
+struct Set {
+  std::string_view isa;
+  const PairKernels* pairs;
+};
+
+std::vector<Set> sets() {
+  std::vector<Set> out;
+  for (const Kernels* k : all_kernels())
+    if (k->attention.pairs) out.push_back({k->isa, k->attention.pairs});
+#ifdef QKV_TEST_AMX
+  if (cpu_has("avx512_bf16")) out.push_back({"amx_in_software", &amx_in_software::pair_kernels()});
+#endif
+  return out;
+}
+
+std::vector<bfloat16> random_halves(int64_t n, uint64_t stream) {
+  Random random(31, stream);
+  std::vector<bfloat16> x(static_cast<size_t>(n));
+  for (bfloat16& v : x) v = bfloat16(static_cast<float>(random.normal()));
+  return x;
+}
+double value(bfloat16 x) { return static_cast<double>(static_cast<float>(x)); }
+
+enum class Kind { overwrite, add, rescale };
+
+// C (rows x width) from A (rows x 2 depth) and B (2 depth x width), A read along rows or along columns.
+void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, bool along_rows, Kind kind) {
+  SCOPED_TRACE(testing::Message() << set.isa << ": " << rows << " x " << width << ", depth " << depth
+                                  << (along_rows ? ", rows" : ", columns") << ", kind " << static_cast<int>(kind));
+  const std::vector<bfloat16> a = random_halves(2 * rows * depth, 1), b = random_halves(2 * depth * width, 2);
+  const auto a_at = [&](int64_t m, int64_t k) {
+    return value(a[static_cast<size_t>(along_rows ? m * 2 * depth + k : (k / 2 * rows + m) * 2 + k % 2)]);
+  };
+  const auto b_at = [&](int64_t k, int64_t n) {
+    return value(b[static_cast<size_t>((k / 2 * width + n) * 2 + k % 2)]);
+  };
+  std::vector<float> c(static_cast<size_t>(rows * width)), factor(static_cast<size_t>(width));
+  Random random(32, 0);
+  for (float& x : c) x = static_cast<float>(random.normal());
+  for (float& x : factor) x = static_cast<float>(random.uniform());
+  const std::vector<float> before = c;
+  const float scale = kind == Kind::overwrite ? 0.3f : 1.0f;
+  const TileProduct product = {.a = reinterpret_cast<const float*>(a.data()),
+                               .a_row_stride = along_rows ? depth : 1,
+                               .a_column_stride = along_rows ? 1 : rows,
+                               .b = reinterpret_cast<const float*>(b.data()),
+                               .b_row_stride = width,
+                               .c = c.data(),
+                               .c_row_stride = width,
+                               .rows = rows,
+                               .width = width,
+                               .depth = depth,
+                               .scale = scale};
+  switch (kind) {
+    case Kind::overwrite: set.pairs->products.overwrite(product); break;
+    case Kind::add: set.pairs->products.add(product); break;
+    case Kind::rescale: set.pairs->products.rescale(product, factor.data()); break;
+  }
+  double worst = 0;
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t n = 0; n < width; ++n) {
+      double sum = 0;
+      for (int64_t k = 0; k < 2 * depth; ++k) sum += a_at(m, k) * b_at(k, n);
+      const auto at = static_cast<size_t>(m * width + n);
+      double wanted = scale * sum;
+      if (kind == Kind::add) wanted += before[at];
+      if (kind == Kind::rescale) wanted += before[at] * factor[static_cast<size_t>(n)];
+      worst = std::max(worst, std::abs(c[at] - wanted));
+    }
+  }
+  EXPECT_LE(worst, 4e-7 * static_cast<double>(2 * depth));
+}
+
+TEST(Pairs, ProductsOfEveryShapeAndKind) {
+  if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
+  for (const Set& set : sets())
+    for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale})
+      for (const bool along_rows : {true, false})
+        for (const int64_t width : {16, 32, 48, 64})
+          for (const auto& [rows, depth] : std::vector<std::pair<int64_t, int64_t>>{
+                   {1, 1}, {5, 16}, {16, 7}, {17, 33}, {31, 20}, {32, 32}, {40, 64}, {65, 3}, {128, 32}})
+            check_product(set, rows, width, depth, along_rows, kind);
+}
+
+TEST(Pairs, RowsSideBySideWithZerosBehindThem) {
+  if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
+  const int64_t rows = 5, columns = 19, stride = 23, width = 32;
+  const std::vector<bfloat16> in = random_halves(rows * stride, 3);
+  for (const Set& set : sets()) {
+    std::vector<uint16_t> out(static_cast<size_t>((rows + 1) / 2 * width * 2), 0xffff);
+    set.pairs->interleave(reinterpret_cast<const uint16_t*>(in.data()), stride, rows, columns,
+                          reinterpret_cast<float*>(out.data()), width);
+    for (int64_t r = 0; r < rows + 1; ++r)
+      for (int64_t c = 0; c < width; ++c)
+        EXPECT_EQ(out[static_cast<size_t>((r / 2 * width + c) * 2 + r % 2)],
+                  r < rows && c < columns ? in[static_cast<size_t>(r * stride + c)].bits : 0);
+  }
+}
+
+TEST(Pairs, RoundsToTheNearest) {
+  if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
+  const int64_t rows = 3, width = 32;
+  Random random(33, 0);
+  std::vector<float> in(static_cast<size_t>(rows * width));
+  for (float& x : in) x = static_cast<float>(random.normal());
+  for (const Set& set : sets()) {
+    std::vector<uint16_t> plain(in.size() + 8, 7), pairs(static_cast<size_t>(4 * width));
+    set.pairs->round(in.data(), rows * width - 5, plain.data());
+    set.pairs->interleave_rounded(in.data(), rows, width, reinterpret_cast<float*>(pairs.data()));
+    for (int64_t i = 0; i < rows * width - 5; ++i)
+      EXPECT_EQ(plain[static_cast<size_t>(i)], bfloat16(in[static_cast<size_t>(i)]).bits);
+    EXPECT_EQ(plain[static_cast<size_t>(rows * width - 5)], 7);  // nothing behind the end is written
+    for (int64_t r = 0; r < 4; ++r)
+      for (int64_t i = 0; i < width; ++i)
+        EXPECT_EQ(pairs[static_cast<size_t>((r / 2 * width + i) * 2 + r % 2)],
+                  r < rows ? bfloat16(in[static_cast<size_t>(r * width + i)]).bits : 0);
+  }
+}
+
+}  // namespace
+}  // namespace qkv::kernel
