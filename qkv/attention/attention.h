@@ -14,7 +14,9 @@
 // Laws     A query that sees no key gets a zero output, zero weights, lse = -infinity and passes back zero
 // gradient.
 //          Nothing depends on the number of threads, on padding, or on the other rows of the batch: bit for bit.
-//          No (T, S) array is ever made, unless the weights are asked for.
+//          (A call with a single query, T = 1, and no gradient to record is decoding, and has a pass of its own:
+//          its last bits may differ from those of the same query among others.) No (T, S) array is ever made,
+//          unless the weights are asked for.
 // Errors   Error, naming the shapes, when they do not fit together.
 //
 // With Variables the call is differentiable in q, k, v and the parameters of its parts. Weights and lse are numbers

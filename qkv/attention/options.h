@@ -21,6 +21,9 @@ struct AttentionOptions {
   MaskPtr mask = nullptr;                // null: every query sees every key
   NormalizerPtr normalize = nullptr;     // null: softmax()
   std::vector<ReweigherPtr> reweigh = {};
+  // Every query goes by itself, as the only query of a call (T = 1) does in any case: for the steps of decoding,
+  // whose results should not depend on how many hypotheses share keys. Without effect where a gradient is recorded.
+  bool single_queries = false;
 };
 
 }  // namespace qkv

@@ -73,7 +73,8 @@ std::vector<Tensor> backward(const Sequences& s, const std::vector<Variable>& in
 Variable run(const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
              const Offsets& k_offsets, const AttentionOptions& options) {
   check_inputs(q.value(), k.value(), v.value());
-  if (q.value().dtype() == DType::bf16 && !takes_bf16(q, k, v, options, false)) {
+  if (q.value().dtype() == DType::bf16 &&
+      !takes_bf16({.T = q.dim(2), .D = q.dim(3), .E = v.dim(3)}, options, false)) {
     const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
     return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
   }

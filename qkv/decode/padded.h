@@ -19,6 +19,7 @@ struct Padded {
 
 struct PaddedOptions {
   std::optional<int32_t> before = {}, after = {};  // a token at both ends of every row
+  int64_t at_least = 0;                            // columns, more than the longest row has if need be
 };
 Padded padded(std::span<const std::vector<int32_t>> rows, const PaddedOptions& options = {});
 

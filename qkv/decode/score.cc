@@ -16,8 +16,10 @@ std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& s
   if (targets.empty()) return {};
   const NoGrad guard;
   Pass pass;
-  const Padded in = padded(targets, {.before = options.begin});
-  const Padded out = padded(targets, {.after = options.end});
+  // A single position would go another way through attention than it does beside longer targets.
+  constexpr int64_t at_least = 2;
+  const Padded in = padded(targets, {.before = options.begin, .at_least = at_least});
+  const Padded out = padded(targets, {.after = options.end, .at_least = at_least});
   constexpr int32_t ignore = -1;
   Tensor expected = out.ids;
   const int64_t T = expected.dim(1);

@@ -37,7 +37,16 @@ MultiHeadAttention::KeyValues MultiHeadAttention::project(const Variable& key_so
 
 Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                                     Pass& pass) const {
-  AttentionOptions options = {.mask = mask};
+  return attend(query_source, memory, AttentionOptions{.mask = mask}, pass);
+}
+
+Variable MultiHeadAttention::attend_singly(const Variable& query_source, const KeyValues& memory,
+                                           const MaskPtr& mask, Pass& pass) const {
+  return attend(query_source, memory, AttentionOptions{.mask = mask, .single_queries = true}, pass);
+}
+
+Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValues& memory, AttentionOptions options,
+                                    Pass& pass) const {
   if (const Dropout d = pass.dropout(options_.dropout); d.rate > 0)
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
   const Variable q = split_heads(query.forward(query_source), options_.heads);
@@ -55,7 +64,7 @@ Variable MultiHeadAttention::forward(const Variable& query_source, const Variabl
 Variable MultiHeadAttention::step(const Variable& x, KeyValueCache& cache, Pass& pass) const {
   const KeyValues now = project(x, x);
   cache.append(now.k.value(), now.v.value());
-  return attend(x, {cache.keys(), cache.values()}, {}, pass);
+  return attend_singly(x, {cache.keys(), cache.values()}, {}, pass);
 }
 
 void MultiHeadAttention::visit(const std::string& prefix, const ParameterVisitor& visitor) {

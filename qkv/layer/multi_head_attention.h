@@ -43,6 +43,9 @@ class MultiHeadAttention {
                    const MaskPtr& mask, Pass& pass) const;
   KeyValues project(const Variable& key_source, const Variable& value_source) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
+  // The same in a step of decoding: every query by itself, whoever else looks at the memory.
+  Variable attend_singly(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
+                         Pass& pass) const;
   // One more position of self-attention: x (B,1,C) sees what the cache holds and itself.
   Variable step(const Variable& x, KeyValueCache& cache, Pass& pass) const;
 
@@ -52,6 +55,9 @@ class MultiHeadAttention {
   Linear query, key, value, out;
 
  private:
+  Variable attend(const Variable& query_source, const KeyValues& memory, AttentionOptions options,
+                  Pass& pass) const;
+
   MultiHeadAttentionOptions options_;
 };
 

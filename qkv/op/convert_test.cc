@@ -12,7 +12,7 @@ TEST(Convert, RoundsToBf16AndTheGradientComesBackAsFloats) {
   EXPECT_EQ(static_cast<float>(y.value().at<bfloat16>({1, 2})), 1.0f);
   y.backward(Tensor::full({2, 3}, 0.5f).to(DType::bf16));
   EXPECT_EQ(x.grad().dtype(), DType::f32);
-  EXPECT_EQ(x.grad().at({1, 2}), 0.5f);
+  EXPECT_EQ(x.grad().at<float>({1, 2}), 0.5f);
 }
 
 TEST(Convert, KeepsTheOrderOfMemory) {

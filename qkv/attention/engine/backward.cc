@@ -210,7 +210,7 @@ std::vector<Tensor> sum_parameters(const ParameterLayout& layout, const Tensor& 
 // The upstream gradient with rows that products can read.
 Tensor readable(const AttentionCall& call, const Tensor& dout) {
   const bool contiguous = dout.stride(-1) == 1 || dout.dim(-1) == 1;
-  if (!contiguous || (call.pairs() && !fits_pairs(dout))) return dout.clone();
+  if (!contiguous || (call.pairs() && !lies_in_pairs(dout))) return dout.clone();
   return dout;
 }
 

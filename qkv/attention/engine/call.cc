@@ -56,7 +56,10 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
   if (call.mask) call.mask->check(call.shape);
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
   call.normalize->check(call.shape);
-  call.single_queries = !with_backward && are_single_queries(call.shape, *call.score);
+  call.single_queries = !with_backward && are_single_queries(call.shape, options);
+  if (call.pairs() && !call.single_queries)
+    for (Tensor* x : {&call.q, &call.k, &call.v})
+      if (!lies_in_pairs(*x)) *x = x->clone();
   for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);
   return call;
 }
@@ -74,15 +77,11 @@ std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Vari
   return inputs;
 }
 
-// Whether the engine takes bf16 as it is: for products of pairs, or to read it once. Else it is given floats.
-bool takes_bf16(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options,
-                bool only_forward) {
-  const int64_t D = q.dim(3);
-  if (options.score && !options.score->dot_scale(D)) return false;
-  if (only_forward && are_single_queries({.T = q.dim(2), .D = D}, options.score ? *options.score : *scaled_dot()))
-    return true;
-  return kernel::kernels().attention.pairs && fits_pairs(q.value()) && fits_pairs(k.value()) &&
-         fits_pairs(v.value());
+bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bool only_forward) {
+  const Score& score = options.score ? *options.score : *scaled_dot();
+  if (!score.dot_scale(shape.D)) return false;
+  if (only_forward && are_single_queries(shape, options)) return true;
+  return kernel::kernels().attention.pairs && fits_pairs(shape.D) && fits_pairs(shape.E);
 }
 
 }  // namespace qkv

@@ -19,7 +19,6 @@ std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Vari
                                 const AttentionOptions& options);
 
 // Whether the engine takes bf16 as it is: for products of pairs, or to read it once. Else it is given floats.
-bool takes_bf16(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options,
-                bool only_forward);
+bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bool only_forward);
 
 }  // namespace qkv

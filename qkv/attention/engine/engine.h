@@ -16,7 +16,7 @@ ForwardResult attention_forward(const AttentionCall& call);
 // The forward of few queries over many keys (single.cc): whether a call is of that kind, its pass, and the scores
 // of a tile as that pass sums them. (Weights must come from the same bits as the statistics they are divided by; so
 // a call that wants a backward, which has no such pass, goes the common way.)
-bool are_single_queries(const AttentionShape& shape, const Score& score);
+bool are_single_queries(const AttentionShape& shape, const AttentionOptions& options);
 void forward_single_queries(const AttentionCall& call, ForwardResult& result);
 void single_query_scores(const AttentionCall& call, const Tile& tile, float* s);
 void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,

@@ -59,10 +59,13 @@ const kernel::TileProducts& products(const AttentionCall& call) {
   return call.pairs() ? kernels().pairs->products : kernels().products;
 }
 
-bool fits_pairs(const Tensor& x) {
+bool fits_pairs(int64_t columns) {
   constexpr int64_t widest = 512;  // that products of pairs are made for
-  bool even = x.dtype() == DType::bf16 && x.dim(3) % 2 == 0 && x.dim(3) <= widest &&
-              (x.dim(3) <= 1 || x.stride(3) == 1) && reinterpret_cast<uintptr_t>(x.data<bfloat16>()) % 4 == 0;
+  return columns % 2 == 0 && columns <= widest;
+}
+
+bool lies_in_pairs(const Tensor& x) {
+  bool even = (x.dim(3) <= 1 || x.stride(3) == 1) && reinterpret_cast<uintptr_t>(x.data<bfloat16>()) % 4 == 0;
   for (int axis = 0; axis < 3; ++axis) even = even && (x.dim(axis) == 1 || x.stride(axis) % 2 == 0);
   return even;
 }

@@ -9,9 +9,10 @@ namespace qkv {
 
 const kernel::TileProducts& products(const AttentionCall& call);
 
-// Whether rows of x can be read as pairs of bf16 where they lie: an even number of columns, rows that begin at even
-// places.
-bool fits_pairs(const Tensor& x);
+// Whether rows of so many columns can be read as pairs of bf16, and whether those of x can where they lie: rows
+// that begin at even places.
+bool fits_pairs(int64_t columns);
+bool lies_in_pairs(const Tensor& x);
 
 // Rows of x, (B,H,T,columns), as the block of a product; as rows too, if a backward wants them.
 BlockOperand pack_block(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch);

@@ -17,7 +17,6 @@
 namespace qkv {
 namespace {
 
-constexpr int64_t most_queries = 4;
 constexpr int64_t span_keys = 512;
 
 // A query as a block of its own.
@@ -158,8 +157,9 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
 
 }  // namespace
 
-bool are_single_queries(const AttentionShape& shape, const Score& score) {
-  return shape.T <= most_queries && score.dot_scale(shape.D).has_value();
+bool are_single_queries(const AttentionShape& shape, const AttentionOptions& options) {
+  const bool is_dot = !options.score || options.score->dot_scale(shape.D).has_value();
+  return is_dot && (shape.T == 1 || options.single_queries);
 }
 
 void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) {
