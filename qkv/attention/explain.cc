@@ -25,7 +25,7 @@ std::vector<Choice> choices() {
   std::vector<std::string_view> names, usable;
   for (const kernel::Kernels* k : kernel::all_kernels()) usable.insert(usable.begin(), k->isa);
   names = usable;
-  for (const std::string_view known : {"generic", "avx2", "avx512"})
+  for (const std::string_view known : {"generic", "avx2", "avx512", "avx512_bf16", "amx"})
     if (std::find(usable.begin(), usable.end(), known) == usable.end()) names.insert(names.begin(), known);
   std::vector<Choice> out;
   for (const std::string_view name : names) {
@@ -55,6 +55,7 @@ std::string call_text(const AttentionOptions& options) {
   if (options.score) parts.push_back(".score = " + options.score->name());
   if (!options.modify.empty()) parts.push_back(".modify = " + names_of_parts(options.modify));
   if (options.mask) parts.push_back(".mask = " + options.mask->name());
+  if (options.normalize) parts.push_back(".normalize = " + options.normalize->name());
   if (!options.reweigh.empty()) parts.push_back(".reweigh = " + names_of_parts(options.reweigh));
   return parts.empty() ? "attention(q, k, v)" : fmt::format("attention(q, k, v, {{{}}})", fmt::join(parts, ", "));
 }
@@ -69,6 +70,7 @@ AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, 
       .B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)};
   if (options.mask) options.mask->check(shape);
   for (const ModifierPtr& modifier : options.modify) modifier->check(shape);
+  if (options.normalize) options.normalize->check(shape);
   for (const ReweigherPtr& reweigher : options.reweigh) reweigher->check(shape);
   return shape;
 }
@@ -84,7 +86,7 @@ Counts count_block(const AttentionCall& call, const QueryBlock& block) {
   Counts n;
   const uint64_t all = first_queries(block.queries);
   uint64_t seeing = 0;  // one bit for every query that sees a key
-  for_each_tile(call, block, [&](const Tile& tile, Visibility visibility) {
+  for_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
     ++n.visited;
     n.computed += tile.width * tile.keys;
     if (visibility == Visibility::all) {
@@ -109,7 +111,7 @@ Counts count_all(const AttentionCall& call) {
   std::vector<Counts> heads(static_cast<size_t>(s.B * s.H));
   parallel_for(s.B * s.H, [&](int64_t i) {
     Counts& n = heads[static_cast<size_t>(i)];
-    for (int64_t b = 0; b < count_blocks(s.T); ++b) n = n + count_block(call, block_of(s, i / s.H, i % s.H, b));
+    for (int64_t b = 0; b < count_blocks(call); ++b) n = n + count_block(call, block_of(call, i / s.H, i % s.H, b));
   });
   return std::accumulate(heads.begin(), heads.end(), Counts());
 }
@@ -145,12 +147,20 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   plan.choices = choices();
   const AttentionShape& s = plan.shape;
   const ScorePtr score = options.score ? options.score : scaled_dot();
-  const Counts n = count_all(
-      {.shape = s, .q = q, .k = k, .v = v, .score = score, .modify = {}, .mask = options.mask, .reweigh = {}});
+  const AttentionCall call = {.shape = s,
+                              .q = q,
+                              .k = k,
+                              .v = v,
+                              .score = score,
+                              .modify = {},
+                              .mask = options.mask,
+                              .normalize = options.normalize,
+                              .reweigh = {}};
+  const Counts n = count_all(call);
   plan.pairs = s.B * s.H * s.T * s.S;
   plan.visible_pairs = n.visible;
   plan.blind_queries = n.blind;
-  plan.tiles = s.B * s.H * count_blocks(s.T) * ((s.S + max_block_keys - 1) / max_block_keys);
+  plan.tiles = s.B * s.H * count_blocks(call) * ((s.S + max_block_keys - 1) / max_block_keys);
   plan.visited_tiles = n.visited;
   plan.partial_tiles = n.partial;
   const double pair = score->pair_flops(s.D) + 2.0 * static_cast<double>(s.E);
