@@ -244,6 +244,7 @@ Drawn draw(uint64_t number, DType dtype) {
   if (!dice.one_in(4)) call.masks.push_back(draw_mask(dice, n, 2));
   for (int64_t count = std::max<int64_t>(0, dice.between(-2, 3)); count > 0; --count)
     call.modifiers.push_back(draw_modifier(dice, n));
+  call.single_queries = n.T <= 4 && dice.one_in(2);
   if (dice.one_in(4)) call.dropout = weight_dropout({.rate = 0.3, .seed = number, .stream = 1});
   call.factors = factors_of(call.dropout, n);
   call.visible.assign(call.factors.size(), 1);
@@ -259,6 +260,7 @@ AttentionOptions Drawn::options_of_rows(int64_t first, int64_t rows) const {
   for (const DrawnModifier& m : modifiers) options.modify.push_back(part_of(m, first, rows, n.B));
   for (const DrawnMask& mask : masks) options.mask = mask.of_rows(first, rows);
   if (dropout) options.reweigh.push_back(dropout);
+  options.single_queries = single_queries;
   return options;
 }
 
@@ -270,6 +272,7 @@ std::string Drawn::name() const {
   for (const ModifierPtr& m : o.modify) text += ", " + m->name();
   if (o.mask) text += ", " + o.mask->name();
   if (dropout) text += ", " + dropout->name();
+  if (single_queries) text += ", single queries";
   return text;
 }
 

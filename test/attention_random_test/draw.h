@@ -35,6 +35,7 @@ struct Drawn {
   std::vector<DrawnMask> masks;  // none or one
   std::vector<DrawnModifier> modifiers;
   ReweigherPtr dropout;
+  bool single_queries = false;
 
   // What the plain computation reads. (B,H,T,S)
   std::vector<char> visible;
