@@ -27,14 +27,12 @@ std::vector<Tensor> results(const Drawn& call, const Tensor& q, const Tensor& k,
                             const Tensor& dout, const AttentionOptions& options) {
   const Variable::Options learnt{.requires_grad = true};
   const Variable x(q, learnt), y(k, learnt), z(v, learnt);
-  for (const DrawnModifier& m : call.modifiers)
-    if (Variable parameter = m.parameter; parameter.defined()) parameter.zero_grad();
+  for (Variable parameter : call.learnt_parameters()) parameter.zero_grad();
   const auto [out, weights, lse] = attention_with_weights(x, y, z, options);
   out.backward(dout);
   std::vector<Tensor> all = {out.value(), weights, lse, x.grad(), y.grad(), z.grad()};
-  for (const DrawnModifier& m : call.modifiers)
-    if (m.parameter.defined() && m.parameter.requires_grad() && m.parameter.grad().defined())
-      all.push_back(m.parameter.grad());
+  for (const Variable& parameter : call.learnt_parameters())
+    if (parameter.grad().defined()) all.push_back(parameter.grad());
   for (Tensor& result : all) result = as_float(result);
   return all;
 }

@@ -16,6 +16,7 @@
 #include "qkv/attention/modify/bias.h"
 #include "qkv/attention/modify/relative_bias.h"
 #include "qkv/attention/modify/softcap.h"
+#include "qkv/attention/normalize/softmax.h"
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/random.h"
@@ -244,6 +245,7 @@ Drawn draw(uint64_t number, DType dtype) {
   if (!dice.one_in(4)) call.masks.push_back(draw_mask(dice, n, 2));
   for (int64_t count = std::max<int64_t>(0, dice.between(-2, 3)); count > 0; --count)
     call.modifiers.push_back(draw_modifier(dice, n));
+  if (dice.one_in(4)) call.sink = Variable(numbers(dice, {n.H}, 2), {.requires_grad = true});
   call.single_queries = n.T <= 4 && dice.one_in(2);
   if (dice.one_in(4)) call.dropout = weight_dropout({.rate = 0.3, .seed = number, .stream = 1});
   call.factors = factors_of(call.dropout, n);
@@ -259,9 +261,18 @@ AttentionOptions Drawn::options_of_rows(int64_t first, int64_t rows) const {
   if (own_scale) options.score = dot(scale);
   for (const DrawnModifier& m : modifiers) options.modify.push_back(part_of(m, first, rows, n.B));
   for (const DrawnMask& mask : masks) options.mask = mask.of_rows(first, rows);
+  if (sink.defined()) options.normalize = softmax_with_sink(sink);
   if (dropout) options.reweigh.push_back(dropout);
   options.single_queries = single_queries;
   return options;
+}
+
+std::vector<Variable> Drawn::learnt_parameters() const {
+  std::vector<Variable> learnt;
+  for (const DrawnModifier& m : modifiers)
+    if (m.parameter.defined() && m.parameter.requires_grad()) learnt.push_back(m.parameter);
+  if (sink.defined()) learnt.push_back(sink);
+  return learnt;
 }
 
 std::string Drawn::name() const {
@@ -271,6 +282,7 @@ std::string Drawn::name() const {
   if (own_scale) text += fmt::format(", dot({})", scale);
   for (const ModifierPtr& m : o.modify) text += ", " + m->name();
   if (o.mask) text += ", " + o.mask->name();
+  if (o.normalize) text += ", " + o.normalize->name();
   if (dropout) text += ", " + dropout->name();
   if (single_queries) text += ", single queries";
   return text;

@@ -1,4 +1,4 @@
-// Calls of attention(), drawn at random: shapes, strides, masks, modifiers, dropout.
+// Calls of attention(), drawn at random: shapes, strides, masks, modifiers, sinks, dropout.
 //
 //     const Drawn call = draw(/*number=*/17, DType::f32);
 //     Variable y = attention(call.q, call.k, call.v, call.options());
@@ -34,6 +34,7 @@ struct Drawn {
   bool own_scale = false;        // dot(scale), not scaled_dot()
   std::vector<DrawnMask> masks;  // none or one
   std::vector<DrawnModifier> modifiers;
+  Variable sink;  // (H), undefined: none
   ReweigherPtr dropout;
   bool single_queries = false;
 
@@ -41,6 +42,8 @@ struct Drawn {
   std::vector<char> visible;
   std::vector<float> factors;  // of dropout
 
+  // With a gradient: of the modifiers, in their order, and of the sink.
+  std::vector<Variable> learnt_parameters() const;
   AttentionOptions options() const { return options_of_rows(0, n.B); }
   AttentionOptions options_of_rows(int64_t first, int64_t rows) const;
   std::string name() const;

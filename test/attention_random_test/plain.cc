@@ -126,8 +126,10 @@ class PlainAttention {
         lse_(static_cast<size_t>(n_.B * n_.H * n_.T)),
         dq_(q_.size()),
         dk_(k_.size()),
-        dv_(v_.size()) {
+        dv_(v_.size()),
+        dsink_(static_cast<size_t>(call.sink.defined() ? n_.H : 0)) {
     for (const DrawnModifier& m : call.modifiers) modifiers_.emplace_back(m, n_);
+    if (call.sink.defined()) sink_ = read<Real>(call.sink.value());
   }
 
   std::vector<Numbers> run() {
@@ -140,6 +142,7 @@ class PlainAttention {
       if (call_.modifiers[m].parameter.defined() && call_.modifiers[m].parameter.requires_grad())
         all.push_back(
             numbers("gradient of modifier " + std::to_string(m), modifiers_[m].gradient, modifiers_[m].squares));
+    if (!sink_.empty()) all.push_back(numbers("gradient of the sink", dsink_.values, dsink_.squares));
     return all;
   }
 
@@ -161,6 +164,11 @@ class PlainAttention {
     Real most = -INFINITY, total = 0;
     for (const Pair& x : pairs) most = std::max(most, x.s.back());
     if (most == -INFINITY) return;
+    Real sink = 0;  // its weight
+    if (!sink_.empty()) {
+      most = std::max(most, sink_[h]);
+      total = sink = std::exp(sink_[h] - most);
+    }
     for (Pair& x : pairs) total += x.p = x.seen() ? std::exp(x.s.back() - most) : 0;
     lse_.values[row] = most + std::log(total);
     lse_.squares[row] = std::max(1.0, static_cast<double>(most) * static_cast<double>(most));
@@ -174,6 +182,10 @@ class PlainAttention {
       delta += x.p * x.dp;
       const double term = static_cast<double>(x.p) * x.dp_error;
       delta_squares += term * term;
+    }
+    if (!sink_.empty()) {  // a key without a value
+      dsink_.values[h] -= sink / total * delta;
+      dsink_.squares[h] += delta_squares + static_cast<double>(delta) * static_cast<double>(delta);
     }
     for (int64_t j = 0; j < n_.S; ++j)
       if (pairs[j].seen()) pass_back({b, h, i, j}, first + j, pairs[j], delta, std::sqrt(delta_squares));
@@ -244,8 +256,8 @@ class PlainAttention {
   const Drawn& call_;
   const AttentionShape& n_;
   Real scale_;
-  std::vector<Real> q_, k_, v_, dout_;
-  Sum out_, weights_, lse_, dq_, dk_, dv_;
+  std::vector<Real> q_, k_, v_, dout_, sink_;
+  Sum out_, weights_, lse_, dq_, dk_, dv_, dsink_;
   std::vector<PlainModifier<Real>> modifiers_;
 };
 

@@ -24,7 +24,7 @@ struct Numbers {
   double size = 0;
 };
 
-// out, weights, lse, dq, dk, dv, then the gradients of the parameters of the modifiers that have one.
+// out, weights, lse, dq, dk, dv, then the gradients of call.learnt_parameters().
 std::vector<Numbers> plain_attention(const Drawn& call, Precision precision);
 
 }  // namespace qkv::test
