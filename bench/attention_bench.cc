@@ -100,6 +100,29 @@ class Subject {
   double flops_ = 0;
 };
 
+// The mask of a case in numbers, for programs that make it themselves.
+void add_mask(const Case& c, Json& out) {
+  switch (c.pattern) {
+    case Pattern::full: return;
+    case Pattern::causal: break;
+    case Pattern::window: out["window"] = window_keys; break;
+    case Pattern::documents: out["documents"] = document_lengths; break;
+    case Pattern::alibi: out["slopes"] = alibi_slopes(c.H); break;
+    case Pattern::padding: out["lengths"] = padding_lengths; return;
+    case Pattern::bigbird: {
+      const Tensor table = bigbird_table(c.T);
+      const int64_t n = table.dim(3);
+      for (int64_t i = 0; i < n; ++i) {
+        const uint8_t* row = table.data<uint8_t>() + i * n;
+        out["blocks"].push_back(std::vector<int>(row, row + n));
+      }
+      out["block"] = bigbird_block;
+      return;
+    }
+  }
+  out["causal"] = true;
+}
+
 void list(bool json) {
   Json all = Json::array();
   for (const Case& c : cases()) {
@@ -113,12 +136,13 @@ void list(bool json) {
                      {"S", c.S},
                      {"D", c.D},
                      {"visible_pairs", pairs}});
+      add_mask(c, all.back());
     } else {
       fmt::print("{:20} B{} H{} G{} T{} S{} D{}, {} visible pairs a head\n", c.name, c.B, c.H, c.G, c.T, c.S, c.D,
                  pairs);
     }
   }
-  if (json) std::cout << all.dump(1) << "\n";
+  if (json) std::cout << all.dump() << "\n";
 }
 
 void print(const Json& r, bool json) {
