@@ -181,7 +181,8 @@ std::string AttentionPlan::text() const {
        fmt::format("{}, {}", describe("BGSD", {s.B, s.G, s.S, s.D}), describe("BGSE", {s.B, s.G, s.S, s.E})));
   line("out", describe("BHTE", {s.B, s.H, s.T, s.E}));
   for (const Choice& c : choices)
-    line(c.chosen ? "kernels" : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
+    line(&c == &choices.front() ? "kernels" : "",
+         fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
   line("pairs", fmt::format("{} of {} visible ({:.3g}%)", grouped(visible_pairs), grouped(pairs),
                             percent(static_cast<double>(visible_pairs), static_cast<double>(pairs))));
   if (blind_queries > 0)
