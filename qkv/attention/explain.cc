@@ -7,7 +7,8 @@
 
 #include <fmt/ranges.h>
 
-#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/engine/call.h"
+#include "qkv/attention/engine/engine.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
@@ -18,8 +19,37 @@ namespace {
 
 using Choice = AttentionPlan::Choice;
 
-// What runs, the best first. Today there is one path; what is left to choose is the instruction set.
-std::vector<Choice> choices() {
+std::string why_not_single(const AttentionShape& shape, const AttentionOptions& options) {
+  if (options.score && !options.score->dot_scale(shape.D)) return options.score->name() + " is not a dot product";
+  return fmt::format("for T 1, or .single_queries; T is {}", shape.T);
+}
+
+std::string why_no_pairs(const AttentionShape& shape, DType dtype, const AttentionOptions& options) {
+  if (dtype != DType::bf16) return "for bf16; the inputs are " + std::string(name_of(dtype));
+  if (options.score && !options.score->dot_scale(shape.D)) return options.score->name() + " is not a dot product";
+  if (!kernel::kernels().attention.pairs) return fmt::format("{} has no products of bf16", kernel::kernels().isa);
+  return fmt::format("for even widths up to 512; D is {}, E is {}", shape.D, shape.E);
+}
+
+// The pass that runs: what stands in the way of the faster ones.
+std::vector<Choice> passes(const AttentionShape& shape, DType dtype, const AttentionOptions& options) {
+  const bool single = are_single_queries(shape, options);
+  const bool pairs = dtype == DType::bf16 && takes_bf16(shape, options, false);
+  std::vector<Choice> out = {
+      {"single queries", single, single ? "lanes along the width, keys in spans" : why_not_single(shape, options)},
+      {"tiles of bf16 pairs", !single && pairs,
+       pairs ? "products of two bf16 at a time" : why_no_pairs(shape, dtype, options)},
+      {"tiles of f32", !single && !pairs,
+       dtype == DType::bf16 ? "inputs are converted once" : "lanes are queries"}};
+  if (single)
+    out.resize(1);
+  else if (pairs)
+    out.resize(2);
+  return out;
+}
+
+// The instruction set, the best first.
+std::vector<Choice> instruction_sets() {
   const std::string_view chosen = kernel::kernels().isa;
   const char* pinned = std::getenv("QKV_ISA");
   std::vector<std::string_view> names, usable;
@@ -144,18 +174,13 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   plan.call = call_text(options);
   plan.shape = checked_shape(q, k, v, options);
   plan.dtype = q.dtype();
-  plan.choices = choices();
+  plan.passes = passes(plan.shape, plan.dtype, options);
+  plan.instruction_sets = instruction_sets();
   const AttentionShape& s = plan.shape;
   const ScorePtr score = options.score ? options.score : scaled_dot();
-  const AttentionCall call = {.shape = s,
-                              .q = q,
-                              .k = k,
-                              .v = v,
-                              .score = score,
-                              .modify = {},
-                              .mask = options.mask,
-                              .normalize = options.normalize,
-                              .reweigh = {}};
+  AttentionCall call;
+  call.shape = s;
+  call.mask = options.mask;
   const Counts n = count_all(call);
   plan.pairs = s.B * s.H * s.T * s.S;
   plan.visible_pairs = n.visible;
@@ -180,9 +205,12 @@ std::string AttentionPlan::text() const {
   line("k, v",
        fmt::format("{}, {}", describe("BGSD", {s.B, s.G, s.S, s.D}), describe("BGSE", {s.B, s.G, s.S, s.E})));
   line("out", describe("BHTE", {s.B, s.H, s.T, s.E}));
-  for (const Choice& c : choices)
-    line(&c == &choices.front() ? "kernels" : "",
-         fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
+  const auto lines = [&](std::string_view word, const std::vector<Choice>& choices) {
+    for (const Choice& c : choices)
+      line(&c == &choices.front() ? word : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
+  };
+  lines("pass", passes);
+  lines("kernels", instruction_sets);
   line("pairs", fmt::format("{} of {} visible ({:.3g}%)", grouped(visible_pairs), grouped(pairs),
                             percent(static_cast<double>(visible_pairs), static_cast<double>(pairs))));
   if (blind_queries > 0)

@@ -36,7 +36,8 @@ struct AttentionPlan {
   std::string call;  // as one would write it: "attention(q, k, v, {.mask = causal()})"
   AttentionShape shape;
   DType dtype = DType::f32;
-  std::vector<Choice> choices;  // the best first
+  std::vector<Choice> passes;            // ways through the engine, the best first (of a forward without a tape)
+  std::vector<Choice> instruction_sets;  // kernels, the best first
 
   // Of all batch rows and heads together.
   int64_t pairs = 0, visible_pairs = 0;  // of a query and a key

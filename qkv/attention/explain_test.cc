@@ -108,7 +108,7 @@ TEST(Explain, SaysTheCallAsItIsWritten) {
 TEST(Explain, ChoosesTheKernelsInUseAndSaysWhyNotTheOthers) {
   const Inputs x = inputs(1, 1, 1, 3, 3);
   int chosen = 0;
-  for (const AttentionPlan::Choice& choice : attention_plan(x.q, x.k, x.v).choices) {
+  for (const AttentionPlan::Choice& choice : attention_plan(x.q, x.k, x.v).instruction_sets) {
     EXPECT_FALSE(choice.reason.empty()) << choice.name;
     chosen += choice.chosen;
     if (choice.chosen) {
@@ -119,6 +119,27 @@ TEST(Explain, ChoosesTheKernelsInUseAndSaysWhyNotTheOthers) {
     }
   }
   EXPECT_EQ(chosen, 1);
+}
+
+std::string pass_of(const AttentionPlan& plan) {
+  std::string chosen;
+  for (const AttentionPlan::Choice& choice : plan.passes) {
+    EXPECT_FALSE(choice.reason.empty()) << choice.name;
+    if (choice.chosen) chosen += choice.name;
+  }
+  return chosen;
+}
+
+TEST(Explain, NamesThePassAndWhatStandsInTheWayOfFasterOnes) {
+  const Inputs x = inputs(1, 1, 1, 3, 3), one = inputs(1, 1, 1, 1, 3);
+  EXPECT_EQ(pass_of(attention_plan(x.q, x.k, x.v)), "tiles of f32");
+  EXPECT_EQ(pass_of(attention_plan(one.q, one.k, one.v)), "single queries");
+  EXPECT_EQ(pass_of(attention_plan(x.q, x.k, x.v, {.single_queries = true})), "single queries");
+  const bool pairs = kernel::kernels().attention.pairs != nullptr;
+  const Tensor q = x.q.to(DType::bf16), k = x.k.to(DType::bf16), v = x.v.to(DType::bf16);
+  EXPECT_EQ(pass_of(attention_plan(q, k, v)), pairs ? "tiles of bf16 pairs" : "tiles of f32");
+  EXPECT_NE(explain(x.q, x.k, x.v).find("not tiles of bf16 pairs: for bf16; the inputs are f32"),
+            std::string::npos);
 }
 
 TEST(Explain, AHugeCallIsExplainedWithoutBeingRun) {

@@ -36,6 +36,14 @@ struct TileProducts {
   void (*rescale)(const TileProduct&, const float* factor);  // C = C * factor[column] + A B
 };
 
+// The running softmax of a block of queries (Milakov and Gimelshein, 2018): the largest score so far, the sum of
+// exp(score - maximum), and the factor that the sums so far must be multiplied with after a step.
+struct RunningSoftmax {
+  float* maximum;
+  float* sum;
+  float* rescale;
+};
+
 // Products of bf16 and the packing that they want. In an array of units, row r of pairs holds rows 2r and 2r + 1.
 struct PairKernels {
   TileProducts products;
@@ -49,14 +57,14 @@ struct PairKernels {
   void (*interleave_rounded)(const float* in, int64_t rows, int64_t width, float* out);
   // n floats rounded to bf16.
   void (*round)(const float* in, int64_t n, uint16_t* out);
-};
 
-// The running softmax of a block of queries (Milakov and Gimelshein, 2018): the largest score so far, the sum of
-// exp(score - maximum), and the factor that the sums so far must be multiplied with after a step.
-struct RunningSoftmax {
-  float* maximum;
-  float* sum;
-  float* rescale;
+  // The kernels of the same names below, with results rounded for the products: rows are bf16 (keys x width),
+  // columns are pairs of keys (ceil(keys/2) x width). s and grad are not results here, but for the weights.
+  void (*softmax_step)(const float* s, int64_t keys, int64_t width, RunningSoftmax, float* columns);
+  void (*weights)(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum,
+                  uint16_t* rows);
+  void (*softmax_backward)(const float* weights, const float* grad, int64_t keys, int64_t width, const float* delta,
+                           uint16_t* rows, float* columns);
 };
 
 // A single query, where lanes of queries would be empty: lanes run along the width of keys and values instead, and

@@ -6,8 +6,8 @@ set(QKV_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mpref
 # Sets that differ from avx512 in their products of bf16 alone: only sources of isa/bf16/ are compiled for them.
 set(QKV_ISA_FLAGS_avx512_bf16 ${QKV_ISA_FLAGS_avx512} -mavx512bf16)
 set(QKV_ISA_FLAGS_amx ${QKV_ISA_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16)
-set(QKV_ISA_SOURCES_avx512_bf16 kernel/isa/bf16/pack.cc kernel/isa/bf16/product_avx512.cc)
-set(QKV_ISA_SOURCES_amx kernel/isa/bf16/pack.cc kernel/isa/bf16/product_amx.cc)
+set(QKV_ISA_SOURCES_avx512_bf16 kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_avx512.cc)
+set(QKV_ISA_SOURCES_amx kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_amx.cc)
 
 if(QKV_ISA)
   set(isas ${QKV_ISA})

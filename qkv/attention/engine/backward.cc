@@ -123,7 +123,11 @@ class Task {
       const ScoreOperands operands = {&products(call_), queries, k.at(tile)};
       call_.score->forward(tile, operands, p);
       modify_and_hide(call_, tile, visibility, p, modified);
-      call_.normalize->weights(tile, p, ended.maximum, ended.inverse_sum, slope);
+      const bool plain = call_.reweigh.empty(), paired = call_.pairs();
+      if (paired && plain)
+        call_.normalize->weights_to_pairs(tile, p, ended.maximum, ended.inverse_sum, slope, pack_weights.rows());
+      else
+        call_.normalize->weights(tile, p, ended.maximum, ended.inverse_sum, slope);
       multiply_rows(products(call_), tile, v.at(tile), upstream, 1.0f, ds);  // dW^T = V dO^T
       if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * width) * sizeof(float));
       for (const ReweigherPtr& reweigher : call_.reweigh) {
@@ -131,17 +135,29 @@ class Task {
         reweigher->multiply(tile, ds);
       }
       const int64_t row = tile.key - span_.begin;
-      add_rows_product(products(call_), tile, pack_weights.pack(tile, w), upstream, dv_ + row * e_width_);
-      call_.normalize->backward(tile, p, slope, delta, ds);
-      for (size_t m = call_.modify.size(); m-- > 0;)
-        call_.modify[m]->backward(tile, modified[m], ds, parameters_ + layout_.modifier_offset[m]);
-      call_.score->backward(tile, operands, pack_gradient.pack(tile, ds),
+      add_rows_product(products(call_), tile,
+                       paired && plain ? pack_weights.packed(tile, w) : pack_weights.pack(tile, w), upstream,
+                       dv_ + row * e_width_);
+      call_.score->backward(tile, operands, gradient(tile, p, slope, delta, modified, ds, pack_gradient),
                             {dq_transposed, dk_ + row * d_width_, parameters_});
     });
 
     float* scale = scratch.floats(width);
     std::fill_n(scale, width, scale_);
     write_block(dq_transposed, block, scale, dq);
+  }
+
+  // From the gradient of the weights, in ds, to that of the raw scores, packed.
+  WeightOperand gradient(const Tile& tile, const float* p, const float* slope, const float* delta,
+                         float* const* modified, float* ds, const WeightPacker& packer) const {
+    if (call_.pairs() && call_.modify.empty()) {
+      call_.normalize->backward_to_pairs(tile, p, slope, delta, ds, packer.rows(), packer.columns());
+      return packer.packed(tile, ds);
+    }
+    call_.normalize->backward(tile, p, slope, delta, ds);
+    for (size_t m = call_.modify.size(); m-- > 0;)
+      call_.modify[m]->backward(tile, modified[m], ds, parameters_ + layout_.modifier_offset[m]);
+    return packer.pack(tile, ds);
   }
 
   const float* pack_delta(const QueryBlock& block, Scratch& scratch) const {

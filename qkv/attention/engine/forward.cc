@@ -49,9 +49,8 @@ class Task {
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, Visibility visibility) {
       call_.score->forward(tile, {&products(call_), queries, keys_.at(tile)}, s);
       modify_and_hide(call_, tile, visibility, s);
-      call_.normalize->step(tile, s, running);
-      for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, s);
-      const auto product = columns_product(tile, values_.at(tile), packer.pack(tile, s), out);  // O^T += V^T P
+      const WeightOperand w = weigh(tile, s, running, packer);
+      const auto product = columns_product(tile, values_.at(tile), w, out);  // O^T += V^T P
       if (first) {
         products(call_).overwrite(product);
       } else {
@@ -67,6 +66,18 @@ class Task {
   }
 
  private:
+  // Scores to weights, without their division, packed.
+  WeightOperand weigh(const Tile& tile, float* s, const kernel::RunningSoftmax& running,
+                      const WeightPacker& packer) const {
+    if (call_.pairs() && call_.reweigh.empty()) {
+      call_.normalize->step_to_pairs(tile, s, running, packer.columns());
+      return packer.packed(tile, s);
+    }
+    call_.normalize->step(tile, s, running);
+    for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, s);
+    return packer.pack(tile, s);
+  }
+
   int64_t kv_head() const { return head_ * call_.shape.G / call_.shape.H; }
 
   const AttentionCall& call_;

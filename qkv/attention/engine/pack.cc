@@ -151,6 +151,10 @@ WeightOperand WeightPacker::pack(const Tile& tile, const float* weights) const {
     return {.tile = weights, .rows = weights, .row_stride = tile.width, .columns = weights, .depth = tile.keys};
   if (rows_) kernels().pairs->round(weights, tile.keys * tile.width, reinterpret_cast<uint16_t*>(rows_));
   if (columns_) kernels().pairs->interleave_rounded(weights, tile.keys, tile.width, columns_);
+  return packed(tile, weights);
+}
+
+WeightOperand WeightPacker::packed(const Tile& tile, const float* weights) const {
   return {.tile = weights,
           .rows = rows_,
           .row_stride = tile.width / 2,

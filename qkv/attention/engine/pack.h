@@ -45,6 +45,11 @@ class WeightPacker {
   WeightPacker(const AttentionCall& call, const QueryBlock& block, const Roles& roles, Scratch& scratch);
   WeightOperand pack(const Tile& tile, const float* weights) const;
 
+  // Where somebody else packs: the memory, and what stands in it. Null for floats.
+  uint16_t* rows() const { return reinterpret_cast<uint16_t*>(rows_); }
+  float* columns() const { return columns_; }
+  WeightOperand packed(const Tile& tile, const float* weights) const;
+
  private:
   bool pairs_;
   float *rows_ = nullptr, *columns_ = nullptr;

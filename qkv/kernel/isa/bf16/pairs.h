@@ -1,5 +1,5 @@
 // What the sources of this folder give one another. An instruction set with products of bf16 is a full set and
-// these: pack.cc, and either product_avx512.cc or product_amx.cc.
+// these: pack.cc, softmax.cc and either product_avx512.cc or product_amx.cc.
 #pragma once
 
 #include "qkv/kernel/attention_kernels.h"
@@ -9,6 +9,13 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 TileProducts pair_products();
 extern const bool columns_as_rows;  // of the products: see PairKernels
+
+// softmax.cc
+void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, RunningSoftmax running, float* columns);
+void weights_to_pairs(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum,
+                      uint16_t* rows);
+void softmax_backward_to_pairs(const float* weights, const float* grad, int64_t keys, int64_t width,
+                               const float* delta, uint16_t* rows, float* columns);
 
 const PairKernels& pair_kernels();
 

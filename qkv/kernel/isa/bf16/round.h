@@ -1,0 +1,22 @@
+// Floats rounded to bf16, to the nearest, ties to even.
+#pragma once
+
+#include "qkv/kernel/isa/vector.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+typedef uint16_t vs __attribute__((vector_size(lanes * 2)));
+typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
+
+QKV_INLINE vs rounded(vf x) { return (vs)(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x))); }
+QKV_INLINE void store_rounded(uint16_t* p, vf x) { *reinterpret_cast<vs_unaligned*>(p) = rounded(x); }
+
+// Units of two: low in the low half. Both are rounded into one vector, then every unit takes one of each.
+QKV_INLINE vf rounded_side_by_side(vf low, vf high) {
+  const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low));
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  return reinterpret_cast<vf>(_mm512_maskz_permutexvar_epi16(0xffffffffu, order, both));
+}
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE
