@@ -64,9 +64,9 @@ void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, RunningS
 void weights_to_pairs(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum,
                       uint16_t* rows) {
   for (int64_t i = 0; i < width; i += lanes) {
-    const vf shift = load(maximum + i) * log2_e, scale = load(inverse_sum + i);
+    const vf scale = load(inverse_sum + i);
     for (int64_t j = 0; j < keys; ++j) {
-      const vf p = rough_exp2_or_zero(load(s + j * width + i) * log2_e - shift) * scale;
+      const vf p = exp2_or_zero((load(s + j * width + i) - load(maximum + i)) * log2_e) * scale;
       store(s + j * width + i, p);
       store_rounded(rows + j * width + i, p);
     }
