@@ -4,15 +4,13 @@
 #include <bit>
 #include <map>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "qkv/base/error.h"
+#include "qkv/base/memory.h"
 
 namespace qkv {
 namespace {
-
-constexpr std::align_val_t alignment{64};
 
 // Eight sizes per power of two: at most an eighth is wasted, and batches of slightly different
 // lengths share blocks.
@@ -45,7 +43,7 @@ class Pool {
       ++statistics_.system_allocations;
       statistics_.pool_bytes += capacity;
     }
-    return {static_cast<std::byte*>(::operator new(static_cast<size_t>(capacity), alignment)), capacity};
+    return {allocate_memory(capacity), capacity};
   }
 
   void give(std::byte* block, int64_t capacity) {
@@ -57,7 +55,7 @@ class Pool {
   void release() {
     const std::lock_guard lock(mutex_);
     for (auto& [capacity, blocks] : free_) {
-      for (std::byte* block : blocks) ::operator delete(block, alignment);
+      for (std::byte* block : blocks) free_memory(block, capacity);
       statistics_.pool_bytes -= capacity * static_cast<int64_t>(blocks.size());
       blocks.clear();
     }
