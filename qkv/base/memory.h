@@ -1,10 +1,11 @@
-// Memory of the system for tensors: aligned to 64 bytes; large blocks lie in huge pages where the system gives them.
+// Memory of the system for tensors: aligned to 64 bytes; large blocks lie in huge pages where the system gives
+// them.
 //
 //     std::byte* block = allocate_memory(bytes);
 //     free_memory(block, bytes);
 //
-// A page of 4 KiB ends the processor's reading ahead and costs a look into its table: reading keys and values that do not
-// fit the caches is up to half again as fast from huge pages.
+// A page of 4 KiB ends the processor's reading ahead and costs a look into its table: reading keys and values that
+// do not fit the caches is up to half again as fast from huge pages.
 #pragma once
 
 #include <cstddef>
