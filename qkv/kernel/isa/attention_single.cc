@@ -4,24 +4,10 @@
 #include <math.h>
 
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/halves.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
-
-typedef uint16_t vs __attribute__((vector_size(lanes * 2)));
-typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
-
-QKV_INLINE vf load_as_float(const float* p) { return load(p); }
-QKV_INLINE vf load_as_float(const uint16_t* p) {
-  return from_bits(__builtin_convertvector(*reinterpret_cast<const vs_unaligned*>(p), vi) << 16);
-}
-QKV_INLINE vf load_part_as_float(const float* p, int n) { return load_part(p, n); }
-QKV_INLINE vf load_part_as_float(const uint16_t* p, int n) {
-  vs x = {};
-  for (int i = 0; i < n; ++i) x[i] = p[i];
-  return from_bits(__builtin_convertvector(x, vi) << 16);
-}
 
 // Dot products of q with `lanes` keys, or as many as there are: one sum a key, then one transpose adds them up.
 // Rows are read in order, and memory is what a single query waits for: ask for what comes next while computing.

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/halves.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
@@ -121,19 +121,6 @@ void tile_softmax_backward(const float* weights, float* grad, int64_t keys, int6
 
 namespace {
 
-typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
-QKV_INLINE vf load_as_float(const float* p) { return load(p); }
-QKV_INLINE vf load_as_float(const uint16_t* p) {
-  return from_bits(__builtin_convertvector(*reinterpret_cast<const vs_unaligned*>(p), vi) << 16);
-}
-QKV_INLINE float as_float(float x) { return x; }
-QKV_INLINE float as_float(uint16_t x) {
-  const uint32_t bits = static_cast<uint32_t>(x) << 16;
-  float f;
-  __builtin_memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
 template <class T>
 void dot_rows_of(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t columns,
                  float* sum) {
@@ -145,9 +132,11 @@ void dot_rows_of(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int
       odd += load_as_float(a + c + lanes) * load_as_float(b + c + lanes);
     }
     for (; c + lanes <= columns; c += lanes) even += load_as_float(a + c) * load_as_float(b + c);
-    float total = sum_lanes(even + odd);
-    for (; c < columns; ++c) total += as_float(a[c]) * as_float(b[c]);
-    sum[i] = total;
+    if (c < columns) {
+      const int n = static_cast<int>(columns - c);
+      odd += load_part_as_float(a + c, n) * load_part_as_float(b + c, n);
+    }
+    sum[i] = sum_lanes(even + odd);
   }
 }
 

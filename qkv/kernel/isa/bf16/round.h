@@ -1,12 +1,9 @@
 // Floats rounded to bf16, to the nearest, ties to even.
 #pragma once
 
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/halves.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
-
-typedef uint16_t vs __attribute__((vector_size(lanes * 2)));
-typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
 
 QKV_INLINE vs rounded(vf x) { return (vs)(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x))); }
 QKV_INLINE void store_rounded(uint16_t* p, vf x) { *reinterpret_cast<vs_unaligned*>(p) = rounded(x); }

@@ -1,0 +1,22 @@
+// bf16 read as floats: the upper half of one, on every instruction set.
+#pragma once
+
+#include "qkv/kernel/isa/vector.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+typedef uint16_t vs __attribute__((vector_size(lanes * 2)));
+typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
+
+QKV_INLINE vf widened(vs x) { return from_bits(__builtin_convertvector(x, vi) << 16); }
+
+QKV_INLINE vf load_as_float(const float* p) { return load(p); }
+QKV_INLINE vf load_as_float(const uint16_t* p) { return widened(*reinterpret_cast<const vs_unaligned*>(p)); }
+QKV_INLINE vf load_part_as_float(const float* p, int n) { return load_part(p, n); }
+QKV_INLINE vf load_part_as_float(const uint16_t* p, int n) {
+  vs x = {};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return widened(x);
+}
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE
