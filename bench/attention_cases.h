@@ -1,11 +1,13 @@
 // The table of attention shapes and masks that attention_bench and attention_peers.py time.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "qkv/attention/attention.h"
+#include "qkv/attention/explain.h"
 #include "qkv/attention/mask/blocks.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/documents.h"
@@ -87,27 +89,11 @@ inline AttentionOptions options_of(const Case& c) {
   return options;
 }
 
-// Visible (query, key) pairs of one head, summed over the batch: from the masks themselves.
+// Visible (query, key) pairs of one head, summed over the batch.
 inline int64_t visible_pairs(const Case& c) {
-  const MaskPtr mask = mask_of(c);
-  const AttentionShape shape = {.B = c.B, .H = c.H, .G = c.G, .T = c.T, .S = c.S, .D = c.D, .E = c.D};
-  int64_t pairs = 0;
-  for (int64_t b = 0; b < c.B; ++b) {
-    for (int64_t query = 0; query < c.T; query += max_block_queries) {
-      const int64_t queries = std::min(max_block_queries, c.T - query);
-      for (int64_t key = 0; key < c.S; key += max_block_keys) {
-        const Tile tile{
-            {&shape, b, 0, query, queries, max_block_queries}, key, std::min(max_block_keys, c.S - key)};
-        const Visibility visibility = mask ? mask->look(tile) : Visibility::all;
-        if (visibility == Visibility::all) pairs += tile.queries * tile.keys;
-        if (visibility != Visibility::some) continue;
-        uint64_t bits[max_block_keys];
-        mask->fill(tile, bits);
-        for (int64_t j = 0; j < tile.keys; ++j) pairs += __builtin_popcountll(bits[j]);
-      }
-    }
-  }
-  return pairs;
+  const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only shapes are asked about
+  const Tensor q = one.expand({c.B, c.H, c.T, c.D}), k = one.expand({c.B, c.G, c.S, c.D});
+  return attention_plan(q, k, k, {.mask = mask_of(c)}).visible_pairs / c.H;
 }
 
 }  // namespace qkv::bench

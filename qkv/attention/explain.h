@@ -9,9 +9,7 @@
 //
 //     flops = pairs that see each other * (a score + 2 E)     a score of dot products has 2 D; the backward has 2.5
 //                                                             times as many
-//     intensity = flops / bytes of q, k, v and out            above what the machine computes in the time it reads
-//     a
-//                                                             byte, arithmetic is the limit; below, memory
+//     intensity = flops / bytes of q, k, v and out            high: arithmetic is the limit; low: memory
 //
 // Only the masks are asked, tile by tile as the engine will ask them; nothing as large as (T, S) is made.
 // Errors   Error, when the shapes or the parts do not fit together.

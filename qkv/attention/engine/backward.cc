@@ -170,9 +170,7 @@ class Task {
                        rows(o, block.batch, block.head, block.query), o.stride(2), block.queries, call_.shape.E,
                        delta);
     } else {
-      const auto at = [&](const Tensor& x) {
-        return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query));
-      };
+      const auto at = [&](const Tensor& x) { return halves(x, block.batch, block.head, block.query); };
       kernels.dot_rows_bf16(at(d), d.stride(2), at(o), o.stride(2), block.queries, call_.shape.E, delta);
     }
     return delta;

@@ -64,7 +64,6 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
   return call;
 }
 
-// What a gradient may flow to.
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
                                 const AttentionOptions& options) {
   std::vector<Variable> inputs = {q, k, v};

@@ -11,10 +11,6 @@ const kernel::AttentionKernels& kernels() { return kernel::kernels().attention; 
 
 constexpr int64_t chunk = max_block_keys;  // rows that are paired at a time
 
-const uint16_t* halves(const Tensor& x, int64_t batch, int64_t head, int64_t row) {
-  return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, batch, head, row));
-}
-
 BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
   const int64_t columns = x.dim(3), row_width = round_to_lanes(columns);
   const float* from = rows(x, block.batch, block.head, block.query);

@@ -24,10 +24,6 @@ QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, i
   return {&call.shape, batch, head, query, 1, lanes()};
 }
 
-const uint16_t* halves(const Tensor& x, const Tile& tile) {
-  return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, tile.batch, tile.kv_head(), tile.key));
-}
-
 void load_query(const AttentionCall& call, const QueryBlock& block, int64_t query, float* q) {
   if (!call.pairs()) {
     std::copy_n(rows(call.q, block.batch, block.head, query), call.shape.D, q);
@@ -42,7 +38,8 @@ void row_of_scores(const AttentionCall& call, const Tile& tile, const float* q, 
   const int64_t stride = call.k.stride(2), D = call.shape.D;
   const float scale = *call.score->dot_scale(D);
   if (call.pairs())
-    kernels.single_bf16.scores(q, halves(call.k, tile), stride, tile.keys, D, scale, s);
+    kernels.single_bf16.scores(q, halves(call.k, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, D, scale,
+                               s);
   else
     kernels.single.scores(q, rows(call.k, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, D, scale, s);
 }
@@ -79,7 +76,8 @@ class Query {
     const auto& kernels = kernel::kernels().attention;
     const int64_t stride = call_.v.stride(2), E = call_.shape.E;
     if (call_.pairs())
-      kernels.single_bf16.output(w, halves(call_.v, tile), stride, tile.keys, E, *running_.rescale, out_);
+      kernels.single_bf16.output(w, halves(call_.v, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, E,
+                                 *running_.rescale, out_);
     else
       kernels.single.output(w, rows(call_.v, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, E,
                             *running_.rescale, out_);

@@ -45,6 +45,11 @@ auto* rows(X& x, int64_t batch, int64_t head, int64_t row) {
   return x.template data<T>() + batch * x.stride(0) + head * x.stride(1) + row * x.stride(2);
 }
 
+// The same of bf16, as kernels read them.
+inline const uint16_t* halves(const Tensor& x, int64_t batch, int64_t head, int64_t row) {
+  return reinterpret_cast<const uint16_t*>(rows<bfloat16>(x, batch, head, row));
+}
+
 // visit(tile, visibility) for every tile of the block with keys in `clip` that is not 'none', in the order of the
 // keys. Tiles begin at even keys: pairs of bf16 are not torn apart.
 template <class Visit>

@@ -1,8 +1,8 @@
 // Who sees whom, noted once for a shape: blocks of 64 queries by 128 keys that nobody sees, that everybody sees,
 // and for the others a bit a pair. The flat list of the bits is what irregular masks answer from.
 //
-//     const BlockMap map(shape, {.head = false}, [](const Tile& tile, uint64_t* visible) { ... });   // like
-//     Mask::fill map.look(tile);
+//     const BlockMap map(shape, {.head = false}, fill);   // fill as in Mask
+//     map.look(tile);
 //
 // Memory: four bytes a block, a kilobyte more for a mixed one. Tiles may lie anywhere, not only on blocks.
 #pragma once

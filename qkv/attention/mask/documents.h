@@ -1,7 +1,6 @@
 // Documents: several texts packed into one row; a query looks only at keys of its own text.
 //
-//     visible(b, i, j)  <=>  of_queries[b, i] == of_keys[b, j]      (B, T) and (B, S), i32; a row of 1 serves every
-//     b
+//     visible(b, i, j)  <=>  of_queries[b, i] == of_keys[b, j]      (B, T) and (B, S), i32; B may be 1
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() & documents(ids)});
 //

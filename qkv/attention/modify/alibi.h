@@ -4,9 +4,8 @@
 //
 //     s_ij <- s_ij - slope_h |p_i - j|          p_i = i + S - T
 //
-//     Tensor y = attention(q, k, v, {.mask = causal(), .modify = {alibi(alibi_slopes(8))}});   // 1/2, 1/4, ...,
-//     1/256 Variable z = attention(q, k, v, {.modify = {alibi(slopes)}});      // slopes (H), learnt if they
-//     require it
+//     Tensor y = attention(q, k, v, {.modify = {alibi(alibi_slopes(8))}});    // 1/2, 1/4, ..., 1/256
+//     Variable z = attention(q, k, v, {.modify = {alibi(slopes)}});           // slopes (H), learnt if they ask
 //
 // The slopes of H heads, H a power of two: slope_h = 2^(-8 (h + 1) / H). Otherwise the slopes of the largest power
 // of two n below H, then the first, third, ... of 2n.

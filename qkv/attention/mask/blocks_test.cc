@@ -1,0 +1,56 @@
+#include "qkv/attention/mask/blocks.h"
+
+#include "qkv/attention/mask/check_mask_test.h"
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+// A third of the blocks, another choice for every batch row and head that the table tells apart.
+Tensor random_table(const AttentionShape& n, int64_t B, int64_t H, int64_t block) {
+  const auto count = [&](int64_t positions) { return (positions + block - 1) / block; };
+  Random random(7, static_cast<uint64_t>(block));
+  Tensor table = Tensor::empty({B, H, count(n.T), count(n.S)}, DType::u8);
+  for (uint8_t& x : table.span<uint8_t>()) x = random.below(3) == 0;
+  return table;
+}
+
+TEST(Blocks, SeeWhatTheTableSays) {
+  for (const AttentionShape& n : mask_shapes())
+    for (const int64_t block : {1, 16, 50, 64, 200})
+      for (const bool apart : {false, true}) {
+        const Tensor table = random_table(n, apart ? n.B : 1, apart ? n.H : 1, block);
+        const Sees sees = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+          return table.at<uint8_t>({apart ? b : 0, apart ? h : 0, i / block, j / block}) != 0;
+        };
+        check_mask(blocks(table, block), n, sees);
+      }
+}
+
+TEST(Blocks, AreExactAboutTilesThatAreBlocks) {
+  const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 128, .S = 256, .D = 4, .E = 4};
+  Tensor table = Tensor::zeros({1, 1, 2, 4}, DType::u8);
+  table.data<uint8_t>()[1] = table.data<uint8_t>()[2] = 1;  // queries [0, 64) see keys [64, 192)
+  const MaskPtr mask = blocks(table, 64);
+  const QueryBlock first{&n, 0, 0, 0, 64, 64}, second{&n, 0, 0, 64, 64, 64};
+  EXPECT_EQ(mask->keys(first).begin, 64);
+  EXPECT_EQ(mask->keys(first).end, 192);
+  EXPECT_GE(mask->keys(second).begin, mask->keys(second).end);
+  EXPECT_EQ(mask->look({first, 64, 128}), Visibility::all);
+  EXPECT_EQ(mask->look({first, 0, 128}), Visibility::some);
+  EXPECT_EQ(mask->look({first, 192, 64}), Visibility::none);
+}
+
+TEST(Blocks, SayWhatDoesNotFit) {
+  const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 100, .S = 100, .D = 4, .E = 4};
+  EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 2}), 64), Error) << "floats";
+  EXPECT_THROW(blocks(Tensor::zeros({2, 2}, DType::u8), 64), Error) << "two axes";
+  EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 2}, DType::u8), 0), Error) << "no size";
+  EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 3}, DType::u8), 64)->check(n), Error) << "too many blocks of keys";
+  EXPECT_NO_THROW(blocks(Tensor::zeros({2, 1, 2, 2}, DType::u8), 64)->check(n));
+}
+
+}  // namespace
+}  // namespace qkv
