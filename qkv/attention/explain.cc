@@ -116,20 +116,22 @@ Counts count_block(const AttentionCall& call, const QueryBlock& block) {
   Counts n;
   const uint64_t all = first_queries(block.queries);
   uint64_t seeing = 0;  // one bit for every query that sees a key
-  for_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
+  look_at_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
     ++n.visited;
-    n.computed += tile.width * tile.keys;
     if (visibility == Visibility::all) {
+      n.computed += tile.width * tile.keys;
       n.visible += tile.queries * tile.keys;
       seeing = all;
       return;
     }
     ++n.partial;
-    uint64_t visible[max_block_keys];
-    call.mask->fill(tile, visible);
-    for (int64_t j = 0; j < tile.keys; ++j) {
-      n.visible += std::popcount(visible[j] & all);
-      seeing |= visible[j] & all;
+    for (const CutTile::Piece& piece : CutTile(*call.mask, tile)) {
+      n.computed += piece.tile.width * piece.tile.keys;
+      for (int64_t j = 0; j < piece.tile.keys; ++j) {
+        const uint64_t visible = piece.visible[j] & first_queries(piece.tile.queries);
+        n.visible += std::popcount(visible);
+        seeing |= visible << piece.tile.lane;
+      }
     }
   });
   n.blind = block.queries - std::popcount(seeing);

@@ -10,11 +10,21 @@ namespace qkv {
 
 // A block of queries, or of upstream gradients.
 struct BlockOperand {
-  const float* transposed;  // (depth, width): lanes are queries, zero past the last one
-  int64_t depth;
-  const float*
-      rows;  // (row_depth, row_width), in the backward only: queries one after another, zero behind the last
-  int64_t row_depth, row_width;  // column
+  const float* transposed;  // (depth, width), rows `stride` apart: lanes are queries, zero past the last one
+  int64_t depth, stride;
+  // (row_depth, row_width), in the backward only: queries one after another, zero behind the last column.
+  const float* rows;
+  int64_t row_depth, row_width;
+  int64_t queries_per_row;  // 1, or 2 where they are paired
+
+  // Of the queries of a tile that is cut from the block.
+  BlockOperand of(const Tile& tile) const {
+    BlockOperand part = *this;
+    part.transposed += tile.lane;
+    if (rows) part.rows += tile.lane / queries_per_row * row_width;
+    part.row_depth = (tile.queries + queries_per_row - 1) / queries_per_row;
+    return part;
+  }
 };
 
 // Keys or values of a tile, seen as rows (as they are stored) and as columns.
@@ -42,7 +52,7 @@ inline void multiply_rows(const kernel::TileProducts& products, const Tile& tile
                       .a_row_stride = k.row_stride,
                       .a_column_stride = 1,
                       .b = q.transposed,
-                      .b_row_stride = tile.width,
+                      .b_row_stride = q.stride,
                       .c = s,
                       .c_row_stride = tile.width,
                       .rows = tile.keys,
@@ -51,16 +61,16 @@ inline void multiply_rows(const kernel::TileProducts& products, const Tile& tile
                       .scale = scale});
 }
 
-// The product V^T W, (columns, queries), to be overwritten, added or rescaled.
+// The product V^T W, (columns, queries), to be overwritten, added or rescaled. Rows of out are `stride` apart.
 inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w,
-                                           float* out) {
+                                           float* out, int64_t stride) {
   return {.a = v.columns,
           .a_row_stride = v.column_step,
           .a_column_stride = v.key_step,
           .b = w.columns,
           .b_row_stride = tile.width,
           .c = out,
-          .c_row_stride = tile.width,
+          .c_row_stride = stride,
           .rows = v.width,
           .width = tile.width,
           .depth = w.depth};

@@ -26,9 +26,11 @@ struct QueryBlock {
 
 struct Tile : QueryBlock {
   int64_t key = 0, keys = 0;  // [key, key + keys)
+  int64_t lane = 0;           // where its first query stands in the block that it is cut from
 };
 
 inline constexpr int64_t max_block_queries = 64;  // a word of mask bits holds one bit a query
+inline constexpr int64_t strip_queries = 16;      // tiles at the edge of a mask are cut into strips of so many
 inline constexpr int64_t max_block_keys = 128;
 
 }  // namespace qkv

@@ -113,13 +113,14 @@ struct AttentionKernels {
   void (*dot_rows_bf16)(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
                         int64_t columns, float* sum);
 
-  // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). q is (features x width).
-  void (*additive)(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,
-                   int64_t features, float* s);
+  // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). q is (features x width),
+  // rows q_stride apart, and so is dq.
+  void (*additive)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
+                   const float* w, int64_t features, float* s);
   // ds (keys x width) flows to dq (features x width), dk (keys x features, stride dk_stride) and dw (features);
   // added.
-  void (*additive_backward)(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys,
-                            const float* w, int64_t features, const float* ds, float* dq, float* dk,
+  void (*additive_backward)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
+                            int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
                             int64_t dk_stride, float* dw);
 };
 

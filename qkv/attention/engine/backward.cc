@@ -119,27 +119,30 @@ class Task {
     float* slope = call_.normalize->needs_slope() ? scratch.floats(tile_size) : nullptr;
     float** modified = modified_tiles(tile_size, scratch);
 
-    for_each_tile(call_, block, span_, [&](const Tile& tile, Visibility visibility) {
-      const ScoreOperands operands = {&products(call_), queries, k.at(tile)};
+    for_each_tile(call_, block, span_, [&](const Tile& tile, const uint64_t* visible) {
+      const ScoreOperands operands = {&products(call_), queries.of(tile), k.at(tile)};
+      const BlockOperand dout = upstream.of(tile);
+      const float *maximum = ended.maximum + tile.lane, *inverse_sum = ended.inverse_sum + tile.lane;
       call_.score->forward(tile, operands, p);
-      modify_and_hide(call_, tile, visibility, p, modified);
+      modify_and_hide(call_, tile, visible, p, modified);
       const bool plain = call_.reweigh.empty(), paired = call_.pairs();
       if (paired && plain)
-        call_.normalize->weights_to_pairs(tile, p, ended.maximum, ended.inverse_sum, slope, pack_weights.rows());
+        call_.normalize->weights_to_pairs(tile, p, maximum, inverse_sum, slope, pack_weights.rows());
       else
-        call_.normalize->weights(tile, p, ended.maximum, ended.inverse_sum, slope);
-      multiply_rows(products(call_), tile, v.at(tile), upstream, 1.0f, ds);  // dW^T = V dO^T
-      if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * width) * sizeof(float));
+        call_.normalize->weights(tile, p, maximum, inverse_sum, slope);
+      multiply_rows(products(call_), tile, v.at(tile), dout, 1.0f, ds);  // dW^T = V dO^T
+      if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * tile.width) * sizeof(float));
       for (const ReweigherPtr& reweigher : call_.reweigh) {
         reweigher->multiply(tile, w);
         reweigher->multiply(tile, ds);
       }
       const int64_t row = tile.key - span_.begin;
       add_rows_product(products(call_), tile,
-                       paired && plain ? pack_weights.packed(tile, w) : pack_weights.pack(tile, w), upstream,
+                       paired && plain ? pack_weights.packed(tile, w) : pack_weights.pack(tile, w), dout,
                        dv_ + row * e_width_);
-      call_.score->backward(tile, operands, gradient(tile, p, slope, delta, modified, ds, pack_gradient),
-                            {dq_transposed, dk_ + row * d_width_, parameters_});
+      call_.score->backward(tile, operands,
+                            gradient(tile, p, slope, delta + tile.lane, modified, ds, pack_gradient),
+                            {dq_transposed + tile.lane, dk_ + row * d_width_, parameters_});
     });
 
     float* scale = scratch.floats(width);

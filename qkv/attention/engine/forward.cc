@@ -45,20 +45,23 @@ class Task {
     std::fill_n(running.maximum, width, minus_infinity);
     std::fill_n(running.sum, width, 0.0f);
 
-    bool first = true;
-    for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, Visibility visibility) {
-      call_.score->forward(tile, {&products(call_), queries, keys_.at(tile)}, s);
-      modify_and_hide(call_, tile, visibility, s);
-      const WeightOperand w = weigh(tile, s, running, packer);
-      const auto product = columns_product(tile, values_.at(tile), w, out);  // O^T += V^T P
-      if (first) {
+    bool is_clear = false;  // whether out is something to add to
+    for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
+      call_.score->forward(tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
+      modify_and_hide(call_, tile, visible, s);
+      const kernel::RunningSoftmax of_tile = {running.maximum + tile.lane, running.sum + tile.lane,
+                                              running.rescale + tile.lane};
+      const WeightOperand w = weigh(tile, s, of_tile, packer);
+      const auto product = columns_product(tile, values_.at(tile), w, out + tile.lane, width);  // O^T += V^T P
+      if (!is_clear && tile.width == width) {
         products(call_).overwrite(product);
       } else {
-        products(call_).rescale(product, running.rescale);
+        if (!is_clear) std::fill_n(out, E * width, 0.0f);
+        products(call_).rescale(product, of_tile.rescale);
       }
-      first = false;
+      is_clear = true;
     });
-    if (first) std::fill_n(out, E * width, 0.0f);
+    if (!is_clear) std::fill_n(out, E * width, 0.0f);
 
     call_.normalize->finish(block, running);
     write_block(out, block, running.rescale, result_.out);

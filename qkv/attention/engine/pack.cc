@@ -18,9 +18,11 @@ BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_row
   kernels().transpose_in(from, x.stride(2), block.queries, columns, transposed, block.width, block.width);
   BlockOperand out = {.transposed = transposed,
                       .depth = columns,
+                      .stride = block.width,
                       .rows = nullptr,
                       .row_depth = block.queries,
-                      .row_width = row_width};
+                      .row_width = row_width,
+                      .queries_per_row = 1};
   if (!with_rows) return out;
   float* packed = scratch.floats(block.queries * row_width);
   for (int64_t i = 0; i < block.queries; ++i) {
@@ -39,9 +41,11 @@ BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows
                          transposed, block.width, block.width);
   BlockOperand out = {.transposed = transposed,
                       .depth = columns / 2,
+                      .stride = block.width,
                       .rows = nullptr,
                       .row_depth = row_depth,
-                      .row_width = row_width};
+                      .row_width = row_width,
+                      .queries_per_row = 2};
   if (!with_rows) return out;
   float* packed = scratch.floats(row_depth * row_width);
   kernels().pairs->interleave(from, x.stride(2), block.queries, columns, packed, row_width);

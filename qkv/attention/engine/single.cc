@@ -56,18 +56,18 @@ class Query {
   }
 
   void visit(const KeyRange& span) {
-    for_each_tile(call_, block_, span, [&](const Tile& tile, Visibility visibility) { step(tile, visibility); });
+    for_each_tile(call_, block_, span, [&](const Tile& tile, const uint64_t* visible) { step(tile, visible); });
   }
 
  private:
-  void step(const Tile& tile, Visibility visibility) {
+  void step(const Tile& tile, const uint64_t* visible) {
     float s[max_block_keys];
     row_of_scores(call_, tile, q_, s);
     if (call_.modify.empty() && call_.reweigh.empty()) {
-      if (visibility == Visibility::some) hide(tile, s);
+      if (visible) hide(tile, visible, s);
       call_.normalize->step_row(s, tile.keys, running_);
     } else {
-      step_as_tile(tile, visibility, s);
+      step_as_tile(tile, visible, s);
     }
     add_values(tile, s);
   }
@@ -83,22 +83,20 @@ class Query {
                             *running_.rescale, out_);
   }
 
-  void hide(const Tile& tile, float* s) const {
-    uint64_t visible[max_block_keys];
-    call_.mask->fill(tile, visible);
+  static void hide(const Tile& tile, const uint64_t* visible, float* s) {
     for (int64_t j = 0; j < tile.keys; ++j)
       if (!(visible[j] & 1)) s[j] = -std::numeric_limits<float>::infinity();
   }
 
   // Parts work on tiles: the row becomes the first lane of one.
-  void step_as_tile(const Tile& tile, Visibility visibility, float* s) const {
+  void step_as_tile(const Tile& tile, const uint64_t* visible, float* s) const {
     Scratch scratch;
     float* wide = scratch.floats(tile.keys * tile.width);
     std::fill_n(wide, tile.keys * tile.width, 0.0f);
     for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = s[j];
     for (const ModifierPtr& modifier : call_.modify) modifier->forward(tile, wide);
     for (int64_t j = 0; j < tile.keys; ++j) s[j] = wide[j * tile.width];
-    if (visibility == Visibility::some) hide(tile, s);
+    if (visible) hide(tile, visible, s);
     call_.normalize->step_row(s, tile.keys, running_);
     if (call_.reweigh.empty()) return;
     for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = s[j];

@@ -53,7 +53,7 @@ inline const uint16_t* halves(const Tensor& x, int64_t batch, int64_t head, int6
 // visit(tile, visibility) for every tile of the block with keys in `clip` that is not 'none', in the order of the
 // keys. Tiles begin at even keys: pairs of bf16 are not torn apart.
 template <class Visit>
-void for_each_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
+void look_at_each_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
   const KeyRange range = call.mask ? call.mask->keys(block) : clip;
   const int64_t end = std::min(clip.end, range.end);
   for (int64_t key = std::max(clip.begin, range.begin / 2 * 2); key < end; key += max_block_keys) {
@@ -63,16 +63,48 @@ void for_each_tile(const AttentionCall& call, const QueryBlock& block, const Key
   }
 }
 
+// A tile that is visible in part, cut down to what is: keys that nobody sees are cut off at both ends, and where
+// that saves enough, strips of queries are cut apart, each with keys of its own.
+class CutTile {
+ public:
+  struct Piece {
+    Tile tile;
+    bool all;                          // everyone sees every key
+    uint64_t visible[max_block_keys];  // otherwise: as Mask::fill says it
+  };
+
+  CutTile(const Mask& mask, const Tile& tile);
+  const Piece* begin() const { return pieces_; }
+  const Piece* end() const { return pieces_ + count_; }
+
+ private:
+  void add(const Tile& tile, int64_t lane, int64_t width, const KeyRange& keys, const uint64_t* visible);
+
+  Piece pieces_[max_block_queries / strip_queries];
+  int64_t count_ = 0;
+};
+
+// visit(tile, visible) for everything that the engine computes of a block: whole tiles, and pieces of those that
+// are visible in part. visible is null where all is.
+template <class Visit>
+void for_each_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
+  look_at_each_tile(call, block, clip, [&](const Tile& tile, Visibility visibility) {
+    if (visibility == Visibility::all) return visit(tile, nullptr);
+    for (const CutTile::Piece& piece : CutTile(*call.mask, tile))
+      visit(piece.tile, piece.all ? nullptr : piece.visible);
+  });
+}
+
 inline KeyRange all_keys(const AttentionCall& call) { return {0, call.shape.S}; }
 
 // modify, mask: from raw scores s (keys x width). Where a modifier needs its own output in the backward, it is
 // copied to modified[m], if given.
-void modify_and_hide(const AttentionCall& call, const Tile& tile, Visibility visibility, float* s,
+void modify_and_hide(const AttentionCall& call, const Tile& tile, const uint64_t* visible, float* s,
                      float* const* modified = nullptr);
 
 // The statistics of a block as normalizers want them: a query without keys has maximum 0 and inverse sum 0.
 struct BlockStatistics {
-  float *maximum, *inverse_sum;
+  const float *maximum, *inverse_sum;
 };
 BlockStatistics load_statistics(const SoftmaxStatistics& statistics, const QueryBlock& block,
                                 class Scratch& scratch);

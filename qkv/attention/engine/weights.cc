@@ -15,13 +15,13 @@ void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statis
   const BlockOperand queries = call.single_queries ? BlockOperand{} : pack_block(call.q, block, false, scratch);
   const BlockStatistics ended = load_statistics(statistics, block, scratch);
   float* w = scratch.floats(max_block_keys * block.width);
-  for_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
+  for_each_tile(call, block, all_keys(call), [&](const Tile& tile, const uint64_t* visible) {
     if (call.single_queries)
       single_query_scores(call, tile, w);
     else
-      call.score->forward(tile, {&products(call), queries, keys.at(tile)}, w);
-    modify_and_hide(call, tile, visibility, w);
-    call.normalize->weights(tile, w, ended.maximum, ended.inverse_sum, nullptr);
+      call.score->forward(tile, {&products(call), queries.of(tile), keys.at(tile)}, w);
+    modify_and_hide(call, tile, visible, w);
+    call.normalize->weights(tile, w, ended.maximum + tile.lane, ended.inverse_sum + tile.lane, nullptr);
     for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, w);
     visit(tile, w);
   });

@@ -51,6 +51,7 @@ class MaskPtr {
 
   explicit operator bool() const { return mask_ != nullptr; }
   const Mask* operator->() const { return mask_.get(); }
+  const Mask& operator*() const { return *mask_; }
 
   friend MaskPtr operator&(const MaskPtr& a, const MaskPtr& b) { return both(a, b); }    // both allow it
   friend MaskPtr operator|(const MaskPtr& a, const MaskPtr& b) { return either(a, b); }  // one of them allows it

@@ -17,13 +17,13 @@ class Additive final : public Score {
   }
 
   void forward(const Tile& tile, const ScoreOperands& x, float* s) const override {
-    kernel::kernels().attention.additive(x.q.transposed, tile.width, x.k.rows, x.k.row_stride, tile.keys, weights(),
-                                         x.k.width, s);
+    kernel::kernels().attention.additive(x.q.transposed, x.q.stride, tile.width, x.k.rows, x.k.row_stride,
+                                         tile.keys, weights(), x.k.width, s);
   }
   void backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
                 const ScoreGradients& g) const override {
-    kernel::kernels().attention.additive_backward(x.q.transposed, tile.width, x.k.rows, x.k.row_stride, tile.keys,
-                                                  weights(), x.k.width, ds.tile, g.dq_transposed, g.dk,
+    kernel::kernels().attention.additive_backward(x.q.transposed, x.q.stride, tile.width, x.k.rows, x.k.row_stride,
+                                                  tile.keys, weights(), x.k.width, ds.tile, g.dq_transposed, g.dk,
                                                   x.q.row_width, g.parameters);
   }
   std::vector<Variable> parameters() const override { return {w_v_}; }

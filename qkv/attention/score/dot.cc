@@ -21,7 +21,7 @@ class Dot final : public Score {
   void backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
                 const ScoreGradients& g) const override {
     add_rows_product(*x.products, tile, ds, x.q, g.dk);
-    x.products->add(columns_product(tile, x.k, ds, g.dq_transposed));
+    x.products->add(columns_product(tile, x.k, ds, g.dq_transposed, x.q.stride));
   }
   std::string name() const override { return scale_ ? fmt::format("dot({})", *scale_) : "scaled_dot()"; }
 

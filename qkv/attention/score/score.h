@@ -23,7 +23,7 @@ struct ScoreOperands {
 
 // Where a tile adds its gradients.
 struct ScoreGradients {
-  float* dq_transposed;  // (D, width)
+  float* dq_transposed;  // (D, width), rows q.stride apart
   float* dk;             // (keys, q.row_width)
   float* parameters;     // one after the other, as parameters() lists them
 };

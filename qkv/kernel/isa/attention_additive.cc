@@ -17,29 +17,29 @@ QKV_INLINE Tanh tanh(vf x) {
   return {from_bits(bits_of(t) | (bits_of(x) & ~magnitude)), 4.0f * e * r * r};
 }
 
-void additive(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys, const float* w,
-              int64_t features, float* s) {
+void additive(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
+              const float* w, int64_t features, float* s) {
   for (int64_t j = 0; j < keys; ++j) {
     for (int64_t i = 0; i < width; i += lanes) {
       vf sum = {};
       for (int64_t f = 0; f < features; ++f)
-        sum += w[f] * tanh(load(q + f * width + i) + k[j * k_stride + f]).value;
+        sum += w[f] * tanh(load(q + f * q_stride + i) + k[j * k_stride + f]).value;
       store(s + j * width + i, sum);
     }
   }
 }
 
-void additive_backward(const float* q, int64_t width, const float* k, int64_t k_stride, int64_t keys,
-                       const float* w, int64_t features, const float* ds, float* dq, float* dk, int64_t dk_stride,
-                       float* dw) {
+void additive_backward(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
+                       int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
+                       int64_t dk_stride, float* dw) {
   for (int64_t j = 0; j < keys; ++j) {
     for (int64_t f = 0; f < features; ++f) {
       vf to_k = {}, to_w = {};
       for (int64_t i = 0; i < width; i += lanes) {
         const vf d = load(ds + j * width + i);
-        const Tanh t = tanh(load(q + f * width + i) + k[j * k_stride + f]);
+        const Tanh t = tanh(load(q + f * q_stride + i) + k[j * k_stride + f]);
         const vf u = d * w[f] * t.slope;
-        store(dq + f * width + i, load(dq + f * width + i) + u);
+        store(dq + f * q_stride + i, load(dq + f * q_stride + i) + u);
         to_k += u;
         to_w += d * t.value;
       }
