@@ -60,6 +60,24 @@ Variable scale(const Variable& x, float factor) {
                 });
 }
 
+Variable divide(const Variable& x, const Variable& divisor) {
+  require(divisor.shape() == Shape{1}, "divide", "the divisor is one number, of shape (1), got {}",
+          divisor.shape());
+  const float by = divisor.value().at<float>({0});
+  const Tensor y = scaled(x.value().contiguous_copy(), 1.0f / by);
+  return record("divide", {x, divisor}, y, [y, by](const Tensor& grad, const std::vector<bool>& needs) {
+    const Tensor dy = grad.contiguous_copy();
+    std::vector<Tensor> grads(2);
+    if (needs[0]) grads[0] = scaled(dy, 1.0f / by);
+    if (needs[1]) {  // dx/dc (x / c) = -(x / c) / c
+      const Tensor products = elementwise(kernel::kernels().rows.multiply, dy, y);
+      const double sum = kernel::kernels().rows.sum(products.data<float>(), products.numel());
+      grads[1] = Tensor::full({1}, static_cast<float>(-sum / static_cast<double>(by)));
+    }
+    return grads;
+  });
+}
+
 Variable sum(const Variable& x) {
   const Tensor in = x.value().contiguous_copy();
   Tensor y = Tensor::full({1}, static_cast<float>(kernel::kernels().rows.sum(in.data<float>(), in.numel())));

@@ -2,6 +2,7 @@
 //
 //     Variable y = add(x, multiply(a, b));          // same shapes
 //     Variable z = scale(x, 0.5f);
+//     Variable w = divide(x, width);                // width (1): the same number for all
 //     Variable s = sum(x);                          // shape (1)
 #pragma once
 
@@ -12,6 +13,7 @@ namespace qkv {
 Variable add(const Variable& a, const Variable& b);
 Variable multiply(const Variable& a, const Variable& b);
 Variable scale(const Variable& x, float factor);
+Variable divide(const Variable& x, const Variable& divisor);
 Variable sum(const Variable& x);
 
 }  // namespace qkv

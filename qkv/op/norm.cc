@@ -1,5 +1,7 @@
 #include "qkv/op/norm.h"
 
+#include <cmath>
+
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/rows.h"
@@ -60,6 +62,33 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
         });
         return std::vector<Tensor>{dx, dweight};
       });
+}
+
+// dx = (dy - y (y . dy)) / |x|
+Variable unit_norm(const Variable& x) {
+  const Tensor in = x.value().contiguous_copy();
+  const int64_t C = x.dim(-1), M = C > 0 ? in.numel() / C : 0;
+  Tensor y = Tensor::empty(in.shape()), inverse = Tensor::empty({M});
+  const float* from = in.data<float>();
+  float *to = y.data<float>(), *r = inverse.data<float>();
+  for_each_row(M, C, [&](int64_t m) {
+    const double squares = kernel::kernels().rows.sum_of_squares(from + m * C, C);
+    r[m] = squares > 0 ? static_cast<float>(1.0 / std::sqrt(squares)) : 0.0f;
+    kernel::kernels().rows.scale(from + m * C, r[m], C, to + m * C);
+  });
+  return record("unit_norm", {x}, y, [y, inverse, M, C](const Tensor& grad, const std::vector<bool>&) {
+    const Tensor dy = grad.contiguous_copy();
+    Tensor dx = Tensor::empty(y.shape());
+    const float *y0 = y.data<float>(), *g = dy.data<float>(), *r0 = inverse.data<float>();
+    float* out = dx.data<float>();
+    for_each_row(M, C, [&](int64_t m) {
+      float along = 0.0f;  // y . dy
+      kernel::kernels().attention.dot_rows(y0 + m * C, C, g + m * C, C, 1, C, &along);
+      kernel::kernels().rows.scale(g + m * C, r0[m], C, out + m * C);
+      kernel::kernels().rows.add_scaled(y0 + m * C, -along * r0[m], C, out + m * C);
+    });
+    return std::vector<Tensor>{dx};
+  });
 }
 
 }  // namespace qkv

@@ -3,6 +3,9 @@
 //     layer_norm(x) = (x - mean) / sqrt(var + eps) * weight + bias      Ba, Kiros and Hinton, 2016; var divided by
 //     C rms_norm(x)   = x / sqrt(mean of x^2 + eps) * weight              Zhang and Sennrich, 2019
 //
+//     unit_norm(x)  = x / |x|                                             a row of zeros stays one, without
+//     gradient
+//
 //     Variable y = layer_norm(x, weight, bias, 1e-5f);
 #pragma once
 
@@ -12,5 +15,7 @@ namespace qkv {
 
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, float eps = 1e-5f);
 Variable rms_norm(const Variable& x, const Variable& weight, float eps = 1e-6f);
+
+Variable unit_norm(const Variable& x);
 
 }  // namespace qkv

@@ -47,6 +47,31 @@ TEST(RmsNorm, IsItsFormula) {
   }
 }
 
+TEST(UnitNorm, IsItsFormula) {
+  for (const Shape& shape : {Shape{2, 3, 8}, {2, 1}, {5, 33}, {0, 4}, {7}}) {
+    const int64_t C = shape.dim(-1);
+    check_op(
+        to_string(shape), {random(shape, 1, 2.0)}, [](const Variables& v) { return unit_norm(v[0]); },
+        [C](const Doubles& d) {
+          std::vector<double> y(d[0].size());
+          for (size_t m = 0; m < y.size(); m += C) {
+            double squares = 0;
+            for (int64_t c = 0; c < C; ++c) squares += d[0][m + c] * d[0][m + c];
+            for (int64_t c = 0; c < C; ++c) y[m + c] = d[0][m + c] / std::sqrt(squares);
+          }
+          return y;
+        });
+  }
+}
+
+TEST(UnitNorm, ARowOfZerosStaysZeroAndHasNoGradient) {
+  const Variable x(Tensor::zeros({2, 3}), {.requires_grad = true});
+  const Variable y = unit_norm(x);
+  y.backward(random({2, 3}, 1));
+  EXPECT_EQ(doubles(y.value()), std::vector<double>(6, 0.0));
+  EXPECT_EQ(doubles(x.grad()), std::vector<double>(6, 0.0));
+}
+
 TEST(LayerNorm, ARowOfEqualNumbersIsTheBias) {
   const Tensor bias = random({6}, 1);
   const Variable y = layer_norm(Tensor::full({2, 6}, 1e4f), random({6}, 2), bias);
