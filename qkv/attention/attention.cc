@@ -13,7 +13,7 @@ AttentionVariables run(const Variable& q, const Variable& k, const Variable& v, 
                        Weights wanted) {
   check_inputs(q.value(), k.value(), v.value());
   if (q.value().dtype() == DType::bf16) {
-    const AttentionShape shape = {.T = q.dim(2), .D = q.dim(3), .E = v.dim(3)};
+    const AttentionShape shape = {.T = q.dim(2), .D = prepared_width(q.value(), k.value(), options), .E = v.dim(3)};
     if (!takes_bf16(shape, options, !recording(inputs_of(q, k, v, options)))) {
       const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
       AttentionVariables result = run(floats(q), floats(k), floats(v), options, wanted);

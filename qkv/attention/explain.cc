@@ -96,8 +96,8 @@ AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, 
                     q.dim(1) % k.dim(1) == 0 && k.dim(2) == v.dim(2);
   require(fits, "explain", "expected q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), G a divisor of H; got {}, {}, {}",
           q.shape(), k.shape(), v.shape());
-  const AttentionShape shape = {
-      .B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)};
+  AttentionShape shape = {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .E = v.dim(3)};
+  shape.D = prepared_width(q, k, options);
   if (options.mask) options.mask->check(shape);
   for (const ModifierPtr& modifier : options.modify) modifier->check(shape);
   if (options.normalize) options.normalize->check(shape);
@@ -175,6 +175,8 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   AttentionPlan plan;
   plan.call = call_text(options);
   plan.shape = checked_shape(q, k, v, options);
+  plan.q = q.shape();
+  plan.k = k.shape();
   plan.dtype = q.dtype();
   plan.passes = passes(plan.shape, plan.dtype, options);
   plan.instruction_sets = instruction_sets();
@@ -182,7 +184,7 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   const ScorePtr score = options.score ? options.score : scaled_dot();
   AttentionCall call;
   call.shape = s;
-  call.mask = options.mask;
+  call.mask = options.mask & score->mask(s);
   const Counts n = count_all(call);
   plan.pairs = s.B * s.H * s.T * s.S;
   plan.visible_pairs = n.visible;
@@ -203,9 +205,8 @@ std::string AttentionPlan::text() const {
   const auto line = [&](std::string_view word, std::string_view rest) {
     out += fmt::format("  {:11}{}\n", word, rest);
   };
-  line("q", fmt::format("{} {}", describe("BHTD", {s.B, s.H, s.T, s.D}), name_of(dtype)));
-  line("k, v",
-       fmt::format("{}, {}", describe("BGSD", {s.B, s.G, s.S, s.D}), describe("BGSE", {s.B, s.G, s.S, s.E})));
+  line("q", fmt::format("{} {}", describe("BHTD", q), name_of(dtype)));
+  line("k, v", fmt::format("{}, {}", describe("BGSD", k), describe("BGSE", {s.B, s.G, s.S, s.E})));
   line("out", describe("BHTE", {s.B, s.H, s.T, s.E}));
   const auto lines = [&](std::string_view word, const std::vector<Choice>& choices) {
     for (const Choice& c : choices)

@@ -31,8 +31,9 @@ struct AttentionPlan {
     std::string reason;
   };
 
-  std::string call;  // as one would write it: "attention(q, k, v, {.mask = causal()})"
-  AttentionShape shape;
+  std::string call;      // as one would write it: "attention(q, k, v, {.mask = causal()})"
+  AttentionShape shape;  // D: the width of what the score makes of queries and keys
+  Shape q, k;            // as given: their widths may differ
   DType dtype = DType::f32;
   std::vector<Choice> passes;            // ways through the engine, the best first (of a forward without a tape)
   std::vector<Choice> instruction_sets;  // kernels, the best first

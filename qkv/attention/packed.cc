@@ -73,8 +73,12 @@ std::vector<Tensor> backward(const Sequences& s, const std::vector<Variable>& in
 Variable run(const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
              const Offsets& k_offsets, const AttentionOptions& options) {
   check_inputs(q.value(), k.value(), v.value());
+  if (options.score && options.score->reads_positions())
+    fail("attention_packed", "{} counts keys from the first of all sequences: call attention() for each",
+         options.score->name());
   if (q.value().dtype() == DType::bf16 &&
-      !takes_bf16({.T = q.dim(2), .D = q.dim(3), .E = v.dim(3)}, options, false)) {
+      !takes_bf16({.T = q.dim(2), .D = prepared_width(q.value(), k.value(), options), .E = v.dim(3)}, options,
+                  false)) {
     const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
     return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
   }

@@ -8,7 +8,8 @@
 //          Sequence n has the queries [q_offsets[n], q_offsets[n + 1]) and the keys [k_offsets[n], k_offsets[n +
 //          1]); offsets begin with 0, never fall, and end with T or S. A sequence may be empty. To masks and
 //          modifiers every sequence is a call of its own with B = 1: query 0 is its first query.
-// Errors   Error, naming the offset, when offsets are not of this form; those of attention().
+// Errors   Error, naming the offset, when offsets are not of this form; those of attention(). The score location()
+//          is not for packed sequences.
 //
 // Differentiable like attention(). A sequence has the same bits as in a call of its own.
 #pragma once

@@ -122,6 +122,13 @@ struct AttentionKernels {
   void (*additive_backward)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
                             int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
                             int64_t dk_stride, float* dw);
+
+  // Half of the squared distance, negative: s_ji = -1/2 sum_d (q_di - k_jd)^2. Differences are squared, so near
+  // points far from the origin keep their digits. Memory as for the additive score.
+  void (*distance)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
+                   int64_t D, float* s);
+  void (*distance_backward)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
+                            int64_t keys, int64_t D, const float* ds, float* dq, float* dk, int64_t dk_stride);
 };
 
 }  // namespace qkv::kernel

@@ -53,6 +53,7 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
       .mask = options.mask,
       .normalize = options.normalize ? options.normalize : softmax(),
       .reweigh = options.reweigh};
+  call.mask = call.mask & call.score->mask(call.shape);
   if (call.mask) call.mask->check(call.shape);
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
   call.normalize->check(call.shape);
@@ -74,6 +75,10 @@ std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Vari
   for (const ModifierPtr& modifier : options.modify) append(modifier->parameters());
   if (options.normalize) append(options.normalize->parameters());
   return inputs;
+}
+
+int64_t prepared_width(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
+  return options.score ? options.score->prepared_width(q.dim(3), k.dim(3)) : q.dim(3);
 }
 
 bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bool only_forward) {

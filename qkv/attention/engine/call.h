@@ -18,6 +18,9 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
                                 const AttentionOptions& options);
 
+// The width D of what the score makes of q and k.
+int64_t prepared_width(const Tensor& q, const Tensor& k, const AttentionOptions& options);
+
 // Whether the engine takes bf16 as it is: for products of pairs, or to read it once. Else it is given floats.
 bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bool only_forward);
 

@@ -3,38 +3,64 @@
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/linear.h"
+#include "qkv/op/shape.h"
 
 namespace qkv {
 namespace {
 
-class Additive final : public Score {
+// What both have in common: from projected queries and keys on.
+class Features : public Score {
  public:
-  Additive(Variable w_q, Variable w_k, Variable w_v)
-      : w_q_(std::move(w_q)), w_k_(std::move(w_k)), w_v_(std::move(w_v)), packed_(w_v_.value().contiguous_copy()) {}
+  explicit Features(Variable w_v) : w_v_(std::move(w_v)), packed_(w_v_.value().contiguous_copy()) {}
 
-  Prepared prepare(const Variable& q, const Variable& k) const override {
-    return {linear(q, w_q_), linear(k, w_k_)};
-  }
-
-  void forward(const Tile& tile, const ScoreOperands& x, float* s) const override {
+  int64_t prepared_width(int64_t, int64_t) const final { return packed_.numel(); }
+  void forward(const Tile& tile, const ScoreOperands& x, float* s) const final {
     kernel::kernels().attention.additive(x.q.transposed, x.q.stride, tile.width, x.k.rows, x.k.row_stride,
                                          tile.keys, weights(), x.k.width, s);
   }
   void backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
-                const ScoreGradients& g) const override {
+                const ScoreGradients& g) const final {
     kernel::kernels().attention.additive_backward(x.q.transposed, x.q.stride, tile.width, x.k.rows, x.k.row_stride,
                                                   tile.keys, weights(), x.k.width, ds.tile, g.dq_transposed, g.dk,
                                                   x.q.row_width, g.parameters);
   }
-  std::vector<Variable> parameters() const override { return {w_v_}; }
-  double pair_flops(int64_t) const override { return 4.0 * static_cast<double>(packed_.numel()); }  // + tanh * +
-  std::string name() const override { return "additive(w_q, w_k, w_v)"; }
+  std::vector<Variable> parameters() const final { return {w_v_}; }
+  double pair_flops(int64_t) const final { return 4.0 * static_cast<double>(packed_.numel()); }  // + tanh * +
 
  private:
   const float* weights() const { return packed_.data<float>(); }
 
-  Variable w_q_, w_k_, w_v_;
-  Tensor packed_;  // w_v
+  Variable w_v_;
+  Tensor packed_;
+};
+
+class Additive final : public Features {
+ public:
+  Additive(Variable w_q, Variable w_k, const Variable& w_v)
+      : Features(w_v), w_q_(std::move(w_q)), w_k_(std::move(w_k)) {}
+
+  Prepared prepare(const Variable& q, const Variable& k) const override {
+    return {linear(q, w_q_), linear(k, w_k_)};
+  }
+  std::string name() const override { return "additive(w_q, w_k, w_v)"; }
+
+ private:
+  Variable w_q_, w_k_;
+};
+
+class Concat final : public Features {
+ public:
+  Concat(Variable w, const Variable& w_v) : Features(w_v), w_(std::move(w)) {}
+
+  Prepared prepare(const Variable& q, const Variable& k) const override {
+    const int64_t Dq = q.dim(3), Dk = k.dim(3);
+    require(w_.dim(1) == Dq + Dk, "concat", "w (F, Dq + Dk) is {} for Dq {} and Dk {}", w_.shape(), Dq, Dk);
+    return {linear(q, slice(w_, 1, 0, Dq)), linear(k, slice(w_, 1, Dq, Dq + Dk))};
+  }
+  std::string name() const override { return "concat(w, w_v)"; }
+
+ private:
+  Variable w_;
 };
 
 }  // namespace
@@ -45,6 +71,12 @@ ScorePtr additive(const Variable& w_q, const Variable& w_k, const Variable& w_v)
           "additive", "w_q (F,Dq) is {}, w_k (F,Dk) is {}, w_v (F) is {}: F must agree", w_q.shape(), w_k.shape(),
           w_v.shape());
   return std::make_shared<Additive>(w_q, w_k, w_v);
+}
+
+ScorePtr concat(const Variable& w, const Variable& w_v) {
+  require(w.value().rank() == 2 && w_v.value().rank() == 1 && w.dim(0) == w_v.dim(0), "concat",
+          "w (F, Dq + Dk) is {}, w_v (F) is {}: F must agree", w.shape(), w_v.shape());
+  return std::make_shared<Concat>(w, w_v);
 }
 
 }  // namespace qkv

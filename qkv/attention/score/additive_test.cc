@@ -74,6 +74,33 @@ TEST(Additive, SumsItsGradientsOverAllTiles) {
       {.value = 2e-6, .gradient = 1e-5});
 }
 
+// Queries of width 3, keys of width 2.
+TEST(Concat, IsAdditiveWithItsWeightsSideBySide) {
+  const Sizes n{2, 2, 1, 3, 4, 3, 2, 2, 4};
+  const std::vector<Tensor> x = inputs(n);
+  check_op(
+      "concat", {x[0], x[1], x[2], random({n.F, n.Dq + n.Dk}, 4, 0.5), x[5]},
+      [&](const Variables& y) { return attention(y[0], y[1], y[2], {.score = concat(y[3], y[4])}); },
+      [&](const Doubles& y) {
+        std::vector<double> w_q, w_k;
+        for (int64_t at = 0; at < n.F * 5; ++at) (at % 5 < 3 ? w_q : w_k).push_back(y[3][at]);
+        return formula({y[0], y[1], y[2], w_q, w_k, y[4]}, n, false);
+      },
+      {.value = 2e-6, .gradient = 1e-5, .strided = false});
+}
+
+TEST(Concat, SaysWhatMustAgree) {
+  const Tensor q = Tensor::zeros({1, 1, 2, 3});
+  EXPECT_EQ(error_of([&] {
+              attention(q, q, q, {.score = concat(Tensor::zeros({2, 5}), Tensor::zeros({2}))});
+            }),
+            "concat: w (F, Dq + Dk) is (2, 5) for Dq 3 and Dk 3");
+  EXPECT_EQ(error_of([] {
+              concat(Tensor::zeros({3, 5}), Tensor::zeros({2}));
+            }),
+            "concat: w (F, Dq + Dk) is (3, 5), w_v (F) is (2): F must agree");
+}
+
 TEST(Additive, StandsSaturatedFeatures) {
   const Tensor q = Tensor::full({1, 1, 1, 1}, 100.0f), k = Tensor::from({-300, 0, 300}, {1, 1, 3, 1});
   const Tensor one = Tensor::full({1, 1}, 1.0f);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "qkv/attention/mask/mask.h"
 #include "qkv/attention/operands.h"
 #include "qkv/autograd/variable.h"
 
@@ -36,6 +37,12 @@ class Score {
 
   virtual ~Score() = default;
   virtual Prepared prepare(const Variable& q, const Variable& k) const { return {q, k}; }
+  // The width D of what prepare() returns.
+  virtual int64_t prepared_width(int64_t q_width, int64_t /*k_width*/) const { return q_width; }
+  // Keys that have no score are hidden.
+  virtual MaskPtr mask(const AttentionShape&) const { return {}; }
+  // Whether a score depends on where its key stands among the keys. Not for packed sequences.
+  virtual bool reads_positions() const { return false; }
   // s (keys x width): the score of key j and query i at s[j * width + i].
   virtual void forward(const Tile& tile, const ScoreOperands& operands, float* s) const = 0;
   virtual void backward(const Tile& tile, const ScoreOperands& operands, const WeightOperand& ds,

@@ -85,6 +85,12 @@ void additive_backward(const float* q, int64_t q_stride, int64_t width, const fl
                        int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
                        int64_t dk_stride, float* dw);
 
+// attention_distance.cc
+void distance(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
+              int64_t D, float* s);
+void distance_backward(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
+                       int64_t keys, int64_t D, const float* ds, float* dq, float* dk, int64_t dk_stride);
+
 // matmul.cc
 void multiply_panel(const PanelProduct& product);
 void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,

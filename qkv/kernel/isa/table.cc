@@ -55,7 +55,9 @@ const Kernels& table() {
                     .dot_rows = dot_rows,
                     .dot_rows_bf16 = dot_rows_bf16,
                     .additive = additive,
-                    .additive_backward = additive_backward},
+                    .additive_backward = additive_backward,
+                    .distance = distance,
+                    .distance_backward = distance_backward},
       .matmul = {.width = panel_width, .rows = tile_rows, .multiply = multiply_panel, .pack = pack_panel},
   };
   return all;

@@ -1,0 +1,37 @@
+#include "qkv/attention/score/cosine.h"
+
+#include <cmath>
+
+#include "qkv/attention/score/dot_product.h"
+#include "qkv/base/error.h"
+#include "qkv/op/convert.h"
+#include "qkv/op/norm.h"
+
+namespace qkv {
+namespace {
+
+class Cosine final : public DotProduct {
+ public:
+  explicit Cosine(float scale) : scale_(scale) {}
+
+  Prepared prepare(const Variable& q, const Variable& k) const override {
+    const auto direction = [](const Variable& x) {
+      return convert(unit_norm(convert(x, DType::f32)), x.value().dtype());
+    };
+    return {direction(q), direction(k)};
+  }
+  std::optional<float> dot_scale(int64_t) const override { return scale_; }
+  std::string name() const override { return fmt::format("cosine({})", scale_); }
+
+ private:
+  float scale_;
+};
+
+}  // namespace
+
+ScorePtr cosine(float scale) {
+  require(std::isfinite(scale), "cosine", "the scale must be a finite number, got {}", scale);
+  return std::make_shared<Cosine>(scale);
+}
+
+}  // namespace qkv

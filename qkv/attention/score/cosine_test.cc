@@ -1,0 +1,63 @@
+#include "qkv/attention/score/cosine.h"
+
+#include "qkv/attention/score/formula_test.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+double cosine_of(const double* q, const double* k, int64_t D) {
+  double dot = 0, qq = 0, kk = 0;
+  for (int64_t d = 0; d < D; ++d) {
+    dot += q[d] * k[d];
+    qq += q[d] * q[d];
+    kk += k[d] * k[d];
+  }
+  return dot / std::sqrt(qq * kk);
+}
+
+TEST(Cosine, IsItsFormulaInEveryInput) {
+  for (const float scale : {1.0f, 7.5f})
+    for (const Sizes& n : score_sizes(5, 5))
+      check_op(
+          "cosine", n.inputs(),
+          [&](const Variables& x) {
+            return attention(x[0], x[1], x[2], {.score = cosine(scale), .mask = n.mask()});
+          },
+          [&](const Doubles& x) {
+            const PairScore score = [&](const double* q, const double* k, int64_t) {
+              return static_cast<double>(scale) * cosine_of(q, k, n.Dq);
+            };
+            return attention_by(score, n, x[0], x[1], x[2]);
+          },
+          {.value = 3e-6, .gradient = 2e-5, .strided = false});
+}
+
+TEST(Cosine, DoesNotSeeLengths) {
+  const Tensor q = random({1, 2, 3, 8}, 1), k = random({1, 2, 9, 8}, 2);
+  Tensor longer = k.clone();
+  for (float& x : longer.span<float>()) x *= 1024.0f;  // a power of two: not a bit changes
+  const auto weights = [&](const Tensor& keys) {
+    return attention_with_weights(q, keys, k, {.score = cosine(5)}).weights;
+  };
+  EXPECT_TRUE(same_bits(weights(longer), weights(k)));
+}
+
+TEST(Cosine, OfZerosIsZeroAndGivesNoGradient) {
+  Tensor keys = random({1, 1, 4, 3}, 1);
+  for (int64_t d = 0; d < 3; ++d) keys.data<float>()[3 + d] = 0.0f;
+  const Variable q(Tensor::zeros({1, 1, 2, 3}), {.requires_grad = true}), k(keys, {.requires_grad = true});
+  const auto result = attention_with_weights(q, k, Variable(keys), {.score = cosine()});
+  result.out.backward(random({1, 1, 2, 3}, 2));
+  expect_close(result.weights, std::vector<double>(8, 0.25), 1e-7, "weights");
+  EXPECT_EQ(doubles(q.grad()), std::vector<double>(6, 0.0));
+  for (int64_t d = 0; d < 3; ++d) EXPECT_EQ(k.grad().at<float>({0, 0, 1, d}), 0.0f);
+}
+
+TEST(Cosine, WantsAFiniteScale) {
+  EXPECT_EQ(error_of([] { cosine(INFINITY); }), "cosine: the scale must be a finite number, got inf");
+}
+
+}  // namespace
+}  // namespace qkv

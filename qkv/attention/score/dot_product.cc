@@ -1,0 +1,15 @@
+#include "qkv/attention/score/dot_product.h"
+
+namespace qkv {
+
+void DotProduct::forward(const Tile& tile, const ScoreOperands& x, float* s) const {
+  multiply_rows(*x.products, tile, x.k, x.q, *dot_scale(x.k.width), s);
+}
+
+void DotProduct::backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
+                          const ScoreGradients& g) const {
+  add_rows_product(*x.products, tile, ds, x.q, g.dk);
+  x.products->add(columns_product(tile, x.k, ds, g.dq_transposed, x.q.stride));
+}
+
+}  // namespace qkv

@@ -1,0 +1,62 @@
+#include "qkv/attention/score/location.h"
+
+#include "qkv/attention/packed.h"
+#include "qkv/attention/score/formula_test.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+PairScore formula(const std::vector<double>& w, int64_t Dq) {
+  return [&w, Dq](const double* q, const double*, int64_t j) -> double {
+    if (j >= static_cast<int64_t>(w.size()) / Dq) return -INFINITY;
+    double s = 0;
+    for (int64_t d = 0; d < Dq; ++d) s += w[j * Dq + d] * q[d];
+    return s;
+  };
+}
+
+TEST(Location, IsItsFormulaWithFewerRowsAndWithMore) {
+  for (const int64_t rows : {1, 3, 4, 9})
+    for (const Sizes& n : score_sizes(5, 2)) {
+      const std::vector<Tensor> x = n.inputs();
+      check_op(
+          "location", {x[0], x[2], random({rows, n.Dq}, 4)},
+          [&](const Variables& y) {
+            return attention(y[0], Variable(x[1]), y[1], {.score = location(y[2]), .mask = n.mask()});
+          },
+          [&](const Doubles& y) { return attention_by(formula(y[2], n.Dq), n, y[0], doubles(x[1]), y[1]); },
+          {.value = 3e-6, .gradient = 1e-5, .strided = false});
+    }
+}
+
+TEST(Location, DoesNotReadTheKeys) {
+  const Tensor q = random({2, 2, 3, 4}, 1), v = random({2, 1, 6, 5}, 2), w = random({8, 4}, 3);
+  EXPECT_TRUE(same_bits(attention(q, v, v, {.score = location(w)}),
+                        attention(q, random({2, 1, 6, 1}, 4), v, {.score = location(w)})));
+}
+
+TEST(Location, HidesKeysBehindTheLastRow) {
+  const Tensor q = random({1, 2, 70, 4}, 1), v = random({1, 2, 300, 3}, 2), w = random({131, 4}, 3);
+  const auto cut = [&](int64_t keys) { return v.slice(2, 0, keys).clone(); };
+  const auto all = attention_with_weights(q, v, v, {.score = location(w)}),
+             few = attention_with_weights(q, cut(131), cut(131), {.score = location(w)});
+  EXPECT_TRUE(same_bits(all.out, few.out));
+  EXPECT_TRUE(same_bits(all.weights.slice(3, 0, 131), few.weights));
+  for (const double x : doubles(all.weights.slice(3, 131, 300))) ASSERT_EQ(x, 0.0);
+}
+
+TEST(Location, SaysWhatDoesNotFit) {
+  const Tensor q = Tensor::zeros({1, 1, 2, 3}), packed = Tensor::zeros({2, 1, 3});
+  const Tensor w = Tensor::zeros({5, 4});
+  EXPECT_EQ(error_of([&] { attention(q, q, q, {.score = location(w)}); }),
+            "location: w (rows, Dq) is (5, 4) for Dq 3");
+  EXPECT_EQ(error_of([&] {
+              attention_packed(packed, packed, packed, {0, 2}, {0, 2}, {.score = location(w)});
+            }),
+            "attention_packed: location(w) counts keys from the first of all sequences: call attention() for each");
+}
+
+}  // namespace
+}  // namespace qkv
