@@ -9,7 +9,8 @@ namespace {
 
 class Window final : public Mask {
  public:
-  Window(int64_t left, int64_t right) : left_(left), right_(right) {}
+  Window(int64_t left, int64_t right, std::optional<int64_t> offset)
+      : left_(left), right_(right), offset_(offset) {}
 
   KeyRange keys(const QueryBlock& block) const override {
     const int64_t S = block.whole->S;
@@ -24,31 +25,38 @@ class Window final : public Mask {
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     // The queries that see key j: their own positions lie in [j - right, j + left].
-    const int64_t own = tile.key - tile.whole->position(tile.query);
+    const int64_t own = tile.key - position(tile, tile.query);
     const int64_t first = right_ < 0 ? -tile.keys : own - right_;
     const int64_t end = left_ < 0 ? max_block_queries : own + left_ + 1;
     for (int64_t j = 0; j < tile.keys; ++j) visible[j] = first_queries(end + j) & ~first_queries(first + j);
   }
-  std::string name() const override { return fmt::format("window({}, {})", left_, right_); }
+  std::string name() const override {
+    return offset_ ? fmt::format("window({}, {}, {})", left_, right_, *offset_)
+                   : fmt::format("window({}, {})", left_, right_);
+  }
 
  private:
+  int64_t position(const QueryBlock& block, int64_t query) const {
+    return offset_ ? query + *offset_ : block.whole->position(query);
+  }
   int64_t first(const QueryBlock& block, int64_t query) const {
-    return left_ < 0 ? 0 : block.whole->position(query) - left_;
+    return left_ < 0 ? 0 : position(block, query) - left_;
   }
   int64_t last(const QueryBlock& block, int64_t query) const {
-    return right_ < 0 ? block.whole->S - 1 : block.whole->position(query) + right_;
+    return right_ < 0 ? block.whole->S - 1 : position(block, query) + right_;
   }
 
   int64_t left_, right_;
+  std::optional<int64_t> offset_;
 };
 
 }  // namespace
 
-MaskPtr window(int64_t left, int64_t right) {
+MaskPtr window(int64_t left, int64_t right, std::optional<int64_t> offset) {
   constexpr int64_t most = int64_t{1} << 40;
   require(left >= -1 && right >= -1 && left < most && right < most, "window",
           "left and right are numbers of positions, or -1 for no bound; got ({}, {})", left, right);
-  return std::make_shared<Window>(left, right);
+  return std::make_shared<Window>(left, right, offset);
 }
 
 }  // namespace qkv

@@ -43,5 +43,17 @@ TEST(Window, SaysWhatItTakes) {
   }
 }
 
+TEST(Window, MayStandElsewhere) {
+  for (const AttentionShape& n : mask_shapes())
+    for (const int64_t offset : {-5, 0, 3})
+      for (const auto& [left, right] : {std::pair<int64_t, int64_t>{2, 1}, {-1, 4}, {3, -1}}) {
+        const auto sees = [&, left = left, right = right](int64_t, int64_t, int64_t i, int64_t j) {
+          return (left < 0 || j >= i + offset - left) && (right < 0 || j <= i + offset + right);
+        };
+        check_mask(window(left, right, offset), n, sees);
+        expect_exact_keys(window(left, right, offset), n, sees);
+      }
+}
+
 }  // namespace
 }  // namespace qkv

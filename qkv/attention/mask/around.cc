@@ -1,0 +1,80 @@
+#include "qkv/attention/mask/around.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+class Around final : public Mask {
+ public:
+  Around(const Tensor& centres, double radius) : shape_(centres.shape()), radius_(radius) {
+    for (const float centre : centres.span<float>()) {
+      require(std::isfinite(centre), "around", "a centre must be a finite number, got {}", centre);
+      const auto bound = [](double x) { return static_cast<int64_t>(std::clamp(x, -1e12, 1e12)); };
+      const auto c = static_cast<double>(centre);
+      ranges_.push_back({bound(std::ceil(c - radius)), bound(std::floor(c + radius)) + 1});
+    }
+  }
+
+  void check(const AttentionShape& n) const override {
+    require(shape_ == (shape_.rank() == 3 ? Shape{n.B, n.H, n.T} : Shape{n.B, n.T}), "around",
+            "the centres are {} for B {}, H {} and T {}", describe(shape_.rank() == 3 ? "BHT" : "BT", shape_), n.B,
+            n.H, n.T);
+  }
+  KeyRange keys(const QueryBlock& block) const override {
+    KeyRange all = {block.whole->S, 0};
+    for (int64_t i = 0; i < block.queries; ++i) {
+      const KeyRange range = of(block, i);
+      if (range.end <= 0 || range.begin >= block.whole->S || range.begin >= range.end) continue;
+      all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+    }
+    return {std::max<int64_t>(all.begin, 0), std::min(all.end, block.whole->S)};
+  }
+  Visibility look(const Tile& tile) const override {
+    bool none = true, all = true;
+    for (int64_t i = 0; i < tile.queries; ++i) {
+      const KeyRange range = of(tile, i);
+      none &= range.begin >= range.end || range.end <= tile.key || range.begin >= tile.key + tile.keys;
+      all &= range.begin <= tile.key && range.end >= tile.key + tile.keys;
+    }
+    return none ? Visibility::none : all ? Visibility::all : Visibility::some;
+  }
+  void fill(const Tile& tile, uint64_t* visible) const override {
+    // Noted is where the keys of a query begin and where they end.
+    uint64_t seeing = 0, begun[max_block_keys] = {}, ended[max_block_keys] = {};
+    for (int64_t i = 0; i < tile.queries; ++i) {
+      const KeyRange range = of(tile, i);
+      const int64_t begin = std::max<int64_t>(range.begin - tile.key, 0), end = range.end - tile.key;
+      if (begin >= std::min(end, tile.keys)) continue;
+      begun[begin] |= uint64_t{1} << i;
+      if (end < tile.keys) ended[end] |= uint64_t{1} << i;
+    }
+    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = seeing = (seeing & ~ended[j]) | begun[j];
+  }
+  std::string name() const override { return fmt::format("around(centres, {})", radius_); }
+
+ private:
+  const KeyRange& of(const QueryBlock& block, int64_t i) const {
+    const int64_t heads = shape_.rank() == 3 ? shape_[1] : 1, head = shape_.rank() == 3 ? block.head : 0;
+    return ranges_[static_cast<size_t>((block.batch * heads + head) * block.whole->T + block.query + i)];
+  }
+
+  Shape shape_;
+  double radius_;
+  std::vector<KeyRange> ranges_;
+};
+
+}  // namespace
+
+MaskPtr around(const Tensor& centres, double radius) {
+  require(centres.dtype() == DType::f32 && (centres.rank() == 2 || centres.rank() == 3), "around",
+          "centres are f32 of shape (B, H, T) or (B, T), got {} {}", name_of(centres.dtype()), centres.shape());
+  require(radius >= 0, "around", "the radius must not be negative, got {}", radius);
+  return std::make_shared<Around>(centres.contiguous_copy(), radius);
+}
+
+}  // namespace qkv
