@@ -37,13 +37,14 @@ struct Spans {
 };
 
 // Where the gradients of the parameters of the parts lie in a partial sum, and how many partial sums there are: one
-// a task while they are small, else fewer, each shared by the tasks of a chain that runs in order.
+// a task while they are small, else fewer, each shared by the tasks of a chain that runs in order. The spans of a
+// head have neighbouring chains: what a parameter gets from them is added in their order, whatever heads there are.
 struct ParameterLayout {
   std::vector<Variable> parameters;
-  std::vector<int64_t> modifier_offset;
+  std::vector<int64_t> modifier_offset, reweigher_offset;
   int64_t normalizer_offset = 0, size = 0, chains = 1;
 
-  ParameterLayout(const AttentionCall& call, int64_t tasks) {
+  ParameterLayout(const AttentionCall& call, int64_t heads, int64_t spans) {
     append(call.score->parameters());
     for (const ModifierPtr& modifier : call.modify) {
       modifier_offset.push_back(size);
@@ -51,8 +52,13 @@ struct ParameterLayout {
     }
     normalizer_offset = size;
     append(call.normalize->parameters());
+    for (const ReweigherPtr& reweigher : call.reweigh) {
+      reweigher_offset.push_back(size);
+      append(reweigher->parameters());
+    }
     constexpr int64_t most_floats = int64_t{4} << 20, fewest_chains = 4;
-    chains = size == 0 ? tasks : std::min(tasks, std::max(fewest_chains, most_floats / size));
+    const int64_t fitting = size == 0 ? heads * spans : std::max(fewest_chains, most_floats / size);
+    chains = std::max<int64_t>(1, std::min(fitting / spans, heads)) * spans;
   }
 
  private:
@@ -132,10 +138,7 @@ class Task {
         call_.normalize->weights(tile, p, maximum, inverse_sum, slope);
       multiply_rows(products(call_), tile, v.at(tile), dout, 1.0f, ds);  // dW^T = V dO^T
       if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * tile.width) * sizeof(float));
-      for (const ReweigherPtr& reweigher : call_.reweigh) {
-        reweigher->multiply(tile, w);
-        reweigher->multiply(tile, ds);
-      }
+      reweigh(tile, w, ds);
       const int64_t row = tile.key - span_.begin;
       add_rows_product(products(call_), tile,
                        paired && plain ? pack_weights.packed(tile, w) : pack_weights.pack(tile, w), dout,
@@ -148,6 +151,14 @@ class Task {
     float* scale = scratch.floats(width);
     std::fill_n(scale, width, scale_);
     write_block(dq_transposed, block, scale, dq);
+  }
+
+  // The weights become those that multiply V, and their gradient that of the weights before.
+  void reweigh(const Tile& tile, float* w, float* dw) const {
+    for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, w);
+    for (size_t r = 0; r < call_.reweigh.size(); ++r)
+      call_.reweigh[r]->backward(tile, w, dw, parameters_ + layout_.reweigher_offset[r]);
+    for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, dw);
   }
 
   // From the gradient of the weights, in ds, to that of the raw scores, packed.
@@ -241,16 +252,16 @@ BackwardResult attention_backward(const AttentionCall& call, const ForwardResult
                            .dv = empty_in_order_of(call.v, call.v.shape(), dtype),
                            .parameters = {}};
   const Spans spans(shape);
-  const int64_t heads = shape.B * shape.G, tasks = heads * spans.at_a_time;
-  const ParameterLayout layout(call, tasks);
+  const int64_t heads = shape.B * shape.G, at_a_time = spans.at_a_time;
+  const ParameterLayout layout(call, heads, at_a_time);
   Tensor partial = Tensor::zeros({layout.chains, layout.size});
   const Tensor upstream = readable(call, dout);
-  // Tasks [0, count) over the spans from `first` on; task i gives dq to parts[i % spans].
+  // Tasks over `count` spans from `first` on, at most at_a_time; task i gives dq to parts[i % at_a_time].
   const auto run_spans = [&](int64_t first, int64_t count, std::span<Tensor> parts) {
-    const int64_t chains = std::min(layout.chains, heads * count);
-    parallel_for(chains, [&](int64_t chain) {
-      for (int64_t task = chain; task < heads * count; task += chains) {
-        const int64_t span = task % count, head = task / count;
+    parallel_for(layout.chains, [&](int64_t chain) {
+      for (int64_t task = chain; task < heads * at_a_time; task += layout.chains) {
+        const int64_t span = task % at_a_time, head = task / at_a_time;
+        if (span >= count) continue;
         Task(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
             .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S),
                  parts[static_cast<size_t>(span)], result);

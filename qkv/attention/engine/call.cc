@@ -74,6 +74,7 @@ std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Vari
   if (options.score) append(options.score->parameters());
   for (const ModifierPtr& modifier : options.modify) append(modifier->parameters());
   if (options.normalize) append(options.normalize->parameters());
+  for (const ReweigherPtr& reweigher : options.reweigh) append(reweigher->parameters());
   return inputs;
 }
 

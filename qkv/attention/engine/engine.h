@@ -31,7 +31,7 @@ Tensor attention_weights(const AttentionCall& call, const SoftmaxStatistics& sta
 Tensor mean_attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics);
 
 // Gradients of the prepared q, k, of v, and of the parameters of the parts: the score's, the modifiers', the
-// normalizer's.
+// normalizer's, the reweighers'.
 struct BackwardResult {
   Tensor dq, dk, dv;
   std::vector<Tensor> parameters;

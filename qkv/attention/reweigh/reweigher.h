@@ -8,8 +8,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "qkv/attention/tile.h"
+#include "qkv/autograd/variable.h"
 
 namespace qkv {
 
@@ -20,6 +22,11 @@ class Reweigher {
   // x (keys x width) times the factors of the tile: used on weights in the forward and on their gradients in the
   // backward.
   virtual void multiply(const Tile& tile, float* x) const = 0;
+  // What the factors of the tile give back, added to the gradients of parameters(). `weights` are those that
+  // multiply V, all factors in them, and `grad` is their gradient: dL/d log f_ij = weights_ij grad_ij.
+  virtual void backward(const Tile& /*tile*/, const float* /*weights*/, const float* /*grad*/,
+                        float* /*parameters*/) const {}
+  virtual std::vector<Variable> parameters() const { return {}; }
   virtual std::string name() const = 0;
 };
 

@@ -1,0 +1,94 @@
+#include "qkv/attention/local.h"
+
+#include <cmath>
+
+#include "qkv/attention/attention.h"
+#include "qkv/attention/mask/check_mask_test.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/attention/score/dot.h"
+#include "qkv/autograd/gradient_check_test.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+TEST(LocalM, StandsAtTheQuerysOwnIndexWhateverTheLengths) {
+  for (const AttentionShape& n : mask_shapes())
+    for (const int64_t reach : {0, 1, 7}) {
+      const auto sees = [=](int64_t, int64_t, int64_t i, int64_t j) { return std::abs(j - i) <= reach; };
+      check_mask(local_m(reach), n, sees);
+      expect_exact_keys(local_m(reach), n, sees);
+    }
+}
+
+// q, k, v, w_p, v_p. Dot products without a scale, lengths 11 and 4, window 3; the window itself from exact places.
+std::vector<double> formula(const AttentionShape& n, int64_t F, const Doubles& x,
+                            const std::vector<double>& edges) {
+  const double lengths[] = {11, 4}, window = 3, sigma = window / 2;
+  std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
+  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
+    const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
+    double place = 0, total = 0;
+    for (int64_t f = 0; f < F; ++f) {
+      double feature = 0;
+      for (int64_t d = 0; d < n.D; ++d) feature += x[3][f * n.D + d] * x[0][row * n.D + d];
+      place += x[4][f] * std::tanh(feature);
+    }
+    place = lengths[b] / (1 + std::exp(-place));
+    for (int64_t j = 0; j < n.S; ++j) {
+      double s = 0;
+      for (int64_t d = 0; d < n.D; ++d) s += x[0][row * n.D + d] * x[1][(first + j) * n.D + d];
+      const auto key = static_cast<double>(j);
+      total += w[j] = key < lengths[b] && std::abs(key - edges[row]) <= window ? std::exp(s) : 0;
+    }
+    for (int64_t j = 0; j < n.S; ++j) {
+      const double away = static_cast<double>(j) - place;
+      for (int64_t e = 0; e < n.E; ++e)
+        out[row * n.E + e] +=
+            w[j] / total * std::exp(-away * away / (2 * sigma * sigma)) * x[2][(first + j) * n.E + e];
+    }
+  }
+  return out;
+}
+
+TEST(LocalP, IsItsFormulaInEveryInputAndWeight) {
+  const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 4, .S = 11, .D = 3, .E = 2};
+  const int64_t F = 4;
+  const Tensor lengths = Tensor::from(std::vector<int32_t>{11, 4}, {2});
+  const std::vector<Tensor> inputs = {random({2, 2, 4, 3}, 1), random({2, 1, 11, 3}, 2, 0.5),
+                                      random({2, 1, 11, 2}, 3), random({F, 3}, 4), random({F}, 5)};
+  const std::vector<double> edges =
+      doubles(local_p(Variable(inputs[0]), Variable(inputs[3]), Variable(inputs[4]), lengths, 3).p.value());
+  check_op(
+      "local_p", inputs,
+      [&](const Variables& x) {
+        const LocalP near = local_p(x[0], x[3], x[4], lengths, 3);
+        return attention(x[0], x[1], x[2],
+                         {.score = dot(), .mask = padding(lengths) & near.mask, .reweigh = {near.reweigh}});
+      },
+      [&](const Doubles& x) { return formula(n, F, x, edges); },
+      {.value = 3e-6, .gradient = 2e-5, .strided = false});
+}
+
+TEST(LocalP, TakesBf16) {
+  const Tensor q = random({1, 2, 5, 4}, 1).to(DType::bf16), w = random({3, 4}, 2), v = random({3}, 3);
+  const Tensor lengths = Tensor::from(std::vector<int32_t>{9}, {1});
+  const LocalP halves = local_p(q, w, v, lengths, 2), floats = local_p(q.to(DType::f32), w, v, lengths, 2);
+  EXPECT_TRUE(same_bits(halves.p.value(), floats.p.value()));
+}
+
+TEST(Local, SaysWhatDoesNotFit) {
+  const Tensor q = Tensor::zeros({2, 1, 3, 4}), w = Tensor::zeros({5, 4}), v = Tensor::zeros({5});
+  const Tensor lengths = Tensor::zeros({2}, DType::i32);
+  EXPECT_EQ(error_of([] { local_m(-1); }), "local_m: the window is a number of positions to either side, got -1");
+  EXPECT_EQ(error_of([&] { local_p(q, w, Tensor::zeros({4}), lengths, 2); }),
+            "local_p: q (B,H,T,D) is (2, 1, 3, 4), w_p (F,D) is (5, 4), v_p (F) is (4)");
+  EXPECT_EQ(error_of([&] { local_p(q, w, v, v, 2); }),
+            "local_p: lengths are i32 of shape (B), got f32 (5) for B 2");
+  EXPECT_EQ(error_of([&] { local_p(q, w, v, lengths, 0); }),
+            "local_p: the window is a positive number of positions to either side, got 0");
+}
+
+}  // namespace
+}  // namespace qkv
