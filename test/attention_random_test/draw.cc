@@ -16,8 +16,11 @@
 #include "qkv/attention/modify/bias.h"
 #include "qkv/attention/modify/relative_bias.h"
 #include "qkv/attention/modify/softcap.h"
+#include "qkv/attention/normalize/kernel_weights.h"
 #include "qkv/attention/normalize/softmax.h"
 #include "qkv/attention/reweigh/dropout.h"
+#include "qkv/attention/score/cosine.h"
+#include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/random.h"
 
@@ -228,6 +231,84 @@ ModifierPtr part_of(const DrawnModifier& m, int64_t first, int64_t rows, int64_t
   return bias(all ? m.parameter : Variable(m.parameter.value().slice(0, first, first + rows)));
 }
 
+// |q_i - k_j| of every visible pair, sorted.
+std::vector<double> distances_of(const Drawn& call) {
+  const AttentionShape& n = call.n;
+  const auto read = [](const Tensor& x) {
+    const Tensor packed = (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy();
+    return std::vector<float>(packed.span<float>().begin(), packed.span<float>().end());
+  };
+  const std::vector<float> q = read(call.q), k = read(call.k);
+  std::vector<double> distances;
+  for (int64_t at = 0; at < n.B * n.H * n.T * n.S; ++at) {
+    if (!call.visible[at]) continue;
+    const int64_t row = at / n.S, b = row / (n.H * n.T), g = row / n.T % n.H * n.G / n.H;
+    double squares = 0;
+    for (int64_t d = 0; d < n.D; ++d) {
+      const double difference = static_cast<double>(q[row * n.D + d]) -
+                                static_cast<double>(k[((b * n.G + g) * n.S + at % n.S) * n.D + d]);
+      squares += difference * difference;
+    }
+    distances.push_back(std::sqrt(squares));
+  }
+  std::sort(distances.begin(), distances.end());
+  return distances;
+}
+
+// How wide a kernel is: some share of the pairs lies inside, and none so near its edge that rounding could move it
+// to the other side. (The edge stands in the middle of the widest gap around.)
+float draw_width(Dice& dice, const Drawn& call) {
+  const std::vector<double> distances = distances_of(call);
+  if (distances.size() < 2) return 1.0f;
+  const auto last = static_cast<int64_t>(distances.size()) - 2, from = dice.between(0, last);
+  int64_t widest = from;
+  const auto gap = [&](int64_t i) { return distances[i + 1] - distances[i]; };
+  for (int64_t i = from; i <= std::min(last, from + 500); ++i)
+    if (gap(i) > gap(widest)) widest = i;
+  return static_cast<float>((distances[widest] + distances[widest + 1]) / 2);
+}
+
+void draw_score(Dice& dice, Drawn& call) {
+  const auto D = static_cast<double>(call.n.D);
+  call.score = static_cast<DrawnScore>(std::max<int64_t>(0, dice.between(-3, 3)));
+  switch (call.score) {
+    case DrawnScore::scaled_dot: call.scale = 1.0f / std::sqrt(static_cast<float>(call.n.D)); break;
+    case DrawnScore::dot: call.scale = static_cast<float>(dice.between(1, 8)) / 16.0f; break;
+    case DrawnScore::cosine: call.scale = static_cast<float>(dice.between(1, 20)); break;
+    case DrawnScore::gaussian:
+      call.sigma = static_cast<float>(std::sqrt(D) * static_cast<double>(dice.between(2, 8)) / 4);
+  }
+}
+
+// Kernel weights stand for themselves: what comes between would move pairs across the edge of a kernel.
+void draw_kernel(Dice& dice, Drawn& call) {
+  if (call.score != DrawnScore::gaussian || dice.one_in(3)) return;
+  call.kernel = static_cast<DrawnKernel>(dice.between(1, 3));
+  call.modifiers.clear();
+  call.sink = Variable();
+  call.sigma = draw_width(dice, call);
+}
+
+ScorePtr score_of(const Drawn& call) {
+  switch (call.score) {
+    case DrawnScore::scaled_dot: return nullptr;
+    case DrawnScore::dot: return dot(call.scale);
+    case DrawnScore::cosine: return cosine(call.scale);
+    case DrawnScore::gaussian: break;
+  }
+  return gaussian(call.sigma);
+}
+
+NormalizerPtr normalizer_of(const Drawn& call) {
+  switch (call.kernel) {
+    case DrawnKernel::none: return call.sink.defined() ? softmax_with_sink(call.sink) : nullptr;
+    case DrawnKernel::constant: return constant();
+    case DrawnKernel::epanechnikov: return epanechnikov();
+    case DrawnKernel::triangular: break;
+  }
+  return triangular();
+}
+
 }  // namespace
 
 Drawn draw(uint64_t number, DType dtype) {
@@ -239,9 +320,7 @@ Drawn draw(uint64_t number, DType dtype) {
   call.k = laid_out(dice, {n.B, n.G, n.S, n.D}, 1, dtype);
   call.v = laid_out(dice, {n.B, n.G, n.S, n.E}, 1, dtype);
   call.dout = laid_out(dice, {n.B, n.H, n.T, n.E}, 1, dtype);
-  call.own_scale = dice.one_in(3);
-  call.scale =
-      call.own_scale ? static_cast<float>(dice.between(1, 8)) / 16.0f : 1.0f / std::sqrt(static_cast<float>(n.D));
+  draw_score(dice, call);
   if (!dice.one_in(4)) call.masks.push_back(draw_mask(dice, n, 2));
   for (int64_t count = std::max<int64_t>(0, dice.between(-2, 3)); count > 0; --count)
     call.modifiers.push_back(draw_modifier(dice, n));
@@ -253,15 +332,16 @@ Drawn draw(uint64_t number, DType dtype) {
   for (const DrawnMask& mask : call.masks)
     for (int64_t at = 0; at < n.B * n.H * n.T * n.S; ++at)
       call.visible[at] = mask.sees(at / (n.S * n.T * n.H), at / (n.S * n.T) % n.H, at / n.S % n.T, at % n.S);
+  draw_kernel(dice, call);
   return call;
 }
 
 AttentionOptions Drawn::options_of_rows(int64_t first, int64_t rows) const {
   AttentionOptions options;
-  if (own_scale) options.score = dot(scale);
+  options.score = score_of(*this);
   for (const DrawnModifier& m : modifiers) options.modify.push_back(part_of(m, first, rows, n.B));
   for (const DrawnMask& mask : masks) options.mask = mask.of_rows(first, rows);
-  if (sink.defined()) options.normalize = softmax_with_sink(sink);
+  options.normalize = normalizer_of(*this);
   if (dropout) options.reweigh.push_back(dropout);
   options.single_queries = single_queries;
   return options;
@@ -279,7 +359,7 @@ std::string Drawn::name() const {
   const AttentionOptions o = options();
   std::string text =
       fmt::format("{} B {} H {} G {} T {} S {} D {} E {}", name_of(q.dtype()), n.B, n.H, n.G, n.T, n.S, n.D, n.E);
-  if (own_scale) text += fmt::format(", dot({})", scale);
+  if (o.score) text += ", " + o.score->name();
   for (const ModifierPtr& m : o.modify) text += ", " + m->name();
   if (o.mask) text += ", " + o.mask->name();
   if (o.normalize) text += ", " + o.normalize->name();

@@ -1,4 +1,4 @@
-// Calls of attention(), drawn at random: shapes, strides, masks, modifiers, sinks, dropout.
+// Calls of attention(), drawn at random: shapes, strides, scores, masks, modifiers, sinks, kernel weights, dropout.
 //
 //     const Drawn call = draw(/*number=*/17, DType::f32);
 //     Variable y = attention(call.q, call.k, call.v, call.options());
@@ -27,11 +27,16 @@ struct DrawnModifier {
   Variable parameter = {};  // of all but softcap
 };
 
+enum class DrawnScore { scaled_dot, dot, cosine, gaussian };
+enum class DrawnKernel { none, constant, epanechnikov, triangular };  // of kernel weights; none: softmax
+
 struct Drawn {
   AttentionShape n;
   Tensor q, k, v, dout;
-  float scale = 1;
-  bool own_scale = false;        // dot(scale), not scaled_dot()
+  DrawnScore score = DrawnScore::scaled_dot;
+  float scale = 1;  // of dot and cosine
+  float sigma = 1;  // of gaussian
+  DrawnKernel kernel = DrawnKernel::none;
   std::vector<DrawnMask> masks;  // none or one
   std::vector<DrawnModifier> modifiers;
   Variable sink;  // (H), undefined: none

@@ -5,27 +5,10 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "test/attention_random_test/plain_score.h"
+
 namespace qkv::test {
 namespace {
-
-struct Exact {
-  using Real = double;
-  static Real keep(Real x) { return x; }
-};
-struct Single {
-  using Real = float;
-  static Real keep(Real x) { return x; }
-};
-struct Bf16 {
-  using Real = float;
-  static Real keep(Real x) { return static_cast<float>(bfloat16(x)); }
-};
-
-template <class Real>
-std::vector<Real> read(const Tensor& x) {
-  const Tensor packed = (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy();
-  return {packed.span<float>().begin(), packed.span<float>().end()};
-}
 
 // A modifier on one pair: forward, and what the backward adds to its parameter.
 template <class Real>
@@ -82,12 +65,6 @@ class PlainModifier {
 };
 
 template <class Real>
-Real dot_product(const Real* a, const Real* b, int64_t n) {
-  Real sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
-  return sum;
-}
-template <class Real>
 void add_scaled(Real* sum, Real factor, const Real* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sum[i] += factor * x[i];
 }
@@ -116,16 +93,14 @@ class PlainAttention {
   explicit PlainAttention(const Drawn& call)
       : call_(call),
         n_(call.n),
-        scale_(static_cast<Real>(call.scale)),
-        q_(read<Real>(call.q)),
-        k_(read<Real>(call.k)),
+        score_(call),
         v_(read<Real>(call.v)),
         dout_(read<Real>(call.dout)),
         out_(dout_.size()),
         weights_(call.visible.size()),
         lse_(static_cast<size_t>(n_.B * n_.H * n_.T)),
-        dq_(q_.size()),
-        dk_(k_.size()),
+        dq_(score_.q.size()),
+        dk_(score_.k.size()),
         dv_(v_.size()),
         dsink_(static_cast<size_t>(call.sink.defined() ? n_.H : 0)) {
     for (const DrawnModifier& m : call.modifiers) modifiers_.emplace_back(m, n_);
@@ -134,6 +109,7 @@ class PlainAttention {
 
   std::vector<Numbers> run() {
     for (int64_t row = 0; row < n_.B * n_.H * n_.T; ++row) one_row(row);
+    score_.finish(dq_, dk_);
     std::vector<Numbers> all = {
         numbers("out", out_.values, out_.squares), numbers("weights", weights_.values, weights_.squares),
         numbers("lse", lse_.values, lse_.squares), numbers("dq", dq_.values, dq_.squares),
@@ -147,11 +123,13 @@ class PlainAttention {
   }
 
  private:
-  // A pair on its way: the scores after each modifier, the weight, the gradients; *_error in units of a rounding.
+  // A pair on its way: the scores after each modifier, the weight and its slope along the score, the gradients;
+  // *_error in units of a rounding.
   struct Pair {
     std::vector<Real> s;
-    Real p = 0, w = 0, dp = 0;
-    double score_error = 1, dp_error = 0;  // no exponential is more exact than the rounding of its score
+    Real p = 0, slope = 0, w = 0, dp = 0;
+    double score_error = 1, dp_error = 0;
+    double p_error = 0, slope_error = 0;
     bool seen() const { return s.back() > -INFINITY; }
   };
 
@@ -169,7 +147,9 @@ class PlainAttention {
       most = std::max(most, sink_[h]);
       total = sink = std::exp(sink_[h] - most);
     }
-    for (Pair& x : pairs) total += x.p = x.seen() ? std::exp(x.s.back() - most) : 0;
+    if (call_.kernel != DrawnKernel::none) most = 0;
+    for (Pair& x : pairs) total += x.p = x.seen() ? unnormalized(x, most) : 0;
+    if (total == 0) return;
     lse_.values[row] = most + std::log(total);
     lse_.squares[row] = std::max(1.0, static_cast<double>(most) * static_cast<double>(most));
     Real delta = 0;
@@ -177,7 +157,7 @@ class PlainAttention {
     for (int64_t j = 0; j < n_.S; ++j) {
       Pair& x = pairs[j];
       if (!x.seen()) continue;
-      x.p = Kind::keep(x.p / total);
+      divide(x, total);
       weigh(row, j, first + j, x);
       delta += x.p * x.dp;
       const double term = static_cast<double>(x.p) * x.dp_error;
@@ -191,6 +171,28 @@ class PlainAttention {
       if (pairs[j].seen()) pass_back({b, h, i, j}, first + j, pairs[j], delta, std::sqrt(delta_squares));
   }
 
+  // The weight before its division; a kernel's slope.
+  Real unnormalized(Pair& x, Real most) const {
+    if (call_.kernel == DrawnKernel::none) return std::exp(x.s.back() - most);
+    const KernelAt<Real> at(call_.kernel, x.s.back());
+    x.slope = at.slope;
+    return at.value;
+  }
+  // No exponential is more exact than the rounding of its score. A kernel moves with the score along its slope, and
+  // the slope with the distance (1 / u).
+  void divide(Pair& x, Real total) const {
+    x.p = Kind::keep(x.p / total);
+    if (call_.kernel == DrawnKernel::none) {
+      x.slope = x.p;
+      x.p_error = x.slope_error = static_cast<double>(x.p) * std::max(1.0, x.score_error);
+      return;
+    }
+    x.slope = Kind::keep(x.slope / total);
+    const auto slope = static_cast<double>(x.slope), size = std::abs(static_cast<double>(x.s.back()));
+    x.p_error = static_cast<double>(x.p) + slope * x.score_error;
+    x.slope_error = size > 0 ? slope * (1 + x.score_error / size) : slope;
+  }
+
   struct Place {
     int64_t b, h, i, j;
   };
@@ -199,7 +201,7 @@ class PlainAttention {
   void score(const Place& at, int64_t key, Pair& x) const {
     x.s.assign(modifiers_.size() + 1, -INFINITY);
     if (!call_.visible[row_of(at) * n_.S + at.j]) return;
-    x.s[0] = Kind::keep(scale_ * dot_product(&q_[row_of(at) * n_.D], &k_[key * n_.D], n_.D));
+    x.s[0] = Kind::keep(score_.forward(row_of(at), key, x.score_error));
     for (size_t m = 0; m < modifiers_.size(); ++m)
       x.s[m + 1] = Kind::keep(modifiers_[m].forward(at.b, at.h, at.i, at.j, x.s[m]));
     for (const Real s : x.s)
@@ -215,7 +217,7 @@ class PlainAttention {
     add_scaled(&dv_.values[key * n_.E], x.w, upstream, n_.E);
     x.dp = Kind::keep(factor * dot_product(upstream, value, n_.E));
     if constexpr (std::is_same_v<Kind, Exact>) {
-      const double error = x.w * x.score_error;
+      const double error = std::abs(factor) * x.p_error;
       weights_.squares[row * n_.S + j] = error * error;
       add_squares(out_.squares, row * n_.E, error, value, n_.E);
       add_squares(dv_.squares, key * n_.E, error, upstream, n_.E);
@@ -229,18 +231,12 @@ class PlainAttention {
   }
 
   void pass_back(const Place& at, int64_t key, const Pair& x, Real delta, double delta_error) {
-    Real ds = Kind::keep(x.p * (x.dp - delta));
-    double error =
-        static_cast<double>(x.p) * (x.dp_error + delta_error) + std::abs(static_cast<double>(ds)) * x.score_error;
+    Real ds = Kind::keep(x.slope * (x.dp - delta));
+    double error = static_cast<double>(x.slope) * (x.dp_error + delta_error) +
+                   std::abs(static_cast<double>(x.dp - delta)) * x.slope_error;
     for (size_t m = modifiers_.size(); m-- > 0;)
       ds = Kind::keep(modifiers_[m].backward(at.b, at.h, at.i, at.j, x.s[m + 1], ds, error));
-    const int64_t query = row_of(at);
-    add_scaled(&dq_.values[query * n_.D], scale_ * ds, &k_[key * n_.D], n_.D);
-    add_scaled(&dk_.values[key * n_.D], scale_ * ds, &q_[query * n_.D], n_.D);
-    if constexpr (std::is_same_v<Kind, Exact>) {
-      add_squares(dq_.squares, query * n_.D, scale_ * error, &k_[key * n_.D], n_.D);
-      add_squares(dk_.squares, key * n_.D, scale_ * error, &q_[query * n_.D], n_.D);
-    }
+    score_.backward(row_of(at), key, ds, error, dq_, dk_);
   }
 
   static Numbers numbers(const std::string& name, const std::vector<Real>& x, const std::vector<double>& squares) {
@@ -255,8 +251,8 @@ class PlainAttention {
 
   const Drawn& call_;
   const AttentionShape& n_;
-  Real scale_;
-  std::vector<Real> q_, k_, v_, dout_, sink_;
+  PlainScore<Kind> score_;
+  std::vector<Real> v_, dout_, sink_;
   Sum out_, weights_, lse_, dq_, dk_, dv_, dsink_;
   std::vector<PlainModifier<Real>> modifiers_;
 };
