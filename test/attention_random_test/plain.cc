@@ -152,12 +152,13 @@ class PlainAttention {
     if (total == 0) return;
     lse_.values[row] = most + std::log(total);
     lse_.squares[row] = std::max(1.0, static_cast<double>(most) * static_cast<double>(most));
+    for (Pair& x : pairs) divide(x, total);
+    if (call_.kernel != DrawnKernel::none) lse_.squares[row] += share_error_of_total(pairs);
     Real delta = 0;
     double delta_squares = 0;
     for (int64_t j = 0; j < n_.S; ++j) {
       Pair& x = pairs[j];
       if (!x.seen()) continue;
-      divide(x, total);
       weigh(row, j, first + j, x);
       delta += x.p * x.dp;
       const double term = static_cast<double>(x.p) * x.dp_error;
@@ -191,6 +192,18 @@ class PlainAttention {
     const auto slope = static_cast<double>(x.slope), size = std::abs(static_cast<double>(x.s.back()));
     x.p_error = static_cast<double>(x.p) + slope * x.score_error;
     x.slope_error = size > 0 ? slope * (1 + x.score_error / size) : slope;
+  }
+
+  // A total of a few values near the edge of a kernel is as uncertain as they are; so is all that it divides.
+  // Returns the square of its relative error.
+  double share_error_of_total(std::vector<Pair>& pairs) const {
+    double squares = 0;
+    for (const Pair& x : pairs) squares += x.p_error * x.p_error;
+    for (Pair& x : pairs) {
+      x.p_error += static_cast<double>(x.p) * std::sqrt(squares);
+      x.slope_error += static_cast<double>(x.slope) * std::sqrt(squares);
+    }
+    return squares;
   }
 
   struct Place {
