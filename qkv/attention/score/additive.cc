@@ -1,5 +1,6 @@
 #include "qkv/attention/score/additive.h"
 
+#include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/linear.h"
@@ -34,13 +35,17 @@ class Features : public Score {
   Tensor packed_;
 };
 
+Variable project(const Variable& x, const Variable& w) {
+  return map_rows(x, [&](const Variable& rows) { return linear(rows, w); });
+}
+
 class Additive final : public Features {
  public:
   Additive(Variable w_q, Variable w_k, const Variable& w_v)
       : Features(w_v), w_q_(std::move(w_q)), w_k_(std::move(w_k)) {}
 
   Prepared prepare(const Variable& q, const Variable& k) const override {
-    return {linear(q, w_q_), linear(k, w_k_)};
+    return {project(q, w_q_), project(k, w_k_)};
   }
   std::string name() const override { return "additive(w_q, w_k, w_v)"; }
 
@@ -55,7 +60,7 @@ class Concat final : public Features {
   Prepared prepare(const Variable& q, const Variable& k) const override {
     const int64_t Dq = q.dim(3), Dk = k.dim(3);
     require(w_.dim(1) == Dq + Dk, "concat", "w (F, Dq + Dk) is {} for Dq {} and Dk {}", w_.shape(), Dq, Dk);
-    return {linear(q, slice(w_, 1, 0, Dq)), linear(k, slice(w_, 1, Dq, Dq + Dk))};
+    return {project(q, slice(w_, 1, 0, Dq)), project(k, slice(w_, 1, Dq, Dq + Dk))};
   }
   std::string name() const override { return "concat(w, w_v)"; }
 

@@ -1,10 +1,9 @@
 #include "qkv/attention/score/bilinear.h"
 
 #include "qkv/attention/score/dot_product.h"
+#include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
-#include "qkv/op/convert.h"
 #include "qkv/op/linear.h"
-#include "qkv/op/shape.h"
 
 namespace qkv {
 namespace {
@@ -13,11 +12,10 @@ class Bilinear final : public DotProduct {
  public:
   explicit Bilinear(Variable m) : m_(std::move(m)) {}
 
-  // q m, summed in floats and rounded once where q is bf16.
   Prepared prepare(const Variable& q, const Variable& k) const override {
     require(m_.dim(0) == q.dim(3) && m_.dim(1) == k.dim(3), "bilinear", "m (Dq, Dk) is {} for Dq {} and Dk {}",
             m_.shape(), q.dim(3), k.dim(3));
-    return {convert(linear(convert(q, DType::f32), transpose(m_, 0, 1)), q.value().dtype()), k};
+    return {map_rows(q, [&](const Variable& x) { return linear(x, transpose(m_, 0, 1)); }), k};  // q m
   }
   int64_t prepared_width(int64_t, int64_t k_width) const override { return k_width; }
   std::optional<float> dot_scale(int64_t) const override { return 1.0f; }

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "qkv/attention/score/dot_product.h"
+#include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
-#include "qkv/op/convert.h"
 #include "qkv/op/norm.h"
 
 namespace qkv {
@@ -15,10 +15,7 @@ class Cosine final : public DotProduct {
   explicit Cosine(float scale) : scale_(scale) {}
 
   Prepared prepare(const Variable& q, const Variable& k) const override {
-    const auto direction = [](const Variable& x) {
-      return convert(unit_norm(convert(x, DType::f32)), x.value().dtype());
-    };
-    return {direction(q), direction(k)};
+    return {map_rows(q, unit_norm), map_rows(k, unit_norm)};
   }
   std::optional<float> dot_scale(int64_t) const override { return scale_; }
   std::string name() const override { return fmt::format("cosine({})", scale_); }

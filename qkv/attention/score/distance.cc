@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/arithmetic.h"
@@ -31,7 +32,8 @@ class Gaussian final : public Distance {
   explicit Gaussian(Variable sigma) : sigma_(std::move(sigma)) {}
 
   Prepared prepare(const Variable& q, const Variable& k) const override {
-    return {divide(q, sigma_), divide(k, sigma_)};
+    const auto divided = [&](const Variable& x) { return divide(x, sigma_); };
+    return {map_rows(q, divided), map_rows(k, divided)};
   }
   std::string name() const override { return fmt::format("gaussian({})", sigma_.value().at<float>({0})); }
 
