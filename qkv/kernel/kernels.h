@@ -12,6 +12,7 @@
 
 #include "qkv/kernel/attention_kernels.h"
 #include "qkv/kernel/matmul_kernels.h"
+#include "qkv/kernel/multi_token_kernels.h"
 #include "qkv/kernel/row_kernels.h"
 
 namespace qkv::kernel {
@@ -21,6 +22,7 @@ struct Kernels {
   int lanes;  // floats in a vector
   RowKernels rows;
   AttentionKernels attention;
+  MultiTokenKernels multi_token;
   MatmulKernels matmul;
 };
 

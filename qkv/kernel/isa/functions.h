@@ -91,6 +91,19 @@ void distance(const float* q, int64_t q_stride, int64_t width, const float* k, i
 void distance_backward(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
                        int64_t keys, int64_t D, const float* ds, float* dq, float* dk, int64_t dk_stride);
 
+// convolution.cc
+void convolve(const Convolution& c);
+void correlate(const Convolution& c, const float* grad, double* out);
+
+// multi_token.cc
+void clear(const float* s, int64_t keys, int64_t width, const uint64_t* visible, float* out);
+void column_maximum(const float* s, int64_t keys, int64_t width, const uint64_t* visible, float* maximum);
+void column_exponentials(float* s, int64_t keys, int64_t width, const uint64_t* visible, const float* maximum,
+                         float* sum);
+void scale_columns(float* s, int64_t keys, int64_t width, const float* factor);
+void dot_columns(const float* a, const float* b, int64_t keys, int64_t width, float* sum);
+void dot_all_rows(const RowsOfFloats& a, const RowsOfFloats& b, int64_t n, double* sums);
+
 // matmul.cc
 void multiply_panel(const PanelProduct& product);
 void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,

@@ -58,6 +58,14 @@ const Kernels& table() {
                     .additive_backward = additive_backward,
                     .distance = distance,
                     .distance_backward = distance_backward},
+      .multi_token = {.convolve = convolve,
+                      .correlate = correlate,
+                      .clear = clear,
+                      .maximum = column_maximum,
+                      .exponentials = column_exponentials,
+                      .scale = scale_columns,
+                      .dot_columns = dot_columns,
+                      .dot_all_rows = dot_all_rows},
       .matmul = {.width = panel_width, .rows = tile_rows, .multiply = multiply_panel, .pack = pack_panel},
   };
   return all;

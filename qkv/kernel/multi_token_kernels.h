@@ -1,0 +1,55 @@
+// The loops of multi-token attention on a block of query rows: keys are rows, queries are lanes, as everywhere in
+// attention (attention_kernels.h). A head of a block is (keys x width) floats, its rows side by side; width is a
+// multiple of the lanes, at most 64. One word a key says which queries see it: bit i is query i.
+//
+// An element is computed by the same operations in the same order wherever its lane stands, and whatever stands in
+// the other lanes.
+#pragma once
+
+#include <cstdint>
+
+namespace qkv::kernel {
+
+// Over keys j and queries i of a head:
+//     out[j][i] = sum_a sum_b taps[a][b] in[j + b - key_before][i + a - query_before]
+// It reads key_before rows in front of `in` and the rest of the taps behind it. Past the end of a row of queries it
+// reads on in the next one, and so on the other side: callers keep zeros there, or do not want those lanes.
+struct Convolution {
+  const float* in;
+  float* out;
+  int64_t keys, width;
+  const float* taps;  // (query_taps x key_taps)
+  int64_t query_taps, key_taps;
+  int64_t query_before, key_before;
+};
+
+// `count` rows of n floats, `stride` apart.
+struct RowsOfFloats {
+  const float* data;
+  int64_t stride, count;
+};
+
+struct MultiTokenKernels {
+  void (*convolve)(const Convolution&);
+  // The gradient of the taps, grad being that of `out` (whose values are not read):
+  //     taps[a][b] += sum_ji grad[j][i] in[j + b - key_before][i + a - query_before]
+  // grad is zero in the first query_before lanes, and in a row behind the last one.
+  void (*correlate)(const Convolution&, const float* grad, double* taps);
+
+  // out = s where it is visible, else 0. out may be s.
+  void (*clear)(const float* s, int64_t keys, int64_t width, const uint64_t* visible, float* out);
+
+  // The softmax in three steps: maximum[i] is raised to the largest visible score; s becomes exp(s - maximum), 0
+  // where it is not visible, and its sum is added to sum[i]; then s is multiplied by factor[i].
+  void (*maximum)(const float* s, int64_t keys, int64_t width, const uint64_t* visible, float* maximum);
+  void (*exponentials)(float* s, int64_t keys, int64_t width, const uint64_t* visible, const float* maximum,
+                       float* sum);
+  void (*scale)(float* s, int64_t keys, int64_t width, const float* factor);
+
+  // sum[i] += sum_j a[j][i] b[j][i]
+  void (*dot_columns)(const float* a, const float* b, int64_t keys, int64_t width, float* sum);
+  // sums[r][c] += a_r . b_c over n floats, n a multiple of the lanes.
+  void (*dot_all_rows)(const RowsOfFloats& a, const RowsOfFloats& b, int64_t n, double* sums);
+};
+
+}  // namespace qkv::kernel
