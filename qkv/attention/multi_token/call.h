@@ -1,0 +1,53 @@
+// A call of multi-token attention, checked and prepared.
+#pragma once
+
+#include <vector>
+
+#include "qkv/attention/multi_token.h"
+#include "qkv/attention/tile.h"
+#include "qkv/kernel/multi_token_kernels.h"
+
+namespace qkv {
+
+// The convolution of every head, and its transpose.
+struct HeadConvolution {
+  Tensor taps, flipped;  // (H, queries * keys); undefined: none
+  int64_t queries = 1, keys = 1, before = 0;
+
+  bool given() const { return taps.defined(); }
+  int64_t halo() const { return queries - 1; }  // rows that it reaches for in front of one
+  int64_t size() const { return queries * keys; }
+  // From rows to rows of a head, (keys of the block x width).
+  kernel::Convolution forward(int64_t head, const float* in, float* out, int64_t rows, int64_t width) const;
+  kernel::Convolution backward(int64_t head, const float* grad, float* out, int64_t rows, int64_t width) const;
+};
+
+// Products over heads: within every group of `size` heads, out[o] = sum_h element(o, h) in[h].
+struct HeadMix {
+  Tensor matrices;  // (H / size, size, size); undefined: none
+  int64_t size = 0;
+  bool input_first = false;  // a matrix is (h, o), not (o, h)
+
+  bool given() const { return matrices.defined(); }
+};
+
+struct MultiTokenCall {
+  AttentionShape shape;  // T counts the history
+  Tensor q, k, v;        // f32
+  float scale = 1.0f;
+  int64_t history = 0;
+  MaskPtr mask;
+  HeadConvolution pre_conv, post_conv;
+  HeadMix pre_mix, post_mix;
+
+  int64_t halo() const { return pre_conv.halo() + post_conv.halo(); }
+  int64_t outputs() const { return shape.T - history; }
+};
+
+MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options);
+
+// q, k, v, and the parameters that are given: pre_conv, pre_mix, post_conv, post_head or post_mix.
+std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
+                                const MultiTokenOptions& options);
+
+}  // namespace qkv

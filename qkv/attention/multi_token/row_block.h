@@ -1,0 +1,84 @@
+// A row block of multi-token attention: some query rows of one batch row, all heads, all keys that any of them
+// sees.
+//
+//     lanes     0 ............ weight_lane ........... out_lane ................ width
+//               | halo of pre_conv | halo of post_conv | rows that are results  | filled up
+//               scores are right   weights are right   outputs are right
+//
+// Lane 0 is query `first`, below 0 at the beginning: rows outside the matrix are zero like any others. Blocks cut
+// the queries, and chunks the keys, at fixed places, so sums do not depend on what else is in a call.
+#pragma once
+
+#include <algorithm>
+
+#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/multi_token/call.h"
+#include "qkv/base/scratch.h"
+
+namespace qkv {
+
+struct RowBlock {
+  int64_t batch = 0;
+  int64_t first = 0;                      // the query of lane 0
+  int64_t weight_lane = 0, out_lane = 0;  // the first lanes that are right
+  int64_t outputs = 0, width = 0;
+  KeyRange keys;  // that anyone sees, in any head
+
+  int64_t count() const { return keys.end - keys.begin; }
+  int64_t out_row(int64_t history) const { return first + out_lane - history; }  // of the results
+  int64_t first_real_lane() const { return std::max<int64_t>(0, -first); }
+  int64_t end_lane() const { return out_lane + outputs; }
+  int64_t first_chunk() const { return keys.begin / max_block_keys; }
+  int64_t end_chunk() const { return (keys.end + max_block_keys - 1) / max_block_keys; }
+  KeyRange chunk(int64_t index) const {
+    return {std::max(keys.begin, index * max_block_keys), std::min(keys.end, (index + 1) * max_block_keys)};
+  }
+};
+
+int64_t count_row_blocks(const MultiTokenCall& call);
+RowBlock row_block(const MultiTokenCall& call, int64_t batch, int64_t index);
+int64_t widest_row_block(const MultiTokenCall& call);
+
+// (keys x width) floats for each head, with room for zeros around them and so that heads do not meet in the cache.
+class HeadRows {
+ public:
+  HeadRows() = default;
+  HeadRows(const MultiTokenCall& call, int64_t slots);
+
+  // Row 0 is the first key of the block.
+  float* of(int64_t slot, const RowBlock& block, int64_t head) {
+    return memory_.data<float>() + (slot * heads_ + head) * stride_ + border_ * block.width;
+  }
+  int64_t head_stride() const { return stride_; }
+
+ private:
+  Tensor memory_;
+  int64_t heads_ = 0, stride_ = 0, border_ = 0;
+};
+
+// Rows of zeros in front of and behind the rows of a head: as many as a convolution may reach for.
+int64_t border_rows(const MultiTokenCall& call);
+void clear_border(const MultiTokenCall& call, const RowBlock& block, float* rows);
+// The same for one head in scratch memory.
+float* scratch_rows(const MultiTokenCall& call, const RowBlock& block, Scratch& scratch);
+
+// Who sees what: for each head one word a key, of which bit i is lane i.
+class Visible {
+ public:
+  Visible(const MultiTokenCall& call, int64_t slots);
+  void fill(const MultiTokenCall& call, int64_t slot, const RowBlock& block, int64_t head);
+
+  const uint64_t* scores(int64_t slot, int64_t head) const { return &words_[at(slot, head, 0)]; }
+  const uint64_t* weights(int64_t slot, int64_t head) const { return &words_[at(slot, head, 1)]; }  // right ones
+  const uint64_t* outputs(int64_t slot, int64_t head) const { return &words_[at(slot, head, 2)]; }  // right ones
+
+ private:
+  size_t at(int64_t slot, int64_t head, int64_t kind) const {
+    return static_cast<size_t>(((slot * heads_ + head) * 3 + kind) * keys_);
+  }
+
+  int64_t heads_, keys_;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace qkv
