@@ -73,7 +73,7 @@ TEST(KernelWeights, AreTheirFormulasInEveryInputAndTheWidth) {
                                 .mask = is_causal ? causal() : MaskPtr(),
                                 .normalize = kernel.normalizer});
             },
-            [&](const Doubles& x) { return regression(kernel, n, x, is_causal); },
+            [&, n = n](const Doubles& x) { return regression(kernel, n, x, is_causal); },
             {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
