@@ -1,0 +1,72 @@
+#include "qkv/attention/multi_token_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/window.h"
+#include "qkv/autograd/gradient_check_test.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+MultiTokenOptions options_for(int64_t H) {
+  return {.pre_conv = random({H, 1, 6, 11}, 1, 0.5),
+          .pre_mix = random({H, H}, 2, 0.5),
+          .post_conv = random({H, 1, 3, 5}, 3, 0.5),
+          .post_head = random({H / 2, 2, 2}, 4, 0.5),
+          .mask = causal()};
+}
+
+struct Sequence {
+  Tensor q = random({2, 4, 90, 8}, 11), k = random({2, 2, 90, 8}, 12), v = random({2, 2, 90, 5}, 13);
+  Tensor attend(MultiTokenCache& cache, int64_t begin, int64_t end) const {
+    return cache.attend(q.slice(2, begin, end), k.slice(2, begin, end), v.slice(2, begin, end));
+  }
+};
+
+TEST(MultiTokenCache, StepByStepGivesTheBitsOfTheFullPass) {
+  const Sequence x;
+  for (const MaskPtr& mask : {causal(), causal() & window(20, 0)}) {
+    MultiTokenOptions options = options_for(4);
+    options.mask = mask;
+    const Tensor full = multi_token_attention(x.q, x.k, x.v, options).value();
+    MultiTokenCache one(options), some(options);
+    for (int64_t t = 0; t < 90; ++t)
+      EXPECT_TRUE(same_bits(x.attend(one, t, t + 1), full.slice(2, t, t + 1))) << "position " << t;
+    for (int64_t begin = 0, end = 4; begin < 90; begin = end, end = std::min<int64_t>(90, 2 * end + 1))
+      EXPECT_TRUE(same_bits(x.attend(some, begin, end), full.slice(2, begin, end))) << begin << " to " << end;
+    EXPECT_EQ(one.length(), 90);
+  }
+}
+
+TEST(MultiTokenCache, ReorderedRowsGoOnFromTheirSource) {
+  const Sequence x;
+  MultiTokenCache cache(options_for(4));
+  x.attend(cache, 0, 40);
+  cache.reorder(std::vector<int64_t>{1, 1, 0});
+  const auto rows = [](const Tensor& y) {  // as they are after it
+    return gather_rows(y, std::vector<int64_t>{1, 1, 0});
+  };
+  const Tensor next =
+      cache.attend(rows(x.q.slice(2, 40, 41)), rows(x.k.slice(2, 40, 41)), rows(x.v.slice(2, 40, 41)));
+  MultiTokenCache plain(options_for(4));
+  x.attend(plain, 0, 40);
+  EXPECT_TRUE(same_bits(next, rows(x.attend(plain, 40, 41))));
+}
+
+TEST(MultiTokenCache, SaysWhatDoesNotContinue) {
+  MultiTokenCache cache(options_for(4));
+  const Tensor q = Tensor::zeros({1, 4, 1, 8}), k = Tensor::zeros({1, 2, 1, 8});
+  cache.attend(q, k, k);
+  EXPECT_EQ(error_of([&] {
+              cache.attend(Tensor::zeros({2, 4, 1, 8}), Tensor::zeros({2, 2, 1, 8}), k);
+            }),
+            "MultiTokenCache: q (2, 4, 1, 8) does not continue queries (1, 4, 1, 8)");
+  EXPECT_EQ(error_of([] { MultiTokenCache({.history = 3}); }),
+            "MultiTokenCache: it keeps the history itself, 3 queries were given");
+}
+
+}  // namespace
+}  // namespace qkv
