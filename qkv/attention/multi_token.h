@@ -12,7 +12,7 @@
 // A convolution is one of each head; what is not visible, or outside the matrix, counts as 0 in it, and no query
 // reaches for a later one. A step whose parameter is not given is left out. Rows of P need not sum to 1 in the end.
 //
-//     MultiTokenOptions options = {.pre_conv = k, .pre_mix = m, .mask = causal()};
+//     MultiTokenOptions options = {.pre_conv = taps, .pre_mix = mix, .mask = causal()};
 //     Variable y = multi_token_attention(q, k, v, options);
 //     y = gate_heads(normalize_heads(y, weight), gate_weight, gate_bias);
 //

@@ -8,10 +8,10 @@
 // it sends to rows of its halo are parts, which later add up. Every sum has one owner: a head, a chunk of keys.
 
 #include "qkv/attention/multi_token/steps.h"
+#include "qkv/attention/multi_token/sums.h"
 #include "qkv/attention/multi_token/walk.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
-#include "qkv/tensor/layout.h"
 
 namespace qkv {
 namespace {
@@ -19,60 +19,11 @@ namespace {
 const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
 const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
-// Partial sums of parameters, in double: `parts` of `size` numbers, added in their order.
-class Partial {
- public:
-  Partial(int64_t parts, int64_t size) : size_(size), sums_(static_cast<size_t>(parts * size)) {}
-  double* of(int64_t part) { return sums_.data() + part * size_; }
-  Tensor total(const Shape& shape) const {
-    Tensor out = Tensor::empty(shape);
-    float* to = out.data<float>();
-    for (int64_t i = 0; i < size_; ++i) {
-      double sum = 0;
-      for (size_t at = static_cast<size_t>(i); at < sums_.size(); at += static_cast<size_t>(size_))
-        sum += sums_[at];
-      to[i] = static_cast<float>(sum);
-    }
-    return out;
-  }
-
- private:
-  int64_t size_;
-  std::vector<double> sums_;
-};
-
-int64_t chunks_of(const MultiTokenCall& call) { return (call.shape.S + max_block_keys - 1) / max_block_keys; }
-
-// Sums of one call. dk and dv have rows rounded up to the lanes.
-struct Sums {
-  Tensor dq, dk, dv;
-  Partial pre_conv, post_conv;  // a part a batch row
-  Partial pre_mix, post_mix;    // a part a chunk of a batch row
-
-  explicit Sums(const MultiTokenCall& call)
-      : dq(empty_in_order_of(call.q, call.q.shape())),
-        dk(Tensor::zeros({call.shape.B, call.shape.G, call.shape.S, round_to_lanes(call.shape.D)})),
-        dv(Tensor::zeros({call.shape.B, call.shape.G, call.shape.S, round_to_lanes(call.shape.E)})),
-        pre_conv(call.shape.B, of_convolution(call, call.pre_conv)),
-        post_conv(call.shape.B, of_convolution(call, call.post_conv)),
-        pre_mix(call.shape.B * chunks_of(call), of_mix(call, call.pre_mix)),
-        post_mix(call.shape.B * chunks_of(call), of_mix(call, call.post_mix)) {
-    dq.fill(0.0f);
-  }
-
- private:
-  static int64_t of_convolution(const MultiTokenCall& call, const HeadConvolution& c) {
-    return c.given() ? call.shape.H * c.size() : 0;
-  }
-  static int64_t of_mix(const MultiTokenCall& call, const HeadMix& mix) {
-    return mix.given() ? call.shape.H * mix.size : 0;
-  }
-};
-
 // The blocks with one index of some batch rows, one slot each.
 class Pass {
  public:
-  Pass(const MultiTokenCall& call, const MultiTokenForward& forward, const Tensor& dout, int64_t slots, Sums& sums)
+  Pass(const MultiTokenCall& call, const MultiTokenForward& forward, const Tensor& dout, int64_t slots,
+       MultiTokenSums& sums)
       : call_(call),
         forward_(forward),
         dout_(dout),
@@ -180,7 +131,7 @@ class Pass {
     const StridedHeads g = {g_.of(slot, block, 0), g_.head_stride()};
     Scratch scratch;
     const StridedHeads w = {scratch.floats(H_ * stride), stride}, dw = {scratch.floats(H_ * stride), stride};
-    const int64_t part = block.batch * chunks_of(call_) + chunk;
+    const int64_t part = block.batch * count_chunks(call_) + chunk;
     const KeyRange keys = block.chunk(chunk);
     for (int64_t key = keys.begin; key < keys.end; key += piece_keys) {
       const int64_t count = std::min(piece_keys, keys.end - key), at = (key - block.keys.begin) * width;
@@ -253,7 +204,7 @@ class Pass {
     const RowBlock& block = block_of(slot);
     const KeyRange keys = block.chunk(chunk);
     const StridedHeads a = {a_.of(slot, block, 0), a_.head_stride()}, g = {g_.of(slot, block, 0), g_.head_stride()};
-    double* sums = sums_.pre_mix.of(block.batch * chunks_of(call_) + chunk);
+    double* sums = sums_.pre_mix.of(block.batch * count_chunks(call_) + chunk);
     for_each_piece(block, keys, piece_keys, [&](int64_t at, int64_t count) {
       mix_gradient(call_.pre_mix, {g.data + at, g.stride}, {a.data + at, a.stride}, count, sums);
     });
@@ -349,7 +300,7 @@ class Pass {
   Tensor packed_memory_;
   std::vector<PackedRows> q_, upstream_;
   std::vector<RowBlock> blocks_;
-  Sums& sums_;
+  MultiTokenSums& sums_;
 };
 
 // The first `columns` columns, times a factor.
@@ -369,7 +320,7 @@ Tensor without_padding(const Tensor& x, int64_t columns, float factor) {
 MultiTokenGradients multi_token_backward(const MultiTokenCall& call, const MultiTokenForward& forward,
                                          const Tensor& dout) {
   const AttentionShape& n = call.shape;
-  Sums sums(call);
+  MultiTokenSums sums(call);
   if (dout.numel() > 0) {
     const int64_t slots = batch_slots(call), blocks = count_row_blocks(call);
     Pass pass(call, forward, dout, slots, sums);
@@ -378,10 +329,10 @@ MultiTokenGradients multi_token_backward(const MultiTokenCall& call, const Multi
   }
   MultiTokenGradients g = {
       .dq = sums.dq, .dk = without_padding(sums.dk, n.D, call.scale), .dv = without_padding(sums.dv, n.E, 1.0f)};
-  const auto of_convolution = [&](const HeadConvolution& c, const Partial& partial) {
+  const auto of_convolution = [&](const HeadConvolution& c, const PartialSums& partial) {
     if (c.given()) g.parameters.push_back(partial.total({n.H, 1, c.queries, c.keys}));
   };
-  const auto of_mix = [&](const HeadMix& mix, const Partial& partial) {
+  const auto of_mix = [&](const HeadMix& mix, const PartialSums& partial) {
     if (!mix.given()) return;
     g.parameters.push_back(partial.total(mix.matrices.shape()));
   };

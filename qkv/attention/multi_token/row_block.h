@@ -62,15 +62,16 @@ void clear_border(const MultiTokenCall& call, const RowBlock& block, float* rows
 // The same for one head in scratch memory.
 float* scratch_rows(const MultiTokenCall& call, const RowBlock& block, Scratch& scratch);
 
-// Who sees what: for each head one word a key, of which bit i is lane i.
+// Who sees what: for each head one word a key, of which bit i is lane i. In weights() and outputs() lanes that are
+// not right yet see nothing.
 class Visible {
  public:
   Visible(const MultiTokenCall& call, int64_t slots);
   void fill(const MultiTokenCall& call, int64_t slot, const RowBlock& block, int64_t head);
 
   const uint64_t* scores(int64_t slot, int64_t head) const { return &words_[at(slot, head, 0)]; }
-  const uint64_t* weights(int64_t slot, int64_t head) const { return &words_[at(slot, head, 1)]; }  // right ones
-  const uint64_t* outputs(int64_t slot, int64_t head) const { return &words_[at(slot, head, 2)]; }  // right ones
+  const uint64_t* weights(int64_t slot, int64_t head) const { return &words_[at(slot, head, 1)]; }
+  const uint64_t* outputs(int64_t slot, int64_t head) const { return &words_[at(slot, head, 2)]; }
 
  private:
   size_t at(int64_t slot, int64_t head, int64_t kind) const {
