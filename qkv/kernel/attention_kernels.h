@@ -67,14 +67,35 @@ struct PairKernels {
                            uint16_t* rows, float* columns);
 };
 
-// A single query, where lanes of queries would be empty: lanes run along the width of keys and values instead, and
-// scores are a row. T is float or uint16_t, a bf16.
+// Single queries, where lanes of queries would be empty: lanes run along the width of keys and values instead, and
+// the scores of a query are a row. Several queries that read the same keys read them once. T is float or uint16_t,
+// a bf16.
+template <class T>
+struct SingleScores {  // s_ij = scale * q_i . k_j
+  const float* q;
+  int64_t q_stride, queries;
+  const T* k;
+  int64_t k_stride, keys, D;
+  float scale;
+  float* s;
+  int64_t s_stride;
+};
+
+template <class T>
+struct SingleOutput {  // out_i = out_i * rescale[i] + sum_j w_ij v_j
+  const float* w;
+  int64_t w_stride, queries;
+  const T* v;
+  int64_t v_stride, keys, E;
+  const float* rescale;
+  float* out;
+  int64_t out_stride;
+};
+
 template <class T>
 struct SingleQueryKernels {
-  // s[j] = scale * q . k_j
-  void (*scores)(const float* q, const T* k, int64_t k_stride, int64_t keys, int64_t D, float scale, float* s);
-  // out = out * rescale + sum_j w[j] v_j
-  void (*output)(const float* w, const T* v, int64_t v_stride, int64_t keys, int64_t E, float rescale, float* out);
+  void (*scores)(const SingleScores<T>&);
+  void (*output)(const SingleOutput<T>&);
 };
 
 struct AttentionKernels {

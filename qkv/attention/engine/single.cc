@@ -1,8 +1,9 @@
-// Few queries, many keys: decoding. Lanes of queries would stand empty, so every query goes alone, lanes along the
-// width; and the keys are cut into spans that run in parallel, each with a softmax of its own, merged in the order
-// of the spans. All query heads that share keys visit a span one after another, while it is in the cache.
+// Few queries, many keys: decoding. Lanes of queries would stand empty, so lanes run along the width; and the keys
+// are cut into spans that run in parallel, each with a softmax of its own, merged in the order of the spans. All
+// queries that share keys meet a tile of them together, while it is in the cache.
 //
-// The cut depends on S alone, so neither threads nor other rows of the batch change a bit.
+// The cut depends on S alone, and a query has the same bits whoever meets the keys beside it, so neither threads
+// nor other rows of the batch change anything.
 
 #include <algorithm>
 #include <cmath>
@@ -33,86 +34,29 @@ void load_query(const AttentionCall& call, const QueryBlock& block, int64_t quer
   for (int64_t d = 0; d < call.shape.D; ++d) q[d] = static_cast<float>(from[d]);
 }
 
-void row_of_scores(const AttentionCall& call, const Tile& tile, const float* q, float* s) {
+// The scores of `queries` rows of q, (queries, D), one after another.
+void rows_of_scores(const AttentionCall& call, const Tile& tile, const float* q, int64_t queries, float* s) {
   const auto& kernels = kernel::kernels().attention;
-  const int64_t stride = call.k.stride(2), D = call.shape.D;
-  const float scale = *call.score->dot_scale(D);
+  const auto from = [&](const auto* k) {
+    return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{.q = q,
+                                                                   .q_stride = call.shape.D,
+                                                                   .queries = queries,
+                                                                   .k = k,
+                                                                   .k_stride = call.k.stride(2),
+                                                                   .keys = tile.keys,
+                                                                   .D = call.shape.D,
+                                                                   .scale = *call.score->dot_scale(call.shape.D),
+                                                                   .s = s,
+                                                                   .s_stride = max_block_keys};
+  };
   if (call.pairs())
-    kernels.single_bf16.scores(q, halves(call.k, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, D, scale,
-                               s);
+    kernels.single_bf16.scores(from(halves(call.k, tile.batch, tile.kv_head(), tile.key)));
   else
-    kernels.single.scores(q, rows(call.k, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, D, scale, s);
+    kernels.single.scores(from(rows(call.k, tile.batch, tile.kv_head(), tile.key)));
 }
 
-// One query on one span. Statistics have one lane that counts.
-class Query {
- public:
-  Query(const AttentionCall& call, const QueryBlock& block, const kernel::RunningSoftmax& running, float* out)
-      : call_(call), block_(block), running_(running), out_(out), q_(scratch_.floats(call.shape.D)) {
-    *running.maximum = -std::numeric_limits<float>::infinity();
-    *running.sum = 0.0f;
-    std::fill_n(out, call.shape.E, 0.0f);
-    load_query(call, block, block.query, q_);
-  }
-
-  void visit(const KeyRange& span) {
-    for_each_tile(call_, block_, span, [&](const Tile& tile, const uint64_t* visible) { step(tile, visible); });
-  }
-
- private:
-  void step(const Tile& tile, const uint64_t* visible) {
-    float s[max_block_keys];
-    row_of_scores(call_, tile, q_, s);
-    if (call_.modify.empty() && call_.reweigh.empty()) {
-      if (visible) hide(tile, visible, s);
-      call_.normalize->step_row(s, tile.keys, running_);
-    } else {
-      step_as_tile(tile, visible, s);
-    }
-    add_values(tile, s);
-  }
-
-  void add_values(const Tile& tile, const float* w) {
-    const auto& kernels = kernel::kernels().attention;
-    const int64_t stride = call_.v.stride(2), E = call_.shape.E;
-    if (call_.pairs())
-      kernels.single_bf16.output(w, halves(call_.v, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, E,
-                                 *running_.rescale, out_);
-    else
-      kernels.single.output(w, rows(call_.v, tile.batch, tile.kv_head(), tile.key), stride, tile.keys, E,
-                            *running_.rescale, out_);
-  }
-
-  static void hide(const Tile& tile, const uint64_t* visible, float* s) {
-    for (int64_t j = 0; j < tile.keys; ++j)
-      if (!(visible[j] & 1)) s[j] = -std::numeric_limits<float>::infinity();
-  }
-
-  // Parts work on tiles: the row becomes the first lane of one.
-  void step_as_tile(const Tile& tile, const uint64_t* visible, float* s) const {
-    Scratch scratch;
-    float* wide = scratch.floats(tile.keys * tile.width);
-    std::fill_n(wide, tile.keys * tile.width, 0.0f);
-    for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = s[j];
-    for (const ModifierPtr& modifier : call_.modify) modifier->forward(tile, wide);
-    for (int64_t j = 0; j < tile.keys; ++j) s[j] = wide[j * tile.width];
-    if (visible) hide(tile, visible, s);
-    call_.normalize->step_row(s, tile.keys, running_);
-    if (call_.reweigh.empty()) return;
-    for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = s[j];
-    for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, wide);
-    for (int64_t j = 0; j < tile.keys; ++j) s[j] = wide[j * tile.width];
-  }
-
-  const AttentionCall& call_;
-  const QueryBlock block_;
-  kernel::RunningSoftmax running_;
-  float* out_;
-  Scratch scratch_;
-  float* q_;
-};
-
-// A query's results on a span: maximum, sum, and (E) values.
+// A query's results on a span: maximum, sum, rescale and (E) values. Of queries that share keys, those of a span
+// lie spans * size apart.
 struct Partials {
   int64_t spans, size;
   Tensor memory;
@@ -126,6 +70,127 @@ struct Partials {
     const int64_t row = (block.batch * block.whole->H + block.head) * block.whole->T + block.query;
     return memory.data<float>() + (row * spans + span) * size;
   }
+  static kernel::RunningSoftmax running(float* part) { return {part, part + 1, part + 2}; }
+  static float* values(float* part) { return part + 3; }
+};
+
+// All queries of a key/value head on a span.
+class Group {
+ public:
+  Group(const AttentionCall& call, int64_t batch, int64_t kv_head, int64_t span, Partials& partials)
+      : call_(call),
+        group_(call.shape.H / call.shape.G),
+        count_(group_ * call.shape.T),
+        batch_(batch),
+        kv_head_(kv_head),
+        step_(partials.spans * partials.size),
+        parts_(partials.at(block(0), span)),
+        q_(scratch_.floats(count_ * call.shape.D)) {
+    for (int64_t i = 0; i < count_; ++i) {
+      float* part = parts_ + i * step_;
+      *Partials::running(part).maximum = -std::numeric_limits<float>::infinity();
+      *Partials::running(part).sum = 0.0f;
+      std::fill_n(Partials::values(part), call.shape.E, 0.0f);
+      load_query(call, block(i), block(i).query, q_ + i * call.shape.D);
+    }
+  }
+
+  void visit(const KeyRange& span) {
+    for (int64_t key = span.begin; key < span.end; key += max_block_keys) {
+      const KeyRange keys = {key, std::min(span.end, key + max_block_keys)};
+      for (int64_t first = 0; first < count_; first += together) {
+        const int64_t queries = std::min(together, count_ - first);
+        if (see_all(keys, first, queries)) {
+          step({block(first), keys.begin, keys.end - keys.begin}, first, queries, nullptr);
+          continue;
+        }
+        for (int64_t i = first; i < first + queries; ++i)
+          for_each_tile(call_, block(i), keys,
+                        [&](const Tile& tile, const uint64_t* visible) { step(tile, i, 1, visible); });
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t together = 4;  // as many the kernels take at a time
+
+  // Query i of those that read the head, as a block of its own.
+  QueryBlock block(int64_t i) const {
+    return query_block(call_, batch_, kv_head_ * group_ + i / call_.shape.T, i % call_.shape.T);
+  }
+
+  bool see_all(const KeyRange& keys, int64_t first, int64_t queries) const {
+    int64_t seen = 0;
+    for (int64_t i = first; i < first + queries; ++i)
+      look_at_each_tile(call_, block(i), keys, [&](const Tile& tile, Visibility visibility) {
+        if (visibility == Visibility::all) seen += tile.keys;
+      });
+    return seen == queries * (keys.end - keys.begin);
+  }
+
+  // The tile is that of query `first`; the others differ in the query alone.
+  void step(const Tile& tile, int64_t first, int64_t queries, const uint64_t* visible) {
+    float s[together * max_block_keys], rescale[together];
+    rows_of_scores(call_, tile, q_ + first * call_.shape.D, queries, s);
+    for (int64_t i = 0; i < queries; ++i) {
+      const kernel::RunningSoftmax running = Partials::running(parts_ + (first + i) * step_);
+      weigh({block(first + i), tile.key, tile.keys}, visible, s + i * max_block_keys, running);
+      rescale[i] = *running.rescale;
+    }
+    add_values(tile, first, queries, s, rescale);
+  }
+
+  void add_values(const Tile& tile, int64_t first, int64_t queries, const float* w, const float* rescale) {
+    const auto& kernels = kernel::kernels().attention;
+    const auto from = [&](const auto* v) {
+      return kernel::SingleOutput<std::remove_cvref_t<decltype(*v)>>{
+          .w = w,
+          .w_stride = max_block_keys,
+          .queries = queries,
+          .v = v,
+          .v_stride = call_.v.stride(2),
+          .keys = tile.keys,
+          .E = call_.shape.E,
+          .rescale = rescale,
+          .out = Partials::values(parts_ + first * step_),
+          .out_stride = step_};
+    };
+    if (call_.pairs())
+      kernels.single_bf16.output(from(halves(call_.v, tile.batch, tile.kv_head(), tile.key)));
+    else
+      kernels.single.output(from(rows(call_.v, tile.batch, tile.kv_head(), tile.key)));
+  }
+
+  // Scores to weights, without their division.
+  void weigh(const Tile& tile, const uint64_t* visible, float* s, const kernel::RunningSoftmax& running) const {
+    if (!call_.modify.empty())
+      as_tile(tile, s, [&](float* wide) {
+        for (const ModifierPtr& modifier : call_.modify) modifier->forward(tile, wide);
+      });
+    for (int64_t j = 0; visible && j < tile.keys; ++j)
+      if (!(visible[j] & 1)) s[j] = -std::numeric_limits<float>::infinity();
+    call_.normalize->step_row(s, tile.keys, running);
+    if (!call_.reweigh.empty())
+      as_tile(tile, s, [&](float* wide) {
+        for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, wide);
+      });
+  }
+
+  // Parts work on tiles: the row becomes the first lane of one.
+  template <class Change>
+  static void as_tile(const Tile& tile, float* row, Change change) {
+    Scratch scratch;
+    float* wide = scratch.floats(tile.keys * tile.width);
+    std::fill_n(wide, tile.keys * tile.width, 0.0f);
+    for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = row[j];
+    change(wide);
+    for (int64_t j = 0; j < tile.keys; ++j) row[j] = wide[j * tile.width];
+  }
+
+  const AttentionCall& call_;
+  Scratch scratch_;
+  int64_t group_, count_, batch_, kv_head_, step_;
+  float *parts_, *q_;
 };
 
 void merge(const AttentionCall& call, const QueryBlock& block, Partials& partials, ForwardResult& result) {
@@ -165,22 +230,22 @@ void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) 
   std::fill_n(s, tile.keys * tile.width, 0.0f);
   for (int64_t i = 0; i < tile.queries; ++i) {
     load_query(call, tile, tile.query + i, q);
-    row_of_scores(call, tile, q, row);
+    rows_of_scores(call, tile, q, 1, row);
     for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width + i] = row[j];
   }
 }
 
 void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
   const AttentionShape& shape = call.shape;
-  const int64_t group = shape.H / shape.G;
   Partials partials(call);
-  parallel_for(shape.B * shape.G * partials.spans, [&](int64_t item) {
-    const int64_t span = item % partials.spans, bg = item / partials.spans;
-    const KeyRange keys = {span * span_keys, std::min(shape.S, (span + 1) * span_keys)};
-    for (int64_t i = 0; i < group * shape.T; ++i) {
-      const QueryBlock block = query_block(call, bg / shape.G, bg % shape.G * group + i / shape.T, i % shape.T);
-      float* part = partials.at(block, span);
-      Query(call, block, {.maximum = part, .sum = part + 1, .rescale = part + 2}, part + 3).visit(keys);
+  // Spans that follow one another in memory are one item while there are items for everybody: what a span asks for
+  // ahead of its end, the next one reads.
+  const int64_t spans = shape.B * shape.G * partials.spans, items = std::min<int64_t>(spans, 8 * threads());
+  parallel_for(items, [&](int64_t item) {
+    for (int64_t n = spans * item / items; n < spans * (item + 1) / items; ++n) {
+      const int64_t span = n % partials.spans, bg = n / partials.spans;
+      Group(call, bg / shape.G, bg % shape.G, span, partials)
+          .visit({span * span_keys, std::min(shape.S, (span + 1) * span_keys)});
     }
   });
   parallel_ranges(shape.B * shape.H * shape.T, 32, [&](int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Attention of a single query, decoding: lanes run along the width of keys and values. Bound by the memory that K
+// Attention of single queries, decoding: lanes run along the width of keys and values. Bound by the memory that K
 // and V stream from; bf16 is half of it.
 
 #include <math.h>
@@ -9,84 +9,126 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// Dot products of q with `lanes` keys, or as many as there are: one sum a key, then one transpose adds them up.
-// Rows are read in order, and memory is what a single query waits for: ask for what comes next while computing.
-constexpr int64_t rows_ahead = 32;
+// Rows are read in order, and memory is what a single query waits for: while computing, what comes next is asked
+// for, into the second level of cache, where more fits.
+constexpr int64_t rows_ahead = 64;
 
-template <class T>
-void scores(const float* q, const T* k, int64_t k_stride, int64_t keys, int64_t D, float scale, float* s) {
-  for (int64_t j = 0; j < keys; j += lanes) {
-    const int count = static_cast<int>(keys - j < lanes ? keys - j : lanes);
+// As many queries are taken together: a row that was read, and made floats, serves all of them.
+constexpr int together = 4;
+
+// Q queries meet lanes / Q keys at a time: one vector of sums a pair, then one tree adds up all of them. A pair is
+// summed in the same order for every Q.
+template <int Q, class T>
+void score_rows(const SingleScores<T>& x, int64_t first) {
+  constexpr int at_once = lanes / Q;
+  const float* q = x.q + first * x.q_stride;
+  float* s = x.s + first * x.s_stride;
+  for (int64_t j = 0; j < x.keys; j += at_once) {
+    const int count = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
+    const T* row = x.k + j * x.k_stride;
     vf sum[lanes] = {};
-    const T* row = k + j * k_stride;
-    if (count == lanes) {
-      int64_t d = 0;
-      for (; d + lanes <= D; d += lanes) {
-        const vf x = load(q + d);
+    int64_t d = 0;
+    if (count == at_once) {
+      for (; d + lanes <= x.D; d += lanes) {
+        vf query[Q];
+#pragma GCC unroll 4
+        for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
 #pragma GCC unroll 16
-        for (int i = 0; i < lanes; ++i) {
-          __builtin_prefetch(row + (i + rows_ahead) * k_stride + d);
-          sum[i] += x * load_as_float(row + i * k_stride + d);
+        for (int n = 0; n < at_once; ++n) {
+          __builtin_prefetch(row + (n + rows_ahead) * x.k_stride + d, 0, 2);
+          const vf key = load_as_float(row + n * x.k_stride + d);
+#pragma GCC unroll 4
+          for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
         }
       }
-      if (d < D) {
-        const int n = static_cast<int>(D - d);
-        const vf x = load_part(q + d, n);
-        for (int i = 0; i < lanes; ++i) sum[i] += x * load_part_as_float(row + i * k_stride + d, n);
-      }
     } else {
-      for (int i = 0; i < count; ++i) {
-        int64_t d = 0;
-        for (; d + lanes <= D; d += lanes) sum[i] += load(q + d) * load_as_float(row + i * k_stride + d);
-        const int n = static_cast<int>(D - d);
-        if (n > 0) sum[i] += load_part(q + d, n) * load_part_as_float(row + i * k_stride + d, n);
+      for (; d + lanes <= x.D; d += lanes)
+        for (int n = 0; n < count; ++n)
+          for (int i = 0; i < Q; ++i)
+            sum[i * at_once + n] += load(q + i * x.q_stride + d) * load_as_float(row + n * x.k_stride + d);
+    }
+    if (d < x.D) {
+      const int rest = static_cast<int>(x.D - d);
+      for (int n = 0; n < count; ++n) {
+        const vf key = load_part_as_float(row + n * x.k_stride + d, rest);
+        for (int i = 0; i < Q; ++i) sum[i * at_once + n] += load_part(q + i * x.q_stride + d, rest) * key;
       }
     }
-    transpose(sum);
-    vf total[lanes / 2];
-#pragma GCC unroll 8
-    for (int i = 0; i < lanes / 2; ++i) total[i] = sum[i] + sum[i + lanes / 2];
-#pragma GCC unroll 4
-    for (int half = lanes / 4; half > 0; half /= 2)
-#pragma GCC unroll 4
-      for (int i = 0; i < half; ++i) total[i] += total[i + half];
-    if (count == lanes)
-      store(s + j, total[0] * scale);
-    else
-      store_part(s + j, total[0] * scale, count);
+    const vf total = sums_of_lanes(sum) * x.scale;
+    if (count == lanes) {
+      store(s + j, total);
+      continue;
+    }
+    float of_pair[lanes];
+    store(of_pair, total);
+    for (int i = 0; i < Q; ++i)
+      for (int n = 0; n < count; ++n) s[i * x.s_stride + j + n] = of_pair[i * at_once + n];
   }
+}
+
+template <class T>
+void scores(const SingleScores<T>& x) {
+  int64_t i = 0;
+  for (; i + together <= x.queries; i += together) score_rows<together>(x, i);
+  for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
 // NV vectors of columns, the keys in two interleaved sums each, so that additions do not wait for one another.
-template <int NV, class T>
-void output_columns(const float* w, const T* v, int64_t v_stride, int64_t keys, float rescale, float* out) {
-  vf even[NV] = {}, odd[NV] = {};
+template <int Q, int NV, class T>
+void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e) {
+  vf even[Q][NV] = {}, odd[Q][NV] = {};
+  const T* v = x.v + e;
+  const float* w = x.w + first * x.w_stride;
   int64_t j = 0;
-  for (; j + 1 < keys; j += 2) {
+  for (; j + 1 < x.keys; j += 2) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
-      __builtin_prefetch(v + (j + rows_ahead) * v_stride + n * lanes);
-      __builtin_prefetch(v + (j + rows_ahead + 1) * v_stride + n * lanes);
-      even[n] += w[j] * load_as_float(v + j * v_stride + n * lanes);
-      odd[n] += w[j + 1] * load_as_float(v + (j + 1) * v_stride + n * lanes);
+      const T* at = v + j * x.v_stride + n * lanes;
+      __builtin_prefetch(at + rows_ahead * x.v_stride, 0, 2);
+      __builtin_prefetch(at + (rows_ahead + 1) * x.v_stride, 0, 2);
+      const vf value = load_as_float(at), next = load_as_float(at + x.v_stride);
+#pragma GCC unroll 4
+      for (int i = 0; i < Q; ++i) {
+        even[i][n] += w[i * x.w_stride + j] * value;
+        odd[i][n] += w[i * x.w_stride + j + 1] * next;
+      }
     }
   }
-  if (j < keys)
-    for (int n = 0; n < NV; ++n) even[n] += w[j] * load_as_float(v + j * v_stride + n * lanes);
-  for (int n = 0; n < NV; ++n) store(out + n * lanes, load(out + n * lanes) * rescale + (even[n] + odd[n]));
+  if (j < x.keys)
+    for (int n = 0; n < NV; ++n)
+      for (int i = 0; i < Q; ++i)
+        even[i][n] += w[i * x.w_stride + j] * load_as_float(v + j * x.v_stride + n * lanes);
+#pragma GCC unroll 4
+  for (int i = 0; i < Q; ++i)
+#pragma GCC unroll 4
+    for (int n = 0; n < NV; ++n) {
+      float* out = x.out + (first + i) * x.out_stride + e + n * lanes;
+      store(out, load(out) * x.rescale[first + i] + (even[i][n] + odd[i][n]));
+    }
+}
+
+template <int Q, class T>
+void output_rows(const SingleOutput<T>& x, int64_t first) {
+  constexpr int vectors = Q == 1 ? 4 : lanes == 16 ? 2 : 1;  // that fit the registers
+  int64_t e = 0;
+  for (; e + vectors * lanes <= x.E; e += vectors * lanes) output_columns<Q, vectors>(x, first, e);
+  for (; e + lanes <= x.E; e += lanes) output_columns<Q, 1>(x, first, e);
+  if (e == x.E) return;
+  const int rest = static_cast<int>(x.E - e);
+  for (int64_t i = first; i < first + Q; ++i) {
+    vf sum = {};
+    for (int64_t j = 0; j < x.keys; ++j)
+      sum += x.w[i * x.w_stride + j] * load_part_as_float(x.v + j * x.v_stride + e, rest);
+    float* out = x.out + i * x.out_stride + e;
+    store_part(out, load_part(out, rest) * x.rescale[i] + sum, rest);
+  }
 }
 
 template <class T>
-void output(const float* w, const T* v, int64_t v_stride, int64_t keys, int64_t E, float rescale, float* out) {
-  int64_t e = 0;
-  for (; e + 4 * lanes <= E; e += 4 * lanes) output_columns<4>(w, v + e, v_stride, keys, rescale, out + e);
-  for (; e + lanes <= E; e += lanes) output_columns<1>(w, v + e, v_stride, keys, rescale, out + e);
-  if (e < E) {
-    const int n = static_cast<int>(E - e);
-    vf sum = {};
-    for (int64_t j = 0; j < keys; ++j) sum += w[j] * load_part_as_float(v + j * v_stride + e, n);
-    store_part(out + e, load_part(out + e, n) * rescale + sum, n);
-  }
+void output(const SingleOutput<T>& x) {
+  int64_t i = 0;
+  for (; i + together <= x.queries; i += together) output_rows<together>(x, i);
+  for (; i < x.queries; ++i) output_rows<1>(x, i);
 }
 
 }  // namespace

@@ -109,6 +109,16 @@ QKV_INLINE void transpose(vf (&square)[lanes]) {
   }
 }
 
+// The sums of the lanes of as many vectors, lane i that of vector i: transpose() with every round's rows added. The
+// tree is that of sum_lanes().
+QKV_INLINE vf sums_of_lanes(vf (&v)[lanes]) {
+#pragma GCC unroll 4
+  for (int half = lanes / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) v[i] = zip_low(v[i], v[i + half]) + zip_high(v[i], v[i + half]);
+  return v[0];
+}
+
 QKV_INLINE vf sqrt(vf v) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vf>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(v)));
