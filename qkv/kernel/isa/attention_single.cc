@@ -16,53 +16,57 @@ constexpr int64_t rows_ahead = 64;
 // As many queries are taken together: a row that was read, and made floats, serves all of them.
 constexpr int together = 4;
 
-// Q queries meet lanes / Q keys at a time: one vector of sums a pair, then one tree adds up all of them. A pair is
-// summed in the same order for every Q.
+// Q queries and lanes / Q keys: one vector of sums a pair, then one tree adds up all of them. A pair is summed in
+// the same order for every Q. Where there are fewer keys, the last one stands for the missing.
+template <int Q, bool all, class T>
+QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int keys) {
+  constexpr int at_once = lanes / Q;
+  const auto row = [&](int n) { return k + (all || n < keys ? n : keys - 1) * x.k_stride; };
+  vf sum[lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) sum[i] = vf{};
+  int64_t d = 0;
+  for (; d + lanes <= x.D; d += lanes) {
+    vf query[Q];
+#pragma GCC unroll 4
+    for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
+#pragma GCC unroll 16
+    for (int n = 0; n < at_once; ++n) {
+      if (all) __builtin_prefetch(row(n) + rows_ahead * x.k_stride + d, 0, 2);
+      const vf key = load_as_float(row(n) + d);
+#pragma GCC unroll 4
+      for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
+    }
+  }
+  const int rest = static_cast<int>(x.D - d);
+  if (rest > 0) {
+#pragma GCC unroll 16
+    for (int n = 0; n < at_once; ++n) {
+      const vf key = load_part_as_float(row(n) + d, rest);
+#pragma GCC unroll 4
+      for (int i = 0; i < Q; ++i) sum[i * at_once + n] += load_part(q + i * x.q_stride + d, rest) * key;
+    }
+  }
+  return sums_of_lanes(sum) * x.scale;
+}
+
 template <int Q, class T>
 void score_rows(const SingleScores<T>& x, int64_t first) {
   constexpr int at_once = lanes / Q;
   const float* q = x.q + first * x.q_stride;
   float* s = x.s + first * x.s_stride;
   for (int64_t j = 0; j < x.keys; j += at_once) {
-    const int count = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
-    const T* row = x.k + j * x.k_stride;
-    vf sum[lanes] = {};
-    int64_t d = 0;
-    if (count == at_once) {
-      for (; d + lanes <= x.D; d += lanes) {
-        vf query[Q];
-#pragma GCC unroll 4
-        for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
-#pragma GCC unroll 16
-        for (int n = 0; n < at_once; ++n) {
-          __builtin_prefetch(row + (n + rows_ahead) * x.k_stride + d, 0, 2);
-          const vf key = load_as_float(row + n * x.k_stride + d);
-#pragma GCC unroll 4
-          for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
-        }
-      }
-    } else {
-      for (; d + lanes <= x.D; d += lanes)
-        for (int n = 0; n < count; ++n)
-          for (int i = 0; i < Q; ++i)
-            sum[i * at_once + n] += load(q + i * x.q_stride + d) * load_as_float(row + n * x.k_stride + d);
-    }
-    if (d < x.D) {
-      const int rest = static_cast<int>(x.D - d);
-      for (int n = 0; n < count; ++n) {
-        const vf key = load_part_as_float(row + n * x.k_stride + d, rest);
-        for (int i = 0; i < Q; ++i) sum[i * at_once + n] += load_part(q + i * x.q_stride + d, rest) * key;
-      }
-    }
-    const vf total = sums_of_lanes(sum) * x.scale;
-    if (count == lanes) {
-      store(s + j, total);
+    const T* k = x.k + j * x.k_stride;
+    const int keys = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
+    const vf of_pair = keys == at_once ? score_block<Q, true>(x, q, k, keys) : score_block<Q, false>(x, q, k, keys);
+    if (keys == lanes) {
+      store(s + j, of_pair);
       continue;
     }
-    float of_pair[lanes];
-    store(of_pair, total);
+    float pairs[lanes];
+    store(pairs, of_pair);
     for (int i = 0; i < Q; ++i)
-      for (int n = 0; n < count; ++n) s[i * x.s_stride + j + n] = of_pair[i * at_once + n];
+      for (int n = 0; n < keys; ++n) s[i * x.s_stride + j + n] = pairs[i * at_once + n];
   }
 }
 
