@@ -98,6 +98,23 @@ struct SingleQueryKernels {
   void (*output)(const SingleOutput<T>&);
 };
 
+struct AdditiveTile {
+  const float* q;  // (features x width)
+  int64_t q_stride, width;
+  const float* k;  // (keys x features)
+  int64_t k_stride, keys;
+  const float* w;  // (features)
+  int64_t features;
+};
+
+// Where the gradients are added.
+struct AdditiveGradients {
+  float* dq;  // (features x width), rows q_stride apart
+  float* dk;  // (keys x features)
+  int64_t dk_stride;
+  float* dw;  // (features)
+};
+
 struct AttentionKernels {
   TileProducts products;
   const PairKernels* pairs;  // null where the instruction set has no products of bf16
@@ -134,18 +151,14 @@ struct AttentionKernels {
   void (*dot_rows_bf16)(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
                         int64_t columns, float* sum);
 
-  // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). q is (features x width),
-  // rows q_stride apart, and so is dq.
-  void (*additive)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
-                   const float* w, int64_t features, float* s);
-  // ds (keys x width) flows to dq (features x width), dk (keys x features, stride dk_stride) and dw (features);
-  // added.
-  void (*additive_backward)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
-                            int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
-                            int64_t dk_stride, float* dw);
+  // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). Both want memory: so many floats.
+  int64_t (*additive_memory)(const AdditiveTile&);
+  void (*additive)(const AdditiveTile&, float* s, float* memory);
+  void (*additive_backward)(const AdditiveTile&, const float* ds, const AdditiveGradients&, float* memory);
 
   // Half of the squared distance, negative: s_ji = -1/2 sum_d (q_di - k_jd)^2. Differences are squared, so near
-  // points far from the origin keep their digits. Memory as for the additive score.
+  // points far from the origin keep their digits. q is (D x width), rows q_stride apart, and so is dq;
+  // gradients are added.
   void (*distance)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
                    int64_t D, float* s);
   void (*distance_backward)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,

@@ -2,6 +2,7 @@
 
 #include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
+#include "qkv/base/scratch.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/linear.h"
 #include "qkv/op/shape.h"
@@ -16,20 +17,33 @@ class Features : public Score {
 
   int64_t prepared_width(int64_t, int64_t) const final { return packed_.numel(); }
   void forward(const Tile& tile, const ScoreOperands& x, float* s) const final {
-    kernel::kernels().attention.additive(x.q.transposed, x.q.stride, tile.width, x.k.rows, x.k.row_stride,
-                                         tile.keys, weights(), x.k.width, s);
+    const kernel::AdditiveTile t = tile_of(tile, x);
+    Scratch scratch;
+    kernels().additive(t, s, scratch.floats(kernels().additive_memory(t)));
   }
   void backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
                 const ScoreGradients& g) const final {
-    kernel::kernels().attention.additive_backward(x.q.transposed, x.q.stride, tile.width, x.k.rows, x.k.row_stride,
-                                                  tile.keys, weights(), x.k.width, ds.tile, g.dq_transposed, g.dk,
-                                                  x.q.row_width, g.parameters);
+    const kernel::AdditiveTile t = tile_of(tile, x);
+    Scratch scratch;
+    kernels().additive_backward(t, ds.tile,
+                                {.dq = g.dq_transposed, .dk = g.dk, .dk_stride = x.q.row_width, .dw = g.parameters},
+                                scratch.floats(kernels().additive_memory(t)));
   }
   std::vector<Variable> parameters() const final { return {w_v_}; }
   double pair_flops(int64_t) const final { return 4.0 * static_cast<double>(packed_.numel()); }  // + tanh * +
 
  private:
-  const float* weights() const { return packed_.data<float>(); }
+  static const kernel::AttentionKernels& kernels() { return kernel::kernels().attention; }
+  kernel::AdditiveTile tile_of(const Tile& tile, const ScoreOperands& x) const {
+    return {.q = x.q.transposed,
+            .q_stride = x.q.stride,
+            .width = tile.width,
+            .k = x.k.rows,
+            .k_stride = x.k.row_stride,
+            .keys = tile.keys,
+            .w = packed_.data<float>(),
+            .features = x.k.width};
+  }
 
   Variable w_v_;
   Tensor packed_;

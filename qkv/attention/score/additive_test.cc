@@ -109,6 +109,23 @@ TEST(Additive, StandsSaturatedFeatures) {
   expect_close(result.weights, {low / total, high / total, high / total}, 1e-6, "weights");
 }
 
+// Exponentials are taken apart for queries and keys while both are far from overflow: a key more that is not must
+// not show in the others.
+TEST(Additive, DoesNotShowHowItTakesTheTangents) {
+  const Sizes n{1, 1, 1, 40, 37, 5, 5, 3, 21};
+  std::vector<Tensor> all = inputs(n);
+  for (const float most : {19.0f, 25.0f}) {
+    for (int64_t d = 0; d < n.Dk; ++d) all[1].data<float>()[7 * n.Dk + d] = d == 0 ? 2 * most : 0.0f;
+    for (int64_t f = 0; f < n.F; ++f) all[4].data<float>()[f * n.Dk] = f % 2 == 0 ? 0.5f : -0.5f;  // +- most
+    const Tensor out = attention(all[0], all[1], all[2], {.score = additive(all[3], all[4], all[5])});
+    expect_close(out,
+                 formula({doubles(all[0]), doubles(all[1]), doubles(all[2]), doubles(all[3]), doubles(all[4]),
+                          doubles(all[5])},
+                         n, false),
+                 2e-6, most < 20 ? "exponentials" : "tangents");
+  }
+}
+
 TEST(Additive, SaysWhatMustAgree) {
   EXPECT_EQ(error_of([] {
               additive(Tensor::zeros({3, 4}), Tensor::zeros({2, 4}), Tensor::zeros({3}));

@@ -1,10 +1,17 @@
 // Scores of additive attention (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf).
 // Only the sums over f leave the registers: the (queries, keys, features) array never exists.
+//
+// With E = e^2(q + k) = e^2q e^2k and r = 1 / (1 + E), tanh(q + k) = 1 - 2r and its slope is 4r (1 - r). So an
+// exponential is taken once a query and once a key, and what remains for a pair is a multiply-add and a reciprocal.
+// That holds while both exponentials are far from overflow; a tile where they are not takes every tanh itself.
 
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/vector.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
+namespace {
+
+constexpr float safe = 20.0f;  // e^(4 * safe) is a float
 
 // tanh(x) and its slope 1 - tanh(x)^2, from e = exp(-2 |x|): both keep their digits where tanh is nearly 1.
 struct Tanh {
@@ -17,36 +24,212 @@ QKV_INLINE Tanh tanh(vf x) {
   return {from_bits(bits_of(t) | (bits_of(x) & ~magnitude)), 4.0f * e * r * r};
 }
 
-void additive(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
-              const float* w, int64_t features, float* s) {
-  for (int64_t j = 0; j < keys; ++j) {
-    for (int64_t i = 0; i < width; i += lanes) {
+QKV_INLINE vf magnitude(vf x) { return from_bits(bits_of(x) & broadcast_i(0x7fffffff)); }
+
+// Whether all of x (rows x columns) are small enough.
+bool are_safe(const float* x, int64_t stride, int64_t rows, int64_t columns) {
+  const vf zero = {};
+  vf most = zero;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t c = 0;
+    for (; c + lanes <= columns; c += lanes) most = max(magnitude(load(x + r * stride + c)), most);
+    if (c < columns) most = max(magnitude(load_part(x + r * stride + c, static_cast<int>(columns - c))), most);
+  }
+  return max_lanes(most) <= safe;
+}
+
+bool are_safe(const AdditiveTile& t) {
+  return are_safe(t.q, t.q_stride, t.features, t.width) && are_safe(t.k, t.k_stride, t.keys, t.features);
+}
+
+void plain_scores(const AdditiveTile& t, float* s) {
+  for (int64_t j = 0; j < t.keys; ++j) {
+    for (int64_t i = 0; i < t.width; i += lanes) {
       vf sum = {};
-      for (int64_t f = 0; f < features; ++f)
-        sum += w[f] * tanh(load(q + f * q_stride + i) + k[j * k_stride + f]).value;
-      store(s + j * width + i, sum);
+      for (int64_t f = 0; f < t.features; ++f)
+        sum += t.w[f] * tanh(load(t.q + f * t.q_stride + i) + t.k[j * t.k_stride + f]).value;
+      store(s + j * t.width + i, sum);
     }
   }
 }
 
-void additive_backward(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
-                       int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
-                       int64_t dk_stride, float* dw) {
-  for (int64_t j = 0; j < keys; ++j) {
-    for (int64_t f = 0; f < features; ++f) {
+void plain_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g) {
+  for (int64_t j = 0; j < t.keys; ++j) {
+    for (int64_t f = 0; f < t.features; ++f) {
       vf to_k = {}, to_w = {};
-      for (int64_t i = 0; i < width; i += lanes) {
-        const vf d = load(ds + j * width + i);
-        const Tanh t = tanh(load(q + f * q_stride + i) + k[j * k_stride + f]);
-        const vf u = d * w[f] * t.slope;
-        store(dq + f * q_stride + i, load(dq + f * q_stride + i) + u);
+      for (int64_t i = 0; i < t.width; i += lanes) {
+        const vf d = load(ds + j * t.width + i);
+        const Tanh th = tanh(load(t.q + f * t.q_stride + i) + t.k[j * t.k_stride + f]);
+        const vf u = d * t.w[f] * th.slope;
+        float* dq = g.dq + f * t.q_stride + i;
+        store(dq, load(dq) + u);
         to_k += u;
-        to_w += d * t.value;
+        to_w += d * th.value;
       }
-      dk[j * dk_stride + f] += sum_lanes(to_k);
-      dw[f] += sum_lanes(to_w);
+      g.dk[j * g.dk_stride + f] += sum_lanes(to_k);
+      g.dw[f] += sum_lanes(to_w);
     }
   }
+}
+
+// KEYS keys by NV vectors of queries; eq (features x width) and ek (KEYS x features) are exponentials.
+template <int KEYS, int NV>
+void score_panel(const float* eq, int64_t width, const float* ek, const AdditiveTile& t, float sum_of_w, float* s) {
+  vf sum[KEYS][NV];
+#pragma GCC unroll 8
+  for (int j = 0; j < KEYS; ++j)
+#pragma GCC unroll 2
+    for (int n = 0; n < NV; ++n) sum[j][n] = vf{};
+  for (int64_t f = 0; f < t.features; ++f) {
+    const vf w = broadcast(t.w[f]);
+#pragma GCC unroll 2
+    for (int n = 0; n < NV; ++n) {
+      const vf q = load(eq + f * width + n * lanes);
+#pragma GCC unroll 8
+      for (int j = 0; j < KEYS; ++j) {
+        const vf x = q * ek[j * t.features + f] + 1.0f, r = reciprocal_estimate(x);
+        sum[j][n] += (w * r) * (2.0f - x * r);  // a step of Newton's on the way into the sum
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < KEYS; ++j)
+#pragma GCC unroll 2
+    for (int n = 0; n < NV; ++n) store(s + j * t.width + n * lanes, sum_of_w - 2.0f * sum[j][n]);
+}
+
+template <int NV>
+void score_columns(const float* eq, const float* ek, const AdditiveTile& t, float sum_of_w, float* s) {
+  int64_t j = 0;
+  constexpr int most = lanes == 16 ? 6 : 4 / NV;
+  for (; j + most <= t.keys; j += most)
+    score_panel<most, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
+  for (; j < t.keys; ++j) score_panel<1, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
+}
+
+QKV_INLINE vf exp_of_twice(vf x) { return exp2(x * (2.0f * log2_e)); }
+
+// Four keys, or one, by four queries, lanes are features: all sums stay where they are.
+template <int KEYS>
+QKV_INLINE void backward_block(const float* eq, const float* ek, const float* ds, int64_t width, float* dq,
+                               vf (&dk)[KEYS], vf& dw) {
+  constexpr int queries = 4;
+  vf q[queries], to_q[queries];
+#pragma GCC unroll 4
+  for (int i = 0; i < queries; ++i) {
+    q[i] = load(eq + i * lanes);
+    to_q[i] = load(dq + i * lanes);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < KEYS; ++j) {
+    const vf k = load(ek + j * lanes);
+#pragma GCC unroll 4
+    for (int i = 0; i < queries; ++i) {
+      const vf x = q[i] * k + 1.0f, estimate = reciprocal_estimate(x);
+      const vf r = estimate * (2.0f - x * estimate);
+      const vf u = r * ds[j * width + i], slope = u - u * r;
+      to_q[i] += slope;
+      dk[j] += slope;
+      dw += u;
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < queries; ++i) store(dq + i * lanes, to_q[i]);
+}
+
+template <int KEYS>
+void backward_keys(const float* eq, const float* ek, const float* ds, int64_t width, float* dq, float* dk,
+                   int64_t dk_stride, vf scale, int features, vf& dw) {
+  vf sum[KEYS];
+#pragma GCC unroll 4
+  for (int j = 0; j < KEYS; ++j) sum[j] = vf{};
+  for (int64_t i = 0; i < width; i += 4)
+    backward_block<KEYS>(eq + i * lanes, ek, ds + i, width, dq + i * lanes, sum, dw);
+  for (int j = 0; j < KEYS; ++j) {
+    float* to = dk + j * dk_stride;
+    if (features == lanes)
+      store(to, load(to) + scale * sum[j]);
+    else
+      store_part(to, load_part(to, features) + scale * sum[j], features);
+  }
+}
+
+// Features [f, f + features) of a tile. eq, dq (width x lanes), ek (keys x lanes): memory.
+void backward_features(const AdditiveTile& t, int64_t f, int features, const float* ds, float sum_of_ds,
+                       const AdditiveGradients& g, float* eq, float* ek, float* dq) {
+  for (int64_t i = 0; i < t.width; i += lanes) {
+    vf square[lanes];
+    for (int n = 0; n < lanes; ++n) {
+      square[n] = n < features ? load(t.q + (f + n) * t.q_stride + i) : vf{};
+      store(dq + (i + n) * lanes, vf{});
+    }
+    transpose(square);
+    for (int n = 0; n < lanes; ++n) store(eq + (i + n) * lanes, exp_of_twice(square[n]));
+  }
+  for (int64_t j = 0; j < t.keys; ++j) {
+    const float* k = t.k + j * t.k_stride + f;
+    store(ek + j * lanes, exp_of_twice(features == lanes ? load(k) : load_part(k, features)));
+  }
+
+  const vf scale = 4.0f * (features == lanes ? load(t.w + f) : load_part(t.w + f, features));
+  vf dw = {};
+  int64_t j = 0;
+  for (; j + 4 <= t.keys; j += 4)
+    backward_keys<4>(eq, ek + j * lanes, ds + j * t.width, t.width, dq, g.dk + j * g.dk_stride + f, g.dk_stride,
+                     scale, features, dw);
+  for (; j < t.keys; ++j)
+    backward_keys<1>(eq, ek + j * lanes, ds + j * t.width, t.width, dq, g.dk + j * g.dk_stride + f, g.dk_stride,
+                     scale, features, dw);
+
+  for (int64_t i = 0; i < t.width; i += lanes) {
+    vf square[lanes];
+    for (int n = 0; n < lanes; ++n) square[n] = scale * load(dq + (i + n) * lanes);
+    transpose(square);
+    for (int n = 0; n < features; ++n) {
+      float* to = g.dq + (f + n) * t.q_stride + i;
+      store(to, load(to) + square[n]);
+    }
+  }
+  for (int n = 0; n < features; ++n) g.dw[f + n] += sum_of_ds - 2.0f * dw[n];
+}
+
+}  // namespace
+
+void additive(const AdditiveTile& t, float* s, float* memory) {
+  if (!are_safe(t)) return plain_scores(t, s);
+  float *eq = memory, *ek = memory + t.features * t.width;
+  for (int64_t f = 0; f < t.features; ++f)
+    for (int64_t i = 0; i < t.width; i += lanes)
+      store(eq + f * t.width + i, exp_of_twice(load(t.q + f * t.q_stride + i)));
+  for (int64_t j = 0; j < t.keys; ++j) {
+    int64_t f = 0;
+    const float* k = t.k + j * t.k_stride;
+    for (; f + lanes <= t.features; f += lanes) store(ek + j * t.features + f, exp_of_twice(load(k + f)));
+    const int rest = static_cast<int>(t.features - f);
+    if (rest > 0) store_part(ek + j * t.features + f, exp_of_twice(load_part(k + f, rest)), rest);
+  }
+  float sum_of_w = 0.0f;
+  for (int64_t f = 0; f < t.features; ++f) sum_of_w += t.w[f];
+  int64_t i = 0;
+  for (; i + 2 * lanes <= t.width; i += 2 * lanes) score_columns<2>(eq + i, ek, t, sum_of_w, s + i);
+  if (i < t.width) score_columns<1>(eq + i, ek, t, sum_of_w, s + i);
+}
+
+void additive_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g, float* memory) {
+  if (!are_safe(t)) return plain_backward(t, ds, g);
+  vf sum = {};
+  for (int64_t at = 0; at < t.keys * t.width; at += lanes) sum += load(ds + at);
+  const float sum_of_ds = sum_lanes(sum);
+  float *eq = memory, *dq = eq + t.width * lanes, *ek = dq + t.width * lanes;
+  for (int64_t f = 0; f < t.features; f += lanes) {
+    const int features = static_cast<int>(t.features - f < lanes ? t.features - f : lanes);
+    backward_features(t, f, features, ds, sum_of_ds, g, eq, ek, dq);
+  }
+}
+
+int64_t additive_memory(const AdditiveTile& t) {
+  const int64_t forward = t.features * (t.width + t.keys), backward = (2 * t.width + t.keys) * lanes;
+  return forward > backward ? forward : backward;
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

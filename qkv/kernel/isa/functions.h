@@ -79,11 +79,9 @@ void dot_rows_bf16(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64
                    int64_t columns, float* sum);
 
 // attention_additive.cc
-void additive(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
-              const float* w, int64_t features, float* s);
-void additive_backward(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
-                       int64_t keys, const float* w, int64_t features, const float* ds, float* dq, float* dk,
-                       int64_t dk_stride, float* dw);
+int64_t additive_memory(const AdditiveTile& t);
+void additive(const AdditiveTile& t, float* s, float* memory);
+void additive_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g, float* memory);
 
 // attention_distance.cc
 void distance(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,

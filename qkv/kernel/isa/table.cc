@@ -54,6 +54,7 @@ const Kernels& table() {
                     .softmax_backward = tile_softmax_backward,
                     .dot_rows = dot_rows,
                     .dot_rows_bf16 = dot_rows_bf16,
+                    .additive_memory = additive_memory,
                     .additive = additive,
                     .additive_backward = additive_backward,
                     .distance = distance,

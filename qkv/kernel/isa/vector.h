@@ -132,6 +132,17 @@ QKV_INLINE vf sqrt(vf v) {
 #endif
 }
 
+// 1 / x with 12 bits or more: one step of Newton's, r (2 - x r), makes a float of it.
+QKV_INLINE vf reciprocal_estimate(vf x) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(_mm512_maskz_rcp14_ps(0xffff, reinterpret_cast<__m512>(x)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<vf>(_mm256_rcp_ps(reinterpret_cast<__m256>(x)));
+#else
+  return 1.0f / x;
+#endif
+}
+
 QKV_INLINE float sum_lanes(vf v) {  // a tree: the same order in every kernel
   float x[lanes];
   store(x, v);
