@@ -1,80 +1,72 @@
-// Sparse patterns, each written as the rule of one pair that its paper gives. The dense mask of the file must say
-// the same, pair by pair.
-#include <cstdlib>
+// Sparse patterns, by the masks of the library. The dense mask of the file must say the same, pair by pair.
 
 #include <gtest/gtest.h>
 
+#include "qkv/attention/mask/bigbird.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/attention/mask/function.h"
+#include "qkv/attention/mask/dilated.h"
+#include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/padding.h"
+#include "qkv/attention/mask/strided.h"
 #include "qkv/attention/score/dot.h"
 #include "test/golden_test/sdpa.h"
 
 namespace qkv::golden {
 namespace {
 
-using Rule = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
-
-Rule longformer(Case& c) {
-  const int64_t window = c.integer("window");
+MaskPtr longformer_of(Case& c) {
   const Tensor list = c.tensor("global_positions").contiguous_copy();
   const auto positions = list.span<int32_t>();
-  const std::set<int64_t> global(positions.begin(), positions.end());
-  return [=](auto, auto, int64_t i, int64_t j) {
-    return std::abs(i - j) <= window || global.contains(i) || global.contains(j);
-  };
+  return longformer(c.integer("window"), std::vector<int64_t>(positions.begin(), positions.end()));
 }
 
-Rule bigbird(Case& c) {
-  const int64_t block = c.integer("block"), reach = c.integer("window_blocks") / 2;
-  const std::vector<int64_t> list = c.integers("global_blocks");
-  const std::set<int64_t> global(list.begin(), list.end());
+// The random blocks are those of the file: the table of the others, and these.
+MaskPtr bigbird_of(Case& c) {
+  const BigBird options = {.block = c.integer("block"),
+                           .window_blocks = c.integer("window_blocks"),
+                           .global_blocks = c.integers("global_blocks"),
+                           .random_blocks = 0};
   Tensor random = c.tensor("random_blocks");  // (n, r), or (H, n, r)
   if (random.rank() == 2) random = random.reshape({1, random.dim(0), random.dim(1)});
-  return [=](auto, int64_t h, int64_t i, int64_t j) {
-    const int64_t from = i / block, to = j / block;
-    if (std::abs(from - to) <= reach || global.contains(from) || global.contains(to)) return true;
-    for (int64_t r = 0; r < random.dim(2); ++r)
-      if (random.at<int32_t>({random.dim(0) == 1 ? 0 : h, from, r}) == to) return true;
-    return false;
-  };
+  const Tensor common = bigbird_table(c.tensor("q").dim(2), options);
+  Tensor table = common.expand({1, random.dim(0), random.dim(1), random.dim(1)}).clone();
+  for (int64_t h = 0; h < random.dim(0); ++h)
+    for (int64_t i = 0; i < random.dim(1); ++i)
+      for (int64_t r = 0; r < random.dim(2); ++r)
+        if (const int32_t block = random.at<int32_t>({h, i, r}); block >= 0)
+          table.data<uint8_t>()[(h * table.dim(2) + i) * table.dim(3) + block] = 1;
+  return blocks(table, options.block);
 }
 
-Rule dilated(Case& c) {
-  const int64_t window = c.integer("window"), step = c.integer("dilation");
-  return [=](auto, auto, int64_t i, int64_t j) { return std::abs(i - j) <= window * step && (i - j) % step == 0; };
-}
-
-Rule strided(Case& c) {
-  const int64_t stride = c.integer("stride");
-  return [=](auto, auto, int64_t i, int64_t j) { return j <= i && (i - j < stride || (i - j) % stride == 0); };
-}
-
-Rule rule_given(Case& c) {
+MaskPtr pattern_of(Case& c) {
   const std::string pattern = c.text("pattern");
-  if (pattern == "longformer") return longformer(c);
-  if (pattern == "bigbird") return bigbird(c);
-  if (pattern == "dilated") return dilated(c);
-  if (pattern == "strided") return strided(c);
+  if (pattern == "longformer") return longformer_of(c);
+  if (pattern == "bigbird") return bigbird_of(c);
+  if (pattern == "dilated") return dilated(c.integer("window"), c.integer("dilation"));
+  if (pattern == "strided") return strided(c.integer("stride"));
   throw NotBuilt("pattern " + pattern + " is not known");
 }
 
-void expect_same_pairs(Case& c, const Rule& rule, bool is_causal) {
-  const Tensor mask = c.tensor("mask");  // (1, 1 or H, S, S)
-  for (int64_t h = 0; h < mask.dim(1); ++h)
-    for (int64_t i = 0; i < mask.dim(2); ++i)
-      for (int64_t j = 0; j < mask.dim(3); ++j)
-        ASSERT_EQ(mask.at<uint8_t>({0, h, i, j}) != 0, rule(0, h, i, j) && (!is_causal || j <= i))
+void expect_same_pairs(Case& c, const MaskPtr& mask) {
+  const Tensor wanted = c.tensor("mask"), q = c.tensor("q");  // (1, 1 or H, S, S)
+  const int64_t S = wanted.dim(3);
+  const AttentionShape shape = {.B = q.dim(0), .H = q.dim(1), .G = q.dim(1), .T = S, .S = S, .D = 1, .E = 1};
+  for (int64_t h = 0; h < wanted.dim(1); ++h)
+    for (int64_t i = 0; i < S; ++i)
+      for (int64_t j = 0; j < S; ++j) {
+        uint64_t visible;
+        mask->fill({{&shape, 0, h, i, 1, 1}, j, 1}, &visible);
+        ASSERT_EQ(wanted.at<uint8_t>({0, h, i, j}) != 0, (visible & 1) != 0)
             << "head " << h << " query " << i << " key " << j;
+      }
 }
 
 void sparse(Case& c) {
   c.knows({"pattern", "scale", "causal", "window", "dilation", "stride", "block", "window_blocks", "global_blocks"},
           {"q", "k", "v", "mask", "valid_lens", "global_positions", "random_blocks"});
-  const Rule rule = rule_given(c);
-  expect_same_pairs(c, rule, c.flag("causal"));
-  MaskPtr mask = mask_of(rule, {.name = c.text("pattern"), .per_batch = false});
+  MaskPtr mask = pattern_of(c);
   if (c.flag("causal")) mask = mask & causal();
+  expect_same_pairs(c, mask);
   if (c.holds("valid_lens")) mask = mask & padding(c.tensor("valid_lens"));
   compare_attention(c, {.score = dot(static_cast<float>(c.number("scale"))), .mask = mask});
 }

@@ -1,0 +1,23 @@
+// Longformer: a window around every query, and some positions that see all and are seen by all (Beltagy, Peters and
+// Cohan, "Longformer: The Long-Document Transformer", 2020).
+//
+//     visible(i, j)  <=>  |p - j| <= reach, or p or j is a global position        p = i + S - T
+//
+//     Tensor y = attention(q, k, v, {.mask = longformer(256, {0})});
+//
+// Cost follows T * (2 reach + 1 + 2 global positions). Causal: causal() & longformer(...).
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "qkv/attention/mask/global.h"
+#include "qkv/attention/mask/window.h"
+
+namespace qkv {
+
+inline MaskPtr longformer(int64_t reach, std::vector<int64_t> global_positions) {
+  return window(reach) | global(std::move(global_positions));
+}
+
+}  // namespace qkv
