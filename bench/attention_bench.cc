@@ -5,7 +5,8 @@
 //     attention_bench --list --json                                      # the cases and their shapes
 //     attention_bench --serve --case NAME ...                            # a line of JSON for every line of input
 //
-// FLOPs are counted over visible pairs: forward 2 (D + E) a pair and head, backward 2.5 times that.
+// FLOPs are counted over visible pairs: forward 2 (D + E) a pair and head, backward 2.5 times that; of an additive
+// score 4 a feature.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -27,13 +28,6 @@ using namespace qkv::bench;
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-Tensor normal(const Shape& shape, uint64_t stream, DType dtype) {
-  Tensor x = Tensor::empty(shape);
-  Random random(5, stream);
-  for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
-  return x.to(dtype);
-}
-
 double milliseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
 }
@@ -42,29 +36,28 @@ struct Measurement {
   double fastest, median, gflops;
 };
 
-class Subject {
+class Timing {
  public:
-  Subject(const Case& c, DType dtype, bool backward)
+  Timing(const Case& c, DType dtype, bool backward)
       : case_(c),
         backward_(backward),
-        q_(normal({c.B, c.H, c.T, c.D}, 0, dtype), {.requires_grad = backward}),
-        k_(normal({c.B, c.G, c.S, c.D}, 1, dtype), {.requires_grad = backward}),
-        v_(normal({c.B, c.G, c.S, c.D}, 2, dtype), {.requires_grad = backward}),
-        upstream_(normal({c.B, c.H, c.T, c.D}, 3, dtype)),
-        options_(options_of(c)) {
-    const double pair = 4.0 * static_cast<double>(c.D * c.H) * (backward ? 2.5 : 1.0);
-    flops_ = pair * static_cast<double>(visible_pairs(c));
-  }
+        q_(normal({c.B, c.H, c.T, c.D}, 0).to(dtype), {.requires_grad = backward}),
+        k_(normal({c.B, c.G, c.S, c.D}, 1).to(dtype), {.requires_grad = backward}),
+        v_(normal({c.B, c.G, c.S, c.D}, 2).to(dtype), {.requires_grad = backward}),
+        upstream_(normal({c.B, c.H, c.T, c.D}, 3).to(dtype)),
+        subject_(subject_of(c, backward)),
+        flops_(plan_of(c).flops * (backward ? 2.5 : 1.0)) {}
 
   // Milliseconds of one pass.
   double once() {
     if (!backward_) {
       const auto start = Clock::now();
-      const Tensor out = attention(q_.value(), k_.value(), v_.value(), options_);
+      const Tensor out = attention(q_.value(), k_.value(), v_.value(), subject_.options);
       return milliseconds(start);
     }
     for (Variable* x : {&q_, &k_, &v_}) x->zero_grad();
-    const Variable out = attention(q_, k_, v_, options_);
+    for (Variable& x : subject_.parameters) x.zero_grad();
+    const Variable out = attention(q_, k_, v_, subject_.options);
     const auto start = Clock::now();
     out.backward(upstream_);
     return milliseconds(start);
@@ -96,14 +89,19 @@ class Subject {
   bool backward_;
   Variable q_, k_, v_;
   Tensor upstream_;
-  AttentionOptions options_;
-  double flops_ = 0;
+  Subject subject_;
+  double flops_;
 };
 
 // The mask of a case in numbers, for programs that make it themselves.
 void add_mask(const Case& c, Json& out) {
   switch (c.pattern) {
     case Pattern::full: return;
+    case Pattern::additive: out["features"] = c.D; return;
+    case Pattern::longformer:
+      out["reach"] = longformer_reach;
+      out["global"] = longformer_global;
+      return;
     case Pattern::causal: break;
     case Pattern::window: out["window"] = window_keys; break;
     case Pattern::documents: out["documents"] = document_lengths; break;
@@ -126,7 +124,7 @@ void add_mask(const Case& c, Json& out) {
 void list(bool json) {
   Json all = Json::array();
   for (const Case& c : cases()) {
-    const int64_t pairs = visible_pairs(c);
+    const int64_t pairs = plan_of(c).visible_pairs / c.H;
     if (json) {
       all.push_back({{"case", c.name},
                      {"B", c.B},
@@ -188,12 +186,12 @@ int run(int argc, char** argv) {
     for (const std::string& dtype : dtypes) {
       for (const std::string& direction : directions) {
         if (direction == "backward" && c.T == 1) continue;  // decoding has no backward
-        Subject subject(c, dtype == "bf16" ? DType::bf16 : DType::f32, direction == "backward");
+        Timing timing(c, dtype == "bf16" ? DType::bf16 : DType::f32, direction == "backward");
         if (!serve) {
-          print(subject.report(repeat), json);
+          print(timing.report(repeat), json);
           continue;
         }
-        for (std::string line; std::getline(std::cin, line);) print(subject.report(repeat), true);
+        for (std::string line; std::getline(std::cin, line);) print(timing.report(repeat), true);
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -11,14 +12,16 @@
 #include "qkv/attention/mask/blocks.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/documents.h"
+#include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/window.h"
 #include "qkv/attention/modify/alibi.h"
+#include "qkv/attention/score/additive.h"
 #include "qkv/base/random.h"
 
 namespace qkv::bench {
 
-enum class Pattern { full, causal, window, padding, documents, bigbird, alibi };
+enum class Pattern { full, causal, window, padding, documents, longformer, bigbird, alibi, additive };
 
 struct Case {
   const char* name;
@@ -43,11 +46,16 @@ inline const std::vector<Case>& cases() {
       {"docs8_4k", 1, 8, 8, 4096, 4096, 64, Pattern::documents},
       {"bigbird_4k", 1, 8, 8, 4096, 4096, 64, Pattern::bigbird},
       {"alibi_2k", 1, 16, 16, 2048, 2048, 64, Pattern::alibi},
+      {"longformer_16k", 1, 8, 8, 16384, 16384, 64, Pattern::longformer},
+      {"bigbird_16k", 1, 8, 8, 16384, 16384, 64, Pattern::bigbird},
+      {"additive_b16_128", 16, 1, 1, 128, 128, 256, Pattern::additive},
+      {"additive_b4_512", 4, 1, 1, 512, 512, 256, Pattern::additive},
   };
   return all;
 }
 
-inline constexpr int64_t window_keys = 256;  // the query's own position counted
+inline constexpr int64_t window_keys = 256;                               // the query's own position counted
+inline constexpr int64_t longformer_reach = 256, longformer_global = 16;  // to each side; the first positions
 inline constexpr int64_t document_lengths[] = {96, 1024, 320, 640, 201, 777, 512, 526};
 inline const std::vector<int32_t> padding_lengths = {41, 87,  77, 23, 128, 16, 102, 65,
                                                      34, 119, 58, 96, 71,  29, 110, 47};
@@ -68,12 +76,18 @@ inline Tensor bigbird_table(int64_t T) {
 
 inline MaskPtr mask_of(const Case& c) {
   switch (c.pattern) {
-    case Pattern::full: return {};
+    case Pattern::full:
+    case Pattern::additive: return {};
     case Pattern::causal:
     case Pattern::alibi: return causal();
     case Pattern::window: return causal() & window(window_keys - 1, 0);
     case Pattern::padding: return padding(padding_lengths);
     case Pattern::bigbird: return blocks(bigbird_table(c.T), bigbird_block);
+    case Pattern::longformer: {
+      std::vector<int64_t> positions(longformer_global);
+      std::iota(positions.begin(), positions.end(), 0);
+      return longformer(longformer_reach, positions);
+    }
     case Pattern::documents: break;
   }
   Tensor ids = Tensor::empty({1, c.T}, DType::i32);
@@ -83,17 +97,35 @@ inline MaskPtr mask_of(const Case& c) {
   return causal() & documents(ids);
 }
 
-inline AttentionOptions options_of(const Case& c) {
-  AttentionOptions options = {.mask = mask_of(c)};
-  if (c.pattern == Pattern::alibi) options.modify = {alibi(alibi_slopes(c.H))};
-  return options;
+inline Tensor normal(const Shape& shape, uint64_t stream, float scale = 1.0f) {
+  Tensor x = Tensor::empty(shape);
+  Random random(5, stream);
+  for (float& v : x.span<float>()) v = scale * static_cast<float>(random.normal());
+  return x;
 }
 
-// Visible (query, key) pairs of one head, summed over the batch.
-inline int64_t visible_pairs(const Case& c) {
+// An attention, and what learns in it beside q, k and v.
+struct Subject {
+  AttentionOptions options;
+  std::vector<Variable> parameters;
+};
+inline Subject subject_of(const Case& c, bool requires_grad) {
+  Subject out = {.options = {.mask = mask_of(c)}, .parameters = {}};
+  if (c.pattern == Pattern::alibi) out.options.modify = {alibi(alibi_slopes(c.H))};
+  if (c.pattern == Pattern::additive) {  // as many features as columns
+    const float scale = 1.0f / std::sqrt(static_cast<float>(c.D));
+    for (const Shape& shape : {Shape{c.D, c.D}, Shape{c.D, c.D}, Shape{c.D}})
+      out.parameters.push_back(
+          Variable(normal(shape, 10 + out.parameters.size(), scale), {.requires_grad = requires_grad}));
+    out.options.score = additive(out.parameters[0], out.parameters[1], out.parameters[2]);
+  }
+  return out;
+}
+
+inline AttentionPlan plan_of(const Case& c) {
   const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only shapes are asked about
   const Tensor q = one.expand({c.B, c.H, c.T, c.D}), k = one.expand({c.B, c.G, c.S, c.D});
-  return attention_plan(q, k, k, {.mask = mask_of(c)}).visible_pairs / c.H;
+  return attention_plan(q, k, k, subject_of(c, false).options);
 }
 
 }  // namespace qkv::bench

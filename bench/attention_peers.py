@@ -32,6 +32,7 @@ PEERS = {  # name: what must be installed
     "torch sdpa, cut by hand": ("torch",),
     "torch math": ("torch",),
     "torch flex": ("torch",),
+    "torch composed": ("torch",),
     "onnxruntime": ("onnxruntime", "onnx"),
     "onnxruntime contrib": ("onnxruntime", "onnx"),
     "openvino": ("openvino",),

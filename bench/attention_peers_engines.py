@@ -5,7 +5,8 @@
 A line of JSON on stdin is a row of the table: its shape, its mask, the type and the direction; the answer is {} or
 {"error": why not}. Then every line "round" is answered with {"ms": median of one round}, and "done" forgets the row.
 A mask is whatever of these keys the row has: causal, window (so many keys, the own one counted), lengths (B), documents
-(their lengths), blocks with block (a table of blocks of that size), slopes (H, of ALiBi).
+(their lengths), reach and global (keys to each side; the first positions, which see all), blocks with block (a table of
+blocks of that size), slopes (H, of ALiBi). With features the score is additive, of so many, and its weights learn, too.
 """
 import json
 import math
@@ -30,11 +31,15 @@ class Row:
         self.causal = row.get("causal", False)
         self.window, self.lengths = row.get("window"), row.get("lengths")
         self.documents, self.blocks, self.slopes = row.get("documents"), row.get("blocks"), row.get("slopes")
-        self.plain = not (self.window or self.lengths or self.documents or self.blocks or self.slopes)
+        self.reach, self.globals, self.features = row.get("reach"), row.get("global"), row.get("features")
+        self.plain = not (self.window or self.lengths or self.documents or self.reach or self.blocks or self.slopes)
         draw = np.random.RandomState(5)
         shapes = [(self.B, self.H, self.T, self.D)] + 2 * [(self.B, self.G, self.S, self.D)]
         self.q, self.k, self.v = (draw.standard_normal(shape).astype(np.float32) for shape in shapes)
         self.grad = draw.standard_normal(shapes[0]).astype(np.float32)
+        if self.features:
+            shapes = [(self.features, self.D), (self.features, self.D), (self.features,)]
+            self.weights = [(draw.standard_normal(s) / math.sqrt(self.D)).astype(np.float32) for s in shapes]
 
     def document_of(self):
         return np.repeat(np.arange(len(self.documents)), self.documents)
@@ -53,6 +58,8 @@ class Row:
         if self.documents:
             document = self.document_of()
             seen = seen & (document[i] == document[j])
+        if self.reach:
+            seen = seen & ((np.abs(i - j) <= self.reach) | (i < self.globals) | (j < self.globals))
         if self.blocks:
             seen = seen & (np.array(self.blocks)[i // self.block, j // self.block] != 0)
         return seen
@@ -72,7 +79,12 @@ class Row:
     def reference(self, queries):
         group = self.H // self.G
         k, v = (np.repeat(x, group, axis=1).astype(np.float64) for x in (self.k, self.v))
-        s = self.q[:, :, queries].astype(np.float64) @ k.swapaxes(-1, -2) / math.sqrt(self.D)
+        q = self.q[:, :, queries].astype(np.float64)
+        if self.features:
+            w_q, w_k, w = self.weights
+            s = np.tanh((q @ w_q.T)[..., :, None, :] + (k @ w_k.T)[..., None, :, :]) @ w
+        else:
+            s = q @ k.swapaxes(-1, -2) / math.sqrt(self.D)
         if self.slopes:
             s += self.bias(queries)
         s = np.where(self.visible(queries), s, -np.inf)
@@ -84,9 +96,12 @@ class Engine:
     """forward() and, where there is one, backward() are timed; output() is what forward() gave, (B,H,T,D)."""
 
     dense_copies = 1  # of a (B,H,T,S) array of floats that it holds at once
+    additive = False  # whether its score is additive
 
     def __init__(self, row):
         self.row = row
+        if self.additive != bool(row.features):
+            raise Unsupported("for another score")
         needed = self.dense_copies * 4 * row.B * row.H * row.T * row.S
         if needed > 0.7 * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
             raise Unsupported(f"it would need {needed / 2**30:.0f} GiB of memory")
@@ -159,6 +174,26 @@ class TorchMath(TorchSdpa):
     backends = ("MATH",)
 
 
+class TorchComposed(TorchSdpa):
+    """Additive attention as one writes it: the (B,H,T,S,features) array in memory."""
+
+    additive = True
+    dense_copies = 600  # of so many features, about
+
+    def choose(self, row):
+        if row.dtype == "bf16":
+            raise Unsupported("it is timed in fp32")
+        self.weights = [self.torch.from_numpy(w).requires_grad_(row.direction == "backward") for w in row.weights]
+
+    def attend(self, q, k, v):
+        w_q, w_k, w = self.weights
+        s = self.torch.tanh((q @ w_q.T).unsqueeze(-2) + (k @ w_k.T).unsqueeze(-3)) @ w
+        return s.softmax(-1) @ v
+
+    def backward(self):
+        return self.torch.autograd.grad(self.out, self.leaves + self.weights, self.grad, retain_graph=True)
+
+
 class TorchCut(TorchSdpa):
     """What somebody writes who knows the mask: a call for each document or sentence; a window as blocks of so many
     queries by twice as many keys."""
@@ -213,6 +248,8 @@ class TorchFlex(TorchSdpa):
         if row.documents:
             document = torch.from_numpy(row.document_of())
             parts.append(lambda b, h, i, j: document[i] == document[j])
+        if row.reach:
+            parts.append(lambda b, h, i, j: ((i - j).abs() <= row.reach) | (i < row.globals) | (j < row.globals))
         if row.blocks:
             blocks, size = torch.tensor(row.blocks, dtype=torch.bool), row.block
             parts.append(lambda b, h, i, j: blocks[i // size, j // size])
@@ -284,7 +321,7 @@ class OnnxRuntimeContrib(OnnxRuntime):
     def prepare(self, row):
         if row.dtype == "bf16":
             raise Unsupported("no bf16 on CPUs")
-        if row.documents or row.blocks:
+        if row.documents or row.blocks or row.reach:
             raise Unsupported("no such mask")
         self.feed, self.inputs, self.binding = {}, [], None
         if row.T == 1 or row.G != row.H or row.window:
@@ -387,7 +424,7 @@ class OpenVino(Engine):
 
 
 ENGINES = {"torch sdpa": TorchSdpa, "torch sdpa, cut by hand": TorchCut, "torch math": TorchMath, "torch flex": TorchFlex,
-           "onnxruntime": OnnxRuntime, "onnxruntime contrib": OnnxRuntimeContrib, "openvino": OpenVino}
+           "torch composed": TorchComposed, "onnxruntime": OnnxRuntime, "onnxruntime contrib": OnnxRuntimeContrib, "openvino": OpenVino}
 
 
 def timed(call):
