@@ -424,7 +424,8 @@ class OpenVino(Engine):
 
 
 ENGINES = {"torch sdpa": TorchSdpa, "torch sdpa, cut by hand": TorchCut, "torch math": TorchMath, "torch flex": TorchFlex,
-           "torch composed": TorchComposed, "onnxruntime": OnnxRuntime, "onnxruntime contrib": OnnxRuntimeContrib, "openvino": OpenVino}
+           "torch composed": TorchComposed, "onnxruntime": OnnxRuntime, "onnxruntime contrib": OnnxRuntimeContrib,
+           "openvino": OpenVino}
 
 
 def timed(call):

@@ -40,21 +40,9 @@ class Pass {
         sums_(sums) {}
 
   void run(int64_t batch, int64_t count, int64_t index) {
-    blocks_.clear();
-    int64_t chunks = 0;
-    for (int64_t slot = 0; slot < count; ++slot) {
-      blocks_.push_back(row_block(call_, batch + slot, index));
-      chunks = std::max(chunks, blocks_.back().end_chunk() - blocks_.back().first_chunk());
-    }
-    const auto for_each_head = [&](auto step) {
-      parallel_for(count * H_, [&](int64_t item) { step(item / H_, item % H_); });
-    };
-    const auto for_each_chunk = [&](auto step) {
-      parallel_for(count * chunks, [&](int64_t item) {
-        const int64_t slot = item / chunks, chunk = block_of(slot).first_chunk() + item % chunks;
-        if (chunk < block_of(slot).end_chunk()) step(slot, chunk);
-      });
-    };
+    blocks_ = row_blocks(call_, batch, count, index);
+    const auto for_each_head = [&](auto step) { for_each_head_of(blocks_, H_, step); };
+    const auto for_each_chunk = [&](auto step) { for_each_chunk_of(blocks_, step); };
     const bool mix_before = call_.pre_mix.given();
     for_each_head([&](int64_t slot, int64_t head) {
       score(slot, head);
@@ -299,7 +287,7 @@ class Pass {
   int64_t packed_floats_;
   Tensor packed_memory_;
   std::vector<PackedRows> q_, upstream_;
-  std::vector<RowBlock> blocks_;
+  RowBlocks blocks_;
   MultiTokenSums& sums_;
 };
 

@@ -3,7 +3,6 @@
 
 #include "qkv/attention/multi_token/steps.h"
 #include "qkv/attention/multi_token/walk.h"
-#include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/tensor/layout.h"
 
@@ -19,22 +18,12 @@ class Pass {
       : call_(call), H_(call.shape.H), visible_(call, slots), a_(call, slots), result_(result) {}
 
   void run(int64_t batch, int64_t count, int64_t index) {
-    blocks_.clear();
-    int64_t chunks = 0;
-    for (int64_t slot = 0; slot < count; ++slot) {
-      blocks_.push_back(row_block(call_, batch + slot, index));
-      chunks = std::max(chunks, blocks_.back().end_chunk() - blocks_.back().first_chunk());
-    }
-    const auto for_each_head = [&](auto step) {
-      parallel_for(count * H_, [&](int64_t item) { step(item / H_, item % H_); });
-    };
+    blocks_ = row_blocks(call_, batch, count, index);
+    const auto for_each_head = [&](auto step) { for_each_head_of(blocks_, H_, step); };
     const auto mix = [&](const HeadMix& matrices) {
-      parallel_for(count * chunks, [&](int64_t item) {
-        const int64_t slot = item / chunks;
-        const RowBlock& block = blocks_[static_cast<size_t>(slot)];
-        const int64_t chunk = block.first_chunk() + item % chunks;
-        if (chunk < block.end_chunk())
-          mix_chunk(matrices, false, block, block.chunk(chunk), {a_.of(slot, block, 0), a_.head_stride()}, H_);
+      for_each_chunk_of(blocks_, [&](int64_t slot, int64_t chunk) {
+        const RowBlock& block = block_of(slot);
+        mix_chunk(matrices, false, block, block.chunk(chunk), {a_.of(slot, block, 0), a_.head_stride()}, H_);
       });
     };
     // Steps that follow one another on the same head are one task.
@@ -146,7 +135,7 @@ class Pass {
   int64_t H_;
   Visible visible_;
   HeadRows a_;  // scores, then weights
-  std::vector<RowBlock> blocks_;
+  RowBlocks blocks_;
   MultiTokenForward& result_;
 };
 

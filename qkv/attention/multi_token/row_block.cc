@@ -27,6 +27,8 @@ int64_t widest_row_block(const MultiTokenCall& call) {
   return round_to_lanes(std::min(call.outputs(), block_outputs(call)) + call.halo());
 }
 
+namespace {
+
 RowBlock row_block(const MultiTokenCall& call, int64_t batch, int64_t index) {
   const int64_t query = call.history + index * block_outputs(call), halo = call.halo();
   RowBlock block;
@@ -38,6 +40,14 @@ RowBlock row_block(const MultiTokenCall& call, int64_t batch, int64_t index) {
   block.width = round_to_lanes(block.end_lane());
   block.keys = call.mask ? seen_keys(call, block) : KeyRange{0, call.shape.S};
   return block;
+}
+
+}  // namespace
+
+RowBlocks row_blocks(const MultiTokenCall& call, int64_t batch, int64_t count, int64_t index) {
+  RowBlocks blocks;
+  for (int64_t slot = 0; slot < count; ++slot) blocks.push_back(row_block(call, batch + slot, index));
+  return blocks;
 }
 
 int64_t border_rows(const MultiTokenCall& call) { return std::max(call.pre_conv.keys, call.post_conv.keys); }

@@ -10,10 +10,13 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "qkv/attention/engine/walk.h"
 #include "qkv/attention/multi_token/call.h"
 #include "qkv/base/scratch.h"
+#include "qkv/base/threads.h"
 
 namespace qkv {
 
@@ -36,7 +39,9 @@ struct RowBlock {
 };
 
 int64_t count_row_blocks(const MultiTokenCall& call);
-RowBlock row_block(const MultiTokenCall& call, int64_t batch, int64_t index);
+// The blocks with one index of `count` batch rows from `batch` on: one a slot.
+using RowBlocks = std::vector<RowBlock>;
+RowBlocks row_blocks(const MultiTokenCall& call, int64_t batch, int64_t count, int64_t index);
 int64_t widest_row_block(const MultiTokenCall& call);
 
 // (keys x width) floats for each head, with room for zeros around them and so that heads do not meet in the cache.
@@ -81,5 +86,22 @@ class Visible {
   int64_t heads_, keys_;
   std::vector<uint64_t> words_;
 };
+
+// step(slot, head) and step(slot, chunk) for all of them, in parallel.
+template <class Step>
+void for_each_head_of(const RowBlocks& blocks, int64_t heads, Step step) {
+  parallel_for(std::ssize(blocks) * heads, [&](int64_t item) { step(item / heads, item % heads); });
+}
+template <class Step>
+void for_each_chunk_of(const RowBlocks& blocks, Step step) {
+  int64_t chunks = 0;  // of the block with the most
+  for (const RowBlock& block : blocks) chunks = std::max(chunks, block.end_chunk() - block.first_chunk());
+  parallel_for(std::ssize(blocks) * chunks, [&](int64_t item) {
+    const int64_t slot = item / chunks;
+    const RowBlock& block = blocks[static_cast<size_t>(slot)];
+    const int64_t chunk = block.first_chunk() + item % chunks;
+    if (chunk < block.end_chunk()) step(slot, chunk);
+  });
+}
 
 }  // namespace qkv

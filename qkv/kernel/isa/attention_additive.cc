@@ -13,18 +13,18 @@ namespace {
 
 constexpr float safe = 20.0f;  // e^(4 * safe) is a float
 
+constexpr vi magnitude_bits = lane_numbers * 0 + 0x7fffffff;  // all but the sign
+QKV_INLINE vf magnitude(vf x) { return from_bits(bits_of(x) & magnitude_bits); }
+
 // tanh(x) and its slope 1 - tanh(x)^2, from e = exp(-2 |x|): both keep their digits where tanh is nearly 1.
 struct Tanh {
   vf value, slope;
 };
 QKV_INLINE Tanh tanh(vf x) {
-  const vi magnitude = broadcast_i(0x7fffffff);
-  const vf e = exp(from_bits(bits_of(x) & magnitude) * -2.0f), r = 1.0f / (1.0f + e);
+  const vf e = exp(magnitude(x) * -2.0f), r = 1.0f / (1.0f + e);
   const vf t = (1.0f - e) * r;
-  return {from_bits(bits_of(t) | (bits_of(x) & ~magnitude)), 4.0f * e * r * r};
+  return {from_bits(bits_of(t) | (bits_of(x) & ~magnitude_bits)), 4.0f * e * r * r};
 }
-
-QKV_INLINE vf magnitude(vf x) { return from_bits(bits_of(x) & broadcast_i(0x7fffffff)); }
 
 // Whether all of x (rows x columns) are small enough.
 bool are_safe(const float* x, int64_t stride, int64_t rows, int64_t columns) {
