@@ -46,6 +46,10 @@ struct RunningSoftmax {
 
 // Products of bf16 and the packing that they want. In an array of units, row r of pairs holds rows 2r and 2r + 1.
 struct PairKernels {
+  // A run of products is bracketed by these two, on the thread that makes it: some machines must be told
+  // beforehand.
+  void (*begin)();
+  void (*end)();
   TileProducts products;
   // Whether an A that is summed over keys is best stored as rows, one for each of its columns, rather than read
   // along columns.
@@ -59,10 +63,11 @@ struct PairKernels {
   void (*round)(const float* in, int64_t n, uint16_t* out);
 
   // The kernels of the same names below, with results rounded for the products: rows are bf16 (keys x width),
-  // columns are pairs of keys (ceil(keys/2) x width). s and grad are not results here, but for the weights.
-  void (*softmax_step)(const float* s, int64_t keys, int64_t width, RunningSoftmax, float* columns);
-  void (*weights)(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum,
-                  uint16_t* rows);
+  // columns are pairs of keys (ceil(keys/2) x width). s and grad are not results here, but for the weights. Scores
+  // still lack a factor, `scale` > 0.
+  void (*softmax_step)(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax, float* columns);
+  void (*weights)(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
+                  const float* inverse_sum, uint16_t* rows);
   void (*softmax_backward)(const float* weights, const float* grad, int64_t keys, int64_t width, const float* delta,
                            uint16_t* rows, float* columns);
 };

@@ -71,11 +71,13 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
                                .width = width,
                                .depth = depth,
                                .scale = scale};
+  set.pairs->begin();
   switch (kind) {
     case Kind::overwrite: set.pairs->products.overwrite(product); break;
     case Kind::add: set.pairs->products.add(product); break;
     case Kind::rescale: set.pairs->products.rescale(product, factor.data()); break;
   }
+  set.pairs->end();
   double worst = 0;
   for (int64_t m = 0; m < rows; ++m) {
     for (int64_t n = 0; n < width; ++n) {

@@ -81,7 +81,9 @@ class Task {
         parameters_(parameters),
         d_width_(round_to_lanes(call.shape.D)),
         e_width_(round_to_lanes(call.shape.E)),
-        scale_(call.score->dot_scale(call.shape.D).value_or(1.0f)) {}
+        scale_(call.score->dot_scale(call.shape.D).value_or(1.0f)),
+        waiting_scale_(waiting_scale(call)),
+        products_(call) {}
 
   // dq receives what the keys of the span give: all of it, or one of the parts that are added later.
   void run(int64_t batch, int64_t kv_head, const KeyRange& span, Tensor& dq, BackwardResult& result) {
@@ -129,11 +131,12 @@ class Task {
       const ScoreOperands operands = {&products(call_), queries.of(tile), k.at(tile)};
       const BlockOperand dout = upstream.of(tile);
       const float *maximum = ended.maximum + tile.lane, *inverse_sum = ended.inverse_sum + tile.lane;
-      call_.score->forward(tile, operands, p);
+      scores(call_, tile, operands, p);
       modify_and_hide(call_, tile, visible, p, modified);
       const bool plain = call_.reweigh.empty(), paired = call_.pairs();
       if (paired && plain)
-        call_.normalize->weights_to_pairs(tile, p, maximum, inverse_sum, slope, pack_weights.rows());
+        call_.normalize->weights_to_pairs(tile, p, waiting_scale_, maximum, inverse_sum, slope,
+                                          pack_weights.rows());
       else
         call_.normalize->weights(tile, p, maximum, inverse_sum, slope);
       multiply_rows(products(call_), tile, v.at(tile), dout, 1.0f, ds);  // dW^T = V dO^T
@@ -207,7 +210,8 @@ class Task {
   KeyRange span_;
   float *dk_ = nullptr, *dv_ = nullptr;  // (keys of the span, D or E), rows rounded up to the lanes
   int64_t d_width_, e_width_;
-  float scale_;
+  float scale_, waiting_scale_;
+  ProductScope products_;
 };
 
 // sum += the parts, one a span, in their order.

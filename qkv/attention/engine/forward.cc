@@ -26,6 +26,8 @@ class Task {
         batch_(batch),
         head_(head),
         result_(result),
+        waiting_scale_(waiting_scale(call)),
+        products_(call),
         keys_(call.k, batch, kv_head(), false, scratch_),
         values_(call.v, batch, kv_head(), true, scratch_) {}
 
@@ -47,7 +49,7 @@ class Task {
 
     bool is_clear = false;  // whether out is something to add to
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
-      call_.score->forward(tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
+      scores(call_, tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
       modify_and_hide(call_, tile, visible, s);
       const kernel::RunningSoftmax of_tile = {running.maximum + tile.lane, running.sum + tile.lane,
                                               running.rescale + tile.lane};
@@ -73,7 +75,7 @@ class Task {
   WeightOperand weigh(const Tile& tile, float* s, const kernel::RunningSoftmax& running,
                       const WeightPacker& packer) const {
     if (call_.pairs() && call_.reweigh.empty()) {
-      call_.normalize->step_to_pairs(tile, s, running, packer.columns());
+      call_.normalize->step_to_pairs(tile, s, waiting_scale_, running, packer.columns());
       return packer.packed(tile, s);
     }
     call_.normalize->step(tile, s, running);
@@ -86,6 +88,8 @@ class Task {
   const AttentionCall& call_;
   int64_t batch_, head_;
   ForwardResult& result_;
+  float waiting_scale_;
+  ProductScope products_;
   Scratch scratch_;
   KeyOperands keys_, values_;
 };

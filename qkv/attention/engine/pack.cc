@@ -59,6 +59,26 @@ const kernel::TileProducts& products(const AttentionCall& call) {
   return call.pairs() ? kernels().pairs->products : kernels().products;
 }
 
+ProductScope::ProductScope(const AttentionCall& call) : pairs_(call.pairs() ? kernels().pairs : nullptr) {
+  if (pairs_) pairs_->begin();
+}
+ProductScope::~ProductScope() {
+  if (pairs_) pairs_->end();
+}
+
+float waiting_scale(const AttentionCall& call) {
+  if (!call.pairs() || !call.modify.empty() || !call.reweigh.empty()) return 1.0f;
+  const float scale = call.score->dot_scale(call.shape.D).value_or(1.0f);
+  return scale > 0 ? scale : 1.0f;
+}
+
+void scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s) {
+  if (waiting_scale(call) == 1.0f)
+    call.score->forward(tile, operands, s);
+  else
+    multiply_rows(*operands.products, tile, operands.k, operands.q, 1.0f, s);
+}
+
 bool fits_pairs(int64_t columns) {
   constexpr int64_t widest = 512;  // that products of pairs are made for
   return columns % 2 == 0 && columns <= widest;

@@ -9,6 +9,23 @@ namespace qkv {
 
 const kernel::TileProducts& products(const AttentionCall& call);
 
+// While one lives, its thread may call the products.
+class ProductScope {
+ public:
+  explicit ProductScope(const AttentionCall& call);
+  ~ProductScope();
+  ProductScope(const ProductScope&) = delete;
+  ProductScope& operator=(const ProductScope&) = delete;
+
+ private:
+  const kernel::PairKernels* pairs_;
+};
+
+// The scores of a tile. The scale of dot products of bf16 may wait for a softmax that reads every score anyway:
+// waiting_scale() is the factor that scores() then leaves out, or 1.
+float waiting_scale(const AttentionCall& call);
+void scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s);
+
 // Whether rows of so many columns can be read as pairs of bf16, and whether those of x can where they lie: rows
 // that begin at even places.
 bool fits_pairs(int64_t columns);

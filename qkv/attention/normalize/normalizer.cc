@@ -3,14 +3,24 @@
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
+namespace {
 
-void Normalizer::step_to_pairs(const Tile& tile, float* s, kernel::RunningSoftmax running, float* columns) const {
+void multiply(const Tile& tile, float* s, float scale) {
+  if (scale != 1.0f) kernel::kernels().rows.scale(s, scale, tile.keys * tile.width, s);
+}
+
+}  // namespace
+
+void Normalizer::step_to_pairs(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
+                               float* columns) const {
+  multiply(tile, s, scale);
   step(tile, s, running);
   kernel::kernels().attention.pairs->interleave_rounded(s, tile.keys, tile.width, columns);
 }
 
-void Normalizer::weights_to_pairs(const Tile& tile, float* s, const float* maximum, const float* inverse_sum,
-                                  float* slope, uint16_t* rows) const {
+void Normalizer::weights_to_pairs(const Tile& tile, float* s, float scale, const float* maximum,
+                                  const float* inverse_sum, float* slope, uint16_t* rows) const {
+  multiply(tile, s, scale);
   weights(tile, s, maximum, inverse_sum, slope);
   kernel::kernels().attention.pairs->round(s, tile.keys * tile.width, rows);
 }

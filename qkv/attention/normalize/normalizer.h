@@ -39,10 +39,12 @@ class Normalizer {
   virtual bool needs_slope() const { return false; }
 
   // step(), weights() and backward() where only products of bf16 read the results: rounded for them, in the forms
-  // of kernel::PairKernels. A normalizer that has a faster way than one after the other says so here.
-  virtual void step_to_pairs(const Tile& tile, float* s, kernel::RunningSoftmax running, float* columns) const;
-  virtual void weights_to_pairs(const Tile& tile, float* s, const float* maximum, const float* inverse_sum,
-                                float* slope, uint16_t* rows) const;
+  // of kernel::PairKernels. Scores still lack the factor `scale`. A normalizer that has a faster way than one after
+  // the other says so here.
+  virtual void step_to_pairs(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
+                             float* columns) const;
+  virtual void weights_to_pairs(const Tile& tile, float* s, float scale, const float* maximum,
+                                const float* inverse_sum, float* slope, uint16_t* rows) const;
   virtual void backward_to_pairs(const Tile& tile, const float* weights, const float* slope, const float* delta,
                                  float* grad, uint16_t* rows, float* columns) const;
 

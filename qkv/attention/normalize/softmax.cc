@@ -28,12 +28,13 @@ class Softmax : public Normalizer {
                 float* grad) const override {
     kernel::kernels().attention.softmax_backward(weights, grad, tile.keys, tile.width, delta);
   }
-  void step_to_pairs(const Tile& tile, float* s, kernel::RunningSoftmax running, float* columns) const override {
-    kernel::kernels().attention.pairs->softmax_step(s, tile.keys, tile.width, running, columns);
+  void step_to_pairs(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
+                     float* columns) const override {
+    kernel::kernels().attention.pairs->softmax_step(s, tile.keys, tile.width, scale, running, columns);
   }
-  void weights_to_pairs(const Tile& tile, float* s, const float* maximum, const float* inverse_sum, float*,
-                        uint16_t* rows) const override {
-    kernel::kernels().attention.pairs->weights(s, tile.keys, tile.width, maximum, inverse_sum, rows);
+  void weights_to_pairs(const Tile& tile, float* s, float scale, const float* maximum, const float* inverse_sum,
+                        float*, uint16_t* rows) const override {
+    kernel::kernels().attention.pairs->weights(s, tile.keys, tile.width, scale, maximum, inverse_sum, rows);
   }
   void backward_to_pairs(const Tile& tile, const float* weights, const float*, const float* delta, float* grad,
                          uint16_t* rows, float* columns) const override {

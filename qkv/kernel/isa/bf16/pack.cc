@@ -10,7 +10,7 @@ QKV_INLINE vs load_shorts(const uint16_t* p) { return *reinterpret_cast<const vs
 QKV_INLINE vs load_shorts_part(const uint16_t* p, int n) {
   return reinterpret_cast<vs>(_mm256_maskz_loadu_epi16(first_lanes(n), p));
 }
-QKV_INLINE vf side_by_side(vs low, vs high) {
+QKV_INLINE vf zip(vs low, vs high) {
   return from_bits(__builtin_convertvector(low, vi) | (__builtin_convertvector(high, vi) << 16));
 }
 
@@ -22,10 +22,10 @@ void interleave(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t col
     float* to = out + r / 2 * width;
     int64_t c = 0;
     for (; c + lanes <= columns; c += lanes)
-      store(to + c, side_by_side(load_shorts(low + c), both ? load_shorts(high + c) : nothing));
+      store(to + c, zip(load_shorts(low + c), both ? load_shorts(high + c) : nothing));
     if (c < columns) {
       const int n = static_cast<int>(columns - c);
-      store(to + c, side_by_side(load_shorts_part(low + c, n), both ? load_shorts_part(high + c, n) : nothing));
+      store(to + c, zip(load_shorts_part(low + c, n), both ? load_shorts_part(high + c, n) : nothing));
       c += lanes;
     }
     for (; c < width; c += lanes) store(to + c, vf{});
@@ -36,7 +36,8 @@ void interleave_rounded(const float* in, int64_t rows, int64_t width, float* out
   for (int64_t r = 0; r < rows; r += 2) {
     const float *low = in + r * width, *high = low + width;
     for (int64_t i = 0; i < width; i += lanes)
-      store(out + r / 2 * width + i, rounded_side_by_side(load(low + i), r + 1 < rows ? load(high + i) : vf{}));
+      store(out + r / 2 * width + i,
+            side_by_side(rounded_both(load(low + i), r + 1 < rows ? load(high + i) : vf{})));
   }
 }
 
@@ -52,7 +53,9 @@ void round(const float* in, int64_t n, uint16_t* out) {
 }  // namespace
 
 const PairKernels& pair_kernels() {
-  static const PairKernels all = {.products = pair_products(),
+  static const PairKernels all = {.begin = begin_products,
+                                  .end = end_products,
+                                  .products = pair_products(),
                                   .columns_as_rows = columns_as_rows,
                                   .interleave = interleave,
                                   .interleave_rounded = interleave_rounded,

@@ -7,13 +7,16 @@
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
+void begin_products();
+void end_products();
 TileProducts pair_products();
 extern const bool columns_as_rows;  // of the products: see PairKernels
 
 // softmax.cc
-void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, RunningSoftmax running, float* columns);
-void weights_to_pairs(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum,
-                      uint16_t* rows);
+void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax running,
+                           float* columns);
+void weights_to_pairs(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
+                      const float* inverse_sum, uint16_t* rows);
 void softmax_backward_to_pairs(const float* weights, const float* grad, int64_t keys, int64_t width,
                                const float* delta, uint16_t* rows, float* columns);
 

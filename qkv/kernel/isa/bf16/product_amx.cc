@@ -1,4 +1,4 @@
-// Products of tiles of bf16 on AMX: C in two by two tile registers, A and B loaded as they lie wherever whole
+// Products of tiles of bf16 on AMX: C in two by two tile registers, A, B and C used as they lie wherever whole
 // squares lie there; edges, and an A that is read along columns, are copied into squares first.
 
 #include "qkv/kernel/isa/bf16/amx_tiles.h"
@@ -48,6 +48,7 @@ void last_square_of_b(const TileProduct& t, const float* b, float* memory) {
     store(memory + r * square, from + r < t.depth ? load(b + (from + r) * t.b_row_stride) : vf{});
 }
 
+// Sums to C where they cannot go straight from their registers.
 template <Old old>
 void write_square(const TileProduct& t, const float* sums, const float* factor, int64_t rows, float* c) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -60,16 +61,26 @@ void write_square(const TileProduct& t, const float* sums, const float* factor, 
   }
 }
 
-// Two squares of rows by one or two of columns.
-template <bool two_columns, Old old>
+// Two squares of rows by one or two of columns. C goes straight to and from the registers if `whole`: every row is
+// there, and C is overwritten as it is, or added to.
+template <bool two_columns, Old old, bool whole>
 void block(const TileProduct& t, const Operand (&a)[2], const float* b, int64_t rows, const float* factor,
            float* c) {
-  tile_zero<0>();
-  tile_zero<1>();
-  tile_zero<2>();
-  tile_zero<3>();
+  const int64_t stride = t.c_row_stride;
+  float* lower_c = c + square * stride;
+  if (whole && old == Old::add) {
+    tile_load<0>(c, stride);
+    tile_load<1>(lower_c, stride);
+    if (two_columns) tile_load<2>(c + square, stride);
+    if (two_columns) tile_load<3>(lower_c + square, stride);
+  } else {
+    tile_zero<0>();
+    tile_zero<1>();
+    tile_zero<2>();
+    tile_zero<3>();
+  }
   alignas(64) float last[2][square_size];
-  const int64_t whole = t.depth / square;
+  const int64_t squares = t.depth / square;
   if (t.depth % square) {
     last_square_of_b(t, b, last[0]);
     if (two_columns) last_square_of_b(t, b + square, last[1]);
@@ -77,7 +88,7 @@ void block(const TileProduct& t, const Operand (&a)[2], const float* b, int64_t 
   for (int64_t k = 0; k * square < t.depth; ++k) {
     tile_load<4>(a[0].first + k * a[0].step, a[0].stride);
     tile_load<5>(a[1].first + k * a[1].step, a[1].stride);
-    const bool inside = k < whole;
+    const bool inside = k < squares;
     const float* from = b + k * square * t.b_row_stride;
     tile_load<6>(inside ? from : last[0], inside ? t.b_row_stride : square);
     tile_multiply_add<0, 4, 6>();
@@ -88,23 +99,40 @@ void block(const TileProduct& t, const Operand (&a)[2], const float* b, int64_t 
       tile_multiply_add<3, 5, 7>();
     }
   }
+  if (whole) {
+    tile_store<0>(c, stride);
+    tile_store<1>(lower_c, stride);
+    if (two_columns) tile_store<2>(c + square, stride);
+    if (two_columns) tile_store<3>(lower_c + square, stride);
+    return;
+  }
   alignas(64) float sums[4][square_size];
   tile_store<0>(sums[0], square);
   tile_store<1>(sums[1], square);
   const int64_t upper = rows < square ? rows : square, lower = rows - upper;
   write_square<old>(t, sums[0], factor, upper, c);
-  write_square<old>(t, sums[1], factor, lower, c + square * t.c_row_stride);
+  write_square<old>(t, sums[1], factor, lower, lower_c);
   if (!two_columns) return;
   tile_store<2>(sums[2], square);
   tile_store<3>(sums[3], square);
   const float* right = old == Old::rescale ? factor + square : nullptr;
   write_square<old>(t, sums[2], right, upper, c + square);
-  write_square<old>(t, sums[3], right, lower, c + square * t.c_row_stride + square);
+  write_square<old>(t, sums[3], right, lower, lower_c + square);
+}
+
+template <Old old, bool whole>
+void two_rows(const TileProduct& t, const Operand (&a)[2], int64_t rows, const float* factor, float* c) {
+  for (int64_t n = 0; n < t.width; n += 2 * square) {
+    const float* f = old == Old::rescale ? factor + n : nullptr;
+    if (n + square < t.width)
+      block<true, old, whole>(t, a, t.b + n, rows, f, c + n);
+    else
+      block<false, old, whole>(t, a, t.b + n, rows, f, c + n);
+  }
 }
 
 template <Old old>
 void product(const TileProduct& t, const float* factor) {
-  configure_tiles();
   alignas(64) float memory[2][most_depth * square];
   for (int64_t m = 0; m < t.rows; m += 2 * square) {
     const int64_t rows = t.rows - m < 2 * square ? t.rows - m : 2 * square, upper = rows < square ? rows : square;
@@ -112,20 +140,19 @@ void product(const TileProduct& t, const float* factor) {
     const Operand a[2] = {squares_of_a(t, first, upper, memory[0]),
                           squares_of_a(t, rows > square ? first + square * t.a_row_stride : first,
                                        rows > square ? rows - square : upper, memory[1])};
-    for (int64_t n = 0; n < t.width; n += 2 * square) {
-      const float* f = old == Old::rescale ? factor + n : nullptr;
-      float* c = t.c + m * t.c_row_stride + n;
-      if (n + square < t.width)
-        block<true, old>(t, a, t.b + n, rows, f, c);
-      else
-        block<false, old>(t, a, t.b + n, rows, f, c);
-    }
+    float* c = t.c + m * t.c_row_stride;
+    const bool plain = old == Old::add || (old == Old::overwrite && t.scale == 1.0f);
+    if (plain && rows == 2 * square)
+      two_rows<old, old != Old::rescale>(t, a, rows, factor, c);
+    else
+      two_rows<old, false>(t, a, rows, factor, c);
   }
-  release_tiles();
 }
 
 }  // namespace
 
+void begin_products() { configure_tiles(); }
+void end_products() { release_tiles(); }
 TileProducts pair_products() {
   return {.overwrite = [](const TileProduct& t) { product<Old::overwrite>(t, nullptr); },
           .add = [](const TileProduct& t) { product<Old::add>(t, nullptr); },

@@ -17,6 +17,8 @@ struct Pair {
 
 }  // namespace
 
+void begin_products() {}
+void end_products() {}
 TileProducts pair_products() { return products_of<Pair>(); }
 const bool columns_as_rows = false;
 

@@ -10,50 +10,63 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
 // 2^x for x <= 0, zero below 2^-126, by a minimax polynomial of degree 3: a relative error of 7.5e-5, a twentieth
-// of what rounding to bf16 costs.
+// of what rounding to bf16 costs. x = n + f with f in [0, 1): scalef takes n from x by itself.
 QKV_INLINE vf rough_exp2_or_zero(vf x) {
-  const __m512 y = reinterpret_cast<__m512>(x), n = nearest(y);
+  const __m512 y = reinterpret_cast<__m512>(x);
   const __mmask16 normal = _mm512_cmp_ps_mask(y, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);  // NaN stays NaN
-  const vf f = x - reinterpret_cast<vf>(n);
-  vf p = broadcast(0.0551716685f);
-  p = p * f + 0.2426111251f;
-  p = p * f + 0.6932609678f;
-  p = p * f + 0.9999280572f;
-  return reinterpret_cast<vf>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(p), n));
+  const vf f = reinterpret_cast<vf>(_mm512_maskz_reduce_ps(0xffff, y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+  vf p = broadcast(0.0780230066f);
+  p = p * f + 0.226069391f;
+  p = p * f + 0.695832847f;
+  p = p * f + 0.999925245f;
+  return reinterpret_cast<vf>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(p), y));
 }
 
-QKV_INLINE vf largest(const float* s, int64_t keys, int64_t width, vf m) {
-  vf other = m;
+// The largest of a column of scores. Eight rows at a time: one would wait for the other.
+QKV_INLINE vf largest(const float* s, int64_t keys, int64_t width) {
+  constexpr int chains = 8;
+  vf m[chains];
+  for (vf& x : m) x = broadcast(-INFINITY);
   int64_t j = 0;
-  for (; j + 1 < keys; j += 2) {
-    m = max(m, load(s + j * width));
-    other = max(other, load(s + (j + 1) * width));
-  }
-  if (j < keys) m = max(m, load(s + j * width));
-  return max(m, other);
+  for (; j + chains <= keys; j += chains)
+#pragma GCC unroll 8
+    for (int c = 0; c < chains; ++c) m[c] = max(m[c], load(s + (j + c) * width));
+  for (; j < keys; ++j) m[0] = max(m[0], load(s + j * width));
+  for (int half = chains / 2; half > 0; half /= 2)
+    for (int c = 0; c < half; ++c) m[c] = max(m[c], m[c + half]);
+  return m[0];
+}
+
+// Two keys of a tile, rounded: rows one under the other, and columns as pairs.
+QKV_INLINE void store_rows(uint16_t* rows, int64_t width, __m512i both) {
+  *reinterpret_cast<vs_unaligned*>(rows) = reinterpret_cast<vs>(__builtin_shufflevector(both, both, 0, 1, 2, 3));
+  *reinterpret_cast<vs_unaligned*>(rows + width) =
+      reinterpret_cast<vs>(__builtin_shufflevector(both, both, 4, 5, 6, 7));
 }
 
 }  // namespace
 
-void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, RunningSoftmax running, float* columns) {
+void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax running,
+                           float* columns) {
   const vf zero = {};
   for (int64_t i = 0; i < width; i += lanes) {
-    const vf old = load(running.maximum + i), m = largest(s + i, keys, width, old);
+    const vf old = load(running.maximum + i), m = max(old, largest(s + i, keys, width) * scale);
     const vf reference = m == -INFINITY ? zero : m;
     const vf rescale = exp2_or_zero((old - reference) * log2_e), shift = reference * log2_e;
+    const vf factor = broadcast(scale * log2_e);
     vf even = zero, odd = zero;
     int64_t j = 0;
     for (; j + 1 < keys; j += 2) {
-      const vf p = rough_exp2_or_zero(load(s + j * width + i) * log2_e - shift);
-      const vf q = rough_exp2_or_zero(load(s + (j + 1) * width + i) * log2_e - shift);
+      const vf p = rough_exp2_or_zero(load(s + j * width + i) * factor - shift);
+      const vf q = rough_exp2_or_zero(load(s + (j + 1) * width + i) * factor - shift);
       even += p;
       odd += q;
-      store(columns + j / 2 * width + i, rounded_side_by_side(p, q));
+      store(columns + j / 2 * width + i, side_by_side(rounded_both(p, q)));
     }
     if (j < keys) {
-      const vf p = rough_exp2_or_zero(load(s + j * width + i) * log2_e - shift);
+      const vf p = rough_exp2_or_zero(load(s + j * width + i) * factor - shift);
       even += p;
-      store(columns + j / 2 * width + i, rounded_side_by_side(p, zero));
+      store(columns + j / 2 * width + i, side_by_side(rounded_both(p, zero)));
     }
     store(running.maximum + i, m);
     store(running.rescale + i, rescale);
@@ -61,15 +74,23 @@ void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, RunningS
   }
 }
 
-void weights_to_pairs(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum,
-                      uint16_t* rows) {
+void weights_to_pairs(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
+                      const float* inverse_sum, uint16_t* rows) {
+  const vf factor = broadcast(scale * log2_e);
   for (int64_t i = 0; i < width; i += lanes) {
-    const vf scale = load(inverse_sum + i);
-    for (int64_t j = 0; j < keys; ++j) {
-      const vf p = exp2_or_zero((load(s + j * width + i) - load(maximum + i)) * log2_e) * scale;
-      store(s + j * width + i, p);
-      store_rounded(rows + j * width + i, p);
+    const vf shift = load(maximum + i) * log2_e, share = load(inverse_sum + i);
+    const auto weight = [&](int64_t j) {
+      float* at = s + j * width + i;
+      const vf p = rough_exp2_or_zero(load(at) * factor - shift) * share;
+      store(at, p);
+      return p;
+    };
+    int64_t j = 0;
+    for (; j + 1 < keys; j += 2) {
+      const vf low = weight(j), high = weight(j + 1);
+      store_rows(rows + j * width + i, width, rounded_both(low, high));
     }
+    if (j < keys) store_rounded(rows + j * width + i, weight(j));
   }
 }
 
@@ -78,16 +99,19 @@ void softmax_backward_to_pairs(const float* weights, const float* grad, int64_t 
   for (int64_t i = 0; i < width; i += lanes) {
     const vf d = load(delta + i);
     const auto gradient = [&](int64_t j) {
-      const vf ds = load(weights + j * width + i) * (load(grad + j * width + i) - d);
-      store_rounded(rows + j * width + i, ds);
-      return ds;
+      return load(weights + j * width + i) * (load(grad + j * width + i) - d);
     };
     int64_t j = 0;
     for (; j + 1 < keys; j += 2) {
-      const vf low = gradient(j), high = gradient(j + 1);
-      store(columns + j / 2 * width + i, rounded_side_by_side(low, high));
+      const __m512i both = rounded_both(gradient(j), gradient(j + 1));
+      store_rows(rows + j * width + i, width, both);
+      store(columns + j / 2 * width + i, side_by_side(both));
     }
-    if (j < keys) store(columns + j / 2 * width + i, rounded_side_by_side(gradient(j), vf{}));
+    if (j < keys) {
+      const vf last = gradient(j);
+      store_rounded(rows + j * width + i, last);
+      store(columns + j / 2 * width + i, side_by_side(rounded_both(last, vf{})));
+    }
   }
 }
 
