@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/attention/mask/bigbird.h"
+#include "qkv/attention/mask/blocks.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/longformer.h"

@@ -4,51 +4,135 @@
 #include <cstdlib>
 #include <span>
 
+#include "qkv/attention/mask/mapped.h"
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 
 namespace qkv {
 namespace {
 
-void check(const BigBird& o, int64_t length, int64_t blocks) {
-  require(length > 0 && o.block > 0 && o.heads > 0 && o.random_blocks >= 0, "bigbird",
-          "length {}, block {} and heads {} must be positive, random_blocks {} not negative", length, o.block,
-          o.heads, o.random_blocks);
+void check(const BigBird& o) {
+  require(o.block > 0 && o.heads > 0 && o.random_blocks >= 0, "bigbird",
+          "block {} and heads {} must be positive, random_blocks {} not negative", o.block, o.heads,
+          o.random_blocks);
   require(o.window_blocks > 0 && o.window_blocks % 2 == 1, "bigbird", "window_blocks is an odd number, got {}",
           o.window_blocks);
-  for (const int64_t g : o.global_blocks)
-    require(g >= -blocks && g < blocks, "bigbird", "global block {} is none of {} blocks of {} positions", g,
-            blocks, o.block);
 }
+
+// Which block a position is in; those before the first have negative ones.
+int64_t block_of(int64_t position, int64_t block) {
+  return position >= 0 ? position / block : -((-position + block - 1) / block);
+}
+
+// The rule, for a sequence of so many blocks.
+class Rule {
+ public:
+  Rule(const BigBird& options, int64_t blocks) : o_(options) {
+    for (const int64_t g : o_.global_blocks) global_.push_back(g < 0 ? g + blocks : g);
+    std::sort(global_.begin(), global_.end());
+    global_.erase(std::unique(global_.begin(), global_.end()), global_.end());
+  }
+
+  bool sees_without_drawing(int64_t i, int64_t j) const {
+    return std::abs(i - j) <= o_.window_blocks / 2 || is_global(i) || is_global(j);
+  }
+
+  // Floyd's way to take so many different ones of the others: one number each, however many there are.
+  std::vector<int64_t> drawn(int64_t head, int64_t i) const {
+    const int64_t before = i - o_.window_blocks / 2;  // [0, before) is out of the window
+    if (before <= 0 || is_global(i)) return {};
+    const auto end = std::lower_bound(global_.begin(), global_.end(), before);
+    const auto begin = std::lower_bound(global_.begin(), end, int64_t{0});
+    const int64_t others = before - (end - begin), wanted = std::min(others, (o_.random_blocks + (i & 1)) / 2);
+    Random random(o_.seed, mix(static_cast<uint64_t>(head), static_cast<uint64_t>(i)));
+    std::vector<int64_t> chosen;
+    for (int64_t last = others - wanted; last < others; ++last) {
+      const auto t = static_cast<int64_t>(random.below(static_cast<uint64_t>(last) + 1));
+      chosen.push_back(std::find(chosen.begin(), chosen.end(), t) == chosen.end() ? t : last);
+    }
+    for (int64_t& j : chosen)  // the j-th that is not global
+      for (auto g = begin; g != end && *g <= j; ++g) ++j;
+    return chosen;
+  }
+
+  // `rows` rows by `columns` columns of the table of a head, in bytes.
+  std::vector<uint8_t> table(int64_t head, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
+    std::vector<uint8_t> out(static_cast<size_t>(rows * columns));
+    const auto set = [&](int64_t i, int64_t j) {
+      if (i >= row && i < row + rows && j >= column && j < column + columns)
+        out[static_cast<size_t>((i - row) * columns + j - column)] = 1;
+    };
+    for (int64_t i = row; i < row + rows; ++i)
+      for (int64_t j = column; j < column + columns; ++j)
+        if (sees_without_drawing(i, j)) set(i, j);
+    for (int64_t i = row; i < row + rows; ++i)
+      for (const int64_t j : drawn(head, i)) set(i, j);
+    for (int64_t j = column; j < column + columns; ++j)
+      for (const int64_t i : drawn(head, j)) set(i, j);
+    return out;
+  }
+
+ private:
+  bool is_global(int64_t i) const { return std::binary_search(global_.begin(), global_.end(), i); }
+
+  const BigBird& o_;
+  std::vector<int64_t> global_;  // sorted
+};
+
+class BigBirdMask final : public MappedMask {
+ public:
+  explicit BigBirdMask(const BigBird& options)
+      : MappedMask({.batch = false, .head = options.heads > 1, .query = true}), o_(options) {}
+
+  void check(const AttentionShape& shape) const override {
+    require(o_.heads == 1 || o_.heads == shape.H, "bigbird", "draws for {} heads, the call has H {}", o_.heads,
+            shape.H);
+    MappedMask::check(shape);
+  }
+  std::string name() const override {
+    return fmt::format("bigbird({{.block = {}, .window_blocks = {}, .random_blocks = {}}})", o_.block,
+                       o_.window_blocks, o_.random_blocks);
+  }
+
+ private:
+  void evaluate(const Tile& tile, uint64_t* visible) const override {
+    const int64_t first = tile.whole->position(tile.query);
+    const int64_t row = block_of(first, o_.block), rows = block_of(first + tile.queries - 1, o_.block) - row + 1;
+    const int64_t column = tile.key / o_.block, columns = (tile.key + tile.keys - 1) / o_.block - column + 1;
+    const Rule rule(o_, (tile.whole->S + o_.block - 1) / o_.block);
+    const std::vector<uint8_t> table = rule.table(tile.head, row, rows, column, columns);
+    for (int64_t key = 0; key < tile.keys; ++key) {
+      const int64_t j = (tile.key + key) / o_.block - column;
+      visible[key] = 0;
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t begin = (row + i) * o_.block - first;
+        if (table[static_cast<size_t>(i * columns + j)])
+          visible[key] |= first_queries(begin + o_.block) & ~first_queries(begin);
+      }
+    }
+  }
+
+  BigBird o_;
+};
 
 }  // namespace
 
-Tensor bigbird_table(int64_t length, const BigBird& o) {
-  const int64_t n = o.block > 0 ? (length + o.block - 1) / o.block : 0;
-  check(o, length, n);
-  std::vector<uint8_t> is_global(static_cast<size_t>(n));
-  for (const int64_t g : o.global_blocks) is_global[static_cast<size_t>(g < 0 ? g + n : g)] = 1;
-  Tensor table = Tensor::zeros({1, o.heads, n, n}, DType::u8);
-  for (int64_t head = 0; head < o.heads; ++head) {
-    for (int64_t i = 0; i < n; ++i) {
-      uint8_t* row = table.data<uint8_t>() + (head * n + i) * n;
-      std::vector<int64_t> others;
-      for (int64_t j = 0; j < n; ++j) {
-        row[j] = std::abs(i - j) <= o.window_blocks / 2 || is_global[static_cast<size_t>(i)] ||
-                 is_global[static_cast<size_t>(j)];
-        if (!row[j]) others.push_back(j);
-      }
-      Random random(o.seed, static_cast<uint64_t>(head * n + i));
-      random.shuffle(std::span(others));
-      const auto drawn = std::min<size_t>(others.size(), static_cast<size_t>(o.random_blocks));
-      for (size_t r = 0; r < drawn; ++r) row[others[r]] = 1;
-    }
-  }
-  return table;
+MaskPtr bigbird(const BigBird& options) {
+  check(options);
+  return std::make_shared<BigBirdMask>(options);
 }
 
-MaskPtr bigbird(int64_t length, const BigBird& options) {
-  return blocks(bigbird_table(length, options), options.block);
+Tensor bigbird_table(int64_t length, const BigBird& o) {
+  check(o);
+  require(length > 0, "bigbird_table", "the length must be positive, got {}", length);
+  const int64_t n = (length + o.block - 1) / o.block;
+  Tensor table = Tensor::empty({1, o.heads, n, n}, DType::u8);
+  const Rule rule(o, n);
+  for (int64_t head = 0; head < o.heads; ++head) {
+    const std::vector<uint8_t> rows = rule.table(head, 0, n, 0, n);
+    std::copy(rows.begin(), rows.end(), table.data<uint8_t>() + head * n * n);
+  }
+  return table;
 }
 
 }  // namespace qkv

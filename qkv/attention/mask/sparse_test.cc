@@ -54,25 +54,52 @@ TEST(Every, DilatedAndStridedAreTheirRules) {
 
 TEST(BigBird, HasWindowGlobalAndRandomBlocks) {
   const BigBird options = {
-      .block = 16, .window_blocks = 3, .global_blocks = {0, -1}, .random_blocks = 2, .heads = 2};
-  const Tensor table = bigbird_table(200, options);  // 13 blocks
-  ASSERT_EQ(table.shape(), (Shape{1, 2, 13, 13}));
-  int64_t differ = 0;
-  for (int64_t i = 0; i < 13; ++i) {
-    int64_t drawn = 0;
-    for (int64_t j = 0; j < 13; ++j) {
+      .block = 4, .window_blocks = 3, .global_blocks = {0, -1}, .random_blocks = 3, .heads = 2};
+  const int64_t n = 100;
+  const Tensor table = bigbird_table(4 * n - 1, options);
+  ASSERT_EQ(table.shape(), (Shape{1, 2, n, n}));
+  int64_t drawn = 0, differ = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t before = 0;
+    for (int64_t j = 0; j < n; ++j) {
       const bool sees = table.at<uint8_t>({0, 0, i, j}) != 0;
-      const bool must = std::abs(i - j) <= 1 || i % 12 == 0 || j % 12 == 0;
+      const bool must = std::abs(i - j) <= 1 || i % (n - 1) == 0 || j % (n - 1) == 0;
       EXPECT_TRUE(sees || !must) << i << " " << j;
+      EXPECT_EQ(sees, table.at<uint8_t>({0, 0, j, i}) != 0) << i << " " << j;
       drawn += sees && !must;
+      before += sees && !must && j < i;
       differ += sees != (table.at<uint8_t>({0, 1, i, j}) != 0);
     }
-    EXPECT_EQ(drawn, i % 12 == 0 ? 0 : 2) << "row " << i;
+    if (i > 4 && i < n - 1) {
+      EXPECT_EQ(before, i % 2 == 0 ? 1 : 2) << "row " << i;
+    }
   }
+  EXPECT_NEAR(static_cast<double>(drawn) / static_cast<double>(n), 3.0, 0.2) << "of a row";
   EXPECT_GT(differ, 0) << "heads draw for themselves";
-  EXPECT_EQ(error_of([] { bigbird(100, {.global_blocks = {2}}); }),
-            "bigbird: global block 2 is none of 2 blocks of 64 positions");
-  EXPECT_EQ(error_of([] { bigbird(100, {.window_blocks = 2}); }), "bigbird: window_blocks is an odd number, got 2");
+  EXPECT_EQ(error_of([] { bigbird({.window_blocks = 2}); }), "bigbird: window_blocks is an odd number, got 2");
+}
+
+TEST(BigBird, AsAMaskIsItsTable) {
+  for (const AttentionShape& n : mask_shapes())
+    for (const int64_t block : {1, 3, 16}) {
+      const BigBird options = {.block = block, .window_blocks = 1, .random_blocks = 4, .heads = n.H};
+      const Tensor table = bigbird_table(std::max(n.T, n.S), options);
+      check_mask(bigbird(options), n, [&](auto, int64_t h, int64_t i, int64_t j) {
+        const int64_t p = n.position(i);
+        return p < 0 ? j < block : table.at<uint8_t>({0, h, p / block, j / block}) != 0;
+      });
+    }
+}
+
+TEST(BigBird, DrawsTheSameForAnyLength) {
+  const BigBird options = {.block = 2, .random_blocks = 3};
+  const Tensor whole = bigbird_table(80, options);
+  for (const int64_t length : {1, 9, 40, 79}) {
+    const Tensor part = bigbird_table(length, options);
+    for (int64_t i = 0; i < part.dim(2); ++i)
+      for (int64_t j = 0; j < part.dim(3); ++j)
+        ASSERT_EQ(part.at<uint8_t>({0, 0, i, j}), whole.at<uint8_t>({0, 0, i, j})) << i << " " << j;
+  }
 }
 
 TEST(Longformer, CostsWhatItSees) {
