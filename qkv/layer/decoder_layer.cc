@@ -4,23 +4,11 @@
 #include "qkv/op/shape.h"
 
 namespace qkv {
-namespace {
-
-MultiHeadAttentionOptions attention_options(const LayerOptions& o, const char* name) {
-  return {.width = o.width,
-          .heads = o.heads,
-          .kv_heads = o.kv_heads,
-          .bias = o.attention_bias,
-          .dropout = o.attention_dropout,
-          .name = join_name(o.name, name)};
-}
-
-}  // namespace
 
 DecoderLayer::DecoderLayer(const LayerOptions& o)
-    : self_attention(attention_options(o, "self_attention")),
+    : self_attention(o.attention(AttentionUse::decoder)),
       norm1(o.width, o.norm_eps),
-      cross_attention(attention_options(o, "cross_attention")),
+      cross_attention(o.attention(AttentionUse::cross)),
       norm2(o.width, o.norm_eps),
       feed_forward({.width = o.width, .hidden = o.hidden, .activation = o.activation, .dropout = o.hidden_dropout}),
       norm3(o.width, o.norm_eps),
@@ -28,22 +16,22 @@ DecoderLayer::DecoderLayer(const LayerOptions& o)
 
 Variable DecoderLayer::forward(const Variable& x, const MaskPtr& self_mask, const KeyValues& memory,
                                const MaskPtr& memory_mask, Pass& pass) const {
-  const Variable y = residual_(x, norm1, pass,
-                               [&](const Variable& z) { return self_attention.forward(z, z, z, self_mask, pass); });
+  const Variable y =
+      residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.forward(z, self_mask, pass); });
   const Variable w = residual_(
       y, norm2, pass, [&](const Variable& z) { return cross_attention.attend(z, memory, memory_mask, pass); });
   return residual_(w, norm3, pass, [&](const Variable& z) { return feed_forward.forward(z, pass); });
 }
 
-Variable DecoderLayer::step(const Variable& x, KeyValueCache& cache, const KeyValues& memory,
+Variable DecoderLayer::step(const Variable& x, AttentionCache& cache, const KeyValues& memory,
                             const MaskPtr& memory_mask, Pass& pass) const {
-  const int64_t R = x.dim(0), B = memory.k.dim(0), C = x.dim(2);
+  const int64_t R = x.dim(0), B = memory.k.dim(0), C = x.dim(2), position = cache.length();
   require(x.dim(1) == 1 && B > 0 && R % B == 0, "DecoderLayer::step",
           "x (R,1,C) is {}: it does not hold one position of {} sentences", x.shape(), B);
   const Variable y =
       residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.step(z, cache, pass); });
   const Variable w = residual_(reshape(y, {B, R / B, C}), norm2, pass, [&](const Variable& z) {
-    return cross_attention.attend_singly(z, memory, memory_mask, pass);
+    return cross_attention.attend_singly(z, memory, memory_mask, position, pass);
   });
   return residual_(reshape(w, {R, 1, C}), norm3, pass,
                    [&](const Variable& z) { return feed_forward.forward(z, pass); });

@@ -2,8 +2,8 @@
 // output, then the feed-forward network, each in a residual connection.
 //
 //     DecoderLayer layer({.width = 512, .heads = 8, .hidden = 2048});
-//     Variable y = layer.forward(x, causal(), layer.cross_attention.project(memory, memory), padding(lengths),
-//     pass);
+//     Variable y = layer.forward(x, causal(), layer.cross_attention.project(memory, memory, lengths),
+//                                padding(lengths), pass);
 //
 // Parameters: self_attention, norm1, cross_attention, norm2, feed_forward, norm3.
 #pragma once
@@ -25,7 +25,7 @@ class DecoderLayer {
   // One more position of every hypothesis: x (R,1,C) with its own past in the cache. The R = B * beam hypotheses
   // are sentence after sentence, and those of one sentence are queries of one row against the same memory
   // (B,G,S,D): it is never repeated.
-  Variable step(const Variable& x, KeyValueCache& cache, const KeyValues& memory, const MaskPtr& memory_mask,
+  Variable step(const Variable& x, AttentionCache& cache, const KeyValues& memory, const MaskPtr& memory_mask,
                 Pass& pass) const;
 
   void visit(const std::string& prefix, const ParameterVisitor& visitor);

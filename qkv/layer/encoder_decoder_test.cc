@@ -67,7 +67,7 @@ TEST_P(LayersOf, StepsOfADecoderLayerEqualTheWhole) {
   const MaskPtr mask = padding({4, 7});
   Pass pass;
   const DecoderLayer::KeyValues projected = layer.cross_attention.project(memory, memory);
-  KeyValueCache cache;
+  AttentionCache cache;
   Tensor steps = Tensor::empty({6, 9, 12});
   for (int64_t t = 0; t < 9; ++t)
     steps.slice(1, t, t + 1)
@@ -180,7 +180,7 @@ TEST(Layers, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(EncoderLayer({.width = 10, .heads = 3, .hidden = 4}), Error);
   DecoderLayer layer({.width = 4, .heads = 2, .hidden = 6});
   Pass pass;
-  KeyValueCache cache;
+  AttentionCache cache;
   const Tensor memory = random_tensor({2, 3, 4}, 15);
   const auto projected = layer.cross_attention.project(memory, memory);
   EXPECT_THROW(layer.step(random_tensor({4, 2, 4}, 1), cache, projected, {}, pass), Error) << "two positions";

@@ -2,13 +2,20 @@
 
 namespace qkv {
 
+MultiHeadAttentionOptions LayerOptions::attention(AttentionUse use) const {
+  const bool cross = use == AttentionUse::cross;
+  return {.width = width,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .bias = attention_bias,
+          .kind = cross ? cross_attention : self_attention,
+          .use = use,
+          .dropout = attention_dropout,
+          .name = join_name(name, cross ? "cross_attention" : "self_attention")};
+}
+
 EncoderLayer::EncoderLayer(const LayerOptions& o)
-    : self_attention({.width = o.width,
-                      .heads = o.heads,
-                      .kv_heads = o.kv_heads,
-                      .bias = o.attention_bias,
-                      .dropout = o.attention_dropout,
-                      .name = join_name(o.name, "self_attention")}),
+    : self_attention(o.attention(AttentionUse::encoder)),
       norm1(o.width, o.norm_eps),
       feed_forward({.width = o.width, .hidden = o.hidden, .activation = o.activation, .dropout = o.hidden_dropout}),
       norm2(o.width, o.norm_eps),
@@ -16,7 +23,7 @@ EncoderLayer::EncoderLayer(const LayerOptions& o)
 
 Variable EncoderLayer::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
   const Variable y =
-      residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.forward(z, z, z, mask, pass); });
+      residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.forward(z, mask, pass); });
   return residual_(y, norm2, pass, [&](const Variable& z) { return feed_forward.forward(z, pass); });
 }
 

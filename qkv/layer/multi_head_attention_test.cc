@@ -99,7 +99,7 @@ TEST(MultiHeadAttention, StepsEqualTheCausalWhole) {
   const Tensor x = random_tensor({3, 40, 12}, 4);
   Pass pass;
   const Tensor whole = layer.forward(x, x, x, causal(), pass).value();
-  KeyValueCache cache;
+  AttentionCache cache;
   for (int64_t t = 0; t < 40; ++t) {
     const Tensor y = layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
     EXPECT_LT(largest_difference(y, whole.slice(1, t, t + 1)), 2e-6) << t;

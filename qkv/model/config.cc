@@ -30,6 +30,8 @@ void visit(Config& c, Visitor&& visitor) {
   visitor("positions", c.positions);
   visitor("tie", c.tie);
   visitor("attention_bias", c.attention_bias);
+  visitor("self_attention", c.self_attention);
+  visitor("cross_attention", c.cross_attention);
   visitor("max_length", c.max_length);
 }
 
@@ -47,6 +49,7 @@ struct Writer {
   void operator()(const char* key, const Enum& value) {
     json[key] = name_of(value);
   }
+  void operator()(const char* key, const AttentionKind& value) { json[key] = to_string(value); }
 };
 
 struct Reader {
@@ -86,7 +89,30 @@ struct Reader {
     value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
                                           fmt::format("'{}'", key));
   }
+  void operator()(const char* key, AttentionKind& value) {
+    const Json* j = find(key);
+    if (!j) return;
+    require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, j->dump());
+    as_input_error([&] { value = attention_kind(j->get<std::string>(), fmt::format("'{}'", key)); });
+  }
+  // What is wrong usage on the command line is bad input in a file.
+  template <class Action>
+  void as_input_error(Action action) const {
+    try {
+      action();
+    } catch (const UsageError& e) {
+      fail<InputError>(where, "{}", e.what());
+    }
+  }
 };
+
+// With the word of positions that are no vectors.
+AttentionKind with_positions(AttentionKind kind, Positions positions) {
+  if (positions != Positions::rotary && positions != Positions::alibi && positions != Positions::t5) return kind;
+  const AttentionKind word = attention_kind(name_of(positions));
+  kind.add(word.parts().front(), "positions");
+  return kind;
+}
 
 }  // namespace
 
@@ -101,6 +127,8 @@ LayerOptions TransformerConfig::layer() const {
           .attention_dropout = attention_dropout,
           .hidden_dropout = ffn_dropout,
           .attention_bias = attention_bias,
+          .self_attention = with_positions(self_attention, positions),
+          .cross_attention = cross_attention,
           .name = {}};
 }
 
@@ -128,6 +156,10 @@ void TransformerConfig::check() const {
                       "kv-heads {} must divide heads {}", kv_heads, heads);
   for (const float rate : {dropout, attention_dropout, ffn_dropout})
     require<UsageError>(rate >= 0 && rate < 1, "model", "a dropout rate must be in [0, 1), got {}", rate);
+  const LayerOptions options = layer();
+  check_kind(options.self_attention, options.attention(AttentionUse::encoder).size(), "self-attention");
+  check_kind(options.self_attention, options.attention(AttentionUse::decoder).size(), "self-attention");
+  check_kind(options.cross_attention, options.attention(AttentionUse::cross).size(), "cross-attention");
   require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
                       "tie 'all' needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
                       target_vocabulary);
@@ -175,11 +207,7 @@ TransformerConfig config_from_json(std::string_view text, std::string_view where
   for (const auto& [key, value] : json.items())
     require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
                         "unknown key '{}'{}", key, did_you_mean(key, reader.known));
-  try {
-    config.check();
-  } catch (const UsageError& e) {
-    fail<InputError>(where, "{}", e.what());
-  }
+  reader.as_input_error([&] { config.check(); });
   return config;
 }
 

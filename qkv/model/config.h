@@ -27,9 +27,15 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
 }
 
-enum class Positions { sinusoidal, learned };
+// Vectors added to the embeddings, or a word (layer/word) of every self-attention, or nothing at all.
+enum class Positions { sinusoidal, learned, rotary, alibi, t5, none };
 constexpr auto names_of(Positions) {
-  return std::array{Named{Positions::sinusoidal, "sinusoidal"}, Named{Positions::learned, "learned"}};
+  return std::array{Named{Positions::sinusoidal, "sinusoidal"},
+                    Named{Positions::learned, "learned"},
+                    Named{Positions::rotary, "rotary"},
+                    Named{Positions::alibi, "alibi"},
+                    Named{Positions::t5, "t5"},
+                    Named{Positions::none, "none"}};
 }
 
 struct TransformerConfig {
@@ -47,10 +53,12 @@ struct TransformerConfig {
   Positions positions = Positions::sinusoidal;
   Tie tie = Tie::all;
   bool attention_bias = true;
-  int64_t max_length = 1024;  // positions, of either side
+  AttentionKind self_attention = {};   // of the encoder and of the decoder
+  AttentionKind cross_attention = {};  // of the decoder to the source
+  int64_t max_length = 1024;           // positions, of either side
 
-  LayerOptions layer() const;
-  void check() const;  // throws when the numbers do not fit together
+  LayerOptions layer() const;  // positions that are a word stand in its self-attention
+  void check() const;          // throws when the numbers do not fit together
 };
 
 // transformer-tiny, -small, -base, -big. An unknown name is a UsageError that lists them.

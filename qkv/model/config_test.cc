@@ -15,6 +15,7 @@ TransformerConfig unusual() {
   c.dropout = 0.25f, c.attention_dropout = 0.1f, c.ffn_dropout = 0.05f;
   c.norm_order = NormOrder::pre, c.activation = Activation::gelu, c.positions = Positions::learned;
   c.tie = Tie::target, c.attention_bias = false, c.max_length = 77;
+  c.self_attention = attention_kind("window=5+sink"), c.cross_attention = attention_kind("additive");
   return c;
 }
 
@@ -48,6 +49,9 @@ TEST(Config, SurvivesTheWayThroughJson) {
   EXPECT_EQ(back.activation, Activation::gelu);
   EXPECT_EQ(back.positions, Positions::learned);
   EXPECT_FALSE(back.attention_bias);
+  EXPECT_NE(text.find(R"("self_attention": "window=5+sink")"), std::string::npos);
+  EXPECT_EQ(to_string(back.self_attention), "window=5+sink");
+  EXPECT_EQ(to_string(back.cross_attention), "additive");
   EXPECT_NE(text.find("\"attention_dropout\": 0.1,"), std::string::npos) << "0.1, not 0.10000000149";
 }
 
@@ -56,6 +60,7 @@ TEST(Config, WhatIsNotInTheFileHasItsDefault) {
       R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9})", "here");
   EXPECT_EQ(c.d_model, TransformerConfig().d_model);
   EXPECT_EQ(c.tie, Tie::all);
+  EXPECT_EQ(to_string(c.self_attention), "full");
 }
 
 TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
@@ -90,7 +95,11 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"target\"", "\"all\""), "tie 'all' needs one vocabulary"},
            Case{changed("\"pre\"", "3"), "'norm_order' must be one of post, pre, got '3'"},
            Case{changed("\"gelu\"", "\"tanh\""), "'activation' must be one of relu, gelu"},
-           Case{changed("\"learned\"", "\"rotary\""), "'positions' must be one of"},
+           Case{changed("\"learned\"", "\"rotory\""), "'positions' must be one of"},
+           Case{changed("window=5", "widow=5"), "'self_attention': there is no word 'widow'"},
+           Case{changed("window=5", "window"), "'window' lacks its reach"},
+           Case{changed("window=5", "local-p"), "'local-p' is not for self-attention"},
+           Case{changed("\"additive\"", "3"), "'cross_attention' must be a text, got 3"},
            Case{changed("\"attention_bias\": false", "\"attention_bias\": 0"),
                 "'attention_bias' must be true or false"},
            Case{changed("\"attention_bias\"", "\"bias\""), "unknown key 'bias'"},

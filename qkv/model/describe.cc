@@ -45,17 +45,24 @@ std::string table(const std::vector<Row>& rows, const std::vector<bool>& right) 
   return out;
 }
 
+// The kinds of attention, where they are not the usual ones.
+std::string kinds(const TransformerConfig& c) {
+  if (c.self_attention.parts().empty() && c.cross_attention.parts().empty()) return "";
+  return fmt::format("  self-attention {}, cross-attention {}; its arithmetic is counted as if full\n",
+                     to_string(c.self_attention), to_string(c.cross_attention));
+}
+
 std::string headline(const TransformerConfig& c) {
   const std::string heads =
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
   return fmt::format(
-      "Transformer, {} encoder and {} decoder layers, {}-LN, {}\n"
-      "  C {} d-model, F {} ffn, H {} heads{}, K {} key and value width\n"
-      "  V {} source and W {} target tokens, P {} {} positions\n",
-      c.encoder_layers, c.decoder_layers, c.norm_order == NormOrder::post ? "post" : "pre",
-      c.activation == Activation::relu ? "ReLU" : "GELU", c.d_model, c.ffn, c.heads, heads, key_value_width(c),
-      c.source_vocabulary, c.target_vocabulary, c.max_length,
-      c.positions == Positions::learned ? "learned" : "sinusoidal");
+             "Transformer, {} encoder and {} decoder layers, {}-LN, {}\n"
+             "  C {} d-model, F {} ffn, H {} heads{}, K {} key and value width\n"
+             "  V {} source and W {} target tokens, P {} {} positions\n",
+             c.encoder_layers, c.decoder_layers, c.norm_order == NormOrder::post ? "post" : "pre",
+             c.activation == Activation::relu ? "ReLU" : "GELU", c.d_model, c.ffn, c.heads, heads,
+             key_value_width(c), c.source_vocabulary, c.target_vocabulary, c.max_length, name_of(c.positions)) +
+         kinds(c);
 }
 
 std::string parameters(const TransformerConfig& c) {

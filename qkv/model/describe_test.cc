@@ -113,6 +113,19 @@ TEST(Describe, SaysWhatIsTiedAndGrouped) {
   EXPECT_NE(describe(c).find("the target embedding and the output projection, too."), std::string::npos);
 }
 
+TEST(Describe, NamesTheKindsOfAttentionAndCountsTheirParameters) {
+  TransformerConfig c = small();
+  EXPECT_EQ(describe(c).find("cross-attention full"), std::string::npos);
+  c.self_attention = attention_kind("window=8+sink");
+  c.cross_attention = attention_kind("additive=10");
+  c.positions = Positions::rotary;
+  const std::string text = describe(c);
+  for (const char* expected :
+       {"self-attention window=8+sink, cross-attention additive=10", "30 rotary positions", "sink.scores (4)",
+        "4 C^2 + 4 C + H", "additive.query (10, 4)", "4 C^2 + 4 C + W D + W D + W"})
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+}
+
 TEST(Describe, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(describe(recipe("transformer-base")), UsageError);  // no vocabulary yet
   EXPECT_THROW(describe(small(), {.source_length = 31}), UsageError);

@@ -37,10 +37,10 @@ class Groups {
 
   void layers(const std::string& stack, int64_t count, bool cross) {
     const std::string layer = stack + ".layers.*.";
-    attention(layer + "self_attention", count);
+    attention(layer + "self_attention", count, cross ? AttentionUse::decoder : AttentionUse::encoder);
     norm(layer + "norm1", count);
     if (cross) {
-      attention(layer + "cross_attention", count);
+      attention(layer + "cross_attention", count, AttentionUse::cross);
       norm(layer + "norm2", count);
     }
     feed_forward(layer + "feed_forward", count);
@@ -48,12 +48,12 @@ class Groups {
     if (c_.norm_order == NormOrder::pre) norm(stack + ".norm", 1);
   }
 
-  void attention(const std::string& name, int64_t times) {
+  void attention(const std::string& name, int64_t times, AttentionUse use) {
     const int64_t C = c_.d_model, K = key_value_width(c_);
     const auto linear = [&](int64_t rows) {
       return to_string({rows, C}) + (c_.attention_bias ? " + " + to_string(Shape{rows}) : "");
     };
-    const std::string shapes =
+    std::string shapes =
         K == C ? "query, key, value, out " + linear(C) : "query, out " + linear(C) + ", key, value " + linear(K);
     std::string formula = K == C ? "4 C^2" : "2 C^2 + 2 C K";
     int64_t parameters = 2 * C * C + 2 * C * K;
@@ -61,6 +61,13 @@ class Groups {
       formula += K == C ? " + 4 C" : " + 2 C + 2 K";
       parameters += 2 * C + 2 * K;
     }
+    const MultiHeadAttentionOptions options = c_.layer().attention(use);
+    for (const AttentionKind::Part& part : options.kind.parts())
+      for (const AttentionWord::Parameter& p : part.parameters(options.size())) {
+        shapes += fmt::format(", {}.{} {}", part.word->name, p.name, p.shape);
+        formula += " + " + p.letters;
+        parameters += p.shape.numel();
+      }
     add(name, shapes, formula, parameters, times);
   }
 

@@ -18,6 +18,10 @@ LayerOptions named(LayerOptions options, const char* stack, int64_t layer) {
   return options;
 }
 
+Tensor as_tensor(const std::vector<int32_t>& lengths) {
+  return Tensor::from(lengths, {static_cast<int64_t>(lengths.size())});
+}
+
 void check_ids(const char* what, const Tensor& ids, int64_t max_length) {
   require(ids.rank() == 2 && ids.dtype() == DType::i32, "Transformer", "{} ids must be i32 (B,T), got {} {}", what,
           name_of(ids.dtype()), ids.shape());
@@ -36,7 +40,7 @@ Transformer::Transformer(const TransformerConfig& config) : config_(config) {
   if (config_.positions == Positions::learned) {
     source_positions_ = new_parameter({config_.max_length, C});
     target_positions_ = new_parameter({config_.max_length, C});
-  } else {
+  } else if (config_.positions == Positions::sinusoidal) {
     source_positions_ = target_positions_ = sinusoidal(config_.max_length, C);
   }
   const LayerOptions layer = config_.layer();
@@ -84,8 +88,10 @@ Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pa
   check_ids("target", target_in, config_.max_length);
   const MaskPtr mask = causal(), memory_mask = padding(encoded.lengths);
   Variable y = dropout(embed(target_in, target_embedding_, target_positions_, 0), pass.dropout(config_.dropout));
+  const Tensor lengths = as_tensor(encoded.lengths);
   for (const DecoderLayer& layer : decoder_)
-    y = layer.forward(y, mask, layer.cross_attention.project(encoded.memory, encoded.memory), memory_mask, pass);
+    y = layer.forward(y, mask, layer.cross_attention.project(encoded.memory, encoded.memory, lengths), memory_mask,
+                      pass);
   for (const LayerNorm& norm : decoder_norm_) y = norm.forward(y);
   return y;
 }
@@ -104,8 +110,9 @@ CrossEntropy Transformer::loss(const Tensor& source, std::vector<int32_t> length
 
 DecoderState Transformer::start(const Encoded& encoded) const {
   DecoderState state;
+  const Tensor lengths = as_tensor(encoded.lengths);
   for (const DecoderLayer& layer : decoder_)
-    state.memory.push_back(layer.cross_attention.project(encoded.memory, encoded.memory));
+    state.memory.push_back(layer.cross_attention.project(encoded.memory, encoded.memory, lengths));
   state.memory_mask = padding(encoded.lengths);
   state.caches.resize(decoder_.size());
   return state;
@@ -125,16 +132,18 @@ Tensor Transformer::step(DecoderState& state, const Tensor& ids, Pass& pass) con
 }
 
 void Transformer::reorder(DecoderState& state, std::span<const int64_t> source) const {
-  for (KeyValueCache& cache : state.caches) cache.reorder(source);
+  for (AttentionCache& cache : state.caches) cache.reorder(source);
 }
 
 void Transformer::keep_sentences(DecoderState& state, std::span<const int64_t> sentences,
                                  std::span<const int32_t> lengths) const {
+  const Tensor remaining = as_tensor({lengths.begin(), lengths.end()});
   for (MultiHeadAttention::KeyValues& memory : state.memory) {
     memory.k = gather_rows(memory.k.value(), sentences);
     memory.v = gather_rows(memory.v.value(), sentences);
+    memory.lengths = remaining;
   }
-  state.memory_mask = padding(std::vector<int32_t>(lengths.begin(), lengths.end()));
+  state.memory_mask = padding(remaining);
 }
 
 void Transformer::visit(const ParameterVisitor& visitor) {

@@ -32,6 +32,7 @@ TEST(TrainOptions, SurviveTheWayToJsonAndBack) {
   o.optimizer = OptimizerKind::adamw;
   o.patience_on = Goal::bleu;
   o.tokenizer = TokenizerType::bpe;
+  o.architecture.self_attention = attention_kind("bigbird=8");
   const TrainOptions back = train_options_from_json(to_json(o), "options.json");
   EXPECT_EQ(to_json(back), to_json(o));
   EXPECT_EQ(back.seed, o.seed);
@@ -82,6 +83,9 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
   now = some_options();
   now.architecture.heads = 2;
   EXPECT_EQ(difference(before, now, "state"), "'heads' was 4 and is now 2");
+  now = some_options();
+  now.architecture.self_attention = attention_kind("window=64");
+  EXPECT_EQ(difference(before, now, "state"), R"('self_attention' was "full" and is now "window=64")");
 }
 
 TEST(TrainOptions, HaveALearningRateForEverySchedule) {

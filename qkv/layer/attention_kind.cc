@@ -1,0 +1,133 @@
+#include "qkv/layer/attention_kind.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/ranges.h>
+
+#include "qkv/base/names.h"
+
+namespace qkv {
+namespace {
+
+using Number = AttentionWord::Number;
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0;;) {
+    const size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return parts;
+    begin = end + 1;
+  }
+}
+
+std::string as_text(double x) {
+  if (x == std::floor(x) && std::abs(x) < 1e15) return fmt::format("{}", static_cast<int64_t>(x));
+  return fmt::format("{}", x);
+}
+
+const AttentionWord& word_named(std::string_view name, std::string_view where) {
+  std::vector<std::string_view> names;
+  for (const AttentionWord& word : attention_words()) {
+    if (word.name == name) return word;
+    names.push_back(word.name);
+  }
+  fail<UsageError>(where, "there is no word '{}', the words are {}{}", name, name_list(names),
+                   did_you_mean(name, names));
+}
+
+double number_of(const Number& n, std::string_view given, std::string_view text, std::string_view where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+  const bool read = error == std::errc() && end == given.data() + given.size();
+  require<UsageError>(read && value >= n.least && value <= n.most && (!n.whole || value == std::floor(value)),
+                      where, "'{}': {} must be a {}number from {} to {}, got '{}'", text, n.name,
+                      n.whole ? "whole " : "", as_text(n.least), as_text(n.most), given);
+  return value;
+}
+
+AttentionKind::Part part_of(std::string_view text, std::string_view where) {
+  const size_t equals = std::min(text.find('='), text.size());
+  AttentionKind::Part part = {&word_named(text.substr(0, equals), where), {}};
+  const AttentionWord& word = *part.word;
+  const std::vector<std::string_view> given =
+      equals == text.size() ? std::vector<std::string_view>{} : split(text.substr(equals + 1), ':');
+  require<UsageError>(given.size() <= word.numbers.size(), where, "'{}' has {} numbers, {} takes {}: {}", text,
+                      given.size(), word.name, word.numbers.size(), usage(word));
+  for (size_t i = 0; i < word.numbers.size(); ++i) {
+    const Number& number = word.numbers[i];
+    require<UsageError>(i < given.size() || number.usual, where, "'{}' lacks its {}: write {}", text, number.name,
+                        usage(word));
+    part.numbers.push_back(i < given.size() ? number_of(number, given[i], text, where) : *number.usual);
+  }
+  return part;
+}
+
+std::string as_text(const AttentionKind::Part& part) {
+  const std::vector<Number>& numbers = part.word->numbers;
+  size_t count = numbers.size();  // those at the end that are as usual go without saying
+  while (count > 0 && numbers[count - 1].usual == part.numbers[count - 1]) --count;
+  std::string text(part.word->name);
+  for (size_t i = 0; i < count; ++i) text += fmt::format("{}{}", i == 0 ? "=" : ":", as_text(part.numbers[i]));
+  return text;
+}
+
+bool excludes(const AttentionWord& a, const AttentionWord& b) {
+  return std::find(a.excludes.begin(), a.excludes.end(), b.role) != a.excludes.end();
+}
+
+std::string_view place_of(AttentionUse use) {
+  return use == AttentionUse::cross ? "attention to the other sentence" : "self-attention";
+}
+
+}  // namespace
+
+std::vector<AttentionWord::Parameter> AttentionKind::Part::parameters(const AttentionSize& size) const {
+  return word->parameters ? word->parameters(numbers, size) : std::vector<AttentionWord::Parameter>{};
+}
+
+bool AttentionKind::has(AttentionWord::Role role) const {
+  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.word->role == role; });
+}
+
+void AttentionKind::add(Part part, std::string_view where) {
+  for (const Part& other : parts_) {
+    require<UsageError>(other.word != part.word, where, "'{}' stands there twice", part.word->name);
+    require<UsageError>(!excludes(*other.word, *part.word) && !excludes(*part.word, *other.word), where,
+                        "'{}' and '{}' exclude each other", other.word->name, part.word->name);
+  }
+  parts_.push_back(std::move(part));
+}
+
+AttentionKind attention_kind(std::string_view text, std::string_view where) {
+  AttentionKind kind;
+  const std::vector<std::string_view> words = split(text, '+');
+  for (const std::string_view word : words) {
+    AttentionKind::Part part = part_of(word, where);
+    const bool full = part.word->role == AttentionWord::Role::full;
+    require<UsageError>(!full || words.size() == 1, where, "'full' goes with no other word, got '{}'", text);
+    if (!full) kind.add(std::move(part), where);
+  }
+  return kind;
+}
+
+std::string to_string(const AttentionKind& kind) {
+  std::string text;
+  for (const AttentionKind::Part& part : kind.parts())
+    text += fmt::format("{}{}", text.empty() ? "" : "+", as_text(part));
+  return text.empty() ? "full" : text;
+}
+
+void check_kind(const AttentionKind& kind, const AttentionSize& size, std::string_view where) {
+  for (const AttentionKind::Part& part : kind.parts()) {
+    const AttentionWord& word = *part.word;
+    require<UsageError>(size.use == AttentionUse::cross ? word.in_cross : word.in_self, where, "'{}' is not for {}",
+                        word.name, place_of(size.use));
+    const std::string complaint = word.complaint ? word.complaint(part.numbers, size) : "";
+    require<UsageError>(complaint.empty(), where, "'{}': {}", as_text(part), complaint);
+  }
+}
+
+}  // namespace qkv
