@@ -115,7 +115,8 @@ void save_checkpoint(const std::filesystem::path& path, const TrainingState& sta
                    {{"format", format}, {"state", json_of(state).dump()}, {"options", state.options}});
 }
 
-TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam) {
+TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam,
+                              const AcceptState& accept) {
   const std::string where = path.string();
   const SafetensorsFile file = SafetensorsFile::load(path);
   const auto entry = [&](const char* key) {
@@ -129,6 +130,7 @@ TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& mo
   require<InputError>(json.is_object(), where, "the training state is not a JSON object");
   TrainingState state = state_of(json, where);
   state.options = entry("options");
+  accept(state);
 
   // Everything is checked before anything is written.
   std::set<std::string> wanted;

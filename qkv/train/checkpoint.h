@@ -5,7 +5,7 @@
 //     rest
 //
 //     save_checkpoint(path, state, model, adam);
-//     TrainingState state = load_checkpoint(path, model, adam);
+//     TrainingState state = load_checkpoint(path, model, adam, accept);
 //
 // Dropout, shuffling and initialisation are functions of the seed and of these counters, so there is no random
 // state. InputError, naming the file: not a training state, a counter that makes no sense, a tensor that is
@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,10 @@ struct TrainingState {
 };
 
 void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Transformer& model, Adam& adam);
-TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam);
+// accept() sees the state before any tensor is looked at, and may refuse it by throwing: what is wrong with tensors
+// is often said better by the options they come from.
+using AcceptState = std::function<void(const TrainingState& state)>;
+TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam,
+                              const AcceptState& accept);
 
 }  // namespace qkv

@@ -80,11 +80,12 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, const Tr
 
 void Trainer::go_on() {
   const std::string where = folder_.state().string();
-  state_ = load_checkpoint(folder_.state(), model_, adam_);
-  const std::optional<std::string> changed = difference(state_.options, options_, where);
-  require<UsageError>(!changed, "resume", "{}: a training goes on as it began", changed.value_or(""));
-  require<InputError>(state_.corpus == data_.train.fingerprint(), where,
-                      "{} has other sentence pairs than the training began with", options_.train);
+  state_ = load_checkpoint(folder_.state(), model_, adam_, [&](const TrainingState& state) {
+    const std::optional<std::string> changed = difference(state.options, options_, where);
+    require<UsageError>(!changed, "resume", "{}: a training goes on as it began", changed.value_or(""));
+    require<InputError>(state.corpus == data_.train.fingerprint(), where,
+                        "{} has other sentence pairs than the training began with", options_.train);
+  });
   folder_.write_options(options_);
   batches_.seek(state_.position);
   best_ = EarlyStopping({.patience = options_.patience, .larger_is_better = options_.patience_on == Goal::bleu},
