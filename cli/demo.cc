@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/demo_task.h"
 #include "cli/flags.h"
@@ -22,6 +23,17 @@ std::string as_tsv(const std::vector<DemoTask::Pair>& pairs) {
   return text;
 }
 
+TransformerConfig demo_architecture() {
+  TransformerConfig a;
+  a.d_model = 64;
+  a.ffn = 128;
+  a.heads = 4;
+  a.encoder_layers = a.decoder_layers = 2;
+  a.norm_order = NormOrder::pre;
+  a.dropout = 0;
+  return a;
+}
+
 // What is known to learn such tasks in about a minute on two cores: characters, a small pre-LN model, one warm-up
 // and down to zero again.
 TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, uint64_t seed) {
@@ -31,13 +43,6 @@ TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, ui
   o.tokenizer = TokenizerType::character;
   o.vocabulary_size = 200;
   o.character_coverage = 1.0;
-  TransformerConfig& a = o.architecture;
-  a.d_model = 64;
-  a.ffn = 128;
-  a.heads = 4;
-  a.encoder_layers = a.decoder_layers = 2;
-  a.norm_order = NormOrder::pre;
-  a.dropout = 0;
   o.label_smoothing = 0;
   o.batch_sentences = 64;
   o.schedule = ScheduleKind::linear;
@@ -54,6 +59,7 @@ TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, ui
 
 struct DemoCommand {
   std::string task = "dates", folder;
+  TransformerConfig architecture = demo_architecture();
   int64_t steps = 0;
   uint64_t seed = 1;
   int threads = 0;
@@ -79,7 +85,9 @@ struct DemoCommand {
                data.train[0].second);
     fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
     std::fflush(stdout);
-    const TrainResult trained = train(demo_options(home, steps > 0 ? steps : dates ? 1600 : 2400, seed));
+    TrainOptions options = demo_options(home, steps > 0 ? steps : dates ? 1600 : 2400, seed);
+    options.architecture = architecture;
+    const TrainResult trained = train(options);
     if (trained.ending == Ending::interrupted) return 130;
 
     const Translator translator(home / "model");
@@ -131,6 +139,8 @@ Command add_demo(CLI::App& parent) {
   flag(app, "--steps", command->steps, "updates; 0: what the task is known to need", "UPDATES");
   flag(app, "--seed", command->seed, "of the data and the model", "N");
   flag(app, "--threads", command->threads, "0: one for every core", "N");
+  architecture_flags(app, command->architecture);
+  app.footer(attention_words_help());
   return {&app, [command] { return command->run(); }};
 }
 

@@ -21,7 +21,6 @@ std::vector<Command> add_commands(CLI::App& app) {
                                    add_evaluate(app), add_inspect(app), add_describe(app)};
   for (const Command& command : commands) {
     command.app->allow_extras();  // reported below, with the nearest flag
-    command.app->footer("");      // not that of the program
     command.app->add_option("--config", "read settings from a TOML file; flags given here win")->type_name("FILE");
   }
   return commands;
@@ -71,10 +70,10 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", fmt::format("qkv {}", version()));
   app.require_subcommand(0, 1);
   app.allow_extras();
-  app.footer(fmt::format("Each command has its own help: {} train --help", program));
   app.option_defaults()->multi_option_policy(
       CLI::MultiOptionPolicy::TakeLast);  // settings first, then what is typed
   const std::vector<Command> commands = add_commands(app);
+  app.footer(fmt::format("Each command has its own help: {} train --help", program));  // commands do not inherit it
 
   if (arguments.empty() || arguments.front().starts_with('-')) {
     std::vector<std::string> first(arguments.begin(), arguments.begin() + !arguments.empty());

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "qkv/base/threads.h"
@@ -49,25 +50,6 @@ void add_data_flags(CLI::App& app, TrainCommand& c) {
        flag(app, "--character-coverage", o.character_coverage, "share of the characters that are in the vocabulary",
             "SHARE"),
        flag(app, "--lossless", o.lossless, "a vocabulary that can say every text exactly", "true|false")});
-}
-
-void add_model_flags(CLI::App& app, TrainCommand& c) {
-  TransformerConfig& a = c.options.architecture;
-  c.flags.insert(c.flags.end(),
-                 {flag(app, "--d-model", a.d_model, "width C of the model", "N"),
-                  flag(app, "--heads", a.heads, "query heads H; divides d-model", "N"),
-                  flag(app, "--kv-heads", a.kv_heads, "key/value heads G; divides heads; 0: as many", "N"),
-                  flag(app, "--ffn", a.ffn, "width F of the feed-forward network", "N"),
-                  flag(app, "--encoder-layers", a.encoder_layers, "encoder layers", "N"),
-                  flag(app, "--decoder-layers", a.decoder_layers, "decoder layers", "N"),
-                  flag(app, "--dropout", a.dropout, "of embeddings and sublayers", "RATE"),
-                  flag(app, "--attention-dropout", a.attention_dropout, "of attention weights", "RATE"),
-                  flag(app, "--ffn-dropout", a.ffn_dropout, "inside the feed-forward network", "RATE"),
-                  choice(app, "--norm", a.norm_order, "where the layer norm stands"),
-                  choice(app, "--activation", a.activation, "of the feed-forward network"),
-                  choice(app, "--positions", a.positions, "how positions are told"),
-                  choice(app, "--tie", a.tie,
-                         "embeddings that share one matrix; all makes one vocabulary for both languages")});
 }
 
 void add_update_flags(CLI::App& app, TrainCommand& c) {
@@ -118,9 +100,10 @@ Command add_train(CLI::App& parent) {
       flag(app, "--recipe", command->recipe,
            "transformer-tiny, -small, -base or -big: the shape that the next flags change", "NAME");
   add_data_flags(app, *command);
-  add_model_flags(app, *command);
+  for (CLI::Option* f : architecture_flags(app, command->options.architecture)) command->flags.push_back(f);
   add_update_flags(app, *command);
   add_run_flags(app, *command);
+  app.footer(attention_words_help());
   return {&app, [command] { return command->run(); }};
 }
 

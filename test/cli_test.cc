@@ -106,6 +106,33 @@ TEST_F(Command, UnknownWordsNameTheNearestKnown) {
   expect_error(run("inspect --model x one two"), 2, {"'two' is one argument too many"});
 }
 
+TEST_F(Command, TrainTakesAKindOfAttentionAndListsItsWords) {
+  const Outcome help = run("train --help");
+  for (const char* text : {"--self-attention WORDS", "window=reach", "bigbird[=block:window:globals:random]"})
+    EXPECT_NE(help.out.find(text), std::string::npos) << text;
+  EXPECT_EQ(run("translate --help").out.find("window=reach"), std::string::npos);
+  expect_error(run("train --model x --train y --self-attention widow=64"), 2,
+               {"qkv train: --self-attention: there is no word 'widow'", "did you mean window?"});
+  expect_error(run("train --model x --train y --cross-attention additive=x"), 2,
+               {"--cross-attention: 'additive=x': width must be a whole number from 0 to 65536, got 'x'"});
+  expect_error(run(train_on("pairs.tsv") + " --cross-attention window=3"), 2,
+               {"cross-attention: 'window' is not for attention to the other sentence"});
+
+  const Outcome trained = run(train_on("pairs.tsv") +
+                              " --kv-heads 2 --positions rotary --self-attention window=4+sink --cross-attention "
+                              "local-p=3+additive --quiet");
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  const Outcome described = run("describe --model " + at("new"));
+  EXPECT_NE(described.out.find("self-attention window=4+sink, cross-attention local-p=3+additive"),
+            std::string::npos)
+      << described.out;
+  EXPECT_EQ(run("translate --beam 3 --model " + at("new"), "echo 'Go on.' |").code, 0);
+  const Outcome changed =
+      run(fmt::format("train --resume --model {} --max-steps 2 --self-attention full", at("new")));
+  expect_error(changed, 2, {"'self_attention' was \"window=4+sink\" and is now \"full\""});
+  std::filesystem::remove_all(at("new"));
+}
+
 TEST_F(Command, AnUnknownFlagIsToldBeforeAMissingOne) {
   for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe"}) {
     const std::string near = name == std::string("demo") ? "folder" : "model";
