@@ -7,18 +7,6 @@ AttentionPart::AttentionPart(const AttentionKind::Part& part, const AttentionSiz
   for (const AttentionWord::Parameter& p : shapes_) parameters_.push_back(new_parameter(p.shape));
 }
 
-void AttentionPart::add_to(AttentionOptions& options) const {
-  if (word_->add_to) word_->add_to(options, *this);
-}
-
-void AttentionPart::add_at(AttentionOptions& options, const AttentionPlace& place) const {
-  if (word_->add_at) word_->add_at(options, *this, place);
-}
-
-Variable AttentionPart::turn(const Variable& x, int64_t first_position) const {
-  return word_->turn ? word_->turn(x, first_position, numbers_) : x;
-}
-
 void AttentionPart::visit(const std::string& prefix, const ParameterVisitor& visitor) {
   const std::string own = join_name(prefix, std::string(word_->name));
   for (size_t i = 0; i < parameters_.size(); ++i) visitor(join_name(own, shapes_[i].name), parameters_[i]);

@@ -1,8 +1,8 @@
 // One word of a kind of attention in a layer: its numbers, and the weights that it needs there.
 //
 //     AttentionPart part(kind.parts()[0], size);
-//     part.add_to(options);                              // once: what does not depend on a call
-//     part.add_at(options, {.q = q, .key_lengths = n});  // in every call
+//     part.word().add_to(options, part);                              // once: what does not depend on a call
+//     part.word().add_at(options, part, {.q = q, .key_lengths = n});  // in every call
 //
 // Parameters are named after the word: "self_attention.additive.query".
 #pragma once
@@ -19,10 +19,6 @@ class AttentionPart {
   const AttentionWord::Numbers& numbers() const { return numbers_; }
   const AttentionSize& size() const { return size_; }
   const Variable& parameter(size_t i) const { return parameters_[i]; }
-
-  void add_to(AttentionOptions& options) const;
-  void add_at(AttentionOptions& options, const AttentionPlace& place) const;
-  Variable turn(const Variable& x, int64_t first_position) const;
 
   void visit(const std::string& prefix, const ParameterVisitor& visitor);
   void initialise(const std::string& prefix, uint64_t seed);

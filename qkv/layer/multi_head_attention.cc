@@ -60,7 +60,8 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
   }
   out = Linear(width, width, options_.bias);
   for (const AttentionKind::Part& part : options_.kind.parts()) parts_.emplace_back(part, options_.size());
-  for (const AttentionPart& part : parts_) part.add_to(sentence_);
+  for (const AttentionPart& part : parts_)
+    if (part.word().add_to) part.word().add_to(sentence_, part);
 }
 
 const AttentionPart* MultiHeadAttention::part_of(Role role) const {
@@ -73,7 +74,7 @@ const AttentionPart* MultiHeadAttention::part_of(Role role) const {
 
 Variable MultiHeadAttention::turned(const Variable& heads, int64_t first) const {
   const AttentionPart* turn = part_of(Role::turn);
-  return turn ? turn->turn(heads, first) : heads;
+  return turn ? turn->word().turn(heads, first, turn->numbers()) : heads;
 }
 
 MultiHeadAttention::Queries MultiHeadAttention::queries_of(const Variable& source, int64_t first) const {
@@ -114,10 +115,12 @@ AttentionVariables MultiHeadAttention::by_words(const Queries& queries, const Ke
   AttentionOptions options = sentence_;
   options.mask = options.mask & call.mask;
   options.single_queries = call.single;
-  const AttentionPlace place = {.q = queries.q,
-                                .key_lengths = as_tensor_of_lengths(memory),
-                                .position = call.at_first ? std::optional(call.first) : std::nullopt};
-  for (const AttentionPart& part : parts_) part.add_at(options, place);
+  for (const AttentionPart& part : parts_)
+    if (part.word().add_at)
+      part.word().add_at(options, part,
+                         {.q = queries.q,
+                          .key_lengths = as_tensor_of_lengths(memory),
+                          .position = call.at_first ? std::optional(call.first) : std::nullopt});
   if (const Dropout d = pass.dropout(options_.dropout); d.rate > 0)
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
   const auto attend = [&](const Variable& q, const Variable& k, const Variable& v) {

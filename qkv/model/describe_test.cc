@@ -122,7 +122,7 @@ TEST(Describe, NamesTheKindsOfAttentionAndCountsTheirParameters) {
   const std::string text = describe(c);
   for (const char* expected :
        {"self-attention window=8+sink, cross-attention additive=10", "30 rotary positions", "sink.scores (4)",
-        "4 C^2 + 4 C + H", "additive.query (10, 4)", "4 C^2 + 4 C + W D + W D + W"})
+        "4 C^2 + 4 C + H", "additive.query (10, 4)", "4 C^2 + 4 C + width D + width D + width"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
 }
 

@@ -5,8 +5,8 @@
 //     parameter_count(config);             // Transformer(config, seed).parameter_count()
 //
 // Letters: C d_model, F ffn, V and W source and target vocabulary, P positions, K = C kv_heads / heads the width of
-// keys and values (C itself unless heads are grouped). The words of an attention count in D, the width of a head, H
-// heads, and letters of their own (layer/word).
+// keys and values (C itself unless heads are grouped). What the words of an attention add is
+// counted in D, the width of a head, H heads, and the names of their numbers (layer/word).
 #pragma once
 
 #include <cstdint>

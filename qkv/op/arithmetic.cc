@@ -29,6 +29,11 @@ Tensor scaled(const Tensor& x, float factor) {
   return y;
 }
 
+double sum_of_products(const Tensor& a, const Tensor& b) {
+  const Tensor products = elementwise(kernel::kernels().rows.multiply, a, b);
+  return kernel::kernels().rows.sum(products.data<float>(), products.numel());
+}
+
 }  // namespace
 
 Variable add(const Variable& a, const Variable& b) {
@@ -60,6 +65,19 @@ Variable scale(const Variable& x, float factor) {
                 });
 }
 
+Variable scale(const Variable& x, const Variable& factor) {
+  require(factor.shape() == Shape{1}, "scale", "the factor is one number, of shape (1), got {}", factor.shape());
+  const float by = factor.value().at<float>({0});
+  const Tensor in = x.value().contiguous_copy();
+  return record("scale", {x, factor}, scaled(in, by), [in, by](const Tensor& grad, const std::vector<bool>& needs) {
+    const Tensor dy = grad.contiguous_copy();
+    std::vector<Tensor> grads(2);
+    if (needs[0]) grads[0] = scaled(dy, by);
+    if (needs[1]) grads[1] = Tensor::full({1}, static_cast<float>(sum_of_products(dy, in)));
+    return grads;
+  });
+}
+
 Variable divide(const Variable& x, const Variable& divisor) {
   require(divisor.shape() == Shape{1}, "divide", "the divisor is one number, of shape (1), got {}",
           divisor.shape());
@@ -70,9 +88,7 @@ Variable divide(const Variable& x, const Variable& divisor) {
     std::vector<Tensor> grads(2);
     if (needs[0]) grads[0] = scaled(dy, 1.0f / by);
     if (needs[1]) {  // dx/dc (x / c) = -(x / c) / c
-      const Tensor products = elementwise(kernel::kernels().rows.multiply, dy, y);
-      const double sum = kernel::kernels().rows.sum(products.data<float>(), products.numel());
-      grads[1] = Tensor::full({1}, static_cast<float>(-sum / static_cast<double>(by)));
+      grads[1] = Tensor::full({1}, static_cast<float>(-sum_of_products(dy, y) / static_cast<double>(by)));
     }
     return grads;
   });

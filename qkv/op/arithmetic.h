@@ -3,6 +3,7 @@
 //     Variable y = add(x, multiply(a, b));          // same shapes
 //     Variable z = scale(x, 0.5f);
 //     Variable w = divide(x, width);                // width (1): the same number for all
+//     Variable v = scale(x, gain);                  // gain (1), too
 //     Variable s = sum(x);                          // shape (1)
 #pragma once
 
@@ -13,6 +14,7 @@ namespace qkv {
 Variable add(const Variable& a, const Variable& b);
 Variable multiply(const Variable& a, const Variable& b);
 Variable scale(const Variable& x, float factor);
+Variable scale(const Variable& x, const Variable& factor);
 Variable divide(const Variable& x, const Variable& divisor);
 Variable sum(const Variable& x);
 

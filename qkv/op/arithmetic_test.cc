@@ -22,6 +22,10 @@ TEST(Arithmetic, AddMultiplyAndScaleAreTheirFormulas) {
         "scale", {two[0]}, [](const Variables& x) { return scale(x[0], -0.7f); },
         [](const Doubles& x) { return each(x[0], [&](size_t i) { return -0.7 * x[0][i]; }); });
     check_op(
+        "scale by a variable", {two[0], Tensor::full({1}, -1.3f)},
+        [](const Variables& x) { return scale(x[0], x[1]); },
+        [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] * x[1][0]; }); });
+    check_op(
         "divide", {two[0], Tensor::full({1}, -1.3f)}, [](const Variables& x) { return divide(x[0], x[1]); },
         [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] / x[1][0]; }); });
     check_op(
@@ -47,6 +51,7 @@ TEST(Arithmetic, SaysWhichShapesDoNotAgree) {
   const Variable a = Tensor::zeros({2, 3}), b = Tensor::zeros({3, 2});
   EXPECT_EQ(error_of([&] { add(a, b); }), "add: shapes must agree: (2, 3) and (3, 2)");
   EXPECT_EQ(error_of([&] { multiply(a, b); }), "multiply: shapes must agree: (2, 3) and (3, 2)");
+  EXPECT_EQ(error_of([&] { scale(a, b); }), "scale: the factor is one number, of shape (1), got (3, 2)");
   EXPECT_EQ(error_of([&] { divide(a, b); }), "divide: the divisor is one number, of shape (1), got (3, 2)");
 }
 

@@ -34,6 +34,25 @@ TEST(Cosine, IsItsFormulaInEveryInput) {
           {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
+TEST(Cosine, LearnsItsGain) {
+  for (const Sizes& n : score_sizes(5, 5)) {
+    std::vector<Tensor> inputs = n.inputs();
+    inputs.push_back(Tensor::full({1}, -1.7f));
+    check_op(
+        "cosine with a gain", inputs,
+        [&](const Variables& x) {
+          return attention(x[0], x[1], x[2], {.score = cosine(2.5f, x[3]), .mask = n.mask()});
+        },
+        [&](const Doubles& x) {
+          const PairScore score = [&](const double* q, const double* k, int64_t) {
+            return 2.5 * x[3][0] * cosine_of(q, k, n.Dq);
+          };
+          return attention_by(score, n, x[0], x[1], x[2]);
+        },
+        {.value = 3e-6, .gradient = 2e-5, .strided = false});
+  }
+}
+
 TEST(Cosine, DoesNotSeeLengths) {
   const Tensor q = random({1, 2, 3, 8}, 1), k = random({1, 2, 9, 8}, 2);
   Tensor longer = k.clone();
@@ -57,6 +76,8 @@ TEST(Cosine, OfZerosIsZeroAndGivesNoGradient) {
 
 TEST(Cosine, WantsAFiniteScale) {
   EXPECT_EQ(error_of([] { cosine(INFINITY); }), "cosine: the scale must be a finite number, got inf");
+  EXPECT_EQ(error_of([] { cosine(1, Variable(Tensor::zeros({2}))); }),
+            "cosine: the gain is one number, of shape (1), got (2)");
 }
 
 }  // namespace

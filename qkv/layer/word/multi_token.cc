@@ -34,8 +34,8 @@ void start_as_own_head(Variable& parameter, uint64_t, const std::string&) {
 
 std::vector<AttentionWord::Parameter> of_multi_token(const Numbers& n, const AttentionSize& size) {
   const int64_t H = size.heads, D = size.head_width(), heads = group_of(n, size);
-  return {{"convolution", {H, 1, whole(n, 0), whole(n, 1)}, "H Q R", start_as_own_score},
-          {"mix", {H / heads, heads, heads}, "H M", start_as_own_head},
+  return {{"convolution", {H, 1, whole(n, 0), whole(n, 1)}, "H queries keys", start_as_own_score},
+          {"mix", {H / heads, heads, heads}, "H heads", start_as_own_head},
           {"norm", {D}, "D", start_with_ones},
           {"gate.weight", {1, D}, "D"},
           {"gate.bias", {1}, "1"}};

@@ -67,7 +67,7 @@ AttentionWords position_words() {
            .numbers = {{"buckets", 4, 1024, 32}, {"distance", 3, most_positions, 128}},
            .parameters =
                [](const Numbers& n, const AttentionSize& size) {
-                 return std::vector<AttentionWord::Parameter>{{"table", {whole(n, 0), size.heads}, "N H"}};
+                 return std::vector<AttentionWord::Parameter>{{"table", {whole(n, 0), size.heads}, "buckets H"}};
                },
            .complaint = complaint_of_t5,
            .add_to = add_t5}};

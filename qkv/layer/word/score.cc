@@ -33,13 +33,13 @@ Parameters of_bilinear(const Numbers&, const AttentionSize& size) {
 
 Parameters of_additive(const Numbers& n, const AttentionSize& size) {
   const int64_t D = size.head_width(), width = whole(n, 0) == 0 ? D : whole(n, 0);
-  return {{"query", {width, D}, "W D", xavier_uniform},
-          {"key", {width, D}, "W D", xavier_uniform},
-          {"score", {width}, "W", start_as_score}};
+  return {{"query", {width, D}, "width D", xavier_uniform},
+          {"key", {width, D}, "width D", xavier_uniform},
+          {"score", {width}, "width", start_as_score}};
 }
 
 Parameters of_location(const Numbers& n, const AttentionSize& size) {
-  return {{"rows", {whole(n, 0), size.head_width()}, "L D", xavier_uniform}};
+  return {{"rows", {whole(n, 0), size.head_width()}, "keys D", xavier_uniform}};
 }
 
 void add_bilinear(AttentionOptions& options, const AttentionPart& part) {
@@ -49,7 +49,7 @@ void add_additive(AttentionOptions& options, const AttentionPart& part) {
   options.score = additive(part.parameter(0), part.parameter(1), part.parameter(2));
 }
 void add_cosine(AttentionOptions& options, const AttentionPart& part) {
-  options.score = cosine(static_cast<float>(part.numbers()[0]));
+  options.score = cosine(static_cast<float>(part.numbers()[0]), part.parameter(0));
 }
 void add_distance(AttentionOptions& options, const AttentionPart&) { options.score = distance(); }
 void add_gaussian(AttentionOptions& options, const AttentionPart& part) {
@@ -78,10 +78,14 @@ AttentionWords score_words() {
        .parameters = of_additive,
        .add_to = add_additive},
       {.name = "cosine",
-       .help = "by direction alone, times the scale",
+       .help = "by direction alone, times the scale and a learnt gain",
        .role = Role::score,
        .excludes = {Role::score},
        .numbers = {{"scale", 1e-6, 1e6, 10, false}},
+       .parameters =
+           [](const Numbers&, const AttentionSize&) {
+             return Parameters{{"gain", {1}, "1", start_with_ones}};
+           },
        .add_to = add_cosine},
       {.name = "distance",
        .help = "the nearer the higher, -|q - k|^2 / 2",

@@ -50,11 +50,22 @@ struct AttentionWord {
   struct Parameter {
     std::string name;
     Shape shape;
-    std::string letters;  // how many numbers that is: "2 D"
+    std::string letters;  // how many numbers that is: "width D"
     void (*start)(Variable& parameter, uint64_t seed, const std::string& name) = nullptr;  // null: zeros
   };
   using Numbers = std::vector<double>;
-  enum class Role { full, score, modify, mask, normalize, place, turn, distance, projections, neighbours };
+  enum class Role {
+    full,
+    score,  // a word of the sentence, like the next three
+    modify,
+    mask,
+    normalize,
+    place,        // around which a query looks
+    turn,         // positions, by turning queries and keys
+    distance,     // positions, by what is added to scores
+    projections,  // a second set of them, for global positions
+    neighbours,   // multi-token attention, a walk of its own
+  };
 
   std::string_view name, help;
   Role role;
