@@ -207,7 +207,7 @@ std::string AttentionPlan::text() const {
   };
   line("q", fmt::format("{} {}", describe("BHTD", q), name_of(dtype)));
   line("k, v", fmt::format("{}, {}", describe("BGSD", k), describe("BGSE", {s.B, s.G, s.S, s.E})));
-  line("out", describe("BHTE", {s.B, s.H, s.T, s.E}));
+  line("out", to_string(describe("BHTE", {s.B, s.H, s.T, s.E})));
   const auto lines = [&](std::string_view word, const std::vector<Choice>& choices) {
     for (const Choice& c : choices)
       line(&c == &choices.front() ? word : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));

@@ -9,8 +9,7 @@ namespace qkv {
 Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
   require(dims.size() <= max_rank, "Shape", "at most {} axes, got {}", max_rank, dims.size());
   std::copy(dims.begin(), dims.end(), dims_);
-  for (const int64_t d : dims)
-    require(d >= 0, "Shape", "an axis cannot have a negative length: {}", to_string(*this));
+  for (const int64_t d : dims) require(d >= 0, "Shape", "an axis cannot have a negative length: {}", *this);
 }
 
 int64_t Shape::dim(int axis) const {
@@ -23,7 +22,7 @@ int64_t Shape::numel() const {
   constexpr int64_t most = int64_t{1} << 56;  // so that the number of bytes does not overflow either
   int64_t n = 1;
   for (const int64_t d : *this)
-    require(!__builtin_mul_overflow(n, d, &n) && n <= most, "Shape", "too many elements: {}", to_string(*this));
+    require(!__builtin_mul_overflow(n, d, &n) && n <= most, "Shape", "too many elements: {}", *this);
   return n;
 }
 
@@ -38,7 +37,8 @@ std::string to_string(const Shape& shape) {
   return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
 }
 
-std::string describe(std::string_view axes, const Shape& shape) {
+std::string to_string(const Description& description) {
+  const auto& [axes, shape] = description;
   if (static_cast<int>(axes.size()) != shape.rank()) return to_string(shape);
   std::string out = "(";
   for (int i = 0; i < shape.rank(); ++i) out += fmt::format("{}{} {}", i ? ", " : "", axes[i], shape[i]);

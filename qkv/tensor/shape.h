@@ -1,7 +1,7 @@
 // Lengths of the axes of a tensor, at most six of them, and how an error message names them.
 //
 //     Shape s{2, 8, 128, 64};
-//     describe("BHTD", s)        // "(B 2, H 8, T 128, D 64)"
+//     fmt::print("{}", describe("BHTD", s));        // (B 2, H 8, T 128, D 64)
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,15 @@ class Shape {
 };
 
 std::string to_string(const Shape& shape);  // "(2, 8, 128, 64)"
-// One letter an axis (B batch, H query heads, ...); a shape of another rank is printed as it is.
-std::string describe(std::string_view axes, const Shape& shape);
+
+// One letter an axis (B batch, H query heads, ...); a shape of another rank is printed as it is. Put into words
+// only when it is printed: checks describe what they look at whether they hold or not.
+struct Description {
+  std::string_view axes;
+  Shape shape;
+};
+inline Description describe(std::string_view axes, const Shape& shape) { return {axes, shape}; }
+std::string to_string(const Description& description);
 
 }  // namespace qkv
 
@@ -49,5 +56,13 @@ struct fmt::formatter<qkv::Shape> : fmt::formatter<std::string> {
   template <class Context>
   auto format(const qkv::Shape& shape, Context& context) const {
     return fmt::formatter<std::string>::format(to_string(shape), context);
+  }
+};
+
+template <>
+struct fmt::formatter<qkv::Description> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const qkv::Description& description, Context& context) const {
+    return fmt::formatter<std::string>::format(to_string(description), context);
   }
 };

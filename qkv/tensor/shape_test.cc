@@ -38,8 +38,8 @@ TEST(Shape, RefusesWhatIsNoShape) {
 TEST(Shape, IsNamedByItsAxes) {
   const Shape shape{2, 8, 128, 64};
   EXPECT_EQ(to_string(shape), "(2, 8, 128, 64)");
-  EXPECT_EQ(describe("BHTD", shape), "(B 2, H 8, T 128, D 64)");
-  EXPECT_EQ(describe("TS", shape), "(2, 8, 128, 64)") << "letters for another rank";
+  EXPECT_EQ(to_string(describe("BHTD", shape)), "(B 2, H 8, T 128, D 64)");
+  EXPECT_EQ(to_string(describe("TS", shape)), "(2, 8, 128, 64)") << "letters for another rank";
   EXPECT_EQ(to_string(Shape{}), "()");
 }
 
