@@ -1,5 +1,8 @@
 #include "qkv/kernel/kernels.h"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -139,6 +142,23 @@ std::atomic<const Kernels*>& current() {
 }  // namespace
 
 const Kernels& kernels() { return *current().load(std::memory_order_relaxed); }
+
+#if defined(__x86_64__)
+FlushDenormals::FlushDenormals() : before_(_mm_getcsr()) {
+  constexpr unsigned results = 1u << 15, operands = 1u << 6;
+  _mm_setcsr(static_cast<unsigned>(before_) | results | operands);
+}
+FlushDenormals::~FlushDenormals() { _mm_setcsr(static_cast<unsigned>(before_)); }
+#elif defined(__aarch64__)
+FlushDenormals::FlushDenormals() {
+  asm volatile("mrs %0, fpcr" : "=r"(before_));
+  asm volatile("msr fpcr, %0" : : "r"(before_ | uint64_t{1} << 24));
+}
+FlushDenormals::~FlushDenormals() { asm volatile("msr fpcr, %0" : : "r"(before_)); }
+#else
+FlushDenormals::FlushDenormals() : before_(0) {}
+FlushDenormals::~FlushDenormals() = default;
+#endif
 
 UseKernels::UseKernels(const Kernels& kernels) : before_(current().exchange(&kernels)) {}
 UseKernels::~UseKernels() { current().store(before_); }

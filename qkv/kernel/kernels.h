@@ -41,6 +41,19 @@ class UseKernels {
   const Kernels* before_;
 };
 
+// While one lives, its thread takes numbers too small for a normal float (below 1.2e-38) for zero. Weights that
+// fade away pass through them, and some processors need a hundred times as long for each.
+class FlushDenormals {
+ public:
+  FlushDenormals();
+  ~FlushDenormals();
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+  uint64_t before_;
+};
+
 // The instruction sets of the CPU, best last: what QKV_ISA accepts here.
 bool cpu_has(std::string_view isa);
 

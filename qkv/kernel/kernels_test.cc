@@ -27,5 +27,19 @@ TEST(Kernels, EverySetIsTheBestThatItSays) {
   EXPECT_FALSE(cpu_has("abacus"));
 }
 
+TEST(FlushDenormals, LastsAsLongAsItsScope) {
+  volatile float small = 1e-30f;
+  const auto product = [&] {
+    volatile float tiny = small * 1e-10f;
+    return tiny;
+  };
+  EXPECT_GT(product(), 0.0f);
+  {
+    const FlushDenormals flush;
+    EXPECT_TRUE(product() == 0.0f || kernels().isa == "generic");  // not every processor can
+  }
+  EXPECT_GT(product(), 0.0f);
+}
+
 }  // namespace
 }  // namespace qkv::kernel

@@ -83,7 +83,7 @@ class Task {
         e_width_(round_to_lanes(call.shape.E)),
         scale_(call.score->dot_scale(call.shape.D).value_or(1.0f)),
         waiting_scale_(waiting_scale(call)),
-        products_(call) {}
+        scope_(call) {}
 
   // dq receives what the keys of the span give: all of it, or one of the parts that are added later.
   void run(int64_t batch, int64_t kv_head, const KeyRange& span, Tensor& dq, BackwardResult& result) {
@@ -211,7 +211,7 @@ class Task {
   float *dk_ = nullptr, *dv_ = nullptr;  // (keys of the span, D or E), rows rounded up to the lanes
   int64_t d_width_, e_width_;
   float scale_, waiting_scale_;
-  ProductScope products_;
+  TileScope scope_;
 };
 
 // sum += the parts, one a span, in their order.

@@ -27,7 +27,7 @@ class Task {
         head_(head),
         result_(result),
         waiting_scale_(waiting_scale(call)),
-        products_(call),
+        scope_(call),
         keys_(call.k, batch, kv_head(), false, scratch_),
         values_(call.v, batch, kv_head(), true, scratch_) {}
 
@@ -89,7 +89,7 @@ class Task {
   int64_t batch_, head_;
   ForwardResult& result_;
   float waiting_scale_;
-  ProductScope products_;
+  TileScope scope_;
   Scratch scratch_;
   KeyOperands keys_, values_;
 };

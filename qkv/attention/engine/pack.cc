@@ -59,10 +59,10 @@ const kernel::TileProducts& products(const AttentionCall& call) {
   return call.pairs() ? kernels().pairs->products : kernels().products;
 }
 
-ProductScope::ProductScope(const AttentionCall& call) : pairs_(call.pairs() ? kernels().pairs : nullptr) {
+TileScope::TileScope(const AttentionCall& call) : pairs_(call.pairs() ? kernels().pairs : nullptr) {
   if (pairs_) pairs_->begin();
 }
-ProductScope::~ProductScope() {
+TileScope::~TileScope() {
   if (pairs_) pairs_->end();
 }
 

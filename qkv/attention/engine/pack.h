@@ -4,20 +4,22 @@
 
 #include "qkv/attention/engine/walk.h"
 #include "qkv/base/scratch.h"
+#include "qkv/kernel/kernels.h"
 
 namespace qkv {
 
 const kernel::TileProducts& products(const AttentionCall& call);
 
-// While one lives, its thread may call the products.
-class ProductScope {
+// While one lives, its thread computes tiles: it may call the products.
+class TileScope {
  public:
-  explicit ProductScope(const AttentionCall& call);
-  ~ProductScope();
-  ProductScope(const ProductScope&) = delete;
-  ProductScope& operator=(const ProductScope&) = delete;
+  explicit TileScope(const AttentionCall& call);
+  ~TileScope();
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
 
  private:
+  const kernel::FlushDenormals flush_;
   const kernel::PairKernels* pairs_;
 };
 

@@ -187,6 +187,7 @@ class Group {
     for (int64_t j = 0; j < tile.keys; ++j) row[j] = wide[j * tile.width];
   }
 
+  const kernel::FlushDenormals flush_;
   const AttentionCall& call_;
   Scratch scratch_;
   int64_t group_, count_, batch_, kv_head_, step_;

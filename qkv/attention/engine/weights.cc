@@ -11,7 +11,7 @@ template <class Visit>
 void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statistics, const QueryBlock& block,
                       Visit visit) {
   Scratch scratch;
-  const ProductScope scope(call);
+  const TileScope scope(call);
   KeyOperands keys(call.k, block.batch, block.kv_head(), false, scratch);
   const BlockOperand queries = call.single_queries ? BlockOperand{} : pack_block(call.q, block, false, scratch);
   const BlockStatistics ended = load_statistics(statistics, block, scratch);

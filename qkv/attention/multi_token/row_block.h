@@ -17,6 +17,7 @@
 #include "qkv/attention/multi_token/call.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
 
 namespace qkv {
 
@@ -90,13 +91,17 @@ class Visible {
 // step(slot, head) and step(slot, chunk) for all of them, in parallel.
 template <class Step>
 void for_each_head_of(const RowBlocks& blocks, int64_t heads, Step step) {
-  parallel_for(std::ssize(blocks) * heads, [&](int64_t item) { step(item / heads, item % heads); });
+  parallel_for(std::ssize(blocks) * heads, [&](int64_t item) {
+    const kernel::FlushDenormals flush;
+    step(item / heads, item % heads);
+  });
 }
 template <class Step>
 void for_each_chunk_of(const RowBlocks& blocks, Step step) {
   int64_t chunks = 0;  // of the block with the most
   for (const RowBlock& block : blocks) chunks = std::max(chunks, block.end_chunk() - block.first_chunk());
   parallel_for(std::ssize(blocks) * chunks, [&](int64_t item) {
+    const kernel::FlushDenormals flush;
     const int64_t slot = item / chunks;
     const RowBlock& block = blocks[static_cast<size_t>(slot)];
     const int64_t chunk = block.first_chunk() + item % chunks;
