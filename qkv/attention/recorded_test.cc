@@ -1,0 +1,75 @@
+#include "qkv/attention/recorded.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/attention.h"
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/score/additive.h"
+#include "qkv/attention/score/location.h"
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+
+namespace qkv {
+namespace {
+
+Tensor numbers(const Shape& shape, uint64_t stream, DType dtype = DType::f32) {
+  Random random(17, stream);
+  Tensor x = Tensor::empty(shape);
+  for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
+  return x.to(dtype);
+}
+
+std::vector<float> values(const Tensor& x) {
+  const Tensor packed = (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy();
+  return {packed.span<float>().begin(), packed.span<float>().end()};
+}
+
+// The two calls give the bits of the tape.
+void expect_bits_of_the_tape(DType dtype, const AttentionOptions& options, std::vector<Variable> parameters = {}) {
+  const Tensor q = numbers({2, 4, 9, 8}, 1, dtype), k = numbers({2, 2, 21, 8}, 2, dtype),
+               v = numbers({2, 2, 21, 6}, 3, dtype), dout = numbers({2, 4, 9, 6}, 4, dtype);
+  const RecordedAttention forward = attention_recorded(q, k, v, options);
+  const AttentionGradients got = attention_backward(forward, q, k, v, dout, options);
+  std::vector<std::vector<float>> of_parameters;
+  for (Variable& p : parameters) {
+    of_parameters.push_back(values(p.grad()));
+    p.zero_grad();
+  }
+  const Variable::Options learnt{.requires_grad = true};
+  const Variable x(q, learnt), y(k, learnt), z(v, learnt);
+  const Variable out = attention(x, y, z, options);
+  out.backward(dout);
+  EXPECT_EQ(values(forward.out), values(out.value()));
+  EXPECT_EQ(values(got.dq), values(x.grad()));
+  if (y.grad().defined()) EXPECT_EQ(values(got.dk), values(y.grad()));
+  EXPECT_EQ(values(got.dv), values(z.grad()));
+  for (size_t i = 0; i < parameters.size(); ++i) EXPECT_EQ(of_parameters[i], values(parameters[i].grad()));
+}
+
+TEST(RecordedAttention, GivesTheBitsOfTheTape) {
+  for (const DType dtype : {DType::f32, DType::bf16}) expect_bits_of_the_tape(dtype, {.mask = causal()});
+}
+
+TEST(RecordedAttention, LeavesGradientsInTheParametersOfAScore) {
+  const Variable::Options learnt{.requires_grad = true};
+  const Variable w_q(numbers({5, 8}, 5), learnt), w_k(numbers({5, 8}, 6), learnt), w_v(numbers({5}, 7), learnt);
+  expect_bits_of_the_tape(DType::f32, {.score = additive(w_q, w_k, w_v)}, {w_q, w_k, w_v});
+}
+
+TEST(RecordedAttention, GivesZerosToKeysThatNoScoreReads) {
+  const Variable w(numbers({21, 8}, 8), {.requires_grad = true});
+  const AttentionOptions options = {.score = location(w)};
+  const Tensor q = numbers({1, 1, 3, 8}, 1), k = numbers({1, 1, 21, 8}, 2), v = numbers({1, 1, 21, 6}, 3);
+  const RecordedAttention forward = attention_recorded(q, k, v, options);
+  const AttentionGradients g = attention_backward(forward, q, k, v, numbers({1, 1, 3, 6}, 4), options);
+  EXPECT_EQ(values(g.dk), std::vector<float>(21 * 8, 0.0f));
+}
+
+TEST(RecordedAttention, RefusesAGradientOfAnotherShape) {
+  const Tensor q = numbers({1, 1, 3, 8}, 1);
+  const RecordedAttention forward = attention_recorded(q, q, q);
+  EXPECT_THROW(attention_backward(forward, q, q, q, numbers({1, 1, 2, 8}, 2)), Error);
+}
+
+}  // namespace
+}  // namespace qkv
