@@ -18,7 +18,7 @@ CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLA
 COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
 TEST = ctest --preset $(PRESET) -j $(CORES)
 
-.PHONY: build demo test slow check bench install dev tsan clean help setup command
+.PHONY: build demo test slow check bench python wheel install dev tsan clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -39,6 +39,12 @@ check:              ## format, the include law, ASCII, sizes, another processor
 
 bench: setup        ## run the benchmarks
 	@$(CONFIGURE) -DQKV_BENCH=ON && $(COMPILE) --target bench
+
+python: setup       ## build the Python package and run its tests: PYTHON=python3
+	@script/python-package test
+
+wheel: setup        ## a wheel of it for other machines, in build/wheel
+	@script/python-package wheel
 
 install: command    ## install the library and the command: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'

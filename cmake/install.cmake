@@ -6,7 +6,9 @@ set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/qkv)
 install(TARGETS qkv EXPORT qkv)
-install(TARGETS qkv_cli)
+if(QKV_COMMAND)
+  install(TARGETS qkv_cli)
+endif()
 install(DIRECTORY qkv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
         PATTERN *.h PATTERN *_test.h EXCLUDE PATTERN isa EXCLUDE)
 install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})

@@ -1,0 +1,23 @@
+"""Attention in all its forms, fast on CPUs.
+
+    out = qkv.attention(q, k, v, mask=qkv.causal() & qkv.window(256), modify=[qkv.softcap(50)])
+
+    attention(Q, K, V) = reweigh( normalize( mask( modify( score(Q, K) ) ) ) ) V
+
+NumPy arrays, PyTorch tensors on the CPU and anything with DLPack go in without a copy; the same kind comes out.
+qkv.torch has the same call with gradients.
+"""
+
+from ._attention import attention, attention_backward, explain
+from ._core import instruction_set, set_threads, threads
+from ._core import version as _version
+from ._masks import (
+    Mask, bigbird, blocks, causal, dense, dilated, documents, global_positions, local_m, longformer, mask, padding, prefix,
+    strided, window,
+)
+from ._parts import (
+    Modify, Normalize, Part, Reweigh, Score, additive, alibi, bias, bilinear, boxcar, concat, constant, cosine, distance, dot,
+    epanechnikov, gaussian, gaussian_window, location, relative, sink, softcap, triangular,
+)
+
+__version__ = _version()

@@ -1,0 +1,53 @@
+"""Arrays of NumPy, PyTorch and other libraries: how the extension module is shown them, and what is given back."""
+
+import sys
+
+import numpy as np
+
+FLOATS = (np.dtype(np.float32),)
+
+
+def torch_of(x):
+    """The module torch, if x is a tensor of it; it is never imported for that."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(x, torch.Tensor) else None
+
+
+def look(x, name):
+    """x as the extension module wants it. Nothing is copied."""
+    if type(x) is np.ndarray:
+        return x
+    torch = torch_of(x)
+    return look_at_tensor(torch, x, name) if torch else x
+
+
+_codes = {}
+
+
+def look_at_tensor(torch, x, name):
+    if not _codes:
+        _codes.update({torch.float32: 0, torch.bfloat16: 1, torch.int32: 2, torch.uint8: 3, torch.bool: 3})
+    if x.device.type != "cpu":
+        raise TypeError(f"{name}: the tensor is on {x.device}; qkv computes on the CPU: x.cpu() brings it there")
+    if x.layout is not torch.strided:
+        raise TypeError(f"{name}: the tensor is {x.layout}; x.to_dense() makes it one that can be read")
+    if x.is_neg() or x.is_conj():
+        x = x.resolve_neg().resolve_conj()
+    code = _codes.get(x.dtype)
+    if code is None:
+        if x.dtype in (torch.int64, torch.int16):
+            x, code = x.int(), 2
+        else:
+            raise TypeError(f"{name}: expected float32 or bfloat16, got {str(x.dtype).removeprefix('torch.')}")
+    return (x.data_ptr(), code, tuple(x.shape), x.stride(), x)
+
+
+def giver_for(x):
+    """What turns a result into an array of the kind of x."""
+    if type(x) is np.ndarray:
+        return None
+    torch = torch_of(x)
+    if torch:
+        return torch.from_dlpack
+    namespace = getattr(x, "__array_namespace__", None)
+    return namespace().from_dlpack if namespace else None

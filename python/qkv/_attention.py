@@ -1,0 +1,122 @@
+"""The call."""
+
+import numpy as np
+
+from . import _core
+from ._arrays import giver_for, look, torch_of
+from ._masks import Mask
+from ._parts import Modify, Normalize, Reweigh, Score, dot
+
+
+def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None,
+              return_weights=False, return_lse=False):
+    """out_i = sum_j w_ij v_j with w = reweigh(normalize(mask(modify(score(q, k))))).
+
+    q (B, H, T, D), k (B, G, S, D), v (B, G, S, E), float32 or bfloat16: NumPy arrays, PyTorch tensors on the CPU, or
+    anything with DLPack; G divides H. Any strides with a contiguous last axis; nothing is copied. The result is of the
+    caller's kind: out (B, H, T, E), with return_weights and return_lse also weights (B, H, T, S) and the log of the sum of
+    exponentials (B, H, T).
+
+    Without gradients: qkv.torch.attention is the same call with them.
+    """
+    _refuse_tape(q, k, v)
+    parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
+    views = look(q, "q"), look(k, "k"), look(v, "v")
+    made = parts.made(_shape(q, k))
+    give = giver_for(q)
+    result = _core.attention(*views, *made, return_weights or return_lse, give is None)
+    if not (return_weights or return_lse):
+        return result if give is None else give(result)
+    out, weights, lse = result if give is None else map(give, result)
+    return (out,) + ((weights,) if return_weights else ()) + ((lse,) if return_lse else ())
+
+
+def attention_backward(grad_out, q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None,
+                       scale=None):
+    """The gradients of sum(out * grad_out): of q, k, v, and a list with those of the arrays of all parts, in their order."""
+    _refuse_tape(grad_out, q, k, v)
+    parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
+    made = parts.made(_shape(q, k), learnt=True)
+    give = giver_for(q)
+    grads = _core.backward(None, look(q, "q"), look(k, "k"), look(v, "v"), look(grad_out, "grad_out"), *made, give is None)
+    if give is not None:
+        grads = [give(g) for g in grads]
+    return grads[0], grads[1], grads[2], list(grads[3:])
+
+
+def explain(q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None):
+    """What the call would do: the kernels and why not faster ones, visible pairs, operations, bytes."""
+    parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
+    return _core.explain(look(q, "q"), look(k, "k"), look(v, "v"), *parts.made(_shape(q, k)))
+
+
+class Parts:
+    """The parts of one call, checked."""
+
+    __slots__ = ("score", "modify", "mask", "normalize", "reweigh", "dropout")
+
+    def made(self, shape, arrays=None, learnt=False):
+        """What the extension module takes; `arrays`, in the order of arrays(), stand in for those of the parts."""
+        rest = iter(arrays) if arrays is not None else None
+
+        def one(part):
+            if part is None:
+                return None
+            mine = None if rest is None else [next(rest) for _ in part.arrays]
+            return part.made(mine, learnt)
+
+        score, modify, normalize = one(self.score), tuple(map(one, self.modify)), one(self.normalize)
+        reweigh = tuple(map(one, self.reweigh))
+        if self.dropout is not None:
+            reweigh += (_core.dropout(*self.dropout),)
+        return score, modify, None if self.mask is None else self.mask.of(shape), normalize, reweigh
+
+    def arrays(self):
+        parts = (self.score, *self.modify, self.normalize, *self.reweigh)
+        return [x for part in parts if part is not None for x in part.arrays]
+
+
+def parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale):
+    parts = Parts()
+    parts.score = _checked(score, Score, "score")
+    parts.modify = _several(modify, Modify, "modify")
+    parts.mask = _checked(mask, Mask, "mask", " (a table of booleans is dense(table), a function mask(function))")
+    parts.normalize = _checked(normalize, Normalize, "normalize")
+    parts.reweigh = _several(reweigh, Reweigh, "reweigh")
+    parts.dropout = None
+    if scale is not None:
+        if score is not None:
+            raise ValueError(f"scale belongs to the dot product, which {score!r} replaces; some scores have a scale of their own")
+        parts.score = dot(float(scale))
+    if dropout:
+        if seed is None:
+            seed = int(np.random.default_rng().integers(1 << 63))
+        parts.dropout = (float(dropout), seed)
+    return parts
+
+
+def _checked(part, kind, name, hint=""):
+    if part is None or isinstance(part, kind):
+        return part
+    raise TypeError(f"{name}: expected one of qkv's, got {type(part).__name__}{hint}")
+
+
+def _several(parts, kind, name):
+    if isinstance(parts, kind):
+        return (parts,)
+    if parts is None:
+        return ()
+    return tuple(_checked(part, kind, name) for part in parts)
+
+
+def _shape(q, k):
+    if q.ndim != 4 or k.ndim != 4:
+        raise ValueError(f"attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E); q is {tuple(q.shape)}, k is {tuple(k.shape)}")
+    return (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+
+
+def _refuse_tape(*arrays):
+    for x in arrays:
+        torch = torch_of(x)
+        if torch and x.requires_grad and torch.is_grad_enabled():
+            raise ValueError("this call records no gradients, and a tensor requires one: qkv.torch.attention does, or use torch.no_grad()")

@@ -1,0 +1,58 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/src/parts.h"
+#include "qkv/attention/local.h"
+#include "qkv/attention/mask/around.h"
+#include "qkv/attention/mask/bigbird.h"
+#include "qkv/attention/mask/blocks.h"
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/dense.h"
+#include "qkv/attention/mask/dilated.h"
+#include "qkv/attention/mask/documents.h"
+#include "qkv/attention/mask/longformer.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/attention/mask/strided.h"
+#include "qkv/attention/mask/window.h"
+
+namespace qkv::python {
+
+using namespace nb::literals;
+
+void bind_masks(nb::module_& m) {
+  bind_part<MaskPart>(m, "Mask")
+      .def("__and__", [](const MaskPart& a, const MaskPart& b) { return MaskPart{a.part & b.part}; })
+      .def("__or__", [](const MaskPart& a, const MaskPart& b) { return MaskPart{a.part | b.part}; })
+      .def("__invert__", [](const MaskPart& a) { return MaskPart{!a.part}; });
+  m.def(
+      "causal", [](std::optional<int64_t> offset) { return MaskPart{causal(offset)}; }, "offset"_a.none());
+  m.def(
+      "window",
+      [](int64_t left, int64_t right, std::optional<int64_t> offset) {
+        return MaskPart{window(left, right, offset)};
+      },
+      "left"_a, "right"_a, "offset"_a.none());
+  m.def("padding", [](nb::handle lengths) { return MaskPart{padding(integers_of(lengths, "padding: lengths"))}; });
+  m.def("documents", [](nb::handle of_queries, nb::handle of_keys) {
+    return MaskPart{documents(integers_of(of_queries, "documents: of the queries"),
+                              integers_of(of_keys, "documents: of the keys"))};
+  });
+  m.def("dense", [](nb::handle table) { return MaskPart{dense(integers_of(table, "dense: table"))}; });
+  m.def("blocks", [](nb::handle table, int64_t block) {
+    return MaskPart{blocks(integers_of(table, "blocks: table"), block)};
+  });
+  m.def("dilated", [](int64_t reach, int64_t dilation) { return MaskPart{dilated(reach, dilation)}; });
+  m.def("strided", [](int64_t stride) { return MaskPart{strided(stride)}; });
+  m.def("global_positions", [](std::vector<int64_t> positions) { return MaskPart{global(std::move(positions))}; });
+  m.def("longformer", [](int64_t reach, std::vector<int64_t> positions) {
+    return MaskPart{longformer(reach, std::move(positions))};
+  });
+  m.def("bigbird", [](int64_t block, int64_t window_blocks, std::vector<int64_t> global_blocks,
+                      int64_t random_blocks, int64_t heads, uint64_t seed) {
+    return MaskPart{bigbird({block, window_blocks, std::move(global_blocks), random_blocks, heads, seed})};
+  });
+  m.def("local_m", [](int64_t window) { return MaskPart{local_m(window)}; });
+}
+
+}  // namespace qkv::python
