@@ -81,7 +81,8 @@ void weights_to_pairs(float* s, int64_t keys, int64_t width, float scale, const 
     const vf shift = load(maximum + i) * log2_e, share = load(inverse_sum + i);
     const auto weight = [&](int64_t j) {
       float* at = s + j * width + i;
-      const vf p = rough_exp2_or_zero(load(at) * factor - shift) * share;
+      // Exact to a float: the gradient of a score is a small difference of what its row's weights say.
+      const vf p = exp2_or_zero(load(at) * factor - shift) * share;
       store(at, p);
       return p;
     };
