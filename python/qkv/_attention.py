@@ -110,6 +110,9 @@ def _several(parts, kind, name):
 
 
 def _shape(q, k):
+    for x, name in ((q, "q"), (k, "k")):
+        if not hasattr(x, "ndim"):
+            raise TypeError(f"{name}: expected an array (NumPy, PyTorch, or anything with DLPack), got {type(x).__name__}")
     if q.ndim != 4 or k.ndim != 4:
         raise ValueError(f"attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E); q is {tuple(q.shape)}, k is {tuple(k.shape)}")
     return (q.shape[0], q.shape[1], q.shape[2], k.shape[2])

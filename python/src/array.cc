@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <vector>
 
 #include "qkv/base/error.h"

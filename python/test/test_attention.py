@@ -188,7 +188,7 @@ wrong = {
     "integers": (lambda q, k, v: qkv.attention(q, k.astype(np.int32), v), TypeError, "k: expected float32 or bfloat16, got int32"),
     "columns apart": (lambda q, k, v: qkv.attention(q[..., ::2], k[..., ::2], v), ValueError, "contiguous"),
     "rows backwards": (lambda q, k, v: qkv.attention(q[:, :, ::-1], k, v), TypeError, "backwards"),
-    "a list": (lambda q, k, v: qkv.attention([1.0], k, v), (TypeError, AttributeError), ""),
+    "a list": (lambda q, k, v: qkv.attention([1.0], k, v), TypeError, "q: expected an array"),
     "a table for a mask": (lambda q, k, v: qkv.attention(q, k, v, mask=np.ones((T, S), bool)), TypeError, "dense"),
     "a negative window": (lambda q, k, v: qkv.window(-5), ValueError, "window"),
     "lengths out of range": (lambda q, k, v: qkv.attention(q, k, v, mask=qkv.padding([S + 1, 0])), ValueError, "padding"),

@@ -24,8 +24,20 @@ std::vector<float> values(const Tensor& x) {
   return {packed.span<float>().begin(), packed.span<float>().end()};
 }
 
-// The two calls give the bits of the tape.
-void expect_bits_of_the_tape(DType dtype, const AttentionOptions& options, std::vector<Variable> parameters = {}) {
+// The two calls give what the tape gives: bit for bit in floats. The output that lies between the calls is rounded
+// to bf16, which not every processor does on the tape.
+void expect_equal(DType dtype, const Tensor& got, const Tensor& wanted) {
+  const std::vector<float> a = values(got), b = values(wanted);
+  if (dtype == DType::f32) {
+    EXPECT_EQ(a, b);
+    return;
+  }
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 0x1p-7);
+}
+
+void expect_results_of_the_tape(DType dtype, const AttentionOptions& options,
+                                std::vector<Variable> parameters = {}) {
   const Tensor q = numbers({2, 4, 9, 8}, 1, dtype), k = numbers({2, 2, 21, 8}, 2, dtype),
                v = numbers({2, 2, 21, 6}, 3, dtype), dout = numbers({2, 4, 9, 6}, 4, dtype);
   const RecordedAttention forward = attention_recorded(q, k, v, options);
@@ -40,20 +52,20 @@ void expect_bits_of_the_tape(DType dtype, const AttentionOptions& options, std::
   const Variable out = attention(x, y, z, options);
   out.backward(dout);
   EXPECT_EQ(values(forward.out), values(out.value()));
-  EXPECT_EQ(values(got.dq), values(x.grad()));
-  if (y.grad().defined()) EXPECT_EQ(values(got.dk), values(y.grad()));
-  EXPECT_EQ(values(got.dv), values(z.grad()));
+  expect_equal(dtype, got.dq, x.grad());
+  expect_equal(dtype, got.dk, y.grad());
+  expect_equal(dtype, got.dv, z.grad());
   for (size_t i = 0; i < parameters.size(); ++i) EXPECT_EQ(of_parameters[i], values(parameters[i].grad()));
 }
 
-TEST(RecordedAttention, GivesTheBitsOfTheTape) {
-  for (const DType dtype : {DType::f32, DType::bf16}) expect_bits_of_the_tape(dtype, {.mask = causal()});
+TEST(RecordedAttention, GivesWhatTheTapeGives) {
+  for (const DType dtype : {DType::f32, DType::bf16}) expect_results_of_the_tape(dtype, {.mask = causal()});
 }
 
 TEST(RecordedAttention, LeavesGradientsInTheParametersOfAScore) {
   const Variable::Options learnt{.requires_grad = true};
   const Variable w_q(numbers({5, 8}, 5), learnt), w_k(numbers({5, 8}, 6), learnt), w_v(numbers({5}, 7), learnt);
-  expect_bits_of_the_tape(DType::f32, {.score = additive(w_q, w_k, w_v)}, {w_q, w_k, w_v});
+  expect_results_of_the_tape(DType::f32, {.score = additive(w_q, w_k, w_v)}, {w_q, w_k, w_v});
 }
 
 TEST(RecordedAttention, GivesZerosToKeysThatNoScoreReads) {
