@@ -18,7 +18,7 @@ CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLA
 COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
 TEST = ctest --preset $(PRESET) -j $(CORES)
 
-.PHONY: build demo test slow check bench python wheel install dev tsan clean help setup command
+.PHONY: build demo test slow check doc bench python wheel install dev tsan clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -36,6 +36,9 @@ slow: setup         ## the slow tests
 check:              ## format, the include law, ASCII, sizes, another processor
 	@script/setup check
 	@script/check
+
+doc: setup          ## run the examples, and bring the pages and pictures of doc/ up to date
+	@$(CONFIGURE) && $(COMPILE) --target example doc_cost && script/doc $(BUILD)
 
 bench: setup        ## run the benchmarks
 	@$(CONFIGURE) -DQKV_BENCH=ON && $(COMPILE) --target bench

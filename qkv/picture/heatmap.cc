@@ -48,22 +48,23 @@ PanelGroup group_of(const Tensor& weights, const HeatmapOptions& options) {
 }  // namespace
 
 Picture heatmap(const Tensor& weights, const HeatmapOptions& options) {
-  return Picture({.title = options.title, .groups = {group_of(weights, options)}});
+  return Picture({.title = options.title, .groups = {group_of(weights, options)}, .caption = options.caption});
 }
 
 Picture head_view(const Tensor& weights, const HeatmapOptions& options) {
-  return Picture({.title = options.title, .groups = {group_of(weights, options)}, .lines = true});
+  return Picture(
+      {.title = options.title, .groups = {group_of(weights, options)}, .caption = options.caption, .lines = true});
 }
 
 Picture heatmaps(std::vector<Panel> panels, const PanelsOptions& options) {
   PanelGroup group;
   group.panels = std::move(panels);
   group.per_line = options.per_line;
-  return Picture({.title = options.title, .groups = {std::move(group)}});
+  return Picture({.title = options.title, .groups = {std::move(group)}, .caption = options.caption});
 }
 
 Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionPictureOptions& options) {
-  PictureContent content{.title = options.title, .groups = {}, .metadata = options.metadata};
+  PictureContent content{.title = options.title, .groups = {}, .caption = {}, .metadata = options.metadata};
   for (const AttentionGroup& group : groups) {
     std::vector<Tensor> layers;
     for (const Tensor& layer : group.layers) {

@@ -18,13 +18,13 @@ namespace qkv {
 
 struct HeatmapOptions {
   std::vector<std::string> rows = {}, columns = {};  // T query tokens and S key tokens; none: their numbers
-  std::string title = {};
+  std::string title = {}, caption = {};              // no caption: what rows and columns of attention are
 };
 Picture heatmap(const Tensor& weights, const HeatmapOptions& options = {});
 Picture head_view(const Tensor& weights, const HeatmapOptions& options = {});
 
 struct PanelsOptions {
-  std::string title = {};
+  std::string title = {}, caption = {};
   int64_t per_line = 4;
 };
 Picture heatmaps(std::vector<Panel> panels, const PanelsOptions& options = {});

@@ -180,6 +180,18 @@ TEST(Heatmap, AGridHasLayersDownAndHeadsAcross) {
   EXPECT_EQ(count(svg, ">head 3<"), 1);
 }
 
+TEST(Heatmap, TheCaptionSaysWhatRowsAndColumnsAre) {
+  const std::string usual = ">rows: queries, columns: keys<", own = "rows: positions, columns: <width>";
+  EXPECT_EQ(count(heatmap(random_weights({2, 3})).svg(), usual), 1);
+  for (const Picture& picture : {heatmap(random_weights({2, 3}), {.caption = own}),
+                                 heatmaps({{"", random_weights({2, 3})}}, {.caption = own})}) {
+    EXPECT_EQ(count(picture.svg(), ">rows: positions, columns: &lt;width&gt;<"), 1);
+    EXPECT_EQ(count(picture.svg(), usual), 0);
+    EXPECT_EQ(page_data(picture.html())["caption"], own);
+  }
+  EXPECT_EQ(count(head_view(random_weights({2, 3})).svg(), ">left: queries, right: keys<"), 1);
+}
+
 TEST(Heatmap, ThePageHoldsEveryWeightAndFetchesNothing) {
   const Tensor weights = random_weights({3, 5, 5});
   const Picture picture = heatmap(weights, {.rows = odd_tokens, .columns = odd_tokens, .title = "a </title> b"});

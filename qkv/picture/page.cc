@@ -80,6 +80,7 @@ ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
   return {{"low", scale.low},
           {"high", scale.high},
           {"lines", content.lines},
+          {"caption", label_text(content.caption)},
           {"light", palette(scale, Theme::light)},
           {"dark", palette(scale, Theme::dark)},
           {"tokens", std::move(tokens)},

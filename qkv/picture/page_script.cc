@@ -200,7 +200,7 @@ function show() {
   stage.replaceChildren(made.svg);
   meaning = made.meaning;
   readout.replaceChildren(...tell());
-  sides.textContent = state.lines ? "left: queries, right: keys" : "rows: queries, columns: keys";
+  sides.textContent = data.caption || (state.lines ? "left: queries, right: keys" : "rows: queries, columns: keys");
   ramp.style.background = `linear-gradient(to right, ${palette.filter((_, at) => at % 8 === 0).join(", ")})`;
   low.textContent = data.low < 0 ? (-reach(panel)).toPrecision(2) : "0";
   high.textContent = reach(panel).toPrecision(2);

@@ -48,6 +48,7 @@ struct PanelGroup {
 struct PictureContent {
   std::string title;
   std::vector<PanelGroup> groups;
+  std::string caption = {};  // what rows and columns are; none: queries and keys
   std::vector<std::pair<std::string, std::string>> metadata = {};  // shown under the title of the page
   bool lines = false;                                              // lines between tokens rather than cells
 };

@@ -171,7 +171,9 @@ std::string picture_svg(const PictureContent& content, const ColorScale& scale) 
     grid_width = std::max(grid_width, block.width);
   }
   body += text(margin, y, caption_font, " fill-opacity=\".6\"",
-               content.lines ? "left: queries, right: keys" : "rows: queries, columns: keys");
+               !content.caption.empty() ? content.caption
+               : content.lines          ? "left: queries, right: keys"
+                                        : "rows: queries, columns: keys");
   if (!content.lines) {
     const Block bar = draw_scale(scale, std::clamp(y - first_top - 26, 60.0, 160.0));
     body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin + grid_width + 18, first_top,

@@ -1,0 +1,162 @@
+// What the mechanisms cost: the tables of the pages in doc/.
+//
+//     cost doc/measured.tsv          # prints them: counted here, timed when the file was made
+//     cost --measure [PAGE...]       # times them: lines for that file, a tab between call, forward and backward
+//
+// Times are medians in milliseconds, f32, all threads.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <sstream>
+
+#include "doc/mechanisms.h"
+#include "qkv/attention/explain.h"
+#include "qkv/base/file.h"
+
+namespace {
+
+using namespace qkv;
+using namespace qkv::doc;
+using Clock = std::chrono::steady_clock;
+
+double milliseconds(Clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
+}
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+Variable leaf(const AttentionShape& n, int64_t heads, int64_t rows, uint64_t stream, bool learns) {
+  return Variable(normal({n.B, heads, rows, n.D}, stream), {.requires_grad = learns});
+}
+
+const Mechanism plain = {"", [](const Variable&) { return AttentionOptions{}; }};
+
+AttentionPlan plan_of(const Mechanism& m) {
+  const AttentionShape& n = m.shape;
+  const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only shapes are asked about
+  const Tensor q = one.expand({n.B, n.H, n.T, n.D}), k = one.expand({n.B, n.G, n.S, n.D});
+  return attention_plan(q, k, k, m.options(q.contiguous_copy()));
+}
+
+std::string size_of_call(const AttentionShape& n) {
+  return fmt::format("B {}, H {}, G {}, T {}, S {}, D {}", n.B, n.H, n.G, n.T, n.S, n.D);
+}
+
+// What tells a row from the others, in the file of times.
+std::string name_of(const Mechanism& m, const AttentionPlan& plan) {
+  return plan.call + " " + size_of_call(m.shape);
+}
+
+void measure(const Mechanism& m) {
+  constexpr int repeats = 7;
+  const AttentionShape& n = m.shape;
+  std::vector<double> forward, backward;
+  for (int i = 0; i <= repeats; ++i) {  // the first one is to warm up
+    const Variable q = leaf(n, n.H, n.T, 1, true), k = leaf(n, n.G, n.S, 2, true), v = leaf(n, n.G, n.S, 3, true);
+    const AttentionOptions options = m.options(q);
+    {
+      const NoGrad off;
+      attention(q, k, v, options);  // masks note what they know of a shape once
+      const auto start = Clock::now();
+      attention(q, k, v, options);
+      if (i > 0) forward.push_back(milliseconds(start));
+    }
+    if (n.T == 1) continue;  // decoding has no backward
+    const Variable out = attention(q, k, v, options);
+    const Tensor upstream = normal(out.shape(), 4);
+    const auto start = Clock::now();
+    out.backward(upstream);
+    if (i > 0) backward.push_back(milliseconds(start));
+  }
+  fmt::print("{}\t{:.3g}\t{}\n", name_of(m, plan_of(m)), median(forward),
+             backward.empty() ? "" : fmt::format("{:.3g}", median(backward)));
+  std::fflush(stdout);
+}
+
+struct Times {
+  std::string forward, backward;
+};
+
+// And the machine, on the first line.
+std::map<std::string, Times> read_times(const char* path, std::string& machine) {
+  std::istringstream text(read_file(path));
+  std::getline(text, machine);
+  std::map<std::string, Times> times;
+  for (std::string line, name; std::getline(text, line);) {
+    std::istringstream fields(line);
+    Times row;
+    std::getline(fields, name, '\t');
+    std::getline(fields, row.forward, '\t');
+    std::getline(fields, row.backward, '\t');
+    times[name] = row;
+  }
+  return times;
+}
+
+std::string scaled(double x) {
+  std::string_view prefix = "";
+  for (const std::string_view next : {" k", " M", " G", " T"}) {
+    if (x < 999.5) break;
+    x /= 1000;
+    prefix = next;
+  }
+  return fmt::format("{:.3g}{}", x, prefix);
+}
+
+// In a cell of a table.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string in_milliseconds(const std::string& time) { return time.empty() ? "" : time + " ms"; }
+
+void print_row(const Mechanism& m, const std::map<std::string, Times>& times) {
+  const AttentionPlan plan = plan_of(m);
+  const auto at = times.find(name_of(m, plan));
+  const Times row = at == times.end() ? Times{} : at->second;
+  fmt::print("| `{}`{} | {:.3g} % | {} | {} | {} | {} |\n", escaped(plan.call),
+             m.shape.G < m.shape.H ? fmt::format(", G {}", m.shape.G) : "",
+             100.0 * static_cast<double>(plan.visible_pairs) / static_cast<double>(plan.pairs), scaled(plan.flops),
+             scaled(static_cast<double>(plan.bytes)), in_milliseconds(row.forward), in_milliseconds(row.backward));
+}
+
+// A line of the page's name before every table.
+void print_tables(const char* path) {
+  std::string machine;
+  const std::map<std::string, Times> times = read_times(path, machine);
+  std::map<std::string, std::vector<Mechanism>> pages;
+  for (const Mechanism& m : mechanisms()) pages[m.page].push_back(m);
+  for (const auto& [page, rows] : pages) {
+    fmt::print(
+        "== {}\n| call | visible pairs | FLOP | bytes | forward | backward |\n"
+        "| --- | --: | --: | --: | --: | --: |\n",
+        page);
+    const AttentionShape n = rows[0].shape;
+    if (size_of_call(n) == size_of_call(plain.shape) && plan_of(rows[0]).call != plan_of(plain).call)
+      print_row(plain, times);
+    for (const Mechanism& m : rows) print_row(m, times);
+    fmt::print(
+        "\nB {}, H {}, T {}, S {}, D and E {}, f32. FLOP of the forward, over visible pairs, and bytes of q, k, v "
+        "and out: as `explain` counts them. Times: `build/doc/cost --measure {}` on {}.\n",
+        n.B, n.H, n.T, n.S, n.D, page, machine);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) return std::fputs("cost FILE | cost --measure [PAGE...]\n", stderr), 2;
+  if (words[0] != "--measure") return print_tables(argv[1]), 0;
+  for (const Mechanism& m : mechanisms())
+    if (words.size() == 1 || std::find(words.begin() + 1, words.end(), m.page) != words.end()) measure(m);
+}
