@@ -3,7 +3,8 @@
 //     cost doc/measured.tsv          # prints them: counted here, timed when the file was made
 //     cost --measure [PAGE...]       # times them: lines for that file, a tab between call, forward and backward
 //
-// Times are medians in milliseconds, f32, all threads.
+// Times are in milliseconds, f32, all threads: the fastest of five passes, which other work on the machine disturbs
+// least.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,11 +25,6 @@ double milliseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
 }
 
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 Variable leaf(const AttentionShape& n, int64_t heads, int64_t rows, uint64_t stream, bool learns) {
   return Variable(normal({n.B, heads, rows, n.D}, stream), {.requires_grad = learns});
 }
@@ -46,34 +42,43 @@ std::string size_of_call(const AttentionShape& n) {
   return fmt::format("B {}, H {}, G {}, T {}, S {}, D {}", n.B, n.H, n.G, n.T, n.S, n.D);
 }
 
+std::string call_of(const Mechanism& m, const AttentionPlan& plan) {
+  if (!m.turn) return plan.call;
+  const std::string plain_start = "attention(q, k, ";
+  return fmt::format("attention({0}(q), {0}(k), {1}", m.turn_name, plan.call.substr(plain_start.size()));
+}
+
 // What tells a row from the others, in the file of times.
 std::string name_of(const Mechanism& m, const AttentionPlan& plan) {
-  return plan.call + " " + size_of_call(m.shape);
+  return call_of(m, plan) + " " + size_of_call(m.shape);
 }
 
 void measure(const Mechanism& m) {
-  constexpr int repeats = 7;
+  constexpr int repeats = 5;
   const AttentionShape& n = m.shape;
   std::vector<double> forward, backward;
   for (int i = 0; i <= repeats; ++i) {  // the first one is to warm up
     const Variable q = leaf(n, n.H, n.T, 1, true), k = leaf(n, n.G, n.S, 2, true), v = leaf(n, n.G, n.S, 3, true);
     const AttentionOptions options = m.options(q);
+    const auto call = [&] {
+      return m.turn ? attention(m.turn(q), m.turn(k), v, options) : attention(q, k, v, options);
+    };
     {
       const NoGrad off;
-      attention(q, k, v, options);  // masks note what they know of a shape once
+      call();  // masks note what they know of a shape once
       const auto start = Clock::now();
-      attention(q, k, v, options);
+      call();
       if (i > 0) forward.push_back(milliseconds(start));
     }
     if (n.T == 1) continue;  // decoding has no backward
-    const Variable out = attention(q, k, v, options);
+    const Variable out = call();
     const Tensor upstream = normal(out.shape(), 4);
     const auto start = Clock::now();
     out.backward(upstream);
     if (i > 0) backward.push_back(milliseconds(start));
   }
-  fmt::print("{}\t{:.3g}\t{}\n", name_of(m, plan_of(m)), median(forward),
-             backward.empty() ? "" : fmt::format("{:.3g}", median(backward)));
+  fmt::print("{}\t{:.3g}\t{}\n", name_of(m, plan_of(m)), std::ranges::min(forward),
+             backward.empty() ? "" : fmt::format("{:.3g}", std::ranges::min(backward)));
   std::fflush(stdout);
 }
 
@@ -117,14 +122,22 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-std::string in_milliseconds(const std::string& time) { return time.empty() ? "" : time + " ms"; }
+std::string in_milliseconds(const std::string& time) { return time.empty() || time == "-" ? time : time + " ms"; }
 
-void print_row(const Mechanism& m, const std::map<std::string, Times>& times) {
+// Of the shape of a row from that of the first one.
+std::string difference(const AttentionShape& n, const AttentionShape& first) {
+  std::string out;
+  if (n.H != first.H) out += fmt::format(", H {}", n.H);
+  if (n.G != first.G && n.G != n.H) out += fmt::format(", G {}", n.G);
+  if (n.D != first.D) out += fmt::format(", D = E = {}", n.D);
+  return out;
+}
+
+void print_row(const Mechanism& m, const AttentionShape& first, const std::map<std::string, Times>& times) {
   const AttentionPlan plan = plan_of(m);
   const auto at = times.find(name_of(m, plan));
-  const Times row = at == times.end() ? Times{} : at->second;
-  fmt::print("| `{}`{} | {:.3g} % | {} | {} | {} | {} |\n", escaped(plan.call),
-             m.shape.G < m.shape.H ? fmt::format(", G {}", m.shape.G) : "",
+  const Times row = at == times.end() ? Times{"-", "-"} : at->second;
+  fmt::print("| `{}`{} | {:.3g} % | {} | {} | {} | {} |\n", escaped(call_of(m, plan)), difference(m.shape, first),
              100.0 * static_cast<double>(plan.visible_pairs) / static_cast<double>(plan.pairs), scaled(plan.flops),
              scaled(static_cast<double>(plan.bytes)), in_milliseconds(row.forward), in_milliseconds(row.backward));
 }
@@ -141,12 +154,14 @@ void print_tables(const char* path) {
         "| --- | --: | --: | --: | --: | --: |\n",
         page);
     const AttentionShape n = rows[0].shape;
-    if (size_of_call(n) == size_of_call(plain.shape) && plan_of(rows[0]).call != plan_of(plain).call)
-      print_row(plain, times);
-    for (const Mechanism& m : rows) print_row(m, times);
+    if (size_of_call(n) == size_of_call(plain.shape) && call_of(rows[0], plan_of(rows[0])) != plan_of(plain).call)
+      print_row(plain, n, times);
+    for (const Mechanism& m : rows) print_row(m, n, times);
     fmt::print(
-        "\nB {}, H {}, T {}, S {}, D and E {}, f32. FLOP of the forward, over visible pairs, and bytes of q, k, v "
-        "and out: as `explain` counts them. Times: `build/doc/cost --measure {}` on {}.\n",
+        "\nB {}, H {}, T {}, S {}, D = E = {}, f32. FLOP of the forward, over visible pairs, and bytes of q, k, v "
+        "and\n"
+        "out, as `explain` counts them. Times: `build/doc/cost --measure {}`, the fastest of five,\n"
+        "{}.\n",
         n.B, n.H, n.T, n.S, n.D, page, machine);
   }
 }

@@ -11,6 +11,7 @@
 #include "qkv/attention/attention.h"
 #include "qkv/attention/local.h"
 #include "qkv/attention/mask/bigbird.h"
+#include "qkv/attention/mask/blocks.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/dense.h"
 #include "qkv/attention/mask/dilated.h"
@@ -35,13 +36,17 @@
 #include "qkv/attention/score/dot.h"
 #include "qkv/attention/score/location.h"
 #include "qkv/base/random.h"
+#include "qkv/op/rotary.h"
 
 namespace qkv::doc {
 
 struct Mechanism {
   std::string page;  // whose table the row is in
   std::function<AttentionOptions(const Variable& q)> options;
-  AttentionShape shape = {.B = 1, .H = 8, .G = 8, .T = 4096, .S = 4096, .D = 64, .E = 64};
+  AttentionShape shape = {.B = 1, .H = 4, .G = 4, .T = 4096, .S = 4096, .D = 64, .E = 64};
+  // What is done to queries and keys before, and its name.
+  std::function<Variable(const Variable&)> turn = {};
+  std::string turn_name = {};
 };
 
 inline Tensor normal(const Shape& shape, uint64_t stream, double spread = 1.0) {
@@ -99,11 +104,11 @@ inline std::vector<Mechanism> mechanisms() {
          return Options{.score = location(learnt({4096, 64}))};
        }},
       {"softcap", [](const auto&) { return Options{.modify = {softcap(50)}}; }},
-      {"alibi", [](const auto&) { return Options{.modify = {alibi(alibi_slopes(8))}}; }},
-      {"alibi", [](const auto&) { return Options{.modify = {alibi(alibi_slopes(8))}, .mask = causal()}; }},
+      {"alibi", [](const auto&) { return Options{.modify = {alibi(alibi_slopes(4))}}; }},
+      {"alibi", [](const auto&) { return Options{.modify = {alibi(alibi_slopes(4))}, .mask = causal()}; }},
       {"relative_bias",
        [](const auto&) {
-         return Options{.modify = {relative_bias(learnt({32, 8}))}};
+         return Options{.modify = {relative_bias(learnt({32, 4}))}};
        }},
       {"bias",
        [](const auto&) {
@@ -116,22 +121,27 @@ inline std::vector<Mechanism> mechanisms() {
        [](const auto&) {
          return Options{.mask = padding({1024, 2048, 3072, 4096})};
        },
-       {.B = 4, .H = 2, .G = 2, .T = 4096, .S = 4096, .D = 64, .E = 64}},
+       {.B = 4, .H = 1, .G = 1, .T = 4096, .S = 4096, .D = 64, .E = 64}},
       {"documents", [](const auto&) { return Options{.mask = documents(eight_documents())}; }},
       {"documents", [](const auto&) { return Options{.mask = causal() & documents(eight_documents())}; }},
       {"prefix", [](const auto&) { return Options{.mask = causal() | prefix({1024})}; }},
       {"dense", [](const auto&) { return Options{.mask = dense(checkers())}; }},
+      {"blocks",
+       [](const auto&) {
+         const Tensor neighbours = bigbird_table(4096, {.global_blocks = {}, .random_blocks = 0});
+         return Options{.mask = blocks(neighbours, 64)};
+       }},
       {"dilated", [](const auto&) { return Options{.mask = dilated(64, 4)}; }},
       {"dilated", [](const auto&) { return Options{.mask = strided(64)}; }},
       {"longformer",
        [](const auto&) {
          return Options{.mask = longformer(256, {0, 1, 2, 3})};
        }},
-      {"bigbird", [](const auto&) { return Options{.mask = bigbird(4096)}; }},
+      {"bigbird", [](const auto&) { return Options{.mask = bigbird()}; }},
       {"combining",
        [](const auto&) { return Options{.mask = causal() & (window(256) | prefix({64})) & !window(4)}; }},
       {"softmax", [](const auto&) { return Options{.normalize = softmax()}; }},
-      {"softmax", [](const auto&) { return Options{.normalize = softmax_with_sink(learnt({8}))}; }},
+      {"softmax", [](const auto&) { return Options{.normalize = softmax_with_sink(learnt({4}))}; }},
       {"kernel_pooling", [](const auto&) { return Options{.score = gaussian(8), .normalize = softmax()}; }},
       {"kernel_pooling", [](const auto&) { return Options{.score = gaussian(8), .normalize = boxcar()}; }},
       {"kernel_pooling", [](const auto&) { return Options{.score = gaussian(8), .normalize = epanechnikov()}; }},
@@ -142,6 +152,18 @@ inline std::vector<Mechanism> mechanisms() {
          const LocalP near = local_p(q, learnt({64, 64}), learnt({64}), Tensor::from(std::vector{4096}, {1}), 10);
          return Options{.score = dot(), .mask = near.mask, .reweigh = {near.reweigh}};
        }},
+      {"heads", [](const auto&) { return Options{}; }},
+      {"heads",
+       [](const auto&) { return Options{}; },
+       {.B = 1, .H = 1, .G = 1, .T = 4096, .S = 4096, .D = 256, .E = 256}},
+      {"cross",
+       [](const auto&) { return Options{.mask = padding({3000})}; },
+       {.B = 1, .H = 4, .G = 4, .T = 1024, .S = 4096, .D = 64, .E = 64}},
+      {"rotary",
+       [](const auto&) { return Options{}; },
+       {.B = 1, .H = 4, .G = 4, .T = 4096, .S = 4096, .D = 64, .E = 64},
+       [](const Variable& x) { return rotary(x); },
+       "rotary"},
       {"grouped", [](const auto&) { return Options{.mask = causal()}; }, grouped(8)},
       {"grouped", [](const auto&) { return Options{.mask = causal()}; }, grouped(2)},
       {"grouped", [](const auto&) { return Options{.mask = causal()}; }, grouped(1)},

@@ -6,7 +6,7 @@
 using namespace qkv;
 
 int main(int argc, char** argv) {
-  const Tensor x = Tensor::zeros({1, 8, 24, 16});
+  const Tensor x = Tensor::zeros({1, 8, 20, 16});
   const std::vector<float> slopes = alibi_slopes(8);
   const Tensor weights = attention_with_weights(x, x, x, {.modify = {alibi(slopes)}}).weights;
 

@@ -189,6 +189,14 @@ TEST(Heatmap, TheCaptionSaysWhatRowsAndColumnsAre) {
     EXPECT_EQ(count(picture.svg(), usual), 0);
     EXPECT_EQ(page_data(picture.html())["caption"], own);
   }
+  const auto width = [](const Picture& picture) {
+    const std::string svg = picture.svg(), mark = " width=\"";
+    return std::stod(svg.substr(svg.find(mark) + mark.size()));
+  };
+  const std::string longer = own + own + own + own;
+  EXPECT_GT(width(heatmap(random_weights({2, 3}), {.caption = longer})),
+            width(heatmap(random_weights({2, 3}), {.caption = own})) + 200)
+      << "the picture is as wide as its caption";
   EXPECT_EQ(count(head_view(random_weights({2, 3})).svg(), ">left: queries, right: keys<"), 1);
 }
 

@@ -132,7 +132,7 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
   if (style.column_labels) {
     const double length = widest(panel.columns, style.label_every) * font;
     const double pitch = cell * static_cast<double>(style.label_every);
-    const bool level = length <= pitch - 2;
+    const bool level = length <= pitch - 0.5 * font;  // as wide as a digit between two of them
     const double angle = level ? 0 : style.roomy && pitch >= 1.3 * font ? 45 : 90;
     const double radians = angle * std::numbers::pi / 180;
     out.top = length * std::sin(radians) + font * (level ? 1 : std::cos(radians)) + label_gap;

@@ -156,7 +156,11 @@ Block draw_scale(const ColorScale& scale, double height) {
 }  // namespace
 
 std::string picture_svg(const PictureContent& content, const ColorScale& scale) {
-  double width = label_width(content.title) * title_font, y = margin, first_top = 0;
+  const std::string caption = !content.caption.empty() ? content.caption
+                              : content.lines          ? "left: queries, right: keys"
+                                                       : "rows: queries, columns: keys";
+  double width = std::max(label_width(content.title) * title_font, label_width(caption) * caption_font);
+  double y = margin, first_top = 0;
   std::string body;
   if (!content.title.empty()) {
     body += text(margin, y + title_font, title_font, " font-weight=\"600\"", content.title);
@@ -170,10 +174,7 @@ std::string picture_svg(const PictureContent& content, const ColorScale& scale) 
     y += block.height + 26;
     grid_width = std::max(grid_width, block.width);
   }
-  body += text(margin, y, caption_font, " fill-opacity=\".6\"",
-               !content.caption.empty() ? content.caption
-               : content.lines          ? "left: queries, right: keys"
-                                        : "rows: queries, columns: keys");
+  body += text(margin, y, caption_font, " fill-opacity=\".6\"", caption);
   if (!content.lines) {
     const Block bar = draw_scale(scale, std::clamp(y - first_top - 26, 60.0, 160.0));
     body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin + grid_width + 18, first_top,

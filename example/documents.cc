@@ -1,0 +1,19 @@
+// Three texts packed into one row of 24 positions: nobody looks into another text.
+#include "qkv/attention/mask/documents.h"
+
+#include "example/example.h"
+#include "qkv/attention/mask/causal.h"
+
+using namespace qkv;
+
+int main(int argc, char** argv) {
+  const Tensor x = example::sequence(24);
+  std::vector<int32_t> ids(24, 2);
+  std::fill_n(ids.begin(), 9, 0), std::fill_n(ids.begin() + 9, 5, 1);
+  const MaskPtr texts = documents(Tensor::from(ids, {1, 24}));
+  const Tensor whole = attention_with_weights(x, x, x, {.mask = texts}).weights;
+  const Tensor past = attention_with_weights(x, x, x, {.mask = causal() & texts}).weights;
+
+  fmt::print("the first word of the second text gives itself {:.2f}\n", past.at<float>({0, 0, 9, 9}));
+  example::draw(argc, argv, {{"documents(ids)", whole}, {"causal() & documents(ids)", past}});
+}

@@ -1,0 +1,20 @@
+// Four heads with projections of their own: every one of them looks at the same sequence in another way.
+#include "example/example.h"
+#include "qkv/layer/multi_head_attention.h"
+
+using namespace qkv;
+
+int main(int argc, char** argv) {
+  MultiHeadAttention self({.width = 32, .heads = 4, .name = "self"});
+  self.initialise("self", 11);
+  const Variable x = example::sequence(12).reshape({1, 12, 32});  // (B,T,C)
+  AttentionLog log;
+  Pass pass{.log = &log};
+  const Variable y = self.forward(x, x, x, {}, pass);
+
+  fmt::print("out {}, weights {}\n", y.shape(), log.entries[0].weights.shape());
+  std::vector<Panel> panels;
+  for (int64_t h = 0; h < 4; ++h)
+    panels.push_back({fmt::format("head {}", h), log.entries[0].weights.select(1, h)});
+  example::draw(argc, argv, panels, {.per_line = 2});
+}
