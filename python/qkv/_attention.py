@@ -19,13 +19,19 @@ def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, rewe
 
     Without gradients: qkv.torch.attention is the same call with them.
     """
-    _refuse_tape(q, k, v)
-    parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
-    views = look(q, "q"), look(k, "k"), look(v, "v")
-    made = parts.made(_shape(q, k))
-    give = giver_for(q)
-    result = _core.attention(*views, *made, return_weights or return_lse, give is None)
-    if not (return_weights or return_lse):
+    with_weights = return_weights or return_lse
+    if score is None and modify == () and normalize is None and reweigh == () and not dropout and scale is None:
+        # The commonest sentence, without the microseconds that looking at its parts would take.
+        made = (None, (), None if mask is None else _checked_mask(mask).of(_shape(q, k)), None, ())
+    else:
+        made = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale).made(_shape(q, k))
+    if type(q) is type(k) is type(v) is np.ndarray:
+        result, give = _core.attention(q, k, v, *made, with_weights, True), None
+    else:
+        _refuse_tape(q, k, v)
+        give = giver_for(q)
+        result = _core.attention(look(q, "q"), look(k, "k"), look(v, "v"), *made, with_weights, give is None)
+    if not with_weights:
         return result if give is None else give(result)
     out, weights, lse = result if give is None else map(give, result)
     return (out,) + ((weights,) if return_weights else ()) + ((lse,) if return_lse else ())
@@ -80,7 +86,7 @@ def parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale):
     parts = Parts()
     parts.score = _checked(score, Score, "score")
     parts.modify = _several(modify, Modify, "modify")
-    parts.mask = _checked(mask, Mask, "mask", " (a table of booleans is dense(table), a function mask(function))")
+    parts.mask = _checked_mask(mask)
     parts.normalize = _checked(normalize, Normalize, "normalize")
     parts.reweigh = _several(reweigh, Reweigh, "reweigh")
     parts.dropout = None
@@ -99,6 +105,10 @@ def _checked(part, kind, name, hint=""):
     if part is None or isinstance(part, kind):
         return part
     raise TypeError(f"{name}: expected one of qkv's, got {type(part).__name__}{hint}")
+
+
+def _checked_mask(mask):
+    return _checked(mask, Mask, "mask", " (a table of booleans is dense(table), a function mask(function))")
 
 
 def _several(parts, kind, name):

@@ -134,6 +134,8 @@ def bias(numbers):
 
 def relative(table, bidirectional=True, max_distance=128):
     """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H)."""
+    if getattr(table, "ndim", 0) != 2:
+        raise ValueError(f"relative: the table has two axes, (buckets, H); got {getattr(table, 'shape', type(table).__name__)}")
     buckets = int(table.shape[0])
     return Modify(lambda t, learnt: _core.relative(t, bidirectional, buckets, max_distance, learnt), (table,), "relative: table")
 
