@@ -4,9 +4,6 @@ import sys
 
 import numpy as np
 
-FLOATS = (np.dtype(np.float32),)
-
-
 def torch_of(x):
     """The module torch, if x is a tensor of it; it is never imported for that."""
     torch = sys.modules.get("torch")

@@ -12,9 +12,8 @@ from torch import Tensor
 from . import _core
 from ._arrays import look_at_tensor
 from ._attention import Parts, parts_of
-from ._masks import Mask, causal as _causal
-from ._parts import Known, Part
-from ._parts import bias as _bias
+from ._masks import causal
+from ._parts import Known
 
 __all__ = ["MultiheadAttention", "attention", "scaled_dot_product_attention"]
 
@@ -175,7 +174,7 @@ def _check(q, k, v):
 
 # PyTorch's own names.
 
-_upper_left = _causal(0)  # is_causal counts from the first query and the first key
+_upper_left = causal(0)  # is_causal counts from the first query and the first key
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None,
