@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
-#include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_words_test.h"
 #include "qkv/model/model_file.h"
 #include "qkv/model/parameter_groups.h"
+#include "qkv/model/transformer_test.h"
 
 namespace qkv {
 namespace {
@@ -44,19 +44,6 @@ TransformerConfig config_of(const Kind& kind) {
   c.cross_attention = attention_kind(kind.cross);
   c.positions = kind.positions;
   return c;
-}
-
-Tensor random_ids(int64_t B, int64_t T, uint64_t seed) {
-  Random random(seed);
-  Tensor ids = Tensor::empty({B, T}, DType::i32);
-  for (int32_t& id : ids.span<int32_t>()) id = static_cast<int32_t>(random.below(11));
-  return ids;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.contiguous_copy(), y = b.contiguous_copy();
-  return x.shape() == y.shape() &&
-         std::memcmp(x.span<float>().data(), y.span<float>().data(), x.span<float>().size_bytes()) == 0;
 }
 
 class ModelOf : public testing::TestWithParam<Kind> {};
