@@ -270,6 +270,14 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::equal(x.span<float>().begin(), x.span<float>().end(), y.span<float>().begin());
 }
 
+TEST(Attention, ColumnsOfValuesHaveTheirBitsWhateverStandsBesideThem) {
+  const Tensor q = random_tensor({2, 2, 70, 16}, 1), k = random_tensor({2, 2, 100, 16}, 2);
+  const Tensor v = random_tensor({2, 2, 100, 67}, 3), first = v.slice(3, 0, 64);  // whole vectors, or not
+  for (const MaskPtr& mask : {MaskPtr(), causal(), window(9)})
+    EXPECT_TRUE(
+        same_bits(attention(q, k, first, {.mask = mask}), attention(q, k, v, {.mask = mask}).slice(3, 0, 64)));
+}
+
 TEST(Attention, GivesTheSameBitsForAnyNumberOfThreads) {
   const int before = threads();
   std::vector<Tensor> first;

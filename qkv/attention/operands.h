@@ -14,14 +14,14 @@ struct BlockOperand {
   int64_t depth, stride;
   // (row_depth, row_width), in the backward only: queries one after another, zero behind the last column.
   const float* rows;
-  int64_t row_depth, row_width;
+  int64_t row_depth, row_width, row_stride;
   int64_t queries_per_row;  // 1, or 2 where they are paired
 
   // Of the queries of a tile that is cut from the block.
   BlockOperand of(const Tile& tile) const {
     BlockOperand part = *this;
     part.transposed += tile.lane;
-    if (rows) part.rows += tile.lane / queries_per_row * row_width;
+    if (rows) part.rows += tile.lane / queries_per_row * row_stride;
     part.row_depth = (tile.queries + queries_per_row - 1) / queries_per_row;
     return part;
   }
@@ -76,6 +76,21 @@ inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v
           .depth = w.depth};
 }
 
+// The same product the other way round, W^T V (queries, columns), for floats. The columns are whole vectors.
+inline kernel::TileProduct output_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w, float* out,
+                                          int64_t stride) {
+  return {.a = w.columns,
+          .a_row_stride = 1,
+          .a_column_stride = tile.width,
+          .b = v.rows,
+          .b_row_stride = v.row_stride,
+          .c = out,
+          .c_row_stride = stride,
+          .rows = tile.queries,
+          .width = v.width,
+          .depth = w.depth};
+}
+
 // dk (keys, row_width) += dS Q
 inline void add_rows_product(const kernel::TileProducts& products, const Tile& tile, const WeightOperand& w,
                              const BlockOperand& q, float* dk) {
@@ -83,7 +98,7 @@ inline void add_rows_product(const kernel::TileProducts& products, const Tile& t
                 .a_row_stride = w.row_stride,
                 .a_column_stride = 1,
                 .b = q.rows,
-                .b_row_stride = q.row_width,
+                .b_row_stride = q.row_stride,
                 .c = dk,
                 .c_row_stride = q.row_width,
                 .rows = tile.keys,

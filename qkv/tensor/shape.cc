@@ -12,11 +12,7 @@ Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size()
   for (const int64_t d : dims) require(d >= 0, "Shape", "an axis cannot have a negative length: {}", *this);
 }
 
-int64_t Shape::dim(int axis) const {
-  const int a = axis < 0 ? axis + rank_ : axis;
-  require(a >= 0 && a < rank_, "Shape", "axis {} of a tensor with {} axes", axis, rank_);
-  return dims_[a];
-}
+void Shape::refuse(int axis) const { fail("Shape", "axis {} of a tensor with {} axes", axis, rank_); }
 
 int64_t Shape::numel() const {
   constexpr int64_t most = int64_t{1} << 56;  // so that the number of bytes does not overflow either

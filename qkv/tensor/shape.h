@@ -25,8 +25,13 @@ class Shape {
   int rank() const { return rank_; }
   int64_t operator[](int axis) const { return dims_[axis]; }
   int64_t& operator[](int axis) { return dims_[axis]; }
-  int64_t dim(int axis) const;  // negative axes count from the end; checked
-  int64_t numel() const;        // 1 for rank 0; at most 2^56
+  int64_t dim(int axis) const {  // negative axes count from the end; checked
+    const int a = axis < 0 ? axis + rank_ : axis;
+    if (a < 0 || a >= rank_) [[unlikely]]
+      refuse(axis);
+    return dims_[a];
+  }
+  int64_t numel() const;  // 1 for rank 0; at most 2^56
   const int64_t* begin() const { return dims_; }
   const int64_t* end() const { return dims_ + rank_; }
   void push_back(int64_t dim);
@@ -34,6 +39,8 @@ class Shape {
   friend bool operator==(const Shape& a, const Shape& b);
 
  private:
+  [[noreturn]] void refuse(int axis) const;
+
   int64_t dims_[max_rank] = {};
   int rank_ = 0;
 };

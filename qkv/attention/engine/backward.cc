@@ -100,10 +100,8 @@ class Task {
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
       for (int64_t index = 0; index < count_blocks(call_); ++index)
         block(block_of(call_, batch, head, index), k, v, dq);
-    for (int64_t j = 0; j < keys; ++j) {
-      write_row(dk_ + j * d_width_, shape.D, scale_, result.dk, batch, kv_head, span.begin + j);
-      write_row(dv_ + j * e_width_, shape.E, 1.0f, result.dv, batch, kv_head, span.begin + j);
-    }
+    write_rows(dk_, d_width_, keys, scale_, result.dk, {batch, kv_head, span.begin});
+    write_rows(dv_, e_width_, keys, 1.0f, result.dv, {batch, kv_head, span.begin});
   }
 
  private:

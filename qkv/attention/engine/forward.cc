@@ -14,10 +14,6 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-// A head with so few blocks is gone before the processor has noticed a pattern: its keys and values are asked for
-// early.
-constexpr int64_t few_blocks = 4;
-
 // Blocks of one head, one after another: what is packed of its values serves them all.
 class Task {
  public:
@@ -29,48 +25,84 @@ class Task {
         waiting_scale_(waiting_scale(call)),
         scope_(call),
         keys_(call.k, batch, kv_head(), false, scratch_),
-        values_(call.v, batch, kv_head(), true, scratch_) {}
+        values_(call.v, batch, kv_head(), true, scratch_) {
+    if (!is_short(call)) return;
+    const int64_t keys = std::min(call.shape.S, max_block_keys);
+    prefetch(call.k, {batch, kv_head(), 0}, keys, Access::read);
+    prefetch(call.v, {batch, kv_head(), 0}, keys, Access::read);
+  }
 
   void run(int64_t index) {
     const QueryBlock block = block_of(call_, batch_, head_, index);
-    const int64_t E = call_.shape.E, width = block.width;
+    const int64_t width = block.width;
     Scratch scratch;
-    if (count_blocks(call_) <= few_blocks) {
-      keys_.prefetch();
-      values_.prefetch();
-    }
     const BlockOperand queries = pack_block(call_.q, block, false, scratch);
     const WeightPacker packer(call_, block, {.columns = true}, scratch);
     float* s = scratch.floats(max_block_keys * width);
-    float* out = scratch.floats(E * width);  // transposed: (E, width)
     const kernel::RunningSoftmax running = {scratch.floats(width), scratch.floats(width), scratch.floats(width)};
     std::fill_n(running.maximum, width, minus_infinity);
     std::fill_n(running.sum, width, 0.0f);
-
-    bool is_clear = false;  // whether out is something to add to
-    for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
+    const auto weights_of = [&](const Tile& tile, const uint64_t* visible) {
       scores(call_, tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
       modify_and_hide(call_, tile, visible, s);
-      const kernel::RunningSoftmax of_tile = {running.maximum + tile.lane, running.sum + tile.lane,
-                                              running.rescale + tile.lane};
-      const WeightOperand w = weigh(tile, s, of_tile, packer);
-      const auto product = columns_product(tile, values_.at(tile), w, out + tile.lane, width);  // O^T += V^T P
-      if (!is_clear && tile.width == width) {
-        products(call_).overwrite(product);
-      } else {
-        if (!is_clear) std::fill_n(out, E * width, 0.0f);
-        products(call_).rescale(product, of_tile.rescale);
-      }
-      is_clear = true;
-    });
-    if (!is_clear) std::fill_n(out, E * width, 0.0f);
-
-    call_.normalize->finish(block, running);
-    write_block(out, block, running.rescale, result_.out);
+      return weigh(tile, s, of_tile(running, tile), packer);
+    };
+    if (fits_one_tile())
+      in_one_tile(block, running, weights_of);
+    else
+      tile_by_tile(block, running, weights_of, scratch.floats(call_.shape.E * width));
     write_statistics(result_.statistics, block, running);
   }
 
  private:
+  static kernel::RunningSoftmax of_tile(const kernel::RunningSoftmax& running, const Tile& tile) {
+    return {running.maximum + tile.lane, running.sum + tile.lane, running.rescale + tile.lane};
+  }
+
+  // O^T += V^T P, the sums so far rescaled at every tile: factors of queries are vectors.
+  template <class WeightsOf>
+  void tile_by_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of,
+                    float* out) {
+    const int64_t E = call_.shape.E, width = block.width;
+    bool is_clear = false;  // whether out is something to add to
+    for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
+      const WeightOperand w = weights_of(tile, visible);
+      if (!is_clear && is_short(call_)) prefetch(result_.out, place_of(block), block.queries, Access::write);
+      const auto product = columns_product(tile, values_.at(tile), w, out + tile.lane, width);
+      if (!is_clear && tile.width == width) {
+        products(call_).overwrite(product);
+      } else {
+        if (!is_clear) std::fill_n(out, E * width, 0.0f);
+        products(call_).rescale(product, of_tile(running, tile).rescale);
+      }
+      is_clear = true;
+    });
+    if (!is_clear) std::fill_n(out, E * width, 0.0f);
+    call_.normalize->finish(block, running);
+    write_block(out, block, running.rescale, result_.out);
+  }
+
+  // Where all keys are in one tile nothing is rescaled, and O = P V comes out as it is stored: no transpose. (The
+  // sums run over the keys in the same order: the bits are the same.)
+  bool fits_one_tile() const {
+    return !call_.pairs() && call_.shape.S <= max_block_keys && call_.shape.E == round_to_lanes(call_.shape.E);
+  }
+  template <class WeightsOf>
+  void in_one_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of) {
+    const int64_t E = call_.shape.E, stride = result_.out.stride(2);
+    float* out = rows(result_.out, batch_, head_, block.query);
+    if (is_short(call_)) prefetch(result_.out, place_of(block), block.queries, Access::write);
+    if (call_.mask)  // some queries may see nothing
+      for (int64_t i = 0; i < block.queries; ++i) std::fill_n(out + i * stride, E, 0.0f);
+    for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
+      const WeightOperand w = weights_of(tile, visible);
+      products(call_).overwrite(output_product(tile, values_.at(tile), w, out + tile.lane * stride, stride));
+    });
+    call_.normalize->finish(block, running);
+    for (int64_t i = 0; i < block.queries; ++i)
+      kernel::kernels().rows.scale(out + i * stride, running.rescale[i], E, out + i * stride);
+  }
+
   // Scores to weights, without their division, packed.
   WeightOperand weigh(const Tile& tile, float* s, const kernel::RunningSoftmax& running,
                       const WeightPacker& packer) const {
@@ -83,6 +115,7 @@ class Task {
     return packer.pack(tile, s);
   }
 
+  RowPlace place_of(const QueryBlock& block) const { return {batch_, head_, block.query}; }
   int64_t kv_head() const { return head_ * call_.shape.G / call_.shape.H; }
 
   const AttentionCall& call_;
@@ -113,13 +146,18 @@ ForwardResult attention_forward(const AttentionCall& call) {
     forward_single_queries(call, result);
     return result;
   }
-  // bf16 values are packed once a task: longer tasks pack less often.
-  const int64_t blocks = count_blocks(call), run = call.pairs() ? 8 : 1, tasks = (blocks + run - 1) / run;
-  parallel_for(shape.B * shape.H * tasks, [&](int64_t item) {
-    const int64_t bh = item / tasks, end = blocks - item % tasks * run;
-    Task task(call, bh / shape.H, bh % shape.H, result);
-    // The last blocks first: under a causal mask they are the longest.
-    for (int64_t index = end - 1; index >= std::max<int64_t>(0, end - run); --index) task.run(index);
+  // bf16 values are packed once a task: longer tasks pack less often. And what is short is read once.
+  const int64_t heads = shape.B * shape.H, neighbours = neighbouring_heads(call, heads);
+  const int64_t blocks = count_blocks(call), run = call.pairs() || neighbours > 1 ? 8 : 1;
+  const int64_t tasks = (blocks + run - 1) / run;
+  if (tasks == 0) return result;  // no queries
+  parallel_ranges(heads * tasks, neighbours * tasks, [&](int64_t begin, int64_t last) {
+    for (int64_t item = begin; item < last; ++item) {
+      const int64_t bh = item / tasks, end = blocks - item % tasks * run;
+      Task task(call, bh / shape.H, bh % shape.H, result);
+      // The last blocks first: under a causal mask they are the longest.
+      for (int64_t index = end - 1; index >= std::max<int64_t>(0, end - run); --index) task.run(index);
+    }
   });
   return result;
 }

@@ -12,21 +12,27 @@ const kernel::AttentionKernels& kernels() { return kernel::kernels().attention; 
 constexpr int64_t chunk = max_block_keys;  // rows that are paired at a time
 
 BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
-  const int64_t columns = x.dim(3), row_width = round_to_lanes(columns);
+  const int64_t columns = x.dim(3), row_width = round_to_lanes(columns), stride = x.stride(2);
   const float* from = rows(x, block.batch, block.head, block.query);
   float* transposed = scratch.floats(columns * block.width);
-  kernels().transpose_in(from, x.stride(2), block.queries, columns, transposed, block.width, block.width);
+  kernels().transpose_in(from, stride, block.queries, columns, transposed, block.width, block.width);
   BlockOperand out = {.transposed = transposed,
                       .depth = columns,
                       .stride = block.width,
                       .rows = nullptr,
                       .row_depth = block.queries,
                       .row_width = row_width,
+                      .row_stride = row_width,
                       .queries_per_row = 1};
   if (!with_rows) return out;
+  if (columns == row_width) {  // whole vectors: read where they lie
+    out.rows = from;
+    out.row_stride = stride;
+    return out;
+  }
   float* packed = scratch.floats(block.queries * row_width);
   for (int64_t i = 0; i < block.queries; ++i) {
-    std::copy_n(from + i * x.stride(2), columns, packed + i * row_width);
+    std::copy_n(from + i * stride, columns, packed + i * row_width);
     std::fill(packed + i * row_width + columns, packed + (i + 1) * row_width, 0.0f);
   }
   out.rows = packed;
@@ -45,12 +51,19 @@ BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows
                       .rows = nullptr,
                       .row_depth = row_depth,
                       .row_width = row_width,
+                      .row_stride = row_width,
                       .queries_per_row = 2};
   if (!with_rows) return out;
   float* packed = scratch.floats(row_depth * row_width);
   kernels().pairs->interleave(from, x.stride(2), block.queries, columns, packed, row_width);
   out.rows = packed;
   return out;
+}
+
+void round_row(const float* from, int64_t n, bfloat16* to) {
+  if (const kernel::PairKernels* pairs = kernels().pairs)
+    return pairs->round(from, n, reinterpret_cast<uint16_t*>(to));
+  for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(from[i]);
 }
 
 }  // namespace
@@ -132,14 +145,6 @@ void KeyOperands::pack_columns(int64_t begin, int64_t end) {
   }
 }
 
-void KeyOperands::prefetch() const {
-  constexpr int64_t line = 64;
-  const int64_t size = floats_ ? sizeof(float) : sizeof(uint16_t);
-  const char* first = floats_ ? reinterpret_cast<const char*>(floats_) : reinterpret_cast<const char*>(halves_);
-  for (int64_t row = 0; row < std::min(S_, max_block_keys); ++row)
-    for (int64_t at = 0; at < width_ * size; at += line) __builtin_prefetch(first + row * row_stride_ * size + at);
-}
-
 KeyOperand KeyOperands::at(const Tile& tile) {
   if (floats_) {
     const float* first = floats_ + tile.key * row_stride_;
@@ -157,6 +162,24 @@ KeyOperand KeyOperands::at(const Tile& tile) {
           .column_step = row_units_ ? row_units_ : 1,
           .key_step = row_units_ ? 1 : column_width_,
           .width = width_};
+}
+
+void prefetch(const Tensor& x, const RowPlace& place, int64_t count, Access access) {
+  constexpr int64_t line = 64;
+  const char* from = x.dtype() == DType::f32
+                         ? reinterpret_cast<const char*>(rows(x, place.batch, place.head, place.row))
+                         : reinterpret_cast<const char*>(halves(x, place.batch, place.head, place.row));
+  const int64_t size = size_of(x.dtype()), stride = x.stride(2) * size;
+  int64_t bytes = x.dim(3) * size;
+  if (stride == bytes) {  // one long row
+    bytes *= count;
+    count = 1;
+  }
+  for (int64_t i = 0; i < count; ++i, from += stride)
+    if (access == Access::read)
+      for (int64_t at = 0; at < bytes; at += line) __builtin_prefetch(from + at, 0);
+    else
+      for (int64_t at = 0; at < bytes; at += line) __builtin_prefetch(from + at, 1);
 }
 
 WeightPacker::WeightPacker(const AttentionCall& call, const QueryBlock& block, const Roles& roles, Scratch& scratch)
@@ -182,20 +205,21 @@ WeightOperand WeightPacker::packed(const Tile& tile, const float* weights) const
           .depth = (tile.keys + 1) / 2};
 }
 
-void write_row(const float* from, int64_t n, float scale, Tensor& x, int64_t batch, int64_t head, int64_t row) {
+void write_rows(const float* from, int64_t from_stride, int64_t count, float scale, Tensor& x, const RowPlace& to) {
+  const int64_t columns = x.dim(3), stride = x.stride(2);
+  const auto scaled = kernel::kernels().rows.scale;
   if (x.dtype() == DType::f32) {
-    float* to = rows(x, batch, head, row);
-    if (scale == 1.0f)
-      std::copy_n(from, n, to);
-    else
-      kernel::kernels().rows.scale(from, scale, n, to);
+    float* out = rows(x, to.batch, to.head, to.row);
+    for (int64_t i = 0; i < count; ++i) scaled(from + i * from_stride, scale, columns, out + i * stride);
     return;
   }
   Scratch scratch;
-  float* scaled = scratch.floats(n);
-  kernel::kernels().rows.scale(from, scale, n, scaled);
-  auto* to = rows<bfloat16>(x, batch, head, row);
-  for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(scaled[i]);
+  float* row = scratch.floats(columns);
+  bfloat16* out = rows<bfloat16>(x, to.batch, to.head, to.row);
+  for (int64_t i = 0; i < count; ++i) {
+    scaled(from + i * from_stride, scale, columns, row);
+    round_row(row, columns, out + i * stride);
+  }
 }
 
 void write_block(const float* transposed, const QueryBlock& block, const float* scale, Tensor& x) {
@@ -208,10 +232,8 @@ void write_block(const float* transposed, const QueryBlock& block, const float* 
   Scratch scratch;
   float* packed = scratch.floats(block.queries * columns);
   kernels().transpose_out(transposed, block.width, block.queries, columns, scale, packed, columns);
-  for (int64_t i = 0; i < block.queries; ++i)
-    kernels().pairs->round(
-        packed + i * columns, columns,
-        reinterpret_cast<uint16_t*>(rows<bfloat16>(x, block.batch, block.head, block.query + i)));
+  bfloat16* out = rows<bfloat16>(x, block.batch, block.head, block.query);
+  for (int64_t i = 0; i < block.queries; ++i) round_row(packed + i * columns, columns, out + i * x.stride(2));
 }
 
 }  // namespace qkv

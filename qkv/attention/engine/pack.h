@@ -41,7 +41,6 @@ class KeyOperands {
  public:
   KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch);
   KeyOperand at(const Tile& tile);
-  void prefetch() const;  // the first tile
 
  private:
   void pack_columns(int64_t begin, int64_t end);
@@ -54,6 +53,16 @@ class KeyOperands {
   uint8_t* packed_ = nullptr;  // which chunks are
   int64_t column_width_ = 0, row_units_ = 0;
 };
+
+// A row of a tensor (batch, head, row, column).
+struct RowPlace {
+  int64_t batch, head, row;
+};
+
+// Asks memory for some rows before they are read or written. For short sequences: such a head is gone before the
+// processor has noticed a pattern.
+enum class Access { read, write };
+void prefetch(const Tensor& x, const RowPlace& place, int64_t count, Access access);
 
 // A tile of weights, or of gradients of scores, in the roles that are wanted. Memory for one tile of a block.
 class WeightPacker {
@@ -74,8 +83,8 @@ class WeightPacker {
   float *rows_ = nullptr, *columns_ = nullptr;
 };
 
-// n floats times scale to a row of f32 or bf16.
-void write_row(const float* from, int64_t n, float scale, Tensor& x, int64_t batch, int64_t head, int64_t row);
+// Rows of floats, from_stride apart, times scale, to rows of x: f32 or bf16.
+void write_rows(const float* from, int64_t from_stride, int64_t count, float scale, Tensor& x, const RowPlace& to);
 // A transposed block (columns, width), query i times scale[i], to rows of x.
 void write_block(const float* transposed, const QueryBlock& block, const float* scale, Tensor& x);
 

@@ -213,7 +213,7 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
     kernel::kernels().rows.add_scaled(part + 3, factor, E, out);
   }
   call.normalize->finish(block, total);
-  write_row(out, E, *total.rescale, result.out, block.batch, block.head, block.query);
+  write_rows(out, E, 1, *total.rescale, result.out, {block.batch, block.head, block.query});
   write_statistics(result.statistics, block, total);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "qkv/base/scratch.h"
+#include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
@@ -18,6 +19,15 @@ int64_t block_queries(const AttentionCall& call) {
 int64_t count_blocks(const AttentionCall& call) {
   const int64_t block = block_queries(call);
   return (call.shape.T + block - 1) / block;
+}
+
+bool is_short(const AttentionCall& call) {
+  constexpr int64_t few_blocks = 4;
+  return count_blocks(call) <= few_blocks;
+}
+int64_t neighbouring_heads(const AttentionCall& call, int64_t heads) {
+  constexpr int64_t most = 8, runs_per_thread = 8;
+  return is_short(call) ? std::clamp<int64_t>(heads / (runs_per_thread * threads()), 1, most) : 1;
 }
 
 QueryBlock block_of(const AttentionCall& call, int64_t batch, int64_t head, int64_t index) {

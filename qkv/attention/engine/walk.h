@@ -39,6 +39,12 @@ int64_t block_queries(const AttentionCall& call);
 int64_t count_blocks(const AttentionCall& call);
 QueryBlock block_of(const AttentionCall& call, int64_t batch, int64_t head, int64_t index);
 
+// Sequences of so few blocks are short: reading and writing them takes about as long as computing, so the passes
+// ask for what they will need, and a thread takes several heads that are neighbours in memory (as many as leave
+// every thread enough to do).
+bool is_short(const AttentionCall& call);
+int64_t neighbouring_heads(const AttentionCall& call, int64_t heads);
+
 // Rows of a (batch, head, row, width) tensor.
 template <class T = float, class X>
 auto* rows(X& x, int64_t batch, int64_t head, int64_t row) {
