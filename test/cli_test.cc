@@ -240,7 +240,7 @@ TEST_F(Command, TrainDoesNotOverwriteAModelUnasked) {
   const Outcome outcome = run(fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1",
                                           at("pairs.tsv"), at("model")));
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("--overwrite"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("overwrite"), std::string::npos) << outcome.err;
   EXPECT_EQ(read_file(at("model/model.safetensors")), before);
 }
 

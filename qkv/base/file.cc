@@ -12,8 +12,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "qkv/base/error.h"
-
 namespace qkv {
 namespace {
 
@@ -45,9 +43,7 @@ class Descriptor {
   int file_;
 };
 
-[[noreturn]] void fail_reading(const fs::path& path, int error) {
-  fail<InputError>("read", "{}: {}", path.string(), std::strerror(error));
-}
+[[noreturn]] void fail_reading(const fs::path& path, int error) { throw FileError("read", path.string(), error); }
 
 // Opened for reading, and what it is.
 Descriptor open_to_read(const fs::path& path, struct stat& status) {
@@ -87,6 +83,12 @@ void remove_abandoned(const fs::path& target) {
 }
 
 }  // namespace
+
+FileError::FileError(std::string_view op, const std::string& file, int code)
+    : InputError(op, fmt::format("{}: {}", file, std::strerror(code))), file_(file), code_(code) {}
+
+FileError::FileError(int code, const std::string& file, std::string_view message)
+    : InputError(file, message), file_(file), code_(code) {}
 
 std::string read_file(const fs::path& path) {
   struct stat status = {};
@@ -169,7 +171,7 @@ void FileWriter::check(bool ok) {
   if (ok) return;
   const int error = errno;
   abandon();
-  fail<InputError>("write", "{}: {}", path_.string(), std::strerror(error));
+  throw FileError("write", path_.string(), error);
 }
 
 void FileWriter::abandon() {

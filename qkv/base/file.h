@@ -6,8 +6,8 @@
 //
 // A file is written to a temporary name in the same folder, forced to the disk, and renamed over its target:
 // whatever goes wrong on the way (a full disk, an unwritable folder, a crash), the old file is still there, whole.
-// Every failure is an InputError that names the file and the system's reason: "write: out/config.json: No space
-// left on device". A target that is a link is followed; one that is a device or a pipe is written directly.
+// Every failure is a FileError that names the file and the system's reason: "write: out/config.json: No space left
+// on device". A target that is a link is followed; one that is a device or a pipe is written directly.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,22 @@
 #include <string>
 #include <string_view>
 
+#include "qkv/base/error.h"
+
 namespace qkv {
+
+// A file or folder that cannot be had. code() is the number of the system's reason: errno.
+class FileError : public InputError {
+ public:
+  FileError(std::string_view op, const std::string& file, int code);       // "op: file: what the system says"
+  FileError(int code, const std::string& file, std::string_view message);  // "file: message"
+  const std::string& file() const { return file_; }
+  int code() const { return code_; }
+
+ private:
+  std::string file_;
+  int code_;
+};
 
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view bytes);

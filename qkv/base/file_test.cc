@@ -1,6 +1,7 @@
 #include "qkv/base/file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -70,6 +71,13 @@ TEST_F(File, ReadingNamesTheFileAndTheReason) {
   EXPECT_EQ(message_of([&] { read_file(missing); }), "read: " + missing + ": No such file or directory");
   EXPECT_EQ(message_of([&] { MappedFile::open(missing); }), "read: " + missing + ": No such file or directory");
   EXPECT_EQ(message_of([&] { read_file(folder); }), "read: " + folder.string() + ": Is a directory");
+  try {
+    read_file(missing);
+    ADD_FAILURE();
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.file(), missing);
+    EXPECT_EQ(error.code(), ENOENT);
+  }
   EXPECT_EQ(message_of([&] { MappedFile::open(folder); }), "read: " + folder.string() + ": Is a directory");
   EXPECT_EQ(message_of([&] { MappedFile::open("/dev/null"); }), "read: /dev/null: not a regular file");
   if (::geteuid() == 0) return;  // root may read everything

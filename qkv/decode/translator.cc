@@ -82,6 +82,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
       for (const Hypothesis& hypothesis : answers[b]) translation.n_best.push_back(answer(hypothesis));
       static_cast<Answer&>(translation) = translation.n_best.front();
     }
+    if (options.after_batch) options.after_batch();
   }
   return out;
 }

@@ -34,6 +34,7 @@ struct TranslateOptions {
   // A batch holds at most beam * sentences * longest source of them so many tokens; one sentence always fits.
   int64_t batch_tokens = 4096;
   bool alignment = false;
+  void (*after_batch)() = nullptr;  // what it throws ends the translation
 };
 
 SearchOptions search_options(const TranslateOptions& options);

@@ -53,6 +53,17 @@ TEST(Translator, KeepsTheOrderAndEverySentenceIsItsOwn) {
   }
 }
 
+TEST(Translator, CanBeStoppedBetweenBatches) {
+  const Translator translator = random_translator(1);
+  struct Stop {};
+  static int batches = 0;
+  const auto stop = [] {
+    if (++batches == 3) throw Stop();
+  };
+  EXPECT_THROW(translator.translate(lines(), {.beam = 1, .batch_tokens = 1, .after_batch = stop}), Stop);
+  EXPECT_EQ(batches, 3);
+}
+
 TEST(Translator, ABlankSentenceHasABlankTranslation) {
   const auto t = random_translator(2).translate(lines(), {.beam = 1, .max_length = 5});
   for (const size_t i : {2, 4}) {

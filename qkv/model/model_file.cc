@@ -1,5 +1,6 @@
 #include "qkv/model/model_file.h"
 
+#include <cerrno>
 #include <set>
 #include <system_error>
 
@@ -12,15 +13,15 @@ namespace qkv {
 void save_model(const std::filesystem::path& folder, Transformer& model) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  require<InputError>(!error, folder.string(), "cannot make this folder: {}", error.message());
+  if (error) throw FileError(error.value(), folder.string(), "cannot make this folder: " + error.message());
   save_safetensors(folder / "model.safetensors", parameters_of(model), {{"format", "qkv"}});
   write_file(folder / "config.json", to_json(model.config()));
 }
 
 Transformer load_model(const std::filesystem::path& folder) {
   std::error_code error;
-  require<InputError>(std::filesystem::is_directory(folder, error), folder.string(),
-                      "there is no such model folder");
+  if (!std::filesystem::is_directory(folder, error))
+    throw FileError(ENOENT, folder.string(), "there is no such model folder");
   const std::filesystem::path config = folder / "config.json";
   require<InputError>(std::filesystem::exists(config, error), folder.string(),
                       "this is not a model folder: it has no config.json");
@@ -28,7 +29,7 @@ Transformer load_model(const std::filesystem::path& folder) {
   // Before any memory is taken: a number in the file has two bytes at least.
   const std::filesystem::path file = folder / "model.safetensors";
   const uintmax_t bytes = std::filesystem::file_size(file, error);
-  require<InputError>(!error, file.string(), "{}", error.message());
+  if (error) throw FileError("read", file.string(), error.value());
   const int64_t parameters = parameter_count(shape);
   require<InputError>(static_cast<uintmax_t>(parameters) <= bytes / 2, file.string(),
                       "{} bytes cannot hold the {} parameters that {} asks for", bytes, parameters,

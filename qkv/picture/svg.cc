@@ -140,13 +140,15 @@ Block draw_scale(const ColorScale& scale, double height) {
     gradient += fmt::format("<stop offset=\"{:g}\" stop-color=\"{}\"/>", share,
                             hex(scale.color(scale.high + share * (scale.low - scale.high))));
   }
+  // Pictures that stand in one page, of a notebook say, may not mean different colours by one name.
+  const char* name = scale.low < 0 ? "scale-signed" : "scale";
   Block out;
   out.width = width + 34;
   out.height = height;
   out.body = fmt::format(
-      "<linearGradient id=\"scale\" x2=\"0\" y2=\"1\">{}</linearGradient>\n"
-      "<rect width=\"{:g}\" height=\"{:g}\" fill=\"url(#scale)\" stroke=\"#1f2430\" stroke-opacity=\".3\"/>\n",
-      gradient, width, height);
+      "<linearGradient id=\"{3}\" x2=\"0\" y2=\"1\">{0}</linearGradient>\n"
+      "<rect width=\"{1:g}\" height=\"{2:g}\" fill=\"url(#{3})\" stroke=\"#1f2430\" stroke-opacity=\".3\"/>\n",
+      gradient, width, height, name);
   for (const double tick : ticks(scale))
     out.body += fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\".35em\" font-size=\"10\">{:g}</text>\n", width + 6,
                             (scale.high - tick) / (scale.high - scale.low) * height, tick);

@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "qkv/base/error.h"
+#include "qkv/base/file.h"
 
 namespace qkv {
 
@@ -20,7 +20,7 @@ class FileSource final : public ByteSource {
  public:
   explicit FileSource(const std::string& path) : name_(path == "-" ? "stdin" : path) {
     if (path != "-") file_ = owned_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file_ < 0) fail<InputError>("read", "{}: {}", name_, std::strerror(errno));
+    if (file_ < 0) throw FileError("read", name_, errno);
   }
   ~FileSource() override {
     if (owned_ >= 0) ::close(owned_);
@@ -32,7 +32,7 @@ class FileSource final : public ByteSource {
     for (;;) {
       const ssize_t n = ::read(file_, to, most);
       if (n >= 0) return static_cast<size_t>(n);
-      if (errno != EINTR) fail<InputError>("read", "{}: {}", name_, std::strerror(errno));
+      if (errno != EINTR) throw FileError("read", name_, errno);
     }
   }
 

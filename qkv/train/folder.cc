@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <system_error>
@@ -55,13 +54,13 @@ TrainingFolder::TrainingFolder(const TrainOptions& options)
   require<InputError>(!options.resume || begun, model_.string(),
                       "there is nothing to resume: no training was begun in this folder");
   require<UsageError>(options.resume || options.overwrite || !holds_model, model_.string(),
-                      "this folder holds a model already: --resume goes on training it, --overwrite begins anew");
+                      "this folder holds a model already: resume goes on training it, overwrite begins anew");
   check_corpus(options.train);
   if (!options.valid.empty()) check_corpus(options.valid);
 
   std::error_code error;
   fs::create_directories(training_, error);
-  require<InputError>(!error, training_.string(), "cannot make this folder: {}", error.message());
+  if (error) throw FileError(error.value(), training_.string(), "cannot make this folder: " + error.message());
   lock();
   remove_leftovers();
   // With a state to go on from, that the options agree with it is to be seen first.
@@ -81,7 +80,7 @@ TrainingFolder::~TrainingFolder() {
 void TrainingFolder::lock() {
   const fs::path path = training_ / "lock";
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  require<InputError>(lock_ >= 0, "write", "{}: {}", path.string(), std::strerror(errno));
+  if (lock_ < 0) throw FileError("write", path.string(), errno);
   // A file system without locks is no reason not to train.
   if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(lock_);

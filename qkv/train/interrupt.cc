@@ -9,7 +9,7 @@ namespace {
 volatile std::sig_atomic_t received = 0;
 bool listening = false;
 
-void handle(int) { received = 1; }
+void handle(int signal) { received = signal; }
 
 }  // namespace
 
@@ -32,5 +32,7 @@ Interrupt::~Interrupt() {
 }
 
 bool Interrupt::requested() const { return received != 0; }
+
+int Interrupt::signal() const { return received; }
 
 }  // namespace qkv

@@ -18,6 +18,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool requested() const;
+  int signal() const;  // the first one that came, or 0
 
  private:
   struct sigaction int_before_ = {}, term_before_ = {};

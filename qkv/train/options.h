@@ -80,6 +80,8 @@ struct TrainOptions {
   bool resume = false;     // go on from the folder's training state
   bool overwrite = false;  // begin anew in a folder that has a model
 
+  void (*before_updates)() = nullptr;  // once all is read; what it throws ends the training
+
   double rate() const;  // learning_rate, or what 0 stands for
   AdamOptions adam() const;
   ScheduleOptions schedule_options() const;

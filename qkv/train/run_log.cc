@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "qkv/base/error.h"
+#include "qkv/base/file.h"
 
 namespace qkv {
 
@@ -39,6 +38,6 @@ void RunLog::force() {
   if (::fsync(file_) != 0) fail_with(errno);
 }
 
-void RunLog::fail_with(int error) const { fail<InputError>("write", "{}: {}", path_, std::strerror(error)); }
+void RunLog::fail_with(int error) const { throw FileError("write", path_, error); }
 
 }  // namespace qkv

@@ -37,6 +37,7 @@ enum class Ending { max_steps, max_epochs, patience, interrupted };
 
 struct TrainResult {
   Ending ending = Ending::max_steps;
+  int signal = 0;                        // that interrupted it
   int64_t steps = 0, epochs = 0;         // updates; epochs that are over
   double loss = 0;                       // per target token, of the last updates
   std::optional<Validation> validation;  // of the model in the folder

@@ -206,7 +206,7 @@ TEST_F(TrainTest, LeavesAModelAlone) {
   o.max_steps = 2;
   train(o);
   const std::string model = bytes("m/model.safetensors");
-  expect_error(o, "--overwrite");
+  expect_error(o, "overwrite");
   o.overwrite = true;
   o.train = (folder_ / "missing.tsv").string();
   expect_error(o, "missing.tsv");

@@ -107,8 +107,10 @@ TrainResult Trainer::run() {
       // A folder without any model is of no use to anybody.
       if (!validates() || !state_.best_validation) save_model(folder_.model(), model_);
       save_state();
-      progress_.note(fmt::format("stopped after step {}, all is saved; --resume goes on", state_.step));
-      return result(Ending::interrupted);
+      progress_.note(fmt::format("stopped after step {}, all is saved; resume goes on", state_.step));
+      TrainResult interrupted = result(Ending::interrupted);
+      interrupted.signal = interrupt.signal();
+      return interrupted;
     }
     update();
     show_progress();
@@ -314,6 +316,7 @@ TrainResult train(const TrainOptions& options) {
   const TrainingFolder folder(options);
   if (!options.quiet && Progress::stderr_is_terminal()) fmt::print(stderr, "reading {}\n", options.train);
   const TrainingData data = prepare_data(options);
+  if (options.before_updates) options.before_updates();
   return Trainer(options, data, folder).run();
 }
 
