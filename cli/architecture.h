@@ -13,7 +13,4 @@ namespace qkv::cli {
 // They write to `config`, which must outlive the app; the help shows what it holds now.
 std::vector<CLI::Option*> architecture_flags(CLI::App& app, TransformerConfig& config);
 
-// Every word of --self-attention and --cross-attention with its numbers and a line of help.
-std::string attention_words_help();
-
 }  // namespace qkv::cli

@@ -1,13 +1,19 @@
 // Flags of the commands, declared in one way: the help shows the default and the unit, and a choice lists its
-// names.
+// names. The rows of a table (base/setting.h) become flags by
+//
+//     visit_options(options, AddFlags{app, flags});
 #pragma once
 
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
 #include "qkv/base/names.h"
+#include "qkv/base/setting.h"
+#include "qkv/layer/attention_kind.h"
 
 namespace qkv::cli {
 
@@ -30,5 +36,31 @@ CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const s
       ->type_name(fmt::format("{}", fmt::join(all_names<Enum>(), "|")))
       ->default_str(std::string(name_of(value)));
 }
+
+// Words of attention, joined by +.
+inline CLI::Option* kind(CLI::App& app, const std::string& name, AttentionKind& value, const std::string& help,
+                         const std::string& unit) {
+  const auto read = [&value, where = "qkv " + app.get_name() + ": " + name](const std::string& given) {
+    value = attention_kind(given, where);
+  };
+  return app.add_option_function<std::string>(name, read, help)->type_name(unit)->default_str(to_string(value));
+}
+
+struct AddFlags {
+  CLI::App& app;
+  std::vector<CLI::Option*>& flags;  // those added, in their order
+
+  template <class T, class... Rest>
+  void operator()(const Setting& setting, T& value, const Rest&...) {
+    const std::string name = std::string("--") + setting.name;
+    if constexpr (WithNames<T>) {
+      flags.push_back(choice(app, name, value, setting.help));
+    } else if constexpr (std::is_same_v<T, AttentionKind>) {
+      flags.push_back(kind(app, name, value, setting.help, setting.unit));
+    } else {
+      flags.push_back(flag(app, name, value, setting.help, setting.unit));
+    }
+  }
+};
 
 }  // namespace qkv::cli

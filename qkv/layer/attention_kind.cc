@@ -130,4 +130,18 @@ void check_kind(const AttentionKind& kind, const AttentionSize& size, std::strin
   }
 }
 
+std::string attention_words_help() {
+  size_t width = 0;
+  for (const AttentionWord& word : attention_words()) width = std::max(width, usage(word).size());
+  std::string text = "Words of attention (self, cross), with their numbers:\n";
+  for (const AttentionWord& word : attention_words()) {
+    std::string usual;
+    for (const AttentionWord::Number& number : word.numbers)
+      if (number.usual && *number.usual != 0) usual += fmt::format("{}{}", usual.empty() ? "" : ":", *number.usual);
+    text += fmt::format("  {:{}}  {:4} {:5}  {}{}\n", usage(word), width, word.in_self ? "self" : "",
+                        word.in_cross ? "cross" : "", word.help, usual.empty() ? "" : fmt::format(" [{}]", usual));
+  }
+  return text + "For example: window=64+softcap=30";
+}
+
 }  // namespace qkv

@@ -37,4 +37,7 @@ std::string to_string(const AttentionKind& kind);
 // UsageError when a kind cannot be used so, or does not fit a layer of that size.
 void check_kind(const AttentionKind& kind, const AttentionSize& size, std::string_view where);
 
+// Every word with its numbers, where it may stand, and a line of help.
+std::string attention_words_help();
+
 }  // namespace qkv

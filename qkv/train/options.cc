@@ -9,63 +9,22 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/train/option_table.h"
 
 namespace qkv {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// May a training that goes on have another value than before?
-enum class Change { free, forbidden };
-
-// One visit serves writing and reading: visitor(key, field, change) for every field that is stored.
-template <class Options, class Visitor>
-void visit(Options& o, Visitor&& visitor) {
-  // Files may move: that the sentences are the same ones is checked by their fingerprint.
-  visitor("train", o.train, Change::free);
-  visitor("valid", o.valid, Change::free);
-  visitor("hold-out", o.hold_out, Change::forbidden);
-  visitor("max-length", o.max_length, Change::forbidden);
-  visitor("tokenizer", o.tokenizer, Change::forbidden);
-  visitor("vocabulary-size", o.vocabulary_size, Change::forbidden);
-  visitor("character-coverage", o.character_coverage, Change::forbidden);
-  visitor("lossless", o.lossless, Change::forbidden);
-  visitor("max-steps", o.max_steps, Change::free);
-  visitor("max-epochs", o.max_epochs, Change::free);
-  visitor("patience", o.patience, Change::free);
-  visitor("patience-on", o.patience_on, Change::forbidden);
-  visitor("batch-tokens", o.batch_tokens, Change::forbidden);
-  visitor("batch-sentences", o.batch_sentences, Change::forbidden);
-  visitor("accumulate", o.accumulate, Change::forbidden);
-  visitor("optimizer", o.optimizer, Change::forbidden);
-  visitor("beta1", o.beta1, Change::forbidden);
-  visitor("beta2", o.beta2, Change::forbidden);
-  visitor("eps", o.eps, Change::forbidden);
-  visitor("weight-decay", o.weight_decay, Change::forbidden);
-  visitor("schedule", o.schedule, Change::forbidden);
-  visitor("learning-rate", o.learning_rate, Change::forbidden);
-  visitor("warmup", o.warmup, Change::forbidden);
-  visitor("label-smoothing", o.label_smoothing, Change::forbidden);
-  visitor("clip", o.clip, Change::forbidden);
-  visitor("seed", o.seed, Change::forbidden);
-  visitor("threads", o.threads, Change::free);
-  visitor("save-every", o.save_every, Change::free);
-  visitor("valid-every", o.valid_every, Change::free);
-  visitor("report-every", o.report_every, Change::free);
-  visitor("keep", o.keep, Change::free);
-  visitor("average", o.average, Change::free);
-  visitor("valid-sentences", o.valid_sentences, Change::free);
-}
-
 struct Writer {
   Json& json;
   template <class T>
-  void operator()(const char* key, const T& value, Change) {
-    json[key] = value;
+  void operator()(const Setting& setting, const T& value, Change) {
+    json[setting.name] = value;
   }
   template <WithNames Enum>
-  void operator()(const char* key, const Enum& value, Change) {
-    json[key] = name_of(value);
+  void operator()(const Setting& setting, const Enum& value, Change) {
+    json[setting.name] = name_of(value);
   }
 };
 
@@ -80,7 +39,8 @@ struct Reader {
     return at == json.end() ? nullptr : &*at;
   }
   template <class T>
-  void operator()(const char* key, T& value, Change) {
+  void operator()(const Setting& setting, T& value, Change) {
+    const char* key = setting.name;
     const Json* j = find(key);
     if (!j) return;
     if constexpr (std::is_same_v<T, bool>) {
@@ -98,11 +58,11 @@ struct Reader {
     value = j->template get<T>();
   }
   template <WithNames Enum>
-  void operator()(const char* key, Enum& value, Change) {
-    const Json* j = find(key);
+  void operator()(const Setting& setting, Enum& value, Change) {
+    const Json* j = find(setting.name);
     if (!j) return;
     value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
-                                          fmt::format("'{}'", key));
+                                          fmt::format("'{}'", setting.name));
   }
 };
 
@@ -116,14 +76,14 @@ struct Comparer {
     if (!found && was != is) found = fmt::format("'{}' was {} and is now {}", key, was.dump(), is.dump());
   }
   template <class T>
-  void operator()(const char* key, const T&, Change change) {
-    if (change == Change::forbidden) compare(key, before.at(key), now.at(key));
+  void operator()(const Setting& setting, const T&, Change change) {
+    if (change == Change::forbidden) compare(setting.name, before.at(setting.name), now.at(setting.name));
   }
 };
 
 Json json_of(const TrainOptions& options) {
   Json json;
-  visit(options, Writer{json});
+  visit_options(options, Writer{json});
   TransformerConfig architecture = options.architecture;
   architecture.source_vocabulary = architecture.target_vocabulary = 0;
   json["architecture"] = Json::parse(to_json(architecture));
@@ -211,7 +171,7 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
   const Json json = parse(text, where);
   TrainOptions options;
   Reader reader{json, where};
-  visit(options, reader);
+  visit_options(options, reader);
   for (const auto& [key, value] : json.items())
     require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
                         "unknown key '{}'{}", key, did_you_mean(key, reader.known));
@@ -235,7 +195,7 @@ std::optional<std::string> difference(const std::string& before, const TrainOpti
   // Read and written once more, so that a key that is missing or new has its default.
   const Json was = json_of(train_options_from_json(before, where)), is = json_of(now);
   Comparer comparer{was, is};
-  visit(now, comparer);
+  visit_options(now, comparer);
   for (const auto& [key, value] : is.at("architecture").items())
     comparer.compare(key, was.at("architecture").at(key), value);
   return comparer.found;
