@@ -19,5 +19,6 @@ from ._parts import (
     Modify, Normalize, Part, Reweigh, Score, additive, alibi, bias, bilinear, boxcar, concat, constant, cosine, distance, dot,
     epanechnikov, gaussian, gaussian_window, location, relative, sink, softcap, triangular,
 )
+from ._picture import Picture, head_view, heatmap
 
 __version__ = _version()

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "qkv/attention/explain.h"
 #include "qkv/attention/recorded.h"

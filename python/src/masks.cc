@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "qkv/attention/local.h"
 #include "qkv/attention/mask/around.h"

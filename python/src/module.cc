@@ -2,8 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include "python/src/parts.h"
-#include "qkv/base/error.h"
+#include "python/src/bind.h"
 #include "qkv/base/threads.h"
 #include "qkv/base/version.h"
 #include "qkv/kernel/kernels.h"
@@ -12,17 +11,12 @@ NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace qkv;
   nb::set_leak_warnings(false);  // what lives until the interpreter ends is no leak
-  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
-    try {
-      std::rethrow_exception(p);
-    } catch (const Error& e) {
-      PyErr_SetString(PyExc_ValueError, e.what());
-    }
-  });
+  python::bind_errors();
   python::bind_masks(m);
   python::bind_scores(m);
   python::bind_other_parts(m);
   python::bind_attention(m);
+  python::bind_picture(m);
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);
   m.def("set_threads", &set_threads);

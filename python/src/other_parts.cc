@@ -1,5 +1,6 @@
 #include <nanobind/stl/string.h>
 
+#include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"

@@ -22,11 +22,6 @@ using ModifyPart = Part<ModifierPtr>;
 using NormalizePart = Part<NormalizerPtr>;
 using ReweighPart = Part<ReweigherPtr>;
 
-void bind_masks(nb::module_& m);
-void bind_scores(nb::module_& m);
-void bind_other_parts(nb::module_& m);  // modify, normalize, reweigh
-void bind_attention(nb::module_& m);
-
 // An array of numbers that a gradient may flow to.
 inline Variable numbers_of(nb::handle array, const char* name, bool learnt) {
   return {tensor_of(array, name), {.requires_grad = learnt}};

@@ -1,5 +1,6 @@
 #include <nanobind/stl/string.h>
 
+#include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "qkv/attention/score/additive.h"
 #include "qkv/attention/score/bilinear.h"

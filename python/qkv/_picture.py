@@ -1,0 +1,86 @@
+"""Attention as pictures, in a notebook or in a file."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import torch_of
+
+
+class Picture:
+    """A picture of attention. A notebook shows it; save() writes it as .svg, .html or .json.
+
+    In a notebook a few panels are an SVG: sharp at any size, kept when the notebook is saved or printed. More of them are
+    the page that save("x.html") writes, in a frame, where one panel at a time is large and pointing at a cell tells its weight.
+    """
+
+    __slots__ = ("_picture",)
+    _few = 12
+
+    def __init__(self, picture: _core.Picture) -> None:
+        self._picture = picture
+
+    def svg(self) -> str:
+        return self._picture.svg()
+
+    def html(self) -> str:
+        """A page that explores the picture; it fetches nothing."""
+        return self._picture.html()
+
+    def json(self) -> str:
+        return self._picture.json()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """By the end of the name: .svg, .html or .json. What stood there before is replaced as a whole."""
+        self._picture.save(path)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        shown = {"text/plain": repr(self)}
+        if self._picture.panels <= self._few:
+            shown["image/svg+xml"] = self.svg()
+        else:  # a frame keeps the page's style and script and those of the notebook apart
+            shown["text/html"] = (
+                f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
+                'style="width: 100%; height: 640px; border: 0"></iframe>'
+            )
+        return shown
+
+    def __repr__(self) -> str:
+        count = self._picture.panels
+        return f"<qkv.Picture of {count} {'matrix' if count == 1 else 'matrices'}; save(\"x.svg\"), .html or .json>"
+
+
+def heatmap(weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = "",
+            per_line: int = 4) -> Picture:
+    """Weights as cells: the darker, the larger. One matrix (T, S), the heads (H, T, S) of a layer, all layers (N, H, T, S), or
+    several matrices {title: (T, S), ...}, per_line of them side by side. rows and columns: the T queries and S keys, their
+    numbers unless given; caption: what rows and columns are.
+
+        out, weights = qkv.attention(q, k, v, return_weights=True)
+        qkv.heatmap(weights[0], words, words).save("heads.svg")
+    """
+    if isinstance(weights, Mapping):
+        panels = [(str(name), _numbers(matrix)) for name, matrix in weights.items()]
+        return Picture(_core.heatmaps(panels, _labels(rows), _labels(columns), title, caption, per_line))
+    return Picture(_core.heatmap(_numbers(weights), _labels(rows), _labels(columns), title, caption, False))
+
+
+def head_view(weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = "") -> Picture:
+    """Weights as lines from the queries on the left to the keys on the right, one panel for each head (Vig, 2019)."""
+    return Picture(_core.heatmap(_numbers(weights), _labels(rows), _labels(columns), title, caption, True))
+
+
+def _labels(labels: Sequence[Any]) -> list[str]:
+    return [str(label) for label in labels]
+
+
+def _numbers(weights: Any) -> np.ndarray:
+    if torch_of(weights):
+        weights = weights.detach().float().cpu().numpy()
+    return np.asarray(weights, dtype=np.float32)
