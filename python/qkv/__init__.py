@@ -20,5 +20,7 @@ from ._parts import (
     epanechnikov, gaussian, gaussian_window, location, relative, sink, softcap, triangular,
 )
 from ._picture import Picture, head_view, heatmap
+from ._train import TrainResult, Validation, train
+from ._translator import Answer, AttentionMaps, Inspection, PairScore, Translation, Translator
 
 __version__ = _version()

@@ -13,5 +13,7 @@ void bind_scores(nb::module_& m);
 void bind_other_parts(nb::module_& m);  // modify, normalize, reweigh
 void bind_attention(nb::module_& m);
 void bind_picture(nb::module_& m);
+void bind_translator(nb::module_& m);
+void bind_training(nb::module_& m);
 
 }  // namespace qkv::python

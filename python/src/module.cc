@@ -17,6 +17,8 @@ NB_MODULE(_core, m) {
   python::bind_other_parts(m);
   python::bind_attention(m);
   python::bind_picture(m);
+  python::bind_translator(m);
+  python::bind_training(m);
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);
   m.def("set_threads", &set_threads);

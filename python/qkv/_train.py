@@ -1,0 +1,91 @@
+"""Training a Transformer on sentence pairs."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from ._translator import Translator
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good a model is on sentences it has not learnt from."""
+
+    loss: float
+    perplexity: float
+    bleu: float | None
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """How a training ended. The model is in the folder."""
+
+    model: str
+    ending: str  # max_steps, max_epochs, patience or interrupted
+    steps: int
+    epochs: int
+    loss: float  # per target token, of the last updates
+    validation: Validation | None  # of the model in the folder
+    best_step: int
+    seconds: float
+    tokens_per_s: float
+    peak_bytes: int
+
+    def translator(self) -> Translator:
+        return Translator(self.model)
+
+    def log(self) -> list[dict[str, Any]]:
+        """The lines of training/log.jsonl: a report every report_every updates, and one for each validation."""
+        with open(os.path.join(self.model, "training", "log.jsonl"), encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+
+def train(*, model: str | os.PathLike[str], recipe: str | None = None, resume: bool = False, overwrite: bool = False,
+          quiet: bool = False, **options: Any) -> TrainResult:
+    """Trains a Transformer on sentence pairs, as `qkv train` does, and with its options:
+
+        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small", max_steps=20000)
+        result.translator().translate("I am cold.")
+
+    model      the folder of the model
+    recipe     transformer-tiny, -small, -base or -big: the shape that the other options change
+    resume     go on with the training in the folder, where it was; options given are changed
+    overwrite  begin anew in a folder that has a model
+    quiet      say nothing but warnings on stderr
+
+    Ctrl-C ends the update under way, saves all and raises KeyboardInterrupt; resume=True goes on, bit for bit.
+    """
+    result, number = _core.train(os.fspath(model), recipe, resume, overwrite, quiet, options)
+    if number:
+        signal.raise_signal(number)  # all is saved: the signal means what it meant before
+    if result["validation"] is not None:
+        result["validation"] = Validation(*result["validation"])
+    return TrainResult(os.fspath(model), **result)
+
+
+def _describe() -> None:
+    """The options stand once, in C++; here they become the signature of train(), and a paragraph of its help."""
+    table = _core.train_options()
+    width = max(len(name) for name, *_ in table)
+    lines = [f"{name:{width}}  {help} [{_shown(value, unit)}]" for name, value, unit, help in table]
+    words = _core.attention_words_help()
+    train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), words]) + "\n"
+    signature = inspect.signature(train)
+    fixed = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value, *_ in table]
+    train.__signature__ = signature.replace(parameters=[fixed[0], *more, *fixed[1:]])  # type: ignore[attr-defined]
+
+
+def _shown(value: Any, unit: str) -> str:
+    if "|" in unit and not isinstance(value, bool):
+        return f"{unit}: {value}"
+    return str(value) if value != "" else unit
+
+
+_describe()

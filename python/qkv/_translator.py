@@ -1,0 +1,160 @@
+"""Translating with a model that `qkv train` or qkv.train() has made."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+
+from . import _core
+from ._picture import Picture, heatmap
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """One answer to a sentence; str() is its text."""
+
+    text: str
+    score: float  # what answers are ranked by: log_probability over the length penalty
+    log_probability: float
+    tokens: list[str]  # of the vocabulary; U+2581 stands for a space
+    alignment: np.ndarray | None = field(compare=False)  # (tokens, source tokens), rows sum to 1; None unless asked for
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r}, score={self.score:.4f})"
+
+
+@dataclass(frozen=True, repr=False)
+class Translation(Answer):
+    """The best answer, and what was answered."""
+
+    source: str
+    source_tokens: list[str]  # the end of the sentence last
+    truncated: bool  # the source was too long for the model and has been cut
+    n_best: list[Answer]  # best first, the best included
+
+    def heatmap(self, *, title: str | None = None) -> Picture:
+        """Where the model looked (columns) while it wrote each token (rows): the mean over the heads of the last layer.
+
+        qkv.Translator.inspect() has every layer and head.
+        """
+        if not self.tokens:
+            raise ValueError("a translation without tokens has no picture")
+        if self.alignment is None:
+            raise ValueError("this translation was made with alignment=False: nobody knows where the model looked")
+        return heatmap(self.alignment, self.tokens, self.source_tokens, caption="rows: translation, columns: source",
+                       title=f"{self.source} \N{RIGHTWARDS ARROW} {self.text}" if title is None else title)
+
+
+@dataclass(frozen=True, repr=False)
+class PairScore:
+    """How likely the model finds a given translation."""
+
+    log_probability: float
+    token_log_probabilities: list[float]
+    tokens: list[str]  # the end of the sentence last
+    truncated: bool
+
+    def __repr__(self) -> str:
+        return f"PairScore(log_probability={self.log_probability:.4f}, {len(self.tokens)} tokens)"
+
+
+@dataclass(frozen=True, repr=False)
+class AttentionMaps:
+    """The weights of one kind of attention in all layers."""
+
+    title: str  # "cross-attention"
+    layers: list[np.ndarray] = field(compare=False)  # (H, T, S) each, the first layer first
+    rows: list[str]
+    columns: list[str]
+
+    def __repr__(self) -> str:
+        return f"AttentionMaps({self.title!r}, {len(self.layers)} layers of {self.layers[0].shape})"
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """Where a model looked in one sentence: every layer and head."""
+
+    source: str
+    text: str
+    log_probability: float
+    token_log_probabilities: list[float]
+    tokens: list[str]  # of the translation, the end last
+    truncated: bool
+    attention: list[AttentionMaps]  # encoder self-attention, decoder self-attention, cross-attention
+
+    def heatmap(self) -> Picture:
+        groups = [(maps.title, maps.layers, maps.rows, maps.columns) for maps in self.attention]
+        facts = {"source": self.source, "translation": self.text, "log-probability": f"{self.log_probability:.4f}"}
+        return Picture(_core.attention_picture(groups, f"{self.source} \N{RIGHTWARDS ARROW} {self.text}", facts))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Inspection({self.text!r}, log_probability={self.log_probability:.4f})"
+
+
+class Translator:
+    """A model with its vocabularies, from the folder that a training has written. Any number of threads may ask it."""
+
+    def __init__(self, model: str | os.PathLike[str]) -> None:
+        self.model = os.fspath(model)
+        self._translator = _core.Translator(self.model)
+
+    @overload
+    def translate(self, sentences: str, **options: Any) -> Translation: ...
+    @overload
+    def translate(self, sentences: Iterable[str], **options: Any) -> list[Translation]: ...
+
+    def translate(self, sentences: str | Iterable[str], *, beam: int = 4, length_penalty: float = 1.0, n_best: int = 1,
+                  max_length: int = 0, batch_tokens: int = 4096, alignment: bool = True) -> Translation | list[Translation]:
+        """A translation for each sentence, in their order; of a single text, one. The options are those of `qkv translate`:
+
+        beam            hypotheses kept at a time; 1: greedy
+        length_penalty  exponent alpha of Wu et al., 2016; 0: none
+        n_best          answers for each sentence, at most `beam`
+        max_length      tokens of an answer; 0: in proportion to the source
+        batch_tokens    searched at a time
+        alignment       say where each token looked; one more pass of the decoder
+
+        A translation depends neither on the others nor on the number of threads (qkv.set_threads). Ctrl-C ends it after
+        the batch under way.
+        """
+        lines = [sentences] if isinstance(sentences, str) else list(sentences)
+        options = _core.TranslateOptions(beam=beam, length_penalty=length_penalty, n_best=n_best, max_length=max_length,
+                                         batch_tokens=batch_tokens, alignment=alignment)
+        out = []
+        for source, (answers, source_tokens, truncated) in zip(lines, self._translator.translate(lines, options)):
+            out.append(Translation(*answers[0], source, source_tokens, truncated, [Answer(*a) for a in answers]))
+        return out[0] if isinstance(sentences, str) else out
+
+    def score(self, sources: Iterable[str], targets: Iterable[str], *, batch_tokens: int = 4096) -> list[PairScore]:
+        """How likely each target is as the translation of its source."""
+        return [PairScore(*s) for s in self._translator.score(list(sources), list(targets), batch_tokens)]
+
+    def inspect(self, sentence: str, target: str | None = None, *, beam: int = 4) -> Inspection:
+        """The attention of every layer and head, of the model's own translation or of a given one."""
+        text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
+            sentence, target, _core.TranslateOptions(beam=beam))
+        return Inspection(sentence, text, log_probability, of_tokens, tokens, truncated, [AttentionMaps(*g) for g in groups])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """config.json: what the model is made of."""
+        return json.loads(self._translator.config())
+
+    def describe(self) -> str:
+        """The model layer by layer: parameters, arithmetic, bytes."""
+        return self._translator.describe()
+
+    def __repr__(self) -> str:
+        return f"qkv.Translator({self.model!r})"

@@ -1,0 +1,113 @@
+#include "qkv/decode/translator.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/src/array.h"
+#include "python/src/bind.h"
+#include "python/src/text.h"
+#include "qkv/decode/explain.h"
+#include "qkv/model/describe.h"
+
+namespace qkv::python {
+namespace {
+
+nb::tuple tuple_of(const Answer& a) {
+  return nb::make_tuple(text_of(a.text), a.score, a.log_probability, texts_of(a.pieces),
+                        a.alignment.defined() ? array_of(a.alignment, true) : nb::none());
+}
+
+// For every sentence ([an answer, ...], tokens of the source, whether it was cut).
+nb::list translate(const Translator& translator, nb::list sentences, const TranslateOptions& given) {
+  const std::vector<std::string> lines = strings_of(sentences, "translate");
+  TranslateOptions options = given;
+  options.after_batch = check_signals;
+  std::vector<Translation> translations;
+  {
+    const nb::gil_scoped_release unlocked;
+    translations = translator.translate(lines, options);
+  }
+  nb::list out;
+  for (const Translation& t : translations) {
+    nb::list answers;
+    for (const Answer& answer : t.n_best) answers.append(tuple_of(answer));
+    out.append(nb::make_tuple(answers, texts_of(t.source_pieces), t.truncated));
+  }
+  return out;
+}
+
+nb::list score(const Translator& translator, nb::list sources, nb::list targets, int64_t batch_tokens) {
+  const std::vector<std::string> from = strings_of(sources, "score: sources"),
+                                 to = strings_of(targets, "score: targets");
+  std::vector<PairScore> scores;
+  {
+    const nb::gil_scoped_release unlocked;
+    scores = translator.score(from, to, batch_tokens);
+  }
+  nb::list out;
+  for (const PairScore& s : scores)
+    out.append(nb::make_tuple(s.log_probability, nb::cast(s.tokens), texts_of(s.pieces), s.truncated));
+  return out;
+}
+
+// (text, log-probability, tokens, whether a side was cut, [(title, [a layer (H, T, S), ...], rows, columns), ...])
+nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle target,
+                  const TranslateOptions& options) {
+  ExplainOptions how{.translate = options};
+  if (!target.is_none()) how.target = string_of(target, "inspect: target");
+  const std::string line = string_of(sentence, "inspect");
+  Explanation e;
+  {
+    const nb::gil_scoped_release unlocked;
+    e = explain(translator, line, how);
+  }
+  nb::list groups;
+  for (const AttentionMaps& maps : e.attention) {
+    nb::list layers;
+    for (const Tensor& layer : maps.layers) layers.append(array_of(layer, true));
+    groups.append(nb::make_tuple(text_of(maps.title), layers, texts_of(maps.rows), texts_of(maps.columns)));
+  }
+  return nb::make_tuple(text_of(e.text), e.log_probability, nb::cast(e.tokens), texts_of(e.pieces), e.truncated,
+                        groups);
+}
+
+}  // namespace
+
+void bind_translator(nb::module_& m) {
+  using namespace nb::literals;
+  const TranslateOptions usual;
+  nb::class_<TranslateOptions>(m, "TranslateOptions")
+      .def(
+          "__init__",
+          [](TranslateOptions* o, int64_t beam, double length_penalty, int64_t n_best, int64_t max_length,
+             int64_t batch_tokens, bool alignment) {
+            new (o) TranslateOptions{.beam = beam,
+                                     .length_penalty = length_penalty,
+                                     .n_best = n_best,
+                                     .max_length = max_length,
+                                     .batch_tokens = batch_tokens,
+                                     .alignment = alignment};
+          },
+          "beam"_a = usual.beam, "length_penalty"_a = usual.length_penalty, "n_best"_a = usual.n_best,
+          "max_length"_a = usual.max_length, "batch_tokens"_a = usual.batch_tokens, "alignment"_a = usual.alignment)
+      .def_ro("beam", &TranslateOptions::beam)
+      .def_ro("length_penalty", &TranslateOptions::length_penalty)
+      .def_ro("n_best", &TranslateOptions::n_best)
+      .def_ro("max_length", &TranslateOptions::max_length)
+      .def_ro("batch_tokens", &TranslateOptions::batch_tokens)
+      .def_ro("alignment", &TranslateOptions::alignment);
+  nb::class_<Translator>(m, "Translator")
+      .def("__init__",
+           [](Translator* t, const std::filesystem::path& folder) {
+             const nb::gil_scoped_release unlocked;
+             new (t) Translator(folder);
+           })
+      .def("translate", &translate)
+      .def("score", &score)
+      .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())
+      .def("config", [](const Translator& t) { return to_json(t.model().config()); })
+      .def("describe", [](const Translator& t) { return describe(t.model().config()); });
+}
+
+}  // namespace qkv::python

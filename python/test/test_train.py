@@ -1,0 +1,115 @@
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import conftest
+import qkv
+from conftest import pairs, small
+
+
+def weights(model):
+    with open(os.path.join(model, "model.safetensors"), "rb") as file:
+        return file.read()
+
+
+def test_a_handful_of_pairs_is_learnt(trained, translator):
+    assert (trained.ending, trained.steps, trained.validation) == ("max_steps", 300, None)
+    assert trained.loss < 0.1 and trained.log()[-1]["step"] == 300
+    assert [t.text for t in translator.translate([source for source, _ in pairs])] == [target for _, target in pairs]
+
+
+def test_what_is_held_out_is_measured(pairs_file, tmp_path):
+    result = qkv.train(model=tmp_path / "m", train=pairs_file, **{**small, "max_steps": 20, "hold_out": 10})
+    assert result.validation.perplexity > 1 and 0 <= result.validation.bleu <= 100 and result.best_step == 20
+    assert len((tmp_path / "m" / "held-out.tsv").read_text().splitlines()) == 10
+
+
+def test_a_resumed_training_ends_where_it_would_have_ended(pairs_file, tmp_path):
+    options = {**small, "max_steps": 20}
+    qkv.train(model=tmp_path / "whole", train=pairs_file, **options)
+    qkv.train(model=tmp_path / "halves", train=pairs_file, **{**options, "max_steps": 9})
+    result = qkv.train(model=tmp_path / "halves", resume=True, max_steps=20, quiet=True)
+    assert result.steps == 20 and weights(tmp_path / "halves") == weights(tmp_path / "whole")
+
+
+def interrupted(program, model, pairs_file):
+    """The output of a training that gets Ctrl-C as soon as it has begun to learn."""
+    asked = subprocess.Popen([sys.executable, "-c", program, str(model), str(pairs_file), os.path.dirname(__file__)],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    log = model / "training" / "log.jsonl"
+    end = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size) and time.monotonic() < end:
+        time.sleep(0.02)
+    asked.send_signal(signal.SIGINT)
+    return asked.communicate(timeout=60)
+
+
+program = """
+import signal, sys
+import qkv
+sys.path.append(sys.argv[3])
+from conftest import small
+def train():
+    return qkv.train(model=sys.argv[1], train=sys.argv[2], **{**small, "max_steps": 10**6, "report_every": 1, "quiet": False})
+"""
+
+
+def test_ctrl_c_saves_and_raises(pairs_file, tmp_path):
+    out, err = interrupted(program + "try:\n    train()\nexcept KeyboardInterrupt:\n    print('interrupted')\n", tmp_path / "m", pairs_file)
+    assert out == "interrupted\n" and "all is saved" in err
+    assert qkv.Translator(tmp_path / "m").translate("one two").text is not None
+    steps = sum(1 for _ in open(tmp_path / "m" / "training" / "log.jsonl"))
+    assert qkv.train(model=tmp_path / "m", resume=True, max_steps=steps + 2, quiet=True).steps == steps + 2
+
+
+def test_who_has_a_handler_of_his_own_gets_the_result(pairs_file, tmp_path):
+    handler = "signal.signal(signal.SIGINT, lambda *_: print('mine'))\nprint(train().ending)\n"
+    assert interrupted(program + handler, tmp_path / "m", pairs_file)[0] == "mine\ninterrupted\n"
+
+
+def test_the_signature_and_the_help_have_the_options_of_the_command():
+    parameters = inspect.signature(qkv.train).parameters
+    for name, value in {"max_steps": 100000, "self_attention": "full", "dropout": 0.1, "resume": False, "norm": "post"}.items():
+        assert parameters[name].default == value
+    for text in ("\nmax_steps ", "\nself_attention ", "bigbird[=block", "resume "):
+        assert text in qkv.train.__doc__
+
+
+wrong = {
+    "no such file": ({"train": "nowhere.tsv"}, FileNotFoundError, "nowhere.tsv"),
+    "no file": ({}, ValueError, "train is missing"),
+    "an unknown option": ({"dropuot": 0.1}, TypeError, "there is no option 'dropuot'; did you mean dropout?"),
+    "half a step": ({"max_steps": 1.5}, TypeError, "max_steps must be an integer, got 1.5"),
+    "a text for a number": ({"dropout": "many"}, TypeError, "dropout must be a number, got 'many'"),
+    "true for a number": ({"warmup": True}, TypeError, "warmup must be an integer, got True"),
+    "a number for true": ({"lossless": 1}, TypeError, "lossless must be True or False, got 1"),
+    "a number for a name": ({"schedule": 3}, TypeError, "schedule: expected a text, got int"),
+    "an unknown name": ({"schedule": "nome"}, ValueError, "did you mean noam?"),
+    "an unknown recipe": ({"recipe": "transformer-huge"}, ValueError, "transformer-base"),
+    "an unknown word": ({"self_attention": "widow=3"}, ValueError, "self_attention: there is no word 'widow'"),
+    "a negative seed": ({"seed": -1}, ValueError, "seed is out of range: -1"),
+    "nothing to resume": ({"resume": True}, ValueError, "no training was begun"),
+    "a recipe for one that goes on": ({"resume": True, "recipe": "transformer-tiny"}, ValueError, "recipe cannot be given with resume"),
+    "no end": ({"train": conftest.__file__, "max_steps": 0}, ValueError, "never end"),
+}
+
+
+@pytest.mark.parametrize("name", wrong)
+def test_refuses(tmp_path, name):
+    options, kind, words = wrong[name]
+    with pytest.raises(kind) as caught:
+        qkv.train(model=tmp_path / "m", **options)
+    assert words in str(caught.value)
+    assert not (tmp_path / "m").exists()
+
+
+def test_leaves_a_model_alone(trained, pairs_file):
+    before = weights(trained.model)
+    with pytest.raises(ValueError, match="holds a model already"):
+        qkv.train(model=trained.model, train=pairs_file, **small)
+    assert weights(trained.model) == before
