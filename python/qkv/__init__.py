@@ -24,3 +24,12 @@ from ._train import TrainResult, Validation, train
 from ._translator import Answer, AttentionMaps, Inspection, PairScore, Translation, Translator
 
 __version__ = _version()
+
+__all__ = [
+    "additive", "alibi", "Answer", "attention", "attention_backward", "AttentionMaps", "bias", "bigbird", "bilinear",
+    "blocks", "boxcar", "causal", "concat", "constant", "cosine", "dense", "dilated", "distance", "documents", "dot",
+    "epanechnikov", "explain", "gaussian", "gaussian_window", "global_positions", "head_view", "heatmap", "Inspection",
+    "instruction_set", "local_m", "location", "longformer", "Mask", "mask", "Modify", "Normalize", "padding", "PairScore",
+    "Part", "Picture", "prefix", "relative", "Reweigh", "Score", "set_threads", "sink", "softcap", "strided", "threads",
+    "train", "TrainResult", "Translation", "Translator", "triangular", "Validation", "window",
+]

@@ -1,8 +1,13 @@
 """Arrays of NumPy, PyTorch and other libraries: how the extension module is shown them, and what is given back."""
 
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 import numpy as np
+
+Array = Any  # of NumPy, of PyTorch on the CPU, or anything with DLPack
 
 def torch_of(x):
     """The module torch, if x is a tensor of it; it is never imported for that."""

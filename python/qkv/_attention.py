@@ -1,11 +1,48 @@
 """The call."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
+
 import numpy as np
 
 from . import _core
 from ._arrays import giver_for, look, torch_of
 from ._masks import Mask
 from ._parts import Modify, Normalize, Reweigh, Score, dot
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+A = TypeVar("A")  # the caller's kind of array
+
+
+class Sentence(TypedDict, total=False):
+    """The words of a call, for those who check types."""
+
+    score: Score | None
+    modify: Modify | Sequence[Modify]
+    mask: Mask | None
+    normalize: Normalize | None
+    reweigh: Reweigh | Sequence[Reweigh]
+    dropout: float
+    seed: int | None
+    scale: float | None
+
+
+@overload
+def attention(q: A, k: A, v: A, *, return_weights: Literal[False] = ..., return_lse: Literal[False] = ...,
+              **words: Unpack[Sentence]) -> A: ...
+@overload
+def attention(q: A, k: A, v: A, *, return_weights: Literal[True], return_lse: Literal[False] = ...,
+              **words: Unpack[Sentence]) -> tuple[A, A]: ...
+@overload
+def attention(q: A, k: A, v: A, *, return_weights: Literal[False] = ..., return_lse: Literal[True],
+              **words: Unpack[Sentence]) -> tuple[A, Any]: ...
+@overload
+def attention(q: A, k: A, v: A, *, return_weights: Literal[True], return_lse: Literal[True],
+              **words: Unpack[Sentence]) -> tuple[A, A, Any]: ...
 
 
 def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None,
@@ -37,8 +74,9 @@ def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, rewe
     return (out,) + ((weights,) if return_weights else ()) + ((lse,) if return_lse else ())
 
 
-def attention_backward(grad_out, q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None,
-                       scale=None):
+def attention_backward(grad_out: A, q: A, k: A, v: A, *, score: Score | None = None, modify: Modify | Sequence[Modify] = (),
+                       mask: Mask | None = None, normalize: Normalize | None = None, reweigh: Reweigh | Sequence[Reweigh] = (),
+                       dropout: float = 0.0, seed: int | None = None, scale: float | None = None) -> tuple[A, A, A, list[A]]:
     """The gradients of sum(out * grad_out): of q, k, v, and a list with those of the arrays of all parts, in their order."""
     _refuse_tape(grad_out, q, k, v)
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
@@ -50,7 +88,9 @@ def attention_backward(grad_out, q, k, v, *, score=None, modify=(), mask=None, n
     return grads[0], grads[1], grads[2], list(grads[3:])
 
 
-def explain(q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None):
+def explain(q: A, k: A, v: A, *, score: Score | None = None, modify: Modify | Sequence[Modify] = (), mask: Mask | None = None,
+            normalize: Normalize | None = None, reweigh: Reweigh | Sequence[Reweigh] = (), dropout: float = 0.0,
+            seed: int | None = None, scale: float | None = None) -> str:
     """What the call would do: the kernels and why not faster ones, visible pairs, operations, bytes."""
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     return _core.explain(look(q, "q"), look(k, "k"), look(v, "v"), *parts.made(_shape(q, k)))

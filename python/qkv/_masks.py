@@ -3,10 +3,15 @@
 A query i stands on the key p = i + S - T: the last query on the last key.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import numpy as np
 
 from . import _core
-from ._arrays import look, torch_of
+from ._arrays import Array, look, torch_of
 from ._parts import Known
 
 
@@ -15,13 +20,13 @@ class Mask(Known):
 
     __slots__ = ()
 
-    def __and__(self, other):
+    def __and__(self, other: Mask) -> Mask:
         return _Combined("&", self, _mask(other))
 
-    def __or__(self, other):
+    def __or__(self, other: Mask) -> Mask:
         return _Combined("|", self, _mask(other))
 
-    def __invert__(self):
+    def __invert__(self) -> Mask:
         return _Combined("~", self)
 
 
@@ -107,76 +112,77 @@ class _Rule(Mask):
         return f"mask({getattr(self._rule, '__name__', 'function')})"
 
 
-def mask(rule):
+def mask(rule: Callable[..., Any]) -> Mask:
     """A mask of your own: rule(b, h, q, k) -> bool on index arrays that broadcast to (B, H, T, S), asked once a shape."""
     if not callable(rule):
         raise TypeError(f"mask: expected a function (b, h, q, k) -> bool, got {type(rule).__name__}; a table of booleans is dense(table)")
     return _Rule(rule)
 
 
-def causal(offset=None):
+def causal(offset: int | None = None) -> Mask:
     """A query looks at its own position and at earlier ones: j <= i + offset, where offset is S - T unless given."""
     return _Made(_core.causal(offset))
 
 
-def window(left, right=None, offset=None):
+def window(left: int, right: int | None = None, offset: int | None = None) -> Mask:
     """p - left <= j <= p + right; right is left unless given, -1 is no limit."""
     return _Made(_core.window(left, left if right is None else right, offset))
 
 
-def padding(lengths):
+def padding(lengths: Array) -> Mask:
     """j < lengths[b], or lengths[b, i]: an array (B) or (B, T) of integers."""
     return _Made(_core.padding(_integers(lengths, "padding: lengths")))
 
 
-def documents(ids, of_keys=None):
+def documents(ids: Array, of_keys: Array | None = None) -> Mask:
     """Only within a document: ids (B, T) of the queries, of_keys (B, S) the same unless given."""
     queries = _integers(ids, "documents: of the queries")
     keys = queries if of_keys is None else _integers(of_keys, "documents: of the keys")
     return _Made(_core.documents(queries, keys))
 
 
-def prefix(lengths):
+def prefix(lengths: Array) -> Mask:
     """The first lengths[b] keys. Prefix attention is causal() | prefix(lengths)."""
     return padding(lengths)
 
 
-def dense(table):
+def dense(table: Array) -> Mask:
     """Booleans (B, H, T, S), any axis 1."""
     return _Made(_core.dense(_integers(table, "dense: table")))
 
 
-def blocks(table, block):
+def blocks(table: Array, block: int) -> Mask:
     """Booleans of blocks of `block` queries by as many keys: (B, H, T/block, S/block), any of the first two axes 1."""
     return _Made(_core.blocks(_integers(table, "blocks: table"), block))
 
 
-def dilated(reach, dilation):
+def dilated(reach: int, dilation: int) -> Mask:
     """Every dilation-th key, `reach` of them to both sides."""
     return _Made(_core.dilated(reach, dilation))
 
 
-def strided(stride):
+def strided(stride: int) -> Mask:
     """The pattern of Child et al. (2019): a window of `stride` keys and every stride-th key."""
     return _Made(_core.strided(stride))
 
 
-def global_positions(positions):
+def global_positions(positions: Iterable[int]) -> Mask:
     """Positions that see all and are seen by all."""
     return _Made(_core.global_positions(list(positions)))
 
 
-def longformer(reach, positions=(0,)):
+def longformer(reach: int, positions: Iterable[int] = (0,)) -> Mask:
     """A window of `reach` to both sides, and global positions (Beltagy et al., 2020)."""
     return _Made(_core.longformer(reach, list(positions)))
 
 
-def bigbird(*, block=64, window_blocks=3, global_blocks=(0,), random_blocks=3, heads=1, seed=1):
+def bigbird(*, block: int = 64, window_blocks: int = 3, global_blocks: Iterable[int] = (0,), random_blocks: int = 3, heads: int = 1,
+            seed: int = 1) -> Mask:
     """A window, global and random blocks (Zaheer et al., 2020)."""
     return _Made(_core.bigbird(block, window_blocks, list(global_blocks), random_blocks, heads, seed))
 
 
-def local_m(window):
+def local_m(window: int) -> Mask:
     """|j - i| <= window, i counted from the first query (Luong et al., 2015)."""
     return _Made(_core.local_m(window))
 

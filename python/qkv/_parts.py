@@ -4,11 +4,13 @@ A part without arrays is made once. One with arrays is made anew for every call,
 gradient flows to them where a tape records (qkv.torch).
 """
 
+from __future__ import annotations
+
 import itertools
 import weakref
 
 from . import _core
-from ._arrays import look
+from ._arrays import Array, look
 
 
 class Known:
@@ -72,44 +74,44 @@ class Reweigh(Part):
 # score
 
 
-def dot(scale=1.0):
+def dot(scale: float = 1.0) -> Score:
     """s_ij = scale q_i . k_j (Luong et al., 2015)."""
     return Score(lambda: _core.dot(scale), name="dot")
 
 
-def cosine(scale=1.0):
+def cosine(scale: float = 1.0) -> Score:
     """s_ij = scale q_i . k_j / (|q_i| |k_j|)."""
     return Score(lambda: _core.cosine(scale), name="cosine")
 
 
-def distance():
+def distance() -> Score:
     """s_ij = -1/2 |q_i - k_j|^2."""
     return Score(_core.distance, name="distance")
 
 
-def gaussian(sigma=1.0):
+def gaussian(sigma: float | Array = 1.0) -> Score:
     """s_ij = -|q_i - k_j|^2 / (2 sigma^2): a Gaussian kernel, softmax makes it a weight. sigma: a number, or an array (1)."""
     if isinstance(sigma, (int, float)):
         return Score(lambda: _core.gaussian_of_width(sigma), name="gaussian")
     return Score(_core.gaussian, (sigma,), "gaussian: sigma")
 
 
-def bilinear(m):
+def bilinear(m: Array) -> Score:
     """s_ij = q_i^T m k_j, m (Dq, Dk): "general" of Luong et al. (2015)."""
     return Score(_core.bilinear, (m,), "bilinear: m")
 
 
-def additive(w_q, w_k, w_v):
+def additive(w_q: Array, w_k: Array, w_v: Array) -> Score:
     """s_ij = w_v . tanh(w_q q_i + w_k k_j) (Bahdanau et al., 2015). w_q (F, Dq), w_k (F, Dk), w_v (F)."""
     return Score(_core.additive, (w_q, w_k, w_v), "additive")
 
 
-def concat(w, w_v):
+def concat(w: Array, w_v: Array) -> Score:
     """s_ij = w_v . tanh(w [q_i ; k_j]) (Luong et al., 2015). w (F, Dq + Dk), w_v (F)."""
     return Score(_core.concat, (w, w_v), "concat")
 
 
-def location(w):
+def location(w: Array) -> Score:
     """s_ij = (w q_i)_j, w (rows, Dq): a score from the query alone (Luong et al., 2015)."""
     return Score(_core.location, (w,), "location: w")
 
@@ -117,22 +119,22 @@ def location(w):
 # modify
 
 
-def softcap(cap):
+def softcap(cap: float) -> Modify:
     """s <- cap tanh(s / cap) (Gemma 2, 2024)."""
     return Modify(lambda: _core.softcap(cap), name="softcap")
 
 
-def alibi(slopes):
+def alibi(slopes: Array) -> Modify:
     """s_ij <- s_ij - slope_h |p_i - j| (Press et al., 2022). slopes (H)."""
     return Modify(_core.alibi, (slopes,), "alibi: slopes")
 
 
-def bias(numbers):
+def bias(numbers: Array) -> Modify:
     """s <- s + numbers, four axes (B, H, T, S), any of them 1; minus infinity hides a pair."""
     return Modify(_core.bias, (numbers,), "bias")
 
 
-def relative(table, bidirectional=True, max_distance=128):
+def relative(table: Array, bidirectional: bool = True, max_distance: int = 128) -> Modify:
     """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H)."""
     if getattr(table, "ndim", 0) != 2:
         raise ValueError(f"relative: the table has two axes, (buckets, H); got {getattr(table, 'shape', type(table).__name__)}")
@@ -143,27 +145,27 @@ def relative(table, bidirectional=True, max_distance=128):
 # normalize
 
 
-def sink(numbers):
+def sink(numbers: Array) -> Normalize:
     """Softmax with exp(numbers_h) added to the sum (H): a head may look at nothing."""
     return Normalize(_core.sink, (numbers,), "sink")
 
 
-def boxcar():
+def boxcar() -> Normalize:
     """Kernel weights: 1 within the width of the score, else 0."""
     return Normalize(_core.boxcar, name="boxcar")
 
 
-def epanechnikov():
+def epanechnikov() -> Normalize:
     """Kernel weights: max(0, 1 - u^2)."""
     return Normalize(_core.epanechnikov, name="epanechnikov")
 
 
-def triangular():
+def triangular() -> Normalize:
     """Kernel weights: max(0, 1 - u)."""
     return Normalize(_core.triangular, name="triangular")
 
 
-def constant():
+def constant() -> Normalize:
     """Kernel weights: every visible key counts the same."""
     return Normalize(_core.constant, name="constant")
 
@@ -171,6 +173,6 @@ def constant():
 # reweigh
 
 
-def gaussian_window(p, sigma):
+def gaussian_window(p: Array, sigma: float) -> Reweigh:
     """w_ij <- w_ij exp(-(j - p_i)^2 / (2 sigma^2)) (Luong et al., 2015, local-p). p (B, H, T)."""
     return Reweigh(lambda centre, learnt: _core.gaussian_window(centre, sigma, learnt), (p,), "gaussian_window: p")

@@ -6,12 +6,15 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 
 from . import _core
 from ._picture import Picture, heatmap
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,6 +106,17 @@ class Inspection:
         return f"Inspection({self.text!r}, log_probability={self.log_probability:.4f})"
 
 
+class TranslateOptions(TypedDict, total=False):
+    """For those who check types; Translator.translate() says what they mean."""
+
+    beam: int
+    length_penalty: float
+    n_best: int
+    max_length: int
+    batch_tokens: int
+    alignment: bool
+
+
 class Translator:
     """A model with its vocabularies, from the folder that a training has written. Any number of threads may ask it."""
 
@@ -111,9 +125,9 @@ class Translator:
         self._translator = _core.Translator(self.model)
 
     @overload
-    def translate(self, sentences: str, **options: Any) -> Translation: ...
+    def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...
     @overload
-    def translate(self, sentences: Iterable[str], **options: Any) -> list[Translation]: ...
+    def translate(self, sentences: Iterable[str], **options: Unpack[TranslateOptions]) -> list[Translation]: ...
 
     def translate(self, sentences: str | Iterable[str], *, beam: int = 4, length_penalty: float = 1.0, n_best: int = 1,
                   max_length: int = 0, batch_tokens: int = 4096, alignment: bool = True) -> Translation | list[Translation]:
