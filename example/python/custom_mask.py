@@ -1,0 +1,42 @@
+"""Training through a mask of your own, in PyTorch, on the CPU, where FlexAttention has no backward.
+
+The task: say what came three places earlier. Queries may look three, six, nine ... places back; how much less the further
+ones count, the slope of ALiBi, is learnt with everything else.
+"""
+
+import torch
+
+import qkv
+import qkv.torch
+
+torch.manual_seed(1)
+H, D, T = 2, 8, 48
+every_third = qkv.mask(lambda b, h, q, k: (q > k) & ((q - k) % 3 == 0))  # asked once; hidden tiles are never computed
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, width=H * D):
+        super().__init__()
+        self.project = torch.nn.Linear(width, 3 * width)
+        self.slopes = torch.nn.Parameter(torch.full((H,), 0.01))
+
+    def forward(self, x):
+        q, k, v = self.project(x).unflatten(-1, (3, H, D)).permute(2, 0, 3, 1, 4)  # (B, H, T, D) each, no copies
+        out = qkv.torch.attention(q, k, v, mask=every_third, modify=[qkv.alibi(self.slopes)])
+        return out.transpose(1, 2).flatten(2)
+
+
+symbols = torch.nn.Embedding(10, H * D)
+layer, answer = Layer(), torch.nn.Linear(H * D, 10)
+parameters = [*symbols.parameters(), *layer.parameters(), *answer.parameters()]
+optimizer = torch.optim.Adam(parameters, lr=0.02)
+for step in range(150):
+    told = torch.randint(10, (8, T))
+    logits = answer(layer(symbols(told)))[:, 3:]
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), told[:, :-3].flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step in (0, 149):
+        right = (logits.argmax(-1) == told[:, :-3]).float().mean().item()
+        print(f"step {step + 1}: loss {loss.item():.2f}, {right:.0%} right, slopes {[f'{s:.2f}' for s in layer.slopes.tolist()]}")

@@ -1,0 +1,26 @@
+"""A small Transformer, trained in seconds, and where its heads look: numbers in words to digits."""
+
+import itertools
+
+import qkv
+
+words = "zero one two three four five six seven eight nine".split()
+with open("numbers.tsv", "w") as file:
+    for digits in itertools.product(range(10), repeat=3):
+        print(" ".join(words[d] for d in digits), "".join(map(str, digits)), sep="\t", file=file)
+
+result = qkv.train(model="numbers", train="numbers.tsv", hold_out=100, overwrite=True, quiet=True, recipe="transformer-tiny",
+                   d_model=64, ffn=128, encoder_layers=2, decoder_layers=2, dropout=0, tokenizer="character", tie="none",
+                   schedule="inverse-sqrt", learning_rate=3e-3, warmup=50, batch_tokens=600, max_steps=250)
+print(f"{result.steps} steps, perplexity {result.validation.perplexity:.3f} on pairs it has not seen")
+
+translator = result.translator()
+held_out = [line.rstrip("\n").split("\t") for line in open("numbers/held-out.tsv")]
+answers = translator.translate([source for source, _ in held_out])
+print(f"{sum(a.text == target for a, (_, target) in zip(answers, held_out))} of {len(held_out)} right")
+
+seen = translator.inspect("seven two five")
+seen.heatmap().save("heads.html")  # every layer and head, to explore
+cross = seen.attention[2]
+qkv.heatmap(cross.layers[-1], cross.rows, cross.columns, title="The last layer reads seven two five",
+            caption="rows: what was written, columns: what was read").save("heads.svg")
