@@ -27,6 +27,16 @@ _codes = {}
 
 
 def look_at_tensor(torch, x, name):
+    if (code := _codes.get(x.dtype)) is not None and x.is_cpu and not x.is_neg():
+        try:
+            if address := x.data_ptr():
+                return (address, code, x.shape, x.stride(), x)
+        except RuntimeError:  # sparse, nested, or without numbers: told below
+            pass
+    return _look_closely(torch, x, name)
+
+
+def _look_closely(torch, x, name):
     if not _codes:
         _codes.update({torch.float32: 0, torch.bfloat16: 1, torch.int32: 2, torch.uint8: 3, torch.bool: 3})
     if x.device.type != "cpu":
@@ -44,12 +54,17 @@ def look_at_tensor(torch, x, name):
     return (x.data_ptr(), code, tuple(x.shape), x.stride(), x)
 
 
+def tensor_of(result):
+    """A result of the extension module as a tensor of PyTorch; who asks for the capsule himself has it in half the time."""
+    return sys.modules["torch"].from_dlpack(result.__dlpack__())
+
+
 def giver_for(x):
     """What turns a result into an array of the kind of x."""
     if type(x) is np.ndarray:
         return None
     torch = torch_of(x)
     if torch:
-        return torch.from_dlpack
+        return tensor_of
     namespace = getattr(x, "__array_namespace__", None)
     return namespace().from_dlpack if namespace else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
 
 from . import _core
-from ._arrays import giver_for, look, torch_of
+from ._arrays import giver_for, look, look_at_tensor, tensor_of, torch_of
 from ._masks import Mask
 from ._parts import Modify, Normalize, Reweigh, Score, dot
 
@@ -59,15 +60,19 @@ def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, rewe
     with_weights = return_weights or return_lse
     if score is None and modify == () and normalize is None and reweigh == () and not dropout and scale is None:
         # The commonest sentence, without the microseconds that looking at its parts would take.
-        made = (None, (), None if mask is None else _checked_mask(mask).of(_shape(q, k)), None, ())
+        made = _nothing if mask is None else (None, (), _checked_mask(mask).of(_shape(q, k)), None, ())
     else:
         made = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale).made(_shape(q, k))
-    if type(q) is type(k) is type(v) is np.ndarray:
-        result, give = _core.attention(q, k, v, *made, with_weights, True), None
-    else:
+    give = None
+    if not (type(q) is type(k) is type(v) is np.ndarray):
         _refuse_tape(q, k, v)
-        give = giver_for(q)
-        result = _core.attention(look(q, "q"), look(k, "k"), look(v, "v"), *made, with_weights, give is None)
+        if (torch := torch_of(q)) and type(q) is type(k) is type(v):
+            give = tensor_of
+            q, k, v = look_at_tensor(torch, q, "q"), look_at_tensor(torch, k, "k"), look_at_tensor(torch, v, "v")
+        else:
+            give = giver_for(q)
+            q, k, v = look(q, "q"), look(k, "k"), look(v, "v")
+    result = _core.attention(q, k, v, *made, with_weights, give is None)
     if not with_weights:
         return result if give is None else give(result)
     out, weights, lse = result if give is None else map(give, result)
@@ -94,6 +99,9 @@ def explain(q: A, k: A, v: A, *, score: Score | None = None, modify: Modify | Se
     """What the call would do: the kernels and why not faster ones, visible pairs, operations, bytes."""
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     return _core.explain(look(q, "q"), look(k, "k"), look(v, "v"), *parts.made(_shape(q, k)))
+
+
+_nothing = (None, (), None, None, ())  # of a call that names no part
 
 
 class Parts:
@@ -169,7 +177,9 @@ def _shape(q, k):
 
 
 def _refuse_tape(*arrays):
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
     for x in arrays:
-        torch = torch_of(x)
-        if torch and x.requires_grad and torch.is_grad_enabled():
+        if isinstance(x, torch.Tensor) and x.requires_grad:
             raise ValueError("this call records no gradients, and a tensor requires one: qkv.torch.attention does, or use torch.no_grad()")
