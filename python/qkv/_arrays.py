@@ -23,7 +23,7 @@ def look(x, name):
     return look_at_tensor(torch, x, name) if torch else x
 
 
-_codes = {}
+_codes: dict[Any, int] = {}
 
 
 def look_at_tensor(torch, x, name):

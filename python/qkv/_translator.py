@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+class _Alignments:
+    """Those of the answers to one sentence. Who asks late has the sentence translated again, which gives the same bits."""
+
+    __slots__ = ("_found", "_find")
+
+    def __init__(self, found: list[np.ndarray | None] | None, find: Callable[[], list[np.ndarray | None]] | None = None) -> None:
+        self._found, self._find = found, find
+
+    def of(self, place: int) -> np.ndarray | None:
+        if self._found is None and self._find is not None:
+            self._found = self._find()
+        return None if self._found is None else self._found[place]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Alignments, (self._found,)  # another process has no translator
+
+
 @dataclass(frozen=True, repr=False)
 class Answer:
     """One answer to a sentence; str() is its text."""
@@ -25,7 +42,13 @@ class Answer:
     score: float  # what answers are ranked by: log_probability over the length penalty
     log_probability: float
     tokens: list[str]  # of the vocabulary; U+2581 stands for a space
-    alignment: np.ndarray | None = field(compare=False)  # (tokens, source tokens), rows sum to 1; None unless asked for
+    _place: int = field(compare=False)
+    _alignments: _Alignments = field(compare=False)
+
+    @property
+    def alignment(self) -> np.ndarray | None:
+        """How much each token looked at each source token: (tokens, source tokens), rows sum to 1. None of a blank sentence."""
+        return self._alignments.of(self._place)
 
     def __str__(self) -> str:
         return self.text
@@ -51,7 +74,7 @@ class Translation(Answer):
         if not self.tokens:
             raise ValueError("a translation without tokens has no picture")
         if self.alignment is None:
-            raise ValueError("this translation was made with alignment=False: nobody knows where the model looked")
+            raise ValueError("this translation comes from another process, without its alignment: translate with alignment=True")
         return heatmap(self.alignment, self.tokens, self.source_tokens, caption="rows: translation, columns: source",
                        title=f"{self.source} \N{RIGHTWARDS ARROW} {self.text}" if title is None else title)
 
@@ -125,12 +148,12 @@ class Translator:
         self._translator = _core.Translator(self.model)
 
     @overload
-    def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...
+    def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...  # type: ignore[overload-overlap]
     @overload
     def translate(self, sentences: Iterable[str], **options: Unpack[TranslateOptions]) -> list[Translation]: ...
 
     def translate(self, sentences: str | Iterable[str], *, beam: int = 4, length_penalty: float = 1.0, n_best: int = 1,
-                  max_length: int = 0, batch_tokens: int = 4096, alignment: bool = True) -> Translation | list[Translation]:
+                  max_length: int = 0, batch_tokens: int = 4096, alignment: bool = False) -> Translation | list[Translation]:
         """A translation for each sentence, in their order; of a single text, one. The options are those of `qkv translate`:
 
         beam            hypotheses kept at a time; 1: greedy
@@ -138,17 +161,27 @@ class Translator:
         n_best          answers for each sentence, at most `beam`
         max_length      tokens of an answer; 0: in proportion to the source
         batch_tokens    searched at a time
-        alignment       say where each token looked; one more pass of the decoder
+        alignment       find where each token looked now, for all in a batch, and not when somebody asks
 
         A translation depends neither on the others nor on the number of threads (qkv.set_threads). Ctrl-C ends it after
         the batch under way.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
-        options = _core.TranslateOptions(beam=beam, length_penalty=length_penalty, n_best=n_best, max_length=max_length,
-                                         batch_tokens=batch_tokens, alignment=alignment)
+
+        def search(lines: list[str], alignment: bool) -> list[Any]:
+            return self._translator.translate(lines, _core.TranslateOptions(
+                beam=beam, length_penalty=length_penalty, n_best=n_best, max_length=max_length, batch_tokens=batch_tokens,
+                alignment=alignment))
+
+        def alignments(source: str, answers: list[Any]) -> _Alignments:
+            found = [a[-1] for a in answers]
+            return _Alignments(found if alignment else None, lambda: [a[-1] for a in search([source], True)[0][0]])
+
         out = []
-        for source, (answers, source_tokens, truncated) in zip(lines, self._translator.translate(lines, options)):
-            out.append(Translation(*answers[0], source, source_tokens, truncated, [Answer(*a) for a in answers]))
+        for source, (answers, source_tokens, truncated) in zip(lines, search(lines, alignment)):
+            where = alignments(source, answers)
+            n = [Answer(*answer[:-1], place, where) for place, answer in enumerate(answers)]
+            out.append(Translation(*answers[0][:-1], 0, where, source, source_tokens, truncated, n))
         return out[0] if isinstance(sentences, str) else out
 
     def score(self, sources: Iterable[str], targets: Iterable[str], *, batch_tokens: int = 4096) -> list[PairScore]:

@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -39,8 +40,7 @@ def test_options_are_those_of_the_command(translator):
     assert translator.translate("four two", max_length=1).tokens == ["\N{LOWER ONE EIGHTH BLOCK}"]
     greedy = translator.translate("four two", beam=1, length_penalty=0, batch_tokens=1)
     assert greedy.score == greedy.log_probability == pytest.approx(translator.score(["four two"], ["42"])[0].log_probability, abs=1e-4)
-    usual = dict(qkv.Translator.translate.__kwdefaults__)
-    assert usual.pop("alignment") is True  # the one that differs: qkv translate prints it on request
+    usual = qkv.Translator.translate.__kwdefaults__
     assert {o: getattr(qkv._core.TranslateOptions(), o) for o in usual} == usual
 
 
@@ -61,8 +61,20 @@ def test_a_blank_sentence_has_a_blank_translation(translator):
 def test_the_heat_map_of_a_translation_is_its_alignment(translator):
     t = translator.translate("one two")
     assert all(token in t.heatmap().svg() for token in ("one two \N{RIGHTWARDS ARROW} 12", "&lt;/s&gt;"))
-    with pytest.raises(ValueError, match="alignment=False"):
-        translator.translate("one two", alignment=False).heatmap()
+
+
+def test_an_alignment_is_the_same_whenever_it_is_asked_for(translator):
+    now, late = (translator.translate(sources, n_best=2, alignment=alignment) for alignment in (True, False))
+    for a, b in zip(now, late, strict=True):
+        assert np.array_equal(a.alignment, b.alignment)
+        assert np.array_equal(a.n_best[1].alignment, b.n_best[1].alignment)
+
+
+def test_translations_go_to_another_process(translator):
+    there = pickle.loads(pickle.dumps(translator.translate(["one two"], alignment=True)))[0]
+    assert there.text == "12" and there.alignment.shape[0] == 3
+    with pytest.raises(ValueError, match="another process"):
+        pickle.loads(pickle.dumps(translator.translate("one two"))).heatmap()
 
 
 def test_inspect_has_every_layer_and_head(translator):
