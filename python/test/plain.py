@@ -1,46 +1,80 @@
-"""Attention as its formulas say, in float64, with nothing fused: what the tests compare with."""
+"""Attention as its formulas say, with nothing fused: what the tests compare with.
+
+On arrays of NumPy and on tensors of PyTorch alike, in the type that they have: float64 to be right, bfloat16 to see
+what the type alone loses. PyTorch's tape gives the gradients.
+"""
+
+import sys
 
 import numpy as np
 
 
+def library(x):
+    """What the functions of x are called in: numpy, or torch."""
+    return np if isinstance(x, np.ndarray) else sys.modules["torch"]
+
+
 def positions(T, S):
+    """p (T, 1), the keys that queries stand on, and j (1, S)."""
     return np.arange(T)[:, None] + S - T, np.arange(S)[None]
-
-
-def scores(kind, q, k, p):
-    """(B, H, T, S) from q (B, H, T, D) and k (B, H, S, D); p: the parameters."""
-    if kind == "scaled_dot":
-        return q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
-    if kind == "dot":
-        return q @ k.swapaxes(-1, -2) * p["scale"]
-    if kind == "cosine":
-        unit = [x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (q, k)]
-        return unit[0] @ unit[1].swapaxes(-1, -2) * p["scale"]
-    if kind == "bilinear":
-        return q @ p["m"] @ k.swapaxes(-1, -2)
-    if kind == "additive":
-        features = (q @ p["w_q"].T)[:, :, :, None] + (k @ p["w_k"].T)[:, :, None]
-        return np.tanh(features) @ p["w_v"]
-    squares = ((q[:, :, :, None] - k[:, :, None]) ** 2).sum(-1)
-    return -squares / 2 / p.get("sigma", 1.0) ** 2
-
-
-def weights(s, visible, sink=None):
-    s = np.where(visible, s, -np.inf)
-    most = s.max(-1, keepdims=True, initial=-np.inf)
-    if sink is not None:
-        most = np.maximum(most, sink[None, :, None, None])
-    most = np.where(np.isfinite(most), most, 0)
-    e = np.exp(s - most)
-    total = e.sum(-1, keepdims=True)
-    if sink is not None:
-        total = total + np.exp(sink[None, :, None, None] - most) * (visible.any(-1, keepdims=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        w = np.where(total > 0, e / total, 0)
-        lse = np.log(total[..., 0]) + most[..., 0]
-    return w, np.where(visible.any(-1), lse, -np.inf)
 
 
 def shared(x, H):
     """Heads of keys, repeated for the queries that read them."""
-    return x.repeat(H // x.shape[1], axis=1)
+    return x[:, [h * x.shape[1] // H for h in range(H)]]
+
+
+def transposed(x):
+    return x.swapaxes(-1, -2)
+
+
+def scaled_dot(q, k):
+    return q @ transposed(k) / q.shape[-1] ** 0.5
+
+
+def hidden(s, visible):
+    return s if visible is None else library(s).where(library(s).asarray(visible), s, -np.inf)
+
+
+def softmax(s, visible, sink=None):
+    """(weights, log of the sum of exponentials); sink (H): a score that belongs to no key."""
+    xp = library(s)
+    s = hidden(s, visible)
+    most = xp.amax(s, -1)[..., None]
+    if sink is not None:
+        most = xp.maximum(most, sink[:, None, None])
+    most = xp.where(xp.isfinite(most), most, 0)
+    e = xp.exp(s - most)
+    total = e.sum(-1)[..., None]
+    some = total > 0
+    if sink is not None:
+        total = total + xp.exp(sink[:, None, None] - most) * some
+    total = xp.where(some, total, 1)
+    return e / total, xp.where(some, xp.log(total) + most, -np.inf)[..., 0]
+
+
+def kernel_weights(kernel):
+    """A normalizer of Nadaraya and Watson: kernel(u) of distances u over its sum."""
+
+    def normalize(s, visible):
+        xp = library(s)
+        u = xp.sqrt(xp.where(s < 0, -2 * s, 1e-30))
+        w = xp.where(xp.asarray(np.True_ if visible is None else visible), kernel(u), 0)
+        total = w.sum(-1)[..., None]
+        some = total > 0
+        total = xp.where(some, total, 1)
+        return w / total, xp.where(some, xp.log(total), -np.inf)[..., 0]
+
+    return normalize
+
+
+def attention(q, k, v, score=scaled_dot, modify=(), visible=None, normalize=softmax, reweigh=()):
+    """(out, weights, lse) of q (B, H, T, D), k (B, G, S, D), v (B, G, S, E): the sentence, its words as functions."""
+    k, v = shared(k, q.shape[1]), shared(v, q.shape[1])
+    s = score(q, k)
+    for change in modify:
+        s = change(s)
+    w, lse = normalize(s, visible)
+    for change in reweigh:
+        w = change(w)
+    return w @ v, w, lse

@@ -2,8 +2,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import plain
 import qkv
 import qkv.torch
+import sentence
 from torch.nn.functional import scaled_dot_product_attention as reference
 
 B, H, G, T, S, D, E = 2, 4, 2, 19, 33, 16, 12
@@ -29,67 +31,17 @@ def expect_near(got, wanted, tolerance=2e-5):
     assert (got.double() - wanted.double()).abs().max().item() <= tolerance * size if wanted.numel() else True
 
 
-def plain(q, k, v, scores=None, visible=None, modify=lambda s: s):
-    """float64, from the formula."""
-    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
-    s = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5 if scores is None else scores(q, k)
-    s = modify(s)
-    if visible is not None:
-        s = s.masked_fill(~visible, -torch.inf)
-    return torch.nan_to_num(s.softmax(-1)) @ v
+# Parts that learn, parts that do not, and masks: what the tests of all of them, test_sentence.py, need not repeat.
+some = ["nothing", "mask: causal", "mask: a function, and", "score: additive", "score: gaussian, learnt", "several modifiers",
+        "normalize: sink", "reweigh: gaussian window"]
 
 
-p = torch.arange(T)[:, None] + S - T
-j = torch.arange(S)[None]
-m = numbers(D, D, seed=4, grad=True)
-w_q, w_k, w_v = numbers(8, D, seed=5, grad=True), numbers(8, D, seed=6, grad=True), numbers(8, seed=7, grad=True)
-slopes, bias, sigma = numbers(H, seed=8, grad=True), numbers(1, H, T, S, seed=9, grad=True), torch.tensor([3.0], requires_grad=True)
-
-calls = {
-    "plain": (dict(), dict(), []),
-    "causal": (dict(mask=qkv.causal()), dict(visible=j <= p), []),
-    "window or function": (dict(mask=qkv.window(3) | qkv.mask(lambda b, h, q, k: k % 7 == 0)), dict(visible=((p - j).abs() <= 3) | (j % 7 == 0)), []),
-    "bilinear": (dict(score=qkv.bilinear(m)), dict(scores=lambda q, k, m: q @ m @ k.transpose(-1, -2)), [m]),
-    "additive": (dict(score=qkv.additive(w_q, w_k, w_v), mask=qkv.causal()),
-                 dict(scores=lambda q, k, a, b, c: torch.tanh((q @ a.T)[:, :, :, None] + (k @ b.T)[:, :, None]) @ c, visible=j <= p), [w_q, w_k, w_v]),
-    "gaussian": (dict(score=qkv.gaussian(sigma)), dict(scores=lambda q, k, s: -torch.cdist(q, k) ** 2 / 2 / s**2), [sigma]),
-    "alibi": (dict(modify=[qkv.alibi(slopes)]), dict(modify=lambda s, x: s - x[:, None, None] * (p - j).abs()), [slopes]),
-    "softcap, bias": (dict(modify=[qkv.softcap(3), qkv.bias(bias)], mask=qkv.causal()),
-                      dict(modify=lambda s, x: 3 * torch.tanh(s / 3) + x, visible=j <= p), [bias]),
-}
-
-
-@pytest.mark.parametrize("name", calls)
-def test_values_and_gradients_equal_the_formula(name):
-    options, formula, parameters = calls[name]
-    qkv_ = inputs()
-    exact = doubles(qkv_)
-    of_formula = doubles(parameters)
-    formula = {key: (lambda f: lambda *x: f(*x, *of_formula))(f) if callable(f) else f for key, f in formula.items()}
-    upstream = numbers(B, H, T, E, seed=10)
-    wanted = torch.autograd.grad(plain(*exact, **formula), [*exact, *of_formula], upstream.double())
-    got = torch.autograd.grad(qkv.torch.attention(*qkv_, **options), [*qkv_, *parameters], upstream)
-    expect_near(qkv.torch.attention(*qkv_, **options), plain(*exact, **formula))
-    for g, w in zip(got, wanted, strict=True):
-        expect_near(g, w, 1e-4)
-
-
-@pytest.mark.parametrize("name", ["plain", "causal", "softcap, bias"])
-def test_bf16_errs_no_more_than_pytorch(name):
-    options, formula, parameters = calls[name]
-    of_formula = doubles(parameters)
-    formula = {key: (lambda f: lambda *x: f(*x, *of_formula))(f) if callable(f) else f for key, f in formula.items()}
-    qkv_ = inputs(torch.bfloat16)
-    wanted = plain(*doubles(qkv_), **formula)
-    got = qkv.torch.attention(*qkv_, **options)
-    assert got.dtype == torch.bfloat16
-    expect_near(got, wanted, 2**-7)
-
-
-@pytest.mark.parametrize("name", calls)
+@pytest.mark.parametrize("name", some)
 def test_compiles_into_one_graph(name):
-    options, _, parameters = calls[name]
-    qkv_ = inputs()
+    case = sentence.cases[name]
+    parameters = [torch.from_numpy(x.copy()).requires_grad_() for x in case.arrays]
+    options = case.options(*parameters)
+    qkv_ = [torch.from_numpy(x).requires_grad_() for x in sentence.qkv_arrays()]
 
     def step(q, k, v):
         return qkv.torch.attention(q * 1.5, k, v, **options).sum()
@@ -107,6 +59,7 @@ def test_the_operator_is_well_formed():
     torch.library.opcheck(torch.ops.qkv.attention.default, (q, k, v, [], [0, 0, number.number, 0], None, None, None, 0.0, 0))
 
 
+j = torch.arange(S)[None]
 sdpa_calls = {
     "plain": dict(),
     "causal": dict(is_causal=True),
@@ -196,7 +149,7 @@ def test_the_call_without_gradients_says_where_they_are():
 def test_negated_views_are_resolved():
     x = torch.randn(1, 1, 4, 8, dtype=torch.complex64).conj().imag
     assert x.is_neg()
-    expect_near(qkv.attention(x, x, x), plain(*[x.resolve_neg().double()] * 3))
+    expect_near(qkv.attention(x, x, x), plain.attention(*[x.resolve_neg().double()] * 3)[0])
 
 
 def test_nothing_is_copied():
