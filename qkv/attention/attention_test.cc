@@ -264,6 +264,17 @@ TEST(Attention, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
   for (const float x : k.grad().span<float>()) EXPECT_FALSE(std::isnan(x));
 }
 
+TEST(Attention, AWidthOfZeroComparesNothingAndAllKeysCountTheSame) {
+  const Tensor nothing = Tensor::zeros({1, 1, 3, 0}), v = random_tensor({1, 1, 3, 2}, 1);
+  const Tensor out = attention(nothing, nothing, v, {.mask = causal()});
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t e = 0; e < 2; ++e) {
+      double sum = 0;
+      for (int64_t j = 0; j <= i; ++j) sum += v.at<float>({0, 0, j, e});
+      EXPECT_NEAR(out.at<float>({0, 0, i, e}), sum / static_cast<double>(i + 1), 1e-6);
+    }
+}
+
 bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor x = a.contiguous_copy(), y = b.contiguous_copy();
   return x.shape() == y.shape() &&

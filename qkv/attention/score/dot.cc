@@ -1,5 +1,6 @@
 #include "qkv/attention/score/dot.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -14,7 +15,7 @@ class Dot final : public DotProduct {
   explicit Dot(std::optional<float> scale) : scale_(scale) {}
 
   std::optional<float> dot_scale(int64_t D) const override {
-    return scale_ ? *scale_ : 1.0f / std::sqrt(static_cast<float>(D));
+    return scale_ ? *scale_ : 1.0f / std::sqrt(static_cast<float>(std::max<int64_t>(D, 1)));
   }
   std::string name() const override { return scale_ ? fmt::format("dot({})", *scale_) : "scaled_dot()"; }
 
