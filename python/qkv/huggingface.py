@@ -13,9 +13,9 @@ import torch
 
 from ._attention import parts_of
 from ._masks import causal, window
+from ._operator import Call
 from ._parts import sink
 from ._parts import softcap as softcap_of
-from .torch import _Call
 
 __all__ = ["check", "register"]
 
@@ -110,7 +110,7 @@ def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0,
         bias = position_bias.float() if bias is None else bias + position_bias
     parts = parts_of(None, () if softcap is None else (_kept(_softcaps, softcap, lambda: softcap_of(softcap)),), who,
                      None if s_aux is None else sink(s_aux.float()), (), 0.0, None, None)
-    call = _Call(parts, table, None if bias is None else bias.contiguous(), scaling, dropout if module.training else 0.0)
+    call = Call(parts, table, None if bias is None else bias.contiguous(), scaling, dropout if module.training else 0.0)
     query, key, value = (x if x.stride(-1) == 1 else x.contiguous() for x in (query, key, value))
     out = call(query, key, value).transpose(1, 2).contiguous()
     return out, call.weights(query, key, value)[0] if output_attentions else None
