@@ -20,7 +20,12 @@ def look(x, name):
     if type(x) is np.ndarray:
         return x
     torch = torch_of(x)
-    return look_at_tensor(torch, x, name) if torch else x
+    if torch:
+        return look_at_tensor(torch, x, name)
+    if x is None or isinstance(x, np.ma.MaskedArray):
+        hint = "" if x is None else ", whose mask would be lost: give its data, and the mask as a mask of qkv"
+        raise TypeError(f"{name}: expected an array (NumPy, PyTorch, or anything with DLPack), got {type(x).__name__}{hint}")
+    return x
 
 
 _codes: dict[Any, int] = {}
@@ -41,8 +46,9 @@ def _look_closely(torch, x, name):
         _codes.update({torch.float32: 0, torch.bfloat16: 1, torch.int32: 2, torch.uint8: 3, torch.bool: 3})
     if x.device.type != "cpu":
         raise TypeError(f"{name}: the tensor is on {x.device}; qkv computes on the CPU: x.cpu() brings it there")
-    if x.layout is not torch.strided:
-        raise TypeError(f"{name}: the tensor is {x.layout}; x.to_dense() makes it one that can be read")
+    if x.layout is not torch.strided or x.is_nested:
+        kind = "nested" if x.is_nested else x.layout
+        raise TypeError(f"{name}: the tensor is {kind}; x.to_dense() or x.to_padded_tensor() makes it one that can be read")
     if x.is_neg() or x.is_conj():
         x = x.resolve_neg().resolve_conj()
     code = _codes.get(x.dtype)
@@ -51,7 +57,14 @@ def _look_closely(torch, x, name):
             x, code = x.int(), 2
         else:
             raise TypeError(f"{name}: expected float32 or bfloat16, got {str(x.dtype).removeprefix('torch.')}")
-    return (x.data_ptr(), code, tuple(x.shape), x.stride(), x)
+    try:
+        address = x.data_ptr()
+    except RuntimeError:
+        raise TypeError(f"{name}: the tensor has no numbers, only a shape, or is one of many that vmap maps over") from None
+    if not address and x.numel():  # zeros that PyTorch has not written down
+        x = x.clone()
+        address = x.data_ptr()
+    return (address, code, tuple(x.shape), x.stride(), x)
 
 
 def tensor_of(result):

@@ -62,7 +62,9 @@ def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, rewe
         # The commonest sentence, without the microseconds that looking at its parts would take.
         made = _nothing if mask is None else (None, (), _checked_mask(mask).of(_shape(q, k)), None, ())
     else:
-        made = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale).made(_shape(q, k))
+        parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
+        _refuse_tape(*parts.arrays())
+        made = parts.made(_shape(q, k))
     give = None
     if not (type(q) is type(k) is type(v) is np.ndarray):
         _refuse_tape(q, k, v)
@@ -139,14 +141,29 @@ def parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale):
     parts.reweigh = _several(reweigh, Reweigh, "reweigh")
     parts.dropout = None
     if scale is not None:
+        scale = _number(scale, "scale")
         if score is not None:
             raise ValueError(f"scale belongs to the dot product, which {score!r} replaces; some scores have a scale of their own")
-        parts.score = dot(float(scale))
+        parts.score = dot(scale)
     if dropout:
         if seed is None:
             seed = int(np.random.default_rng().integers(1 << 63))
-        parts.dropout = (float(dropout), seed)
+        parts.dropout = (_number(dropout, "dropout"), checked_seed(seed))
     return parts
+
+
+def _number(x, name):
+    if isinstance(x, (str, bytes)) or not hasattr(x, "__float__"):
+        raise TypeError(f"{name}: expected a number, got {type(x).__name__}")
+    return float(x)
+
+
+def checked_seed(seed):
+    if not hasattr(seed, "__index__"):
+        raise TypeError(f"seed: expected an integer, got {type(seed).__name__}")
+    if not 0 <= (seed := seed.__index__()) < 1 << 64:
+        raise ValueError(f"seed: expected an integer from 0 to 2**64 - 1, got {seed}")
+    return seed
 
 
 def _checked(part, kind, name, hint=""):
@@ -164,12 +181,14 @@ def _several(parts, kind, name):
         return (parts,)
     if parts is None:
         return ()
+    if not isinstance(parts, (tuple, list)):
+        raise TypeError(f"{name}: expected one of qkv's or a list of them, got {type(parts).__name__}")
     return tuple(_checked(part, kind, name) for part in parts)
 
 
 def _shape(q, k):
     for x, name in ((q, "q"), (k, "k")):
-        if not hasattr(x, "ndim"):
+        if type(x) is not np.ndarray and (not hasattr(x, "ndim") or getattr(x, "is_nested", False)):
             raise TypeError(f"{name}: expected an array (NumPy, PyTorch, or anything with DLPack), got {type(x).__name__}")
     if q.ndim != 4 or k.ndim != 4:
         raise ValueError(f"attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E); q is {tuple(q.shape)}, k is {tuple(k.shape)}")

@@ -29,6 +29,9 @@ class Mask(Known):
     def __invert__(self) -> Mask:
         return _Combined("~", self)
 
+    def __bool__(self):
+        raise TypeError("masks are combined with & | ~; and, or, not would take one of them and drop the other")
+
 
 def _mask(x):
     if isinstance(x, Mask):
@@ -104,7 +107,7 @@ class _Rule(Mask):
         if seen.dtype != np.bool_:
             raise TypeError(f"mask: the function must answer with booleans, got {seen.dtype}")
         seen = seen.reshape((1,) * (4 - seen.ndim) + seen.shape)
-        if any(n not in (1, whole) for n, whole in zip(seen.shape, shape)):
+        if seen.ndim > 4 or any(n not in (1, whole) for n, whole in zip(seen.shape, shape)):
             raise ValueError(f"mask: the function answered with shape {seen.shape}; expected one that broadcasts to (B,H,T,S) = {shape}")
         return np.ascontiguousarray(seen)
 

@@ -4,10 +4,11 @@ shapes before there are numbers. The operator costs a few hundred microseconds i
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import _core
 from ._arrays import look_at_tensor
-from ._attention import Parts
+from ._attention import Parts, checked_seed
 from ._parts import Known
 
 
@@ -23,7 +24,7 @@ class Call:
     def __init__(self, parts, table=None, bias=None, scale=None, dropout=0.0, seed=None):
         self.parts, self.table, self.bias, self.scale, self.dropout = parts, table, bias, scale, float(dropout)
         # A number, or a tensor of one: a compiled call draws a new one each time that it runs.
-        self.seed = torch.randint(1 << 62, ()) if dropout and seed is None else seed
+        self.seed = torch.randint(1 << 62, ()) if dropout and seed is None else None if seed is None else checked_seed(seed)
 
     def __call__(self, q, k, v):
         if torch.is_autocast_enabled("cpu"):
@@ -33,71 +34,126 @@ class Call:
             seed = torch.tensor(self.seed) if isinstance(self.seed, int) else self.seed
             return _forward(q, k, v, numbers, _numbered(self.parts), self.table, self.bias, self.scale, self.dropout, seed)[0]
         _check(q, k, v)
-        if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, self.bias, *numbers)):
-            return _OnTape.apply(self, q, k, v, self.bias, *numbers)
-        return _given(_core.attention(*_views((q, "q"), (k, "k"), (v, "v")), *self.made(numbers, _shape(q, k)), False, False))
+        beside = (self.table, self.bias, self.seed, *numbers)
+        if (torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, self.bias, *numbers))
+                or torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0):
+            return _OnTape.apply(_Form(self.parts, self.scale, self.dropout), q, k, v, *beside)[0]
+        made = _Form(self.parts, self.scale, self.dropout).made(q, k, *beside)
+        return _given(_core.attention(*_views((q, "q"), (k, "k"), (v, "v")), *made, False, False))
 
     def weights(self, q, k, v):
         """(weights, lse), without gradients."""
         numbers = [torch.as_tensor(x) for x in self.parts.arrays()]
-        with_weights = _core.attention(*_views((q, "q"), (k, "k"), (v, "v")), *self.made(numbers, _shape(q, k)), True, False)
-        return _given(with_weights[1]), _given(with_weights[2])
+        made = _Form(self.parts, self.scale, self.dropout).made(q, k, self.table, self.bias, self.seed, *numbers)
+        _, weights, lse = _core.attention(*_views((q, "q"), (k, "k"), (v, "v")), *made, True, False)
+        return _given(weights), _given(lse)
 
-    def made(self, numbers, shape, learnt=False):
+
+class _Form:
+    """What of a call is no tensor. Its tensors are arguments: table, bias, seed, and the numbers of the parts."""
+
+    __slots__ = ("parts", "scale", "dropout")
+
+    def __init__(self, parts, scale, dropout):
+        self.parts, self.scale, self.dropout = parts, scale, dropout
+
+    def made(self, q, k, table, bias, seed, *numbers, learnt=False):
         """The objects of the extension module; bias stands behind the modifiers."""
+        shape = (*q.shape[:3], k.shape[2])
         score, modify, mask, normalize, reweigh = self.parts.made(shape, [x.detach() for x in numbers], learnt)
         if self.scale is not None:
             score = _core.dot(self.scale)
-        if self.bias is not None:
-            modify += (_core.bias(look_at_tensor(torch, self.bias.detach(), "attn_mask"), learnt),)
-        if self.table is not None:
-            dense = _core.dense(look_at_tensor(torch, self.table, "attn_mask"))
+        if bias is not None:
+            modify += (_core.bias(look_at_tensor(torch, bias.detach(), "attn_mask"), learnt),)
+        if table is not None:
+            dense = _core.dense(look_at_tensor(torch, table, "attn_mask"))
             mask = dense if mask is None else mask & dense
         if self.dropout:
-            reweigh += (_core.dropout(self.dropout, int(self.seed)),)
+            reweigh += (_core.dropout(self.dropout, int(seed)),)
         return score, modify, mask, normalize, reweigh
 
-    def record(self, q, k, v, numbers):
+    def record(self, q, k, v, *beside):
         """(out, maximum, inverse_sum): what the backward will want."""
-        made = self.made(numbers, _shape(q, k))
+        made = self.made(q, k, *beside)
         return tuple(map(_given, _core.record(*_views((q, "q"), (k, "k"), (v, "v")), *made, False)))
 
-    def backward(self, grad, recorded, q, k, v, numbers):
+    def backward(self, grad, recorded, q, k, v, table, bias, *more):
         """Gradients of q, k, v, of the numbers, and last of the bias, where there is one."""
-        made = self.made(numbers, _shape(q, k), learnt=True)
+        made = self.made(q, k, table, bias, *more, learnt=True)
         if grad.stride(-1) != 1 and grad.shape[-1] > 1:
             grad = grad.contiguous()
         recorded = tuple(_views(*zip(recorded, ("out", "maximum", "inverse_sum"))))
         grads = _core.backward(recorded, *_views((q, "q"), (k, "k"), (v, "v"), (grad, "the gradient of the output")), *made, False)
         grads = [_given(g) for g in grads]
-        if self.bias is not None:
+        if bias is not None:
             before = 3 + sum(len(p.arrays) for p in (self.parts.score, *self.parts.modify) if p is not None)
             grads.append(grads.pop(before))
-        return grads
+        return tuple(grads)
+
+
+def _one_after_another(function, info, in_dims, arguments):
+    """The rule for vmap: masks and parts may belong to a batch of their own, and each call runs on all threads anyway."""
+    results = [function(*(x if dim is None else x.select(dim, n) for x, dim in zip(arguments, in_dims)))
+               for n in range(info.batch_size)]
+    return tuple(map(torch.stack, zip(*results))), (0,) * len(results[0])
 
 
 class _OnTape(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, call, q, k, v, bias, *numbers):
-        recorded = call.record(q, k, v, numbers)
-        ctx.call = call
-        ctx.save_for_backward(q, k, v, bias, *recorded, *numbers)  # bias: so that a change of it in place is noticed
-        return recorded[0]
+    def forward(form, *tensors):
+        return form.record(*tensors)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad):
-        q, k, v, bias, out, maximum, inverse_sum, *numbers = ctx.saved_tensors
-        grads = ctx.call.backward(grad, (out, maximum, inverse_sum), q, k, v, numbers)
+    def setup_context(ctx, inputs, outputs):
+        form, q, k, v, table, bias, seed, *numbers = inputs
+        ctx.form, ctx.seed = form, seed
+        ctx.mark_non_differentiable(*outputs[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(q, k, v, table, bias, *outputs, *numbers)
+
+    @staticmethod
+    def backward(ctx, grad, *_):
+        q, k, v, table, bias, out, maximum, inverse_sum, *numbers = ctx.saved_tensors
+        if grad is None:
+            return (None,) * (7 + len(numbers))
+        arguments = (grad, out, maximum, inverse_sum, q, k, v, table, bias, ctx.seed, *numbers)
+        grads = _Once.apply(ctx.form, *arguments) if torch.is_grad_enabled() else _Once.forward(ctx.form, *arguments)
         of_bias = None if bias is None else grads[-1].to(bias.dtype)
-        of_numbers = (g.to(x.dtype) for g, x in zip(grads[3:], numbers))
-        return None, *grads[:3], of_bias, *of_numbers
+        return None, *grads[:3], None, of_bias, None, *(g.to(x.dtype) for g, x in zip(grads[3:], numbers))
+
+    @staticmethod
+    def vmap(info, in_dims, *arguments):
+        return _one_after_another(_OnTape.apply, info, in_dims, arguments)
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        raise RuntimeError("qkv.torch: attention has no forward-mode derivative; backward() and torch.autograd.grad have one")
+
+
+class _Once(torch.autograd.Function):
+    """The backward, where PyTorch would go on to differentiate it: what it gives is right, and cannot be differentiated."""
+
+    @staticmethod
+    def forward(form, grad, out, maximum, inverse_sum, *tensors):
+        return form.backward(grad, (out, maximum, inverse_sum), *tensors)
+
+    @staticmethod
+    def setup_context(ctx, inputs, outputs):
+        pass
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError("qkv.torch: attention can be differentiated once, not twice")
+
+    @staticmethod
+    def vmap(info, in_dims, *arguments):
+        return _one_after_another(_Once.apply, info, in_dims, arguments)
 
 
 def _is_traced(*tensors):
-    """Whether the numbers may not be there: under torch.compile, export, vmap, grad of torch.func, or fake tensors."""
-    return (torch.compiler.is_compiling() or any(type(x) not in (Tensor, torch.nn.Parameter) or x.is_meta for x in tensors)
-            or torch._C._len_torch_dispatch_stack() > 0 or torch._C._are_functorch_transforms_active())
+    """Whether there may be no numbers: under torch.compile and export, with fake tensors and those of PyTorch's meta device."""
+    return (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0
+            or any(type(x) not in (Tensor, torch.nn.Parameter) or x.is_meta for x in tensors))
 
 
 def cast(*tensors):
@@ -106,10 +162,6 @@ def cast(*tensors):
     if dtype != torch.bfloat16:
         return tensors
     return [x.to(dtype) if x.dtype in (torch.float32, torch.float16) else x for x in tensors]
-
-
-def _shape(q, k):
-    return (*q.shape[:3], k.shape[2])
 
 
 def _views(*named):
@@ -156,7 +208,7 @@ def _found(numbered):
 def _forward(q: Tensor, k: Tensor, v: Tensor, numbers: list[Tensor], parts: list[int], table: Tensor | None,
              bias: Tensor | None, scale: float | None, dropout: float, seed: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     _check(q, k, v)
-    return Call(_found(parts), table, bias, scale, dropout, seed).record(q, k, v, numbers)
+    return _Form(_found(parts), scale, dropout).record(q, k, v, table, bias, seed, *numbers)
 
 
 @_forward.register_fake
@@ -170,7 +222,8 @@ def _(q, k, v, numbers, parts, table, bias, scale, dropout, seed):
 def _backward(grad: Tensor, out: Tensor, maximum: Tensor, inverse_sum: Tensor, q: Tensor, k: Tensor, v: Tensor,
               numbers: list[Tensor], parts: list[int], table: Tensor | None, bias: Tensor | None, scale: float | None,
               dropout: float, seed: Tensor | None) -> list[Tensor]:
-    return Call(_found(parts), table, bias, scale, dropout, seed).backward(grad, (out, maximum, inverse_sum), q, k, v, numbers)
+    form = _Form(_found(parts), scale, dropout)
+    return list(form.backward(grad, (out, maximum, inverse_sum), q, k, v, table, bias, seed, *numbers))
 
 
 @_backward.register_fake

@@ -2,7 +2,8 @@
 
     out = qkv.torch.attention(q, k, v, mask=qkv.causal(), modify=[qkv.alibi(slopes)])      # slopes may be a Parameter
 
-Works under torch.compile: make masks and parts outside the compiled function, as they are objects, not tensors.
+Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside the function that these are
+given, as they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be taken once, not twice.
 scaled_dot_product_attention and MultiheadAttention are PyTorch's, computed here.
 """
 

@@ -55,7 +55,8 @@ Tensor look_at(const void* data, DType dtype, const Shape& shape, const Shape& s
   }
   const int64_t bytes = shape.numel() == 0 ? 0 : (last + 1) * size_of(dtype);
   alignas(64) static constexpr char nowhere[64] = {};
-  if (!data) data = nowhere;  // PyTorch's empty tensors have no address, and an address says more than one thing here
+  if (!data && bytes == 0)
+    data = nowhere;  // PyTorch's empty tensors have no address, and an address says more than one thing here
   auto storage = Storage::borrow(const_cast<void*>(data), bytes, std::move(owner), /*writable=*/false);
   return Tensor::view(std::move(storage), dtype, shape, strides);
 }
@@ -104,9 +105,15 @@ Tensor from_buffer(nb::handle array, const char* name) {
 
 AnyArray array_from(nb::handle array, const char* name) {
   AnyArray x;
-  if (!nb::try_cast<AnyArray>(array, x))
+  if (!nb::try_cast<AnyArray>(array, x)) {
+    if (nb::hasattr(array, "dtype")) {
+      const nb::object dtype = array.attr("dtype");
+      type_error("{}: expected numbers as this machine stores them, in steps of their size; got an array of {}",
+                 name, nb::cast<std::string>(nb::str(dtype)));
+    }
     type_error("{}: expected an array (NumPy, PyTorch, or anything with DLPack), got {}", name,
                nb::cast<std::string>(nb::str(array.type())));
+  }
   if (x.device_type() != nb::device::cpu::value)
     type_error("{}: the array is not in the memory of the processor; move it to the CPU first", name);
   if (x.ndim() > Shape::max_rank) type_error("{}: {} axes are too many", name, x.ndim());
@@ -150,7 +157,12 @@ nb::capsule owner_of(const Tensor& tensor) {
 }  // namespace
 
 Tensor tensor_of(nb::handle array, const char* name) {
-  if (nb::isinstance<nb::tuple>(array)) return from_tuple(nb::borrow<nb::tuple>(array), name);
+  if (nb::isinstance<nb::tuple>(array)) {
+    Tensor x = from_tuple(nb::borrow<nb::tuple>(array), name);
+    if (x.dtype() != DType::f32 && x.dtype() != DType::bf16)
+      type_error("{}: expected float32 or bfloat16, got integers", name);
+    return x;
+  }
   if (PyObject_CheckBuffer(array.ptr()))
     if (Tensor x = from_buffer(array, name); x.defined()) return x;
   const AnyArray x = array_from(array, name);

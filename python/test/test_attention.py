@@ -48,37 +48,3 @@ def test_a_function_is_asked_once_a_shape(qkv_arrays):
 def test_explain_names_the_call_and_counts_pairs(qkv_arrays):
     text = qkv.explain(*qkv_arrays, mask=qkv.causal(), modify=qkv.softcap(5))
     assert "causal()" in text and "softcap(5)" in text and "FLOP" in text
-
-
-wrong = {
-    "lengths of k and v differ": (lambda q, k, v: qkv.attention(q, k, v[:, :, :-1]), ValueError, "same number of keys S"),
-    "batches differ": (lambda q, k, v: qkv.attention(q[:1], k, v), ValueError, "batch B"),
-    "widths differ": (lambda q, k, v: qkv.attention(q[..., :8], k, v), ValueError, "width D"),
-    "heads do not divide": (lambda q, k, v: qkv.attention(q[:, :3], k, v), ValueError, "divide H"),
-    "three axes": (lambda q, k, v: qkv.attention(q[0], k[0], v[0]), ValueError, "four axes"),
-    "float64": (lambda q, k, v: qkv.attention(q.astype(np.float64), k, v), TypeError, "q: expected float32 or bfloat16, got float64"),
-    "integers": (lambda q, k, v: qkv.attention(q, k.astype(np.int32), v), TypeError, "k: expected float32 or bfloat16, got int32"),
-    "columns apart": (lambda q, k, v: qkv.attention(q[..., ::2], k[..., ::2], v), ValueError, "contiguous"),
-    "rows backwards": (lambda q, k, v: qkv.attention(q[:, :, ::-1], k, v), TypeError, "backwards"),
-    "a list": (lambda q, k, v: qkv.attention([1.0], k, v), TypeError, "q: expected an array"),
-    "a table for a mask": (lambda q, k, v: qkv.attention(q, k, v, mask=np.ones((T, S), bool)), TypeError, "dense"),
-    "a negative window": (lambda q, k, v: qkv.window(-5), ValueError, "window"),
-    "lengths out of range": (lambda q, k, v: qkv.attention(q, k, v, mask=qkv.padding([S + 1, 0])), ValueError, "padding"),
-    "as many lengths as rows": (lambda q, k, v: qkv.attention(q, k, v, mask=qkv.padding([1, 2, 3])), ValueError, "padding"),
-    "lengths with a point": (lambda q, k, v: qkv.padding([1.5, 2]), TypeError, "integers"),
-    "a mask of floats": (lambda q, k, v: qkv.dense(np.ones((1, 1, T, S), np.float32)), TypeError, "integers or bool"),
-    "a function that answers with numbers": (lambda q, k, v: qkv.attention(q, k, v, mask=qkv.mask(lambda b, h, i, j: i + j)), TypeError, "booleans"),
-    "a function with and": (lambda q, k, v: qkv.attention(q, k, v, mask=qkv.mask(lambda b, h, i, j: i > 3 and j > 3)), ValueError, "& | ~"),
-    "another kind of part": (lambda q, k, v: qkv.attention(q, k, v, score=qkv.softcap(2)), TypeError, "score"),
-    "two scales": (lambda q, k, v: qkv.attention(q, k, v, score=qkv.cosine(2), scale=3), ValueError, "scale"),
-    "dropout of 1.5": (lambda q, k, v: qkv.attention(q, k, v, dropout=1.5), ValueError, "rate"),
-    "slopes of other heads": (lambda q, k, v: qkv.attention(q, k, v, modify=qkv.alibi(numbers(H + 1))), ValueError, "alibi"),
-}
-
-
-@pytest.mark.parametrize("name", wrong)
-def test_refuses(qkv_arrays, name):
-    call, kind, words = wrong[name]
-    with pytest.raises(kind) as caught:
-        call(*qkv_arrays)
-    assert words in str(caught.value)

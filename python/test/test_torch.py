@@ -2,7 +2,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import plain
 import qkv
 import qkv.torch
 import sentence
@@ -71,21 +70,88 @@ def test_multihead_attention_equals_pytorch(widths, batch_first):
         expect_near(wb, wa.detach())
 
 
-def test_the_call_without_gradients_says_where_they_are():
+mapped = [numbers(3, B, H, T, D, seed=1), numbers(3, B, G, S, D, seed=2), numbers(3, B, G, S, E, seed=3)]
+added = numbers(T, S, seed=4)
+additive = qkv.additive(*(torch.from_numpy(x) for x in sentence.cases["score: additive"].arrays))
+functions = {
+    "plain": qkv.torch.attention,
+    "causal": lambda q, k, v: qkv.torch.attention(q, k, v, mask=qkv.causal()),
+    "additive": lambda q, k, v: qkv.torch.attention(q, k, v, score=additive),
+    "sdpa": lambda q, k, v: qkv.torch.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+    "sdpa with numbers": lambda q, k, v: qkv.torch.scaled_dot_product_attention(q, k, v, added, enable_gqa=True),
+}
+
+
+@pytest.mark.parametrize("name", functions)
+def test_functions_of_functions(name):
+    """vmap, grad, and one of the other, as in torch.func."""
+    f = functions[name]
+    one_by_one = list(zip(*mapped))
+    assert torch.equal(torch.func.vmap(f)(*mapped), torch.stack([f(*x) for x in one_by_one]))
+    shared = torch.func.vmap(f, in_dims=(0, None, None))(mapped[0], mapped[1][0], mapped[2][0])
+    assert torch.equal(shared[2], f(mapped[0][2], mapped[1][0], mapped[2][0]))
+    loss = lambda *x: f(*x).sin().sum()
+    wanted = []
+    for arguments in one_by_one:
+        leaves = [x.clone().requires_grad_() for x in arguments]
+        wanted.append(torch.autograd.grad(loss(*leaves), leaves))
+    gradient = torch.func.grad(loss, argnums=(0, 1, 2))
+    for got, w in zip(gradient(*one_by_one[0]), wanted[0], strict=True):
+        assert torch.equal(got, w)
+    for got, w in zip(torch.func.vmap(gradient)(*mapped), map(torch.stack, zip(*wanted)), strict=True):
+        assert torch.equal(got, w)
+
+
+def test_functions_of_functions_that_have_no_answer_say_so():
     q, k, v = inputs()
-    with pytest.raises(ValueError, match="qkv.torch.attention"):
-        qkv.attention(q, k, v)
+    once, = torch.autograd.grad(qkv.torch.attention(q, k, v).sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once, not twice"):
+        once.sum().backward()
+    with pytest.raises(RuntimeError, match="forward-mode"):
+        torch.func.jvp(lambda q: qkv.torch.attention(q, k, v), (q,), (q,))
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="forward-mode"):
+        qkv.torch.attention(torch.autograd.forward_ad.make_dual(q.detach(), k.new_ones(q.shape)), k, v)
+    with pytest.raises(TypeError, match="alibi: slopes: .*vmap"):
+        torch.func.vmap(lambda slopes: qkv.torch.attention(q, k, v, modify=qkv.alibi(slopes)))(numbers(3, H))
+    with pytest.raises(RuntimeError, match="random"):
+        torch.func.vmap(lambda q: qkv.torch.attention(q, k, v, dropout=0.5))(mapped[0])
+
+
+@pytest.mark.parametrize("name", ["plain", "sdpa"])
+def test_autocast_computes_in_its_type(name):
+    f = functions[name]
+    q, k, v = inputs()
+    low = [x.bfloat16() for x in (q, k, v)]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = f(q, k, v)
+        assert torch.equal(out, f(*low)) and torch.equal(out, f(low[0], k, v))  # a layer gives one type, a norm another
+        grads = torch.autograd.grad(out.float().sum(), (q, k, v))
+    assert out.dtype == torch.bfloat16 and all(g.dtype == torch.float32 for g in grads)
+    with torch.autocast("cpu", dtype=torch.float16):  # not computed here: float32 stays
+        assert torch.equal(f(q, k, v), f(q.detach(), k.detach(), v.detach()))
+
+
+def test_recomputation_gives_the_same_gradients():
+    q, k, v = inputs()
+    f = lambda q: qkv.torch.attention(q, k, v, mask=qkv.causal(), dropout=0.3)
+    torch.manual_seed(3)
+    wanted, = torch.autograd.grad(f(q).sum(), q)
+    torch.manual_seed(3)
+    got, = torch.autograd.grad(torch.utils.checkpoint.checkpoint(f, q, use_reentrant=False).sum(), q)
+    assert torch.equal(got, wanted)
+
+
+def test_a_tensor_that_changes_before_the_backward_is_noticed():
+    q, k, v = inputs()
+    bias = numbers(T, S)
+    out = qkv.torch.scaled_dot_product_attention(q, k, v, bias, enable_gqa=True)
     with torch.no_grad():
-        assert isinstance(qkv.attention(q, k, v), torch.Tensor)
+        k += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
 
 
-def test_negated_views_are_resolved():
-    x = torch.randn(1, 1, 4, 8, dtype=torch.complex64).conj().imag
-    assert x.is_neg()
-    expect_near(qkv.attention(x, x, x), plain.attention(*[x.resolve_neg().double()] * 3)[0])
-
-
-def test_nothing_is_copied():
+def test_results_have_the_memory_order_of_the_queries():
     q = torch.randn(2, 7, 4, 16).transpose(1, 2)
-    out = qkv.attention(q, q, q)
-    assert out.stride() == q.stride()
+    for out in (qkv.attention(q, q, q), qkv.torch.attention(q, q, q), qkv.torch.attention(q.clone().requires_grad_(), q, q)):
+        assert out.stride() == q.stride()

@@ -13,10 +13,12 @@
 
 #include "qkv/attention/mask/global.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/base/error.h"
 
 namespace qkv {
 
 inline MaskPtr longformer(int64_t reach, std::vector<int64_t> global_positions) {
+  require(reach >= 0, "longformer", "the reach is a number of positions, got {}", reach);
   return window(reach) | global(std::move(global_positions));
 }
 
