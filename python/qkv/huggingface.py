@@ -6,8 +6,10 @@
 For the forward, generate() and training, on the CPU, in float32 and bfloat16. Causal masks, windows and padding never
 become a table of (B, 1, T, S): what a model says of them is told to the engine as it is; only other masks are tables.
 Families that do not ask transformers for their attention (Falcon, BLOOM, GPT-J, GPT-Neo, DeBERTa, MPT, XLNet,
-Longformer, BigBird) are not changed: check() says so.
+Longformer, BigBird, LED) are not changed, or worse: check() says so.
 """
+
+import sys
 
 import torch
 
@@ -19,9 +21,6 @@ from ._parts import softcap as softcap_of
 
 __all__ = ["check", "register"]
 
-UNCHANGED = ("falcon", "bloom", "gptj", "gpt_neo", "deberta", "deberta-v2", "mpt", "xlnet", "longformer", "big_bird")
-
-
 def register(name="qkv"):
     """Makes attn_implementation=name mean this attention."""
     from transformers import AttentionInterface
@@ -32,10 +31,13 @@ def register(name="qkv"):
 
 
 def check(model):
-    """ValueError for a model whose attention is its own: it would go on as before, or worse."""
-    kind = model.config.model_type
-    if kind in UNCHANGED:
-        raise ValueError(f"a {kind} model has attention of its own, which transformers does not let others replace")
+    """ValueError for a model whose attention is its own: it would go on as before, or worse (BLOOM reads our mask as numbers)."""
+    for layer in model.modules():
+        kind = type(layer)
+        of_a_family = kind.__module__.startswith(("transformers.models.", "transformers_modules."))
+        if of_a_family and "Attention" in kind.__name__ and not hasattr(sys.modules[kind.__module__], "ALL_ATTENTION_FUNCTIONS"):
+            raise ValueError(f"a {model.config.model_type} model has attention of its own, {kind.__name__}, which transformers does "
+                             "not let others replace")
 
 
 def mask(batch_size=None, q_length=None, kv_length=None, q_offset=0, kv_offset=0, mask_function=None, attention_mask=None, **more):

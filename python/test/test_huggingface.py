@@ -12,12 +12,17 @@ decoders = {
     "llama": lambda: transformers.LlamaConfig(**small, num_key_value_heads=2),
     "mistral": lambda: transformers.MistralConfig(**small, num_key_value_heads=2, sliding_window=5),
     "gemma2": lambda: transformers.Gemma2Config(**small, num_key_value_heads=2, head_dim=8, sliding_window=5, query_pre_attn_scalar=8),
+    "qwen2": lambda: transformers.Qwen2Config(**small, num_key_value_heads=2, use_sliding_window=True, sliding_window=5, max_window_layers=1),
+    "gpt-oss": lambda: transformers.GptOssConfig(**small, num_key_value_heads=2, head_dim=8, sliding_window=5, num_local_experts=2,
+                                                 num_experts_per_tok=1),
     "gpt2": lambda: transformers.GPT2Config(vocab_size=97, n_embd=32, n_layer=2, n_head=4, n_positions=64),
     "opt": lambda: transformers.OPTConfig(vocab_size=97, hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4,
                                           max_position_embeddings=64, word_embed_proj_dim=32),
 }
 pairs = {
     "t5": lambda: transformers.T5Config(vocab_size=97, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0),
+    "bart": lambda: transformers.BartConfig(vocab_size=97, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                                            decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=64),
     "marian": lambda: transformers.MarianConfig(vocab_size=97, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                                                 decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, pad_token_id=0,
                                                 decoder_start_token_id=0, max_position_embeddings=64),
@@ -96,7 +101,26 @@ def test_masks_that_can_be_told_are_no_tables():
     assert qkv.huggingface.mask(**lengths, mask_function=other).shape == (2, 1, 9, 9)
 
 
-def test_families_with_attention_of_their_own_are_refused():
-    config = transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=1, n_head=4)
-    with pytest.raises(ValueError, match="bloom"):
-        qkv.huggingface.check(transformers.AutoModelForCausalLM.from_config(config))
+strangers = {
+    "bloom": lambda: transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=1, n_head=4),
+    "falcon": lambda: transformers.FalconConfig(vocab_size=97, hidden_size=32, num_hidden_layers=1, num_attention_heads=4),
+    "gptj": lambda: transformers.GPTJConfig(vocab_size=97, n_embd=32, n_layer=1, n_head=4, rotary_dim=4),
+    "gpt_neo": lambda: transformers.GPTNeoConfig(vocab_size=97, hidden_size=32, num_layers=1, num_heads=4, attention_types=[[["global"], 1]]),
+    "deberta": lambda: transformers.DebertaConfig(**small),
+    "deberta-v2": lambda: transformers.DebertaV2Config(**small),
+    "mpt": lambda: transformers.MptConfig(vocab_size=97, d_model=32, n_heads=4, n_layers=1),
+    "xlnet": lambda: transformers.XLNetConfig(vocab_size=97, d_model=32, n_layer=1, n_head=4, d_inner=32),
+    "longformer": lambda: transformers.LongformerConfig(**small, attention_window=4),
+    "big_bird": lambda: transformers.BigBirdConfig(**small),
+}
+
+
+@pytest.mark.parametrize("name", strangers)
+def test_families_with_attention_of_their_own_are_refused(name):
+    with pytest.raises(ValueError, match=f"a {name} model has attention of its own, "):
+        qkv.huggingface.check(transformers.AutoModel.from_config(strangers[name]()))
+
+
+@pytest.mark.parametrize("name", [*decoders, *pairs])
+def test_other_families_are_not(name):
+    qkv.huggingface.check(transformers.AutoModel.from_config({**decoders, **pairs}[name]()))
