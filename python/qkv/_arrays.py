@@ -44,27 +44,35 @@ def look_at_tensor(torch, x, name):
 def _look_closely(torch, x, name):
     if not _codes:
         _codes.update({torch.float32: 0, torch.bfloat16: 1, torch.int32: 2, torch.uint8: 3, torch.bool: 3})
+    code = _codes.get(x.dtype)
+    if code is not None and x.is_cpu and not x.is_neg():  # few questions, as small calls are mostly these
+        try:
+            address, strides = x.data_ptr(), x.stride()
+            if address:
+                return (address, code, x.shape, strides, x)
+        except RuntimeError:
+            pass
+    return _look_closer(torch, x, name)
+
+
+def _look_closer(torch, x, name):
+    """At a tensor that is not plain numbers in memory: what can be done, or why nothing can."""
     if x.device.type != "cpu":
         raise TypeError(f"{name}: the tensor is on {x.device}; qkv computes on the CPU: x.cpu() brings it there")
     if x.layout is not torch.strided or x.is_nested:
         kind = "nested" if x.is_nested else x.layout
         raise TypeError(f"{name}: the tensor is {kind}; x.to_dense() or x.to_padded_tensor() makes it one that can be read")
-    if x.is_neg() or x.is_conj():
-        x = x.resolve_neg().resolve_conj()
-    code = _codes.get(x.dtype)
-    if code is None:
-        if x.dtype in (torch.int64, torch.int16):
-            x, code = x.int(), 2
-        else:
-            raise TypeError(f"{name}: expected float32 or bfloat16, got {str(x.dtype).removeprefix('torch.')}")
+    if x.dtype in (torch.int64, torch.int16):
+        x = x.int()
+    elif x.dtype not in _codes:
+        raise TypeError(f"{name}: expected float32 or bfloat16, got {str(x.dtype).removeprefix('torch.')}")
+    x = x.resolve_neg()
     try:
-        address = x.data_ptr()
+        if not x.data_ptr() and x.numel():  # zeros that PyTorch has not written down
+            x = x.clone()
+        return (x.data_ptr(), _codes[x.dtype], x.shape, x.stride(), x)
     except RuntimeError:
         raise TypeError(f"{name}: the tensor has no numbers, only a shape, or is one of many that vmap maps over") from None
-    if not address and x.numel():  # zeros that PyTorch has not written down
-        x = x.clone()
-        address = x.data_ptr()
-    return (address, code, tuple(x.shape), x.stride(), x)
 
 
 def tensor_of(result):

@@ -34,19 +34,27 @@ class Call:
             seed = torch.tensor(self.seed) if isinstance(self.seed, int) else self.seed
             return _forward(q, k, v, numbers, _numbered(self.parts), self.table, self.bias, self.scale, self.dropout, seed)[0]
         _check(q, k, v)
-        beside = (self.table, self.bias, self.seed, *numbers)
-        if (torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (q, k, v, self.bias, *numbers))
-                or torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0):
-            return _OnTape.apply(_Form(self.parts, self.scale, self.dropout), q, k, v, *beside)[0]
-        made = _Form(self.parts, self.scale, self.dropout).made(q, k, *beside)
-        return _given(_core.attention(*_views((q, "q"), (k, "k"), (v, "v")), *made, False, False))
+        form, beside = _Form(self.parts, self.scale, self.dropout), (self.table, self.bias, self.seed, *numbers)
+        if _asks_for_gradients(q, k, v, self.bias, *numbers):
+            return _OnTape.apply(form, q, k, v, *beside)[0]
+        return straight(q, k, v, form.made(q, k, *beside))
 
     def weights(self, q, k, v):
         """(weights, lse), without gradients."""
         numbers = [torch.as_tensor(x) for x in self.parts.arrays()]
         made = _Form(self.parts, self.scale, self.dropout).made(q, k, self.table, self.bias, self.seed, *numbers)
-        _, weights, lse = _core.attention(*_views((q, "q"), (k, "k"), (v, "v")), *made, True, False)
+        _, weights, lse = _core.attention(*_views(q, k, v), *made, True, False)
         return _given(weights), _given(lse)
+
+
+def goes_straight(q, k, v):
+    """Whether straight() will do: numbers in memory, and nobody who asks for gradients, traces or casts."""
+    return (not torch.compiler.is_compiling() and type(q) is type(k) is type(v) is Tensor and not torch.is_autocast_enabled("cpu")
+            and not _is_traced(q, k, v) and not _asks_for_gradients(q, k, v))
+
+
+def straight(q, k, v, made):
+    return _given(_core.attention(*_views(q, k, v), *made, False, False))
 
 
 class _Form:
@@ -64,7 +72,7 @@ class _Form:
         if self.scale is not None:
             score = _core.dot(self.scale)
         if bias is not None:
-            modify += (_core.bias(look_at_tensor(torch, bias.detach(), "attn_mask"), learnt),)
+            modify += (_core.bias(look_at_tensor(torch, bias, "attn_mask"), learnt),)
         if table is not None:
             dense = _core.dense(look_at_tensor(torch, table, "attn_mask"))
             mask = dense if mask is None else mask & dense
@@ -75,15 +83,16 @@ class _Form:
     def record(self, q, k, v, *beside):
         """(out, maximum, inverse_sum): what the backward will want."""
         made = self.made(q, k, *beside)
-        return tuple(map(_given, _core.record(*_views((q, "q"), (k, "k"), (v, "v")), *made, False)))
+        return tuple(map(_given, _core.record(*_views(q, k, v), *made, False)))
 
     def backward(self, grad, recorded, q, k, v, table, bias, *more):
         """Gradients of q, k, v, of the numbers, and last of the bias, where there is one."""
         made = self.made(q, k, table, bias, *more, learnt=True)
         if grad.stride(-1) != 1 and grad.shape[-1] > 1:
             grad = grad.contiguous()
-        recorded = tuple(_views(*zip(recorded, ("out", "maximum", "inverse_sum"))))
-        grads = _core.backward(recorded, *_views((q, "q"), (k, "k"), (v, "v"), (grad, "the gradient of the output")), *made, False)
+        recorded = tuple(look_at_tensor(torch, x, "recorded") for x in recorded)
+        grad = look_at_tensor(torch, grad, "the gradient of the output")
+        grads = _core.backward(recorded, *_views(q, k, v), grad, *made, False)
         grads = [_given(g) for g in grads]
         if bias is not None:
             before = 3 + sum(len(p.arrays) for p in (self.parts.score, *self.parts.modify) if p is not None)
@@ -150,10 +159,15 @@ class _Once(torch.autograd.Function):
         return _one_after_another(_Once.apply, info, in_dims, arguments)
 
 
-def _is_traced(*tensors):
+def _is_traced(q, k, v):
     """Whether there may be no numbers: under torch.compile and export, with fake tensors and those of PyTorch's meta device."""
     return (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0
-            or any(type(x) not in (Tensor, torch.nn.Parameter) or x.is_meta for x in tensors))
+            or any(type(x) not in (Tensor, torch.nn.Parameter) or x.is_meta for x in (q, k, v)))
+
+
+def _asks_for_gradients(*tensors):
+    return (torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
+            or torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0)
 
 
 def cast(*tensors):
@@ -164,8 +178,8 @@ def cast(*tensors):
     return [x.to(dtype) if x.dtype in (torch.float32, torch.float16) else x for x in tensors]
 
 
-def _views(*named):
-    return [look_at_tensor(torch, x.detach(), name) for x, name in named]
+def _views(q, k, v):
+    return look_at_tensor(torch, q, "q"), look_at_tensor(torch, k, "k"), look_at_tensor(torch, v, "v")
 
 
 def _given(array):
@@ -229,7 +243,7 @@ def _backward(grad: Tensor, out: Tensor, maximum: Tensor, inverse_sum: Tensor, q
 @_backward.register_fake
 def _(grad, out, maximum, inverse_sum, q, k, v, numbers, parts, table, bias, scale, dropout, seed):
     more = numbers + ([] if bias is None else [bias])
-    return [_in_order_of(x, x.shape[3]) for x in (q, k, v)] + [x.new_empty(x.shape) for x in more]
+    return [x.new_empty(x.shape) for x in (q, k, v, *more)]
 
 
 def _in_order_of(x, last):

@@ -15,8 +15,8 @@ import torch
 
 from ._attention import parts_of
 from ._masks import causal, window
-from ._operator import Call
-from ._parts import sink
+from ._operator import Call, goes_straight, straight
+from ._parts import dot, sink
 from ._parts import softcap as softcap_of
 
 __all__ = ["check", "register"]
@@ -45,7 +45,7 @@ def mask(batch_size=None, q_length=None, kv_length=None, q_offset=0, kv_offset=0
     from transformers.masking_utils import sdpa_mask
 
     if _is_told(mask_function, more) and _ends_together(q_length, kv_length, q_offset, kv_offset, mask_function):
-        if attention_mask is None or attention_mask.all():
+        if attention_mask is None or not torch.compiler.is_compiling() and attention_mask.all():
             return None
         seen = attention_mask[:, kv_offset : kv_offset + kv_length]
         missing = kv_length - seen.shape[1]
@@ -84,14 +84,23 @@ def _ends_together(q_length, kv_length, q_offset, kv_offset, function):
     return int(q_offset) + q_length == int(kv_offset) + kv_length
 
 
-_causal = causal()
-_windows, _softcaps = {}, {}
+_kept = {}  # the parts of layers, by what the layers tell, and what the extension module makes of them
 
 
-def _kept(cache, key, make):
-    if key not in cache:
-        cache[key] = make()
-    return cache[key]
+@torch.compiler.assume_constant_result
+def _told(looks_back, window_, softcap):
+    key = looks_back, window_, softcap
+    if key not in _kept:
+        who = None if not looks_back else causal() if window_ is None else window(window_ - 1, 0)
+        _kept[key] = parts_of(None, () if softcap is None else softcap_of(softcap), who, None, (), 0.0, None, None)
+    return _kept[key]
+
+
+def _made(key, parts):
+    if key not in _kept:
+        scaling, shape = key[0], None  # which these masks do not depend on
+        _kept[key] = (None if scaling is None else dot(scaling).made(), *parts.made(shape)[1:])
+    return _kept[key]
 
 
 def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0, softcap=None, position_bias=None,
@@ -99,9 +108,13 @@ def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0,
     """For transformers: (output (B, T, H, E), weights or None)."""
     looks_back = getattr(module, "is_causal", True) if is_causal is None else is_causal
     told = attention_mask is None or attention_mask.dim() == 2
-    who = table = bias = None
-    if told and looks_back:
-        who = _causal if sliding_window is None else _kept(_windows, int(sliding_window), lambda: window(int(sliding_window) - 1, 0))
+    who = (bool(looks_back), sliding_window if looks_back else None, softcap) if told else (False, None, softcap)
+    parts = _told(*who)
+    query, key, value = (x if x.stride(-1) == 1 else x.contiguous() for x in (query, key, value))
+    if attention_mask is position_bias is s_aux is None and not output_attentions and goes_straight(query, key, value):
+        if not (dropout and module.training):
+            return straight(query, key, value, _made((scaling, *who), parts)).transpose(1, 2).contiguous(), None
+    table = bias = None
     if attention_mask is not None:
         given = attention_mask[:, None, None] if told else attention_mask
         if given.dtype == torch.bool:
@@ -110,10 +123,8 @@ def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0,
             bias = given.float()
     if position_bias is not None:
         bias = position_bias.float() if bias is None else bias + position_bias
-    parts = parts_of(None, () if softcap is None else (_kept(_softcaps, softcap, lambda: softcap_of(softcap)),), who,
-                     None if s_aux is None else sink(s_aux.float()), (), 0.0, None, None)
+    if s_aux is not None:
+        parts = parts_of(None, parts.modify, parts.mask, sink(s_aux.float()), (), 0.0, None, None)
     call = Call(parts, table, None if bias is None else bias.contiguous(), scaling, dropout if module.training else 0.0)
-    query, key, value = (x if x.stride(-1) == 1 else x.contiguous() for x in (query, key, value))
     out = call(query, key, value).transpose(1, 2).contiguous()
     return out, call.weights(query, key, value)[0] if output_attentions else None
-

@@ -88,6 +88,24 @@ def test_an_encoder_gives_the_same_states_and_weights():
     expect_same(a.last_hidden_state, b.last_hidden_state, paddings["right"])
 
 
+@pytest.mark.parametrize("padding", ["none", "right"])
+@pytest.mark.parametrize("name", ["llama", "mistral", "gemma2"])
+def test_compiled_models_give_the_same(name, padding):
+    _, model = both(decoders[name], transformers.AutoModelForCausalLM)
+    seen = paddings[padding]
+    options = dict(use_cache=False, **({} if seen is None else dict(attention_mask=seen.long())))
+    torch._dynamo.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    with torch.no_grad():
+        expect_same(model(ids, **options).logits, compiled(ids, **options).logits, seen)
+    compiled(ids, labels=ids, **options).loss.backward()
+    got = [x.grad.clone() for x in model.parameters()]
+    model.zero_grad()
+    model(ids, labels=ids, **options).loss.backward()
+    for a, b in zip(model.parameters(), got, strict=True):
+        expect_same(a.grad, b)
+
+
 def test_masks_that_can_be_told_are_no_tables():
     from transformers import masking_utils as theirs
 

@@ -49,8 +49,10 @@ def test_compiles_into_one_graph(name):
 
 def test_the_operator_is_well_formed():
     q, k, v = inputs()
-    number = qkv.causal()
-    torch.library.opcheck(torch.ops.qkv.attention.default, (q, k, v, [], [0, 0, number.number, 0], None, None, None, 0.0, None))
+    mask = qkv.causal()
+    for change in (lambda x: x, lambda x: x.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()):
+        torch.library.opcheck(torch.ops.qkv.attention.default,
+                              (change(q), change(k), change(v), [], [0, 0, mask.number, 0], None, None, None, 0.0, None))
 
 
 @pytest.mark.parametrize("batch_first", [True, False])
