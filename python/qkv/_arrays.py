@@ -9,6 +9,7 @@ import numpy as np
 
 Array = Any  # of NumPy, of PyTorch on the CPU, or anything with DLPack
 
+
 def torch_of(x):
     """The module torch, if x is a tensor of it; it is never imported for that."""
     torch = sys.modules.get("torch")
@@ -32,7 +33,10 @@ _codes: dict[Any, int] = {}
 
 
 def look_at_tensor(torch, x, name):
-    if (code := _codes.get(x.dtype)) is not None and x.is_cpu and not x.is_neg():
+    if not _codes:
+        _codes.update({torch.float32: 0, torch.bfloat16: 1, torch.int32: 2, torch.uint8: 3, torch.bool: 3})
+    code = _codes.get(x.dtype)
+    if code is not None and x.is_cpu and not x.is_neg():  # few questions: small calls are mostly these
         try:
             if address := x.data_ptr():
                 return (address, code, x.shape, x.stride(), x)
@@ -42,20 +46,6 @@ def look_at_tensor(torch, x, name):
 
 
 def _look_closely(torch, x, name):
-    if not _codes:
-        _codes.update({torch.float32: 0, torch.bfloat16: 1, torch.int32: 2, torch.uint8: 3, torch.bool: 3})
-    code = _codes.get(x.dtype)
-    if code is not None and x.is_cpu and not x.is_neg():  # few questions, as small calls are mostly these
-        try:
-            address, strides = x.data_ptr(), x.stride()
-            if address:
-                return (address, code, x.shape, strides, x)
-        except RuntimeError:
-            pass
-    return _look_closer(torch, x, name)
-
-
-def _look_closer(torch, x, name):
     """At a tensor that is not plain numbers in memory: what can be done, or why nothing can."""
     if x.device.type != "cpu":
         raise TypeError(f"{name}: the tensor is on {x.device}; qkv computes on the CPU: x.cpu() brings it there")

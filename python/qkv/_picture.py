@@ -44,12 +44,17 @@ class Picture:
         shown = {"text/plain": repr(self)}
         if self._picture.panels <= self._few:
             shown["image/svg+xml"] = self.svg()
-        else:  # a frame keeps the page's style and script and those of the notebook apart
-            shown["text/html"] = (
-                f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
-                'style="width: 100%; height: 640px; border: 0"></iframe>'
-            )
+        else:
+            shown["text/html"] = self._repr_html_()
         return shown
+
+    def _repr_html_(self) -> str:
+        """For notebooks and reports that know nothing but HTML."""
+        if self._picture.panels <= self._few:
+            return self.svg()
+        # A frame keeps the page's style and script and those of the notebook apart.
+        return (f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
+                'style="width: 100%; height: 640px; border: 0"></iframe>')
 
     def __repr__(self) -> str:
         count = self._picture.panels

@@ -41,6 +41,7 @@ def test_a_notebook_shows_a_few_panels_as_svg(draw):
     shown = draw(weights[None].repeat(12, axis=0))._repr_mimebundle_()
     assert set(shown) == {"text/plain", "image/svg+xml"}
     assert xml.fromstring(shown["image/svg+xml"].encode()).tag.endswith("svg")
+    assert draw(weights)._repr_html_() == draw(weights).svg()
 
 
 def test_a_notebook_shows_many_panels_as_a_page_in_a_frame():
