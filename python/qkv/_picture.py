@@ -16,12 +16,13 @@ from ._arrays import torch_of
 class Picture:
     """A picture of attention. A notebook shows it; save() writes it as .svg, .html or .json.
 
-    In a notebook a few panels are an SVG: sharp at any size, kept when the notebook is saved or printed. More of them are
-    the page that save("x.html") writes, in a frame, where one panel at a time is large and pointing at a cell tells its weight.
+    In a notebook a few small panels are an SVG: sharp at any size, kept when the notebook is saved or printed. More or larger
+    ones are the page that save("x.html") writes, in a frame, where one panel at a time is large and pointing at a cell tells
+    its weight.
     """
 
     __slots__ = ("_picture",)
-    _few = 12
+    _few, _small = 12, 50_000  # panels, cells of all of them
 
     def __init__(self, picture: _core.Picture) -> None:
         self._picture = picture
@@ -42,7 +43,7 @@ class Picture:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         shown = {"text/plain": repr(self)}
-        if self._picture.panels <= self._few:
+        if self._picture.panels <= self._few and self._picture.cells <= self._small:
             shown["image/svg+xml"] = self.svg()
         else:
             shown["text/html"] = self._repr_html_()

@@ -66,6 +66,13 @@ int64_t panels(const Picture& picture) {
   return static_cast<int64_t>(count);
 }
 
+int64_t cells(const Picture& picture) {
+  int64_t count = 0;
+  for (const PanelGroup& group : picture.content().groups)
+    for (const Panel& panel : group.panels) count += panel.weights.numel();
+  return count;
+}
+
 }  // namespace
 
 void bind_picture(nb::module_& m) {
@@ -78,7 +85,8 @@ void bind_picture(nb::module_& m) {
       .def(
           "json", [](const Picture& p) { return text_of(p.json()); }, nb::sig("def json(self) -> str"))
       .def("save", &Picture::save, "path"_a)
-      .def_prop_ro("panels", &panels);
+      .def_prop_ro("panels", &panels)
+      .def_prop_ro("cells", &cells);
   m.def("heatmap", &of_array);
   m.def("heatmaps", &of_panels);
   m.def("attention_picture", &of_model);

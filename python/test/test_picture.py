@@ -44,8 +44,9 @@ def test_a_notebook_shows_a_few_panels_as_svg(draw):
     assert draw(weights)._repr_html_() == draw(weights).svg()
 
 
-def test_a_notebook_shows_many_panels_as_a_page_in_a_frame():
-    picture = qkv.heatmap(weights[None].repeat(13, axis=0))
+@pytest.mark.parametrize("large", [weights[None].repeat(13, axis=0), np.ones((224, 224))], ids=["many", "large"])
+def test_a_notebook_shows_much_as_a_page_in_a_frame(large):
+    picture = qkv.heatmap(large)
     shown = picture._repr_mimebundle_()
     assert set(shown) == {"text/plain", "text/html"}
     found = []
