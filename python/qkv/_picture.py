@@ -42,20 +42,19 @@ class Picture:
         self._picture.save(path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        shown = {"text/plain": repr(self)}
-        if self._picture.panels <= self._few and self._picture.cells <= self._small:
-            shown["image/svg+xml"] = self.svg()
-        else:
-            shown["text/html"] = self._repr_html_()
-        return shown
+        kind = "image/svg+xml" if self._is_small() else "text/html"
+        return {"text/plain": repr(self), kind: self._repr_html_()}
 
     def _repr_html_(self) -> str:
         """For notebooks and reports that know nothing but HTML."""
-        if self._picture.panels <= self._few:
+        if self._is_small():
             return self.svg()
         # A frame keeps the page's style and script and those of the notebook apart.
         return (f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
                 'style="width: 100%; height: 640px; border: 0"></iframe>')
+
+    def _is_small(self) -> bool:
+        return self._picture.panels <= self._few and self._picture.cells <= self._small
 
     def __repr__(self) -> str:
         count = self._picture.panels
