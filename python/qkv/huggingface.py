@@ -21,6 +21,7 @@ from ._parts import softcap as softcap_of
 
 __all__ = ["check", "register"]
 
+
 def register(name="qkv"):
     """Makes attn_implementation=name mean this attention."""
     from transformers import AttentionInterface
@@ -84,23 +85,24 @@ def _ends_together(q_length, kv_length, q_offset, kv_offset, function):
     return int(q_offset) + q_length == int(kv_offset) + kv_length
 
 
-_kept = {}  # the parts of layers, by what the layers tell, and what the extension module makes of them
+_parts, _objects = {}, {}  # of layers, by what the layers tell: the parts, and what the extension module makes of them
 
 
 @torch.compiler.assume_constant_result
 def _told(looks_back, window_, softcap):
     key = looks_back, window_, softcap
-    if key not in _kept:
+    if key not in _parts:
         who = None if not looks_back else causal() if window_ is None else window(window_ - 1, 0)
-        _kept[key] = parts_of(None, () if softcap is None else softcap_of(softcap), who, None, (), 0.0, None, None)
-    return _kept[key]
+        _parts[key] = parts_of(None, () if softcap is None else softcap_of(softcap), who, None, (), 0.0, None, None)
+    return _parts[key]
 
 
-def _made(key, parts):
-    if key not in _kept:
-        scaling, shape = key[0], None  # which these masks do not depend on
-        _kept[key] = (None if scaling is None else dot(scaling).made(), *parts.made(shape)[1:])
-    return _kept[key]
+def _made(scaling, who):
+    key = scaling, *who
+    if key not in _objects:
+        made = _told(*who).made(None)  # these masks do not depend on the shape
+        _objects[key] = (None if scaling is None else dot(scaling).made(), *made[1:])
+    return _objects[key]
 
 
 def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0, softcap=None, position_bias=None,
@@ -113,7 +115,7 @@ def attend(module, query, key, value, attention_mask, scaling=None, dropout=0.0,
     query, key, value = (x if x.stride(-1) == 1 else x.contiguous() for x in (query, key, value))
     if attention_mask is position_bias is s_aux is None and not output_attentions and goes_straight(query, key, value):
         if not (dropout and module.training):
-            return straight(query, key, value, _made((scaling, *who), parts)).transpose(1, 2).contiguous(), None
+            return straight(query, key, value, _made(scaling, who)).transpose(1, 2).contiguous(), None
     table = bias = None
     if attention_mask is not None:
         given = attention_mask[:, None, None] if told else attention_mask

@@ -39,9 +39,9 @@ int64_t block_queries(const AttentionCall& call);
 int64_t count_blocks(const AttentionCall& call);
 QueryBlock block_of(const AttentionCall& call, int64_t batch, int64_t head, int64_t index);
 
-// Sequences of so few blocks are short: reading and writing them takes about as long as computing, so the passes
-// ask for what they will need, and a thread takes several heads that are neighbours in memory (as many as leave
-// every thread enough to do).
+// Sequences of so few blocks are short: reading and writing them takes about as long as computing. So the forward
+// asks for memory before it needs it, and a thread takes several heads that are neighbours there (as many as leave
+// every thread enough to do). The backward gains nothing by either.
 bool is_short(const AttentionCall& call);
 int64_t neighbouring_heads(const AttentionCall& call, int64_t heads);
 
