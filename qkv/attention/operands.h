@@ -77,8 +77,8 @@ inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v
 }
 
 // The same product the other way round, W^T V (queries, columns), for floats. The columns are whole vectors.
-inline kernel::TileProduct output_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w, float* out,
-                                          int64_t stride) {
+inline kernel::TileProduct rows_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w, float* out,
+                                        int64_t stride) {
   return {.a = w.columns,
           .a_row_stride = 1,
           .a_column_stride = tile.width,

@@ -108,8 +108,10 @@ class Task {
   void block(const QueryBlock& block, KeyOperands& k, KeyOperands& v, Tensor& dq) {
     const int64_t D = call_.shape.D, width = block.width, tile_size = max_block_keys * width;
     Scratch scratch;
-    float* dq_transposed = scratch.floats(D * width);
-    std::fill_n(dq_transposed, D * width, 0.0f);
+    // Where it can be had, the gradient of the queries comes out as it is stored: no transpose.
+    const bool as_rows = !call_.pairs() && call_.score->dot_scale(D) && D == d_width_;
+    float* dq_block = scratch.floats(D * width);
+    std::fill_n(dq_block, D * width, 0.0f);
     const float* delta = pack_delta(block, scratch);
     const BlockStatistics ended = load_statistics(forward_.statistics, block, scratch);
     if (span_.begin == 0)
@@ -146,12 +148,16 @@ class Task {
                        dv_ + row * e_width_);
       call_.score->backward(tile, operands,
                             gradient(tile, p, slope, delta + tile.lane, modified, ds, pack_gradient),
-                            {dq_transposed + tile.lane, dk_ + row * d_width_, parameters_});
+                            {.dq_transposed = as_rows ? nullptr : dq_block + tile.lane,
+                             .dq_rows = as_rows ? dq_block + tile.lane * D : nullptr,
+                             .dk = dk_ + row * d_width_,
+                             .parameters = parameters_});
     });
 
+    if (as_rows) return write_rows(dq_block, D, block.queries, scale_, dq, {block.batch, block.head, block.query});
     float* scale = scratch.floats(width);
     std::fill_n(scale, width, scale_);
-    write_block(dq_transposed, block, scale, dq);
+    write_block(dq_block, block, scale, dq);
   }
 
   // The weights become those that multiply V, and their gradient that of the weights before.

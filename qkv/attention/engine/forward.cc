@@ -96,7 +96,7 @@ class Task {
       for (int64_t i = 0; i < block.queries; ++i) std::fill_n(out + i * stride, E, 0.0f);
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
       const WeightOperand w = weights_of(tile, visible);
-      products(call_).overwrite(output_product(tile, values_.at(tile), w, out + tile.lane * stride, stride));
+      products(call_).overwrite(rows_product(tile, values_.at(tile), w, out + tile.lane * stride, stride));
     });
     call_.normalize->finish(block, running);
     for (int64_t i = 0; i < block.queries; ++i)

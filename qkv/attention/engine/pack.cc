@@ -210,6 +210,7 @@ void write_rows(const float* from, int64_t from_stride, int64_t count, float sca
   const auto scaled = kernel::kernels().rows.scale;
   if (x.dtype() == DType::f32) {
     float* out = rows(x, to.batch, to.head, to.row);
+    if (from_stride == columns && stride == columns) return scaled(from, scale, count * columns, out);
     for (int64_t i = 0; i < count; ++i) scaled(from + i * from_stride, scale, columns, out + i * stride);
     return;
   }

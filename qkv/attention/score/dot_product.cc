@@ -9,7 +9,8 @@ void DotProduct::forward(const Tile& tile, const ScoreOperands& x, float* s) con
 void DotProduct::backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
                           const ScoreGradients& g) const {
   add_rows_product(*x.products, tile, ds, x.q, g.dk);
-  x.products->add(columns_product(tile, x.k, ds, g.dq_transposed, x.q.stride));
+  x.products->add(g.dq_rows ? rows_product(tile, x.k, ds, g.dq_rows, x.k.width)
+                            : columns_product(tile, x.k, ds, g.dq_transposed, x.q.stride));
 }
 
 }  // namespace qkv

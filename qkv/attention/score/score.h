@@ -25,8 +25,9 @@ struct ScoreOperands {
 // Where a tile adds its gradients.
 struct ScoreGradients {
   float* dq_transposed;  // (D, width), rows q.stride apart
-  float* dk;             // (keys, q.row_width)
-  float* parameters;     // one after the other, as parameters() lists them
+  float* dq_rows;     // (queries, D); not null for dot products of floats whose rows are whole vectors: then there
+  float* dk;          // (keys, q.row_width)
+  float* parameters;  // one after the other, as parameters() lists them
 };
 
 class Score {

@@ -15,21 +15,17 @@ void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t colu
       const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
       vf square[lanes];
       if (count == lanes && i + lanes <= rows) {
-#pragma GCC unroll 16
-        for (int r = 0; r < lanes; ++r) square[r] = load(in + (i + r) * in_stride + c);
-      } else {
-        for (int r = 0; r < lanes; ++r) {
-          const float* row = in + (i + r) * in_stride + c;
-          square[r] = i + r >= rows ? vf{} : count == lanes ? load(row) : load_part(row, count);
-        }
-      }
-      transpose(square);
-      if (count == lanes) {
+        load_transposed(in + i * in_stride + c, in_stride, square);
 #pragma GCC unroll 16
         for (int r = 0; r < lanes; ++r) store(out + (c + r) * out_stride + i, square[r]);
-      } else {
-        for (int r = 0; r < count; ++r) store(out + (c + r) * out_stride + i, square[r]);
+        continue;
       }
+      for (int r = 0; r < lanes; ++r) {
+        const float* row = in + (i + r) * in_stride + c;
+        square[r] = i + r >= rows ? vf{} : count == lanes ? load(row) : load_part(row, count);
+      }
+      transpose(square);
+      for (int r = 0; r < count; ++r) store(out + (c + r) * out_stride + i, square[r]);
     }
   }
 }
@@ -37,26 +33,24 @@ void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t colu
 void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale, float* out,
                    int64_t out_stride) {
   for (int64_t i = 0; i < rows; i += lanes) {
-    const vf factor = load(scale + i);
     for (int64_t c = 0; c < columns; c += lanes) {
       const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
       vf square[lanes];
       if (count == lanes && i + lanes <= rows) {
+        load_transposed(in + c * width + i, width, square);
 #pragma GCC unroll 16
-        for (int r = 0; r < lanes; ++r) square[r] = load(in + (c + r) * width + i) * factor;
-        transpose(square);
-#pragma GCC unroll 16
-        for (int r = 0; r < lanes; ++r) store(out + (i + r) * out_stride + c, square[r]);
-      } else {
-        for (int r = 0; r < lanes; ++r) square[r] = r < count ? load(in + (c + r) * width + i) * factor : vf{};
-        transpose(square);
-        for (int r = 0; r < lanes && i + r < rows; ++r) {
-          float* row = out + (i + r) * out_stride + c;
-          if (count == lanes)
-            store(row, square[r]);
-          else
-            store_part(row, square[r], count);
-        }
+        for (int r = 0; r < lanes; ++r) store(out + (i + r) * out_stride + c, square[r] * broadcast(scale[i + r]));
+        continue;
+      }
+      for (int r = 0; r < lanes; ++r) square[r] = r < count ? load(in + (c + r) * width + i) : vf{};
+      transpose(square);
+      for (int r = 0; r < lanes && i + r < rows; ++r) {
+        float* row = out + (i + r) * out_stride + c;
+        const vf x = square[r] * broadcast(scale[i + r]);
+        if (count == lanes)
+          store(row, x);
+        else
+          store_part(row, x, count);
       }
     }
   }
