@@ -9,19 +9,29 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// Rows are read in order, and memory is what a single query waits for: while computing, what comes next is asked
-// for, into the second level of cache, where more fits.
-constexpr int64_t rows_ahead = 64;
+// Memory is what a single query waits for. Processors ask for what comes next in every page that is being read, so
+// rows are taken from several places of a tile in turn; and the same rows of the next tile are asked for meanwhile,
+// into the second level of cache, where more fits.
+constexpr int tile_rows = 128;   // at most
+constexpr int stream_rows = 16;  // from one place to the next
 
 // As many queries are taken together: a row that was read, and made floats, serves all of them.
 constexpr int together = 4;
 
-// Q queries and lanes / Q keys: one vector of sums a pair, then one tree adds up all of them. A pair is summed in
-// the same order for every Q. Where there are fewer keys, the last one stands for the missing.
+// Keys that are taken together follow one another in runs, eight runs if there are so many keys.
+template <int Q>
+constexpr int run_of_keys = lanes / Q > 8 ? lanes / Q / 8 : 1;
+
+// Q queries and lanes / Q keys, `apart` rows from run to run: one vector of sums a pair, then one tree adds up all
+// of them. A pair is summed in the same order for every Q. Where there are fewer keys, the last one stands for the
+// missing.
 template <int Q, bool all, class T>
-QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int keys) {
-  constexpr int at_once = lanes / Q;
-  const auto row = [&](int n) { return k + (all || n < keys ? n : keys - 1) * x.k_stride; };
+QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int64_t apart, int keys) {
+  constexpr int at_once = lanes / Q, run = run_of_keys<Q>;
+  const auto row = [&](int n) {
+    const int key = all || n < keys ? n : keys - 1;
+    return k + (key / run * apart + key % run) * x.k_stride;
+  };
   vf sum[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) sum[i] = vf{};
@@ -32,7 +42,7 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
     for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
 #pragma GCC unroll 16
     for (int n = 0; n < at_once; ++n) {
-      if (all) __builtin_prefetch(row(n) + rows_ahead * x.k_stride + d, 0, 2);
+      __builtin_prefetch(row(n) + tile_rows * x.k_stride + d, 0, 2);
       const vf key = load_as_float(row(n) + d);
 #pragma GCC unroll 4
       for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
@@ -52,19 +62,24 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
 
 template <int Q, class T>
 void score_rows(const SingleScores<T>& x, int64_t first) {
-  constexpr int at_once = lanes / Q;
+  constexpr int at_once = lanes / Q, run = run_of_keys<Q>, apart = tile_rows * run / at_once;
   const float* q = x.q + first * x.q_stride;
   float* s = x.s + first * x.s_stride;
+  float pairs[lanes];
+  if (x.keys == tile_rows) {
+    for (int j = 0; j < apart; j += run) {
+      store(pairs, score_block<Q, true>(x, q, x.k + j * x.k_stride, apart, at_once));
+#pragma GCC unroll 16
+      for (int n = 0; n < lanes; ++n)
+        s[n / at_once * x.s_stride + j + n % at_once / run * apart + n % run] = pairs[n];
+    }
+    return;
+  }
   for (int64_t j = 0; j < x.keys; j += at_once) {
     const T* k = x.k + j * x.k_stride;
     const int keys = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
-    const vf of_pair = keys == at_once ? score_block<Q, true>(x, q, k, keys) : score_block<Q, false>(x, q, k, keys);
-    if (keys == lanes) {
-      store(s + j, of_pair);
-      continue;
-    }
-    float pairs[lanes];
-    store(pairs, of_pair);
+    store(pairs,
+          keys == at_once ? score_block<Q, true>(x, q, k, run, keys) : score_block<Q, false>(x, q, k, run, keys));
     for (int i = 0; i < Q; ++i)
       for (int n = 0; n < keys; ++n) s[i * x.s_stride + j + n] = pairs[i * at_once + n];
   }
@@ -77,31 +92,30 @@ void scores(const SingleScores<T>& x) {
   for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
-// NV vectors of columns, the keys in two interleaved sums each, so that additions do not wait for one another.
+// NV vectors of columns. The keys go to two sums each, those of one stream to the same, so that additions do not
+// wait for one another; and in an order that does not depend on how many there are.
 template <int Q, int NV, class T>
 void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e) {
   vf even[Q][NV] = {}, odd[Q][NV] = {};
   const T* v = x.v + e;
   const float* w = x.w + first * x.w_stride;
-  int64_t j = 0;
-  for (; j + 1 < x.keys; j += 2) {
+  const auto add = [&](int64_t j, vf(&sum)[Q][NV]) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
-      const T* at = v + j * x.v_stride + n * lanes;
-      __builtin_prefetch(at + rows_ahead * x.v_stride, 0, 2);
-      __builtin_prefetch(at + (rows_ahead + 1) * x.v_stride, 0, 2);
-      const vf value = load_as_float(at), next = load_as_float(at + x.v_stride);
+      __builtin_prefetch(v + (j + tile_rows) * x.v_stride + n * lanes, 0, 2);
+      const vf value = load_as_float(v + j * x.v_stride + n * lanes);
 #pragma GCC unroll 4
-      for (int i = 0; i < Q; ++i) {
-        even[i][n] += w[i * x.w_stride + j] * value;
-        odd[i][n] += w[i * x.w_stride + j + 1] * next;
-      }
+      for (int i = 0; i < Q; ++i) sum[i][n] += w[i * x.w_stride + j] * value;
     }
+  };
+  for (int64_t r = 0; r < stream_rows && r < x.keys; ++r) {
+    int64_t j = r;
+    for (; j + stream_rows < x.keys; j += 2 * stream_rows) {
+      add(j, even);
+      add(j + stream_rows, odd);
+    }
+    if (j < x.keys) add(j, even);
   }
-  if (j < x.keys)
-    for (int n = 0; n < NV; ++n)
-      for (int i = 0; i < Q; ++i)
-        even[i][n] += w[i * x.w_stride + j] * load_as_float(v + j * x.v_stride + n * lanes);
 #pragma GCC unroll 4
   for (int i = 0; i < Q; ++i)
 #pragma GCC unroll 4
