@@ -115,20 +115,24 @@ QKV_INLINE vf zip_low_of_halves(vf a, vf b) { return __builtin_shufflevector(a, 
 QKV_INLINE vf zip_high_of_halves(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15); }
 #endif
 
-// A square of vectors, transposed: every round zips rows that are half a square apart.
-QKV_INLINE void transpose(vf (&square)[lanes]) {
+// The rounds of a transpose: each zips vectors that are half of all apart.
+template <int count, class Low, class High>
+QKV_INLINE void zip_rounds(vf (&x)[count], Low low, High high) {
 #pragma GCC unroll 4
-  for (int round = 1; round < lanes; round *= 2) {
-    vf zipped[lanes];
+  for (int round = 1; round < count; round *= 2) {
+    vf zipped[count];
 #pragma GCC unroll 8
-    for (int i = 0; i < lanes / 2; ++i) {
-      zipped[2 * i] = zip_low(square[i], square[i + lanes / 2]);
-      zipped[2 * i + 1] = zip_high(square[i], square[i + lanes / 2]);
+    for (int i = 0; i < count / 2; ++i) {
+      zipped[2 * i] = low(x[i], x[i + count / 2]);
+      zipped[2 * i + 1] = high(x[i], x[i + count / 2]);
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i) square[i] = zipped[i];
+    for (int i = 0; i < count; ++i) x[i] = zipped[i];
   }
 }
+
+// A square of vectors, transposed.
+QKV_INLINE void transpose(vf (&square)[lanes]) { zip_rounds(square, zip_low, zip_high); }
 
 // The transpose of a square in memory, rows `stride` apart. The halves of two rows come side by side as they are
 // loaded, which saves a round, and no zip crosses halves, which suits AVX2.
@@ -140,17 +144,7 @@ QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[la
     vf x[half];
 #pragma GCC unroll 8
     for (int r = 0; r < half; ++r) x[r] = load_halves(in + r * stride + c, in + (r + half) * stride + c);
-#pragma GCC unroll 3
-    for (int round = 1; round < half; round *= 2) {
-      vf zipped[half];
-#pragma GCC unroll 4
-      for (int i = 0; i < half / 2; ++i) {
-        zipped[2 * i] = zip_low_of_halves(x[i], x[i + half / 2]);
-        zipped[2 * i + 1] = zip_high_of_halves(x[i], x[i + half / 2]);
-      }
-#pragma GCC unroll 8
-      for (int i = 0; i < half; ++i) x[i] = zipped[i];
-    }
+    zip_rounds(x, zip_low_of_halves, zip_high_of_halves);
 #pragma GCC unroll 8
     for (int r = 0; r < half; ++r) square[c + r] = x[r];
   }
