@@ -41,6 +41,40 @@ std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const Tokeni
   return drawn;
 }
 
+// The size of the first piece of a text: no more than so many bytes, to the last white space within them, else to
+// the last whole character.
+size_t piece_size(std::string_view text, size_t most) {
+  if (text.size() <= most) return text.size();
+  size_t whole = 0, words = 0;
+  for (size_t at = 0; at < most;) {
+    const auto [bytes, value] = utf8_first(text.substr(at));
+    at += std::max<size_t>(bytes, 1);
+    if (at <= most) whole = at;
+    if (at <= most && is_space(value)) words = at;
+  }
+  return words > 0 ? words : whole;
+}
+
+// SentencePiece takes time by the square of a word's length, and ends the program over one of 64 Ki characters.
+std::vector<std::string> cut_long(std::vector<std::string> sentences) {
+  constexpr size_t most = 4096;  // bytes
+  for (size_t i = 0, count = sentences.size(); i < count; ++i) {
+    if (sentences[i].size() <= most) continue;
+    const std::string whole = std::move(sentences[i]);
+    std::string_view rest = whole;
+    for (bool first = true; !rest.empty(); first = false) {
+      const std::string piece(rest.substr(0, piece_size(rest, most)));
+      rest.remove_prefix(piece.size());
+      if (first) {
+        sentences[i] = piece;
+      } else if (!is_blank(piece)) {
+        sentences.push_back(piece);
+      }
+    }
+  }
+  return sentences;
+}
+
 class Sentences final : public sentencepiece::SentenceIterator {
  public:
   explicit Sentences(const std::vector<std::string>& sentences) : sentences_(sentences) {}
@@ -122,7 +156,7 @@ Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const Tokenizer
                       least_coverage);
   require<UsageError>(options.max_sentences >= 1, "tokenizer", "max_sentences is {}, expected at least 1",
                       options.max_sentences);
-  const std::vector<std::string> drawn = draw(next, options);
+  const std::vector<std::string> drawn = cut_long(draw(next, options));
   require<InputError>(!drawn.empty(), "tokenizer", "no sentences to train on: all are blank");
   Sentences sentences(drawn);
   std::string bytes;

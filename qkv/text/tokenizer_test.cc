@@ -54,6 +54,30 @@ TEST_P(EveryType, DecodesWhatItEncodes) {
   }
 }
 
+// SentencePiece itself takes the square of a word's length, or ends the program over so long a one.
+TEST_P(EveryType, LearnsFromAWordOfAnyLength) {
+  auto sentences = corpus(300);
+  const Tokenizer without = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  sentences.push_back(std::string(200'000, 'x'));
+  sentences.push_back("ab");
+  for (int i = 0; i < 40'000; ++i) sentences.back() += "\u00e9\u00e8";
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("xx\u00e9\u00e8")), "xx\u00e9\u00e8") << "no character is cut";
+  EXPECT_NE(without.decode(without.encode("x")), "x");
+}
+
+TEST(Tokenizer, LongSentencesAreCutBetweenWords) {
+  auto sentences = corpus(300);
+  const TokenizerOptions options{.vocabulary_size = 120};
+  const Tokenizer apart = Tokenizer::train(sentences, options);
+  std::string together;
+  for (const std::string& sentence : sentences) together += (together.empty() ? "" : " ") + sentence;
+  ASSERT_GT(together.size(), 8192u);
+  // Words count, not sentences: the same vocabulary.
+  EXPECT_EQ(Tokenizer::train(std::vector<std::string>{together}, options).encode(sentences[0]),
+            apart.encode(sentences[0]));
+}
+
 TEST_P(EveryType, IsTheSameModelOnAnyNumberOfThreads) {
   const auto sentences = corpus(300);
   const TokenizerOptions options{.type = GetParam(), .vocabulary_size = 100};
