@@ -120,8 +120,10 @@ void align(const Transformer& model, const Tensor& source, std::span<const int32
 
 }  // namespace
 
-void check_options(const SearchOptions& o, const TransformerConfig& config) {
-  require<UsageError>(o.beam >= 1 && o.beam <= 1000, "search", "beam must be 1 to 1000, got {}", o.beam);
+void check_options(const SearchOptions& o) {
+  constexpr int64_t most_beam = 256;
+  require<UsageError>(o.beam >= 1 && o.beam <= most_beam, "search", "beam must be 1 to {}, got {}", most_beam,
+                      o.beam);
   require<UsageError>(o.n_best >= 1 && o.n_best <= o.beam, "search", "n-best must be 1 to the beam of {}, got {}",
                       o.beam, o.n_best);
   require<UsageError>(std::isfinite(o.length_penalty), "search", "length-penalty must be a number, got {}",
@@ -130,6 +132,10 @@ void check_options(const SearchOptions& o, const TransformerConfig& config) {
                           o.max_length_ratio >= 0 && o.max_length_ratio <= 1e6,
                       "search", "lengths must not be negative: min {}, max {}, ratio {}, extra {}", o.min_length,
                       o.max_length, o.max_length_ratio, o.max_length_extra);
+}
+
+void check_options(const SearchOptions& o, const TransformerConfig& config) {
+  check_options(o);
   require<UsageError>(
       o.begin >= 0 && o.begin < config.target_vocabulary && o.end >= 0 && o.end < config.target_vocabulary,
       "search", "begin {} and end {} must be in the target vocabulary of {} tokens", o.begin, o.end,

@@ -53,7 +53,8 @@ struct Hypothesis {
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {});
 
-// What search() checks first: a UsageError for options that make no sense.
+// What search() checks first: a UsageError for options that make no sense, for any model or for this one.
+void check_options(const SearchOptions& options);
 void check_options(const SearchOptions& options, const TransformerConfig& config);
 
 // lp(Y) for |Y| tokens, the end counted.

@@ -32,12 +32,16 @@ struct TranslateOptions {
   int64_t n_best = 1;
   int64_t max_length = 0;  // tokens of an answer; 0: in proportion to the source
   // A batch holds at most beam * sentences * longest source of them so many tokens; one sentence always fits.
+  // 1 to 1000000.
   int64_t batch_tokens = 4096;
   bool alignment = false;
   void (*after_batch)() = nullptr;  // what it throws ends the translation
 };
 
 SearchOptions search_options(const TranslateOptions& options);
+// What needs no model to be wrong: a UsageError.
+void check_options(const TranslateOptions& options);
+void check_batch_tokens(int64_t batch_tokens);
 
 // One answer to a sentence.
 struct Answer {

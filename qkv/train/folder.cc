@@ -9,7 +9,6 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/text/corpus.h"
 
 namespace qkv {
 namespace {
@@ -19,13 +18,6 @@ namespace fs = std::filesystem;
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
-}
-
-// A corpus that cannot be read is found before anything is removed or waited for.
-void check_corpus(const std::string& spec) {
-  CorpusReader reader(spec);
-  SentencePair pair;
-  reader.next(pair);
 }
 
 // "state.safetensors.1234-0.tmp": what base/file.h calls a file on its way to the disk.
@@ -55,8 +47,6 @@ TrainingFolder::TrainingFolder(const TrainOptions& options)
                       "there is nothing to resume: no training was begun in this folder");
   require<UsageError>(options.resume || options.overwrite || !holds_model, model_.string(),
                       "this folder holds a model already: resume goes on training it, overwrite begins anew");
-  check_corpus(options.train);
-  if (!options.valid.empty()) check_corpus(options.valid);
 
   std::error_code error;
   fs::create_directories(training_, error);
