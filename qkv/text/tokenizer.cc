@@ -20,6 +20,7 @@ namespace qkv {
 struct Tokenizer::Model {
   sentencepiece::SentencePieceProcessor processor;
   std::string bytes;
+  bool has_bytes = false;  // pieces for the bytes of unknown characters
 };
 
 namespace {
@@ -191,17 +192,26 @@ Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name)
   require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
                       "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
                       p.bos_id(), p.eos_id(), p.unk_id(), int{pad}, int{bos}, int{eos}, int{unk});
+  for (int id = 0; id < p.GetPieceSize() && !model->has_bytes; ++id) model->has_bytes = p.IsByte(id);
   return Tokenizer(std::move(model));
 }
 
 void Tokenizer::save(const std::filesystem::path& path) const { write_file(path, model_->bytes); }
 const std::string& Tokenizer::serialized() const { return model_->bytes; }
 
+// SentencePiece takes time by the square of a run of unknown characters.
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  std::vector<int> ids;
-  const auto status = model_->processor.Encode(text, &ids);
-  if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
-  return ids;
+  const size_t most = model_->has_bytes ? text.size() : size_t{1} << 14;
+  std::vector<int32_t> all;
+  do {
+    std::vector<int> ids;
+    const std::string_view piece = text.substr(0, piece_size(text, most));
+    const auto status = model_->processor.Encode(piece, &ids);
+    if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
+    all.insert(all.end(), ids.begin(), ids.end());
+    text.remove_prefix(piece.size());
+  } while (!text.empty());
+  return all;
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {

@@ -69,6 +69,7 @@ class Tokenizer {
   void save(const std::filesystem::path& path) const;
   const std::string& serialized() const;
 
+  // Without pieces for bytes, more than 16 KiB are encoded part by part, cut between words if possible.
   std::vector<int32_t> encode(std::string_view text) const;
   std::string decode(
       std::span<const int32_t> ids) const;     // special tokens but unk are left out; Error for an id outside

@@ -1,5 +1,6 @@
 #include "qkv/text/tokenizer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <unistd.h>
@@ -64,6 +65,32 @@ TEST_P(EveryType, LearnsFromAWordOfAnyLength) {
   const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("xx\u00e9\u00e8")), "xx\u00e9\u00e8") << "no character is cut";
   EXPECT_NE(without.decode(without.encode("x")), "x");
+}
+
+TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
+  const auto sentences = corpus(300);
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  std::string text;
+  std::vector<int32_t> wanted;
+  for (int round = 0; round < 10; ++round)
+    for (const std::string& sentence : sentences) {
+      text += sentence + " ";
+      const auto ids = tokenizer.encode(sentence);
+      wanted.insert(wanted.end(), ids.begin(), ids.end());
+    }
+  ASSERT_GT(text.size(), 50'000u);
+  EXPECT_EQ(tokenizer.encode(text), wanted);
+  // By the square of its length: half a minute.
+  const auto unknown = tokenizer.encode(std::string(1'000'000, '#'));
+  EXPECT_GT(std::count(unknown.begin(), unknown.end(), Tokenizer::unk), 0);
+  EXPECT_LT(unknown.size(), 200u);
+}
+
+TEST(Tokenizer, ALosslessVocabularyCutsNothing) {
+  const Tokenizer tokenizer = Tokenizer::train(corpus(300), {.vocabulary_size = 400, .lossless = true});
+  std::string text;
+  while (text.size() < 100'000) text += "#\u00e9b\u4f60\n";
+  EXPECT_TRUE(tokenizer.decode(tokenizer.encode(text)) == text);
 }
 
 TEST(Tokenizer, LongSentencesAreCutBetweenWords) {

@@ -9,6 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/text/corpus.h"
 
 namespace qkv {
 namespace {
@@ -18,6 +19,20 @@ namespace fs = std::filesystem;
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
+}
+
+bool is_stream(const std::string& path) {
+  std::error_code error;
+  return path == "-" || (is_there(path) && !fs::is_regular_file(path, error));
+}
+
+// A corpus that cannot be read is found before anything is removed or waited for; but a stream is read only once.
+void check_corpus(const std::string& spec) {
+  const size_t comma = spec.find(',');
+  if (is_stream(spec) || is_stream(spec.substr(0, comma)) || is_stream(spec.substr(comma + 1))) return;
+  CorpusReader reader(spec);
+  SentencePair pair;
+  reader.next(pair);
 }
 
 // "state.safetensors.1234-0.tmp": what base/file.h calls a file on its way to the disk.
@@ -47,6 +62,8 @@ TrainingFolder::TrainingFolder(const TrainOptions& options)
                       "there is nothing to resume: no training was begun in this folder");
   require<UsageError>(options.resume || options.overwrite || !holds_model, model_.string(),
                       "this folder holds a model already: resume goes on training it, overwrite begins anew");
+  check_corpus(options.train);
+  if (!options.valid.empty()) check_corpus(options.valid);
 
   std::error_code error;
   fs::create_directories(training_, error);
