@@ -54,6 +54,7 @@ SearchOptions search_options(const TranslateOptions& options) {
           .length_penalty = options.length_penalty,
           .n_best = options.n_best,
           .max_length = options.max_length,
+          .max_tokens = 4 * options.batch_tokens,
           .alignment = options.alignment};
 }
 
