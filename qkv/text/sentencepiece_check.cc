@@ -87,7 +87,7 @@ Wrong piece_error(std::string_view bytes, std::unordered_set<std::string_view>& 
   if (piece.empty()) return "a piece is empty";
   if (piece.size() > longest) return fmt::format("a piece has {} bytes", piece.size());
   if (utf8_error(piece) || piece.find('\0') != piece.npos) return "a piece is not text";
-  if (!seen.insert(piece).second) return fmt::format("the piece '{}' occurs twice", piece);
+  if (!seen.insert(piece).second) return fmt::format("the piece '{}' occurs twice", escape_controls(piece));
   return {};
 }
 
