@@ -25,11 +25,36 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Of the control character that text begins with: U+0000 to U+001F and U+007F, or U+0080 to U+009F in UTF-8; else
+// 0.
+size_t control_bytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x20 || first == 0x7f) return 1;
+  return first == 0xc2 && text.size() > 1 && (text[1] & 0xe0) == 0x80 ? 2 : 0;
+}
+
 }  // namespace
+
+std::string one_line(std::string_view text, size_t longest) {
+  std::string out;
+  size_t length = std::min(text.size(), longest);
+  while (length > 0 && length < text.size() && (text[length] & 0xc0) == 0x80) --length;  // whole characters
+  for (std::string_view rest = text.substr(0, length); !rest.empty();) {
+    const size_t control = control_bytes(rest);
+    for (const char c : rest.substr(0, control)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    if (control == 0) out += rest[0];
+    rest.remove_prefix(std::max<size_t>(control, 1));
+  }
+  return out + (text.size() > length ? "..." : "");
+}
+
+std::string quoted_name(std::string_view name) { return fmt::format("'{}'", one_line(name)); }
 
 std::string name_list(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known) {
+  constexpr size_t longest = 100;
+  if (given.size() > longest) return {};  // the number of comparisons grows with its length
   std::optional<std::string_view> best;
   size_t least = given.size() / 3 + 2;  // so many changes are too many
   for (const std::string_view word : known) {

@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/names.h"
 #include "qkv/model/parameter_groups.h"
 
 namespace qkv {
@@ -56,7 +57,8 @@ void load_parameters(const std::filesystem::path& path, Transformer& model) {
     parameter.mutable_value().copy_from(value.to(DType::f32));
   });
   for (const std::string& name : file.names())
-    require<InputError>(wanted.contains(name), path.string(), "tensor '{}' does not belong to this model", name);
+    require<InputError>(wanted.contains(name), path.string(), "tensor {} does not belong to this model",
+                        quoted_name(name));
 }
 
 }  // namespace qkv

@@ -41,7 +41,4 @@ struct SafetensorsHeader {
 // Of the bytes of a whole file; the name is for messages.
 SafetensorsHeader parse_safetensors_header(std::string_view file_bytes, const std::string& file_name);
 
-// A name from outside as a message shows it: one line, not too long.
-std::string quoted_name(std::string_view name);
-
 }  // namespace qkv

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 #include "qkv/tensor/safetensors.h"
 
 namespace qkv {
@@ -34,12 +35,12 @@ class Reader {
     const Json& j = field(key);
     require<InputError>(j.is_number_integer() && (!j.is_number_unsigned() || j.get<uint64_t>() <= INT64_MAX) &&
                             j.get<int64_t>() >= 0,
-                        where_, "'{}' must be a count, got {}", key, j.dump());
+                        where_, "'{}' must be a count, got {}", key, shown_json(j));
     return j.get<int64_t>();
   }
   double number(const char* key) const {
     const Json& j = field(key);
-    require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, j.dump());
+    require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, shown_json(j));
     return j.get<double>();
   }
   std::optional<double> optional_number(const char* key) const {
@@ -92,15 +93,15 @@ TrainingState state_of(const Json& json, const std::string& where) {
     s.best_validation = {.loss = *loss, .bleu = r.optional_number("best_bleu")};
   s.validated = r.count("validated");
   const Json& saved = r.field("saved");
-  require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", saved.dump());
+  require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", shown_json(saved));
   for (const Json& j : saved) {
     require<InputError>(j.is_number_unsigned() && j.get<uint64_t>() <= static_cast<uint64_t>(s.step), where,
-                        "'saved' must be a list of steps, got {}", saved.dump());
+                        "'saved' must be a list of steps, got {}", shown_json(saved));
     s.saved.push_back(j.get<int64_t>());
   }
   s.log_bytes = r.count("log_bytes");
   const Json& corpus = r.field("corpus");
-  require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", corpus.dump());
+  require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", shown_json(corpus));
   s.corpus = corpus.get<uint64_t>();
   return s;
 }
@@ -124,11 +125,9 @@ TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& mo
     require<InputError>(at != file.metadata().end(), where, "this is not a training state: it has no '{}'", key);
     return at->second;
   };
-  require<InputError>(entry("format") == format, where, "this is not a training state of this version: '{}'",
-                      entry("format"));
-  const Json json = Json::parse(entry("state"), nullptr, /*allow_exceptions=*/false);
-  require<InputError>(json.is_object(), where, "the training state is not a JSON object");
-  TrainingState state = state_of(json, where);
+  require<InputError>(entry("format") == format, where, "this is not a training state of this version: {}",
+                      quoted_name(entry("format")));
+  TrainingState state = state_of(parse_json_object<Json>(entry("state"), where), where);
   state.options = entry("options");
   accept(state);
 
@@ -141,7 +140,8 @@ TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& mo
                         name_of(from.dtype()));
   });
   for (const std::string& name : file.names())
-    require<InputError>(wanted.contains(name), where, "tensor '{}' does not belong to this training", name);
+    require<InputError>(wanted.contains(name), where, "tensor {} does not belong to this training",
+                        quoted_name(name));
   for_each_tensor(model, adam, [&](const std::string& name, Tensor to) { to.copy_from(file.get(name)); });
   model.visit([](const std::string&, Variable& parameter) { parameter.mutable_value(); });  // a new version
   adam.set_updates(state.step);

@@ -9,6 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/train/option_table.h"
 
 namespace qkv {
@@ -44,16 +45,16 @@ struct Reader {
     const Json* j = find(key);
     if (!j) return;
     if constexpr (std::is_same_v<T, bool>) {
-      require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, j->dump());
+      require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, shown_json(*j));
     } else if constexpr (std::is_integral_v<T>) {
-      require<InputError>(j->is_number_integer(), where, "'{}' must be an integer, got {}", key, j->dump());
+      require<InputError>(j->is_number_integer(), where, "'{}' must be an integer, got {}", key, shown_json(*j));
       const bool fits = j->is_number_unsigned() ? std::in_range<T>(j->template get<uint64_t>())
                                                 : std::in_range<T>(j->template get<int64_t>());
-      require<InputError>(fits, where, "'{}' is out of range: {}", key, j->dump());
+      require<InputError>(fits, where, "'{}' is out of range: {}", key, shown_json(*j));
     } else if constexpr (std::is_floating_point_v<T>) {
-      require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, j->dump());
+      require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, shown_json(*j));
     } else {
-      require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, j->dump());
+      require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, shown_json(*j));
     }
     value = j->template get<T>();
   }
@@ -73,7 +74,7 @@ struct Comparer {
   std::optional<std::string> found = {};
 
   void compare(const std::string& key, const Json& was, const Json& is) {
-    if (!found && was != is) found = fmt::format("'{}' was {} and is now {}", key, was.dump(), is.dump());
+    if (!found && was != is) found = fmt::format("'{}' was {} and is now {}", key, shown_json(was), shown_json(is));
   }
   template <class T>
   void operator()(const Setting& setting, const T&, Change change) {
@@ -87,12 +88,6 @@ Json json_of(const TrainOptions& options) {
   TransformerConfig architecture = options.architecture;
   architecture.source_vocabulary = architecture.target_vocabulary = 0;
   json["architecture"] = Json::parse(to_json(architecture));
-  return json;
-}
-
-Json parse(const std::string& text, const std::string& where) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  require<InputError>(json.is_object(), where, "the options of the training are not a JSON object");
   return json;
 }
 
@@ -168,13 +163,13 @@ void TrainOptions::check() const {
 std::string to_json(const TrainOptions& options) { return json_of(options).dump(2) + "\n"; }
 
 TrainOptions train_options_from_json(const std::string& text, const std::string& where) {
-  const Json json = parse(text, where);
+  const Json json = parse_json_object<Json>(text, where);
   TrainOptions options;
   Reader reader{json, where};
   visit_options(options, reader);
   for (const auto& [key, value] : json.items())
     require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
-                        "unknown key '{}'{}", key, did_you_mean(key, reader.known));
+                        "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
   require<InputError>(json.contains("architecture"), where, "there is no 'architecture'");
   options.architecture = config_of(json["architecture"], where);
   return options;
