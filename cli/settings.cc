@@ -22,7 +22,7 @@ void append_file(const CLI::App& command, const std::string& path, std::vector<s
   try {
     items = CLI::ConfigTOML().from_config(text);
   } catch (const CLI::Error& e) {
-    fail<UsageError>(path, "this is not a TOML file: {}", e.what());
+    fail<UsageError>(path, "this is not a TOML file: {}", one_line(e.what()));
   }
   const std::vector<std::string_view> known = flag_names(command), sections = command_names(*command.get_parent());
   for (const CLI::ConfigItem& item : items) {
@@ -30,18 +30,18 @@ void append_file(const CLI::App& command, const std::string& path, std::vector<s
     const std::string section = item.parents.empty() ? command.get_name() : item.parents.front();
     if (section != command.get_name() && section != "default") {
       require<UsageError>(std::find(sections.begin(), sections.end(), section) != sections.end(), path,
-                          "unknown section [{}]{}", section, did_you_mean(section, sections));
+                          "unknown section [{}]{}", one_line(section), did_you_mean(section, sections));
       continue;
     }
     const bool is_flag = std::find(known.begin(), known.end(), item.name) != known.end();
     require<UsageError>(is_flag && item.name != "config" && item.name != "help", path,
-                        "unknown key '{}' for qkv {}{}", item.name, command.get_name(),
+                        "unknown key {} for qkv {}{}", quoted_name(item.name), command.get_name(),
                         did_you_mean(item.name, known));
     const CLI::Option* option = command.get_option("--" + item.name);
     if (option->get_expected_max() == 0) {  // a switch
       const std::string value = item.inputs.empty() ? "" : item.inputs.front();
-      require<UsageError>(value == "true" || value == "false", path, "'{}' must be true or false, got '{}'",
-                          item.name, value);
+      require<UsageError>(value == "true" || value == "false", path, "'{}' must be true or false, got {}",
+                          item.name, quoted_name(value));
       if (value == "true") out.push_back("--" + item.name);
       continue;
     }
