@@ -152,7 +152,7 @@ Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name)
   auto model = std::make_shared<Model>();
   model->bytes = std::move(bytes);
   const auto status = model->processor.LoadFromSerializedProto(model->bytes);
-  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", status.message());
+  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", one_line(status.message()));
   const auto& p = model->processor;
   require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
                       "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
