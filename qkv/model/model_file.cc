@@ -1,8 +1,10 @@
 #include "qkv/model/model_file.h"
 
 #include <cerrno>
+#include <cmath>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
@@ -10,6 +12,15 @@
 #include "qkv/model/parameter_groups.h"
 
 namespace qkv {
+namespace {
+
+// A number that is not finite makes all of them so that a sentence is computed with.
+void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
+  for (const float x : values.span<float>())
+    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} has the number {}", quoted_name(name), x);
+}
+
+}  // namespace
 
 void save_model(const std::filesystem::path& folder, Transformer& model) {
   std::error_code error;
@@ -55,6 +66,7 @@ void load_parameters(const std::filesystem::path& path, Transformer& model) {
     require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, path.string(),
                         "tensor '{}' holds {}, not real numbers", name, name_of(value.dtype()));
     parameter.mutable_value().copy_from(value.to(DType::f32));
+    check_finite(std::as_const(parameter.mutable_value()), path.string(), name);
   });
   for (const std::string& name : file.names())
     require<InputError>(wanted.contains(name), path.string(), "tensor {} does not belong to this model",
