@@ -205,8 +205,8 @@ TransformerConfig config_from_json(std::string_view text, std::string_view where
   Reader reader{json, where, {"architecture", "format"}};
   visit(config, reader);
   for (const auto& [key, value] : json.items())
-    require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
-                        "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
+    if (std::find(reader.known.begin(), reader.known.end(), key) == reader.known.end())
+      fail<InputError>(where, "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
   reader.as_input_error([&] { config.check(); });
   return config;
 }

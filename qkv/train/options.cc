@@ -168,8 +168,8 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
   Reader reader{json, where};
   visit_options(options, reader);
   for (const auto& [key, value] : json.items())
-    require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
-                        "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
+    if (std::find(reader.known.begin(), reader.known.end(), key) == reader.known.end())
+      fail<InputError>(where, "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
   require<InputError>(json.contains("architecture"), where, "there is no 'architecture'");
   options.architecture = config_of(json["architecture"], where);
   return options;
