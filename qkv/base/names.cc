@@ -25,27 +25,24 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Of the control character that text begins with: U+0000 to U+001F and U+007F, or U+0080 to U+009F in UTF-8; else
-// 0.
-size_t control_bytes(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x20 || first == 0x7f) return 1;
-  return first == 0xc2 && text.size() > 1 && (text[1] & 0xe0) == 0x80 ? 2 : 0;
-}
-
 }  // namespace
 
 std::string one_line(std::string_view text, size_t longest) {
   std::string out;
   size_t length = std::min(text.size(), longest);
   while (length > 0 && length < text.size() && (text[length] & 0xc0) == 0x80) --length;  // whole characters
-  for (std::string_view rest = text.substr(0, length); !rest.empty();) {
-    const size_t control = control_bytes(rest);
-    for (const char c : rest.substr(0, control)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    if (control == 0) out += rest[0];
-    rest.remove_prefix(std::max<size_t>(control, 1));
+  for (size_t i = 0; i < length; ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool high = i > 0 && text[i - 1] == '\xc2' && (c & 0xe0) == 0x80;  // U+0080 to U+009F, of two bytes
+    if (high) out.replace(out.size() - 1, 1, "\\xc2");
+    if (high || c < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", c);
+    } else {
+      out += text[i];
+    }
   }
-  return out + (text.size() > length ? "..." : "");
+  if (text.size() > length) out += "...";
+  return out;
 }
 
 std::string quoted_name(std::string_view name) { return fmt::format("'{}'", one_line(name)); }
