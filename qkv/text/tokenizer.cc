@@ -143,7 +143,8 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& sentences, const Toke
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path) {
-  return from_serialized(read_file(path), path.string());
+  constexpr size_t most = size_t{1} << 28;  // ten million pieces of 26 bytes
+  return from_serialized(read_file(path, most), path.string());
 }
 
 Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name) {
