@@ -73,7 +73,7 @@ std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std
     return app.exit(asked);
   } catch (const CLI::ParseError& e) {
     refuse_extras(command, who);
-    fail<UsageError>(who, "{}", e.what());
+    fail<UsageError>(who, "{}", one_line(e.what(), 1000));  // it repeats what was given
   }
   refuse_extras(command, who);
   return {};

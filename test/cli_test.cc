@@ -166,6 +166,16 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
   expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
 }
 
+TEST_F(Command, SettingsThatAreTooLargeOrTooDeepAreRefusedAtOnceAndShownOnOneLine) {
+  std::string deep = "[a";
+  for (int i = 0; i < 20'000; ++i) deep += ".a";  // as sections: 12 GB
+  write_file(at("deep.toml"), "dropout = 0.1\n" + deep + "]\nb = 1\n");
+  expect_error(run("describe --config " + at("deep.toml")), 2, {"deep.toml", "line 2: a section of 40003 bytes"});
+  expect_error(run("describe --config /dev/zero"), 1, {"/dev/zero", "more than 65536 bytes"});
+  write_file(at("control.toml"), "\"\x1b[31m\" = 1\n");
+  expect_error(run("describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
+}
+
 TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
   write_file(at("empty.tsv"), "");
   expect_error(run(train_on("empty.tsv")), 1, {"empty.tsv"});

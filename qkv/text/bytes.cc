@@ -116,6 +116,8 @@ class MaybeGzip final : public ByteSource {
   size_t inflate_some(char* to, size_t most) {
     most = std::min<size_t>(most, 1u << 30);  // zlib counts in 32 bits
     for (;;) {
+      if (corrupt_)
+        fail<InputError>("read", "{}: corrupt gzip file: {}", name_, zlib_.msg ? zlib_.msg : "inflate fails");
       if (state_ == State::between && !next_member()) return 0;
       if (begin_ == end_ && !refill()) fail<InputError>("read", "{}: truncated gzip file", name_);
       zlib_.next_in = reinterpret_cast<Bytef*>(buffer_.data() + begin_);
@@ -124,13 +126,10 @@ class MaybeGzip final : public ByteSource {
       zlib_.avail_out = static_cast<uInt>(most);
       const int result = inflate(&zlib_, Z_NO_FLUSH);
       begin_ = end_ - zlib_.avail_in;
-      if (result == Z_STREAM_END) {
-        state_ = State::between;
-      } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        fail<InputError>("read", "{}: corrupt gzip file: {}", name_, zlib_.msg ? zlib_.msg : "inflate fails");
-      }
+      if (result == Z_STREAM_END) state_ = State::between;
       const size_t n = most - zlib_.avail_out;
-      if (n > 0) return n;
+      corrupt_ = result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END;
+      if (n > 0) return n;  // what comes before the corrupt place too, in however many pieces it arrives
     }
   }
 
@@ -148,6 +147,7 @@ class MaybeGzip final : public ByteSource {
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   State state_ = State::unknown;
+  bool corrupt_ = false;
   z_stream zlib_ = {};
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   size_t begin_ = 0, end_ = 0;  // of what was read and not yet passed on

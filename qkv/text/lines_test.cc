@@ -165,6 +165,19 @@ TEST(LineReader, ReadsWhatBeginsAlmostLikeGzip) {
   EXPECT_EQ(read_text("\x1f\x8a\n", bytes), Lines{"\x1f\x8a"});
 }
 
+TEST(LineReader, GivesTheLinesBeforeACorruptPlace) {
+  std::string wrong = gzip("one\ntwo\nlast");
+  wrong[wrong.size() - 6] ^= 1;  // the checksum
+  std::istringstream stream(wrong);
+  LineReader lines(stream, "corpus");
+  std::string line;
+  EXPECT_TRUE(lines.next(line));
+  EXPECT_EQ(line, "one");
+  EXPECT_TRUE(lines.next(line));
+  EXPECT_EQ(line, "two");
+  EXPECT_THROW(lines.next(line), InputError);
+}
+
 TEST(LineReader, SurvivesAnyBytes) {
   Random random(5);
   const std::string whole = gzip("a line\nand another one\nand a third\n");

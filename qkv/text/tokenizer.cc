@@ -181,7 +181,8 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& sentences, const Toke
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path, std::string_view checksum) {
-  std::string bytes = read_file(path);
+  constexpr size_t most = size_t{1} << 28;  // ten million pieces of 26 bytes
+  std::string bytes = read_file(path, most);
   require<InputError>(
       checksum.empty() || checksum_of(bytes) == checksum, path.string(),
       "this is not the vocabulary that the model was trained with, or it is damaged: its checksum is "
@@ -196,7 +197,7 @@ Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name)
   auto model = std::make_shared<Model>();
   model->bytes = std::move(bytes);
   const auto status = model->processor.LoadFromSerializedProto(model->bytes);
-  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", status.message());
+  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", one_line(status.message()));
   const auto& p = model->processor;
   require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
                       "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),

@@ -1,6 +1,7 @@
 #include "qkv/text/tokenizer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <unistd.h>
@@ -273,15 +274,42 @@ TEST(Tokenizer, SurvivesABrokenModel) {
   EXPECT_GT(loaded, 0) << "a changed score or letter is still a model";
 }
 
+// Where the double array of the rules begins: right behind its length.
+size_t root_of_rules(const std::string& model) {
+  const size_t length = model.find(std::string("\x00\xb4\x02\x00", 4));
+  EXPECT_NE(length, model.npos);
+  return length + 4;
+}
+
 TEST(SentencePieceCheck, FindsRulesThatPointOutside) {
   const std::string whole = small().serialized();
   ASSERT_FALSE(sentencepiece_error(whole));
-  // The root of the double array stands right behind its length: offset 24 bits, then the label.
-  const size_t root = whole.find(std::string("\x00\xb4\x02\x00", 4)) + 4;
-  ASSERT_NE(root, 3u);
+  // The root: offset 24 bits, then the label.
   std::string broken = whole;
-  broken.replace(root, 4, "\x00\xfe\xff\x7f", 4);
+  broken.replace(root_of_rules(whole), 4, "\x00\xfe\xff\x7f", 4);
   EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken");
+}
+
+TEST(SentencePieceCheck, FindsAValueOutsideThatIsWrittenAsAnInnerUnit) {
+  const std::string whole = small().serialized();
+  const size_t root = root_of_rules(whole);
+  const auto unit_at = [&](uint32_t i) {
+    uint32_t unit;
+    std::memcpy(&unit, whole.data() + root + 4 * i, 4);
+    return unit;
+  };
+  constexpr uint32_t units = 0x2b400 / 4, has_value = 1 << 8, is_value = 1u << 31;
+  int found = 0;
+  for (uint32_t i = 0; i < units; ++i) {
+    const uint32_t unit = unit_at(i), offset = unit >> 10 << ((unit & 1u << 9) >> 6);
+    if (unit & is_value || !(unit & has_value) || i % 50 != 0) continue;
+    constexpr uint32_t far = 256 << 10;  // as a value behind the texts, as an inner unit right
+    std::string broken = whole;
+    std::memcpy(broken.data() + root + 4 * (i ^ offset), &far, 4);
+    EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken") << i;
+    ++found;
+  }
+  EXPECT_GT(found, 0);
 }
 
 }  // namespace
