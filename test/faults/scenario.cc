@@ -1,0 +1,148 @@
+#include "test/faults/scenario.h"
+
+#include <csignal>
+#include <fmt/format.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "test/faults/command.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Words of digits, and the same words backwards.
+std::string corpus(int64_t pairs, uint64_t seed) {
+  Random random(seed);
+  std::string text;
+  for (int64_t i = 0; i < pairs; ++i) {
+    std::string word;
+    for (uint64_t n = 3 + random.below(4); n > 0; --n) word += static_cast<char>('0' + random.below(10));
+    text += fmt::format("{}\t{}\n", word, std::string(word.rbegin(), word.rend()));
+  }
+  return text;
+}
+
+std::string first_fields(const std::string& tsv) {
+  std::string text;
+  for (size_t at = 0; at < tsv.size(); at = tsv.find('\n', at) + 1)
+    text += tsv.substr(at, tsv.find('\t', at) - at) + "\n";
+  return text;
+}
+
+Snapshot base_files() {
+  return {{"pairs.tsv", corpus(40, 1)},
+          {"other.tsv", corpus(40, 2)},
+          {"lines.txt", first_fields(corpus(4, 3))},
+          {"notes.txt", "not written by qkv\n"},
+          {"model/README.txt", "not written by qkv either\n"},
+          {"model/training/notes.tsv", "nor\tthis\n"}};
+}
+
+const Arguments shape = {"--d-model", "16", "--heads", "2", "--ffn", "16", "--encoder-layers", "1",
+                         "--decoder-layers", "1", "--dropout", "0.1"};
+
+Arguments joined(std::initializer_list<Arguments> parts) {
+  Arguments all;
+  for (const Arguments& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// Every step saves all there is to save, so that there is much to interrupt.
+Arguments training(const std::string& corpus_file, int steps) {
+  return joined({{"train", "--model", "model", "--recipe", "transformer-tiny", "--train", corpus_file},
+                 shape,
+                 {"--tokenizer", "character", "--vocabulary-size", "32", "--hold-out", "5", "--max-length", "16",
+                  "--batch-tokens", "100", "--valid-sentences", "2", "--valid-every", "1", "--save-every", "1",
+                  "--report-every", "1", "--keep", "9", "--threads", "2", "--quiet", "--max-steps",
+                  fmt::format("{}", steps)}});
+}
+
+Arguments resuming(int steps) {
+  return {"train", "--resume", "--model", "model", "--quiet", "--max-steps", fmt::format("{}", steps)};
+}
+
+// What is there after these commands, each of which must succeed unless it is killed.
+Snapshot after(const Snapshot& before, const Arguments& command, std::optional<FaultPlan> faults = {}) {
+  const WorkFolder work("prepare");
+  restore(work.path(), before);
+  const Outcome o = run_command(command, {.folder = work.path(), .faults = faults});
+  require(o.succeeded() || o.signal == SIGKILL, "scenario", "{}: {}", command.front(), o.error);
+  return take_snapshot(work.path());
+}
+
+Snapshot trained(int steps) { return after(base_files(), training("pairs.tsv", steps)); }
+
+Scenario output_scenario(const std::string& name, Snapshot before, Arguments command, const std::string& output) {
+  before[output] = "what was there before\n";
+  command.insert(command.end(), {"--output", output, "--threads", "2"});
+  return {.name = name, .before = before, .command = command, .outputs = {output}, .retry = {command}};
+}
+
+Scenario overwrite_scenario(const std::string& name) {
+  const Arguments command = joined({training("other.tsv", 3), {"--overwrite"}});
+  return {.name = name, .before = trained(2), .command = command, .model = "model", .retry = {command}};
+}
+
+// An overwriting training that was killed half way.
+Scenario overwrite_again(const std::string& name) {
+  Scenario s = overwrite_scenario(name);
+  const WorkFolder work("count");
+  restore(work.path(), s.before);
+  const Outcome quiet = run_command(s.command, {.folder = work.path(), .faults = FaultPlan{}});
+  s.before = after(s.before, s.command,
+                   FaultPlan{.call = Call::rename, .at = quiet.calls[index_of(Call::rename)] / 2});
+  return s;
+}
+
+Scenario demo_scenario() {
+  const auto demo = [](int seed) {
+    return joined({{"demo", "--folder", "demo", "--steps", "1", "--threads", "2", "--seed", fmt::format("{}", seed)},
+                   shape});
+  };
+  Snapshot before = after(base_files(), demo(1));
+  before["demo/notes.txt"] = "not written by qkv\n";
+  return {.name = "demo",
+          .before = before,
+          .command = demo(2),
+          .outputs = {"demo/train.tsv", "demo/held-out.tsv", "demo/attention.html", "demo/attention.svg"},
+          .model = "demo/model",
+          .retry = {demo(2)}};
+}
+
+}  // namespace
+
+Scenario make_scenario(const std::string& name) {
+  if (name == "train") {
+    const Arguments command = training("pairs.tsv", 3);
+    return {.name = name, .before = base_files(), .command = command, .model = "model", .retry = {command, resuming(3)}};
+  }
+  if (name == "resume") {
+    return {.name = name,
+            .before = trained(2),
+            .command = resuming(4),
+            .model = "model",
+            .resumes = true,
+            .retry = {resuming(4)}};
+  }
+  if (name == "overwrite") return overwrite_scenario(name);
+  if (name == "overwrite_again") return overwrite_again(name);
+  if (name == "resume_overwrite") {
+    Scenario s = overwrite_again(name);
+    s.command = resuming(3);
+    s.resumes = true;
+    s.retry = {s.command};
+    return s;
+  }
+  if (name == "translate")
+    return output_scenario(name, trained(2), {"translate", "--model", "model", "--input", "lines.txt"}, "out.txt");
+  if (name == "score")
+    return output_scenario(name, trained(2), {"score", "--model", "model", "--input", "pairs.tsv"}, "scores.txt");
+  if (name == "inspect")
+    return output_scenario(name, trained(2), {"inspect", "--model", "model", "123"}, "picture.html");
+  if (name == "demo") return demo_scenario();
+  fail("scenario", "there is none called '{}'", name);
+}
+
+}  // namespace qkv
