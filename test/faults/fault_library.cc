@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
+#include <new>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -38,6 +40,7 @@ struct State {
   int error = qkv::kill_process;
   bool lasting = false;
   std::atomic<bool> inside_main{false};
+  uintptr_t code_begin = 0, code_end = 0;  // of the program itself
   std::array<std::atomic<bool>, most_descriptors> watched{};  // descriptors of files in the folder
 };
 
@@ -117,7 +120,25 @@ ssize_t write_bytes(int file, size_t wanted, Write write) {
 
 template <class Allocate>
 void* allocated(Allocate allocate) {
-  return active() && fails(Call::allocate) ? nullptr : allocate();
+  return active() && fails(Call::malloc) ? nullptr : allocate();
+}
+
+void* allocated_by(const void* caller, size_t bytes, size_t alignment) {
+  const auto at = reinterpret_cast<uintptr_t>(caller);
+  const bool own = at >= state.code_begin && at < state.code_end;
+  if (active() && own && fails(Call::allocate)) throw std::bad_alloc();
+  void* const block = alignment == 0 ? std::malloc(bytes) : std::aligned_alloc(alignment, bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+// The first object of the list is the program.
+int note_code(dl_phdr_info* object, size_t, void*) {
+  state.code_begin = object->dlpi_addr;
+  for (int i = 0; i < object->dlpi_phnum; ++i)
+    if (const auto& part = object->dlpi_phdr[i]; part.p_type == PT_LOAD)
+      state.code_end = object->dlpi_addr + part.p_vaddr + part.p_memsz;
+  return 1;
 }
 
 int64_t number(const char* variable, int64_t otherwise) {
@@ -146,6 +167,7 @@ using Main = int(int, char**, char**);
 Main* real_main = nullptr;
 
 int counted_main(int argc, char** argv, char** environment) {
+  ::dl_iterate_phdr(note_code, nullptr);
   state.inside_main = read_plan();
   const int code = real_main(argc, argv, environment);
   state.inside_main = false;
@@ -355,7 +377,19 @@ int posix_memalign(void** block, size_t alignment, size_t bytes) noexcept {
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*),
                    void* argument) noexcept {
   static const auto real = next(pthread_create, "pthread_create");
-  return active() && fails(Call::thread) ? state.error : real(thread, attributes, work, argument);
+  return active() && fails(Call::thread) ? errno : real(thread, attributes, work, argument);
 }
 
 }  // extern "C"
+
+void* operator new(size_t bytes) { return allocated_by(__builtin_return_address(0), bytes, 0); }
+
+void* operator new[](size_t bytes) { return allocated_by(__builtin_return_address(0), bytes, 0); }
+
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return allocated_by(__builtin_return_address(0), bytes, static_cast<size_t>(alignment));
+}
+
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return allocated_by(__builtin_return_address(0), bytes, static_cast<size_t>(alignment));
+}

@@ -15,7 +15,8 @@ int error_of(Call call) {
     case Call::write:
     case Call::mkdir: return ENOSPC;
     case Call::mmap:
-    case Call::allocate: return ENOMEM;
+    case Call::allocate:
+    case Call::malloc: return ENOMEM;
     case Call::thread: return EAGAIN;
     default: return EIO;
   }
@@ -36,11 +37,12 @@ std::vector<FaultPlan> all_faults(const Outcome& quiet) {
   for (size_t i = 0; i < call_names.size(); ++i) {
     const Call call = static_cast<Call>(i);
     // Allocations are far too many to try them all, and file calls are few.
-    const int64_t most = call == Call::allocate ? 60 : 1000;
+    const bool memory = call == Call::allocate || call == Call::malloc;
+    const int64_t most = memory ? 60 : 1000;
     for (const int64_t at : numbers_to(quiet.calls[i], most)) {
       plans.push_back({.call = call, .at = at, .error = error_of(call)});
       plans.push_back({.call = call, .at = at, .error = error_of(call), .lasting = true});
-      if (call != Call::allocate && call != Call::thread) plans.push_back({.call = call, .at = at});
+      if (!memory && call != Call::thread) plans.push_back({.call = call, .at = at});
     }
   }
   return plans;

@@ -4,8 +4,9 @@
 //     const Outcome outcome = run_command({QKV_COMMAND, "train", ...}, {.faults = plan});
 //     outcome.report.calls[index_of(Call::write)];        // how many there were
 //
-// Calls on files count when they are about a path in the folder or a descriptor opened there; allocations and new
-// threads count wherever they are asked for. All of them count from the first line of main() to its return.
+// Calls on files count when they are about a path in the folder or a descriptor opened there, threads wherever they
+// are begun. An allocation is `allocate` when the program's own code calls operator new; `malloc` counts those of all
+// libraries too, some of which do not survive a failure. All count from the first line of main() to its return.
 #pragma once
 
 #include <array>
@@ -16,11 +17,11 @@
 
 namespace qkv {
 
-enum class Call { open, read, write, fsync, rename, truncate, unlink, mkdir, stat, mmap, close, allocate, thread };
+enum class Call { open, read, write, fsync, rename, truncate, unlink, mkdir, stat, mmap, close, allocate, malloc, thread };
 
-inline constexpr std::array<const char*, 13> call_names = {"open",     "read",   "write", "fsync", "rename",
-                                                           "truncate", "unlink", "mkdir", "stat",  "mmap",
-                                                           "close",    "allocate", "thread"};
+inline constexpr std::array<const char*, 14> call_names = {
+    "open",  "read", "write", "fsync", "rename",   "truncate", "unlink",
+    "mkdir", "stat", "mmap",  "close", "allocate", "malloc",   "thread"};
 
 constexpr size_t index_of(Call call) { return static_cast<size_t>(call); }
 

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Words of digits, and the same words backwards.
-std::string corpus(int64_t pairs, uint64_t seed) {
+std::string words(int64_t pairs, uint64_t seed) {
   Random random(seed);
   std::string text;
   for (int64_t i = 0; i < pairs; ++i) {
@@ -31,15 +31,6 @@ std::string first_fields(const std::string& tsv) {
   return text;
 }
 
-Snapshot base_files() {
-  return {{"pairs.tsv", corpus(40, 1)},
-          {"other.tsv", corpus(40, 2)},
-          {"lines.txt", first_fields(corpus(4, 3))},
-          {"notes.txt", "not written by qkv\n"},
-          {"model/README.txt", "not written by qkv either\n"},
-          {"model/training/notes.tsv", "nor\tthis\n"}};
-}
-
 const Arguments shape = {"--d-model", "16", "--heads", "2", "--ffn", "16", "--encoder-layers", "1",
                          "--decoder-layers", "1", "--dropout", "0.1"};
 
@@ -47,16 +38,6 @@ Arguments joined(std::initializer_list<Arguments> parts) {
   Arguments all;
   for (const Arguments& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
-}
-
-// Every step saves all there is to save, so that there is much to interrupt.
-Arguments training(const std::string& corpus_file, int steps) {
-  return joined({{"train", "--model", "model", "--recipe", "transformer-tiny", "--train", corpus_file},
-                 shape,
-                 {"--tokenizer", "character", "--vocabulary-size", "32", "--hold-out", "5", "--max-length", "16",
-                  "--batch-tokens", "100", "--valid-sentences", "2", "--valid-every", "1", "--save-every", "1",
-                  "--report-every", "1", "--keep", "9", "--threads", "2", "--quiet", "--max-steps",
-                  fmt::format("{}", steps)}});
 }
 
 Arguments resuming(int steps) {
@@ -72,7 +53,7 @@ Snapshot after(const Snapshot& before, const Arguments& command, std::optional<F
   return take_snapshot(work.path());
 }
 
-Snapshot trained(int steps) { return after(base_files(), training("pairs.tsv", steps)); }
+Snapshot trained(int steps) { return after(small_corpus_files(), small_training("pairs.tsv", steps)); }
 
 Scenario output_scenario(const std::string& name, Snapshot before, Arguments command, const std::string& output) {
   before[output] = "what was there before\n";
@@ -81,7 +62,7 @@ Scenario output_scenario(const std::string& name, Snapshot before, Arguments com
 }
 
 Scenario overwrite_scenario(const std::string& name) {
-  const Arguments command = joined({training("other.tsv", 3), {"--overwrite"}});
+  const Arguments command = joined({small_training("other.tsv", 3), {"--overwrite"}});
   return {.name = name, .before = trained(2), .command = command, .model = "model", .retry = {command}};
 }
 
@@ -101,7 +82,7 @@ Scenario demo_scenario() {
     return joined({{"demo", "--folder", "demo", "--steps", "1", "--threads", "2", "--seed", fmt::format("{}", seed)},
                    shape});
   };
-  Snapshot before = after(base_files(), demo(1));
+  Snapshot before = after(small_corpus_files(), demo(1));
   before["demo/notes.txt"] = "not written by qkv\n";
   return {.name = "demo",
           .before = before,
@@ -113,10 +94,28 @@ Scenario demo_scenario() {
 
 }  // namespace
 
+Snapshot small_corpus_files() {
+  return {{"pairs.tsv", words(40, 1)},
+          {"other.tsv", words(40, 2)},
+          {"lines.txt", first_fields(words(4, 3))},
+          {"notes.txt", "not written by qkv\n"},
+          {"model/README.txt", "not written by qkv either\n"},
+          {"model/training/notes.tsv", "nor\tthis\n"}};
+}
+
+Arguments small_training(const std::string& corpus, int steps) {
+  return joined({{"train", "--model", "model", "--recipe", "transformer-tiny", "--train", corpus},
+                 shape,
+                 {"--tokenizer", "character", "--vocabulary-size", "32", "--hold-out", "5", "--max-length", "16",
+                  "--batch-tokens", "100", "--valid-sentences", "2", "--valid-every", "1", "--save-every", "1",
+                  "--report-every", "1", "--keep", "9", "--threads", "2", "--quiet", "--max-steps",
+                  fmt::format("{}", steps)}});
+}
+
 Scenario make_scenario(const std::string& name) {
   if (name == "train") {
-    const Arguments command = training("pairs.tsv", 3);
-    return {.name = name, .before = base_files(), .command = command, .model = "model", .retry = {command, resuming(3)}};
+    const Arguments command = small_training("pairs.tsv", 3);
+    return {.name = name, .before = small_corpus_files(), .command = command, .model = "model", .retry = {command, resuming(3)}};
   }
   if (name == "resume") {
     return {.name = name,

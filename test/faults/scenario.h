@@ -30,6 +30,10 @@ inline constexpr const char* scenario_names[] = {"train",     "resume", "overwri
 
 Scenario make_scenario(const std::string& name);
 
+// The corpora of all scenarios, foreign files beside them, and a training on one of them that saves at every step.
+Snapshot small_corpus_files();
+Arguments small_training(const std::string& corpus, int steps);
+
 // What a wrong or unlucky user gives: changed files, or more arguments.
 struct Variation {
   std::string name;

@@ -53,7 +53,7 @@ class Walk {
   bool is_output(const std::string& name) const;
   void check_bytes(const Snapshot& now, const std::string& what);
   void check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome, const std::string& what);
-  void check_outcome(const Outcome& outcome, bool killed, const std::string& what);
+  void check_outcome(const Outcome& outcome, bool expected, const std::string& what);
   void check_end(const std::string& what, int64_t& differing);
   void go_on(const std::string& what);
   void found(int64_t& count, const std::string& what);
