@@ -24,14 +24,16 @@ class LostFiles : public testing::TestWithParam<const char*> {
 Tally LostFiles::total;
 
 TEST_P(LostFiles, NoneByFailuresOfAnyCall) {
-  Walk walk(make_scenario(GetParam()));
-  for (const FaultPlan& plan : all_faults(walk.quiet())) walk.inject(plan);
+  const Scenario scenario = make_scenario(GetParam());
+  Walk walk(scenario);
+  for (const FaultPlan& plan : all_faults(walk.quiet(), scenario.slow ? 4 : 1000)) walk.inject(plan);
   expect_nothing_lost(walk);
 }
 
 TEST_P(LostFiles, NoneByAFullDisk) {
-  Walk walk(make_scenario(GetParam()));
-  for (const FaultPlan& plan : full_disks(walk.quiet(), 50)) walk.inject(plan);
+  const Scenario scenario = make_scenario(GetParam());
+  Walk walk(scenario);
+  for (const FaultPlan& plan : full_disks(walk.quiet(), scenario.slow ? 6 : 30)) walk.inject(plan);
   expect_nothing_lost(walk);
 }
 
@@ -45,12 +47,14 @@ TEST_P(LostFiles, NoneByBadInput) {
 TEST_P(LostFiles, NoneByWrongOptions) {
   const Scenario scenario = make_scenario(GetParam());
   Walk walk(scenario);
-  for (const Variation& variation : bad_options(scenario)) walk.vary(variation);
+  for (const Variation& variation : every_nth(bad_options(scenario), scenario.slow ? 10 : 1)) walk.vary(variation);
   expect_nothing_lost(walk);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, LostFiles, testing::ValuesIn(scenario_names),
-                         [](const auto& scenario) { return std::string(scenario.param); });
+std::string name_of_scenario(const testing::TestParamInfo<const char*>& scenario) { return scenario.param; }
+
+INSTANTIATE_TEST_SUITE_P(Of, LostFiles, testing::ValuesIn(quick_scenario_names), name_of_scenario);
+INSTANTIATE_TEST_SUITE_P(OfSlow, LostFiles, testing::ValuesIn(slow_scenario_names), name_of_scenario);
 
 }  // namespace
 }  // namespace qkv

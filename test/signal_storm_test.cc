@@ -1,5 +1,5 @@
-// A signal every 150 microseconds, whose handler writes to a page of the stack it finds, changes no bit of a training
-// and none of a translation. On the instruction set that QKV_ISA names.
+// A signal every 150 microseconds, whose handler writes to a page of the stack it finds, changes no bit of a
+// training and none of a translation. On the instruction set that QKV_ISA names.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -81,7 +81,8 @@ RunningCommand::RunningCommand(const std::vector<std::string>& arguments, const 
   // All memory is had before the fork: the child only makes system calls.
   std::vector<std::string> words = {QKV_COMMAND}, settings;
   words.insert(words.end(), arguments.begin(), arguments.end());
-  for (const auto& [name, value] : environment_of(options, report_file_)) settings.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : environment_of(options, report_file_))
+    settings.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> argv = pointers_to(words), envp = pointers_to(settings);
   process_ = ::fork();
   require(process_ >= 0, "fork", "{}", std::strerror(errno));
@@ -108,8 +109,7 @@ RunningCommand::~RunningCommand() {
 
 Outcome RunningCommand::wait() {
   int status = 0;
-  while (::waitpid(process_, &status, 0) < 0)
-    require(errno == EINTR, "waitpid", "{}", std::strerror(errno));
+  while (::waitpid(process_, &status, 0) < 0) require(errno == EINTR, "waitpid", "{}", std::strerror(errno));
   process_ = -1;
   Outcome o;
   (WIFEXITED(status) ? o.code : o.signal) = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);

@@ -18,11 +18,11 @@
 namespace qkv {
 
 struct CommandOptions {
-  std::string folder = {};                   // the working folder of the command
-  std::optional<FaultPlan> faults = {};      // none: the library is not loaded
-  std::string preload = {};                  // another library to load first
+  std::string folder = {};                              // the working folder of the command
+  std::optional<FaultPlan> faults = {};                 // none: the library is not loaded
+  std::string preload = {};                             // another library to load first
   std::map<std::string, std::string> environment = {};  // besides what this process has
-  unsigned seconds = 30;                     // 0: any
+  unsigned seconds = 30;                                // 0: any
 };
 
 struct Outcome {

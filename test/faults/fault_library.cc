@@ -40,7 +40,7 @@ struct State {
   int error = qkv::kill_process;
   bool lasting = false;
   std::atomic<bool> inside_main{false};
-  uintptr_t code_begin = 0, code_end = 0;  // of the program itself
+  uintptr_t code_begin = 0, code_end = 0;                     // of the program itself
   std::array<std::atomic<bool>, most_descriptors> watched{};  // descriptors of files in the folder
 };
 
@@ -151,8 +151,8 @@ bool read_plan() {
   const int64_t report = number(qkv::fault_variable::report, -1);
   if (state.folder == nullptr || report < 0) return false;
   state.folder_length = std::strlen(state.folder);
-  void* shared = ::mmap(nullptr, sizeof(qkv::FaultReport), PROT_READ | PROT_WRITE, MAP_SHARED,
-                        static_cast<int>(report), 0);
+  void* shared =
+      ::mmap(nullptr, sizeof(qkv::FaultReport), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(report), 0);
   if (shared == MAP_FAILED) return false;
   state.report = static_cast<qkv::FaultReport*>(shared);
   state.call = number(qkv::fault_variable::call, -1);
@@ -174,9 +174,7 @@ int counted_main(int argc, char** argv, char** environment) {
   return code;
 }
 
-mode_t mode_of(int flags, va_list rest) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
-}
+mode_t mode_of(int flags, va_list rest) { return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0; }
 
 }  // namespace
 
@@ -260,8 +258,7 @@ ssize_t sendfile(int to, int from, off_t* offset, size_t bytes) {
 
 ssize_t copy_file_range(int from, off64_t* from_offset, int to, off64_t* to_offset, size_t bytes, unsigned flags) {
   static const auto real = next(copy_file_range, "copy_file_range");
-  return write_bytes(to, bytes,
-                     [&](size_t size) { return real(from, from_offset, to, to_offset, size, flags); });
+  return write_bytes(to, bytes, [&](size_t size) { return real(from, from_offset, to, to_offset, size, flags); });
 }
 
 int fsync(int file) {

@@ -32,13 +32,13 @@ std::vector<int64_t> numbers_to(int64_t n, int64_t most) {
 
 }  // namespace
 
-std::vector<FaultPlan> all_faults(const Outcome& quiet) {
+std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind) {
   std::vector<FaultPlan> plans;
   for (size_t i = 0; i < call_names.size(); ++i) {
     const Call call = static_cast<Call>(i);
-    // Allocations are far too many to try them all, and file calls are few.
+    // Allocations are far too many to try them all.
     const bool memory = call == Call::allocate || call == Call::malloc;
-    const int64_t most = memory ? 60 : 1000;
+    const int64_t most = memory ? std::min<int64_t>(most_of_a_kind, 60) : most_of_a_kind;
     for (const int64_t at : numbers_to(quiet.calls[i], most)) {
       plans.push_back({.call = call, .at = at, .error = error_of(call)});
       plans.push_back({.call = call, .at = at, .error = error_of(call), .lasting = true});
@@ -49,7 +49,7 @@ std::vector<FaultPlan> all_faults(const Outcome& quiet) {
 }
 
 std::vector<FaultPlan> sample_of_faults(const Outcome& quiet) {
-  std::vector<FaultPlan> plans = full_disks(quiet, 3);
+  std::vector<FaultPlan> plans = full_disks(quiet, 2);
   Random random(7);
   for (size_t i = 0; i < call_names.size(); ++i) {
     if (quiet.calls[i] == 0) continue;
@@ -58,7 +58,7 @@ std::vector<FaultPlan> sample_of_faults(const Outcome& quiet) {
     plans.push_back({.call = call, .at = any(), .error = error_of(call)});
     plans.push_back({.call = call, .at = any(), .error = error_of(call), .lasting = true});
     if (call == Call::write || call == Call::rename || call == Call::unlink)
-      for (int n = 0; n < 2; ++n) plans.push_back({.call = call, .at = any()});
+      plans.push_back({.call = call, .at = any()});
   }
   return plans;
 }

@@ -7,8 +7,9 @@
 
 namespace qkv {
 
-std::vector<FaultPlan> all_faults(const Outcome& quiet);        // every call: once, lasting, and a kill in its place
-std::vector<FaultPlan> sample_of_faults(const Outcome& quiet);  // some of each kind, and some full disks
+// Every call: once, lasting, and a kill in its place. Of a kind with more calls so many, evenly spread.
+std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind);
+std::vector<FaultPlan> sample_of_faults(const Outcome& quiet);           // some of each kind, and some full disks
 std::vector<FaultPlan> full_disks(const Outcome& quiet, int64_t count);  // at random numbers of bytes
 
 template <class T>

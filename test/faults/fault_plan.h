@@ -5,8 +5,8 @@
 //     outcome.report.calls[index_of(Call::write)];        // how many there were
 //
 // Calls on files count when they are about a path in the folder or a descriptor opened there, threads wherever they
-// are begun. An allocation is `allocate` when the program's own code calls operator new; `malloc` counts those of all
-// libraries too, some of which do not survive a failure. All count from the first line of main() to its return.
+// are begun. An allocation is `allocate` when the program's own code calls operator new; `malloc` counts those of
+// all libraries too, some of which do not survive a failure. All count from the first line of main() to its return.
 #pragma once
 
 #include <array>
@@ -17,23 +17,38 @@
 
 namespace qkv {
 
-enum class Call { open, read, write, fsync, rename, truncate, unlink, mkdir, stat, mmap, close, allocate, malloc, thread };
+enum class Call {
+  open,
+  read,
+  write,
+  fsync,
+  rename,
+  truncate,
+  unlink,
+  mkdir,
+  stat,
+  mmap,
+  close,
+  allocate,
+  malloc,
+  thread
+};
 
-inline constexpr std::array<const char*, 14> call_names = {
-    "open",  "read", "write", "fsync", "rename",   "truncate", "unlink",
-    "mkdir", "stat", "mmap",  "close", "allocate", "malloc",   "thread"};
+inline constexpr std::array<const char*, 14> call_names = {"open",     "read",     "write",  "fsync", "rename",
+                                                           "truncate", "unlink",   "mkdir",  "stat",  "mmap",
+                                                           "close",    "allocate", "malloc", "thread"};
 
 constexpr size_t index_of(Call call) { return static_cast<size_t>(call); }
 
 inline constexpr int kill_process = 0;  // an "error" that is kill -9 in place of the call
 
 struct FaultPlan {
-  std::string folder = {};    // none: where the command runs
+  std::string folder = {};  // none: where the command runs
   Call call = Call::open;
-  int64_t at = 0;             // the number of the call that fails, from 1; 0: none
-  int error = kill_process;   // errno
-  bool lasting = false;       // every later call of this kind fails too
-  int64_t disk_bytes = -1;    // writes beyond so many bytes fail with `error`, the one that crosses is short; -1: any
+  int64_t at = 0;            // the number of the call that fails, from 1; 0: none
+  int error = kill_process;  // errno
+  bool lasting = false;      // every later call of this kind fails too
+  int64_t disk_bytes = -1;  // writes beyond so many bytes fail with `error`, the one that crosses is short; -1: any
 };
 
 // Filled by the library, in memory that both processes share.

@@ -78,8 +78,8 @@ class Interrupter {
     const bool saved = o.code == 130;
     result_.saved += saved;
     if (!saved && o.signal != signals[which]) {
-      found(result_.crashed, fmt::format("exit {}, signal {}, after signal {}: {}", o.code, o.signal,
-                                         signals[which], o.error));
+      found(result_.crashed,
+            fmt::format("exit {}, signal {}, after signal {}: {}", o.code, o.signal, signals[which], o.error));
       return false;
     }
     if ((saved || had_model) && !fs::exists(folder / "model/model.safetensors"))
@@ -106,8 +106,8 @@ std::string Interruptions::to_string() const {
   return fmt::format(
       "{} trainings interrupted {} times (TERM {}, INT {}, HUP {}, KILL {}; {} saved): {} lost, {} crashed, {} "
       "different",
-      trainings, by_signal[0] + by_signal[1] + by_signal[2] + by_signal[3], by_signal[0], by_signal[1], by_signal[2],
-      by_signal[3], saved, lost, crashed, different);
+      trainings, by_signal[0] + by_signal[1] + by_signal[2] + by_signal[3], by_signal[0], by_signal[1],
+      by_signal[2], by_signal[3], saved, lost, crashed, different);
 }
 
 Interruptions interrupt_trainings(const InterruptionOptions& options) { return Interrupter(options).run(); }

@@ -15,12 +15,12 @@ struct InterruptionOptions {
 };
 
 struct Interruptions {
-  int64_t trainings = 0;  // that came to their end, each interrupted at least once
+  int64_t trainings = 0;      // that came to their end, each interrupted at least once
   int64_t by_signal[4] = {};  // TERM, INT, HUP, KILL
-  int64_t saved = 0;      // exit code 130: all was saved
-  int64_t lost = 0;       // there was a model, or one was promised, and it is no longer there
-  int64_t crashed = 0;    // by another signal than the one sent, or another exit code
-  int64_t different = 0;  // other bits, or another log, than the training that nobody interrupted
+  int64_t saved = 0;          // exit code 130: all was saved
+  int64_t lost = 0;           // there was a model, or one was promised, and it is no longer there
+  int64_t crashed = 0;        // by another signal than the one sent, or another exit code
+  int64_t different = 0;      // other bits, or another log, than the training that nobody interrupted
   std::string findings;
 
   std::string to_string() const;

@@ -1,6 +1,7 @@
 #include "test/faults/scenario.h"
 
 #include <csignal>
+
 #include <fmt/format.h>
 
 #include "qkv/base/error.h"
@@ -31,8 +32,8 @@ std::string first_fields(const std::string& tsv) {
   return text;
 }
 
-const Arguments shape = {"--d-model", "16", "--heads", "2", "--ffn", "16", "--encoder-layers", "1",
-                         "--decoder-layers", "1", "--dropout", "0.1"};
+const Arguments shape = {"--d-model",        "16", "--heads",          "2", "--ffn",     "16",
+                         "--encoder-layers", "1",  "--decoder-layers", "1", "--dropout", "0.1"};
 
 Arguments joined(std::initializer_list<Arguments> parts) {
   Arguments all;
@@ -72,15 +73,15 @@ Scenario overwrite_again(const std::string& name) {
   const WorkFolder work("count");
   restore(work.path(), s.before);
   const Outcome quiet = run_command(s.command, {.folder = work.path(), .faults = FaultPlan{}});
-  s.before = after(s.before, s.command,
-                   FaultPlan{.call = Call::rename, .at = quiet.calls[index_of(Call::rename)] / 2});
+  s.before =
+      after(s.before, s.command, FaultPlan{.call = Call::rename, .at = quiet.calls[index_of(Call::rename)] / 2});
   return s;
 }
 
 Scenario demo_scenario() {
   const auto demo = [](int seed) {
-    return joined({{"demo", "--folder", "demo", "--steps", "1", "--threads", "2", "--seed", fmt::format("{}", seed)},
-                   shape});
+    return joined(
+        {{"demo", "--folder", "demo", "--steps", "1", "--threads", "2", "--seed", fmt::format("{}", seed)}, shape});
   };
   Snapshot before = after(small_corpus_files(), demo(1));
   before["demo/notes.txt"] = "not written by qkv\n";
@@ -89,6 +90,7 @@ Scenario demo_scenario() {
           .command = demo(2),
           .outputs = {"demo/train.tsv", "demo/held-out.tsv", "demo/attention.html", "demo/attention.svg"},
           .model = "demo/model",
+          .slow = true,
           .retry = {demo(2)}};
 }
 
@@ -106,16 +108,41 @@ Snapshot small_corpus_files() {
 Arguments small_training(const std::string& corpus, int steps) {
   return joined({{"train", "--model", "model", "--recipe", "transformer-tiny", "--train", corpus},
                  shape,
-                 {"--tokenizer", "character", "--vocabulary-size", "32", "--hold-out", "5", "--max-length", "16",
-                  "--batch-tokens", "100", "--valid-sentences", "2", "--valid-every", "1", "--save-every", "1",
-                  "--report-every", "1", "--keep", "9", "--threads", "2", "--quiet", "--max-steps",
+                 {"--tokenizer",
+                  "character",
+                  "--vocabulary-size",
+                  "32",
+                  "--hold-out",
+                  "5",
+                  "--max-length",
+                  "16",
+                  "--batch-tokens",
+                  "100",
+                  "--valid-sentences",
+                  "2",
+                  "--valid-every",
+                  "1",
+                  "--save-every",
+                  "1",
+                  "--report-every",
+                  "1",
+                  "--keep",
+                  "9",
+                  "--threads",
+                  "2",
+                  "--quiet",
+                  "--max-steps",
                   fmt::format("{}", steps)}});
 }
 
 Scenario make_scenario(const std::string& name) {
   if (name == "train") {
     const Arguments command = small_training("pairs.tsv", 3);
-    return {.name = name, .before = small_corpus_files(), .command = command, .model = "model", .retry = {command, resuming(3)}};
+    return {.name = name,
+            .before = small_corpus_files(),
+            .command = command,
+            .model = "model",
+            .retry = {command, resuming(3)}};
   }
   if (name == "resume") {
     return {.name = name,

@@ -37,7 +37,8 @@ bool is_empty(const Snapshot& model) {
 std::string describe(const FaultPlan& plan) {
   const std::string how = plan.error == kill_process ? "kill" : fmt::format("errno {}", plan.error);
   if (plan.disk_bytes >= 0) return fmt::format("disk of {} bytes: {}", plan.disk_bytes, how);
-  return fmt::format("{} {}{}: {}", call_names[index_of(plan.call)], plan.at, plan.lasting ? " and later" : "", how);
+  return fmt::format("{} {}{}: {}", call_names[index_of(plan.call)], plan.at, plan.lasting ? " and later" : "",
+                     how);
 }
 
 std::string last_line(std::string text) {
@@ -48,8 +49,8 @@ std::string last_line(std::string text) {
 }  // namespace
 
 Tally& Tally::operator+=(const Tally& other) {
-  for (int64_t Tally::* field : {&Tally::runs, &Tally::failures, &Tally::compared, &Tally::lost, &Tally::crashed,
-                                 &Tally::unclear, &Tally::wrong, &Tally::different, &Tally::leftover})
+  for (int64_t Tally::*field : {&Tally::runs, &Tally::failures, &Tally::compared, &Tally::lost, &Tally::crashed,
+                                &Tally::unclear, &Tally::wrong, &Tally::different, &Tally::leftover})
     this->*field += other.*field;
   return *this;
 }
@@ -119,8 +120,8 @@ void Walk::inject(const FaultPlan& plan) {
   ++tally_.runs;
   tally_.failures += outcome.injected;
   const bool killed = outcome.signal == SIGKILL && plan.error == kill_process && outcome.injected > 0;
-  // Libraries that do not look at what malloc() returns, and destructors of theirs that need memory, may end a process
-  // that has none: its files are safe all the same.
+  // Libraries that do not look at what malloc() returns, and destructors of theirs that need memory, may end a
+  // process that has none: its files are safe all the same.
   const bool may_crash = plan.call == Call::malloc || (plan.call == Call::allocate && plan.lasting);
   check_outcome(outcome, killed || (may_crash && outcome.signal != 0), what);
   const Snapshot now = take_snapshot(folder_);
@@ -139,7 +140,7 @@ void Walk::vary(const Variation& variation) {
   for (const std::string& name : variation.removed) before.erase(name);
   Arguments command = scenario_.command;
   // A training ends with the corpus, if the number of steps is what is wrong.
-  if (command.front() == "train") command.insert(command.end(), {"--max-epochs", "1"});
+  if (command.front() == "train") command.insert(command.end(), {"--max-epochs", "3"});
   command.insert(command.end(), variation.arguments.begin(), variation.arguments.end());
   restore(folder_, before);
   const Outcome outcome = run_command(command, {.folder = folder_});
@@ -147,12 +148,16 @@ void Walk::vary(const Variation& variation) {
   const std::string where = fmt::format("{} ({})", variation.name, last_line(outcome.error));
   check_outcome(outcome, false, where);
   check_variation(before, take_snapshot(folder_), outcome, where);
-  if (variation.exact && outcome.succeeded() && model_of(take_snapshot(folder_)) == Holds::damaged)
+  if (!variation.exact || !outcome.succeeded()) return;
+  if (variation.arguments.empty()) {
+    check_end(where, tally_.wrong);
+  } else if (model_of(take_snapshot(folder_)) == Holds::damaged) {
     found(tally_.wrong, where + ": another model than without it");
+  }
 }
 
-// A command that refuses what it is given changes no file. One that succeeds changes its own, into complete ones; so
-// does a training that began, and whose numbers then grew out of bounds.
+// A command that refuses what it is given changes no file. One that succeeds changes its own, into complete ones;
+// so does a training that began, and whose numbers then grew out of bounds.
 void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
                            const std::string& what) {
   const bool began = outcome.succeeded() || outcome.error.find("the loss is") != std::string::npos;
@@ -178,8 +183,8 @@ void Walk::check_outcome(const Outcome& outcome, bool expected, const std::strin
   if (expected || outcome.succeeded()) return;
   if (outcome.signal != 0) return found(tally_.crashed, fmt::format("{}: signal {}", what, outcome.signal));
   const bool named = outcome.error.find(": ") != std::string::npos;
-  if (!named || outcome.code > 2) found(tally_.unclear, fmt::format("{}: exit {}, says '{}'", what, outcome.code,
-                                                                 last_line(outcome.error)));
+  if (!named || outcome.code > 2)
+    found(tally_.unclear, fmt::format("{}: exit {}, says '{}'", what, outcome.code, last_line(outcome.error)));
 }
 
 void Walk::check_bytes(const Snapshot& now, const std::string& what) {
@@ -189,7 +194,8 @@ void Walk::check_bytes(const Snapshot& now, const std::string& what) {
     ++tally_.compared;
     if (holds(now, name, bytes)) continue;
     const bool in_model = !scenario_.model.empty() && name.starts_with(scenario_.model + "/") && !is_foreign(name);
-    const bool of_state = scenario_.resumes && (name.find("/training/") != name.npos || name.ends_with("model.safetensors"));
+    const bool of_state =
+        scenario_.resumes && (name.find("/training/") != name.npos || name.ends_with("model.safetensors"));
     const bool replaced = is_output(name) ? holds(now, name, bytes_of(after_, name))
                                           : in_model && (model == Holds::new_model || of_state);
     // A damaged model is one loss, and told above.
@@ -213,8 +219,7 @@ void Walk::go_on(const std::string& what) {
     last = run_command(command, {.folder = folder_});
     if (last.succeeded()) break;
   }
-  if (!last.succeeded())
-    return found(tally_.different, fmt::format("{}: then {}", what, last_line(last.error)));
+  if (!last.succeeded()) return found(tally_.different, fmt::format("{}: then {}", what, last_line(last.error)));
   check_end(what + ", gone on", tally_.different);
   for (const auto& [name, bytes] : take_snapshot(folder_))
     if (!after_.contains(name)) found(tally_.leftover, fmt::format("{}: {}", what, name));
@@ -222,10 +227,10 @@ void Walk::go_on(const std::string& what) {
 
 void Walk::found(int64_t& count, const std::string& what) {
   ++count;
-  const char* kind = &count == &tally_.lost      ? "lost"
-                     : &count == &tally_.crashed ? "crashed"
-                     : &count == &tally_.unclear ? "unclear"
-                     : &count == &tally_.wrong   ? "wrong"
+  const char* kind = &count == &tally_.lost       ? "lost"
+                     : &count == &tally_.crashed  ? "crashed"
+                     : &count == &tally_.unclear  ? "unclear"
+                     : &count == &tally_.wrong    ? "wrong"
                      : &count == &tally_.leftover ? "left over"
                                                   : "different";
   findings_.push_back(fmt::format("{}: {}: {}", scenario_.name, kind, what));

@@ -52,7 +52,8 @@ class Walk {
   void learn_models();
   bool is_output(const std::string& name) const;
   void check_bytes(const Snapshot& now, const std::string& what);
-  void check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome, const std::string& what);
+  void check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
+                       const std::string& what);
   void check_outcome(const Outcome& outcome, bool expected, const std::string& what);
   void check_end(const std::string& what, int64_t& differing);
   void go_on(const std::string& what);
@@ -63,8 +64,8 @@ class Walk {
   std::filesystem::path folder_, expected_;  // where commands run; as the quiet run left it
   Outcome quiet_;
   Snapshot after_;
-  std::vector<Snapshot> models_;       // the files of each complete model that may be found; the old one first
-  std::vector<std::string> scores_;    // what those models say
+  std::vector<Snapshot> models_;     // the files of each complete model that may be found; the old one first
+  std::vector<std::string> scores_;  // what those models say
   Tally tally_;
   std::vector<std::string> findings_;
 };
