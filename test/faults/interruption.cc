@@ -28,7 +28,7 @@ class Interrupter {
   Interruptions run() {
     const auto begin = std::chrono::steady_clock::now();
     restore(work_.path() / "whole", files_);
-    const Outcome whole = run_command(first_command(), {.folder = work_.path() / "whole"});
+    const Outcome whole = run_command(command(), {.folder = work_.path() / "whole"});
     require(whole.succeeded(), "interrupt_trainings", "{}", whole.error);
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     while (interruptions_ < options_.count) interrupt_one();
@@ -36,10 +36,11 @@ class Interrupter {
   }
 
  private:
-  static Arguments first_command() { return small_training("pairs.tsv", 30); }
-  static Arguments next_command(const fs::path& folder) {
-    if (!fs::exists(folder / "model/training/options.json")) return first_command();
-    return {"train", "--resume", "--model", "model", "--quiet"};
+  // One line that begins and goes on.
+  static Arguments command() {
+    Arguments line = small_training("pairs.tsv", 30);
+    line.push_back("--resume");
+    return line;
   }
 
   // From its beginning to its end, with one interruption at least.
@@ -51,13 +52,13 @@ class Interrupter {
       // A second, third, ... signal becomes ever less likely, so that there is an end.
       const bool undisturbed = met > 0 && random_.below(2) == 0;
       const bool had_model = fs::exists(folder / "model/model.safetensors");
-      RunningCommand command(next_command(folder), {.folder = folder});
+      RunningCommand training(command(), {.folder = folder});
       const size_t which = random_.below(4);
       if (!undisturbed) {
         ::usleep(static_cast<useconds_t>(1e6 * random_.uniform(0, seconds_)));
-        ::kill(command.process(), signals[which]);
+        ::kill(training.process(), signals[which]);
       }
-      const Outcome o = command.wait();
+      const Outcome o = training.wait();
       done = o.succeeded();
       if (!done) {
         ++met;

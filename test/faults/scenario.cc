@@ -59,16 +59,21 @@ Snapshot trained(int steps) { return after(small_corpus_files(), small_training(
 Scenario output_scenario(const std::string& name, Snapshot before, Arguments command, const std::string& output) {
   before[output] = "what was there before\n";
   command.insert(command.end(), {"--output", output, "--threads", "2"});
-  return {.name = name, .before = before, .command = command, .outputs = {output}, .retry = {command}};
+  return {.name = name, .before = before, .command = command, .outputs = {output}, .again = command};
 }
 
 Scenario overwrite_scenario(const std::string& name) {
   const Arguments command = joined({small_training("other.tsv", 3), {"--overwrite"}});
-  return {.name = name, .before = trained(2), .command = command, .model = "model", .retry = {command}};
+  return {.name = name,
+          .before = trained(2),
+          .command = command,
+          .model = "model",
+          .again = command,
+          .resume = joined({small_training("other.tsv", 3), {"--resume"}})};
 }
 
-// An overwriting training that was killed half way.
-Scenario overwrite_again(const std::string& name) {
+// An overwriting training that was killed after a part of what it does to the folder.
+Scenario overwrite_again(const std::string& name, double part) {
   Scenario s = overwrite_scenario(name);
   const WorkFolder work("count");
   restore(work.path(), s.before);
@@ -91,7 +96,7 @@ Scenario demo_scenario() {
           .outputs = {"demo/train.tsv", "demo/held-out.tsv", "demo/attention.html", "demo/attention.svg"},
           .model = "demo/model",
           .slow = true,
-          .retry = {demo(2)}};
+          .again = demo(2)};
 }
 
 }  // namespace
@@ -142,7 +147,7 @@ Scenario make_scenario(const std::string& name) {
             .before = small_corpus_files(),
             .command = command,
             .model = "model",
-            .retry = {command, resuming(3)}};
+            .again = joined({command, {"--resume"}})};
   }
   if (name == "resume") {
     return {.name = name,
@@ -150,15 +155,16 @@ Scenario make_scenario(const std::string& name) {
             .command = resuming(4),
             .model = "model",
             .resumes = true,
-            .retry = {resuming(4)}};
+            .again = resuming(4)};
   }
   if (name == "overwrite") return overwrite_scenario(name);
-  if (name == "overwrite_again") return overwrite_again(name);
+  if (name == "overwrite_again") return overwrite_again(name, 0.25);
   if (name == "resume_overwrite") {
-    Scenario s = overwrite_again(name);
+    Scenario s = overwrite_again(name, 0.5);
     s.command = resuming(3);
     s.resumes = true;
-    s.retry = {s.command};
+    s.again = s.command;
+    s.resume = {};
     return s;
   }
   if (name == "translate")

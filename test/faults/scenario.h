@@ -17,13 +17,14 @@ using Arguments = std::vector<std::string>;
 
 struct Scenario {
   std::string name;
-  Snapshot before;               // what the folder holds; foreign files among it
-  Arguments command;             // after "qkv", run in the folder
-  Arguments outputs = {};        // files that it replaces, each as a whole
-  std::string model = {};        // the folder of the model that it trains, if any
-  bool resumes = false;          // it goes on with the model that is there; else it replaces it
-  bool slow = false;             // seconds a run: fewer failures are tried
-  std::vector<Arguments> retry;  // after a failure: the first of them that succeeds must reach the same end
+  Snapshot before;         // what the folder holds; foreign files among it
+  Arguments command;       // after "qkv", run in the folder
+  Arguments outputs = {};  // files that it replaces, each as a whole
+  std::string model = {};  // the folder of the model that it trains, if any
+  bool resumes = false;    // it goes on with the model that is there; else it replaces it
+  bool slow = false;       // seconds a run: fewer failures are tried
+  Arguments again;         // after a failure: must succeed, and reach the end of a quiet run
+  Arguments resume = {};   // instead, if it is not refused
 };
 
 // Those that take a tenth of a second, and those that take longer.

@@ -11,7 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* model_files[] = {"config.json", "model.safetensors", "source.model", "target.model"};
 constexpr size_t most_findings = 12;
 
 std::string bytes_of(const Snapshot& files, const std::string& name) {
@@ -22,6 +21,24 @@ std::string bytes_of(const Snapshot& files, const std::string& name) {
 bool holds(const Snapshot& files, const std::string& name, const std::string& bytes) {
   const auto at = files.find(name);
   return at != files.end() && at->second == bytes;
+}
+
+// A training that was published, and whose files are not all in their places yet: readers find them here.
+const std::string committed = "training/committed/";
+
+bool is_published(const Snapshot& files, const std::string& model) {
+  return !model.empty() &&
+         files.lower_bound(model + "/" + committed) != files.lower_bound(model + "/" + committed + "~");
+}
+
+// The files that are the model's to a reader.
+Snapshot model_in(const Snapshot& files, const std::string& model) {
+  Snapshot found;
+  for (const char* name : {"config.json", "model.safetensors", "source.model", "target.model", "held-out.tsv"}) {
+    const std::string staged = bytes_of(files, model + "/" + committed + name);
+    found[name] = staged.empty() ? bytes_of(files, model + "/" + name) : staged;
+  }
+  return found;
 }
 
 bool is_foreign(const std::string& name) {
@@ -76,14 +93,13 @@ Walk::Walk(const Scenario& scenario)
 // is saved at the same step.
 void Walk::learn_models() {
   const auto model = [&](const Snapshot& files, const std::string& weights) {
-    Snapshot m;
-    for (const char* name : model_files) m[name] = bytes_of(files, scenario_.model + "/" + name);
+    Snapshot m = model_in(files, scenario_.model);
     if (!weights.empty()) m["model.safetensors"] = bytes_of(files, weights);
     return m;
   };
   models_ = {model(scenario_.before, ""), model(after_, "")};
   for (const auto& [name, bytes] : after_)
-    if (name.find("/training/step-") != name.npos && !scenario_.before.contains(name))
+    if (name.find("/training/step-") != name.npos && !holds(scenario_.before, name, bytes))
       models_.push_back(model(after_, name));
   for (const Snapshot& files : models_) {
     const fs::path folder = work_.path() / "scored" / scenario_.model;
@@ -101,8 +117,7 @@ std::string Walk::scores(const fs::path& folder) const {
 }
 
 Walk::Holds Walk::model_of(const Snapshot& now) {
-  Snapshot files;
-  for (const char* name : model_files) files[name] = bytes_of(now, scenario_.model + "/" + name);
+  const Snapshot files = model_in(now, scenario_.model);
   auto at = static_cast<size_t>(std::find(models_.begin(), models_.end(), files) - models_.begin());
   if (at == models_.size()) {
     const std::string said = scores(folder_);
@@ -120,9 +135,9 @@ void Walk::inject(const FaultPlan& plan) {
   ++tally_.runs;
   tally_.failures += outcome.injected;
   const bool killed = outcome.signal == SIGKILL && plan.error == kill_process && outcome.injected > 0;
-  // Libraries that do not look at what malloc() returns, and destructors of theirs that need memory, may end a
-  // process that has none: its files are safe all the same.
-  const bool may_crash = plan.call == Call::malloc || (plan.call == Call::allocate && plan.lasting);
+  // Libraries that do not look at what malloc() returns, and destructors of theirs that need memory (nlohmann's),
+  // may end a process that has none: its files are safe all the same.
+  const bool may_crash = plan.call == Call::malloc || (plan.call == Call::allocate && outcome.signal == SIGABRT);
   check_outcome(outcome, killed || (may_crash && outcome.signal != 0), what);
   const Snapshot now = take_snapshot(folder_);
   const std::string where = fmt::format("{} ({})", what, killed ? "killed" : last_line(outcome.error));
@@ -161,8 +176,10 @@ void Walk::vary(const Variation& variation) {
 void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
                            const std::string& what) {
   const bool began = outcome.succeeded() || outcome.error.find("the loss is") != std::string::npos;
+  // Whoever comes first puts the files of a published training into their places.
+  const bool in_motion = is_published(before, scenario_.model);
   const auto is_own = [&](const std::string& name) {
-    return began && !is_foreign(name) &&
+    return (began || in_motion) && !is_foreign(name) &&
            (is_output(name) || (!scenario_.model.empty() && name.starts_with(scenario_.model + "/")));
   };
   for (const auto& [name, bytes] : before) {
@@ -170,6 +187,8 @@ void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Ou
     if (holds(now, name, bytes)) continue;
     if (!is_own(name)) found(tally_.lost, fmt::format("{}: {}", what, name));
   }
+  if (!began && in_motion && model_in(before, scenario_.model) != model_in(now, scenario_.model))
+    found(tally_.lost, what + ": the published model");
   const bool had_model = before.contains(scenario_.model + "/config.json") && !scenario_.model.empty();
   if (began && had_model && now != before && scores(folder_).empty())
     found(tally_.lost, what + ": there is no readable model any more");
@@ -214,15 +233,20 @@ void Walk::check_end(const std::string& what, int64_t& differing) {
 }
 
 void Walk::go_on(const std::string& what) {
+  // Every other time with the line that resumes, which may refuse, but not harm.
+  const bool resumes = !scenario_.resume.empty() && tally_.runs % 2 == 0;
+  const std::string after = what + (resumes ? ", resumed" : ", run again");
   Outcome last;
-  for (const Arguments& command : scenario_.retry) {
-    last = run_command(command, {.folder = folder_});
-    if (last.succeeded()) break;
+  if (resumes) {
+    last = run_command(scenario_.resume, {.folder = folder_});
+    if (!last.succeeded() && model_of(take_snapshot(folder_)) == Holds::damaged)
+      found(tally_.lost, after + ": neither the old model nor a new one");
   }
-  if (!last.succeeded()) return found(tally_.different, fmt::format("{}: then {}", what, last_line(last.error)));
-  check_end(what + ", gone on", tally_.different);
+  if (!resumes || !last.succeeded()) last = run_command(scenario_.again, {.folder = folder_});
+  if (!last.succeeded()) return found(tally_.different, fmt::format("{}: {}", after, last_line(last.error)));
+  check_end(after, tally_.different);
   for (const auto& [name, bytes] : take_snapshot(folder_))
-    if (!after_.contains(name)) found(tally_.leftover, fmt::format("{}: {}", what, name));
+    if (!after_.contains(name)) found(tally_.leftover, fmt::format("{}: {}", after, name));
 }
 
 void Walk::found(int64_t& count, const std::string& what) {
