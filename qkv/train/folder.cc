@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
@@ -51,6 +52,12 @@ void check_can_be_made(const fs::path& model) {
                   "cannot make this folder: " + std::error_code(code, std::generic_category()).message());
 }
 
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw FileError(error.value(), path.string(), "cannot make this folder: " + error.message());
+}
+
 // A file of a name that a training writes, in a folder where none was begun: whose it is nobody knows.
 std::optional<fs::path> file_of_somebody(const fs::path& model) {
   if (is_there(model / "training" / "options.json")) return {};
@@ -72,7 +79,7 @@ TrainingFolder::TrainingFolder(const TrainOptions& options) : model_(options.mod
 
 TrainingFolder::~TrainingFolder() {
   std::error_code error;
-  if (replaces() && !has_state()) fs::remove_all(root_, error);
+  if (lock_ >= 0 && replaces() && !has_state()) fs::remove_all(root_, error);
 }
 
 // Where to work, and whether to go on.
@@ -101,14 +108,13 @@ void TrainingFolder::choose(const TrainOptions& options) {
 }
 
 void TrainingFolder::begin() {
-  std::error_code error;
-  fs::create_directories(training(), error);
-  if (error) throw FileError(error.value(), training().string(), "cannot make this folder: " + error.message());
+  make_folder(model_ / "training");
   if (lock_ < 0) {
     lock();
-    require<InputError>(!has_model() && !has_state(), model_.string(),
+    require<InputError>(replaces() || (!has_model() && !has_state()), model_.string(),
                         "another training has written a model here meanwhile");
   }
+  make_folder(training());
   remove_abandoned_files(root_);
   remove_abandoned_files(training());
 }
@@ -126,10 +132,13 @@ void TrainingFolder::write_options(const TrainOptions& options) const {
 
 void TrainingFolder::lock() {
   const fs::path path = model_ / "training" / "lock";
-  lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (lock_ < 0) throw FileError("write", path.string(), errno);
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (file < 0) throw FileError("write", path.string(), errno);
   // A file system without locks is no reason not to train.
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+    lock_ = std::move(file);
+    return;
+  }
   fail<InputError>(model_.string(), "another training is at work in this folder");
 }
 

@@ -1,10 +1,8 @@
 #include "qkv/train/trainer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <sys/resource.h>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +11,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/average.h"
+#include "qkv/train/ending.h"
 #include "qkv/train/interrupt.h"
 
 namespace qkv {
@@ -46,56 +45,9 @@ void describe(const Validation& v, Json& line) {
   if (v.bleu) line["valid_bleu"] = *v.bleu;
 }
 
-// The most memory this process ever had.
-int64_t peak_memory() {
-  struct rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return int64_t{1024} * usage.ru_maxrss;
-}
-
 double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.loss : v.bleu.value_or(0); }
 
-// What to do when numbers are no numbers any more.
-std::string advice(const TrainingState& state) {
-  const std::string saved = state.saved.empty()
-                                ? "nothing was saved yet"
-                                : fmt::format("the last checkpoint is of step {}", state.saved.back());
-  return saved + "; try a smaller learning-rate, a longer warmup, or clip 1";
-}
-
-EarlyStoppingOptions stopping(const TrainOptions& options) {
-  return {.patience = options.patience, .larger_is_better = options.patience_on == Goal::bleu};
-}
-
-double window_loss(const TrainingState& state) {
-  return state.window.tokens > 0 ? state.window.loss_sum / static_cast<double>(state.window.tokens) : state.loss;
-}
-
 }  // namespace
-
-std::optional<Ending> ending_of(const TrainOptions& options, const TrainingState& state) {
-  if (options.max_steps > 0 && state.step >= options.max_steps) return Ending::max_steps;
-  if (options.max_epochs > 0 && state.position.epoch >= options.max_epochs) return Ending::max_epochs;
-  if (EarlyStopping(stopping(options), state.best).exhausted()) return Ending::patience;
-  return {};
-}
-
-bool is_finished(const TrainOptions& options, const TrainingState& state) {
-  return state.finished && ending_of(options, state) &&
-         train_options_from_json(state.options, "training").average == options.average;
-}
-
-TrainResult result_of(const TrainingState& state, Ending ending) {
-  return {.ending = ending,
-          .steps = state.step,
-          .epochs = state.position.epoch,
-          .loss = window_loss(state),
-          .validation = state.best_validation,
-          .best_step = state.best.best_step,
-          .seconds = state.seconds,
-          .tokens_per_s = state.seconds > 0 ? static_cast<double>(state.tokens) / state.seconds : 0,
-          .peak_bytes = peak_memory()};
-}
 
 Trainer::Trainer(const TrainOptions& options, const TrainingData& data, TrainingFolder& folder,
                  const Checkpoint* checkpoint)
@@ -109,7 +61,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
       batches_(data.train,
                {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}),
       validator_(data, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}),
-      best_(stopping(options)),
+      best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   if (checkpoint) {
     go_on(*checkpoint);
@@ -126,28 +78,6 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
   first_step_ = state_.step;
   first_tokens_ = state_.tokens;
   first_seconds_ = state_.seconds;
-}
-
-void Trainer::go_on(const Checkpoint& checkpoint) {
-  state_ = checkpoint.state();
-  require<InputError>(state_.corpus == data_.train.fingerprint(), folder_.state().string(),
-                      "{} has other sentence pairs than the training began with", options_.train);
-  check_held_out(folder_.root(), data_);
-  batches_.seek(state_.position);
-  checkpoint.load(model_, adam_);
-  best_ = EarlyStopping(stopping(options_), state_.best);
-  state_.finished = false;
-  // Killed between the first state and the model beside it, the model is the one of the state.
-  const bool lost = state_.has_model && !folder_.has_model();
-  require<InputError>(
-      !lost || !validates() || state_.best.best_step == state_.step, folder_.root().string(),
-      "model.safetensors is gone: it was the best model, of step {}, and the training is at step {}; "
-      "put it back, or begin anew with overwrite",
-      state_.best.best_step, state_.step);
-  folder_.begin();
-  if (!std::filesystem::exists(folder_.root() / "held-out.tsv")) save_data(folder_.root(), data_);
-  if (lost) save_model_files();
-  if (state_.has_model) folder_.publish();
 }
 
 std::optional<Ending> Trainer::over() const { return ending_of(options_, state_); }
@@ -235,22 +165,7 @@ void Trainer::update() {
 void Trainer::check_numbers(double loss, BatchPosition position) const {
   if (std::isfinite(loss) && std::isfinite(norm_)) return;
   fail("train", "step {}: the loss is {}, the gradient's norm {} (epoch {}, batch {}); {}", state_.step + 1, loss,
-       norm_, position.epoch + 1, position.batch + 1, advice(state_));
-}
-
-// The loss of the next update would tell, but the last one has none.
-void Trainer::check_parameters() {
-  if (std::exchange(checked_, state_.step) == state_.step) return;
-  model_.visit([&](const std::string& name, Variable& parameter) {
-    const std::span<const float> values = std::as_const(parameter).value().span<float>();
-    std::atomic<bool> finite = true;
-    parallel_ranges(static_cast<int64_t>(values.size()), 1 << 16, [&](int64_t begin, int64_t end) {
-      const auto part = values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-      if (!std::all_of(part.begin(), part.end(), [](float x) { return std::isfinite(x); })) finite = false;
-    });
-    require(finite, "train", "step {}: parameter {} is not finite any more, and is not saved; {}", state_.step,
-            name, advice(state_));
-  });
+       norm_, position.epoch + 1, position.batch + 1, advice());
 }
 
 void Trainer::report() {
@@ -285,46 +200,6 @@ bool Trainer::validate() {
   progress_.note(
       fmt::format("step {}: validation {}{}", state_.step, describe(v), is_best ? ", the best so far" : ""));
   return is_best;
-}
-
-// A model is saved before the state that counts on it. The first one is saved after it: a folder with a model
-// always has a state to go on from. Then both take the place of those of another training.
-void Trainer::save(Due due) {
-  check_parameters();
-  state_.has_model = state_.has_model || due.model;
-  const bool first = !folder_.has_state();
-  if (first) save_state();
-  if (due.model) save_model_files();
-  if (!first && due.state) save_state();
-  if (state_.has_model) publish();
-  if (first || due.state) folder_.clean(state_.saved);
-}
-
-void Trainer::publish() {
-  if (!folder_.replaces()) return;
-  folder_.publish();
-  log_.emplace(folder_.log(), log_->bytes());
-}
-
-void Trainer::save_numbered() {
-  const auto keep = static_cast<size_t>(std::max(options_.keep, options_.average));
-  if (keep > 0 && (state_.saved.empty() || state_.saved.back() != state_.step)) {
-    check_parameters();
-    save_parameters(folder_.checkpoint(state_.step), model_, state_.vocabulary);
-    state_.saved.push_back(state_.step);
-  }
-  if (state_.saved.size() > keep)
-    state_.saved.erase(state_.saved.begin(), state_.saved.end() - static_cast<ptrdiff_t>(keep));
-}
-
-void Trainer::save_model_files() { save_model(folder_.root(), model_, state_.vocabulary); }
-
-// Everything that the state counts on is on the disk before it.
-void Trainer::save_state() {
-  if (!std::exchange(options_written_, true)) folder_.write_options(options_);
-  log_->force();
-  state_.log_bytes = log_->bytes();
-  save_checkpoint(folder_.state(), state_, model_, adam_);
 }
 
 void Trainer::finish() {
@@ -394,39 +269,6 @@ void Trainer::show_progress() {
   }
   if (line.steps > 0) line.seconds_left = per_step * static_cast<double>(line.steps - state_.step);
   progress_.show(line);
-}
-
-namespace {
-
-// A state that the options agree with.
-std::optional<Checkpoint> checkpoint_for(const TrainOptions& options, const TrainingFolder& folder) {
-  if (!folder.goes_on()) return {};
-  std::optional<Checkpoint> checkpoint(folder.state());
-  const std::string where = folder.state().string();
-  const std::optional<std::string> changed = difference(checkpoint->state().options, options, where);
-  require<UsageError>(!changed, "resume", "{}, which a training that goes on cannot change", changed.value_or(""));
-  return checkpoint;
-}
-
-}  // namespace
-
-TrainResult train(const TrainOptions& options) {
-  options.check();
-  if (options.threads > 0) set_threads(options.threads);
-  TrainingFolder folder(options);
-  const std::optional<Checkpoint> checkpoint = checkpoint_for(options, folder);
-  if (checkpoint && folder.has_model() && is_finished(options, checkpoint->state())) {
-    if (!options.quiet)
-      fmt::print(stderr, "this training is finished, after step {}; more max-steps or max-epochs go on with it\n",
-                 checkpoint->state().step);
-    return result_of(checkpoint->state(), *ending_of(options, checkpoint->state()));
-  }
-  if (!options.quiet && Progress::stderr_is_terminal()) fmt::print(stderr, "reading {}\n", options.train);
-  std::optional<Vocabularies> vocabularies;
-  if (checkpoint) vocabularies = load_vocabularies(folder.root(), checkpoint->state().vocabulary);
-  const TrainingData data = prepare_data(options, vocabularies);
-  if (options.before_updates) options.before_updates();
-  return Trainer(options, data, folder, checkpoint ? &*checkpoint : nullptr).run();
 }
 
 }  // namespace qkv

@@ -42,6 +42,7 @@ class Trainer {
   void update();
   void check_numbers(double loss, BatchPosition position) const;
   void check_parameters();
+  std::string advice() const;
   void report();
   bool validate();  // whether it is the best
   TrainResult interrupted(int signal);
@@ -77,10 +78,5 @@ class Trainer {
   int64_t checked_ = -1;          // step of the last check of all parameters
   bool options_written_ = false;  // those of this process
 };
-
-// Why a training in this state is over, if it is; and whether nothing is left to do even then.
-std::optional<Ending> ending_of(const TrainOptions& options, const TrainingState& state);
-bool is_finished(const TrainOptions& options, const TrainingState& state);
-TrainResult result_of(const TrainingState& state, Ending ending);
 
 }  // namespace qkv
