@@ -78,8 +78,9 @@ Scenario overwrite_again(const std::string& name, double part) {
   const WorkFolder work("count");
   restore(work.path(), s.before);
   const Outcome quiet = run_command(s.command, {.folder = work.path(), .faults = FaultPlan{}});
-  s.before =
-      after(s.before, s.command, FaultPlan{.call = Call::rename, .at = quiet.calls[index_of(Call::rename)] / 2});
+  const auto renames = static_cast<double>(quiet.calls[index_of(Call::rename)]);
+  const FaultPlan kill = {.call = Call::rename, .at = static_cast<int64_t>(1 + part * renames)};
+  s.before = after(s.before, s.command, kill);
   return s;
 }
 

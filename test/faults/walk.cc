@@ -23,7 +23,8 @@ bool holds(const Snapshot& files, const std::string& name, const std::string& by
   return at != files.end() && at->second == bytes;
 }
 
-// A training that was published, and whose files are not all in their places yet: readers find them here.
+// A training that was published, and whose files are not all in their places yet: readers find them here, and who
+// writes first moves them.
 const std::string committed = "training/committed/";
 
 bool is_published(const Snapshot& files, const std::string& model) {
@@ -176,7 +177,6 @@ void Walk::vary(const Variation& variation) {
 void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
                            const std::string& what) {
   const bool began = outcome.succeeded() || outcome.error.find("the loss is") != std::string::npos;
-  // Whoever comes first puts the files of a published training into their places.
   const bool in_motion = is_published(before, scenario_.model);
   const auto is_own = [&](const std::string& name) {
     return (began || in_motion) && !is_foreign(name) &&
@@ -209,6 +209,7 @@ void Walk::check_outcome(const Outcome& outcome, bool expected, const std::strin
 void Walk::check_bytes(const Snapshot& now, const std::string& what) {
   const Holds model = scenario_.model.empty() ? Holds::nothing : model_of(now);
   if (model == Holds::damaged) found(tally_.lost, what + ": neither the old model nor a new one");
+  const bool in_motion = is_published(scenario_.before, scenario_.model);
   for (const auto& [name, bytes] : scenario_.before) {
     ++tally_.compared;
     if (holds(now, name, bytes)) continue;
@@ -216,7 +217,7 @@ void Walk::check_bytes(const Snapshot& now, const std::string& what) {
     const bool of_state =
         scenario_.resumes && (name.find("/training/") != name.npos || name.ends_with("model.safetensors"));
     const bool replaced = is_output(name) ? holds(now, name, bytes_of(after_, name))
-                                          : in_model && (model == Holds::new_model || of_state);
+                                          : in_model && (model == Holds::new_model || of_state || in_motion);
     // A damaged model is one loss, and told above.
     if (!replaced && !(in_model && model == Holds::damaged)) found(tally_.lost, fmt::format("{}: {}", what, name));
   }
