@@ -56,8 +56,7 @@ void load_parameters(const SafetensorsFile& file, const std::string& name, Trans
     check_finite(std::as_const(parameter.mutable_value()), name, key);
   });
   for (const std::string& key : file.names())
-    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model",
-                        quoted_name(key));
+    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model", quoted_name(key));
 }
 
 }  // namespace

@@ -228,7 +228,7 @@ TEST_F(Preserve, AModelWithoutAStateIsNotReplacedByResume) {
   EXPECT_TRUE(files("m") == before);
 }
 
-TEST_F(Preserve, AFileOfSomebodyIsNotReplacedUnasked) {
+TEST_F(Preserve, AForeignFileIsNotReplacedUnasked) {
   fs::create_directories(folder_ / "m");
   write_file(folder_ / "m/config.json", "{\"mine\": 1}");
   for (const bool resume : {false, true}) {
@@ -282,7 +282,7 @@ TEST_F(Preserve, AFinishedTrainingThatIsResumedChangesNothing) {
     fs::remove(folder_ / m / "held-out.tsv");
     o.max_steps = 11;
     EXPECT_EQ(train(o).steps, 11);
-    EXPECT_TRUE(files(m)["held-out.tsv"] == before.at("held-out.tsv")) << "it is missed, and written anew";
+    EXPECT_TRUE(files(m)["held-out.tsv"] == before.at("held-out.tsv")) << "it was deleted, and is written anew";
   }
 }
 
