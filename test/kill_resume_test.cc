@@ -121,13 +121,15 @@ TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
   const std::string before = read_file(folder_ / "before/model.safetensors");
   Random random(static_cast<uint64_t>(::getpid()));
   int old_models = 0, new_models = 0;
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 8; ++round) {
     fs::remove_all(folder_ / "replaced");
     fs::copy(folder_ / "before", folder_ / "replaced", fs::copy_options::recursive);
     for (int killed = 0, code = 1; code != 0; ++killed) {
       const pid_t child = start("replaced");
-      ::usleep(static_cast<useconds_t>(1e6 * random.uniform(0, killed < 2 ? 0.4 * whole : 10 * whole)));
-      ::kill(child, SIGKILL);
+      if (killed < 2) {
+        ::usleep(static_cast<useconds_t>(1e6 * random.uniform(0, 0.4 * whole)));
+        ::kill(child, SIGKILL);
+      }
       code = wait(child);
       ASSERT_TRUE(code == -SIGKILL || code == 0) << code;
       const Translator translator(folder_ / "replaced");
@@ -141,7 +143,7 @@ TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
     expect_same_weights("whole", "replaced");
   }
   EXPECT_GT(old_models, 0);
-  EXPECT_GT(new_models, 10);
+  EXPECT_GT(new_models, 8);
 }
 
 TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {

@@ -76,16 +76,22 @@ Vocabularies load_vocabularies(const fs::path& folder, const VocabularyChecksums
 void save_data(const fs::path& folder, const TrainingData& data) {
   data.vocabularies.source.save(folder / source_file);
   data.vocabularies.target.save(folder / target_file);
+  save_held_out(folder, data);
+}
+
+void save_held_out(const fs::path& folder, const TrainingData& data) {
   if (!data.held_out.empty()) write_file(folder / held_out_file, text_of(data.held_out));
 }
 
-void check_held_out(const fs::path& folder, const TrainingData& data) {
+bool check_held_out(const fs::path& folder, const TrainingData& data) {
   const fs::path path = folder / held_out_file;
   std::error_code error;
-  if (data.held_out.empty() || !fs::exists(path, error)) return;
+  if (!fs::exists(path, error)) return false;
+  if (data.held_out.empty()) return true;
   require<InputError>(read_file(path) == text_of(data.held_out), path.string(),
                       "these are not the pairs that this training holds out: the file is damaged or was edited; "
                       "delete it to have it written anew");
+  return true;
 }
 
 }  // namespace qkv

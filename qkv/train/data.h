@@ -37,7 +37,9 @@ TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocab
 Vocabularies load_vocabularies(const std::filesystem::path& folder, const VocabularyChecksums& sums);
 
 void save_data(const std::filesystem::path& folder, const TrainingData& data);
-// InputError if held-out.tsv is there and holds other pairs: results measured on it would be none.
-void check_held_out(const std::filesystem::path& folder, const TrainingData& data);
+void save_held_out(const std::filesystem::path& folder,
+                   const TrainingData& data);  // of save_data(), this file alone
+// Whether held-out.tsv is there. InputError if it holds other pairs: what is measured on it would mean nothing.
+bool check_held_out(const std::filesystem::path& folder, const TrainingData& data);
 
 }  // namespace qkv

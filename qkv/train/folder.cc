@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
+#include <new>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
@@ -78,8 +79,11 @@ TrainingFolder::TrainingFolder(const TrainOptions& options) : model_(options.mod
 }
 
 TrainingFolder::~TrainingFolder() {
-  std::error_code error;
-  if (lock_ >= 0 && replaces() && !has_state()) fs::remove_all(root_, error);
+  try {
+    std::error_code error;
+    if (lock_ >= 0 && replaces() && !has_state()) fs::remove_all(root_, error);
+  } catch (const std::bad_alloc&) {  // the next training removes it
+  }
 }
 
 // Where to work, and whether to go on.

@@ -15,7 +15,7 @@ void Trainer::go_on(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
   require<InputError>(state_.corpus == data_.train.fingerprint(), folder_.state().string(),
                       "{} has other sentence pairs than the training began with", options_.train);
-  check_held_out(folder_.root(), data_);
+  const bool held_out = check_held_out(folder_.root(), data_);
   batches_.seek(state_.position);
   checkpoint.load(model_, adam_);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
@@ -28,7 +28,7 @@ void Trainer::go_on(const Checkpoint& checkpoint) {
       "put it back, or begin anew with overwrite",
       state_.best.best_step, state_.step);
   folder_.begin();
-  if (!std::filesystem::exists(folder_.root() / "held-out.tsv")) save_data(folder_.root(), data_);
+  if (!held_out) save_held_out(folder_.root(), data_);
   if (lost) save_model_files();
   if (state_.has_model) folder_.publish();
 }
