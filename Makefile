@@ -1,6 +1,6 @@
 # One-word commands. `make help` lists them.
 #
-#     make test PRESET=clang                        # another build of CMakePresets.json: release dev tsan clang generic
+#     make test PRESET=clang                        # another build of CMakePresets.json: release dev tsan fuzz clang generic
 #     make JOBS=4                                   # how many compilers at once (default: as ninja likes)
 #     make test CMAKE_FLAGS=-DQKV_WERROR=ON         # more flags for cmake
 #     make install PREFIX=$HOME/.local
@@ -18,7 +18,7 @@ CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLA
 COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
 TEST = ctest --preset $(PRESET) -j $(CORES)
 
-.PHONY: build demo test slow check doc bench python wheel install dev tsan clean help setup command
+.PHONY: build demo test slow check doc bench python wheel install dev tsan fuzz clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -59,8 +59,14 @@ dev:                ## run the tests with the address and undefined-behaviour sa
 tsan:               ## run the tests with the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
 
+fuzz:               ## run each fuzz target for a minute: FUZZ_SECONDS=60 FUZZ_TARGETS='config lines'
+	@script/setup fuzz
+	@cmake --preset fuzz $(GENERATOR) --log-level=NOTICE $(CMAKE_FLAGS) >/dev/null
+	@cmake --build build-fuzz $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES))) --target fuzz
+	@script/fuzz
+
 clean:              ## remove every build
-	@rm -rf build build-dev build-tsan build-clang build-generic
+	@rm -rf build build-dev build-tsan build-fuzz build-clang build-generic
 
 help:               ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18

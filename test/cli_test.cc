@@ -166,6 +166,16 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
   expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
 }
 
+TEST_F(Command, SettingsThatAreTooLargeOrTooDeepAreRefusedAtOnceAndShownOnOneLine) {
+  std::string deep = "[a";
+  for (int i = 0; i < 20'000; ++i) deep += ".a";  // as sections: 12 GB
+  write_file(at("deep.toml"), "dropout = 0.1\n" + deep + "]\nb = 1\n");
+  expect_error(run("describe --config " + at("deep.toml")), 2, {"deep.toml", "line 2: a section of 40003 bytes"});
+  expect_error(run("describe --config /dev/zero"), 1, {"/dev/zero", "more than 65536 bytes"});
+  write_file(at("control.toml"), "\"\x1b[31m\" = 1\n");
+  expect_error(run("describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
+}
+
 TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
   write_file(at("empty.tsv"), "");
   expect_error(run(train_on("empty.tsv")), 1, {"empty.tsv"});
@@ -227,7 +237,8 @@ TEST_F(Command, TranslateKeepsTheOrderAndAnswersEveryLine) {
       run("translate --model " + at("model") + " --max-length 4", "printf 'Go on.\\n\\nI am cold.\\n' |");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3) << outcome.out;
-  expect_error(run("translate --model " + at("model"), "printf 'ok\\n\\377\\n' |"), 1, {"stdin:2", "UTF-8"});
+  expect_error(run("translate --strict --model " + at("model"), "printf 'ok\\n\\377\\n' |"), 1,
+               {"stdin:2", "UTF-8"});
 }
 
 TEST_F(Command, WhatCannotBeWrittenIsSaid) {

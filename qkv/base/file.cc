@@ -33,9 +33,13 @@ FileError::FileError(std::string_view op, const std::string& file, int code)
 FileError::FileError(int code, const std::string& file, std::string_view message)
     : InputError(file, message), file_(file), code_(code) {}
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, size_t most) {
   struct stat status = {};
   const Descriptor file = open_to_read(path, status);
+  const auto check_size = [&](size_t bytes) {
+    require<InputError>(bytes <= most, "read", "{}: it has more than {} bytes", path.string(), most);
+  };
+  if (S_ISREG(status.st_mode)) check_size(static_cast<size_t>(status.st_size));
   // One byte more than the file has: the read that finds its end needs no second buffer. A pipe has no size.
   std::string bytes(S_ISREG(status.st_mode) ? static_cast<size_t>(status.st_size) + 1 : buffer_bytes, '\0');
   size_t used = 0;
@@ -44,6 +48,7 @@ std::string read_file(const fs::path& path) {
     if (got < 0) fail_reading(path, errno);
     if (got == 0) break;
     used += static_cast<size_t>(got);
+    check_size(used);
     if (used == bytes.size()) bytes.resize(2 * used);
   }
   bytes.resize(used);

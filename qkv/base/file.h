@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ class FileError : public InputError {
   int code_;
 };
 
-std::string read_file(const std::filesystem::path& path);
+// InputError for a file of more than `most` bytes, before so much memory is taken; a device may have no end.
+std::string read_file(const std::filesystem::path& path, size_t most = std::numeric_limits<size_t>::max());
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // The same, in pieces. Nothing has happened to the target until commit() returns; a writer that goes away without

@@ -73,6 +73,15 @@ TEST_F(File, ReadsAPipeToItsEnd) {
   writer.join();
 }
 
+TEST_F(File, MoreThanWasAskedForIsAnInputErrorBeforeMemoryIsTaken) {
+  write_file(folder / "x", "12345");
+  EXPECT_EQ(read_file(folder / "x", 5), "12345");
+  EXPECT_THROW(read_file(folder / "x", 4), InputError);
+  fs::resize_file(folder / "x", uintmax_t{1} << 40);
+  EXPECT_THROW(read_file(folder / "x", 1000), InputError);
+  EXPECT_THROW(read_file("/dev/zero", 1000), InputError) << "it has no end";
+}
+
 TEST_F(File, ReadingNamesTheFileAndTheReason) {
   const std::string missing = (folder / "no such").string();
   EXPECT_EQ(message_of([&] { read_file(missing); }), "read: " + missing + ": No such file or directory");

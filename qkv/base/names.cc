@@ -27,9 +27,31 @@ size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string one_line(std::string_view text, size_t longest) {
+  std::string out;
+  size_t length = std::min(text.size(), longest);
+  while (length > 0 && length < text.size() && (text[length] & 0xc0) == 0x80) --length;  // whole characters
+  for (size_t i = 0; i < length; ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool high = i > 0 && text[i - 1] == '\xc2' && (c & 0xe0) == 0x80;  // U+0080 to U+009F, of two bytes
+    if (high) out.replace(out.size() - 1, 1, "\\xc2");
+    if (high || c < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", c);
+    } else {
+      out += text[i];
+    }
+  }
+  if (text.size() > length) out += "...";
+  return out;
+}
+
+std::string quoted_name(std::string_view name) { return fmt::format("'{}'", one_line(name)); }
+
 std::string name_list(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known) {
+  constexpr size_t longest = 100;
+  if (given.size() > longest) return {};  // the number of comparisons grows with its length
   std::optional<std::string_view> best;
   size_t least = given.size() / 3 + 2;  // so many changes are too many
   for (const std::string_view word : known) {

@@ -31,6 +31,10 @@ struct Named {
 template <class Enum>
 Named(Enum, const char*) -> Named<Enum>;
 
+// Text from outside as a message shows it: one line, without control characters (as \x1b), at most `longest` bytes.
+std::string one_line(std::string_view text, size_t longest = 120);
+std::string quoted_name(std::string_view name);  // the same between quotation marks: 'name'
+
 // "all, target, none".
 std::string name_list(std::span<const std::string_view> names);
 
@@ -66,7 +70,8 @@ Enum value_named(std::string_view given, std::string_view where, std::string_vie
   for (const auto& [value, name] : names_of(Enum{}))
     if (name == given) return value;
   const std::vector<std::string_view> names = all_names<Enum>();
-  fail<Kind>(where, "{} must be one of {}, got '{}'{}", what, name_list(names), given, did_you_mean(given, names));
+  fail<Kind>(where, "{} must be one of {}, got {}{}", what, name_list(names), quoted_name(given),
+             did_you_mean(given, names));
 }
 
 }  // namespace qkv

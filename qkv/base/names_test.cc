@@ -53,5 +53,19 @@ TEST(Nearest, IsAFewLettersAwayOrBegunOrNone) {
   EXPECT_EQ(did_you_mean("temperature", known, "--"), "");
 }
 
+TEST(OneLine, HasNoControlCharactersAndIsNotTooLong) {
+  EXPECT_EQ(one_line("a\x1b[31m\nb\x7f"), "a\\x1b[31m\\x0ab\\x7f");
+  EXPECT_EQ(one_line("\xc2\x9b\xc3\xa9"), "\\xc2\\x9b\xc3\xa9") << "U+009B is a control character, U+00E9 is none";
+  EXPECT_EQ(one_line("abcdef", 6), "abcdef");
+  EXPECT_EQ(one_line("abcdefg", 6), "abcdef...");
+  EXPECT_EQ(one_line("abcde\xc3\xa9z", 6), "abcde...") << "no half character";
+  EXPECT_EQ(quoted_name("a\tb"), "'a\\x09b'");
+}
+
+TEST(Nearest, IsNoneForAVeryLongWord) {
+  const std::vector<std::string_view> known = {"model"};
+  EXPECT_EQ(nearest("model" + std::string(1'000'000, 'l'), known), std::nullopt);
+}
+
 }  // namespace
 }  // namespace qkv

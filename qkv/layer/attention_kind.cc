@@ -34,7 +34,7 @@ const AttentionWord& word_named(std::string_view name, std::string_view where) {
     if (word.name == name) return word;
     names.push_back(word.name);
   }
-  fail<UsageError>(where, "there is no word '{}', the words are {}{}", name, name_list(names),
+  fail<UsageError>(where, "there is no word {}, the words are {}{}", quoted_name(name), name_list(names),
                    did_you_mean(name, names));
 }
 
@@ -43,8 +43,8 @@ double number_of(const Number& n, std::string_view given, std::string_view text,
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
   const bool read = error == std::errc() && end == given.data() + given.size();
   require<UsageError>(read && value >= n.least && value <= n.most && (!n.whole || value == std::floor(value)),
-                      where, "'{}': {} must be a {}number from {} to {}, got '{}'", text, n.name,
-                      n.whole ? "whole " : "", as_text(n.least), as_text(n.most), given);
+                      where, "{}: {} must be a {}number from {} to {}, got {}", quoted_name(text), n.name,
+                      n.whole ? "whole " : "", as_text(n.least), as_text(n.most), quoted_name(given));
   return value;
 }
 
@@ -54,12 +54,12 @@ AttentionKind::Part part_of(std::string_view text, std::string_view where) {
   const AttentionWord& word = *part.word;
   const std::vector<std::string_view> given =
       equals == text.size() ? std::vector<std::string_view>{} : split(text.substr(equals + 1), ':');
-  require<UsageError>(given.size() <= word.numbers.size(), where, "'{}' has {} numbers, {} takes {}: {}", text,
-                      given.size(), word.name, word.numbers.size(), usage(word));
+  require<UsageError>(given.size() <= word.numbers.size(), where, "{} has {} numbers, {} takes {}: {}",
+                      quoted_name(text), given.size(), word.name, word.numbers.size(), usage(word));
   for (size_t i = 0; i < word.numbers.size(); ++i) {
     const Number& number = word.numbers[i];
-    require<UsageError>(i < given.size() || number.usual, where, "'{}' lacks its {}: write {}", text, number.name,
-                        usage(word));
+    require<UsageError>(i < given.size() || number.usual, where, "{} lacks its {}: write {}", quoted_name(text),
+                        number.name, usage(word));
     part.numbers.push_back(i < given.size() ? number_of(number, given[i], text, where) : *number.usual);
   }
   return part;
@@ -107,7 +107,8 @@ AttentionKind attention_kind(std::string_view text, std::string_view where) {
   for (const std::string_view word : words) {
     AttentionKind::Part part = part_of(word, where);
     const bool full = part.word->role == AttentionWord::Role::full;
-    require<UsageError>(!full || words.size() == 1, where, "'full' goes with no other word, got '{}'", text);
+    require<UsageError>(!full || words.size() == 1, where, "'full' goes with no other word, got {}",
+                        quoted_name(text));
     if (!full) kind.add(std::move(part), where);
   }
   return kind;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 
 namespace qkv {
 namespace {
@@ -67,19 +68,19 @@ struct Reader {
     const Json* j = find(key);
     if (!j) return;
     require<InputError>(j->is_number_integer() && (!j->is_number_unsigned() || j->get<uint64_t>() <= INT64_MAX),
-                        where, "'{}' must be an integer, got {}", key, j->dump());
+                        where, "'{}' must be an integer, got {}", key, shown_json(*j));
     value = j->get<int64_t>();
   }
   void operator()(const char* key, float& value) {
     const Json* j = find(key);
     if (!j) return;
-    require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, j->dump());
+    require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, shown_json(*j));
     value = j->get<float>();
   }
   void operator()(const char* key, bool& value) {
     const Json* j = find(key);
     if (!j) return;
-    require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, j->dump());
+    require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, shown_json(*j));
     value = j->get<bool>();
   }
   template <WithNames Enum>
@@ -92,7 +93,7 @@ struct Reader {
   void operator()(const char* key, AttentionKind& value) {
     const Json* j = find(key);
     if (!j) return;
-    require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, j->dump());
+    require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, shown_json(*j));
     as_input_error([&] { value = attention_kind(j->get<std::string>(), fmt::format("'{}'", key)); });
   }
   // What is wrong usage on the command line is bad input in a file.
@@ -196,8 +197,7 @@ std::string to_json(const TransformerConfig& config) {
 }
 
 TransformerConfig config_from_json(std::string_view text, std::string_view where) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  require<InputError>(json.is_object(), where, "this is not a JSON object");
+  const Json json = parse_json_object<Json>(text, where);
   require<InputError>(json.value("architecture", Json()) == "transformer", where,
                       "'architecture' must be \"transformer\": this is not a model of this program");
   require<InputError>(json.value("format", Json()) == 1, where, "'format' must be 1: written by a newer version?");
@@ -205,8 +205,8 @@ TransformerConfig config_from_json(std::string_view text, std::string_view where
   Reader reader{json, where, {"architecture", "format"}};
   visit(config, reader);
   for (const auto& [key, value] : json.items())
-    require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
-                        "unknown key '{}'{}", key, did_you_mean(key, reader.known));
+    if (std::find(reader.known.begin(), reader.known.end(), key) == reader.known.end())
+      fail<InputError>(where, "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
   reader.as_input_error([&] { config.check(); });
   return config;
 }

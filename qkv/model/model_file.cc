@@ -1,17 +1,26 @@
 #include "qkv/model/model_file.h"
 
 #include <cerrno>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <sys/stat.h>
 #include <system_error>
+#include <utility>
 
 #include "qkv/base/checksum.h"
 #include "qkv/base/file.h"
+#include "qkv/base/names.h"
 #include "qkv/model/parameter_groups.h"
 
 namespace qkv {
 namespace {
+
+// A number that is not finite makes all of them so that a sentence is computed with.
+void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
+  for (const float x : values.span<float>())
+    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} has the number {}", quoted_name(name), x);
+}
 
 namespace fs = std::filesystem;
 
@@ -44,9 +53,11 @@ void load_parameters(const SafetensorsFile& file, const std::string& name, Trans
     require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, name,
                         "tensor '{}' holds {}, not real numbers", key, name_of(value.dtype()));
     parameter.mutable_value().copy_from(value.to(DType::f32));
+    check_finite(std::as_const(parameter.mutable_value()), name, key);
   });
   for (const std::string& key : file.names())
-    require<InputError>(wanted.contains(key), name, "tensor '{}' does not belong to this model", key);
+    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model",
+                        quoted_name(key));
 }
 
 }  // namespace

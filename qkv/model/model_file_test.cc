@@ -94,6 +94,13 @@ TEST_F(ModelFile, WrongTensorsAreNamed) {
          t[0].second = Tensor::zeros({9, 8}, DType::i32);
        }),
        "tensor 'source_embedding' holds i32");
+  for (const float wrong : {INFINITY, -INFINITY, NAN})
+    says(complaint([&](NamedTensors& t) {
+           Tensor copy = t[0].second.contiguous_copy();
+           copy.span<float>()[3] = wrong;
+           t[0].second = copy;
+         }),
+         "tensor 'source_embedding' has the number");
 }
 
 TEST_F(ModelFile, HalfPrecisionIsRead) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -61,7 +62,9 @@ ColorScale ColorScale::of(float smallest, float largest) {
   if (reach <= 0) return {};
   const double unit = std::pow(10, std::floor(std::log10(reach)) - 1);
   // A reach that is itself such a number, give or take the rounding of floats, stays.
-  const float high = static_cast<float>(std::ceil(reach / unit - 1e-5) * unit);
+  const double rounded = std::ceil(reach / unit - 1e-5) * unit;
+  using Limits = std::numeric_limits<float>;
+  const auto high = static_cast<float>(std::clamp<double>(rounded, Limits::min(), Limits::max() / 2));
   return {smallest < 0 ? -high : 0.0f, high};
 }
 

@@ -25,7 +25,9 @@ enum class Theme { light, dark };
 struct ColorScale {
   float low = 0, high = 1;  // low is 0 or -high
 
-  // Holds all of [smallest, largest]: high is rounded up to two digits, so that its label is short and true.
+  // Holds all of [smallest, largest]: high is rounded up to two digits, so that its label is short and true. It is
+  // at least the smallest normal float and at most half of the largest, so that high - low is a number to divide
+  // by.
   static ColorScale of(float smallest, float largest);
 
   // Outside of the scale, its nearest end.

@@ -1,6 +1,7 @@
 #include "qkv/picture/color.h"
 
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,17 @@ TEST(Color, TheScaleHoldsAllWeightsAndEndsAtAShortNumber) {
   EXPECT_EQ(ColorScale::of(0, 251).high, 260.0f);
   EXPECT_EQ(ColorScale::of(0, 0).high, 1.0f);
   EXPECT_EQ(hex(ColorScale().color(7)), hex(ColorScale().color(1)));
+}
+
+TEST(ColorScale, DividesByItsLengthWhateverTheWeights) {
+  constexpr float largest = std::numeric_limits<float>::max(), smallest = std::numeric_limits<float>::denorm_min();
+  for (const float low : {0.0f, -smallest, -1.0f, -largest})
+    for (const float high : {0.0f, smallest, 1e-38f, 1.0f, 2e38f, largest}) {
+      const ColorScale scale = ColorScale::of(low, high);
+      EXPECT_TRUE(std::isnormal(scale.high - scale.low)) << low << " " << high;
+      EXPECT_GT(1 / scale.high, 0) << low << " " << high;
+      EXPECT_EQ(hex(scale.color(largest)), hex(scale.color(scale.high)));
+    }
 }
 
 }  // namespace

@@ -310,5 +310,18 @@ TEST(Heatmap, AHundredHeadsStayAReasonableFile) {
   EXPECT_LT(picture.html().size(), 700'000u);
 }
 
+TEST(Picture, HasATitleForEveryColumnOrNone) {
+  const auto picture = [](int64_t per_line, std::vector<std::string> titles) {
+    PanelGroup group{.title = "", .panels = std::vector<Panel>(3), .per_line = per_line};
+    for (Panel& panel : group.panels) panel.weights = Tensor::zeros({2, 2});
+    group.column_titles = std::move(titles);
+    return Picture({.title = "", .groups = {group}}).svg();
+  };
+  EXPECT_THROW(picture(3, {"a", "b"}), Error);
+  EXPECT_THROW(picture(2, {"a"}), Error);
+  EXPECT_NE(picture(2, {"a", "b"}).find(">b</text>"), std::string::npos);
+  EXPECT_EQ(picture(int64_t{1} << 60, {}), picture(3, {})) << "no memory for columns that are not there";
+}
+
 }  // namespace
 }  // namespace qkv

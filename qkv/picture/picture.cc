@@ -73,6 +73,9 @@ Picture::Picture(PictureContent content) : content_(std::move(content)) {
   size_t panels = 0;
   for (PanelGroup& group : content_.groups) {
     require(group.per_line >= 1, "picture", "a group needs at least one panel per line, got {}", group.per_line);
+    const size_t across = std::min(static_cast<size_t>(group.per_line), group.panels.size());
+    require(group.column_titles.empty() || group.column_titles.size() >= across, "picture",
+            "{} column titles for {} panels per line", group.column_titles.size(), across);
     for (Panel& panel : group.panels) prepare(panel, smallest, largest);
     panels += group.panels.size();
   }

@@ -60,7 +60,8 @@ std::string text(double x, double y, double font, std::string_view attributes, s
 // The panels of a group, line by line. Tokens are written where they differ from those of the panel to the left (of
 // the queries) or above (of the keys).
 Block draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
-  const size_t across = static_cast<size_t>(group.per_line), count = group.panels.size();
+  const size_t count = group.panels.size();
+  const size_t across = std::clamp<size_t>(static_cast<size_t>(group.per_line), 1, std::max<size_t>(count, 1));
   const size_t lines = (count + across - 1) / across;
   std::vector<Drawing> drawings;
   std::vector<double> left(across), width(across), top(lines), height(lines);

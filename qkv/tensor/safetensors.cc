@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/tensor/safetensors_checksum.h"
 
 namespace qkv {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 
 namespace qkv {
 namespace {
@@ -211,21 +212,6 @@ SafetensorsHeader parse_safetensors_header(std::string_view bytes, int64_t file_
   json::sax_parse(text.begin(), text.end(), &reader);
   check_cover(header.entries, file_bytes - header.data_begin, file);
   return header;
-}
-
-std::string quoted_name(std::string_view name) {
-  constexpr size_t longest = 120;
-  std::string out = "'";
-  size_t length = std::min(name.size(), longest);
-  while (length > 0 && length < name.size() && (name[length] & 0xc0) == 0x80) --length;  // whole characters
-  for (const char c : name.substr(0, length)) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + (name.size() > length ? "...'" : "'");
 }
 
 }  // namespace qkv

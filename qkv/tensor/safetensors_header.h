@@ -49,7 +49,4 @@ inline SafetensorsHeader parse_safetensors_header(std::string_view file, const s
   return parse_safetensors_header(file, static_cast<int64_t>(file.size()), file_name);
 }
 
-// A name from outside as a message shows it: one line, not too long.
-std::string quoted_name(std::string_view name);
-
 }  // namespace qkv

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/fork.h"
 #include "qkv/base/memory.h"
 
 namespace qkv {
@@ -79,7 +80,7 @@ class Pool {
     statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::map<int64_t, std::byte*> free_;  // the first block of each capacity
   StorageStatistics statistics_;
 };

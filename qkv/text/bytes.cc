@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <span>
+#include <poll.h>
 #include <unistd.h>
 #include <vector>
 
@@ -36,6 +36,11 @@ class FileSource final : public ByteSource {
     }
   }
 
+  bool ready() override {
+    pollfd file = {.fd = file_, .events = POLLIN, .revents = 0};
+    return ::poll(&file, 1, 0) > 0;
+  }
+
  private:
   std::string name_;
   int file_ = STDIN_FILENO, owned_ = -1;
@@ -52,6 +57,8 @@ class StreamSource final : public ByteSource {
     const auto there = static_cast<size_t>(std::max<std::streamsize>(buffer.in_avail(), 1));
     return static_cast<size_t>(buffer.sgetn(to, static_cast<std::streamsize>(std::min(there, most))));
   }
+
+  bool ready() override { return stream_.rdbuf()->in_avail() != 0; }
 
  private:
   std::istream& stream_;
@@ -72,6 +79,8 @@ class MaybeGzip final : public ByteSource {
     if (state_ == State::unknown) detect();
     return state_ == State::plain ? read_plain(to, most) : inflate_some(to, most);
   }
+
+  bool ready() override { return begin_ < end_ || source_->ready(); }
 
  private:
   enum class State { unknown, plain, inside, between };  // inside or between the members of a gzip file
@@ -107,6 +116,8 @@ class MaybeGzip final : public ByteSource {
   size_t inflate_some(char* to, size_t most) {
     most = std::min<size_t>(most, 1u << 30);  // zlib counts in 32 bits
     for (;;) {
+      if (corrupt_)
+        fail<InputError>("read", "{}: corrupt gzip file: {}", name_, zlib_.msg ? zlib_.msg : "inflate fails");
       if (state_ == State::between && !next_member()) return 0;
       if (begin_ == end_ && !refill()) fail<InputError>("read", "{}: truncated gzip file", name_);
       zlib_.next_in = reinterpret_cast<Bytef*>(buffer_.data() + begin_);
@@ -115,13 +126,10 @@ class MaybeGzip final : public ByteSource {
       zlib_.avail_out = static_cast<uInt>(most);
       const int result = inflate(&zlib_, Z_NO_FLUSH);
       begin_ = end_ - zlib_.avail_in;
-      if (result == Z_STREAM_END) {
-        state_ = State::between;
-      } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        fail<InputError>("read", "{}: corrupt gzip file: {}", name_, zlib_.msg ? zlib_.msg : "inflate fails");
-      }
+      if (result == Z_STREAM_END) state_ = State::between;
       const size_t n = most - zlib_.avail_out;
-      if (n > 0) return n;
+      corrupt_ = result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END;
+      if (n > 0) return n;  // what comes before the corrupt place too, in however many pieces it arrives
     }
   }
 
@@ -139,6 +147,7 @@ class MaybeGzip final : public ByteSource {
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   State state_ = State::unknown;
+  bool corrupt_ = false;
   z_stream zlib_ = {};
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   size_t begin_ = 0, end_ = 0;  // of what was read and not yet passed on
@@ -147,11 +156,15 @@ class MaybeGzip final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
-  return std::make_unique<MaybeGzip>(std::make_unique<FileSource>(path), path == "-" ? "stdin" : path);
+  return inflated(std::make_unique<FileSource>(path), path == "-" ? "stdin" : path);
 }
 
 std::unique_ptr<ByteSource> open_bytes(std::istream& stream, const std::string& name) {
-  return std::make_unique<MaybeGzip>(std::make_unique<StreamSource>(stream), name);
+  return inflated(std::make_unique<StreamSource>(stream), name);
+}
+
+std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name) {
+  return std::make_unique<MaybeGzip>(std::move(source), name);
 }
 
 }  // namespace qkv

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/names.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -87,7 +88,7 @@ Wrong piece_error(std::string_view bytes, std::unordered_set<std::string_view>& 
   if (piece.empty()) return "a piece is empty";
   if (piece.size() > longest) return fmt::format("a piece has {} bytes", piece.size());
   if (utf8_error(piece) || piece.find('\0') != piece.npos) return "a piece is not text";
-  if (!seen.insert(piece).second) return fmt::format("the piece '{}' occurs twice", piece);
+  if (!seen.insert(piece).second) return fmt::format("the piece {} occurs twice", quoted_name(piece));
   return {};
 }
 
@@ -114,6 +115,8 @@ Wrong rules_error(std::string_view rules) {
     } else {  // an inner unit: its children stand at i ^ offset ^ label, for labels of 0 to 255
       const size_t offset = static_cast<size_t>(unit >> 10) << ((unit & (1u << 9)) >> 6);
       if (((i ^ offset) | 0xff) >= units) return wrong;
+      const bool has_value = unit >> 8 & 1;  // at i ^ offset, read as one whatever its own bits say
+      if (has_value && (unit_at(i ^ offset) & 0x7fffffffu) >= texts.size()) return wrong;
     }
   }
   return {};

@@ -1,5 +1,7 @@
 #include "qkv/text/tokenizer.h"
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <unistd.h>
@@ -52,6 +54,56 @@ TEST_P(EveryType, DecodesWhatItEncodes) {
     EXPECT_EQ(tokenizer.decode(ids), sentence);
     for (const int32_t id : ids) EXPECT_TRUE(id > Tokenizer::unk && id < tokenizer.size());
   }
+}
+
+// SentencePiece itself takes the square of a word's length, or ends the program over so long a one.
+TEST_P(EveryType, LearnsFromAWordOfAnyLength) {
+  auto sentences = corpus(300);
+  const Tokenizer without = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  sentences.push_back(std::string(200'000, 'x'));
+  sentences.push_back("ab");
+  for (int i = 0; i < 40'000; ++i) sentences.back() += "\u00e9\u00e8";
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("xx\u00e9\u00e8")), "xx\u00e9\u00e8") << "no character is cut";
+  EXPECT_NE(without.decode(without.encode("x")), "x");
+}
+
+TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
+  const auto sentences = corpus(300);
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  std::string text;
+  std::vector<int32_t> wanted;
+  for (int round = 0; round < 10; ++round)
+    for (const std::string& sentence : sentences) {
+      text += sentence + " ";
+      const auto ids = tokenizer.encode(sentence);
+      wanted.insert(wanted.end(), ids.begin(), ids.end());
+    }
+  ASSERT_GT(text.size(), 50'000u);
+  EXPECT_EQ(tokenizer.encode(text), wanted);
+  // By the square of its length: half a minute.
+  const auto unknown = tokenizer.encode(std::string(1'000'000, '#'));
+  EXPECT_GT(std::count(unknown.begin(), unknown.end(), Tokenizer::unk), 0);
+  EXPECT_LT(unknown.size(), 200u);
+}
+
+TEST(Tokenizer, ALosslessVocabularyCutsNothing) {
+  const Tokenizer tokenizer = Tokenizer::train(corpus(300), {.vocabulary_size = 400, .lossless = true});
+  std::string text;
+  while (text.size() < 100'000) text += "#\u00e9b\u4f60\n";
+  EXPECT_TRUE(tokenizer.decode(tokenizer.encode(text)) == text);
+}
+
+TEST(Tokenizer, LongSentencesAreCutBetweenWords) {
+  auto sentences = corpus(300);
+  const TokenizerOptions options{.vocabulary_size = 120};
+  const Tokenizer apart = Tokenizer::train(sentences, options);
+  std::string together;
+  for (const std::string& sentence : sentences) together += (together.empty() ? "" : " ") + sentence;
+  ASSERT_GT(together.size(), 8192u);
+  // Words count, not sentences: the same vocabulary.
+  EXPECT_EQ(Tokenizer::train(std::vector<std::string>{together}, options).encode(sentences[0]),
+            apart.encode(sentences[0]));
 }
 
 TEST_P(EveryType, IsTheSameModelOnAnyNumberOfThreads) {
@@ -222,15 +274,42 @@ TEST(Tokenizer, SurvivesABrokenModel) {
   EXPECT_GT(loaded, 0) << "a changed score or letter is still a model";
 }
 
+// Where the double array of the rules begins: right behind its length.
+size_t root_of_rules(const std::string& model) {
+  const size_t length = model.find(std::string("\x00\xb4\x02\x00", 4));
+  EXPECT_NE(length, model.npos);
+  return length + 4;
+}
+
 TEST(SentencePieceCheck, FindsRulesThatPointOutside) {
   const std::string whole = small().serialized();
   ASSERT_FALSE(sentencepiece_error(whole));
-  // The root of the double array stands right behind its length: offset 24 bits, then the label.
-  const size_t root = whole.find(std::string("\x00\xb4\x02\x00", 4)) + 4;
-  ASSERT_NE(root, 3u);
+  // The root: offset 24 bits, then the label.
   std::string broken = whole;
-  broken.replace(root, 4, "\x00\xfe\xff\x7f", 4);
+  broken.replace(root_of_rules(whole), 4, "\x00\xfe\xff\x7f", 4);
   EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken");
+}
+
+TEST(SentencePieceCheck, FindsAValueOutsideThatIsWrittenAsAnInnerUnit) {
+  const std::string whole = small().serialized();
+  const size_t root = root_of_rules(whole);
+  const auto unit_at = [&](uint32_t i) {
+    uint32_t unit;
+    std::memcpy(&unit, whole.data() + root + 4 * i, 4);
+    return unit;
+  };
+  constexpr uint32_t units = 0x2b400 / 4, has_value = 1 << 8, is_value = 1u << 31;
+  int found = 0;
+  for (uint32_t i = 0; i < units; ++i) {
+    const uint32_t unit = unit_at(i), offset = unit >> 10 << ((unit & 1u << 9) >> 6);
+    if (unit & is_value || !(unit & has_value) || i % 50 != 0) continue;
+    constexpr uint32_t far = 256 << 10;  // as a value behind the texts, as an inner unit right
+    std::string broken = whole;
+    std::memcpy(broken.data() + root + 4 * (i ^ offset), &far, 4);
+    EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken") << i;
+    ++found;
+  }
+  EXPECT_GT(found, 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 
 namespace qkv {
 namespace {
@@ -33,17 +34,17 @@ class Reader {
     const Json& j = field(key);
     require<InputError>(j.is_number_integer() && (!j.is_number_unsigned() || j.get<uint64_t>() <= INT64_MAX) &&
                             j.get<int64_t>() >= 0,
-                        where_, "'{}' must be a count, got {}", key, j.dump());
+                        where_, "'{}' must be a count, got {}", key, shown_json(j));
     return j.get<int64_t>();
   }
   double number(const char* key) const {
     const Json& j = field(key);
-    require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, j.dump());
+    require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, shown_json(j));
     return j.get<double>();
   }
   bool truth(const char* key) const {
     const Json& j = field(key);
-    require<InputError>(j.is_boolean(), where_, "'{}' must be true or false, got {}", key, j.dump());
+    require<InputError>(j.is_boolean(), where_, "'{}' must be true or false, got {}", key, shown_json(j));
     return j.get<bool>();
   }
   std::optional<double> optional_number(const char* key) const {
@@ -99,10 +100,10 @@ TrainingState state_of(const Json& json, const std::string& where) {
     s.best_validation = {.loss = *loss, .bleu = r.optional_number("best_bleu")};
   s.validated = r.count("validated");
   const Json& saved = r.field("saved");
-  require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", saved.dump());
+  require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", shown_json(saved));
   for (const Json& j : saved) {
     require<InputError>(j.is_number_unsigned() && j.get<uint64_t>() <= static_cast<uint64_t>(s.step), where,
-                        "'saved' must be a list of steps, got {}", saved.dump());
+                        "'saved' must be a list of steps, got {}", shown_json(saved));
     s.saved.push_back(j.get<int64_t>());
   }
   s.loss = r.number("loss");
@@ -110,7 +111,7 @@ TrainingState state_of(const Json& json, const std::string& where) {
   s.finished = r.truth("finished");
   s.log_bytes = r.count("log_bytes");
   const Json& corpus = r.field("corpus");
-  require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", corpus.dump());
+  require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", shown_json(corpus));
   s.corpus = corpus.get<uint64_t>();
   return s;
 }
@@ -134,11 +135,9 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
     require<InputError>(at != file_.metadata().end(), name_, "this is not a training state: it has no '{}'", key);
     return at->second;
   };
-  require<InputError>(entry("format") == format, name_, "this is not a training state of this version: '{}'",
-                      entry("format"));
-  const Json json = Json::parse(entry("state"), nullptr, /*allow_exceptions=*/false);
-  require<InputError>(json.is_object(), name_, "the training state is not a JSON object");
-  state_ = state_of(json, name_);
+  require<InputError>(entry("format") == format, name_, "this is not a training state of this version: {}",
+                      quoted_name(entry("format")));
+  state_ = state_of(parse_json_object<Json>(entry("state"), name_), name_);
   state_.options = entry("options");
   for (const char* name : {"source.model", "target.model"}) state_.vocabulary[name] = entry(name);
 }
@@ -151,7 +150,8 @@ void Checkpoint::load(Transformer& model, Adam& adam) const {
     require<InputError>(type == "F32", name_, "tensor '{}' must be F32, got {}", name, type);
   });
   for (const std::string& name : file_.names())
-    require<InputError>(wanted.contains(name), name_, "tensor '{}' does not belong to this training", name);
+    require<InputError>(wanted.contains(name), name_, "tensor {} does not belong to this training",
+                        quoted_name(name));
   for_each_tensor(model, adam, [&](const std::string& name, Tensor to) { to.copy_from(file_.get(name)); });
   model.visit([](const std::string&, Variable& parameter) { parameter.mutable_value(); });  // a new version
   adam.set_updates(state_.step);

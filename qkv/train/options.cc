@@ -10,6 +10,7 @@
 #include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/model/architecture_table.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/folder.h"
@@ -48,16 +49,16 @@ struct Reader {
     const Json* j = find(key);
     if (!j) return;
     if constexpr (std::is_same_v<T, bool>) {
-      require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, j->dump());
+      require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, shown_json(*j));
     } else if constexpr (std::is_integral_v<T>) {
-      require<InputError>(j->is_number_integer(), where, "'{}' must be an integer, got {}", key, j->dump());
+      require<InputError>(j->is_number_integer(), where, "'{}' must be an integer, got {}", key, shown_json(*j));
       const bool fits = j->is_number_unsigned() ? std::in_range<T>(j->template get<uint64_t>())
                                                 : std::in_range<T>(j->template get<int64_t>());
-      require<InputError>(fits, where, "'{}' is out of range: {}", key, j->dump());
+      require<InputError>(fits, where, "'{}' is out of range: {}", key, shown_json(*j));
     } else if constexpr (std::is_floating_point_v<T>) {
-      require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, j->dump());
+      require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, shown_json(*j));
     } else {
-      require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, j->dump());
+      require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, shown_json(*j));
     }
     value = j->template get<T>();
   }
@@ -65,7 +66,7 @@ struct Reader {
   void operator()(const Setting& setting, Enum& value, Change) {
     const Json* j = find(setting.name);
     if (!j) return;
-    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
+    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : shown_json(*j), where,
                                           fmt::format("'{}'", setting.name));
   }
 };
@@ -93,12 +94,6 @@ Json json_of(const TrainOptions& options) {
   TransformerConfig architecture = options.architecture;
   architecture.source_vocabulary = architecture.target_vocabulary = 0;
   json["architecture"] = Json::parse(to_json(architecture));
-  return json;
-}
-
-Json parse(const std::string& text, const std::string& where) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  require<InputError>(json.is_object(), where, "the options of the training are not a JSON object");
   return json;
 }
 
@@ -201,13 +196,13 @@ void TrainOptions::check() const {
 std::string to_json(const TrainOptions& options) { return json_of(options).dump(2) + "\n"; }
 
 TrainOptions train_options_from_json(const std::string& text, const std::string& where) {
-  const Json json = parse(text, where);
+  const Json json = parse_json_object<Json>(text, where);
   TrainOptions options;
   Reader reader{json, where};
   visit_options(options, reader);
   for (const auto& [key, value] : json.items())
-    require<InputError>(std::find(reader.known.begin(), reader.known.end(), key) != reader.known.end(), where,
-                        "unknown key '{}'{}", key, did_you_mean(key, reader.known));
+    if (std::find(reader.known.begin(), reader.known.end(), key) == reader.known.end())
+      fail<InputError>(where, "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));
   require<InputError>(json.contains("architecture"), where, "there is no 'architecture'");
   options.architecture = config_of(json["architecture"], where);
   return options;
@@ -240,7 +235,7 @@ std::optional<std::string> difference(const std::string& before, const TrainOpti
   const Json was = fixed_settings(train_options_from_json(before, where)), is = fixed_settings(now);
   for (const auto& [key, value] : is.items())
     if (was.at(key) != value)
-      return fmt::format("'{}' was {} and is now {}", key, was.at(key).dump(), value.dump());
+      return fmt::format("'{}' was {} and is now {}", key, shown_json(was.at(key)), shown_json(value));
   return {};
 }
 

@@ -47,6 +47,19 @@ TEST(TrainOptions, RefuseAFileThatIsNotTheirs) {
     EXPECT_THROW(train_options_from_json(text, "options.json"), InputError) << text;
 }
 
+TEST(TrainOptions, RefuseAFileThatIsNestedTooDeep) {
+  for (const char* key : {"schedule", "architecture", "max-steps"}) {
+    const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+    try {
+      train_options_from_json(fmt::format("{{\"{}\": {}}}", key, deep), "options.json");
+      FAIL() << key;
+    } catch (const InputError& e) {
+      EXPECT_NE(std::string(e.what()).find("options.json: "), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("nested more than 32 levels deep"), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(TrainOptions, SayWhatMakesNoSense) {
   EXPECT_NO_THROW(some_options().check());
   const auto refused = [](const std::string& word, auto change) {

@@ -301,6 +301,7 @@ TEST_F(TrainTest, RefusesAStateThatLies) {
   refused_with("state", "\"saved\":[2]", "\"saved\":2");
   refused_with("state", "\"best\":", "\"worst\":");
   refused_with("state", "{", "[");
+  refused_with("state", "\"step\":2", "\"step\":" + std::string(100'000, '[') + std::string(100'000, ']'));
   refused_with("options", "{", "[");
   refused_with("format", "2", "9");
   fs::copy_file(folder_ / "m/model.safetensors", state, fs::copy_options::overwrite_existing);

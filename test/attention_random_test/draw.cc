@@ -22,35 +22,10 @@
 #include "qkv/attention/score/cosine.h"
 #include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
-#include "qkv/base/random.h"
+#include "test/attention_random_test/dice.h"
 
 namespace qkv::test {
 namespace {
-
-constexpr int64_t most_work = 2'000'000;  // pairs times widths: what the plain computation has time for
-
-class Dice {
- public:
-  explicit Dice(uint64_t number) : random_(41, number) {}
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random_.below(static_cast<uint64_t>(high - low + 1)));
-  }
-  bool one_in(int64_t n) { return between(1, n) == 1; }
-  float normal(double spread) { return static_cast<float>(spread * random_.normal()); }
-
-  // 1 to 300, often small, often at the edge of a block.
-  int64_t length() {
-    switch (between(0, 3)) {
-      case 0: return between(1, 12);
-      case 1: return std::max<int64_t>(1, 64 * between(0, 4) + between(-2, 2));
-      default: return between(1, 300);
-    }
-  }
-  int64_t width() { return one_in(8) ? between(100, 512) : one_in(3) ? 8 * between(1, 16) : between(1, 70); }
-
- private:
-  Random random_;
-};
 
 Tensor numbers(Dice& dice, const Shape& shape, double spread) {
   Tensor x = Tensor::empty(shape);
@@ -187,7 +162,7 @@ DrawnModifier draw_modifier(Dice& dice, const AttentionShape& n) {
   }
 }
 
-AttentionShape draw_shape(Dice& dice) {
+AttentionShape draw_shape(Dice& dice, int64_t most_work) {
   AttentionShape n;
   n.B = dice.between(1, 3);
   n.G = dice.between(1, 3);
@@ -311,10 +286,10 @@ NormalizerPtr normalizer_of(const Drawn& call) {
 
 }  // namespace
 
-Drawn draw(uint64_t number, DType dtype) {
-  Dice dice(number);
+Drawn draw(uint64_t number, DType dtype, const DrawOptions& options) {
+  Dice dice(number, options.choices);
   Drawn call;
-  AttentionShape& n = call.n = draw_shape(dice);
+  AttentionShape& n = call.n = draw_shape(dice, options.most_work);
   const double spread = dice.one_in(6) ? 4.0 : 1.0;  // now and then scores in the tens and hundreds
   call.q = laid_out(dice, {n.B, n.H, n.T, n.D}, spread, dtype);
   call.k = laid_out(dice, {n.B, n.G, n.S, n.D}, 1, dtype);

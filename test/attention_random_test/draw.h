@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ struct Drawn {
   std::string name() const;
 };
 
-Drawn draw(uint64_t number, DType dtype);
+struct DrawOptions {
+  std::span<const uint8_t> choices = {};  // the first choices are made by these bytes
+  int64_t most_work = 2'000'000;          // pairs times widths: what the plain computation has time for
+};
+Drawn draw(uint64_t number, DType dtype, const DrawOptions& options = {});
 
 }  // namespace qkv::test
