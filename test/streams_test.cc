@@ -222,9 +222,9 @@ TEST_F(Streams, WrongNumbersAreToldBeforeAnythingIsRead) {
     expect_error(bash(fmt::format("qkv {} --model nowhere --batch-tokens 1000000000", command)), 2,
                  {"batch-tokens must be 1 to 1000000, got 1000000000"});
   for (const char* command : {"translate", "score --input x", "evaluate --input x", "inspect"})
-    for (const char* threads : {"-1", "1025"})
+    for (const char* threads : {"-1", "100000"})
       expect_error(bash(fmt::format("qkv {} --model nowhere --threads {}", command, threads)), 2,
-                   {"--threads", threads, "1024"});
+                   {"--threads", threads, "0 to "});
 }
 
 TEST_F(Streams, ControlCharactersOfAVocabularyAreSeenNotObeyed) {
