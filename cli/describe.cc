@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "qkv/base/file.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv::cli {
 namespace {
@@ -17,8 +17,7 @@ struct DescribeCommand {
     require<UsageError>(model.empty() != recipe.empty(), "qkv describe", "give --model FOLDER or --recipe NAME");
     TransformerConfig config;
     if (!model.empty()) {
-      const std::string path = (std::filesystem::path(model) / "config.json").string();
-      config = config_from_json(read_file(path), path);
+      config = load_config(model);
     } else {
       config = qkv::recipe(recipe);
       config.source_vocabulary = config.target_vocabulary = vocabulary_size;

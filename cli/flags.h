@@ -23,6 +23,11 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
                   const std::string& unit) {
   CLI::Option* option = app.add_option(name, value, help)->type_name(unit);
   option->default_str(fmt::format("{}", value));
+  if constexpr (std::is_unsigned_v<T>) {  // strtoull() would take -1 for the largest number
+    option->check([](const std::string& given) {
+      return given.starts_with('-') ? fmt::format("must not be negative, got {}", given) : std::string();
+    });
+  }
   return option;
 }
 

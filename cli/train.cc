@@ -1,11 +1,11 @@
 #include "qkv/train/train.h"
 
 #include <memory>
+#include <optional>
 
 #include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "qkv/base/threads.h"
 #include "qkv/train/option_table.h"
 
 namespace qkv::cli {
@@ -13,25 +13,16 @@ namespace {
 
 struct TrainCommand {
   TrainOptions options;
-  std::string model, recipe = "transformer-base";
-  std::vector<CLI::Option*> flags;  // all but --recipe and --resume, in the order declared
+  std::string model, recipe = "transformer-base";  // what base_options() takes, too
+  std::vector<CLI::Option*> flags;                 // all but --recipe and --resume, in the order declared
   CLI::Option* recipe_flag = nullptr;
 
   // The recipe, or a stored training, is what the other flags start from: those that were given are read once more.
   int run() {
-    const bool resume = options.resume;
-    if (resume) {
-      require<UsageError>(recipe_flag->count() == 0, "qkv train",
-                          "--recipe cannot be given with --resume: the model has its shape");
-      options = stored_options(model);
-    } else {
-      options.architecture = qkv::recipe(recipe);
-    }
+    const std::optional<std::string> given = recipe_flag->count() > 0 ? std::optional(recipe) : std::nullopt;
+    options = base_options(model, options.resume, given);
     for (CLI::Option* f : flags)
       if (f->count() > 0) f->run_callback();
-    options.resume = resume;
-    options.model = model;
-    if (options.threads > 0) set_threads(options.threads);
     const TrainResult result = train(options);
     return result.ending == Ending::interrupted ? 130 : 0;
   }
@@ -53,9 +44,9 @@ Command add_train(CLI::App& parent) {
   option_table::visit_update(options, add);
   option_table::visit_run(options, add);
   command->flags.push_back(app.add_flag("--quiet", options.quiet, "say nothing but warnings"));
-  app.add_flag("--resume", options.resume, "go on with the training in --model");
-  command->flags.push_back(
-      app.add_flag("--overwrite", options.overwrite, "begin anew in a folder that has a model"));
+  app.add_flag("--resume", options.resume, "go on with the training in --model, or begin where there is none");
+  command->flags.push_back(app.add_flag("--overwrite", options.overwrite,
+                                        "begin anew, and replace the model in the folder once there is a new one"));
   app.footer(attention_words_help());
   return {&app, [command] { return command->run(); }};
 }

@@ -2,8 +2,6 @@
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 
 # Linked: cmake/qkvConfig.cmake.in finds them again for whoever uses the installed library.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(DNNL 2.6 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(SentencePiece REQUIRED)

@@ -16,4 +16,4 @@ install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})
 configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(qkvConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
-              cmake/FindDNNL.cmake cmake/FindSentencePiece.cmake DESTINATION ${package})
+              cmake/FindSentencePiece.cmake DESTINATION ${package})

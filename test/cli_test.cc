@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <sys/wait.h>
 
@@ -129,7 +130,7 @@ TEST_F(Command, TrainTakesAKindOfAttentionAndListsItsWords) {
   EXPECT_EQ(run("translate --beam 3 --model " + at("new"), "echo 'Go on.' |").code, 0);
   const Outcome changed =
       run(fmt::format("train --resume --model {} --max-steps 2 --self-attention full", at("new")));
-  expect_error(changed, 2, {"'self_attention' was \"window=4+sink\" and is now \"full\""});
+  expect_error(changed, 2, {"'self-attention' was \"window=4+sink\" and is now \"full\""});
   std::filesystem::remove_all(at("new"));
 }
 
@@ -221,6 +222,10 @@ TEST_F(Command, LyingModelFilesAreRefused) {
   replace(config, "\"ffn\": 16", "\"ffn\": 32");
   write_file(at("other-shape/config.json"), config);
   expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1,
+               {"other-shape/config.json", "delete the line with \"checksum\""});
+  config.erase(1, config.find('\n', 2) - 1);
+  write_file(at("other-shape/config.json"), config);
+  expect_error(run("translate --model " + at("other-shape"), "echo hello |"), 1,
                {"other-shape/model.safetensors", "up.weight"});
   replace(config, "\"d_model\": 16", "\"d_model\": 16000000");
   write_file(at("other-shape/config.json"), config);
@@ -243,6 +248,94 @@ TEST_F(Command, WhatCannotBeWrittenIsSaid) {
   expect_error(run(fmt::format("train --train {} --model {}/model --recipe transformer-tiny --max-steps 1",
                                at("pairs.tsv"), at("pairs.tsv"))),
                1, {"pairs.tsv/model"});
+}
+
+// Every file under a folder, by its name there, but for locks.
+std::map<std::string, std::string> files_under(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().filename() != "lock")
+      files[std::filesystem::relative(entry.path(), folder).string()] = read_file(entry.path());
+  return files;
+}
+
+TEST_F(Command, AnOverwriteThatCannotBeginTouchesNothing) {
+  std::string good, blank;
+  for (int i = 10; i < 60; ++i) good += fmt::format("{}\t{}\n", i, 1000 - i), blank += " \t \n";
+  write_file(at("good.tsv"), good);
+  write_file(at("bad-line.tsv"), good + "there is no tab here\n");
+  write_file(at("bad-bytes.tsv"), good + "a\t\xff\n");
+  write_file(at("blank.tsv"), blank);
+  write_file(at("one.txt"), "a\n");
+  write_file(at("two.txt"), "a\nb\n");
+  const std::string base =
+      fmt::format("train --model {} --recipe transformer-tiny --tokenizer character ", at("kept"));
+  ASSERT_EQ(run(base + "--max-steps 2 --quiet --train " + at("good.tsv")).code, 0);
+  write_file(at("kept/README"), "mine");
+  const auto before = files_under(at("kept"));
+  const auto refused = [&](const std::string& train, const std::string& flags, int code) {
+    const Outcome outcome = run(base + "--overwrite --max-steps 2 --train " + train + " " + flags);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_TRUE(files_under(at("kept")) == before) << train << " " << flags;
+  };
+  refused(at("bad-line.tsv"), "", 1);
+  refused(at("bad-bytes.tsv"), "", 1);
+  refused(at("blank.tsv"), "", 1);
+  refused(at("missing.tsv"), "", 1);
+  refused(at("one.txt") + "," + at("two.txt"), "", 1);
+  refused(at("good.tsv"), "--hold-out 100000", 1);
+  refused(at("good.tsv"), "--valid " + at("bad-line.tsv"), 1);
+  refused(at("good.tsv"), "--tokenizer unigram --vocabulary-size 8", 2);
+  refused(at("good.tsv"), "--vocabulary-size 2", 2);
+  refused(at("good.tsv"), "--heads 3", 2);
+  refused(at("good.tsv"), "--beta2 1", 2);
+  refused(at("good.tsv"), "--max-length 100000", 2);
+  refused(at("good.tsv"), "--seed -1", 2);
+  refused(at("good.tsv"), "--learning-rate 1e30 --schedule constant --warmup 0 --max-steps 20", 1);
+  EXPECT_EQ(run(base + "--overwrite --max-steps 3 --quiet --train " + at("good.tsv")).code, 0);
+  const auto after = files_under(at("kept"));
+  EXPECT_EQ(after.at("README"), "mine");
+  EXPECT_TRUE(after.at("model.safetensors") != before.at("model.safetensors"));
+  EXPECT_EQ(after.count("training/step-000000002.safetensors"), 0u) << "of the training before";
+  std::filesystem::remove_all(at("kept"));
+}
+
+TEST_F(Command, ResumeIsOneLineThatBeginsGoesOnAndEnds) {
+  const std::string line = fmt::format(
+      "train --resume --train {} --model {} --recipe transformer-tiny --tokenizer character --heads 2 --quiet ",
+      at("pairs.tsv"), at("line"));
+  EXPECT_EQ(run(line + "--max-steps 2").code, 0);
+  EXPECT_EQ(run(line + "--max-steps 4").code, 0);
+  const auto before = files_under(at("line"));
+  EXPECT_EQ(run(line + "--max-steps 4").code, 0) << "it is finished";
+  EXPECT_EQ(run(fmt::format("train --resume --quiet --model {}", at("line"))).code, 0);
+  expect_error(run(line + "--heads 4"), 2, {"'heads' was 2 and is now 4"});
+  expect_error(run(line + "--recipe transformer-small"), 2, {"'d-model' was 128 and is now 256"});
+  expect_error(run(line + "--seed 3"), 2, {"'seed' was 1 and is now 3"});
+  expect_error(run(line + "--max-steps 9 --train " + at("missing.tsv")), 1, {"missing.tsv"});
+  EXPECT_TRUE(files_under(at("line")) == before);
+  std::filesystem::remove(at("line/training/state.safetensors"));
+  const std::string model = read_file(at("line/model.safetensors"));
+  expect_error(run(line + "--max-steps 9"), 2, {"no state to resume", "overwrite"});
+  EXPECT_TRUE(read_file(at("line/model.safetensors")) == model);
+  std::filesystem::remove_all(at("line"));
+}
+
+TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
+  const auto refused = [&](const std::string& flags, const std::vector<std::string>& fragments) {
+    expect_error(run(fmt::format("train --train {} --model {} --recipe transformer-tiny {}", at("missing.tsv"),
+                                 at("never"), flags)),
+                 2, fragments);
+    EXPECT_FALSE(std::filesystem::exists(at("never"))) << flags;
+  };
+  refused("--seed -1", {"--seed", "must not be negative, got -1"});
+  refused("--seed=-1", {"--seed", "must not be negative, got -1"});
+  refused("--threads -1", {"threads must be at least 0, got -1"});
+  refused("--beta2 1", {"beta2 must be in [0, 1), got 1"});
+  refused("--heads 3", {"heads 3 must divide d-model 128"});
+  refused("--kv-heads 3", {"kv-heads 3 must divide heads 4"});
+  refused("--self-attention window=4+causal", {"--self-attention"});
+  refused("--d-model 12 --heads 4 --positions rotary", {"rotary", "even width"});
 }
 
 TEST_F(Command, TrainDoesNotOverwriteAModelUnasked) {

@@ -12,7 +12,9 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
+#include "qkv/decode/translator.h"
 #include "qkv/tensor/safetensors.h"
+#include "qkv/train/folder.h"
 #include "qkv/train/training_test.h"
 
 namespace qkv {
@@ -34,7 +36,11 @@ TrainOptions options_for(const fs::path& folder, const std::string& model) {
 
 int train_in_child(const fs::path& folder, const std::string& model) {
   TrainOptions o = options_for(folder, model);
-  o.resume = fs::exists(folder / model / "training" / "options.json");
+  if (model == "replaced") {
+    // It takes the place of another model: until then there is that one to be found, and nothing to resume.
+    o.overwrite = !staged_training(o.model) && load_model(o.model).config().d_model != o.architecture.d_model;
+  }
+  o.resume = !o.overwrite;
   try {
     return train(o).ending == Ending::interrupted ? 130 : 0;
   } catch (const std::exception& e) {
@@ -102,6 +108,44 @@ TEST_F(KillResume, TwentyKillsChangeNoBit) {
   EXPECT_EQ(log_without_times(folder_ / "whole"), log_without_times(folder_ / "killed"));
 }
 
+// Killed at any moment, an overwrite leaves the old model or the new one, whole, and ends with the same bits.
+TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(wait(start("whole")), 0);
+  const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  TrainOptions o = options_for(folder_, "before");
+  o.architecture.d_model = 24;
+  o.vocabulary_size = 9;
+  o.max_steps = 5;
+  train(o);
+  const std::string before = read_file(folder_ / "before/model.safetensors");
+  Random random(static_cast<uint64_t>(::getpid()));
+  int old_models = 0, new_models = 0;
+  for (int round = 0; round < 8; ++round) {
+    fs::remove_all(folder_ / "replaced");
+    fs::copy(folder_ / "before", folder_ / "replaced", fs::copy_options::recursive);
+    for (int killed = 0, code = 1; code != 0; ++killed) {
+      const pid_t child = start("replaced");
+      if (killed < 2) {
+        ::usleep(static_cast<useconds_t>(1e6 * random.uniform(0, 0.4 * whole)));
+        ::kill(child, SIGKILL);
+      }
+      code = wait(child);
+      ASSERT_TRUE(code == -SIGKILL || code == 0) << code;
+      const Translator translator(folder_ / "replaced");
+      const bool is_old = translator.model().config().d_model == 24;
+      EXPECT_EQ(translator.source().size(), is_old ? 9 : 15);
+      if (is_old) {
+        EXPECT_TRUE(read_file(folder_ / "replaced/model.safetensors") == before);
+      }
+      ++(is_old ? old_models : new_models);
+    }
+    expect_same_weights("whole", "replaced");
+  }
+  EXPECT_GT(old_models, 0);
+  EXPECT_GT(new_models, 8);
+}
+
 TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
   ASSERT_EQ(wait(start("whole")), 0);
   int code = 130;
@@ -110,10 +154,11 @@ TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
     // Before the training has begun a signal simply ends it.
     while (!fs::exists(folder_ / "stopped/training/log.jsonl")) ::usleep(1000);
     ::usleep(20'000);
-    ::kill(child, SIGTERM);
+    const int signal = tries % 2 ? SIGHUP : SIGTERM;
+    ::kill(child, signal);
     code = wait(child);
-    ASSERT_TRUE(code == 130 || code == 0 || code == -SIGTERM) << code;
-    if (code == -SIGTERM) code = 130;
+    ASSERT_TRUE(code == 130 || code == 0 || code == -signal) << code;
+    if (code == -signal) code = 130;
   }
   EXPECT_TRUE(fs::exists(folder_ / "stopped/model.safetensors"));
   if (code != 0) {

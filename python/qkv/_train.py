@@ -55,8 +55,9 @@ def train(*, model: str | os.PathLike[str], recipe: str | None = None, resume: b
 
     model      the folder of the model
     recipe     transformer-tiny, -small, -base or -big: the shape that the other options change
-    resume     go on with the training in the folder, where it was; options given are changed
-    overwrite  begin anew in a folder that has a model
+    resume     go on with the training in the folder, where it was, or begin where there is none: one call that can be repeated;
+               an option that cannot change and is given another value is a ValueError
+    overwrite  begin anew in a folder that has a model, which stays until the new one can replace it
     quiet      say nothing but warnings on stderr
 
     Ctrl-C ends the update under way, saves all and raises KeyboardInterrupt; resume=True goes on, bit for bit.

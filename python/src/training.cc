@@ -146,18 +146,10 @@ nb::dict dict_of(const TrainResult& r) {
 // A pair: the result, and the signal that interrupted the training, or 0.
 nb::tuple train_model(const std::filesystem::path& model, const std::optional<std::string>& recipe_name,
                       bool resume, bool overwrite, bool quiet, const nb::dict& given) {
-  require<UsageError>(!resume || !recipe_name, "train",
-                      "a recipe cannot be given with resume: the model has its shape");
-  TrainOptions options;
-  if (resume)
-    options = stored_options(model);
-  else
-    options.architecture = recipe(recipe_name.value_or("transformer-base"));
+  TrainOptions options = base_options(model, resume, recipe_name);
   Read read{given};
   visit_all(options, read);
   read.refuse_unknown();
-  options.model = model;
-  options.resume = resume;
   options.overwrite = overwrite;
   options.quiet = quiet;
   TrainResult result;

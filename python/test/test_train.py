@@ -37,6 +37,22 @@ def test_a_resumed_training_ends_where_it_would_have_ended(pairs_file, tmp_path)
     assert result.steps == 20 and weights(tmp_path / "halves") == weights(tmp_path / "whole")
 
 
+def test_one_call_begins_goes_on_and_ends(pairs_file, tmp_path):
+    call = {**small, "model": tmp_path / "m", "train": pairs_file, "recipe": "transformer-tiny", "resume": True}
+    assert qkv.train(**{**call, "max_steps": 9}).steps == 9
+    assert qkv.train(**{**call, "max_steps": 20}).steps == 20
+    files = {path: path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()}
+    assert qkv.train(**{**call, "max_steps": 20}).steps == 20
+    with pytest.raises(ValueError, match="'d-model' was .* and is now 512"):
+        qkv.train(**{**call, "d_model": 512})
+    with pytest.raises(ValueError, match="'seed' was 1 and is now 2"):
+        qkv.train(model=tmp_path / "m", resume=True, seed=2)
+    (tmp_path / "m" / "training" / "state.safetensors").unlink()
+    with pytest.raises(ValueError, match="no state to resume"):
+        qkv.train(**call)
+    assert all(path.read_bytes() == files[path] for path in files if path.name != "state.safetensors")
+
+
 def interrupted(program, model, pairs_file):
     """The output of a training that gets Ctrl-C as soon as it has begun to learn."""
     asked = subprocess.Popen([sys.executable, "-c", program, str(model), str(pairs_file), os.path.dirname(__file__)],
@@ -93,8 +109,9 @@ wrong = {
     "an unknown recipe": ({"recipe": "transformer-huge"}, ValueError, "transformer-base"),
     "an unknown word": ({"self_attention": "widow=3"}, ValueError, "self_attention: there is no word 'widow'"),
     "a negative seed": ({"seed": -1}, ValueError, "seed is out of range: -1"),
-    "nothing to resume": ({"resume": True}, ValueError, "no training was begun"),
-    "a recipe for one that goes on": ({"resume": True, "recipe": "transformer-tiny"}, ValueError, "recipe cannot be given with resume"),
+    "nothing to resume and nothing to begin with": ({"resume": True}, ValueError, "train is missing"),
+    "heads that do not fit": ({"train": conftest.__file__, "d_model": 30, "heads": 4}, ValueError, "heads 4 must divide d-model 30"),
+    "a rate of a mean that never forgets": ({"train": conftest.__file__, "beta2": 1}, ValueError, "beta2 must be in [0, 1), got 1"),
     "no end": ({"train": conftest.__file__, "max_steps": 0}, ValueError, "never end"),
 }
 

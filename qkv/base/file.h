@@ -1,8 +1,8 @@
-// Files: read whole, mapped into memory, and written so that a reader never sees half of one.
+// Files: read whole or in places, and written so that a reader never sees half of one.
 //
 //     std::string text = read_file("config.json");
 //     write_file("config.json", text);                   // replaces the old file, or leaves it untouched
-//     auto map = MappedFile::open("model.safetensors");   // map->bytes(), read-only, as long as the map lives
+//     RandomAccessFile("model.safetensors").read(at, bytes);
 //
 // A file is written to a temporary name in the same folder, forced to the disk, and renamed over its target:
 // whatever goes wrong on the way (a full disk, an unwritable folder, a crash), the old file is still there, whole.
@@ -11,9 +11,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,23 +61,32 @@ class FileWriter {
   int file_ = -1;
 };
 
-// A file seen as memory, read-only. Files that this library writes are replaced, never rewritten, so a map of one
-// stays valid; a file that another program shortens while it is mapped is a bus error, as for every map.
-class MappedFile {
- public:
-  static std::shared_ptr<MappedFile> open(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+// What killed writers left of the files in a folder, temporary files that nobody writes any more, is removed. A
+// FileWriter does so for its own target.
+void remove_abandoned_files(const std::filesystem::path& folder);
 
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
-  std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+// Renames a file over another one; copies it where that is on another disk.
+void move_file(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// Forces the names in a folder to the disk, where the file system can do that.
+void force_folder(const std::filesystem::path& folder);
+
+// A regular file that stays open, to be read at any place by any thread. Nothing of it is mapped into memory: a
+// file that another program shortens meanwhile is an InputError.
+class RandomAccessFile {
+ public:
+  explicit RandomAccessFile(const std::filesystem::path& path);
+  ~RandomAccessFile();
+  RandomAccessFile(const RandomAccessFile&) = delete;
+  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
+
+  int64_t size() const { return size_; }
+  void read(int64_t begin, std::span<std::byte> to) const;  // all of `to`, or an InputError
 
  private:
-  MappedFile(const std::byte* data, size_t size) : data_(data), size_(size) {}
-
-  const std::byte* data_;
-  size_t size_;
+  std::string path_;
+  int file_;
+  int64_t size_;
 };
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -43,18 +44,24 @@ std::string message_of(const std::function<void()>& act) {
   return "no error";
 }
 
+std::string text_of(const RandomAccessFile& file) {
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
 TEST_F(File, ReadsWhatWasWritten) {
   const std::string bytes = std::string("a\0b\r\n\xff", 6) + std::string(3'000'000, 'x');
   write_file(folder / "x", bytes);
   EXPECT_EQ(read_file(folder / "x"), bytes);
-  EXPECT_EQ(MappedFile::open(folder / "x")->text(), bytes);
+  EXPECT_EQ(text_of(RandomAccessFile(folder / "x")), bytes);
   EXPECT_EQ(files(), 1);
 }
 
 TEST_F(File, EmptyFilesAreFiles) {
   write_file(folder / "x", "");
   EXPECT_EQ(read_file(folder / "x"), "");
-  EXPECT_EQ(MappedFile::open(folder / "x")->bytes().size(), 0u);
+  EXPECT_EQ(RandomAccessFile(folder / "x").size(), 0);
 }
 
 TEST_F(File, ReadsAPipeToItsEnd) {
@@ -78,7 +85,8 @@ TEST_F(File, MoreThanWasAskedForIsAnInputErrorBeforeMemoryIsTaken) {
 TEST_F(File, ReadingNamesTheFileAndTheReason) {
   const std::string missing = (folder / "no such").string();
   EXPECT_EQ(message_of([&] { read_file(missing); }), "read: " + missing + ": No such file or directory");
-  EXPECT_EQ(message_of([&] { MappedFile::open(missing); }), "read: " + missing + ": No such file or directory");
+  EXPECT_EQ(message_of([&] { RandomAccessFile file(missing); }),
+            "read: " + missing + ": No such file or directory");
   EXPECT_EQ(message_of([&] { read_file(folder); }), "read: " + folder.string() + ": Is a directory");
   try {
     read_file(missing);
@@ -87,8 +95,8 @@ TEST_F(File, ReadingNamesTheFileAndTheReason) {
     EXPECT_EQ(error.file(), missing);
     EXPECT_EQ(error.code(), ENOENT);
   }
-  EXPECT_EQ(message_of([&] { MappedFile::open(folder); }), "read: " + folder.string() + ": Is a directory");
-  EXPECT_EQ(message_of([&] { MappedFile::open("/dev/null"); }), "read: /dev/null: not a regular file");
+  EXPECT_EQ(message_of([&] { RandomAccessFile file(folder); }), "read: " + folder.string() + ": Is a directory");
+  EXPECT_EQ(message_of([&] { RandomAccessFile file("/dev/null"); }), "read: /dev/null: not a regular file");
   if (::geteuid() == 0) return;  // root may read everything
   write_file(folder / "secret", "x");
   fs::permissions(folder / "secret", fs::perms::none);
@@ -144,22 +152,84 @@ TEST_F(File, NothingHappensBeforeCommit) {
   EXPECT_THROW(file.commit(), Error);
 }
 
-TEST_F(File, WhatAKilledWriterLeftIsRemovedByTheNext) {
-  const std::string parent = "x." + std::to_string(::getppid()) + "-0.tmp";
-  for (const std::string& name : {std::string("x.999999999-0.tmp"), std::string("x.999999999-0.tmp.txt"),
-                                  std::string("y.999999999-0.tmp"), std::string("x.tmp"), parent})
-    std::ofstream(folder / name) << "half";
-  write_file(folder / "x", "new");
-  EXPECT_FALSE(fs::exists(folder / "x.999999999-0.tmp"));
-  EXPECT_TRUE(fs::exists(folder / parent)) << "its writer lives";
-  EXPECT_EQ(files(), 5) << "the others are no business of this writer";
+// The name of a temporary file of this start of this machine.
+std::string temporary_of(const std::string& target, char digit) {
+  std::string host = read_file("/proc/sys/kernel/random/boot_id").substr(0, 8);
+  return target + "." + host + "-" + std::string(16, digit) + ".tmp";
 }
 
-TEST_F(File, AMapOutlivesTheReplacementOfItsFile) {
+TEST_F(File, WhatAKilledWriterLeftIsRemovedByTheNext) {
+  const std::string left = temporary_of("x", 'a'), other_target = temporary_of("y", 'a');
+  for (const std::string& name :
+       {left, left + ".txt", other_target, std::string("x.tmp"), "x.00000000-" + std::string(16, 'g') + ".tmp"})
+    std::ofstream(folder / name) << "half";
+  write_file(folder / "x", "new");
+  EXPECT_FALSE(fs::exists(folder / left));
+  EXPECT_EQ(files(), 5) << "the others are no business of this writer";
+  remove_abandoned_files(folder);
+  EXPECT_FALSE(fs::exists(folder / other_target));
+  EXPECT_EQ(files(), 4) << "the others have no name of a temporary file";
+}
+
+TEST_F(File, TheFileOfALivingWriterIsLeftAlone) {
+  FileWriter first(folder / "x");
+  first.write("first");
+  write_file(folder / "x", "second");
+  remove_abandoned_files(folder);
+  EXPECT_EQ(files(), 2);
+  first.commit();
+  EXPECT_EQ(read_file(folder / "x"), "first");
+  EXPECT_EQ(files(), 1);
+}
+
+// Its lock may not reach this machine.
+TEST_F(File, TheFileOfAnotherMachineIsLeftAloneForAnHour) {
+  const fs::path other = folder / ("x.ffffffff-" + std::string(16, 'a') + ".tmp");
+  std::ofstream(other) << "half";
+  write_file(folder / "x", "new");
+  EXPECT_TRUE(fs::exists(other));
+  fs::last_write_time(other, fs::file_time_type::clock::now() - std::chrono::minutes(61));
+  write_file(folder / "x", "new");
+  EXPECT_FALSE(fs::exists(other));
+}
+
+TEST_F(File, AFileThatIsShortenedWhileItIsReadIsAnInputError) {
+  write_file(folder / "x", std::string(100'000, 'x'));
+  const RandomAccessFile file(folder / "x");
+  fs::resize_file(folder / "x", 50'000);
+  EXPECT_EQ(message_of([&] { text_of(file); }),
+            "read: " + (folder / "x").string() + ": it ends at byte 50000, but had 100000");
+}
+
+TEST_F(File, AnOpenFileOutlivesItsReplacement) {
   write_file(folder / "x", "old");
-  const auto map = MappedFile::open(folder / "x");
+  const RandomAccessFile file(folder / "x");
   write_file(folder / "x", "new and longer");
-  EXPECT_EQ(map->text(), "old");
+  EXPECT_EQ(text_of(file), "old");
+}
+
+TEST_F(File, APipeIsNoFileToReadInPlaces) {
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(message_of([&] { RandomAccessFile file(folder / "pipe"); }),
+            "read: " + (folder / "pipe").string() + ": not a regular file");
+}
+
+TEST_F(File, MovesOverAnotherFileAlsoToAnotherDisk) {
+  write_file(folder / "a", "old");
+  write_file(folder / "b", "new");
+  move_file(folder / "b", folder / "a");
+  EXPECT_EQ(read_file(folder / "a"), "new");
+  EXPECT_EQ(files(), 1);
+  const fs::path memory = "/dev/shm";
+  struct stat here = {}, there = {};
+  if (::stat(memory.c_str(), &there) != 0 || ::stat(folder.c_str(), &here) != 0 || here.st_dev == there.st_dev)
+    GTEST_SKIP() << "there is no other disk here";
+  const std::string bytes(3'000'000, 'm');
+  const fs::path away = memory / folder.filename();
+  write_file(away, bytes);
+  move_file(away, folder / "a");
+  EXPECT_EQ(read_file(folder / "a"), bytes);
+  EXPECT_FALSE(fs::exists(away));
 }
 
 TEST_F(File, ReplacingKeepsPermissionsAndFollowsLinks) {

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "qkv/base/error.h"
+#include "qkv/base/fork.h"
 
 #if defined(__x86_64__)
 #define QKV_PAUSE() __builtin_ia32_pause()
@@ -55,6 +57,25 @@ struct Region {
   }
 };
 
+// Signals of the host are handled on its own threads, not on the team's; those of a fault, and of profilers, which
+// count where time goes, reach every thread.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF})
+      sigdelset(&blocked, signal);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~BlockSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // The members that help the caller of a parallel_for. They take items as long as there are any, and so does the
 // caller: it waits only for items that somebody has begun, never for a member that did not get a processor in time.
 // (With the barrier of OpenMP, everybody waits for everybody: on a machine with other work to do, a training step
@@ -64,22 +85,25 @@ struct Region {
 // enters by adding one to a state that is open, so a closed region with nobody in it can be forgotten at once.
 class Team {
  public:
-  static Team& instance() {  // never destroyed: members may still sleep in it when the process ends
-    static Team* const team = new Team;
-    return *team;
+  // Never destroyed: members may still sleep in it when the process ends. A fork copies the caller's thread alone,
+  // so the child leaves its copy of the team as it is, whatever state it was caught in, and gets a new one.
+  static Team& instance() {
+    Team* team = current.load(std::memory_order_acquire);
+    if (team) return *team;
+    static std::once_flag registered;
+    std::call_once(registered, [] { run_in_forked_child([] { current.store(nullptr); }); });
+    auto made = std::make_unique<Team>();
+    if (current.compare_exchange_strong(team, made.get())) return *made.release();
+    return *team;  // another thread was first
   }
 
-  // Runs the region with so many helpers. False if the team is busy for another caller.
+  // Runs the region with so many helpers, or fewer where the system has no more threads to give. False if the team
+  // is busy for another caller.
   bool run(Region& region, int helpers) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
-    while (static_cast<int>(members_.size()) < helpers) {
-      const int index = static_cast<int>(members_.size()) + 1;
-      members_.emplace_back([this, index] { serve(index); });
-      members_.back().detach();
-    }
     region_ = &region;
-    helpers_ = helpers;
+    helpers_ = hire(helpers);
     const uint64_t number = (state_.load(std::memory_order_relaxed) / one_region + 1) * one_region;
     state_.store(number | open);
     state_.notify_all();
@@ -99,6 +123,17 @@ class Team {
  private:
   static constexpr uint64_t entered = 0xffff, open = 0x10000, one_region = 0x20000;
   static constexpr int most_spins = 2000;  // some tens of microseconds: the next region is often that near
+
+  // How many of the wanted members there are, after the missing ones were started.
+  int hire(int wanted) {
+    if (members_ >= wanted) return wanted;
+    const BlockSignals inherited;
+    try {
+      for (; members_ < wanted; ++members_) std::thread([this, index = members_ + 1] { serve(index); }).detach();
+    } catch (const std::exception&) {  // the results are the same with any number
+    }
+    return members_;
+  }
 
   void serve(int index) {
     own_index = index;
@@ -128,8 +163,10 @@ class Team {
     }
   }
 
+  static inline std::atomic<Team*> current{nullptr};
+
   std::mutex busy_;
-  std::vector<std::thread> members_;
+  int members_ = 0;
   std::atomic<uint64_t> state_{0};
   std::atomic<Region*> region_{nullptr};
   std::atomic<int> helpers_{0};

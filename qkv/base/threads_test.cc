@@ -1,12 +1,21 @@
 #include "qkv/base/threads.h"
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/fork.h"
 
 namespace qkv {
 namespace {
@@ -125,6 +134,104 @@ TEST(Threads, CallsFollowOneAnother) {
 TEST(Threads, ANumberOfThreadsThatMakesNoSenseIsAnError) {
   EXPECT_THROW(set_threads(0), Error);
   EXPECT_THROW(set_threads(-1), Error);
+}
+
+// What a child returned, or -1 if it was still at work after ten seconds.
+int exit_code(pid_t child) {
+  for (int waited = 0; waited < 10'000; ++waited) {
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    ::usleep(1000);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return -1;
+}
+
+// Two items that wait for each other: done only where two threads take one each.
+bool two_threads_meet() {
+  std::atomic<int> arrived{0};
+  std::atomic<bool> met{true};
+  parallel_for(2, [&](int64_t) {
+    ++arrived;
+    const auto begin = std::chrono::steady_clock::now();
+    while (arrived < 2 && met)
+      if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(5)) met = false;
+  });
+  return met;
+}
+
+TEST(Fork, AChildComputesOnAllItsThreadsWhateverTheOthersDid) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
+#endif
+  const Threads guard(2);
+  ASSERT_TRUE(two_threads_meet());
+  static ForkSafeMutex mutex;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2; ++i)
+    others.emplace_back([&] {
+      while (!stop) {
+        parallel_for(4, [](int64_t) {});
+        const std::lock_guard lock(mutex);
+      }
+    });
+  for (int i = 0; i < 100 && !HasFailure(); ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const bool free = (mutex.lock(), mutex.unlock(), true);
+      ::_exit(free && two_threads_meet() ? 0 : 1);
+    }
+    EXPECT_EQ(exit_code(child), 0) << "child " << i;
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_TRUE(two_threads_meet()) << "the parent";
+}
+
+TEST(Threads, WithoutThreadsToBeHadTheCallerDoesAllItems) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // A stack of a thread must not fit into the address space.
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    ::pthread_attr_setstacksize(&attributes, size_t{1} << 46);
+    if (::pthread_setattr_default_np(&attributes) != 0) ::_exit(2);
+    set_threads(3);
+    std::vector<int> done(100, 0);
+    parallel_for(100, [&](int64_t i) { ++done[static_cast<size_t>(i)]; });
+    ::_exit(done == std::vector<int>(100, 1) ? 0 : 1);
+  }
+  EXPECT_EQ(exit_code(child), 0);
+}
+
+// A signal for the process is handled by a thread of the host.
+TEST(Threads, TheTeamHandlesNoSignals) {
+  const Threads guard(2);
+  static std::atomic<int> handled{0}, elsewhere{0};
+  static const pthread_t host = ::pthread_self();
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {
+    ++handled;
+    if (!::pthread_equal(::pthread_self(), host)) ++elsewhere;
+  };
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  sigset_t user, mask;
+  sigemptyset(&user);
+  sigaddset(&user, SIGUSR1);
+  for (int i = 0; i < 50; ++i) {
+    // Blocked where it would be handled, it would go to any thread that does not block it.
+    ::pthread_sigmask(SIG_BLOCK, &user, &mask);
+    ::kill(::getpid(), SIGUSR1);
+    parallel_for(8, [](int64_t) { ::usleep(10); });
+    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  }
+  ::sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_GT(handled, 0);
 }
 
 }  // namespace

@@ -11,16 +11,23 @@
 
 namespace qkv {
 
-Translator::Translator(const std::filesystem::path& folder)
-    : model_(load_model(folder)),
-      source_(Tokenizer::load(folder / "source.model")),
-      target_(Tokenizer::load(folder / "target.model")) {
-  check(folder.string());
+namespace {
+
+Translator read_translator(const std::filesystem::path& folder) {
+  SavedModel saved = read_model(folder);
+  Tokenizer source = Tokenizer::load(find_in_model(folder, "source.model"), saved.sums["source.model"]);
+  Tokenizer target = Tokenizer::load(find_in_model(folder, "target.model"), saved.sums["target.model"]);
+  return {std::move(saved.model), std::move(source), std::move(target), folder.string()};
 }
 
-Translator::Translator(Transformer model, Tokenizer source, Tokenizer target)
+}  // namespace
+
+Translator::Translator(const std::filesystem::path& folder)
+    : Translator(read_together(folder, [&] { return read_translator(folder); })) {}
+
+Translator::Translator(Transformer model, Tokenizer source, Tokenizer target, const std::string& name)
     : model_(std::move(model)), source_(std::move(source)), target_(std::move(target)) {
-  check("Translator");
+  check(name);
 }
 
 void Translator::check(const std::string& where) const {

@@ -64,7 +64,8 @@ struct PairScore {
 class Translator {
  public:
   explicit Translator(const std::filesystem::path& folder);
-  Translator(Transformer model, Tokenizer source, Tokenizer target);
+  // `name` is what errors call it.
+  Translator(Transformer model, Tokenizer source, Tokenizer target, const std::string& name = "Translator");
 
   std::vector<Translation> translate(std::span<const std::string> sentences,
                                      const TranslateOptions& options = {}) const;

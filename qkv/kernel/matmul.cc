@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
-#include "qkv/kernel/onednn.h"
 #include "qkv/tensor/storage.h"
 
 namespace qkv::kernel {
@@ -12,19 +12,87 @@ namespace {
 
 int64_t share(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
 
-void finish(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const float* bias, bool relu) {
+// A product over no numbers at all: zero.
+void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options) {
   for (int64_t r = 0; r < rows; ++r) {
     float* row = c + r * c_row_stride;
-    if (bias) kernels().rows.add(row, bias, columns, row);
-    if (relu) kernels().rows.relu(row, columns, row);
+    if (!options.accumulate) std::fill_n(row, columns, 0.0f);
+    if (options.bias) kernels().rows.add(row, options.bias, columns, row);
+    if (options.relu) kernels().rows.relu(row, columns, row);
   }
 }
 
-// A product over no numbers at all: zero.
-void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options) {
-  if (!options.accumulate)
-    for (int64_t r = 0; r < rows; ++r) std::fill_n(c + r * c_row_stride, columns, 0.0f);
-  finish(c, c_row_stride, rows, columns, options.bias, options.relu);
+struct Destination {
+  float* data;
+  int64_t row_stride;
+};
+
+// The columns of b as panels: panel i begins at data + i * step, and its rows are `stride` apart.
+struct Panels {
+  const float* data;
+  int64_t step, stride;
+};
+
+// Rows no further apart than this are read where they lie: a block of them fits the second-level cache as it is,
+// and packing it would cost more than it saves.
+constexpr int64_t most_stride = 256;
+
+// b as panels, packed into `memory` or as it is. In blocks of rows, several panels in turn: a row of a narrow panel
+// is a fraction of a line of the cache, and rows may be far apart.
+Panels panels_of(Matrix b, float* memory) {
+  const MatmulKernels& k = kernels().matmul;
+  // Panels narrower than that are spread too thin; and a vector that is not whole would be read past the end.
+  const bool wide = k.width >= 64 && b.columns % kernels().lanes == 0;
+  if (wide && b.column_stride == 1 && b.row_stride <= most_stride) return {b.data, k.width, b.row_stride};
+  constexpr int64_t block = 32, together = 128;  // rows, columns
+  parallel_for(share(b.columns, together), [&](int64_t item) {
+    const int64_t first = item * together, end = std::min(first + together, b.columns);
+    for (int64_t row = 0; row < b.rows; row += block)
+      for (int64_t column = first; column < end; column += k.width)
+        k.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
+               std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
+               memory + column * b.rows + row * k.width);
+  });
+  return {memory, k.width * b.rows, k.width};
+}
+
+// c (+)= a times panels that hold so many columns.
+void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination c, MatmulOptions options) {
+  const MatmulKernels& k = kernels().matmul;
+  const bool packs = a.column_stride > most_stride;
+  // Four items at least, where there is work for them: pieces of the rows, and of the columns where rows are few.
+  const int64_t pieces = std::max(share(a.rows, 16 * k.rows), std::min<int64_t>(4, share(a.rows, 2 * k.rows)));
+  const int64_t rows = share(share(a.rows, pieces), k.rows) * k.rows, count = share(columns, k.width);
+  int64_t group = count;
+  while (pieces * share(count, group) < 4 && group * k.width > 64) group = share(group, 2);
+  const int64_t groups = share(count, group);
+  parallel_for(share(a.rows, rows) * groups, [&](int64_t item) {
+    const int64_t row = item / groups * rows, first = item % groups * group;
+    Matrix piece = a;
+    piece.data += row * a.row_stride;
+    piece.rows = std::min(rows, a.rows - row);
+    Scratch scratch;
+    if (packs) {
+      float* const tiles = scratch.floats(piece.rows * a.columns);
+      k.pack_rows(piece.data, a.column_stride, piece.rows, a.columns, tiles);
+      piece.data = tiles;
+    }
+    for (int64_t panel = first; panel < std::min(first + group, count); ++panel)
+      k.multiply({.a = piece.data,
+                  .a_row_stride = a.row_stride,
+                  .a_column_stride = a.column_stride,
+                  .a_packed = packs,
+                  .rows = piece.rows,
+                  .depth = a.columns,
+                  .panel = panels.data + panel * panels.step,
+                  .panel_stride = panels.stride,
+                  .c = c.data + row * c.row_stride + panel * k.width,
+                  .c_row_stride = c.row_stride,
+                  .columns = std::min<int64_t>(k.width, columns - panel * k.width),
+                  .accumulate = options.accumulate,
+                  .bias = options.bias ? options.bias + panel * k.width : nullptr,
+                  .relu = options.relu});
+  });
 }
 
 }  // namespace
@@ -80,9 +148,11 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
         k.multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
                     .a_row_stride = a.row_stride,
                     .a_column_stride = a.column_stride,
+                    .a_packed = false,
                     .rows = std::min(rows, a.rows - row),
                     .depth = std::min(most_depth, K - at),
                     .panel = b.data().at(panel, at),
+                    .panel_stride = k.width,
                     .c = c + row * c_row_stride + column,
                     .c_row_stride = c_row_stride,
                     .columns = std::min<int64_t>(k.width, N - column),
@@ -94,27 +164,31 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
   });
 }
 
-// Items are blocks of c, of the size that oneDNN computes best on one thread; the sum over k is never cut.
+// The sum runs in blocks, each in two parallel steps: the columns of b are packed once, for all; then every item of
+// work packs its rows of a and multiplies them by the panels. What an item packs stays in a second-level cache, and
+// a number packed serves a hundred multiply-adds or more. Blocks of columns keep the panels in the third-level
+// cache.
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns == 0) return;
   if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns, options);
-  const int64_t rows = 64, pieces = share(a.rows, rows);
-  int64_t columns = 512;
-  while (columns > 128 && pieces * share(b.columns, columns) < 4) columns /= 2;
-  const int64_t blocks = share(b.columns, columns);
-  parallel_for(pieces * blocks, [&](int64_t item) {
-    const int64_t row = item / blocks * rows, column = item % blocks * columns;
-    Matrix part_a = a, part_b = b;
-    part_a.data += row * a.row_stride;
-    part_a.rows = std::min(rows, a.rows - row);
-    part_b.data += column * b.column_stride;
-    part_b.columns = std::min(columns, b.columns - column);
-    float* part_c = c + row * c_row_stride + column;
-    onednn::multiply(part_a, part_b, part_c, c_row_stride, options.accumulate);
-    if (options.bias || options.relu)
-      finish(part_c, c_row_stride, part_a.rows, part_b.columns, options.bias ? options.bias + column : nullptr,
-             options.relu);
-  });
+  const int64_t depth = std::min<int64_t>(a.columns, 512), columns = std::min<int64_t>(b.columns, 2048);
+  const int64_t width = kernels().matmul.width;
+  Scratch scratch;
+  float* const memory = scratch.floats(share(columns, width) * width * depth);
+  for (int64_t column = 0; column < b.columns; column += columns)
+    for (int64_t at = 0; at < a.columns; at += depth) {
+      const int64_t terms = std::min(depth, a.columns - at);
+      const bool last = at + terms == a.columns;
+      Matrix part_a = a, part_b = b;
+      part_a.data += at * a.column_stride;
+      part_b.data += at * b.row_stride + column * b.column_stride;
+      part_a.columns = part_b.rows = terms;
+      part_b.columns = std::min(columns, b.columns - column);
+      multiply_block(part_a, panels_of(part_b, memory), part_b.columns, {c + column, c_row_stride},
+                     {.bias = last && options.bias ? options.bias + column : nullptr,
+                      .accumulate = at > 0 || options.accumulate,
+                      .relu = last && options.relu});
+    }
 }
 
 void matmul_batch(MatmulBatch batch, Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {

@@ -4,12 +4,10 @@
 //     matmul({x, tokens, in}, w, y, out, {.bias = bias});             // y = x W^T + bias
 //     matmul(Matrix(dy, tokens, out).transposed(), {x, tokens, in}, dw, in);              // dW = dY^T X
 //
-// Calls run in parallel inside (base/threads.h). Two promises:
-// - No result depends on the number of threads: work is cut by the shapes alone.
-// - A row of a product with a PackedMatrix has the same bits whatever M is and wherever the row stands.
-//
-// The first kind runs on a kernel of our own (matmul_kernels.h), which alone keeps the second promise on every
-// instruction set; the second kind is oneDNN's, in blocks.
+// Calls run in parallel inside (base/threads.h). An element of c is one chain of multiply-adds over k, in order
+// (matmul_kernels.h), which keeps two promises:
+// - No result depends on the number of threads.
+// - A row of a product has the same bits whatever M is and wherever the row stands, packed or not.
 //
 // K and N are at least 1, M may be 0. No argument is checked: the callers are ops, which have.
 #pragma once
@@ -58,7 +56,6 @@ struct MatmulOptions {
 
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options = {});
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options = {});
-
 // count products of one shape: a, b and c of product i stand i strides (in elements) behind those of product 0. A
 // stride of 0 in a or b shares the factor.
 struct MatmulBatch {

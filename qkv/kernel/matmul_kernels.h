@@ -1,8 +1,9 @@
-// The inner loops of products with a packed right-hand side. matmul.h is what callers use.
+// The inner loops of matrix products. matmul.h is what callers use.
 //
 // b (K x N) is packed into panels of `width` columns; a panel holds the K rows one after another, columns that do
-// not exist being zero. An element of c is one chain of multiply-adds over k, in order, whatever the block it is
-// computed in: that is why the bits of a row do not depend on its neighbours.
+// not exist being zero. a (M x K) is read where it lies, or packed too: in tiles of at most `rows` rows, a tile
+// holding its K columns one after another. An element of c is one chain of multiply-adds over k, in order, whatever
+// the block it is computed in: that is why the bits of a row do not depend on its neighbours.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,10 @@ namespace qkv::kernel {
 struct PanelProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
+  bool a_packed;  // by pack_rows(): the strides do not count
   int64_t rows, depth;
   const float* panel;
+  int64_t panel_stride;  // from row to row: `width` of a packed one
   float* c;
   int64_t c_row_stride;
   int64_t columns;    // 1 .. width
@@ -30,6 +33,8 @@ struct MatmulKernels {
   // One panel of b: its element (k, n) is b[k * row_stride + n * column_stride], n < columns <= width.
   void (*pack)(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
                float* panel);
+  // Rows of a transposed factor: its element (i, k) is a[i + k * column_stride]. Takes rows * depth floats.
+  void (*pack_rows)(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles);
 };
 
 }  // namespace qkv::kernel

@@ -49,8 +49,9 @@ void expect_product(const Matrix& a, const Matrix& b, const std::vector<float>& 
 struct Shape3 {
   int64_t M, K, N;
 };
-const Shape3 shapes[] = {{1, 1, 1},    {1, 5, 3},   {2, 1, 70},    {3, 64, 16},   {7, 33, 65},    {13, 128, 130},
-                         {64, 64, 64}, {49, 17, 1}, {1, 300, 200}, {97, 40, 129}, {13, 2100, 66}, {5, 3, 600}};
+const Shape3 shapes[] = {{1, 1, 1},      {1, 5, 3},    {2, 1, 70},     {3, 64, 16},   {7, 33, 65},
+                         {13, 128, 130}, {64, 64, 64}, {49, 17, 1},    {1, 300, 200}, {97, 40, 129},
+                         {13, 2100, 66}, {5, 3, 600},  {400, 70, 530}, {20, 30, 2100}};
 
 TEST(Matmul, EqualsTheFormulaPackedAndPlainInEveryOrientation) {
   for (const auto& [M, K, N] : shapes) {
@@ -92,8 +93,8 @@ TEST(Matmul, NoRowsIsNoWork) {
   matmul(Matrix(nullptr, 0, 3), Matrix(b.data(), 3, 4), nullptr, 4);
 }
 
-// The first promise: whatever M is and wherever the row stands.
-TEST(PackedMatmul, TheBitsOfARowDoNotDependOnItsNeighbours) {
+// The promise about rows: whatever M is and wherever the row stands, packed or not.
+TEST(Matmul, TheBitsOfARowDoNotDependOnItsNeighboursNorOnPacking) {
   for (const auto& [K, N] : {std::pair<int64_t, int64_t>{512, 200}, {2500, 70}, {33, 1}, {7, 1000}, {128, 65}}) {
     const int64_t most = 300;
     const std::vector<float> a = normal(most * K, 1), b = normal(K * N, 2), bias = normal(N, 3);
@@ -106,11 +107,14 @@ TEST(PackedMatmul, TheBitsOfARowDoNotDependOnItsNeighbours) {
         matmul({a.data() + first * K, M, K}, packed, some.data(), N, {.bias = bias.data()});
         ASSERT_TRUE(std::equal(some.begin(), some.begin() + M * N, all.begin() + first * N))
             << "M " << M << ", K " << K << ", N " << N << ", from row " << first;
+        matmul({a.data() + first * K, M, K}, Matrix(b.data(), K, N), some.data(), N, {.bias = bias.data()});
+        ASSERT_TRUE(std::equal(some.begin(), some.begin() + M * N, all.begin() + first * N))
+            << "plain: M " << M << ", K " << K << ", N " << N << ", from row " << first;
       }
   }
 }
 
-// The second one.
+// The promise about threads.
 TEST(Matmul, NoBitDependsOnTheNumberOfThreads) {
   const int before = threads();
   for (const auto& [M, K, N] : {Shape3{128, 1000, 130}, Shape3{300, 64, 700}, Shape3{1, 512, 512},
@@ -132,6 +136,25 @@ TEST(Matmul, NoBitDependsOnTheNumberOfThreads) {
       for (const auto& result : *results) EXPECT_EQ(result, results->front()) << M << " x " << K << " x " << N;
   }
   set_threads(before);
+}
+
+// A weight gradient is the same sum in the same order, however its factors lie in memory.
+TEST(Matmul, TheBitsAreTheSameInEveryOrientation) {
+  for (const auto& [M, K, N] : {Shape3{300, 600, 130}, Shape3{64, 1100, 192}, Shape3{7, 40, 5}}) {
+    const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
+    std::vector<float> a_transposed(a.size()), b_transposed(b.size());
+    for (int64_t k = 0; k < K; ++k) {
+      for (int64_t i = 0; i < M; ++i)
+        a_transposed[static_cast<size_t>(k * M + i)] = a[static_cast<size_t>(i * K + k)];
+      for (int64_t j = 0; j < N; ++j)
+        b_transposed[static_cast<size_t>(j * K + k)] = b[static_cast<size_t>(k * N + j)];
+    }
+    std::vector<std::vector<float>> results;
+    for (const Matrix& x : {Matrix(a.data(), M, K), Matrix(a_transposed.data(), K, M).transposed()})
+      for (const Matrix& y : {Matrix(b.data(), K, N), Matrix(b_transposed.data(), N, K).transposed()})
+        matmul(x, y, results.emplace_back(static_cast<size_t>(M * N)).data(), N);
+    for (const auto& result : results) EXPECT_EQ(result, results.front()) << M << " x " << K << " x " << N;
+  }
 }
 
 TEST(Matmul, InsideAParallelRegionTheBitsAreTheSame) {

@@ -2,17 +2,43 @@
 
 #include <cerrno>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
-#include "qkv/base/error.h"
+#include "qkv/base/checksum.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/model/parameter_groups.h"
 
 namespace qkv {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* parameter_file = "model.safetensors";
+constexpr const char* config_file = "config.json";
+constexpr const char* config_key = "config";  // of the metadata
+constexpr const char* vocabulary_files[] = {"source.model", "target.model"};
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+struct ConfigFile {
+  TransformerConfig config;
+  bool by_hand = false;  // it has no checksum
+};
+
+std::optional<ConfigFile> read_config(const fs::path& path) {
+  if (!is_there(path)) return {};
+  const std::string text = read_file(path, JsonLimits{}.bytes), json = without_checksum(text, path.string());
+  return ConfigFile{config_from_json(json, path.string()), json == text};
+}
 
 // A number that is not finite makes all of them so that a sentence is computed with.
 void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
@@ -20,35 +46,74 @@ void check_finite(const Tensor& values, const std::string& where, std::string_vi
     if (!std::isfinite(x)) fail<InputError>(where, "tensor {} has the number {}", quoted_name(name), x);
 }
 
-}  // namespace
-
-void save_model(const std::filesystem::path& folder, Transformer& model) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw FileError(error.value(), folder.string(), "cannot make this folder: " + error.message());
-  save_safetensors(folder / "model.safetensors", parameters_of(model), {{"format", "qkv"}});
-  write_file(folder / "config.json", to_json(model.config()));
+void load_parameters(const SafetensorsFile& file, const std::string& name, Transformer& model) {
+  std::set<std::string> wanted;
+  model.visit([&](const std::string& key, Variable& parameter) {
+    wanted.insert(key);
+    const Tensor value = file.get(key, parameter.shape());
+    require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, name,
+                        "tensor '{}' holds {}, not real numbers", key, name_of(value.dtype()));
+    parameter.mutable_value().copy_from(value.to(DType::f32));
+    check_finite(std::as_const(parameter.mutable_value()), name, key);
+  });
+  for (const std::string& key : file.names())
+    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model", quoted_name(key));
 }
 
-Transformer load_model(const std::filesystem::path& folder) {
+}  // namespace
+
+void save_parameters(const fs::path& path, Transformer& model, const VocabularyChecksums& sums) {
+  std::map<std::string, std::string> metadata = {{"format", "qkv"}, {config_key, to_json(model.config())}};
+  metadata.insert(sums.begin(), sums.end());
+  save_safetensors(path, parameters_of(model), metadata);
+}
+
+void save_model(const fs::path& folder, Transformer& model, const VocabularyChecksums& sums) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error))
-    throw FileError(ENOENT, folder.string(), "there is no such model folder");
-  const std::filesystem::path config = folder / "config.json";
-  require<InputError>(std::filesystem::exists(config, error), folder.string(),
-                      "this is not a model folder: it has no config.json");
-  const TransformerConfig shape = config_from_json(read_file(config), config.string());
+  fs::create_directories(folder, error);
+  if (error) throw FileError(error.value(), folder.string(), "cannot make this folder: " + error.message());
+  save_parameters(folder / parameter_file, model, sums);
+  const std::string config = with_checksum(to_json(model.config()));
+  if (!is_there(folder / config_file) || read_file(folder / config_file) != config)
+    write_file(folder / config_file, config);
+}
+
+Transformer load_model(const fs::path& folder) {
+  return read_together(folder, [&] { return read_model(folder); }).model;
+}
+
+TransformerConfig load_config(const fs::path& folder) {
+  const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
+  if (!written) throw FileError("read", (folder / config_file).string(), ENOENT);
+  return written->config;
+}
+
+SavedModel read_model(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "there is no such model folder");
+  const fs::path file = find_in_model(folder, parameter_file);
+  const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
+  require<InputError>(written || is_there(file), folder.string(), "this is not a model folder: it has no {}",
+                      config_file);
+  const SafetensorsFile parameters = SafetensorsFile::load(file);
+  const auto stored = parameters.metadata().find(config_key);
+  const bool is_stored = stored != parameters.metadata().end();
+  require<InputError>(written || is_stored, folder.string(), "this is not a model folder: it has no {}",
+                      config_file);
+  const TransformerConfig config = is_stored && !(written && written->by_hand)
+                                       ? config_from_json(stored->second, file.string())
+                                       : written->config;
   // Before any memory is taken: a number in the file has two bytes at least.
-  const std::filesystem::path file = folder / "model.safetensors";
-  const uintmax_t bytes = std::filesystem::file_size(file, error);
-  if (error) throw FileError("read", file.string(), error.value());
-  const int64_t parameters = parameter_count(shape);
-  require<InputError>(static_cast<uintmax_t>(parameters) <= bytes / 2, file.string(),
-                      "{} bytes cannot hold the {} parameters that {} asks for", bytes, parameters,
-                      config.string());
-  Transformer model(shape);
-  load_parameters(file, model);
-  return model;
+  const auto bytes = static_cast<int64_t>(fs::file_size(file, error));
+  const int64_t count = parameter_count(config);
+  require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters that {} asks for",
+                      bytes, count, find_in_model(folder, config_file).string());
+  SavedModel saved{Transformer(config), {}};
+  load_parameters(parameters, file.string(), saved.model);
+  for (const char* name : vocabulary_files)
+    if (const auto sum = parameters.metadata().find(name); sum != parameters.metadata().end())
+      saved.sums.insert(*sum);
+  return saved;
 }
 
 NamedTensors parameters_of(Transformer& model) {
@@ -57,20 +122,21 @@ NamedTensors parameters_of(Transformer& model) {
   return out;
 }
 
-void load_parameters(const std::filesystem::path& path, Transformer& model) {
-  const SafetensorsFile file = SafetensorsFile::load(path);
-  std::set<std::string> wanted;
-  model.visit([&](const std::string& name, Variable& parameter) {
-    wanted.insert(name);
-    const Tensor value = file.get(name, parameter.shape());
-    require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, path.string(),
-                        "tensor '{}' holds {}, not real numbers", name, name_of(value.dtype()));
-    parameter.mutable_value().copy_from(value.to(DType::f32));
-    check_finite(std::as_const(parameter.mutable_value()), path.string(), name);
-  });
-  for (const std::string& name : file.names())
-    require<InputError>(wanted.contains(name), path.string(), "tensor {} does not belong to this model",
-                        quoted_name(name));
+fs::path find_in_model(const fs::path& folder, std::string_view name) {
+  const fs::path committed = folder / "training" / "committed" / name;
+  return is_there(committed) ? committed : folder / name;
+}
+
+std::string model_stamp(const fs::path& folder) {
+  std::string stamp;
+  for (const char* name : {parameter_file, config_file, vocabulary_files[0], vocabulary_files[1]}) {
+    struct stat status = {};
+    const fs::path path = find_in_model(folder, name);
+    if (::stat(path.c_str(), &status) != 0) status = {};
+    stamp += fmt::format("{} {} {} {}.{}\n", path.string(), status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                         status.st_mtim.tv_nsec);
+  }
+  return stamp;
 }
 
 }  // namespace qkv

@@ -1,47 +1,51 @@
 #include "qkv/op/packed_weight.h"
 
 #include <mutex>
+#include <utility>
+
+#include "qkv/base/fork.h"
 
 namespace qkv {
 namespace {
 
+// One of the two layouts, and the version of the weight that it was made of.
+struct Layout {
+  kernel::PackedMatrix matrix;
+  uint64_t version = 0;
+};
 struct Packed {
-  std::mutex mutex;
-  kernel::PackedMatrix transposed, plain;
-  uint64_t transposed_version = 0, plain_version = 0;
+  Layout transposed, plain;
 };
 
-// Two threads may be the first to use a weight: the slot itself is guarded too.
-Packed& packed_of(const Variable& w) {
-  static std::mutex slots;
-  const std::lock_guard lock(slots);
-  std::shared_ptr<void>& slot = w.derived();
-  if (!slot) slot = std::make_shared<Packed>();
-  return *static_cast<Packed*>(slot.get());
-}
-
 kernel::Matrix matrix(const Tensor& w) { return {w.data<float>(), w.dim(0), w.dim(1), w.stride(0), w.stride(1)}; }
+
+// Packing itself is done without the lock, in parallel: of two threads that are the first to use a weight both pack
+// it, and one copy is kept.
+kernel::PackedMatrix packed(const Variable& w, Layout Packed::*layout, kernel::Matrix source) {
+  static ForkSafeMutex mutex;
+  const uint64_t version = w.version();
+  const auto kept = [&]() -> Layout& {
+    std::shared_ptr<void>& slot = w.derived();
+    if (!slot) slot = std::make_shared<Packed>();
+    return static_cast<Packed*>(slot.get())->*layout;
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (const Layout& found = kept(); found.matrix.rows() > 0 && found.version == version) return found.matrix;
+  }
+  const Layout made = {kernel::PackedMatrix(source), version};
+  Layout replaced = made;  // its memory is given back when the lock is free again
+  const std::lock_guard lock(mutex);
+  std::swap(kept(), replaced);
+  return made.matrix;
+}
 
 }  // namespace
 
 kernel::PackedMatrix packed_transposed(const Variable& w) {
-  Packed& packed = packed_of(w);
-  const std::lock_guard lock(packed.mutex);
-  if (packed.transposed.rows() == 0 || packed.transposed_version != w.version()) {
-    packed.transposed = kernel::PackedMatrix(matrix(w.value()).transposed());
-    packed.transposed_version = w.version();
-  }
-  return packed.transposed;
+  return packed(w, &Packed::transposed, matrix(w.value()).transposed());
 }
 
-kernel::PackedMatrix packed_plain(const Variable& w) {
-  Packed& packed = packed_of(w);
-  const std::lock_guard lock(packed.mutex);
-  if (packed.plain.rows() == 0 || packed.plain_version != w.version()) {
-    packed.plain = kernel::PackedMatrix(matrix(w.value()));
-    packed.plain_version = w.version();
-  }
-  return packed.plain;
-}
+kernel::PackedMatrix packed_plain(const Variable& w) { return packed(w, &Packed::plain, matrix(w.value())); }
 
 }  // namespace qkv

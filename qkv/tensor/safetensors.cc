@@ -10,6 +10,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
+#include "qkv/tensor/safetensors_checksum.h"
 
 namespace qkv {
 namespace {
@@ -37,34 +38,17 @@ float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-// Numbers of the file, wherever they lie, each through a function.
+// Numbers of the file, each through a function.
 template <class To, class From, class Convert>
-Tensor converted(const std::byte* data, const Shape& shape, Convert convert) {
+Tensor converted(const std::vector<std::byte>& bytes, const Shape& shape, Convert convert) {
   Tensor out = Tensor::empty(shape, dtype_of<To>);
   const std::span<To> to = out.span<To>();
   for (size_t i = 0; i < to.size(); ++i) {
     From x;
-    std::memcpy(&x, data + i * sizeof(From), sizeof(From));
+    std::memcpy(&x, bytes.data() + i * sizeof(From), sizeof(From));
     to[i] = convert(x);
   }
   return out;
-}
-
-Tensor view_or_copy(const std::byte* data, int64_t bytes, DType type, const Shape& shape,
-                    std::shared_ptr<MappedFile> map) {
-  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(size_of(type)) != 0) {
-    Tensor copy = Tensor::empty(shape, type);
-    std::memcpy(copy.storage()->data(), data, static_cast<size_t>(bytes));
-    return copy;
-  }
-  Shape strides = shape;
-  int64_t step = 1;
-  for (int i = shape.rank() - 1; i >= 0; --i) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  return Tensor::view(Storage::borrow(const_cast<std::byte*>(data), bytes, std::move(map), false), type, shape,
-                      strides);
 }
 
 void check_for_saving(const std::string& file, const NamedTensors& tensors) {
@@ -76,11 +60,17 @@ void check_for_saving(const std::string& file, const NamedTensors& tensors) {
   }
 }
 
+std::string_view bytes_of(const Tensor& packed) {
+  const int64_t size = size_of(packed.dtype());
+  return {reinterpret_cast<const char*>(packed.storage()->data()) + packed.offset() * size,
+          static_cast<size_t>(packed.numel() * size)};
+}
+
 // The length and the JSON, filled up with blanks so that the data begins at a multiple of eight.
 std::string header_bytes(const std::string& file, const NamedTensors& tensors,
                          const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header[std::string(safetensors_metadata_key)] = metadata;
+  header[std::string(safetensors_metadata_key)] = metadata;
   int64_t at = 0;
   for (const auto& [name, tensor] : tensors) {
     const int64_t end = at + tensor.numel() * size_of(tensor.dtype());
@@ -108,8 +98,14 @@ std::string header_bytes(const std::string& file, const NamedTensors& tensors,
 SafetensorsFile SafetensorsFile::load(const std::filesystem::path& path) {
   SafetensorsFile file;
   file.path_ = path.string();
-  file.map_ = MappedFile::open(path);
-  file.header_ = parse_safetensors_header(file.map_->text(), file.path_);
+  file.file_ = std::make_shared<RandomAccessFile>(path);
+  const int64_t size = file.file_->size();
+  std::string header(static_cast<size_t>(std::min<int64_t>(size, 8)), '\0');
+  file.file_->read(0, std::as_writable_bytes(std::span(header)));
+  header.resize(static_cast<size_t>(safetensors_header_end(header, size, file.path_)));
+  file.file_->read(0, std::as_writable_bytes(std::span(header)));
+  file.header_ = parse_safetensors_header(header, size, file.path_);
+  check_safetensors_checksum(*file.file_, header, file.header_.metadata, file.path_);
   for (size_t i = 0; i < file.header_.entries.size(); ++i) file.index_.emplace(file.header_.entries[i].name, i);
   return file;
 }
@@ -127,14 +123,23 @@ const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
   return header_.entries[found->second];
 }
 
+void SafetensorsFile::read(const SafetensorsEntry& e, std::byte* to) const {
+  file_->read(header_.data_begin + e.begin, {to, static_cast<size_t>(e.end - e.begin)});
+}
+
 Tensor SafetensorsFile::get(std::string_view name) const {
   const SafetensorsEntry& e = entry(name);
-  const std::byte* data = map_->bytes().data() + header_.data_begin + e.begin;
-  const auto as = [&](DType type) { return view_or_copy(data, e.end - e.begin, type, e.shape, map_); };
+  const auto as = [&](DType type) {
+    Tensor out = Tensor::empty(e.shape, type);
+    read(e, out.storage()->data());
+    return out;
+  };
   if (e.dtype == "F32") return as(DType::f32);
   if (e.dtype == "BF16") return as(DType::bf16);
   if (e.dtype == "I32") return as(DType::i32);
   if (e.dtype == "U8" || e.dtype == "BOOL") return as(DType::u8);
+  std::vector<std::byte> data(static_cast<size_t>(e.end - e.begin));
+  read(e, data.data());
   if (e.dtype == "F16") return converted<float, uint16_t>(data, e.shape, half_to_float);
   if (e.dtype == "F64")
     return converted<float, double>(data, e.shape, [](double x) { return static_cast<float>(x); });
@@ -149,28 +154,40 @@ Tensor SafetensorsFile::get(std::string_view name) const {
                    e.dtype);
 }
 
-Tensor SafetensorsFile::get(std::string_view name, const Shape& expected) const {
+const SafetensorsEntry& SafetensorsFile::entry(std::string_view name, const Shape& expected) const {
   const SafetensorsEntry& e = entry(name);
   require<InputError>(e.shape == expected, "safetensors", "{}: tensor {} has shape {}, expected {}", path_,
                       quoted_name(name), e.shape, expected);
+  return e;
+}
+
+Tensor SafetensorsFile::get(std::string_view name, const Shape& expected) const {
+  entry(name, expected);
   return get(name);
 }
 
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata) {
   check_for_saving(path.string(), tensors);
+  require(!metadata.contains(std::string(safetensors_checksum_key)), "safetensors",
+          "{}: the metadata cannot have the key {}", path.string(), safetensors_checksum_key);
   NamedTensors ordered = tensors;
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
     return size_of(a.second.dtype()) > size_of(b.second.dtype());
   });
-  FileWriter file(path);
-  file.write(header_bytes(path.string(), ordered, metadata));
+  for (auto& [name, tensor] : ordered) tensor = tensor.contiguous_copy();
+  std::map<std::string, std::string> all = metadata;
+  all.emplace(safetensors_checksum_key, checksum_text(0));
+  std::string header = header_bytes(path.string(), ordered, all);
+  uint32_t sum = crc32(header);
   for (const auto& [name, tensor] : ordered) {
-    const Tensor packed = tensor.contiguous_copy();
-    const int64_t size = size_of(packed.dtype());
-    file.write({reinterpret_cast<const char*>(packed.storage()->data()) + packed.offset() * size,
-                static_cast<size_t>(packed.numel() * size)});
+    const std::string_view bytes = bytes_of(tensor);
+    sum = crc32_joined(sum, crc32_parallel(bytes), static_cast<int64_t>(bytes.size()));
   }
+  set_safetensors_checksum(header, sum);
+  FileWriter file(path);
+  file.write(header);
+  for (const auto& [name, tensor] : ordered) file.write(bytes_of(tensor));
   file.commit();
 }
 

@@ -1,18 +1,19 @@
-// Tensors in files, in the safetensors format: names, types and shapes in a JSON header, then the numbers. Reading
-// maps the file into memory and copies nothing; the first touch of a number loads its page.
+// Tensors in files, in the safetensors format: names, types and shapes in a JSON header, then the numbers.
 //
 //     save_safetensors("model.safetensors", {{"weight", w}, {"bias", b}}, {{"step", "100"}});
 //     const auto file = SafetensorsFile::load("model.safetensors");
 //     Tensor w = file.get("weight", {8, 4});      // an InputError that names both shapes if it has another one
 //
 // | in the file                | get() gives                                          |
-// | F32, BF16, I32, U8, BOOL   | a read-only view of the file (f32, bf16, i32, u8)    |
-// | F16, F64                   | an f32 copy                                          |
-// | I64                        | an i32 copy; an InputError if a number does not fit  |
+// | F32, BF16, I32, U8, BOOL   | the numbers (f32, bf16, i32, u8)                     |
+// | F16, F64                   | them as f32                                          |
+// | I64                        | them as i32; an InputError if one does not fit       |
 // | any other                  | an InputError that names the type                    |
 //
-// A view stays valid for as long as somebody holds it. Numbers that are not aligned in the file are copied. What
-// the header claims is checked before it is used (safetensors_header.h).
+// What the header claims is checked before it is used (safetensors_header.h). Files written here have a checksum
+// over all of their bytes in their metadata, and load() compares it: a file that was damaged is an InputError.
+// Files of other programs have none and are taken as they are. The file stays open, and get() reads the tensor from
+// it.
 #pragma once
 
 #include <filesystem>
@@ -37,13 +38,16 @@ class SafetensorsFile {
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   Tensor get(std::string_view name) const;
   Tensor get(std::string_view name, const Shape& expected) const;
-  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+  // What the header says of a tensor; with `expected`, an InputError if it has another shape.
+  const SafetensorsEntry& entry(std::string_view name) const;
+  const SafetensorsEntry& entry(std::string_view name, const Shape& expected) const;
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }  // without the checksum
 
  private:
-  const SafetensorsEntry& entry(std::string_view name) const;
+  void read(const SafetensorsEntry& entry, std::byte* to) const;
 
   std::string path_;  // for messages
-  std::shared_ptr<MappedFile> map_;
+  std::shared_ptr<const RandomAccessFile> file_;
   SafetensorsHeader header_;
   std::map<std::string, size_t, std::less<>> index_;  // name to place in header_.entries
 };
@@ -51,7 +55,8 @@ class SafetensorsFile {
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // Replaces the file as a whole, or leaves it alone (file.h). The data stands in the order given, wider types first
-// so that every number is aligned; equal input gives equal bytes. Strided tensors are packed.
+// so that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The metadata cannot
+// have the key of the checksum, "qkv.checksum".
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

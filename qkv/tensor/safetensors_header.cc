@@ -189,25 +189,28 @@ void check_cover(std::vector<SafetensorsEntry>& entries, int64_t data_bytes, con
 
 }  // namespace
 
-SafetensorsHeader parse_safetensors_header(std::string_view bytes, const std::string& file) {
+int64_t safetensors_header_end(std::string_view bytes, int64_t file_bytes, const std::string& file) {
   require<InputError>(bytes.size() >= 8, "safetensors", "{}: {} bytes, too short for a safetensors file", file,
-                      bytes.size());
+                      file_bytes);
   uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[static_cast<size_t>(i)]);
   require<InputError>(length <= safetensors_header_limit, "safetensors",
                       "{}: the header would be {} bytes long, the format allows {}: is this a safetensors file?",
                       file, length, safetensors_header_limit);
-  require<InputError>(length <= bytes.size() - 8, "safetensors",
+  require<InputError>(length <= static_cast<uint64_t>(file_bytes - 8), "safetensors",
                       "{}: the header would be {} bytes long, the file has {} after its length", file, length,
-                      bytes.size() - 8);
-  const std::string_view text = bytes.substr(8, length);
-  require<InputError>(text.starts_with('{'), "safetensors", "{}: the header does not begin with '{{'", file);
+                      file_bytes - 8);
+  return static_cast<int64_t>(8 + length);
+}
 
+SafetensorsHeader parse_safetensors_header(std::string_view bytes, int64_t file_bytes, const std::string& file) {
   SafetensorsHeader header;
-  header.data_begin = static_cast<int64_t>(8 + length);
+  header.data_begin = safetensors_header_end(bytes, file_bytes, file);
+  const std::string_view text = bytes.substr(8, static_cast<size_t>(header.data_begin) - 8);
+  require<InputError>(text.starts_with('{'), "safetensors", "{}: the header does not begin with '{{'", file);
   HeaderReader reader(file, header);
   json::sax_parse(text.begin(), text.end(), &reader);
-  check_cover(header.entries, static_cast<int64_t>(bytes.size()) - header.data_begin, file);
+  check_cover(header.entries, file_bytes - header.data_begin, file);
   return header;
 }
 

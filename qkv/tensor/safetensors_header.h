@@ -38,7 +38,15 @@ struct SafetensorsHeader {
   int64_t data_begin = 0;  // of the data, from the start of the file
 };
 
-// Of the bytes of a whole file; the name is for messages.
-SafetensorsHeader parse_safetensors_header(std::string_view file_bytes, const std::string& file_name);
+// Where the header ends, 8 + n, from the first eight bytes of a file (fewer if it has no more) and its size. The
+// name is for messages.
+int64_t safetensors_header_end(std::string_view first_bytes, int64_t file_bytes, const std::string& file_name);
+
+// Of a file of that size, of which the bytes up to the end of the header are here.
+SafetensorsHeader parse_safetensors_header(std::string_view bytes, int64_t file_bytes,
+                                           const std::string& file_name);
+inline SafetensorsHeader parse_safetensors_header(std::string_view file, const std::string& file_name) {
+  return parse_safetensors_header(file, static_cast<int64_t>(file.size()), file_name);
+}
 
 }  // namespace qkv

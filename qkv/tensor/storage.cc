@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "qkv/base/error.h"
+#include "qkv/base/fork.h"
 #include "qkv/base/memory.h"
 
 namespace qkv {
@@ -72,7 +73,7 @@ class Pool {
     statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::map<int64_t, std::vector<std::byte*>> free_;  // by capacity
   StorageStatistics statistics_;
 };

@@ -8,6 +8,7 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
@@ -110,6 +111,8 @@ std::unordered_map<std::string, std::string> trainer_arguments(const std::vector
                    options.vocabulary_size, versus.substr(0, versus.find_first_not_of("0123456789")));
 }
 
+std::string checksum_of(std::string_view bytes) { return fmt::format("{:08x}", crc32(bytes)); }
+
 }  // namespace
 
 Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
@@ -142,9 +145,15 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& sentences, const Toke
   return train(next, options);
 }
 
-Tokenizer Tokenizer::load(const std::filesystem::path& path) {
+Tokenizer Tokenizer::load(const std::filesystem::path& path, std::string_view checksum) {
   constexpr size_t most = size_t{1} << 28;  // ten million pieces of 26 bytes
-  return from_serialized(read_file(path, most), path.string());
+  std::string bytes = read_file(path, most);
+  require<InputError>(
+      checksum.empty() || checksum_of(bytes) == checksum, path.string(),
+      "this is not the vocabulary that the model was trained with, or it is damaged: its checksum is "
+      "{}, expected {}",
+      checksum_of(bytes), checksum);
+  return from_serialized(std::move(bytes), path.string());
 }
 
 Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name) {
@@ -163,6 +172,7 @@ Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name)
 
 void Tokenizer::save(const std::filesystem::path& path) const { write_file(path, model_->bytes); }
 const std::string& Tokenizer::serialized() const { return model_->bytes; }
+std::string Tokenizer::checksum() const { return checksum_of(model_->bytes); }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   std::vector<int> ids;

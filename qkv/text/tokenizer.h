@@ -63,11 +63,12 @@ class Tokenizer {
   static Tokenizer train(const std::vector<std::string>& sentences, const TokenizerOptions& options = {});
 
   // InputError naming the file if it is not a SentencePiece model with the four special ids. name is what errors
-  // call it.
-  static Tokenizer load(const std::filesystem::path& path);
+  // call it. `checksum`, where it is known, is what checksum() was of the vocabulary that is expected.
+  static Tokenizer load(const std::filesystem::path& path, std::string_view checksum = {});
   static Tokenizer from_serialized(std::string bytes, const std::string& name = "tokenizer");
   void save(const std::filesystem::path& path) const;
   const std::string& serialized() const;
+  std::string checksum() const;  // of the bytes of its file, hexadecimal
 
   std::vector<int32_t> encode(std::string_view text) const;
   std::string decode(

@@ -6,14 +6,13 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
-#include "qkv/tensor/safetensors.h"
 
 namespace qkv {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* format = "qkv training state 1";
+constexpr const char* format = "qkv training state 2";
 
 // each(name, tensor) for every tensor of the file; they are views of the training's own memory.
 template <class Each>
@@ -42,6 +41,11 @@ class Reader {
     const Json& j = field(key);
     require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, shown_json(j));
     return j.get<double>();
+  }
+  bool truth(const char* key) const {
+    const Json& j = field(key);
+    require<InputError>(j.is_boolean(), where_, "'{}' must be true or false, got {}", key, shown_json(j));
+    return j.get<bool>();
   }
   std::optional<double> optional_number(const char* key) const {
     if (field(key).is_null()) return {};
@@ -74,6 +78,9 @@ Json json_of(const TrainingState& s) {
           {"best_bleu", s.best_validation && s.best_validation->bleu ? Json(*s.best_validation->bleu) : Json()},
           {"validated", s.validated},
           {"saved", s.saved},
+          {"loss", s.loss},
+          {"has_model", s.has_model},
+          {"finished", s.finished},
           {"log_bytes", s.log_bytes},
           {"corpus", s.corpus}};
 }
@@ -99,6 +106,9 @@ TrainingState state_of(const Json& json, const std::string& where) {
                         "'saved' must be a list of steps, got {}", shown_json(saved));
     s.saved.push_back(j.get<int64_t>());
   }
+  s.loss = r.number("loss");
+  s.has_model = r.truth("has_model");
+  s.finished = r.truth("finished");
   s.log_bytes = r.count("log_bytes");
   const Json& corpus = r.field("corpus");
   require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", shown_json(corpus));
@@ -112,40 +122,39 @@ void save_checkpoint(const std::filesystem::path& path, const TrainingState& sta
                      Adam& adam) {
   NamedTensors tensors;
   for_each_tensor(model, adam, [&](const std::string& name, const Tensor& t) { tensors.emplace_back(name, t); });
-  save_safetensors(path, tensors,
-                   {{"format", format}, {"state", json_of(state).dump()}, {"options", state.options}});
+  std::map<std::string, std::string> metadata = {
+      {"format", format}, {"state", json_of(state).dump()}, {"options", state.options}};
+  metadata.insert(state.vocabulary.begin(), state.vocabulary.end());
+  save_safetensors(path, tensors, metadata);
 }
 
-TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam,
-                              const AcceptState& accept) {
-  const std::string where = path.string();
-  const SafetensorsFile file = SafetensorsFile::load(path);
+Checkpoint::Checkpoint(const std::filesystem::path& path)
+    : name_(path.string()), file_(SafetensorsFile::load(path)) {
   const auto entry = [&](const char* key) {
-    const auto at = file.metadata().find(key);
-    require<InputError>(at != file.metadata().end(), where, "this is not a training state: it has no '{}'", key);
+    const auto at = file_.metadata().find(key);
+    require<InputError>(at != file_.metadata().end(), name_, "this is not a training state: it has no '{}'", key);
     return at->second;
   };
-  require<InputError>(entry("format") == format, where, "this is not a training state of this version: {}",
+  require<InputError>(entry("format") == format, name_, "this is not a training state of this version: {}",
                       quoted_name(entry("format")));
-  TrainingState state = state_of(parse_json_object<Json>(entry("state"), where), where);
-  state.options = entry("options");
-  accept(state);
+  state_ = state_of(parse_json_object<Json>(entry("state"), name_), name_);
+  state_.options = entry("options");
+  for (const char* name : {"source.model", "target.model"}) state_.vocabulary[name] = entry(name);
+}
 
-  // Everything is checked before anything is written.
+void Checkpoint::load(Transformer& model, Adam& adam) const {
   std::set<std::string> wanted;
   for_each_tensor(model, adam, [&](const std::string& name, const Tensor& to) {
     wanted.insert(name);
-    const Tensor from = file.get(name, to.shape());
-    require<InputError>(from.dtype() == DType::f32, where, "tensor '{}' must be f32, got {}", name,
-                        name_of(from.dtype()));
+    const std::string& type = file_.entry(name, to.shape()).dtype;
+    require<InputError>(type == "F32", name_, "tensor '{}' must be F32, got {}", name, type);
   });
-  for (const std::string& name : file.names())
-    require<InputError>(wanted.contains(name), where, "tensor {} does not belong to this training",
+  for (const std::string& name : file_.names())
+    require<InputError>(wanted.contains(name), name_, "tensor {} does not belong to this training",
                         quoted_name(name));
-  for_each_tensor(model, adam, [&](const std::string& name, Tensor to) { to.copy_from(file.get(name)); });
+  for_each_tensor(model, adam, [&](const std::string& name, Tensor to) { to.copy_from(file_.get(name)); });
   model.visit([](const std::string&, Variable& parameter) { parameter.mutable_value(); });  // a new version
-  adam.set_updates(state.step);
-  return state;
+  adam.set_updates(state_.step);
 }
 
 }  // namespace qkv

@@ -1,11 +1,11 @@
 // Everything that a training must know to go on as if nothing had happened, in one file that is replaced as a
 // whole:
 //
-//     training/state.safetensors     parameter.NAME, adam.first.NAME, adam.second.NAME, and in the metadata the
-//     rest
+//     training/state.safetensors     parameter.NAME, adam.first.NAME, adam.second.NAME; the rest is metadata
 //
 //     save_checkpoint(path, state, model, adam);
-//     TrainingState state = load_checkpoint(path, model, adam, accept);
+//     const Checkpoint checkpoint(path);                     // read and checked
+//     checkpoint.load(model, adam);                          // once its state() is found to be the right one
 //
 // Dropout, shuffling and initialisation are functions of the seed and of these counters, so there is no random
 // state. InputError, naming the file: not a training state, a counter that makes no sense, a tensor that is
@@ -14,12 +14,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "qkv/model/transformer.h"
+#include "qkv/model/model_file.h"
 #include "qkv/text/batches.h"
 #include "qkv/train/early_stopping.h"
 #include "qkv/train/optimizer.h"
@@ -32,6 +31,7 @@ struct TrainingState {
   BatchPosition position;  // of the next batch
   int64_t tokens = 0;      // target tokens learnt from
   double seconds = 0;      // spent on updates
+  double loss = 0;         // per target token, in the last line of the log
   struct Window {          // since the last line of the log
     double loss_sum = 0, seconds = 0;
     int64_t tokens = 0;
@@ -41,15 +41,27 @@ struct TrainingState {
   int64_t validated = 0;       // step of the last validation
   std::vector<int64_t> saved;  // steps of the numbered checkpoints that are there, oldest first
   int64_t log_bytes = 0;
-  uint64_t corpus = 0;  // fingerprint of the sentence pairs
-  std::string options;  // to_json() of them
+  uint64_t corpus = 0;             // fingerprint of the sentence pairs
+  bool has_model = false;          // there is a model beside it, or was to be at once
+  bool finished = false;           // nothing was left to do
+  VocabularyChecksums vocabulary;  // of source.model and target.model
+  std::string options;             // to_json() of them
 };
 
 void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Transformer& model, Adam& adam);
-// accept() sees the state before any tensor is looked at, and may refuse it by throwing: what is wrong with tensors
-// is often said better by the options they come from.
-using AcceptState = std::function<void(const TrainingState& state)>;
-TrainingState load_checkpoint(const std::filesystem::path& path, Transformer& model, Adam& adam,
-                              const AcceptState& accept);
+
+class Checkpoint {
+ public:
+  explicit Checkpoint(const std::filesystem::path& path);
+
+  const TrainingState& state() const { return state_; }
+  // Names, shapes and types are checked before the first tensor is read.
+  void load(Transformer& model, Adam& adam) const;
+
+ private:
+  std::string name_;  // for messages
+  SafetensorsFile file_;
+  TrainingState state_;
+};
 
 }  // namespace qkv

@@ -9,6 +9,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* source_file = "source.model";
+constexpr const char* target_file = "target.model";
+constexpr const char* held_out_file = "held-out.tsv";
+
 Tokenizer learn_tokenizer(const TrainOptions& options, Side side, const Holdout& holdout) {
   return Tokenizer::train(CorpusSentences(options.train, side, {.holdout = &holdout}),
                           {.type = options.tokenizer,
@@ -18,39 +22,34 @@ Tokenizer learn_tokenizer(const TrainOptions& options, Side side, const Holdout&
                            .seed = options.seed});
 }
 
-std::pair<Tokenizer, Tokenizer> tokenizers(const TrainOptions& options, const Holdout& holdout) {
-  const fs::path source_file = options.model / "source.model", target_file = options.model / "target.model";
-  // Both are there, or none counts: the second one is written last.
-  if (std::error_code error; options.resume && fs::exists(target_file, error))
-    return {Tokenizer::load(source_file), Tokenizer::load(target_file)};
+Vocabularies learn_vocabularies(const TrainOptions& options, const Holdout& holdout) {
   const bool joint = options.architecture.tie == Tie::all;
   const Tokenizer source = learn_tokenizer(options, joint ? Side::both : Side::source, holdout);
-  const Tokenizer target = joint ? source : learn_tokenizer(options, Side::target, holdout);
-  source.save(source_file);
-  target.save(target_file);
-  return {source, target};
+  return {source, joint ? source : learn_tokenizer(options, Side::target, holdout)};
 }
 
-void write_pairs(const fs::path& path, const std::vector<SentencePair>& pairs) {
-  FileWriter file(path);
-  for (const SentencePair& pair : pairs) file.write(fmt::format("{}\t{}\n", pair.source, pair.target));
-  file.commit();
+std::string text_of(const std::vector<SentencePair>& pairs) {
+  std::string text;
+  for (const SentencePair& pair : pairs) text += pair.source + "\t" + pair.target + "\n";
+  return text;
 }
 
 }  // namespace
 
-TrainingData prepare_data(const TrainOptions& options) {
+VocabularyChecksums Vocabularies::checksums() const {
+  return {{source_file, source.checksum()}, {target_file, target.checksum()}};
+}
+
+TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known) {
   Holdout holdout;
-  if (options.hold_out > 0) {
-    holdout = Holdout(options.train, options.hold_out, options.seed);
-    write_pairs(options.model / "held-out.tsv", holdout.pairs());
-  }
+  if (options.hold_out > 0) holdout = Holdout(options.train, options.hold_out, options.seed);
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);
-  auto [source, target] = tokenizers(options, holdout);
-  TrainingData data{.source = source,
-                    .target = target,
+  const Vocabularies vocabularies = known ? *known : learn_vocabularies(options, holdout);
+  const auto& [source, target] = vocabularies;
+  TrainingData data{.vocabularies = vocabularies,
                     .train = encode_corpus(options.train, source, target,
-                                           {.max_length = options.max_length, .holdout = &holdout})};
+                                           {.max_length = options.max_length, .holdout = &holdout}),
+                    .held_out = holdout.pairs()};
   if (valid.empty()) return data;
   // Pairs too long for the model are left out one by one, so that the references stay beside their sources.
   for (const SentencePair& pair : valid) {
@@ -64,6 +63,35 @@ TrainingData prepare_data(const TrainOptions& options) {
                       "none of the {} pairs to validate on fits into the {} positions of the model", valid.size(),
                       options.architecture.max_length);
   return data;
+}
+
+Vocabularies load_vocabularies(const fs::path& folder, const VocabularyChecksums& sums) {
+  const auto load = [&](const char* name) {
+    const auto sum = sums.find(name);
+    return Tokenizer::load(folder / name, sum == sums.end() ? "" : sum->second);
+  };
+  return {load(source_file), load(target_file)};
+}
+
+void save_data(const fs::path& folder, const TrainingData& data) {
+  data.vocabularies.source.save(folder / source_file);
+  data.vocabularies.target.save(folder / target_file);
+  save_held_out(folder, data);
+}
+
+void save_held_out(const fs::path& folder, const TrainingData& data) {
+  if (!data.held_out.empty()) write_file(folder / held_out_file, text_of(data.held_out));
+}
+
+bool check_held_out(const fs::path& folder, const TrainingData& data) {
+  const fs::path path = folder / held_out_file;
+  std::error_code error;
+  if (!fs::exists(path, error)) return false;
+  if (data.held_out.empty()) return true;
+  require<InputError>(read_file(path) == text_of(data.held_out), path.string(),
+                      "these are not the pairs that this training holds out: the file is damaged or was edited; "
+                      "delete it to have it written anew");
+  return true;
 }
 
 }  // namespace qkv

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
+#include <new>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
+#include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/text/corpus.h"
+#include "qkv/train/publish.h"
 
 namespace qkv {
 namespace {
@@ -21,98 +25,152 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// A corpus that cannot be read is found before anything is removed or waited for.
-void check_corpus(const std::string& spec) {
-  CorpusReader reader(spec);
-  SentencePair pair;
-  reader.next(pair);
-}
-
-// "state.safetensors.1234-0.tmp": what base/file.h calls a file on its way to the disk.
-bool is_leftover(const std::string& name) {
-  if (!name.ends_with(".tmp")) return false;
-  const std::string_view target = std::string_view(name).substr(0, name.rfind('.', name.size() - 5));
-  for (const char* end : {".safetensors", ".json", ".model", ".tsv"})
-    if (target.ends_with(end)) return true;
-  return false;
-}
-
-void remove_matching(const fs::path& folder, FunctionRef<bool(const std::string&)> matches) {
+std::vector<fs::path> files_of(const fs::path& folder) {
   std::error_code error;
-  std::vector<fs::path> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (matches(entry.path().filename().string())) found.push_back(entry.path());
-  for (const fs::path& path : found) fs::remove(path, error);
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    files.push_back(entry->path());
+  return files;
+}
+
+// The N of training/next-N, or 0.
+int64_t number_of_staged(const fs::path& path) {
+  const std::string name = path.filename().string(), prefix = "next-";
+  int64_t number = 0;
+  if (!name.starts_with(prefix)) return 0;
+  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() ? number : 0;
+}
+
+// Says early what making the folder would say, when nothing has been read yet.
+void check_can_be_made(const fs::path& model) {
+  fs::path at = fs::absolute(model);
+  while (!is_there(at) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
+  std::error_code error;
+  const int code = !fs::is_directory(at, error) ? ENOTDIR : ::access(at.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  if (code == 0) return;
+  throw FileError(code, (model / "training").string(),
+                  "cannot make this folder: " + std::error_code(code, std::generic_category()).message());
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw FileError(error.value(), path.string(), "cannot make this folder: " + error.message());
+}
+
+// A file of a name that a training writes, in a folder where none was begun: whose it is nobody knows.
+std::optional<fs::path> file_of_somebody(const fs::path& model) {
+  if (is_there(model / "training" / "options.json")) return {};
+  for (const char* name : training_files)
+    if (is_there(model / name)) return model / name;
+  return {};
 }
 
 }  // namespace
 
-TrainingFolder::TrainingFolder(const TrainOptions& options)
-    : model_(options.model), training_(options.model / "training") {
-  const bool begun = is_there(training_ / "options.json");
-  const bool holds_model = is_there(model_ / "model.safetensors") || is_there(state());
-  require<InputError>(!options.resume || begun, model_.string(),
-                      "there is nothing to resume: no training was begun in this folder");
-  require<UsageError>(options.resume || options.overwrite || !holds_model, model_.string(),
-                      "this folder holds a model already: resume goes on training it, overwrite begins anew");
-  check_corpus(options.train);
-  if (!options.valid.empty()) check_corpus(options.valid);
-
-  std::error_code error;
-  fs::create_directories(training_, error);
-  if (error) throw FileError(error.value(), training_.string(), "cannot make this folder: " + error.message());
-  lock();
-  remove_leftovers();
-  // With a state to go on from, that the options agree with it is to be seen first.
-  if (options.resume && is_there(state())) return;
-  clear();
-  write_options(options);
-}
-
-void TrainingFolder::write_options(const TrainOptions& options) const {
-  write_file(training_ / "options.json", to_json(options));
+TrainingFolder::TrainingFolder(const TrainOptions& options) : model_(options.model), root_(options.model) {
+  check_can_be_made(model_);
+  if (is_there(training())) {
+    lock();
+    place_committed(model_);
+  }
+  choose(options);
 }
 
 TrainingFolder::~TrainingFolder() {
-  if (lock_ >= 0) ::close(lock_);
+  try {
+    std::error_code error;
+    if (lock_ >= 0 && replaces() && !has_state()) fs::remove_all(root_, error);
+  } catch (const std::bad_alloc&) {  // the next training removes it
+  }
+}
+
+// Where to work, and whether to go on.
+void TrainingFolder::choose(const TrainOptions& options) {
+  const std::optional<fs::path> staged = staged_training(model_);
+  const bool occupied = staged || has_model() || has_state();
+  if (options.resume && (staged || has_state())) {
+    root_ = staged.value_or(model_);
+    goes_on_ = true;
+    return;
+  }
+  require<UsageError>(
+      !options.resume || !has_model(), model_.string(),
+      "this folder holds a model, but no state to resume its training from (training/{}): overwrite "
+      "begins anew, and replaces the model when the new training has one",
+      state().filename().string());
+  require<UsageError>(options.overwrite || !occupied, model_.string(),
+                      "this folder holds a model already: resume goes on training it, overwrite begins anew");
+  const std::optional<fs::path> other = file_of_somebody(model_);
+  require<UsageError>(options.overwrite || !other, other ? other->string() : "",
+                      "this file is there already, and a training would replace it: overwrite allows that");
+  if (!occupied && !other) return;
+  int64_t last = 0;
+  for (const fs::path& path : files_of(training())) last = std::max(last, number_of_staged(path));
+  root_ = training() / fmt::format("next-{}", last + 1);
+}
+
+void TrainingFolder::begin() {
+  make_folder(model_ / "training");
+  if (lock_ < 0) {
+    lock();
+    require<InputError>(replaces() || (!has_model() && !has_state()), model_.string(),
+                        "another training has written a model here meanwhile");
+  }
+  make_folder(training());
+  remove_abandoned_files(root_);
+  remove_abandoned_files(training());
+}
+
+void TrainingFolder::publish() {
+  if (!replaces()) return;
+  commit_training(model_, root_);
+  root_ = model_;
+  place_committed(model_);
+}
+
+void TrainingFolder::write_options(const TrainOptions& options) const {
+  write_file(training() / "options.json", with_checksum(to_json(options)));
 }
 
 void TrainingFolder::lock() {
-  const fs::path path = training_ / "lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) throw FileError("write", path.string(), errno);
+  const fs::path path = model_ / "training" / "lock";
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (file < 0) throw FileError("write", path.string(), errno);
   // A file system without locks is no reason not to train.
-  if (::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(lock_);
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+    lock_ = std::move(file);
+    return;
+  }
   fail<InputError>(model_.string(), "another training is at work in this folder");
 }
 
-// The state goes first: from then on there is nothing to go on from.
-void TrainingFolder::clear() const {
-  std::error_code error;
-  fs::remove(state(), error);
-  for (const char* name : {"model.safetensors", "config.json", "source.model", "target.model", "held-out.tsv"})
-    fs::remove(model_ / name, error);
-  fs::remove(log(), error);
-  keep_checkpoints({});
-}
-
-void TrainingFolder::remove_leftovers() const {
-  for (const fs::path& folder : {model_, training_})
-    remove_matching(folder, [](const std::string& name) { return is_leftover(name); });
-}
+bool TrainingFolder::has_state() const { return is_there(state()); }
+bool TrainingFolder::has_model() const { return is_there(root_ / "model.safetensors"); }
 
 fs::path TrainingFolder::checkpoint(int64_t step) const {
-  return training_ / fmt::format("step-{:09}.safetensors", step);
+  return training() / fmt::format("step-{:09}.safetensors", step);
 }
 
-void TrainingFolder::keep_checkpoints(const std::vector<int64_t>& steps) const {
-  std::vector<std::string> keep;
-  for (const int64_t step : steps) keep.push_back(checkpoint(step).filename().string());
-  remove_matching(training_, [&](const std::string& name) {
-    return name.starts_with("step-") && name.ends_with(".safetensors") &&
-           std::find(keep.begin(), keep.end(), name) == keep.end();
-  });
+void TrainingFolder::clean(const std::vector<int64_t>& steps) const {
+  std::vector<fs::path> keep;
+  for (const int64_t step : steps) keep.push_back(checkpoint(step));
+  std::error_code error;
+  for (const fs::path& path : files_of(training()))
+    if (is_numbered_checkpoint(path) && std::find(keep.begin(), keep.end(), path) == keep.end())
+      fs::remove(path, error);
+  for (const fs::path& path : files_of(model_ / "training"))
+    if (number_of_staged(path) > 0 && path != root_) fs::remove_all(path, error);
+}
+
+std::optional<fs::path> staged_training(const fs::path& model) {
+  std::optional<fs::path> newest;
+  for (const fs::path& path : files_of(model / "training"))
+    if (number_of_staged(path) > (newest ? number_of_staged(*newest) : 0) &&
+        is_there(path / "training" / "state.safetensors"))
+      newest = path;
+  return newest;
 }
 
 }  // namespace qkv

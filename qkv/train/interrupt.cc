@@ -21,13 +21,14 @@ Interrupt::Interrupt() {
   action.sa_handler = handle;
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &int_before_);
-  sigaction(SIGTERM, &action, &term_before_);
+  for (size_t i = 0; i < signals.size(); ++i) {
+    sigaction(signals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
-  sigaction(SIGINT, &int_before_, nullptr);
-  sigaction(SIGTERM, &term_before_, nullptr);
+  for (size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
   listening = false;
 }
 

@@ -7,9 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
+#include "qkv/model/architecture_table.h"
+#include "qkv/model/model_file.h"
+#include "qkv/train/folder.h"
 #include "qkv/train/option_table.h"
 
 namespace qkv {
@@ -67,18 +71,20 @@ struct Reader {
   }
 };
 
-// Every key that must not change, with its value then and now.
-struct Comparer {
-  const Json& before;
-  const Json& now;
-  std::optional<std::string> found = {};
-
-  void compare(const std::string& key, const Json& was, const Json& is) {
-    if (!found && was != is) found = fmt::format("'{}' was {} and is now {}", key, shown_json(was), shown_json(is));
+// Every setting that must not change, with its value.
+struct FixedSettings {
+  Json json = Json::object();
+  template <class T>
+  void operator()(const Setting& setting, const T& value, Change change) {
+    if (change == Change::forbidden) Writer{json}(setting, value, change);
   }
   template <class T>
-  void operator()(const Setting& setting, const T&, Change change) {
-    if (change == Change::forbidden) compare(setting.name, before.at(setting.name), now.at(setting.name));
+  void operator()(const Setting& setting, const T& value) {
+    if constexpr (std::is_same_v<T, AttentionKind>) {
+      json[setting.name] = to_string(value);
+    } else {
+      Writer{json}(setting, value, Change::forbidden);
+    }
   }
 };
 
@@ -91,6 +97,20 @@ Json json_of(const TrainOptions& options) {
   return json;
 }
 
+Json fixed_settings(const TrainOptions& options) {
+  FixedSettings settings;
+  visit_options(options, settings);
+  visit_architecture(options.architecture, settings);
+  settings.json["architecture"] = json_of(options)["architecture"];  // what is no setting of a person
+  return settings.json;
+}
+
+std::filesystem::path options_file(const std::filesystem::path& model) {
+  const std::filesystem::path name = std::filesystem::path("training") / "options.json";
+  if (const auto staged = staged_training(model)) return *staged / name;
+  return find_in_model(model, name.string());
+}
+
 // The vocabularies are not known before the tokenizers are, and no options: they are 0, which no model has.
 TransformerConfig config_of(Json architecture, const std::string& where) {
   require<InputError>(architecture.is_object(), where, "'architecture' must be an object");
@@ -98,6 +118,14 @@ TransformerConfig config_of(Json architecture, const std::string& where) {
   TransformerConfig config = config_from_json(architecture.dump(), where);
   config.source_vocabulary = config.target_vocabulary = 0;
   return config;
+}
+
+// A model of one layer, which can be made at once, has every misfit that a deep one has.
+void check_architecture(TransformerConfig config) {
+  config.source_vocabulary = config.target_vocabulary = Tokenizer::unk + 1;
+  config.check();
+  config.encoder_layers = config.decoder_layers = 1;
+  const Transformer model(config);
 }
 
 }  // namespace
@@ -145,6 +173,10 @@ void TrainOptions::check() const {
   at_least("valid-sentences", valid_sentences, 0);
   for (const double number : {learning_rate, clip, beta1, beta2, eps, weight_decay})
     require<UsageError>(std::isfinite(number), "train", "{} is not a number to train with", number);
+  at_least("eps", eps, 0.0);
+  at_least("weight-decay", weight_decay, 0.0);
+  for (const auto& [name, beta] : {std::pair("beta1", beta1), std::pair("beta2", beta2)})
+    require<UsageError>(beta >= 0 && beta < 1, "train", "{} must be in [0, 1), got {}", name, beta);
   require<UsageError>(label_smoothing >= 0 && label_smoothing < 1, "train",
                       "label-smoothing must be in [0, 1), got {}", label_smoothing);
   require<UsageError>(max_length <= architecture.max_length, "train",
@@ -158,6 +190,7 @@ void TrainOptions::check() const {
   require<UsageError>(patience_on == Goal::loss || valid_sentences > 0, "train",
                       "patience-on bleu needs valid-sentences");
   Schedule{schedule_options()};
+  check_architecture(architecture);
 }
 
 std::string to_json(const TrainOptions& options) { return json_of(options).dump(2) + "\n"; }
@@ -176,24 +209,35 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
 }
 
 TrainOptions stored_options(const std::filesystem::path& model) {
-  const std::filesystem::path path = model / "training" / "options.json";
+  const std::filesystem::path path = options_file(model);
   std::error_code error;
   require<InputError>(std::filesystem::exists(path, error), model.string(),
                       "no training was begun in this folder: it has no training/options.json");
-  TrainOptions options = train_options_from_json(read_file(path), path.string());
+  const std::string text = without_checksum(read_file(path, JsonLimits{}.bytes), path.string());
+  TrainOptions options = train_options_from_json(text, path.string());
   options.model = model;
+  return options;
+}
+
+TrainOptions base_options(const std::filesystem::path& model, bool resume,
+                          const std::optional<std::string>& recipe_name) {
+  std::error_code error;
+  const bool begun = resume && std::filesystem::exists(options_file(model), error);
+  TrainOptions options = begun ? stored_options(model) : TrainOptions();
+  if (recipe_name || !begun) options.architecture = recipe(recipe_name.value_or("transformer-base"));
+  options.model = model;
+  options.resume = resume;
   return options;
 }
 
 std::optional<std::string> difference(const std::string& before, const TrainOptions& now,
                                       const std::string& where) {
   // Read and written once more, so that a key that is missing or new has its default.
-  const Json was = json_of(train_options_from_json(before, where)), is = json_of(now);
-  Comparer comparer{was, is};
-  visit_options(now, comparer);
-  for (const auto& [key, value] : is.at("architecture").items())
-    comparer.compare(key, was.at("architecture").at(key), value);
-  return comparer.found;
+  const Json was = fixed_settings(train_options_from_json(before, where)), is = fixed_settings(now);
+  for (const auto& [key, value] : is.items())
+    if (was.at(key) != value)
+      return fmt::format("'{}' was {} and is now {}", key, shown_json(was.at(key)), shown_json(value));
+  return {};
 }
 
 }  // namespace qkv

@@ -77,7 +77,7 @@ struct TrainOptions {
   int64_t valid_sentences = 500;  // of the validation are translated for BLEU; 0: none
   bool quiet = false;             // nothing on stderr
 
-  bool resume = false;     // go on from the folder's training state
+  bool resume = false;     // go on from the folder's training state; begin where there is nothing yet
   bool overwrite = false;  // begin anew in a folder that has a model
 
   void (*before_updates)() = nullptr;  // once all is read; what it throws ends the training
@@ -91,10 +91,15 @@ struct TrainOptions {
 std::string to_json(const TrainOptions& options);
 TrainOptions train_options_from_json(const std::string& text, const std::string& where);
 
-// The options of the training in a model folder. InputError if there is none.
+// The options of the training in a model folder, the one that resume goes on with. InputError if there is none.
 TrainOptions stored_options(const std::filesystem::path& model);
 
-// The first difference that a training which goes on must not have: "batch-tokens was 4096 and is now 2048";
+// What the options that somebody gives are to change: with resume those of the training in the folder, if one was
+// begun there; else the defaults. A recipe says the architecture, also with resume: train() compares.
+TrainOptions base_options(const std::filesystem::path& model, bool resume,
+                          const std::optional<std::string>& recipe);
+
+// The first difference that a training which goes on must not have: "'batch-tokens' was 4096 and is now 2048";
 // `before` is to_json() of the options then.
 std::optional<std::string> difference(const std::string& before, const TrainOptions& now, const std::string& where);
 

@@ -98,7 +98,7 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
   EXPECT_EQ(difference(before, now, "state"), "'heads' was 4 and is now 2");
   now = some_options();
   now.architecture.self_attention = attention_kind("window=64");
-  EXPECT_EQ(difference(before, now, "state"), R"('self_attention' was "full" and is now "window=64")");
+  EXPECT_EQ(difference(before, now, "state"), R"('self-attention' was "full" and is now "window=64")");
 }
 
 TEST(TrainOptions, HaveALearningRateForEverySchedule) {

@@ -187,15 +187,21 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   o.batch_sentences = 16;
   o.save_every = 0;
   o.max_steps = 4;
-  const TrainingFolder folder(o);
   const TrainingData data = prepare_data(o);
-  Trainer(o, data, folder).run();
+  const auto go_on = [&](int64_t steps) {
+    o.max_steps = steps;
+    TrainingFolder folder(o);
+    const Checkpoint checkpoint(folder.state());
+    Trainer(o, data, folder, &checkpoint).run();
+  };
+  {
+    TrainingFolder folder(o);
+    Trainer(o, data, folder).run();
+  }
   o.resume = true;
-  o.max_steps = 12;  // going on has shapes of its own
-  Trainer(o, data, folder).run();
-  o.max_steps = 60;
+  go_on(12);  // going on has shapes of its own
   const int64_t before = storage_statistics().system_allocations;
-  Trainer(o, data, folder).run();
+  go_on(60);
   // 48 updates take some ten thousand tensors. A block may still turn up that no free one fits, but not in every
   // update.
   EXPECT_LE(storage_statistics().system_allocations, before + 4);
@@ -220,9 +226,6 @@ TEST_F(TrainTest, LeavesAModelAlone) {
 
 TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
   TrainOptions o = options("m");
-  o.resume = true;
-  expect_error(o, "nothing to resume");
-  o.resume = false;
   o.max_steps = 2;
   train(o);
   o.resume = true;
@@ -230,6 +233,7 @@ TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
   expect_error(o, "'label-smoothing' was 0.1 and is now 0.2");
   o.label_smoothing = 0.1;
   write_small_corpus(folder_ / "other.tsv", 300, 2);
+  o.max_steps = 4;
   o.train = (folder_ / "other.tsv").string();
   expect_error(o, "other sentence pairs");
   EXPECT_EQ(stored_options(folder_ / "m").max_steps, 2);
@@ -238,7 +242,11 @@ TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
 
 TEST_F(TrainTest, BeginsAgainWhereItWasKilledBeforeTheFirstSave) {
   TrainOptions o = options("m");
-  { const TrainingFolder folder(o); }
+  {
+    TrainingFolder folder(o);
+    folder.begin();
+    folder.write_options(o);
+  }
   o.resume = true;
   o.max_steps = 3;
   EXPECT_EQ(train(o).steps, 3);
@@ -248,12 +256,15 @@ TEST_F(TrainTest, CleansUpAfterAKill) {
   TrainOptions o = options("m");
   o.max_steps = 20;
   train(o);
-  write_file(folder_ / "m/model.safetensors.77-0.tmp", "half");
+  const std::string temporary = fmt::format("m/model.safetensors.{}-0123456789abcdef.tmp",
+                                            read_file("/proc/sys/kernel/random/boot_id").substr(0, 8));
+  write_file(folder_ / temporary, "half");
   write_file(folder_ / "m/training/step-000000099.safetensors", "from a future that never was");
   std::ofstream(folder_ / "m/training/log.jsonl", std::ios::app) << "{\"step\": 99}\n";
   o.resume = true;
+  o.max_steps = 25;
   train(o);
-  EXPECT_FALSE(fs::exists(folder_ / "m/model.safetensors.77-0.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / temporary));
   EXPECT_FALSE(fs::exists(folder_ / "m/training/step-000000099.safetensors"));
   EXPECT_EQ(bytes("m/training/log.jsonl").find("\"step\": 99"), std::string::npos);
 }
@@ -263,6 +274,7 @@ TEST_F(TrainTest, RefusesAStateThatLies) {
   o.max_steps = 2;
   train(o);
   o.resume = true;
+  o.max_steps = 3;
   const fs::path state = folder_ / "m/training/state.safetensors";
   const std::string good = read_file(state);
   const auto refused = [&](const std::string& bytes) {
@@ -291,7 +303,7 @@ TEST_F(TrainTest, RefusesAStateThatLies) {
   refused_with("state", "{", "[");
   refused_with("state", "\"step\":2", "\"step\":" + std::string(100'000, '[') + std::string(100'000, ']'));
   refused_with("options", "{", "[");
-  refused_with("format", "1", "9");
+  refused_with("format", "2", "9");
   fs::copy_file(folder_ / "m/model.safetensors", state, fs::copy_options::overwrite_existing);
   EXPECT_THROW(train(o), InputError);  // a model is no training state
   write_file(state, good);
@@ -337,7 +349,8 @@ TEST_F(TrainTest, AFullDiskCostsNothingThatWasSaved) {
 
 TEST_F(TrainTest, OneTrainingAtATime) {
   const TrainOptions o = options("m");
-  const TrainingFolder first(o);
+  TrainingFolder first(o);
+  first.begin();
   EXPECT_THROW(TrainingFolder second(o), InputError);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <sys/resource.h>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +11,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/average.h"
+#include "qkv/train/ending.h"
 #include "qkv/train/interrupt.h"
 
 namespace qkv {
@@ -21,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 TransformerConfig config_for(const TrainOptions& options, const TrainingData& data) {
   TransformerConfig config = options.architecture;
-  config.source_vocabulary = data.source.size();
-  config.target_vocabulary = data.target.size();
+  config.source_vocabulary = data.vocabularies.source.size();
+  config.target_vocabulary = data.vocabularies.target.size();
   return config;
 }
 
@@ -44,18 +45,12 @@ void describe(const Validation& v, Json& line) {
   if (v.bleu) line["valid_bleu"] = *v.bleu;
 }
 
-// The most memory this process ever had.
-int64_t peak_memory() {
-  struct rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return int64_t{1024} * usage.ru_maxrss;
-}
-
 double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.loss : v.bleu.value_or(0); }
 
 }  // namespace
 
-Trainer::Trainer(const TrainOptions& options, const TrainingData& data, const TrainingFolder& folder)
+Trainer::Trainer(const TrainOptions& options, const TrainingData& data, TrainingFolder& folder,
+                 const Checkpoint* checkpoint)
     : options_(options),
       data_(data),
       folder_(folder),
@@ -66,60 +61,55 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, const Tr
       batches_(data.train,
                {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}),
       validator_(data, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}),
-      best_({.patience = options.patience, .larger_is_better = options.patience_on == Goal::bleu}),
+      best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
-  state_.corpus = data_.train.fingerprint();
-  if (std::error_code error; options_.resume && std::filesystem::exists(folder_.state(), error)) go_on();
+  if (checkpoint) {
+    go_on(*checkpoint);
+  } else {
+    state_.corpus = data_.train.fingerprint();
+    state_.vocabulary = data_.vocabularies.checksums();
+    folder_.begin();
+    folder_.write_options(options_);
+    options_written_ = true;
+    save_data(folder_.root(), data_);
+  }
   state_.options = to_json(options_);
-  folder_.keep_checkpoints(state_.saved);
   log_.emplace(folder_.log(), state_.log_bytes);
   first_step_ = state_.step;
   first_tokens_ = state_.tokens;
   first_seconds_ = state_.seconds;
 }
 
-void Trainer::go_on() {
-  const std::string where = folder_.state().string();
-  state_ = load_checkpoint(folder_.state(), model_, adam_, [&](const TrainingState& state) {
-    const std::optional<std::string> changed = difference(state.options, options_, where);
-    require<UsageError>(!changed, "resume", "{}: a training goes on as it began", changed.value_or(""));
-    require<InputError>(state.corpus == data_.train.fingerprint(), where,
-                        "{} has other sentence pairs than the training began with", options_.train);
-  });
-  folder_.write_options(options_);
-  batches_.seek(state_.position);
-  best_ = EarlyStopping({.patience = options_.patience, .larger_is_better = options_.patience_on == Goal::bleu},
-                        state_.best);
-}
-
-std::optional<Ending> Trainer::over() const {
-  if (options_.max_steps > 0 && state_.step >= options_.max_steps) return Ending::max_steps;
-  if (options_.max_epochs > 0 && state_.position.epoch >= options_.max_epochs) return Ending::max_epochs;
-  if (best_.exhausted()) return Ending::patience;
-  return {};
-}
+std::optional<Ending> Trainer::over() const { return ending_of(options_, state_); }
 
 TrainResult Trainer::run() {
   const Interrupt interrupt;
   introduce();
   while (!over()) {
-    if (interrupt.requested()) {
-      // A folder without any model is of no use to anybody.
-      if (!validates() || !state_.best_validation) save_model(folder_.model(), model_);
-      save_state();
-      progress_.note(fmt::format("stopped after step {}, all is saved; resume goes on", state_.step));
-      TrainResult interrupted = result(Ending::interrupted);
-      interrupted.signal = interrupt.signal();
-      return interrupted;
-    }
+    if (interrupt.requested()) return interrupted(interrupt.signal());
     update();
     show_progress();
     if (due(options_.report_every)) report();
-    if (due(options_.valid_every) && validates()) validate();
-    if (due(options_.save_every)) save();
+    Due files;
+    if (due(options_.valid_every) && validates()) files.model = validate();
+    if (due(options_.save_every)) {
+      files = {.model = files.model || !validates(), .state = true};
+      save_numbered();
+    }
+    if (files.model || files.state) save(files);
   }
   finish();
-  return result(*over());
+  return result_of(state_, *over());
+}
+
+TrainResult Trainer::interrupted(int signal) {
+  // A folder without any model is of no use to anybody; one with another model keeps it until this one is due.
+  save({.model = !folder_.replaces() && (!validates() || !state_.best_validation), .state = true});
+  progress_.note(fmt::format("stopped after step {}, all is saved; resume goes on{}", state_.step,
+                             folder_.replaces() ? ", and the model in the folder stays until then" : ""));
+  TrainResult result = result_of(state_, Ending::interrupted);
+  result.signal = signal;
+  return result;
 }
 
 void Trainer::introduce() {
@@ -128,7 +118,8 @@ void Trainer::introduce() {
                              data_.train.size(), skipped.blank, skipped.too_long, skipped.held_out,
                              data_.valid.size()));
   progress_.note(fmt::format("{} parameters, vocabularies of {} and {} pieces, {} threads",
-                             model_.parameter_count(), data_.source.size(), data_.target.size(), threads()));
+                             model_.parameter_count(), data_.vocabularies.source.size(),
+                             data_.vocabularies.target.size(), threads()));
   if (state_.step > 0) progress_.note(fmt::format("going on after step {}", state_.step));
 }
 
@@ -173,25 +164,16 @@ void Trainer::update() {
 
 void Trainer::check_numbers(double loss, BatchPosition position) const {
   if (std::isfinite(loss) && std::isfinite(norm_)) return;
-  const std::string saved = state_.saved.empty()
-                                ? "nothing was saved yet"
-                                : fmt::format("the last checkpoint is of step {}", state_.saved.back());
-  fail("train",
-       "step {}: the loss is {}, the gradient's norm {} (epoch {}, batch {}); {}; try a smaller learning-rate, a "
-       "longer warmup, or clip 1",
-       state_.step + 1, loss, norm_, position.epoch + 1, position.batch + 1, saved);
-}
-
-double Trainer::window_loss() const {
-  return state_.window.tokens > 0 ? state_.window.loss_sum / static_cast<double>(state_.window.tokens) : last_loss_;
+  fail("train", "step {}: the loss is {}, the gradient's norm {} (epoch {}, batch {}); {}", state_.step + 1, loss,
+       norm_, position.epoch + 1, position.batch + 1, advice());
 }
 
 void Trainer::report() {
-  last_loss_ = window_loss();
+  state_.loss = window_loss(state_);
   Json line;
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
-  line["loss"] = last_loss_;
+  line["loss"] = state_.loss;
   line["learning_rate"] = rate_;
   line["grad_norm"] = norm_;
   line["tokens"] = state_.tokens;
@@ -201,16 +183,13 @@ void Trainer::report() {
   state_.window = {};
 }
 
-void Trainer::validate() {
+bool Trainer::validate() {
   const auto begin = Clock::now();
   const Validation v = validator_.measure(model_);
   const bool is_best = best_.offer(score_of(v, options_.patience_on), state_.step);
   state_.best = best_.state();
   state_.validated = state_.step;
-  if (is_best) {
-    state_.best_validation = v;
-    save_model(folder_.model(), model_);
-  }
+  if (is_best) state_.best_validation = v;
   Json line;
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
@@ -220,48 +199,34 @@ void Trainer::validate() {
   log_->write(line.dump());
   progress_.note(
       fmt::format("step {}: validation {}{}", state_.step, describe(v), is_best ? ", the best so far" : ""));
-}
-
-void Trainer::save() {
-  if (!validates()) save_model(folder_.model(), model_);
-  const auto keep = static_cast<size_t>(std::max(options_.keep, options_.average));
-  if (keep > 0 && (state_.saved.empty() || state_.saved.back() != state_.step)) {
-    save_safetensors(folder_.checkpoint(state_.step), parameters_of(model_), {{"format", "qkv"}});
-    state_.saved.push_back(state_.step);
-  }
-  if (state_.saved.size() > keep)
-    state_.saved.erase(state_.saved.begin(), state_.saved.end() - static_cast<ptrdiff_t>(keep));
-  save_state();
-  folder_.keep_checkpoints(state_.saved);
-}
-
-// Everything that the state counts on is on the disk before it; what it no longer needs is removed after it.
-void Trainer::save_state() {
-  log_->force();
-  state_.log_bytes = log_->bytes();
-  save_checkpoint(folder_.state(), state_, model_, adam_);
+  return is_best;
 }
 
 void Trainer::finish() {
   if (state_.window.tokens > 0 && options_.report_every > 0) report();
-  if (validates() && state_.validated != state_.step) validate();
-  save();
-  if (options_.average > 1 && state_.saved.size() > 1) average();
-  const TrainResult r = result(*over());
+  const bool is_best = validates() && state_.validated != state_.step && validate();
+  save_numbered();
+  const bool averages = options_.average > 1 && state_.saved.size() > 1;
+  state_.finished = !averages;
+  save({.model = is_best || !validates(), .state = true});
+  if (averages) average();
+  const TrainResult r = result_of(state_, *over());
   progress_.note(fmt::format("done: {} steps, {} target tokens in {} of updates ({} tokens/s), {:.0f} MB of memory",
                              r.steps, format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
                              format_count(r.tokens_per_s), static_cast<double>(r.peak_bytes) / 1e6));
 }
 
-// The mean of the last checkpoints becomes the model, unless a single one is better. The state stays as it is.
+// The mean of the last checkpoints becomes the model, unless a single one is better. The training itself can go on
+// from the last one.
 void Trainer::average() {
   const size_t count = std::min(state_.saved.size(), static_cast<size_t>(options_.average));
   std::vector<std::filesystem::path> files;
   for (size_t i = state_.saved.size() - count; i < state_.saved.size(); ++i)
     files.push_back(folder_.checkpoint(state_.saved[i]));
   const NamedTensors mean = average_checkpoints(files);
-  size_t i = 0;
-  for (Variable& parameter : parameters_) parameter.mutable_value().copy_from(mean[i++].second);
+  NamedTensors last;
+  for (const auto& [name, tensor] : parameters_of(model_)) last.emplace_back(name, tensor.clone());
+  set_parameters(mean);
   bool is_best = true;
   std::string note = fmt::format("mean of the last {} checkpoints", count);
   Json line;
@@ -275,9 +240,17 @@ void Trainer::average() {
     describe(v, line);
   }
   line["best"] = is_best;
-  if (is_best) save_model(folder_.model(), model_);
+  if (is_best) save_model_files();
   log_->write(line.dump());
   progress_.note(note);
+  set_parameters(last);
+  state_.finished = true;
+  save_state();
+}
+
+void Trainer::set_parameters(const NamedTensors& values) {
+  size_t i = 0;
+  for (Variable& parameter : parameters_) parameter.mutable_value().copy_from(values[i++].second);
 }
 
 void Trainer::show_progress() {
@@ -286,7 +259,7 @@ void Trainer::show_progress() {
   ProgressLine line{.step = state_.step,
                     .steps = options_.max_steps,
                     .epoch = state_.position.epoch + 1,
-                    .loss = window_loss(),
+                    .loss = window_loss(state_),
                     .rate = rate_,
                     .tokens_per_s = static_cast<double>(state_.tokens - first_tokens_) / seconds};
   if (options_.max_epochs > 0) {
@@ -296,28 +269,6 @@ void Trainer::show_progress() {
   }
   if (line.steps > 0) line.seconds_left = per_step * static_cast<double>(line.steps - state_.step);
   progress_.show(line);
-}
-
-TrainResult Trainer::result(Ending ending) const {
-  return {.ending = ending,
-          .steps = state_.step,
-          .epochs = state_.position.epoch,
-          .loss = window_loss(),
-          .validation = state_.best_validation,
-          .best_step = state_.best.best_step,
-          .seconds = state_.seconds,
-          .tokens_per_s = state_.seconds > 0 ? static_cast<double>(state_.tokens) / state_.seconds : 0,
-          .peak_bytes = peak_memory()};
-}
-
-TrainResult train(const TrainOptions& options) {
-  options.check();
-  if (options.threads > 0) set_threads(options.threads);
-  const TrainingFolder folder(options);
-  if (!options.quiet && Progress::stderr_is_terminal()) fmt::print(stderr, "reading {}\n", options.train);
-  const TrainingData data = prepare_data(options);
-  if (options.before_updates) options.before_updates();
-  return Trainer(options, data, folder).run();
 }
 
 }  // namespace qkv

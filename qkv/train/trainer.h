@@ -23,8 +23,10 @@ namespace qkv {
 
 class Trainer {
  public:
-  // Goes on from the folder's state if the options say so and there is one. All three must outlive the trainer.
-  Trainer(const TrainOptions& options, const TrainingData& data, const TrainingFolder& folder);
+  // Begins, or goes on from a checkpoint of the folder. Nothing is written before all is found to fit. What is
+  // given must outlive the trainer.
+  Trainer(const TrainOptions& options, const TrainingData& data, TrainingFolder& folder,
+          const Checkpoint* checkpoint = nullptr);
 
   TrainResult run();
   Transformer& model() { return model_; }
@@ -35,23 +37,31 @@ class Trainer {
   bool due(int64_t every) const { return every > 0 && state_.step % every == 0; }
   std::optional<Ending> over() const;
 
-  void go_on();  // from the state in the folder
+  void go_on(const Checkpoint& checkpoint);
   void introduce();
   void update();
   void check_numbers(double loss, BatchPosition position) const;
+  void check_parameters();
+  std::string advice() const;
   void report();
-  void validate();
-  void save();        // with a numbered checkpoint
-  void save_state();  // without
+  bool validate();  // whether it is the best
+  TrainResult interrupted(int signal);
+  struct Due {
+    bool model = false, state = false;
+  };
+  void save(Due due);
+  void save_numbered();
+  void save_model_files();
+  void save_state();
+  void publish();
   void finish();
   void average();
+  void set_parameters(const NamedTensors& values);
   void show_progress();
-  TrainResult result(Ending ending) const;
-  double window_loss() const;
 
   const TrainOptions options_;
   const TrainingData& data_;
-  const TrainingFolder& folder_;
+  TrainingFolder& folder_;
   Transformer model_;
   std::vector<Variable> parameters_;
   Adam adam_;
@@ -62,9 +72,11 @@ class Trainer {
   TrainingState state_;
   std::optional<RunLog> log_;
   Progress progress_;
-  double rate_ = 0, norm_ = 0, last_loss_ = 0;  // of the last update; of the last window
-  int64_t first_step_ = 0, first_tokens_ = 0;   // when this process took over
+  double rate_ = 0, norm_ = 0;                 // of the last update
+  int64_t first_step_ = 0, first_tokens_ = 0;  // when this process took over
   double first_seconds_ = 0;
+  int64_t checked_ = -1;          // step of the last check of all parameters
+  bool options_written_ = false;  // those of this process
 };
 
 }  // namespace qkv

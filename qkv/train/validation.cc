@@ -56,7 +56,7 @@ double Validator::translation_bleu(const Transformer& model) const {
     const auto answers = search(model, pad_ids(rows, {}, Tokenizer::eos), lengths,
                                 {.max_length_ratio = 2.0, .max_length_extra = 10});
     for (size_t b = 0; b < rows.size(); ++b)
-      translations[order[begin + b]] = data_.target.decode(answers[b].front().ids);
+      translations[order[begin + b]] = data_.vocabularies.target.decode(answers[b].front().ids);
     begin += rows.size();
   }
   return bleu(translations, std::span(data_.references).first(count)).score;

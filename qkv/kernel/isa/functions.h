@@ -106,5 +106,6 @@ void dot_all_rows(const RowsOfFloats& a, const RowsOfFloats& b, int64_t n, doubl
 void multiply_panel(const PanelProduct& product);
 void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
                 float* panel);
+void pack_rows(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles);
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

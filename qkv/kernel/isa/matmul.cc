@@ -20,6 +20,7 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
       store_part(at + v * lanes, y, last);
   };
   const int64_t c_row = p.c_row_stride, a_row = p.a_row_stride, a_column = p.a_column_stride;
+  const int64_t b_row = p.panel_stride;
   float* c = p.c + first_row * c_row;
   vf sum[rows][vectors];
   if (p.accumulate) {
@@ -40,10 +41,11 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
 
   const float* a = p.a + first_row * a_row;
   const float* b = p.panel;
-  for (int64_t k = 0; k < p.depth; ++k, a += a_column, b += panel_width) {
+  for (int64_t k = 0; k < p.depth; ++k, a += a_column, b += b_row) {
     vf row[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) row[v] = load(b + v * lanes);
+    if constexpr (tile_vectors == 2) __builtin_prefetch(b + 8 * b_row);  // narrow: the processor's own is too late
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const vf x = broadcast(a[r * a_row]);
@@ -92,18 +94,31 @@ Tile tile_of(int64_t rows, int64_t vectors, bool whole) {
   return vectors == 2 ? tile_of<2, false>(rows) : tile_of<1, false>(rows);
 }
 
+// Tiles of even shares: 8 rows are 4 + 4, not 6 + 2. each(row, rows) for every tile.
+template <class Each>
+void for_each_tile(int64_t rows, Each each) {
+  const int64_t tiles = (rows + tile_rows - 1) / tile_rows;
+  for (int64_t i = 0, row = 0; i < tiles; ++i) {
+    const int64_t share = (rows - row) / (tiles - i);
+    each(row, share);
+    row += share;
+  }
+}
+
 }  // namespace
 
 void multiply_panel(const PanelProduct& p) {
   const int64_t vectors = (p.columns + lanes - 1) / lanes;
   const int last = static_cast<int>(p.columns - (vectors - 1) * lanes);
-  // Even shares: 8 rows are 4 + 4, not 6 + 2.
-  const int64_t shares = (p.rows + tile_rows - 1) / tile_rows;
-  for (int64_t i = 0, row = 0; i < shares; ++i) {
-    const int64_t rows = (p.rows - row) / (shares - i);
-    tile_of(rows, vectors, last == lanes)(p, row, last);
-    row += rows;
-  }
+  for_each_tile(p.rows, [&](int64_t row, int64_t rows) {
+    const Tile tile = tile_of(rows, vectors, last == lanes);
+    if (!p.a_packed) return tile(p, row, last);
+    PanelProduct part = p;
+    part.a = p.a + row * (p.depth - 1);  // the tile begins at row * depth, and tile() adds the row
+    part.a_row_stride = 1;
+    part.a_column_stride = rows;
+    tile(part, row, last);
+  });
 }
 
 void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
@@ -121,6 +136,36 @@ void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64
     for (int64_t n = 0; n < panel_width; ++n)
       for (int64_t k = first; k < end; ++k)
         panel[k * panel_width + n] = n < columns ? b[k * row_stride + n * column_stride] : 0.0f;
+  }
+}
+
+namespace {
+
+constexpr int64_t packed_columns = 8;  // of a block
+
+// Columns first ... end of one tile, of rows that are neighbours in memory.
+template <int rows>
+void pack_columns(const float* from, int64_t column_stride, int64_t first, int64_t end, float* tile) {
+  for (int64_t k = first; k < end; ++k) {
+    __builtin_prefetch(from + (k + 2 * packed_columns) * column_stride);
+    __builtin_memcpy(tile + k * rows, from + k * column_stride, rows * sizeof(float));
+  }
+}
+
+using PackColumns = void (*)(const float*, int64_t, int64_t, int64_t, float*);
+constexpr PackColumns pack_columns_of[tile_rows + 1] = {
+    nullptr, pack_columns<1>, pack_columns<2>, pack_columns<3>, pack_columns<4>, pack_columns<5>, pack_columns<6>};
+
+}  // namespace
+
+// In blocks of a few columns, all tiles of a block in turn: columns of a transposed factor are far apart in memory,
+// often by a power of two, and only so many lines of them stay in the first-level cache together.
+void pack_rows(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles) {
+  for (int64_t first = 0; first < depth; first += packed_columns) {
+    const int64_t end = first + packed_columns < depth ? first + packed_columns : depth;
+    for_each_tile(rows, [&](int64_t row, int64_t count) {
+      pack_columns_of[count](a + row, column_stride, first, end, tiles + row * depth);
+    });
   }
 }
 

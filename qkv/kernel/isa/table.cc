@@ -67,7 +67,11 @@ const Kernels& table() {
                       .scale = scale_columns,
                       .dot_columns = dot_columns,
                       .dot_all_rows = dot_all_rows},
-      .matmul = {.width = panel_width, .rows = tile_rows, .multiply = multiply_panel, .pack = pack_panel},
+      .matmul = {.width = panel_width,
+                 .rows = tile_rows,
+                 .multiply = multiply_panel,
+                 .pack = pack_panel,
+                 .pack_rows = pack_rows},
   };
   return all;
 }

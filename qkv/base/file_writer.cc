@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "qkv/base/descriptor.h"
+#include "qkv/base/file.h"
+#include "qkv/base/temporary_file.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t buffer_bytes = size_t{1} << 20;
+
+}  // namespace
+
+FileWriter::FileWriter(const fs::path& path) : path_(path), target_(path) {
+  struct stat status = {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
+    file_ = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC); });
+    check(file_ >= 0);  // a folder ends here
+    return;
+  }
+  if (std::error_code error; exists && fs::is_symlink(path, error)) target_ = fs::canonical(path, error);
+  if (exists) check(::access(path.c_str(), W_OK) == 0);  // a rename would not ask
+  remove_abandoned(target_);
+  const TemporaryFile temporary(target_);
+  file_ = temporary.descriptor;
+  check(file_ >= 0);
+  temporary_ = temporary.path;
+  if (exists) ::fchmod(file_, status.st_mode & 0777);  // as it was, where the system lets us
+}
+
+FileWriter::~FileWriter() { abandon(); }
+
+void FileWriter::write(std::string_view bytes) {
+  require(file_ >= 0, "write", "{}: the file was committed already", path_.string());
+  while (!bytes.empty()) {
+    const size_t take = std::min(bytes.size(), buffer_bytes - buffer_.size());
+    buffer_.append(bytes.substr(0, take));
+    bytes.remove_prefix(take);
+    if (buffer_.size() == buffer_bytes) flush();
+  }
+}
+
+void FileWriter::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t wrote = retried([&] { return ::write(file_, rest.data(), rest.size()); });
+    check(wrote >= 0);
+    rest.remove_prefix(static_cast<size_t>(wrote));
+  }
+  buffer_.clear();
+}
+
+void FileWriter::commit() {
+  require(file_ >= 0, "write", "{}: the file was committed already", path_.string());
+  flush();
+  if (!temporary_.empty()) check(retried([&] { return ::fsync(file_); }) == 0);
+  if (temporary_.empty()) {
+    check(::close(std::exchange(file_, -1)) == 0);
+    return;
+  }
+  check(::rename(temporary_.c_str(), target_.c_str()) == 0);  // while it is locked
+  temporary_.clear();
+  ::close(std::exchange(file_, -1));  // fsync() has said what there is to say
+  // The new name must survive a power cut too.
+  force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
+}
+
+void FileWriter::check(bool ok) {
+  if (ok) return;
+  const int error = errno;
+  abandon();
+  throw FileError("write", path_.string(), error);
+}
+
+void FileWriter::abandon() {
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void force_folder(const fs::path& folder) {
+  const Descriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (handle >= 0) ::fsync(handle);  // some network file systems cannot: no failure
+}
+
+void move_file(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return;
+  if (errno != EXDEV) throw FileError("write", to.string(), errno);
+  const RandomAccessFile source(from);
+  FileWriter copy(to);
+  std::string bytes;
+  for (int64_t at = 0; at < source.size(); at += static_cast<int64_t>(bytes.size())) {
+    bytes.resize(static_cast<size_t>(std::min<int64_t>(source.size() - at, buffer_bytes)));
+    source.read(at, std::as_writable_bytes(std::span(bytes)));
+    copy.write(bytes);
+  }
+  copy.commit();
+  ::unlink(from.c_str());
+}
+
+}  // namespace qkv

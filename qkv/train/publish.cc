@@ -1,0 +1,68 @@
+#include "qkv/train/publish.h"
+
+#include <cerrno>
+#include <vector>
+
+#include "qkv/base/file.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::vector<fs::path> numbered_checkpoints(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (is_numbered_checkpoint(entry->path())) found.push_back(entry->path());
+  return found;
+}
+
+// What the training before had and the new one has not.
+void remove_stale(const fs::path& model, const fs::path& committed) {
+  std::error_code error;
+  for (const char* name : training_files)
+    if (!is_there(committed / name)) fs::remove(model / name, error);
+  for (const fs::path& file : numbered_checkpoints(model / "training"))
+    if (!is_there(committed / "training" / file.filename())) fs::remove(file, error);
+}
+
+}  // namespace
+
+bool is_numbered_checkpoint(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with("step-") && name.ends_with(".safetensors");
+}
+
+void commit_training(const fs::path& model, const fs::path& staging) {
+  const fs::path training = model / "training", committed = training / "committed";
+  force_folder(staging / "training");
+  force_folder(staging);
+  std::error_code error;
+  fs::rename(staging, committed, error);
+  if (error) throw FileError("write", committed.string(), error.value());
+  force_folder(training);
+}
+
+// model.safetensors is the first file that is moved: as long as it is in `committed`, so are all others.
+void place_committed(const fs::path& model) {
+  const fs::path training = model / "training", committed = training / "committed";
+  if (!is_there(committed)) return;
+  if (is_there(committed / training_files[0])) remove_stale(model, committed);
+  for (const char* name : training_files)
+    if (is_there(committed / name)) move_file(committed / name, model / name);
+  for (const fs::path& file : numbered_checkpoints(committed / "training"))
+    move_file(file, training / file.filename());
+  force_folder(training);
+  force_folder(model);
+  std::error_code error;
+  fs::remove_all(committed, error);
+  if (error) throw FileError("write", committed.string(), error.value());
+}
+
+}  // namespace qkv

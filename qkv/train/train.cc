@@ -1,0 +1,44 @@
+#include "qkv/train/train.h"
+
+#include <cstdio>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/train/ending.h"
+#include "qkv/train/trainer.h"
+
+namespace qkv {
+namespace {
+
+// A state that the options agree with.
+std::optional<Checkpoint> checkpoint_for(const TrainOptions& options, const TrainingFolder& folder) {
+  if (!folder.goes_on()) return {};
+  std::optional<Checkpoint> checkpoint(folder.state());
+  const std::string where = folder.state().string();
+  const std::optional<std::string> changed = difference(checkpoint->state().options, options, where);
+  require<UsageError>(!changed, "resume", "{}, which a training that goes on cannot change", changed.value_or(""));
+  return checkpoint;
+}
+
+}  // namespace
+
+TrainResult train(const TrainOptions& options) {
+  options.check();
+  if (options.threads > 0) set_threads(options.threads);
+  TrainingFolder folder(options);
+  const std::optional<Checkpoint> checkpoint = checkpoint_for(options, folder);
+  if (checkpoint && folder.has_model() && is_finished(options, checkpoint->state())) {
+    if (!options.quiet)
+      fmt::print(stderr, "this training is finished, after step {}; more max-steps or max-epochs go on with it\n",
+                 checkpoint->state().step);
+    return result_of(checkpoint->state(), *ending_of(options, checkpoint->state()));
+  }
+  if (!options.quiet && Progress::stderr_is_terminal()) fmt::print(stderr, "reading {}\n", options.train);
+  std::optional<Vocabularies> vocabularies;
+  if (checkpoint) vocabularies = load_vocabularies(folder.root(), checkpoint->state().vocabulary);
+  const TrainingData data = prepare_data(options, vocabularies);
+  if (options.before_updates) options.before_updates();
+  return Trainer(options, data, folder, checkpoint ? &*checkpoint : nullptr).run();
+}
+
+}  // namespace qkv

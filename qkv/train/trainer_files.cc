@@ -1,0 +1,99 @@
+// What a training writes, and how it goes on from it.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/train/ending.h"
+#include "qkv/train/trainer.h"
+
+namespace qkv {
+
+void Trainer::go_on(const Checkpoint& checkpoint) {
+  state_ = checkpoint.state();
+  require<InputError>(state_.corpus == data_.train.fingerprint(), folder_.state().string(),
+                      "{} has other sentence pairs than the training began with", options_.train);
+  const bool held_out = check_held_out(folder_.root(), data_);
+  batches_.seek(state_.position);
+  checkpoint.load(model_, adam_);
+  best_ = EarlyStopping(stopping_options(options_), state_.best);
+  state_.finished = false;
+  // Killed between the first state and the model beside it, the model is the one of the state.
+  const bool lost = state_.has_model && !folder_.has_model();
+  require<InputError>(
+      !lost || !validates() || state_.best.best_step == state_.step, folder_.root().string(),
+      "model.safetensors is gone: it was the best model, of step {}, and the training is at step {}; "
+      "put it back, or begin anew with overwrite",
+      state_.best.best_step, state_.step);
+  folder_.begin();
+  if (!held_out) save_held_out(folder_.root(), data_);
+  if (lost) save_model_files();
+  if (state_.has_model) folder_.publish();
+}
+
+// What to do when numbers are no numbers any more.
+std::string Trainer::advice() const {
+  const std::string saved = state_.saved.empty()
+                                ? "nothing was saved yet"
+                                : fmt::format("the last checkpoint is of step {}", state_.saved.back());
+  return saved + "; try a smaller learning-rate, a longer warmup, or clip 1";
+}
+
+// The loss of the next update would tell, but the last one has none.
+void Trainer::check_parameters() {
+  if (std::exchange(checked_, state_.step) == state_.step) return;
+  model_.visit([&](const std::string& name, Variable& parameter) {
+    const std::span<const float> values = std::as_const(parameter).value().span<float>();
+    std::atomic<bool> finite = true;
+    parallel_ranges(static_cast<int64_t>(values.size()), 1 << 16, [&](int64_t begin, int64_t end) {
+      const auto part = values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+      if (!std::all_of(part.begin(), part.end(), [](float x) { return std::isfinite(x); })) finite = false;
+    });
+    require(finite, "train", "step {}: parameter {} is not finite any more, and is not saved; {}", state_.step,
+            name, advice());
+  });
+}
+
+// A model is saved before the state that counts on it. The first one is saved after it: a folder with a model
+// always has a state to go on from. Then both take the place of those of another training.
+void Trainer::save(Due due) {
+  check_parameters();
+  state_.has_model = state_.has_model || due.model;
+  const bool first = !folder_.has_state();
+  if (first) save_state();
+  if (due.model) save_model_files();
+  if (!first && due.state) save_state();
+  if (state_.has_model) publish();
+  if (first || due.state) folder_.clean(state_.saved);
+}
+
+void Trainer::publish() {
+  if (!folder_.replaces()) return;
+  folder_.publish();
+  log_.emplace(folder_.log(), log_->bytes());
+}
+
+void Trainer::save_numbered() {
+  const auto keep = static_cast<size_t>(std::max(options_.keep, options_.average));
+  if (keep > 0 && (state_.saved.empty() || state_.saved.back() != state_.step)) {
+    check_parameters();
+    save_parameters(folder_.checkpoint(state_.step), model_, state_.vocabulary);
+    state_.saved.push_back(state_.step);
+  }
+  if (state_.saved.size() > keep)
+    state_.saved.erase(state_.saved.begin(), state_.saved.end() - static_cast<ptrdiff_t>(keep));
+}
+
+void Trainer::save_model_files() { save_model(folder_.root(), model_, state_.vocabulary); }
+
+// Everything that the state counts on is on the disk before it.
+void Trainer::save_state() {
+  if (!std::exchange(options_written_, true)) folder_.write_options(options_);
+  log_->force();
+  state_.log_bytes = log_->bytes();
+  save_checkpoint(folder_.state(), state_, model_, adam_);
+}
+
+}  // namespace qkv
