@@ -138,7 +138,7 @@ Command add_demo(CLI::App& parent) {
   flag(app, "--folder", command->folder, "where everything goes; none: demo/dates or demo/numbers", "FOLDER");
   flag(app, "--steps", command->steps, "updates; 0: what the task is known to need", "UPDATES");
   flag(app, "--seed", command->seed, "of the data and the model", "N");
-  flag(app, "--threads", command->threads, "0: one for every core", "N");
+  threads_flag(app, command->threads);
   architecture_flags(app, command->architecture);
   app.footer(attention_words_help());
   return {&app, [command] { return command->run(); }};

@@ -26,6 +26,7 @@ struct EvaluateCommand {
             (translates ? !model.empty() && !input.empty() : !hypotheses.empty() && !references.empty()),
         "qkv evaluate",
         "give --model and --input to translate and judge, or --hypotheses and --references to compare");
+    check_options(options);
     std::vector<std::string> given, wanted;
     if (compares) {
       given = read_lines(hypotheses);
@@ -36,11 +37,12 @@ struct EvaluateCommand {
     } else {
       const Translator translator{std::filesystem::path(model)};
       std::vector<std::string> sources;
-      CorpusReader pairs(input);
+      CorpusReader pairs(input, {.every_line = true});  // as sacreBLEU counts: blank sides are sentences
       for (SentencePair pair; (limit == 0 || static_cast<int64_t>(sources.size()) < limit) && pairs.next(pair);) {
         sources.push_back(pair.source);
         wanted.push_back(pair.target);
       }
+      require<InputError>(!sources.empty(), input, "no sentence pairs: it is empty");
       for (const Translation& t : translator.translate(sources, options)) given.push_back(t.text);
     }
     int64_t exact = 0;
@@ -76,7 +78,7 @@ Command add_evaluate(CLI::App& parent) {
   flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of Wu et al., 2016; 0: none", "ALPHA");
   flag(app, "--max-length", c->options.max_length, "of an answer; 0: in proportion to the source", "TOKENS");
   flag(app, "--batch-tokens", c->options.batch_tokens, "searched at a time", "TOKENS");
-  flag(app, "--threads", c->threads, "0: one for every core", "N");
+  threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};
 }
 

@@ -31,6 +31,11 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
   return option;
 }
 
+// --threads of a command; 0 leaves the default.
+inline CLI::Option* threads_flag(CLI::App& app, int& value) {
+  return flag(app, "--threads", value, "0: one for every core", "N")->check(CLI::Range(0, 1024), "");
+}
+
 // One of the names of an enum's values.
 template <WithNames Enum>
 CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const std::string& help) {

@@ -3,7 +3,9 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/inspection.h"
+#include "cli/output.h"
 #include "qkv/base/threads.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv::cli {
 namespace {
@@ -17,15 +19,15 @@ struct InspectCommand {
     if (threads > 0) set_threads(threads);
     require<UsageError>(!sentence.empty(), "qkv inspect",
                         "give a sentence: qkv inspect --model FOLDER \"a sentence\"");
+    check_options(TranslateOptions{.beam = beam});
     const Translator translator{std::filesystem::path(model)};
     ExplainOptions options = {.translate = {.beam = beam}};
     if (!target.empty()) options.target = target;
     const Explanation explanation = explain(translator, sentence, options);
     picture_of(explanation, sentence).save(output);
-    fmt::print("{}\n", explanation.text);
-    if (explanation.truncated)
-      fmt::print(stderr, "the sentence was too long for the model; its end was left out\n");
-    fmt::print(stderr, "where the model looked, layer by layer and head by head: {}\n", output);
+    fmt::print("{}\n", escape_controls(explanation.text, "\t"));
+    if (explanation.truncated) say("the sentence was too long for the model; its end was left out");
+    say("where the model looked, layer by layer and head by head: " + output);
     return 0;
   }
 };
@@ -41,7 +43,7 @@ Command add_inspect(CLI::App& parent) {
   flag(app, "--target", c->target, "look at this translation instead of the model's own", "SENTENCE");
   flag(app, "--output", c->output, "the picture: .html to explore, .svg to print, .json to compute with", "FILE");
   flag(app, "--beam", c->beam, "hypotheses kept at a time; 1: greedy", "N");
-  flag(app, "--threads", c->threads, "0: one for every core", "N");
+  threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};
 }
 

@@ -1,20 +1,34 @@
 // qkv: train a Transformer, translate with it, look at its attention. Data goes to stdout, messages to stderr.
-// Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted.
+// Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more: by the
+// signal SIGPIPE as any filter, or without a word where that is ignored.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <fcntl.h>
 #include <new>
 #include <optional>
+#include <system_error>
+#include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/settings.h"
+#include "qkv/base/file.h"
 #include "qkv/base/names.h"
 #include "qkv/base/version.h"
 
 namespace qkv::cli {
 namespace {
 
-constexpr int bad_input = 1, wrong_usage = 2;
+constexpr int bad_input = 1, wrong_usage = 2, closed_pipe = 141;
+
+// A standard stream that the caller closed must not become the number of a file that is opened later. Opened the
+// wrong way round, it is still an error to read or to write it.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
 
 std::vector<Command> add_commands(CLI::App& app) {
   std::vector<Command> commands = {add_demo(app),     add_train(app),   add_translate(app), add_score(app),
@@ -93,22 +107,27 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   using namespace qkv;
-  int code = 0;
+  cli::occupy_standard_streams();
+  const auto run = [&] {
+    const int code = cli::run(argc > 0 ? argv[0] : "qkv", {argv + std::min(argc, 1), argv + argc});
+    if (std::fflush(stdout) != 0) throw FileError("write", "standard output", errno);
+    return code;
+  };
   try {
-    code = cli::run(argc > 0 ? argv[0] : "qkv", {argv + std::min(argc, 1), argv + argc});
+    return run();
   } catch (const UsageError& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    code = cli::wrong_usage;
+    cli::say(e.what());
+    return cli::wrong_usage;
+  } catch (const FileError& e) {
+    if (e.code() == EPIPE) return cli::closed_pipe;
+    cli::say(e.what());
+  } catch (const std::system_error& e) {
+    if (e.code().value() == EPIPE) return cli::closed_pipe;
+    cli::say(e.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "qkv: out of memory\n");
-    code = cli::bad_input;
+    cli::say("qkv: out of memory");
   } catch (const std::exception& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    code = cli::bad_input;
+    cli::say(e.what());
   }
-  if (std::fflush(stdout) != 0 && code == 0) {
-    std::perror("qkv: standard output");
-    code = cli::bad_input;
-  }
-  return code;
+  return cli::bad_input;
 }

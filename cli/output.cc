@@ -2,11 +2,15 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
-#include "qkv/base/error.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv::cli {
+namespace {
+
+[[noreturn]] void fail_writing() { throw FileError("write", "standard output", errno); }
+
+}  // namespace
 
 Output::Output(const std::string& path) {
   if (path != "-") file_ = std::make_unique<FileWriter>(path);
@@ -14,17 +18,18 @@ Output::Output(const std::string& path) {
 
 void Output::print(std::string_view text) {
   if (file_) return file_->write(text);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-    fail<InputError>("standard output", "{}", std::strerror(errno));
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_writing();
 }
 
 void Output::flush() {
-  if (!file_ && std::fflush(stdout) != 0) fail<InputError>("standard output", "{}", std::strerror(errno));
+  if (!file_ && std::fflush(stdout) != 0) fail_writing();
 }
 
 void Output::close() {
   flush();
   if (file_) file_->commit();
 }
+
+void say(std::string_view message) { std::fputs((escape_controls(message) + "\n").c_str(), stderr); }
 
 }  // namespace qkv::cli

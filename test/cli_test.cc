@@ -237,7 +237,8 @@ TEST_F(Command, TranslateKeepsTheOrderAndAnswersEveryLine) {
       run("translate --model " + at("model") + " --max-length 4", "printf 'Go on.\\n\\nI am cold.\\n' |");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3) << outcome.out;
-  expect_error(run("translate --model " + at("model"), "printf 'ok\\n\\377\\n' |"), 1, {"stdin:2", "UTF-8"});
+  expect_error(run("translate --strict --model " + at("model"), "printf 'ok\\n\\377\\n' |"), 1,
+               {"stdin:2", "UTF-8"});
 }
 
 TEST_F(Command, WhatCannotBeWrittenIsSaid) {

@@ -38,6 +38,9 @@ struct SearchOptions {
   int64_t max_length = 0;
   double max_length_ratio = 3.0;
   int64_t max_length_extra = 100;
+  // Hypotheses times positions held at a time, but one sentence always goes on; 0: any number. Sentences for which
+  // there is no room any more are searched again, in batches of their own.
+  int64_t max_tokens = 0;
   bool alignment = false;
   int32_t begin = Tokenizer::bos, end = Tokenizer::eos;
   std::vector<int32_t> never = {Tokenizer::pad, Tokenizer::bos};  // tokens that no answer holds
@@ -53,7 +56,8 @@ struct Hypothesis {
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {});
 
-// What search() checks first: a UsageError for options that make no sense.
+// What search() checks first: a UsageError for options that make no sense, for any model or for this one.
+void check_options(const SearchOptions& options);
 void check_options(const SearchOptions& options, const TransformerConfig& config);
 
 // lp(Y) for |Y| tokens, the end counted.

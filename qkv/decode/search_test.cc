@@ -202,6 +202,24 @@ TEST(Search, AWiderBeamScoresBetterOnAverage) {
   EXPECT_GT(of_six, of_one);
 }
 
+TEST(Search, AnswersAreTheSameHoweverLittleIsHeldAtATime) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const Transformer model = random_model(seed);
+    const std::vector<Ids> sentences = random_sentences(13, 8, seed);
+    SearchOptions options = {.beam = 3, .n_best = 2, .max_length = 20};
+    const auto wanted = search(model, sentences, options);
+    for (const int64_t tokens : {1, 30, 200}) {
+      options.max_tokens = tokens;
+      const auto answers = search(model, sentences, options);
+      ASSERT_EQ(answers.size(), wanted.size());
+      for (size_t b = 0; b < wanted.size(); ++b) {
+        ASSERT_FALSE(answers[b].empty());
+        expect_same(answers[b], wanted[b]);
+      }
+    }
+  }
+}
+
 TEST(Search, NBestAreDifferentAndSorted) {
   const Transformer model = random_model(11);
   for (const auto& answers : search(model, random_sentences(8, 9, 6), {.beam = 5, .n_best = 5, .max_length = 10})) {

@@ -61,13 +61,24 @@ SearchOptions search_options(const TranslateOptions& options) {
           .length_penalty = options.length_penalty,
           .n_best = options.n_best,
           .max_length = options.max_length,
+          .max_tokens = 4 * options.batch_tokens,
           .alignment = options.alignment};
+}
+
+void check_options(const TranslateOptions& options) {
+  check_batch_tokens(options.batch_tokens);
+  check_options(search_options(options));
+}
+
+void check_batch_tokens(int64_t batch_tokens) {
+  constexpr int64_t most = 1'000'000;
+  require<UsageError>(batch_tokens >= 1 && batch_tokens <= most, "Translator",
+                      "batch-tokens must be 1 to {}, got {}", most, batch_tokens);
 }
 
 std::vector<Translation> Translator::translate(std::span<const std::string> sentences,
                                                const TranslateOptions& options) const {
-  require<UsageError>(options.batch_tokens >= 1, "translate", "batch-tokens must be at least 1, got {}",
-                      options.batch_tokens);
+  check_batch_tokens(options.batch_tokens);
   const SearchOptions how = search_options(options);
   check_options(how, model_.config());
   const std::vector<Sentence> sources = read_all(sentences, source_, "sentence");
@@ -98,7 +109,7 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
                                          int64_t batch_tokens) const {
   require<InputError>(sources.size() == targets.size(), "score", "{} sources and {} targets", sources.size(),
                       targets.size());
-  require<UsageError>(batch_tokens >= 1, "score", "batch-tokens must be at least 1, got {}", batch_tokens);
+  check_batch_tokens(batch_tokens);
   const std::vector<Sentence> from = read_all(sources, source_, "source"),
                               to = read_all(targets, target_, "target");
   std::vector<int64_t> lengths;

@@ -31,13 +31,17 @@ struct TranslateOptions {
   double length_penalty = 1.0;  // search.h
   int64_t n_best = 1;
   int64_t max_length = 0;  // tokens of an answer; 0: in proportion to the source
-  // A batch holds at most beam * sentences * longest source of them so many tokens; one sentence always fits.
+  // A batch begins with at most so many tokens of beam * sentences * longest source, and never holds more than four
+  // times as many of hypotheses * longest answer; but one sentence always fits. 1 to 1000000.
   int64_t batch_tokens = 4096;
   bool alignment = false;
   void (*after_batch)() = nullptr;  // what it throws ends the translation
 };
 
 SearchOptions search_options(const TranslateOptions& options);
+// What needs no model to be wrong: a UsageError.
+void check_options(const TranslateOptions& options);
+void check_batch_tokens(int64_t batch_tokens);
 
 // One answer to a sentence.
 struct Answer {

@@ -10,12 +10,17 @@
 
 #include "qkv/base/checksum.h"
 #include "qkv/base/file.h"
-#include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/model/parameter_groups.h"
 
 namespace qkv {
 namespace {
+
+// A number that is not finite makes all of them so that a sentence is computed with.
+void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
+  for (const float x : values.span<float>())
+    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} has the number {}", quoted_name(name), x);
+}
 
 namespace fs = std::filesystem;
 
@@ -36,14 +41,8 @@ struct ConfigFile {
 
 std::optional<ConfigFile> read_config(const fs::path& path) {
   if (!is_there(path)) return {};
-  const std::string text = read_file(path, JsonLimits{}.bytes), json = without_checksum(text, path.string());
+  const std::string text = read_file(path), json = without_checksum(text, path.string());
   return ConfigFile{config_from_json(json, path.string()), json == text};
-}
-
-// A number that is not finite makes all of them so that a sentence is computed with.
-void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
-  for (const float x : values.span<float>())
-    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} has the number {}", quoted_name(name), x);
 }
 
 void load_parameters(const SafetensorsFile& file, const std::string& name, Transformer& model) {
@@ -57,7 +56,8 @@ void load_parameters(const SafetensorsFile& file, const std::string& name, Trans
     check_finite(std::as_const(parameter.mutable_value()), name, key);
   });
   for (const std::string& key : file.names())
-    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model", quoted_name(key));
+    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model",
+                        quoted_name(key));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "qkv/model/transformer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "qkv/attention/mask/causal.h"
@@ -12,6 +13,10 @@
 
 namespace qkv {
 namespace {
+
+// Rows of the table of sinusoidal positions that a model keeps. Those behind them are computed when a sentence is
+// as long: a model that allows for millions of positions costs nothing until somebody uses them.
+constexpr int64_t kept_positions = 4096;
 
 LayerOptions named(LayerOptions options, const char* stack, int64_t layer) {
   options.name = fmt::format("{}.layers.{}", stack, layer);
@@ -41,7 +46,7 @@ Transformer::Transformer(const TransformerConfig& config) : config_(config) {
     source_positions_ = new_parameter({config_.max_length, C});
     target_positions_ = new_parameter({config_.max_length, C});
   } else if (config_.positions == Positions::sinusoidal) {
-    source_positions_ = target_positions_ = sinusoidal(config_.max_length, C);
+    source_positions_ = target_positions_ = sinusoidal(std::min(config_.max_length, kept_positions), C);
   }
   const LayerOptions layer = config_.layer();
   for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(named(layer, "encoder", n));
@@ -72,6 +77,9 @@ void Transformer::initialise(uint64_t seed) {
 Variable Transformer::embed(const Tensor& ids, const Variable& table, const Variable& positions,
                             int64_t first) const {
   const float scale = std::sqrt(static_cast<float>(config_.d_model));
+  const int64_t T = ids.dim(1);
+  if (config_.positions == Positions::sinusoidal && first + T > kept_positions)
+    return embedding(ids, table, {.scale = scale, .positions = sinusoidal(T, config_.d_model, first)});
   return embedding(ids, table, {.scale = scale, .positions = positions, .first_position = first});
 }
 

@@ -69,7 +69,7 @@ class Transformer {
 
   TransformerConfig config_;
   Variable source_embedding_, target_embedding_, output_;  // the same leaf where they are tied
-  Variable source_positions_, target_positions_;           // learned: parameters; sinusoidal: constants; else none
+  Variable source_positions_, target_positions_;  // learned: parameters; sinusoidal: the first rows; else none
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::vector<LayerNorm> encoder_norm_, decoder_norm_;  // one each in pre-LN, none in post-LN

@@ -267,5 +267,39 @@ TEST(Transformer, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(model.step(state, Tensor::zeros({3}, DType::i32), pass), Error) << "3 rows of 2 sentences";
 }
 
+// The same model with the formula's positions as learnt ones.
+Transformer with_table_of_positions(TransformerConfig c, uint64_t seed) {
+  c.positions = Positions::learned;
+  Transformer model(c, seed);
+  model.visit([&](const std::string& name, Variable& parameter) {
+    if (name.ends_with("_positions")) parameter.mutable_value().copy_from(sinusoidal(c.max_length, c.d_model));
+  });
+  return model;
+}
+
+TEST(Transformer, SinusoidalPositionsAreTheSameHoweverManyTheModelAllows) {
+  TransformerConfig c = small();
+  c.encoder_layers = c.decoder_layers = 1;
+  c.max_length = 4200;
+  const Transformer table = with_table_of_positions(c, 5);
+  c.max_length = int64_t{1} << 24;  // as a table: 1 GB
+  const Transformer formula(c, 5);
+  const NoGrad guard;
+  Pass pass;
+  for (const int64_t S : {7, 4096, 4099}) {
+    const Tensor source = random_ids(1, S, 3);
+    const Encoded by_formula = formula.encode(source, {static_cast<int32_t>(S)}, pass);
+    EXPECT_TRUE(
+        same_bits(by_formula.memory.value(), table.encode(source, {static_cast<int32_t>(S)}, pass).memory.value()))
+        << S;
+    for (const int64_t position : {0, 4095, 4096, 4199}) {
+      DecoderState a = formula.start(by_formula), b = table.start(by_formula);
+      a.position = b.position = position;
+      const Tensor id = Tensor::from(std::vector<int32_t>{4}, {1});
+      EXPECT_TRUE(same_bits(formula.step(a, id, pass), table.step(b, id, pass))) << position;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace qkv

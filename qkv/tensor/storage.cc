@@ -4,7 +4,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
@@ -26,6 +26,9 @@ struct Block {
   int64_t capacity;
 };
 
+// A block that waits to be used again holds the address of the next one, so that giving one back needs no memory.
+std::byte*& next_of(std::byte* block) { return *reinterpret_cast<std::byte**>(block); }
+
 class Pool {
  public:
   Block take(int64_t capacity) {
@@ -34,31 +37,35 @@ class Pool {
       // A larger block will do, up to twice the size: batches that differ in their shapes would otherwise keep a
       // set of blocks for every shape, several times what any one of them needs.
       for (auto at = free_.lower_bound(capacity); at != free_.end() && at->first <= 2 * capacity; ++at) {
-        if (at->second.empty()) continue;
-        const Block block{at->second.back(), at->first};
-        at->second.pop_back();
+        if (at->second == nullptr) continue;
+        const Block block{at->second, at->first};
+        at->second = next_of(block.data);
         use(block.capacity);
         return block;
       }
-      use(capacity);
-      ++statistics_.system_allocations;
-      statistics_.pool_bytes += capacity;
+      free_.try_emplace(capacity, nullptr);
     }
-    return {allocate_memory(capacity), capacity};
+    std::byte* const data = allocate_memory(capacity);
+    const std::lock_guard lock(mutex_);
+    use(capacity);
+    ++statistics_.system_allocations;
+    statistics_.pool_bytes += capacity;
+    return {data, capacity};
   }
 
   void give(std::byte* block, int64_t capacity) {
     const std::lock_guard lock(mutex_);
     statistics_.used_bytes -= capacity;
-    free_[capacity].push_back(block);
+    next_of(block) = std::exchange(free_.find(capacity)->second, block);
   }
 
   void release() {
     const std::lock_guard lock(mutex_);
-    for (auto& [capacity, blocks] : free_) {
-      for (std::byte* block : blocks) free_memory(block, capacity);
-      statistics_.pool_bytes -= capacity * static_cast<int64_t>(blocks.size());
-      blocks.clear();
+    for (auto& [capacity, first] : free_) {
+      while (first != nullptr) {
+        free_memory(std::exchange(first, next_of(first)), capacity);
+        statistics_.pool_bytes -= capacity;
+      }
     }
   }
 
@@ -74,7 +81,7 @@ class Pool {
   }
 
   ForkSafeMutex mutex_;
-  std::map<int64_t, std::vector<std::byte*>> free_;  // by capacity
+  std::map<int64_t, std::byte*> free_;  // the first block of each capacity
   StorageStatistics statistics_;
 };
 

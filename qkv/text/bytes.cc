@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <span>
+#include <poll.h>
 #include <unistd.h>
 #include <vector>
 
@@ -36,6 +36,11 @@ class FileSource final : public ByteSource {
     }
   }
 
+  bool ready() override {
+    pollfd file = {.fd = file_, .events = POLLIN, .revents = 0};
+    return ::poll(&file, 1, 0) > 0;
+  }
+
  private:
   std::string name_;
   int file_ = STDIN_FILENO, owned_ = -1;
@@ -52,6 +57,8 @@ class StreamSource final : public ByteSource {
     const auto there = static_cast<size_t>(std::max<std::streamsize>(buffer.in_avail(), 1));
     return static_cast<size_t>(buffer.sgetn(to, static_cast<std::streamsize>(std::min(there, most))));
   }
+
+  bool ready() override { return stream_.rdbuf()->in_avail() != 0; }
 
  private:
   std::istream& stream_;
@@ -72,6 +79,8 @@ class MaybeGzip final : public ByteSource {
     if (state_ == State::unknown) detect();
     return state_ == State::plain ? read_plain(to, most) : inflate_some(to, most);
   }
+
+  bool ready() override { return begin_ < end_ || source_->ready(); }
 
  private:
   enum class State { unknown, plain, inside, between };  // inside or between the members of a gzip file
@@ -147,11 +156,15 @@ class MaybeGzip final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
-  return std::make_unique<MaybeGzip>(std::make_unique<FileSource>(path), path == "-" ? "stdin" : path);
+  return inflated(std::make_unique<FileSource>(path), path == "-" ? "stdin" : path);
 }
 
 std::unique_ptr<ByteSource> open_bytes(std::istream& stream, const std::string& name) {
-  return std::make_unique<MaybeGzip>(std::make_unique<StreamSource>(stream), name);
+  return inflated(std::make_unique<StreamSource>(stream), name);
+}
+
+std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name) {
+  return std::make_unique<MaybeGzip>(std::move(source), name);
 }
 
 }  // namespace qkv

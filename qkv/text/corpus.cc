@@ -11,27 +11,57 @@ namespace qkv {
 
 namespace {
 
-// The two files of a spec, the second one empty if it is a single file.
-std::pair<std::string, std::string> files_of(const std::string& spec) {
+// The one or two files of a spec.
+std::vector<std::string> files_of(const std::string& spec) {
   const size_t comma = spec.find(',');
   std::error_code ignored;
-  if (comma == spec.npos || std::filesystem::exists(spec, ignored)) return {spec, ""};
+  if (comma == spec.npos || std::filesystem::exists(spec, ignored)) return {spec};
   require<UsageError>(comma > 0 && comma + 1 < spec.size() && spec.find(',', comma + 1) == spec.npos, "corpus",
                       "'{}' is neither a file nor 'source-file,target-file'", spec);
-  return {spec.substr(0, comma), spec.substr(comma + 1)};
+  std::vector<std::string> files = {spec.substr(0, comma), spec.substr(comma + 1)};
+  check_distinct_streams(files[0], files[1]);
+  return files;
+}
+
+// The next line, or why there is none but a bad one.
+bool next_or_error(LineReader& lines, std::string& line, std::optional<LineError>& error) {
+  try {
+    return lines.next(line);
+  } catch (const LineError& e) {
+    if (!error) error = e;
+    return true;
+  }
+}
+
+int64_t count_lines(LineReader& lines) {
+  std::string line;
+  std::optional<LineError> ignored;
+  while (next_or_error(lines, line, ignored)) {
+  }
+  return lines.number();
 }
 
 }  // namespace
 
+Corpus::Corpus(const std::string& spec) : name_(spec), files_(open_repeatable(files_of(spec))) {}
+
 CorpusReader::CorpusReader(const std::string& spec, const CorpusOptions& options)
-    : name_(spec), options_(options), first_(files_of(spec).first, options.lines) {
-  const std::string second = files_of(spec).second;
-  if (!second.empty()) second_.emplace(second, options.lines);
+    : name_(spec), options_(options), first_(files_of(spec).front(), options.lines) {
+  if (const std::vector<std::string> files = files_of(spec); files.size() == 2)
+    second_.emplace(files.back(), options.lines);
+}
+
+CorpusReader::CorpusReader(const Corpus& corpus, const CorpusOptions& options)
+    : name_(corpus.name()),
+      options_(options),
+      first_(corpus.files_.front().open(), corpus.files_.front().name(), options.lines) {
+  if (corpus.files_.size() == 2)
+    second_.emplace(corpus.files_.back().open(), corpus.files_.back().name(), options.lines);
 }
 
 bool CorpusReader::next(SentencePair& pair) {
   while (read(pair)) {
-    if (is_blank(pair.source) || is_blank(pair.target)) {
+    if (!options_.every_line && (is_blank(pair.source) || is_blank(pair.target))) {
       ++blank_;
     } else if (options_.holdout && options_.holdout->contains(pair.source)) {
       ++held_out_;
@@ -40,12 +70,14 @@ bool CorpusReader::next(SentencePair& pair) {
       return true;
     }
   }
-  if (pairs_ + held_out_ == 0)
+  if (pairs_ + held_out_ == 0 && !options_.every_line)
     fail<InputError>(
         name_, "no sentence pairs: {}",
         blank_ == 0 ? "it is empty" : fmt::format("one side of each of its {} lines is blank", blank_));
   return false;
 }
+
+bool CorpusReader::ready() { return first_.ready() && (!second_ || second_->ready()); }
 
 bool CorpusReader::read(SentencePair& pair) { return second_ ? read_two_lines(pair) : read_line(pair); }
 
@@ -53,7 +85,7 @@ bool CorpusReader::read_line(SentencePair& pair) {
   if (!first_.next(pair.source)) return false;
   const size_t tab = pair.source.find('\t');
   if (tab == pair.source.npos) {
-    require<InputError>(is_blank(pair.source), first_.where(), "no tab, expected 'source TAB target'");
+    require<LineError>(is_blank(pair.source), first_.where(), "no tab, expected 'source TAB target'");
     pair.target.clear();
     return true;
   }
@@ -64,20 +96,20 @@ bool CorpusReader::read_line(SentencePair& pair) {
 }
 
 bool CorpusReader::read_two_lines(SentencePair& pair) {
-  const bool source = first_.next(pair.source), target = second_->next(pair.target);
-  if (source && target) return true;
-  std::string rest;
-  while (first_.next(rest) || second_->next(rest)) {
-  }
-  require<InputError>(source == target, name_, "{} has {} lines, but {} has {}", first_.name(), first_.number(),
-                      second_->name(), second_->number());
-  return false;
+  std::optional<LineError> error;  // both files go on to their next lines before it is thrown
+  const bool source = next_or_error(first_, pair.source, error);
+  const bool target = next_or_error(*second_, pair.target, error);
+  if (source != target)
+    fail<InputError>(name_, "{} has {} lines, but {} has {}", first_.name(), count_lines(first_), second_->name(),
+                     count_lines(*second_));
+  if (error) throw *error;
+  return source;
 }
 
-std::vector<SentencePair> read_corpus(const std::string& spec, const CorpusOptions& options) {
+std::vector<SentencePair> read_corpus(const Corpus& corpus, const CorpusOptions& options) {
   std::vector<SentencePair> pairs;
-  CorpusReader corpus(spec, options);
-  for (SentencePair pair; corpus.next(pair);) pairs.push_back(pair);
+  CorpusReader reader(corpus, options);
+  for (SentencePair pair; reader.next(pair);) pairs.push_back(pair);
   return pairs;
 }
 

@@ -5,9 +5,16 @@
 //     log("{} pairs, {} with an empty side", corpus.pairs(), corpus.blank());
 //
 // In a .tsv file every line is "source TAB target"; what stands behind a second tab is not read. Any file may be
-// gzip. A path with a comma in it is one file if there is a file of that name. Pairs of which one side is blank are
-// passed over and counted, blank lines among them. InputError, naming file and line: no tab, invalid UTF-8, a NUL
-// byte, a line too long, files that differ in their number of lines, a corpus without pairs.
+// gzip, a pipe, or "-" for standard input. A path with a comma in it is one file if there is a file of that name.
+// Pairs of which one side is blank are passed over and counted, blank lines among them. LineError, naming file and
+// line: no tab, invalid UTF-8, a NUL byte, a line too long; next() goes on behind it, the other file's line of that
+// number passed over too. InputError: files that differ in their number of lines, a corpus without pairs.
+//
+// What is read several times is opened once:
+//
+//     const Corpus corpus("-");                          // kept, or copied (repeatable_file.h)
+//     Holdout holdout(corpus, 500, /*seed=*/1);
+//     CorpusReader rest(corpus, {.holdout = &holdout});
 #pragma once
 
 #include <cstdint>
@@ -16,6 +23,7 @@
 #include <vector>
 
 #include "qkv/text/lines.h"
+#include "qkv/text/repeatable_file.h"
 
 namespace qkv {
 
@@ -28,14 +36,29 @@ struct SentencePair {
 
 struct CorpusOptions {
   const Holdout* holdout = nullptr;  // pairs whose source it contains are passed over; must outlive the reader
+  bool every_line = false;           // a pair for each line, blank sides or not; that there is none is no error
   LineOptions lines = {};
+};
+
+class Corpus {
+ public:
+  Corpus(const std::string& spec);  // NOLINT: whatever reads a corpus takes its path, too
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class CorpusReader;
+  std::string name_;
+  std::vector<RepeatableFile> files_;  // one or two
 };
 
 class CorpusReader {
  public:
+  // Of a path, read as it comes and only once.
   explicit CorpusReader(const std::string& spec, const CorpusOptions& options = {});
+  explicit CorpusReader(const Corpus& corpus, const CorpusOptions& options = {});
 
   bool next(SentencePair& pair);
+  bool ready();                                   // next() would not wait for whoever writes
   int64_t pairs() const { return pairs_; }        // given so far
   int64_t blank() const { return blank_; }        // passed over: a side was blank
   int64_t held_out() const { return held_out_; }  // passed over: held out
@@ -54,7 +77,7 @@ class CorpusReader {
   int64_t pairs_ = 0, blank_ = 0, held_out_ = 0;
 };
 
-std::vector<SentencePair> read_corpus(const std::string& spec, const CorpusOptions& options = {});
+std::vector<SentencePair> read_corpus(const Corpus& corpus, const CorpusOptions& options = {});
 
 // The sentences of one side or both, one at a time: what a tokenizer is trained on.
 //
@@ -63,8 +86,8 @@ enum class Side { source, target, both };
 
 class CorpusSentences {
  public:
-  CorpusSentences(const std::string& spec, Side side, const CorpusOptions& options = {})
-      : corpus_(spec, options), side_(side) {}
+  CorpusSentences(const Corpus& corpus, Side side, const CorpusOptions& options = {})
+      : corpus_(corpus, options), side_(side) {}
   bool operator()(std::string& sentence);
 
  private:

@@ -55,6 +55,36 @@ TEST_F(Corpus, ReadsAFileWhoseNameHasAComma) {
   EXPECT_EQ(read_corpus(file("a,b.tsv", "one\tun\n")), (Pairs{{"one", "un"}}));
 }
 
+// The pairs of a corpus as lines, each bad line as its error without the folder.
+std::vector<std::string> pairs_and_errors(const std::string& spec, const CorpusOptions& options) {
+  CorpusReader reader(spec, options);
+  std::vector<std::string> found;
+  for (;;) try {
+      SentencePair pair;
+      if (!reader.next(pair)) return found;
+      found.push_back(pair.source + "|" + pair.target);
+    } catch (const LineError& error) {
+      const std::string what = error.what();
+      found.push_back(what.substr(what.find_last_of('/') + 1));
+    }
+}
+
+TEST_F(Corpus, GivesAPairOrAnErrorForEveryLineIfAsked) {
+  const CorpusOptions options{.every_line = true};
+  EXPECT_EQ(pairs_and_errors(file("a.tsv", "one\tun\n\tdeux\nthree\n\n\xff\tcinq\nsix\tsix"), options),
+            (std::vector<std::string>{"one|un", "|deux", "a.tsv:3: no tab, expected 'source TAB target'", "|",
+                                      "a.tsv:5: invalid UTF-8 at byte 1 (0xff)", "six|six"}));
+  EXPECT_TRUE(pairs_and_errors(file("empty.tsv", ""), options).empty());
+}
+
+TEST_F(Corpus, TwoFilesStayBesideEachOtherBehindABadLine) {
+  const std::string spec =
+      file("a.en", "one\n\xff\nthree\nfour\n") + "," + file("a.fr", "un\ndeux\n\xfe\nquatre\n");
+  EXPECT_EQ(pairs_and_errors(spec, {}),
+            (std::vector<std::string>{"one|un", "a.en:2: invalid UTF-8 at byte 1 (0xff)",
+                                      "a.fr:3: invalid UTF-8 at byte 1 (0xfe)", "four|quatre"}));
+}
+
 TEST_F(Corpus, PassesOverBlankSidesAndCountsThem) {
   CorpusReader reader(file("a.tsv", "one\tun\n\tdeux\nthree\t \n\n\xc2\xa0\tcinq\nsix\tsix\n"));
   SentencePair pair;

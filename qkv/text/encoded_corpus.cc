@@ -86,15 +86,15 @@ void EncodedCorpus::add(std::span<const int32_t> source, std::span<const int32_t
   }
 }
 
-EncodedCorpus encode_corpus(const std::string& spec, const Tokenizer& source, const Tokenizer& target,
+EncodedCorpus encode_corpus(const Corpus& pairs, const Tokenizer& source, const Tokenizer& target,
                             const EncodeOptions& options) {
-  CorpusReader reader(spec, {.holdout = options.holdout});
+  CorpusReader reader(pairs, {.holdout = options.holdout});
   EncodedCorpus corpus;
   const auto next = [&](SentencePair& pair) { return reader.next(pair); };
   encode(next, source, target, options, corpus);
   corpus.skipped().blank += reader.blank();
   corpus.skipped().held_out += reader.held_out();
-  check(corpus, spec, options);
+  check(corpus, pairs.name(), options);
   return corpus;
 }
 

@@ -58,7 +58,7 @@ class EncodedCorpus {
   Skipped skipped_;
 };
 
-EncodedCorpus encode_corpus(const std::string& spec, const Tokenizer& source, const Tokenizer& target,
+EncodedCorpus encode_corpus(const Corpus& pairs, const Tokenizer& source, const Tokenizer& target,
                             const EncodeOptions& options = {});
 EncodedCorpus encode_corpus(std::span<const SentencePair> pairs, const Tokenizer& source, const Tokenizer& target,
                             const EncodeOptions& options = {});

@@ -30,7 +30,7 @@ uint64_t number_of(std::string_view source, uint64_t seed) {
 
 // The sources with the smallest numbers are chosen: a source that has dropped out of them never comes back, so the
 // first pair of each chosen source is at hand when the corpus ends.
-Holdout::Holdout(const std::string& corpus, int64_t count, uint64_t seed) : seed_(seed) {
+Holdout::Holdout(const Corpus& corpus, int64_t count, uint64_t seed) : seed_(seed) {
   require<UsageError>(count >= 0, "holdout", "{} pairs to hold out, expected at least 0", count);
   if (count == 0) return;
   const auto wanted = static_cast<size_t>(count);
@@ -48,7 +48,7 @@ Holdout::Holdout(const std::string& corpus, int64_t count, uint64_t seed) : seed
     }
     smallest.emplace(number, std::pair(reader.pairs(), pair));
   }
-  require<InputError>(more, corpus, "{} pairs to hold out, but it has only {} distinct sources", count,
+  require<InputError>(more, corpus.name(), "{} pairs to hold out, but it has only {} distinct sources", count,
                       smallest.size());
 
   std::vector<std::pair<int64_t, SentencePair>> ordered;

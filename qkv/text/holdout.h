@@ -23,7 +23,7 @@ class Holdout {
  public:
   Holdout() = default;  // holds nothing out
   // InputError if the corpus has no more than `count` distinct sources.
-  Holdout(const std::string& corpus, int64_t count, uint64_t seed);
+  Holdout(const Corpus& corpus, int64_t count, uint64_t seed);
 
   bool contains(std::string_view source) const;
   // In the order of the corpus, each source with the first of its translations.

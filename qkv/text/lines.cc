@@ -1,66 +1,80 @@
 #include "qkv/text/lines.h"
 
-#include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "qkv/base/error.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
 
 LineReader::LineReader(const std::string& path, const LineOptions& options)
-    : name_(path == "-" ? "stdin" : path), options_(options), bytes_(open_bytes(path)) {}
+    : LineReader(open_bytes(path), path == "-" ? "stdin" : path, options) {}
 
 LineReader::LineReader(std::istream& stream, const std::string& name, const LineOptions& options)
-    : name_(name), options_(options), bytes_(open_bytes(stream, name)) {}
+    : LineReader(open_bytes(stream, name), name, options) {}
+
+LineReader::LineReader(std::unique_ptr<ByteSource> bytes, const std::string& name, const LineOptions& options)
+    : name_(name), options_(options), bytes_(std::move(bytes)) {}
 
 bool LineReader::next(std::string& line) {
+  gather(/*wait=*/true);
   line.clear();
-  if (!take(line)) return false;
+  std::swap(line, line_);
+  if (!std::exchange(whole_, false) && line.empty()) return false;
+  ++number_;
+  if (std::exchange(too_long_, false))
+    fail<LineError>(where(), "a line of {} bytes or more{}", options_.max_bytes,
+                    line.find('\r') == line.npos ? "" : ", with carriage returns in it: line ends of an old Mac?");
   if (line.ends_with('\r')) line.pop_back();
   if (number_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
   if (options_.check_text) check(line);
   return true;
 }
 
-bool LineReader::take(std::string& line) {
-  for (;;) {
+bool LineReader::ready() { return gather(/*wait=*/false); }
+
+// Reads until the next line is whole or nothing is left: true. Without waiting, only what is there: false if that
+// is not enough.
+bool LineReader::gather(bool wait) {
+  while (!whole_ && !ended_) {
     if (begin_ == end_) {
+      if (!wait && !bytes_->ready()) return false;
       begin_ = 0;
       end_ = bytes_->read(buffer_.data(), buffer_.size());
-      if (end_ == 0) {
-        number_ += line.empty() ? 0 : 1;
-        return !line.empty();
-      }
+      ended_ = end_ == 0;
+      continue;
     }
     const char* from = buffer_.data() + begin_;
     const void* feed = std::memchr(from, '\n', end_ - begin_);
     const size_t n = feed ? static_cast<size_t>(static_cast<const char*>(feed) - from) : end_ - begin_;
-    if (line.size() + n >= static_cast<size_t>(options_.max_bytes)) {
-      ++number_;
-      fail<InputError>(where(), "a line of {} bytes or more", options_.max_bytes);
-    }
-    line.append(from, n);
-    begin_ += feed ? n + 1 : n;
-    if (feed) {
-      ++number_;
+    if (skipping_) {
+      skip(n);
+      skipping_ = !feed;
+    } else if (line_.size() + n >= static_cast<size_t>(options_.max_bytes)) {
+      whole_ = too_long_ = skipping_ = true;  // reported at once, though its end may be far
+      skipped_ = 0;
       return true;
+    } else {
+      line_.append(from, n);
+      whole_ = feed;
     }
+    begin_ += feed ? n + 1 : n;
   }
+  return true;
+}
+
+void LineReader::skip(size_t bytes) {
+  constexpr size_t most = size_t{1} << 30;
+  skipped_ += bytes;
+  require<InputError>(skipped_ <= most, where(), "no line feed within {} bytes: this is not lines of text", most);
 }
 
 void LineReader::check(const std::string& line) const {
+  if (number_ == 1 && ended_ && line.find('\r') != line.npos)
+    fail<LineError>(where(), "lines end with carriage returns alone, as on old Macs: convert with tr '\\r' '\\n'");
   if (const auto at = utf8_error(line))
-    fail<InputError>(where(), "invalid UTF-8 at byte {} (0x{:02x})", *at + 1,
-                     static_cast<unsigned char>(line[*at]));
-  if (const size_t at = line.find('\0'); at != line.npos)
-    fail<InputError>(where(), "a NUL byte at byte {}", at + 1);
-}
-
-bool LineReader::has_line() const {
-  return std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
-                   buffer_.begin() + static_cast<std::ptrdiff_t>(end_),
-                   '\n') != buffer_.begin() + static_cast<std::ptrdiff_t>(end_);
+    fail<LineError>(where(), "invalid UTF-8 at byte {} (0x{:02x})", *at + 1, static_cast<unsigned char>(line[*at]));
+  if (const size_t at = line.find('\0'); at != line.npos) fail<LineError>(where(), "a NUL byte at byte {}", at + 1);
 }
 
 std::string LineReader::where() const { return fmt::format("{}:{}", name_, number_); }

@@ -81,6 +81,63 @@ TEST(LineReader, RefusesALineOfTheLimit) {
   EXPECT_EQ(error_of(std::string(1'000'000, 'x')), "corpus:1: a line of 1000000 bytes or more");
 }
 
+// The lines of a text, each bad one as its error.
+Lines lines_and_errors(const std::string& text, const LineOptions& options = {}) {
+  std::istringstream stream(text);
+  LineReader reader(stream, "corpus", options);
+  Lines found;
+  for (;;) try {
+      std::string line;
+      if (!reader.next(line)) return found;
+      found.push_back(line);
+    } catch (const LineError& error) {
+      found.push_back(error.what());
+    }
+}
+
+TEST(LineReader, GoesOnBehindABadLine) {
+  EXPECT_EQ(lines_and_errors("a\n\xff\nb\n" + std::string("\0", 1) + "\nc\n" + std::string(20, 'x') + "\nd\n" +
+                                 std::string(20, 'x'),
+                             {.max_bytes = 12}),
+            (Lines{"a", "corpus:2: invalid UTF-8 at byte 1 (0xff)", "b", "corpus:4: a NUL byte at byte 1", "c",
+                   "corpus:6: a line of 12 bytes or more", "d", "corpus:8: a line of 12 bytes or more"}));
+}
+
+TEST(LineReader, CarriageReturnsAloneAreNoLineEndsAndSaidToBeNone) {
+  const std::string error = "corpus:1: lines end with carriage returns alone, as on old Macs: convert with tr";
+  EXPECT_EQ(error_of("a\tb\rc\td\r").substr(0, error.size()), error);
+  EXPECT_EQ(error_of("a\rb").substr(0, error.size()), error);
+  EXPECT_EQ(read_text("a\r"), Lines{"a"});
+  EXPECT_EQ(read_text("a\rb\n"), Lines{"a\rb"}) << "a file with line feeds";
+  std::string large;
+  while (large.size() < 1'000'000) large += "text\r";
+  EXPECT_NE(error_of(large).find("line ends of an old Mac?"), std::string::npos) << error_of(large);
+}
+
+// The same letter for ever.
+class Endless final : public ByteSource {
+ public:
+  size_t read(char* to, size_t most) override {
+    if (*to != 'x') std::fill(to, to + most, 'x');
+    return most;
+  }
+  bool ready() override { return true; }
+};
+
+TEST(LineReader, GivesUpALineWithoutAnEnd) {
+  LineReader reader(std::make_unique<Endless>(), "noise");
+  std::string line;
+  EXPECT_THROW(reader.next(line), LineError);
+  try {
+    reader.next(line);
+    FAIL();
+  } catch (const LineError&) {
+    FAIL() << "there is no going on behind it";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "noise:1: no line feed within 1073741824 bytes: this is not lines of text");
+  }
+}
+
 TEST(LineReader, ReadsGzipOfSeveralMembers) {
   EXPECT_EQ(read_text(gzip("a\nb") + gzip("c\nd\n")), (Lines{"a", "bc", "d"}));
   EXPECT_EQ(read_text(gzip("")), Lines{});
@@ -177,6 +234,27 @@ TEST(LineReader, GivesALineOfAPipeBeforeTheNextIsWritten) {
   ASSERT_TRUE(reader.next(line));
   EXPECT_EQ(line, "half a line");
   close(ends[1]);
+  EXPECT_FALSE(reader.next(line));
+  close(ends[0]);
+}
+
+TEST(LineReader, IsReadyWhenALineIsWholeOrThereIsNoMore) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  LineReader reader("/dev/fd/" + std::to_string(ends[0]));
+  EXPECT_FALSE(reader.ready());
+  ASSERT_EQ(write(ends[1], "a\nhalf", 6), 6);
+  EXPECT_TRUE(reader.ready());
+  std::string line;
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_FALSE(reader.ready()) << "half a line is none";
+  ASSERT_EQ(write(ends[1], " a line\n", 8), 8);
+  EXPECT_TRUE(reader.ready());
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "half a line");
+  EXPECT_FALSE(reader.ready());
+  close(ends[1]);
+  EXPECT_TRUE(reader.ready()) << "nobody writes any more";
   EXPECT_FALSE(reader.next(line));
   close(ends[0]);
 }

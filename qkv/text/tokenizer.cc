@@ -21,6 +21,7 @@ namespace qkv {
 struct Tokenizer::Model {
   sentencepiece::SentencePieceProcessor processor;
   std::string bytes;
+  bool has_bytes = false;  // pieces for the bytes of unknown characters
 };
 
 namespace {
@@ -40,6 +41,40 @@ std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const Tokeni
     }
   }
   return drawn;
+}
+
+// The size of the first piece of a text: no more than so many bytes, to the last white space within them, else to
+// the last whole character.
+size_t piece_size(std::string_view text, size_t most) {
+  if (text.size() <= most) return text.size();
+  size_t whole = 0, words = 0;
+  for (size_t at = 0; at < most;) {
+    const auto [bytes, value] = utf8_first(text.substr(at));
+    at += std::max<size_t>(bytes, 1);
+    if (at <= most) whole = at;
+    if (at <= most && is_space(value)) words = at;
+  }
+  return words > 0 ? words : whole;
+}
+
+// SentencePiece takes time by the square of a word's length, and ends the program over one of 64 Ki characters.
+std::vector<std::string> cut_long(std::vector<std::string> sentences) {
+  constexpr size_t most = 4096;  // bytes
+  for (size_t i = 0, count = sentences.size(); i < count; ++i) {
+    if (sentences[i].size() <= most) continue;
+    const std::string whole = std::move(sentences[i]);
+    std::string_view rest = whole;
+    for (bool first = true; !rest.empty(); first = false) {
+      const std::string piece(rest.substr(0, piece_size(rest, most)));
+      rest.remove_prefix(piece.size());
+      if (first) {
+        sentences[i] = piece;
+      } else if (!is_blank(piece)) {
+        sentences.push_back(piece);
+      }
+    }
+  }
+  return sentences;
 }
 
 class Sentences final : public sentencepiece::SentenceIterator {
@@ -125,7 +160,7 @@ Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const Tokenizer
                       least_coverage);
   require<UsageError>(options.max_sentences >= 1, "tokenizer", "max_sentences is {}, expected at least 1",
                       options.max_sentences);
-  const std::vector<std::string> drawn = draw(next, options);
+  const std::vector<std::string> drawn = cut_long(draw(next, options));
   require<InputError>(!drawn.empty(), "tokenizer", "no sentences to train on: all are blank");
   Sentences sentences(drawn);
   std::string bytes;
@@ -167,6 +202,7 @@ Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name)
   require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
                       "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
                       p.bos_id(), p.eos_id(), p.unk_id(), int{pad}, int{bos}, int{eos}, int{unk});
+  for (int id = 0; id < p.GetPieceSize() && !model->has_bytes; ++id) model->has_bytes = p.IsByte(id);
   return Tokenizer(std::move(model));
 }
 
@@ -174,11 +210,19 @@ void Tokenizer::save(const std::filesystem::path& path) const { write_file(path,
 const std::string& Tokenizer::serialized() const { return model_->bytes; }
 std::string Tokenizer::checksum() const { return checksum_of(model_->bytes); }
 
+// SentencePiece takes time by the square of a run of unknown characters.
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  std::vector<int> ids;
-  const auto status = model_->processor.Encode(text, &ids);
-  if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
-  return ids;
+  const size_t most = model_->has_bytes ? text.size() : size_t{1} << 14;
+  std::vector<int32_t> all;
+  do {
+    std::vector<int> ids;
+    const std::string_view piece = text.substr(0, piece_size(text, most));
+    const auto status = model_->processor.Encode(piece, &ids);
+    if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
+    all.insert(all.end(), ids.begin(), ids.end());
+    text.remove_prefix(piece.size());
+  } while (!text.empty());
+  return all;
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {

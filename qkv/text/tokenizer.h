@@ -57,8 +57,8 @@ class Tokenizer {
  public:
   static constexpr int32_t pad = 0, bos = 1, eos = 2, unk = 3;
 
-  // next() puts a sentence into its argument, or returns false at the end. Blank sentences are passed over;
-  // InputError if there are no others.
+  // next() puts a sentence into its argument, or returns false at the end. Blank sentences are passed over, and
+  // long ones cut into pieces of at most 4 KiB, between words if possible; InputError if there are no others.
   static Tokenizer train(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options = {});
   static Tokenizer train(const std::vector<std::string>& sentences, const TokenizerOptions& options = {});
 
@@ -70,6 +70,7 @@ class Tokenizer {
   const std::string& serialized() const;
   std::string checksum() const;  // of the bytes of its file, hexadecimal
 
+  // Without pieces for bytes, more than 16 KiB are encoded part by part, cut between words if possible.
   std::vector<int32_t> encode(std::string_view text) const;
   std::string decode(
       std::span<const int32_t> ids) const;     // special tokens but unk are left out; Error for an id outside

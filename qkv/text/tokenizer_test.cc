@@ -1,5 +1,6 @@
 #include "qkv/text/tokenizer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -53,6 +54,56 @@ TEST_P(EveryType, DecodesWhatItEncodes) {
     EXPECT_EQ(tokenizer.decode(ids), sentence);
     for (const int32_t id : ids) EXPECT_TRUE(id > Tokenizer::unk && id < tokenizer.size());
   }
+}
+
+// SentencePiece itself takes the square of a word's length, or ends the program over so long a one.
+TEST_P(EveryType, LearnsFromAWordOfAnyLength) {
+  auto sentences = corpus(300);
+  const Tokenizer without = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  sentences.push_back(std::string(200'000, 'x'));
+  sentences.push_back("ab");
+  for (int i = 0; i < 40'000; ++i) sentences.back() += "\u00e9\u00e8";
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("xx\u00e9\u00e8")), "xx\u00e9\u00e8") << "no character is cut";
+  EXPECT_NE(without.decode(without.encode("x")), "x");
+}
+
+TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
+  const auto sentences = corpus(300);
+  const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
+  std::string text;
+  std::vector<int32_t> wanted;
+  for (int round = 0; round < 10; ++round)
+    for (const std::string& sentence : sentences) {
+      text += sentence + " ";
+      const auto ids = tokenizer.encode(sentence);
+      wanted.insert(wanted.end(), ids.begin(), ids.end());
+    }
+  ASSERT_GT(text.size(), 50'000u);
+  EXPECT_EQ(tokenizer.encode(text), wanted);
+  // By the square of its length: half a minute.
+  const auto unknown = tokenizer.encode(std::string(1'000'000, '#'));
+  EXPECT_GT(std::count(unknown.begin(), unknown.end(), Tokenizer::unk), 0);
+  EXPECT_LT(unknown.size(), 200u);
+}
+
+TEST(Tokenizer, ALosslessVocabularyCutsNothing) {
+  const Tokenizer tokenizer = Tokenizer::train(corpus(300), {.vocabulary_size = 400, .lossless = true});
+  std::string text;
+  while (text.size() < 100'000) text += "#\u00e9b\u4f60\n";
+  EXPECT_TRUE(tokenizer.decode(tokenizer.encode(text)) == text);
+}
+
+TEST(Tokenizer, LongSentencesAreCutBetweenWords) {
+  auto sentences = corpus(300);
+  const TokenizerOptions options{.vocabulary_size = 120};
+  const Tokenizer apart = Tokenizer::train(sentences, options);
+  std::string together;
+  for (const std::string& sentence : sentences) together += (together.empty() ? "" : " ") + sentence;
+  ASSERT_GT(together.size(), 8192u);
+  // Words count, not sentences: the same vocabulary.
+  EXPECT_EQ(Tokenizer::train(std::vector<std::string>{together}, options).encode(sentences[0]),
+            apart.encode(sentences[0]));
 }
 
 TEST_P(EveryType, IsTheSameModelOnAnyNumberOfThreads) {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace qkv {
 
 namespace {
@@ -95,6 +97,23 @@ std::string utf8_encode(std::u32string_view points) {
     }
   }
   return text;
+}
+
+std::string escape_controls(std::string_view text, std::string_view keep) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto [bytes, value] = utf8_first(text);
+    const std::string_view character = text.substr(0, bytes == 0 ? 1 : bytes);
+    const bool control = bytes == 0 || value < 0x20 || (value >= 0x7f && value < 0xa0);
+    if (control && keep.find(character) == keep.npos) {
+      for (const char byte : character) out += fmt::format("<0x{:02X}>", static_cast<unsigned char>(byte));
+    } else {
+      out += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
 }
 
 }  // namespace qkv

@@ -33,4 +33,9 @@ int64_t utf8_length(std::string_view text);               // code points; every 
 std::u32string utf8_decode(std::string_view text);
 std::string utf8_encode(std::u32string_view points);
 
+// What a terminal would obey, or what would end a line, made visible: the bytes of control characters (U+0000 to
+// U+001F and U+007F to U+009F) and of what is not UTF-8 as <0x1B>, the way SentencePiece writes bytes. Characters
+// in `keep` stay as they are.
+std::string escape_controls(std::string_view text, std::string_view keep = "");
+
 }  // namespace qkv

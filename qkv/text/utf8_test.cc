@@ -51,6 +51,14 @@ TEST(Utf8, EveryCodePointSurvivesTheRoundTrip) {
   }
 }
 
+TEST(Utf8, ControlCharactersAreEscapedAndNothingElseIs) {
+  EXPECT_EQ(escape_controls("a\x1b[31mb\n\tc\x7f"), "a<0x1B>[31mb<0x0A><0x09>c<0x7F>");
+  EXPECT_EQ(escape_controls(std::string("\0", 1)), "<0x00>");
+  EXPECT_EQ(escape_controls("\u009b\u00a0\u00e9\u2581 \U0001f600"), "<0xC2><0x9B>\u00a0\u00e9\u2581 \U0001f600");
+  EXPECT_EQ(escape_controls("\x9b\xc3"), "<0x9B><0xC3>") << "not UTF-8";
+  EXPECT_EQ(escape_controls("a\tb\n", "\t"), "a\tb<0x0A>");
+}
+
 TEST(Utf8, AnyBytesSurviveTheRoundTrip) {
   Random random(3);
   for (int round = 0; round < 5000; ++round) {

@@ -13,8 +13,8 @@ constexpr const char* source_file = "source.model";
 constexpr const char* target_file = "target.model";
 constexpr const char* held_out_file = "held-out.tsv";
 
-Tokenizer learn_tokenizer(const TrainOptions& options, Side side, const Holdout& holdout) {
-  return Tokenizer::train(CorpusSentences(options.train, side, {.holdout = &holdout}),
+Tokenizer learn_tokenizer(const TrainOptions& options, const Corpus& corpus, Side side, const Holdout& holdout) {
+  return Tokenizer::train(CorpusSentences(corpus, side, {.holdout = &holdout}),
                           {.type = options.tokenizer,
                            .vocabulary_size = options.vocabulary_size,
                            .character_coverage = options.character_coverage,
@@ -22,10 +22,10 @@ Tokenizer learn_tokenizer(const TrainOptions& options, Side side, const Holdout&
                            .seed = options.seed});
 }
 
-Vocabularies learn_vocabularies(const TrainOptions& options, const Holdout& holdout) {
+Vocabularies learn_vocabularies(const TrainOptions& options, const Corpus& corpus, const Holdout& holdout) {
   const bool joint = options.architecture.tie == Tie::all;
-  const Tokenizer source = learn_tokenizer(options, joint ? Side::both : Side::source, holdout);
-  return {source, joint ? source : learn_tokenizer(options, Side::target, holdout)};
+  const Tokenizer source = learn_tokenizer(options, corpus, joint ? Side::both : Side::source, holdout);
+  return {source, joint ? source : learn_tokenizer(options, corpus, Side::target, holdout)};
 }
 
 std::string text_of(const std::vector<SentencePair>& pairs) {
@@ -41,13 +41,14 @@ VocabularyChecksums Vocabularies::checksums() const {
 }
 
 TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known) {
+  const Corpus corpus(options.train);
   Holdout holdout;
-  if (options.hold_out > 0) holdout = Holdout(options.train, options.hold_out, options.seed);
+  if (options.hold_out > 0) holdout = Holdout(corpus, options.hold_out, options.seed);
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);
-  const Vocabularies vocabularies = known ? *known : learn_vocabularies(options, holdout);
+  const Vocabularies vocabularies = known ? *known : learn_vocabularies(options, corpus, holdout);
   const auto& [source, target] = vocabularies;
   TrainingData data{.vocabularies = vocabularies,
-                    .train = encode_corpus(options.train, source, target,
+                    .train = encode_corpus(corpus, source, target,
                                            {.max_length = options.max_length, .holdout = &holdout}),
                     .held_out = holdout.pairs()};
   if (valid.empty()) return data;

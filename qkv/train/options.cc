@@ -66,7 +66,7 @@ struct Reader {
   void operator()(const Setting& setting, Enum& value, Change) {
     const Json* j = find(setting.name);
     if (!j) return;
-    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
+    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : shown_json(*j), where,
                                           fmt::format("'{}'", setting.name));
   }
 };

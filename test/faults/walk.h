@@ -1,0 +1,73 @@
+// One scenario and its failures: whatever fails, and wherever, every file that was there before keeps its bytes,
+// unless the command is there to replace it and the replacement is complete.
+//
+//     Walk walk(make_scenario("overwrite"));
+//     walk.inject({.call = Call::write, .at = 3, .error = ENOSPC});
+//     EXPECT_EQ(walk.tally().lost, 0) << walk.findings();
+//
+// After a failure the command, or the one that goes on, is run once more without one: it must end as a run that
+// nothing has disturbed, with the same bits and the same files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "test/faults/command.h"
+#include "test/faults/scenario.h"
+
+namespace qkv {
+
+struct Tally {
+  int64_t runs = 0;       // commands that were made to fail, or given something wrong
+  int64_t failures = 0;   // calls that failed in them, kills
+  int64_t compared = 0;   // files
+  int64_t lost = 0;       // files, or models, that were there and are no more, nor replaced by a complete one
+  int64_t crashed = 0;    // by a signal that nobody sent, or out of time
+  int64_t unclear = 0;    // failed without a message that names an operation
+  int64_t wrong = 0;      // exit code 0, but another result than without the failure
+  int64_t different = 0;  // another end after going on
+  int64_t leftover = 0;   // files too many after going on
+
+  int64_t findings() const { return lost + crashed + unclear + wrong + different + leftover; }
+  Tally& operator+=(const Tally& other);
+  std::string to_string() const;
+};
+
+class Walk {
+ public:
+  explicit Walk(const Scenario& scenario);
+
+  const Outcome& quiet() const { return quiet_; }  // of the run without failures: how many calls there are
+  void inject(const FaultPlan& plan);
+  void vary(const Variation& variation);
+
+  const Tally& tally() const { return tally_; }
+  std::string findings() const;  // the first few, a line each
+
+ private:
+  enum class Holds { nothing, old_model, new_model, damaged };
+
+  Holds model_of(const Snapshot& now);
+  std::string scores(const std::filesystem::path& folder) const;
+  void learn_models();
+  bool is_output(const std::string& name) const;
+  void check_bytes(const Snapshot& now, const std::string& what);
+  void check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
+                       const std::string& what);
+  void check_outcome(const Outcome& outcome, bool expected, const std::string& what);
+  void check_end(const std::string& what, int64_t& differing);
+  void go_on(const std::string& what);
+  void found(int64_t& count, const std::string& what);
+
+  Scenario scenario_;
+  WorkFolder work_;
+  std::filesystem::path folder_, expected_;  // where commands run; as the quiet run left it
+  Outcome quiet_;
+  Snapshot after_;
+  std::vector<Snapshot> models_;     // the files of each complete model that may be found; the old one first
+  std::vector<std::string> scores_;  // what those models say
+  Tally tally_;
+  std::vector<std::string> findings_;
+};
+
+}  // namespace qkv
