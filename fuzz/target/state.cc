@@ -24,7 +24,7 @@ TransformerConfig small_config() {
   return config;
 }
 
-std::vector<Variable> parameters_of(Transformer& model) {
+std::vector<Variable> variables_of(Transformer& model) {
   std::vector<Variable> parameters;
   model.visit([&](const std::string&, Variable& parameter) { parameters.push_back(parameter); });
   return parameters;
@@ -32,7 +32,7 @@ std::vector<Variable> parameters_of(Transformer& model) {
 
 struct Training {
   Transformer model{small_config(), 1};
-  Adam adam{parameters_of(model)};
+  Adam adam{variables_of(model)};
 };
 
 TrainingState load(const std::string& path, Training& training) {
