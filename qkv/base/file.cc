@@ -61,6 +61,24 @@ void write_file(const fs::path& path, std::string_view bytes) {
   file.commit();
 }
 
+bool file_exists(const fs::path& path) {
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  if (error) throw FileError("read", path.string(), error.value());
+  return there;
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error))
+    files.push_back(entry->path());
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    throw FileError("read", folder.string(), error.value());
+  return files;
+}
+
 RandomAccessFile::RandomAccessFile(const fs::path& path) : path_(path.string()) {
   struct stat status = {};
   Descriptor file = open_to_read(path, status, O_NONBLOCK);  // a pipe is refused, not waited for

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "qkv/base/error.h"
 
@@ -60,6 +61,11 @@ class FileWriter {
   std::string buffer_;
   int file_ = -1;
 };
+
+// Whether there is something of that name, and what there is in a folder; nothing in one that is not there. A name
+// that cannot be looked up is a FileError: it may well be there.
+bool file_exists(const std::filesystem::path& path);
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder);
 
 // Removes temporary files in a folder whose writers were killed. A
 // FileWriter does so for its own target.

@@ -86,8 +86,7 @@ void save_held_out(const fs::path& folder, const TrainingData& data) {
 
 bool check_held_out(const fs::path& folder, const TrainingData& data) {
   const fs::path path = folder / held_out_file;
-  std::error_code error;
-  if (!fs::exists(path, error)) return false;
+  if (!file_exists(path)) return false;
   if (data.held_out.empty()) return true;
   require<InputError>(read_file(path) == text_of(data.held_out), path.string(),
                       "these are not the pairs that this training holds out: the file is damaged or was edited; "
