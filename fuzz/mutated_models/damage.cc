@@ -201,9 +201,9 @@ void write_folder(const Folder& folder, const fs::path& path) {
 }
 
 void remove_checksums(Folder& folder) {
-  // In the header of a safetensors file a key is renamed, so that no length changes.
+  // In the header of a safetensors file keys and the sum are renamed, so that no length changes.
   for (auto& [name, bytes] : folder)
-    for (const std::string key : {"\"qkv.checksum\":", "\"source.model\":", "\"target.model\":"})
+    for (const std::string key : {"\"qkv.checksum\":", "\"crc32:", "\"source.model\":", "\"target.model\":"})
       if (const size_t at = bytes.find(key); at != bytes.npos && name.ends_with(".safetensors"))
         bytes[at + 1] = 'X';
   const auto config = folder.find("config.json");

@@ -176,6 +176,7 @@ AttentionShape draw_shape(Dice& dice, int64_t most_work) {
   while (work() > most_work && n.B > 1) --n.B;
   if (work() > most_work) n.H = n.G;
   if (work() > most_work) n.H = n.G = 1;
+  while (16 * n.T * n.S > most_work) (n.T > n.S ? n.T : n.S) /= 2;  // there is a width that fits
   while (work() > most_work) (dice.one_in(2) ? n.D : n.E) = dice.between(1, 64);
   return n;
 }
