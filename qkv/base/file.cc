@@ -55,6 +55,23 @@ std::string read_file(const fs::path& path, size_t most) {
   return bytes;
 }
 
+bool file_exists(const fs::path& path) {
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  if (error) fail_reading(path, error.value());
+  return there;
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    files.push_back(entry->path());
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    fail_reading(folder, error.value());
+  return files;
+}
+
 void write_file(const fs::path& path, std::string_view bytes) {
   FileWriter file(path);
   file.write(bytes);

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "qkv/base/error.h"
 
@@ -39,8 +40,13 @@ class FileError : public InputError {
 std::string read_file(const std::filesystem::path& path, size_t most = std::numeric_limits<size_t>::max());
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// The same, in pieces. Nothing has happened to the target until commit() returns; a writer that goes away without
-// it removes its temporary file.
+// Whether there is a file or folder of this name, and the paths of what is in a folder, of none if it is not there.
+// FileError where the system cannot say: an answer that is not known must not be taken for "no".
+bool file_exists(const std::filesystem::path& path);
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder);
+
+// write_file() in pieces. Nothing has happened to the target until commit() returns; a writer that goes away
+// without it removes its temporary file.
 class FileWriter {
  public:
   explicit FileWriter(const std::filesystem::path& path);

@@ -29,18 +29,13 @@ constexpr const char* config_file = "config.json";
 constexpr const char* config_key = "config";  // of the metadata
 constexpr const char* vocabulary_files[] = {"source.model", "target.model"};
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 struct ConfigFile {
   TransformerConfig config;
   bool by_hand = false;  // it has no checksum
 };
 
 std::optional<ConfigFile> read_config(const fs::path& path) {
-  if (!is_there(path)) return {};
+  if (!file_exists(path)) return {};
   const std::string text = read_file(path), json = without_checksum(text, path.string());
   return ConfigFile{config_from_json(json, path.string()), json == text};
 }
@@ -56,8 +51,7 @@ void load_parameters(const SafetensorsFile& file, const std::string& name, Trans
     check_finite(std::as_const(parameter.mutable_value()), name, key);
   });
   for (const std::string& key : file.names())
-    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model",
-                        quoted_name(key));
+    require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model", quoted_name(key));
 }
 
 }  // namespace
@@ -74,7 +68,7 @@ void save_model(const fs::path& folder, Transformer& model, const VocabularyChec
   if (error) throw FileError(error.value(), folder.string(), "cannot make this folder: " + error.message());
   save_parameters(folder / parameter_file, model, sums);
   const std::string config = with_checksum(to_json(model.config()));
-  if (!is_there(folder / config_file) || read_file(folder / config_file) != config)
+  if (!file_exists(folder / config_file) || read_file(folder / config_file) != config)
     write_file(folder / config_file, config);
 }
 
@@ -93,7 +87,7 @@ SavedModel read_model(const fs::path& folder) {
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "there is no such model folder");
   const fs::path file = find_in_model(folder, parameter_file);
   const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
-  require<InputError>(written || is_there(file), folder.string(), "this is not a model folder: it has no {}",
+  require<InputError>(written || file_exists(file), folder.string(), "this is not a model folder: it has no {}",
                       config_file);
   const SafetensorsFile parameters = SafetensorsFile::load(file);
   const auto stored = parameters.metadata().find(config_key);
@@ -124,7 +118,7 @@ NamedTensors parameters_of(Transformer& model) {
 
 fs::path find_in_model(const fs::path& folder, std::string_view name) {
   const fs::path committed = folder / "training" / "committed" / name;
-  return is_there(committed) ? committed : folder / name;
+  return file_exists(committed) ? committed : folder / name;
 }
 
 std::string model_stamp(const fs::path& folder) {

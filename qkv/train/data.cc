@@ -47,10 +47,10 @@ TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocab
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);
   const Vocabularies vocabularies = known ? *known : learn_vocabularies(options, corpus, holdout);
   const auto& [source, target] = vocabularies;
-  TrainingData data{.vocabularies = vocabularies,
-                    .train = encode_corpus(corpus, source, target,
-                                           {.max_length = options.max_length, .holdout = &holdout}),
-                    .held_out = holdout.pairs()};
+  TrainingData data{
+      .vocabularies = vocabularies,
+      .train = encode_corpus(corpus, source, target, {.max_length = options.max_length, .holdout = &holdout}),
+      .held_out = holdout.pairs()};
   if (valid.empty()) return data;
   // Pairs too long for the model are left out one by one, so that the references stay beside their sources.
   for (const SentencePair& pair : valid) {
@@ -86,8 +86,7 @@ void save_held_out(const fs::path& folder, const TrainingData& data) {
 
 bool check_held_out(const fs::path& folder, const TrainingData& data) {
   const fs::path path = folder / held_out_file;
-  std::error_code error;
-  if (!fs::exists(path, error)) return false;
+  if (!file_exists(path)) return false;
   if (data.held_out.empty()) return true;
   require<InputError>(read_file(path) == text_of(data.held_out), path.string(),
                       "these are not the pairs that this training holds out: the file is damaged or was edited; "

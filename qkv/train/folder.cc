@@ -20,19 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
-std::vector<fs::path> files_of(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    files.push_back(entry->path());
-  return files;
-}
-
 // The N of training/next-N, or 0.
 int64_t number_of_staged(const fs::path& path) {
   const std::string name = path.filename().string(), prefix = "next-";
@@ -45,7 +32,7 @@ int64_t number_of_staged(const fs::path& path) {
 // Says early what making the folder would say, when nothing has been read yet.
 void check_can_be_made(const fs::path& model) {
   fs::path at = fs::absolute(model);
-  while (!is_there(at) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
+  while (!file_exists(at) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
   std::error_code error;
   const int code = !fs::is_directory(at, error) ? ENOTDIR : ::access(at.c_str(), W_OK | X_OK) != 0 ? errno : 0;
   if (code == 0) return;
@@ -61,9 +48,9 @@ void make_folder(const fs::path& path) {
 
 // A file of a name that a training writes, in a folder where none was begun: whose it is nobody knows.
 std::optional<fs::path> file_of_somebody(const fs::path& model) {
-  if (is_there(model / "training" / "options.json")) return {};
+  if (file_exists(model / "training" / "options.json")) return {};
   for (const char* name : training_files)
-    if (is_there(model / name)) return model / name;
+    if (file_exists(model / name)) return model / name;
   return {};
 }
 
@@ -71,7 +58,7 @@ std::optional<fs::path> file_of_somebody(const fs::path& model) {
 
 TrainingFolder::TrainingFolder(const TrainOptions& options) : model_(options.model), root_(options.model) {
   check_can_be_made(model_);
-  if (is_there(training())) {
+  if (file_exists(training())) {
     lock();
     place_committed(model_);
   }
@@ -82,7 +69,7 @@ TrainingFolder::~TrainingFolder() {
   try {
     std::error_code error;
     if (lock_ >= 0 && replaces() && !has_state()) fs::remove_all(root_, error);
-  } catch (const std::bad_alloc&) {  // the next training removes it
+  } catch (const std::exception&) {  // the next training removes it
   }
 }
 
@@ -107,7 +94,7 @@ void TrainingFolder::choose(const TrainOptions& options) {
                       "this file is there already, and a training would replace it: overwrite allows that");
   if (!occupied && !other) return;
   int64_t last = 0;
-  for (const fs::path& path : files_of(training())) last = std::max(last, number_of_staged(path));
+  for (const fs::path& path : files_in(training())) last = std::max(last, number_of_staged(path));
   root_ = training() / fmt::format("next-{}", last + 1);
 }
 
@@ -146,8 +133,8 @@ void TrainingFolder::lock() {
   fail<InputError>(model_.string(), "another training is at work in this folder");
 }
 
-bool TrainingFolder::has_state() const { return is_there(state()); }
-bool TrainingFolder::has_model() const { return is_there(root_ / "model.safetensors"); }
+bool TrainingFolder::has_state() const { return file_exists(state()); }
+bool TrainingFolder::has_model() const { return file_exists(root_ / "model.safetensors"); }
 
 fs::path TrainingFolder::checkpoint(int64_t step) const {
   return training() / fmt::format("step-{:09}.safetensors", step);
@@ -157,18 +144,18 @@ void TrainingFolder::clean(const std::vector<int64_t>& steps) const {
   std::vector<fs::path> keep;
   for (const int64_t step : steps) keep.push_back(checkpoint(step));
   std::error_code error;
-  for (const fs::path& path : files_of(training()))
+  for (const fs::path& path : files_in(training()))
     if (is_numbered_checkpoint(path) && std::find(keep.begin(), keep.end(), path) == keep.end())
       fs::remove(path, error);
-  for (const fs::path& path : files_of(model_ / "training"))
+  for (const fs::path& path : files_in(model_ / "training"))
     if (number_of_staged(path) > 0 && path != root_) fs::remove_all(path, error);
 }
 
 std::optional<fs::path> staged_training(const fs::path& model) {
   std::optional<fs::path> newest;
-  for (const fs::path& path : files_of(model / "training"))
+  for (const fs::path& path : files_in(model / "training"))
     if (number_of_staged(path) > (newest ? number_of_staged(*newest) : 0) &&
-        is_there(path / "training" / "state.safetensors"))
+        file_exists(path / "training" / "state.safetensors"))
       newest = path;
   return newest;
 }

@@ -210,8 +210,7 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
 
 TrainOptions stored_options(const std::filesystem::path& model) {
   const std::filesystem::path path = options_file(model);
-  std::error_code error;
-  require<InputError>(std::filesystem::exists(path, error), model.string(),
+  require<InputError>(file_exists(path), model.string(),
                       "no training was begun in this folder: it has no training/options.json");
   TrainOptions options = train_options_from_json(without_checksum(read_file(path), path.string()), path.string());
   options.model = model;
@@ -220,8 +219,7 @@ TrainOptions stored_options(const std::filesystem::path& model) {
 
 TrainOptions base_options(const std::filesystem::path& model, bool resume,
                           const std::optional<std::string>& recipe_name) {
-  std::error_code error;
-  const bool begun = resume && std::filesystem::exists(options_file(model), error);
+  const bool begun = resume && file_exists(options_file(model));
   TrainOptions options = begun ? stored_options(model) : TrainOptions();
   if (recipe_name || !begun) options.architecture = recipe(recipe_name.value_or("transformer-base"));
   options.model = model;

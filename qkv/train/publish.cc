@@ -10,16 +10,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 std::vector<fs::path> numbered_checkpoints(const fs::path& folder) {
-  std::error_code error;
   std::vector<fs::path> found;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (is_numbered_checkpoint(entry->path())) found.push_back(entry->path());
+  for (const fs::path& path : files_in(folder))
+    if (is_numbered_checkpoint(path)) found.push_back(path);
   return found;
 }
 
@@ -27,9 +21,9 @@ std::vector<fs::path> numbered_checkpoints(const fs::path& folder) {
 void remove_stale(const fs::path& model, const fs::path& committed) {
   std::error_code error;
   for (const char* name : training_files)
-    if (!is_there(committed / name)) fs::remove(model / name, error);
+    if (!file_exists(committed / name)) fs::remove(model / name, error);
   for (const fs::path& file : numbered_checkpoints(model / "training"))
-    if (!is_there(committed / "training" / file.filename())) fs::remove(file, error);
+    if (!file_exists(committed / "training" / file.filename())) fs::remove(file, error);
 }
 
 }  // namespace
@@ -52,10 +46,10 @@ void commit_training(const fs::path& model, const fs::path& staging) {
 // model.safetensors is the first file that is moved: as long as it is in `committed`, so are all others.
 void place_committed(const fs::path& model) {
   const fs::path training = model / "training", committed = training / "committed";
-  if (!is_there(committed)) return;
-  if (is_there(committed / training_files[0])) remove_stale(model, committed);
+  if (!file_exists(committed)) return;
+  if (file_exists(committed / training_files[0])) remove_stale(model, committed);
   for (const char* name : training_files)
-    if (is_there(committed / name)) move_file(committed / name, model / name);
+    if (file_exists(committed / name)) move_file(committed / name, model / name);
   for (const fs::path& file : numbered_checkpoints(committed / "training"))
     move_file(file, training / file.filename());
   force_folder(training);
