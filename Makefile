@@ -18,7 +18,7 @@ CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLA
 COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
 TEST = ctest --preset $(PRESET) -j $(CORES)
 
-.PHONY: build demo test slow check doc bench python wheel install dev tsan fuzz clean help setup command
+.PHONY: build demo test slow check doc bench python wheel install dev sanitize tsan fuzz clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -55,6 +55,9 @@ install: command    ## install the library and the command: PREFIX=/usr/local DE
 
 dev:                ## run the tests with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=dev
+
+sanitize: setup     ## a part of that, in minutes: base, tensor, kernel, attention, text and decode
+	@script/sanitize
 
 tsan:               ## run the tests with the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan

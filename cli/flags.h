@@ -4,7 +4,9 @@
 //     visit_options(options, AddFlags{app, flags});
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -31,9 +33,11 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
   return option;
 }
 
-// --threads of a command; 0 leaves the default.
+// --threads of a command; 0 leaves the default. Each thread takes memory of its own: far more of them than cores
+// are a mistake.
 inline CLI::Option* threads_flag(CLI::App& app, int& value) {
-  return flag(app, "--threads", value, "0: one for every core", "N")->check(CLI::Range(0, 1024), "");
+  const int most = std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency()));
+  return flag(app, "--threads", value, "0: one for every core", "N")->check(CLI::Range(0, most), "");
 }
 
 // One of the names of an enum's values.

@@ -269,8 +269,8 @@ TEST_F(Command, AnOverwriteThatCannotBeginTouchesNothing) {
   write_file(at("blank.tsv"), blank);
   write_file(at("one.txt"), "a\n");
   write_file(at("two.txt"), "a\nb\n");
-  const std::string base =
-      fmt::format("train --model {} --recipe transformer-tiny --tokenizer character ", at("kept"));
+  const std::string base = fmt::format(
+      "train --model {} --recipe transformer-tiny --d-model 32 --ffn 32 --tokenizer character ", at("kept"));
   ASSERT_EQ(run(base + "--max-steps 2 --quiet --train " + at("good.tsv")).code, 0);
   write_file(at("kept/README"), "mine");
   const auto before = files_under(at("kept"));

@@ -3,86 +3,18 @@
 // ends it in an orderly way.
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <poll.h>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <gtest/gtest.h>
-#include <zlib.h>
-
-#include "qkv/base/file.h"
-#include "qkv/model/model_file.h"
-#include "qkv/text/tokenizer.h"
+#include "test/command_test.h"
 
 namespace qkv {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-int64_t lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
-
-class Streams : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder = new std::filesystem::path(std::filesystem::temp_directory_path() /
-                                       fmt::format("qkv_streams_test_{}", getpid()));
-    std::filesystem::create_directories(*folder);
-    write_file(at("pairs.tsv"), "I am cold.\tJ'ai froid.\nGo on.\tContinue.\nI am here.\tJe suis l\u00e0.\n");
-    make_model(at("model"), {"I am cold.", "J'ai froid.", "Go on."}, {.type = TokenizerType::character});
-  }
-  static void TearDownTestSuite() {
-    std::filesystem::remove_all(*folder);
-    delete folder;
-  }
-
-  // A model as training leaves it, with random weights.
-  static void make_model(const std::string& path, const std::vector<std::string>& sentences,
-                         TokenizerOptions options) {
-    options.vocabulary_size = 300;
-    TransformerConfig config = recipe("transformer-tiny");
-    config.d_model = 16;
-    config.ffn = 16;
-    config.encoder_layers = config.decoder_layers = 1;
-    const Tokenizer tokenizer = Tokenizer::train(sentences, options);
-    config.source_vocabulary = config.target_vocabulary = tokenizer.size();
-    Transformer model(config, 1);
-    save_model(path, model);
-    tokenizer.save(path + "/source.model");
-    tokenizer.save(path + "/target.model");
-  }
-
-  static std::string at(const std::string& name) { return (*folder / name).string(); }
-
-  // Standard output and standard error of a line of bash, and how it ended.
-  static Outcome bash(const std::string& line) {
-    write_file(at("script"),
-               fmt::format("qkv() {{ {} \"$@\"; }}\ncd {}\n{}\n", QKV_COMMAND, folder->string(), line));
-    const std::string command =
-        fmt::format("timeout 60 bash {} >{} 2>{}", at("script"), at("stdout"), at("stderr"));
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(at("stdout")),
-            read_file(at("stderr"))};
-  }
-
-  static void expect_error(const Outcome& outcome, int code, const std::vector<std::string>& fragments) {
-    EXPECT_EQ(outcome.code, code) << outcome.err;
-    EXPECT_EQ(lines_in(outcome.err), 1) << outcome.err;
-    for (const std::string& fragment : fragments)
-      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << outcome.err;
-  }
-
-  static std::filesystem::path* folder;
-};
-std::filesystem::path* Streams::folder = nullptr;
+using Streams = CommandTest;
 
 const std::string translate = "qkv translate --model model --beam 2 --max-length 4 ";
 
@@ -290,9 +222,9 @@ TEST_F(Streams, WrongNumbersAreToldBeforeAnythingIsRead) {
     expect_error(bash(fmt::format("qkv {} --model nowhere --batch-tokens 1000000000", command)), 2,
                  {"batch-tokens must be 1 to 1000000, got 1000000000"});
   for (const char* command : {"translate", "score --input x", "evaluate --input x", "inspect"})
-    for (const char* threads : {"-1", "1025"})
+    for (const char* threads : {"-1", "100000"})
       expect_error(bash(fmt::format("qkv {} --model nowhere --threads {}", command, threads)), 2,
-                   {"--threads", threads, "1024"});
+                   {"--threads", threads, "0 to "});
 }
 
 TEST_F(Streams, ControlCharactersOfAVocabularyAreSeenNotObeyed) {

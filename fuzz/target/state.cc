@@ -24,7 +24,7 @@ TransformerConfig small_config() {
   return config;
 }
 
-std::vector<Variable> parameters_of(Transformer& model) {
+std::vector<Variable> variables_of(Transformer& model) {
   std::vector<Variable> parameters;
   model.visit([&](const std::string&, Variable& parameter) { parameters.push_back(parameter); });
   return parameters;
@@ -32,12 +32,16 @@ std::vector<Variable> parameters_of(Transformer& model) {
 
 struct Training {
   Transformer model{small_config(), 1};
-  Adam adam{parameters_of(model)};
+  Adam adam{variables_of(model)};
 };
 
 TrainingState load(const std::string& path, Training& training) {
-  return load_checkpoint(path, training.model, training.adam,
-                         [&](const TrainingState& state) { train_options_from_json(state.options, path).check(); });
+  const Checkpoint checkpoint(path);
+  TrainOptions options = train_options_from_json(checkpoint.state().options, path);
+  options.model = path;  // not stored: the file lies in it
+  options.check();
+  checkpoint.load(training.model, training.adam);
+  return checkpoint.state();
 }
 
 // A file of this process, saved by `save(path)`; in memory where the system has a place for that.
@@ -55,8 +59,11 @@ std::string saved(Save save) {
 
 // A right file but for its metadata.
 std::string with_metadata(std::string_view texts, Training& training) {
-  static const std::string right =
-      saved([&](const std::string& path) { save_checkpoint(path, {}, training.model, training.adam); });
+  static const std::string right = saved([&](const std::string& path) {
+    TrainingState state;
+    state.vocabulary = {{"source.model", ""}, {"target.model", ""}};
+    save_checkpoint(path, state, training.model, training.adam);
+  });
   const fuzz::InputFile file(right);
   const SafetensorsFile whole = SafetensorsFile::load(file.path());
   NamedTensors tensors;

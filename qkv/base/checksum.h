@@ -4,7 +4,7 @@
 //     write_file(path, with_checksum(json));                      // its first line: "checksum": "crc32:1a2b3c4d",
 //     Json::parse(without_checksum(read_file(path), path));       // an InputError if it is not the file's any more
 //
-// A JSON file without that line is taken as it is: somebody wrote it by hand.
+// A JSON file without that line is taken as it is: it was written by hand.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ class FileWriter {
   int file_ = -1;
 };
 
-// What killed writers left of the files in a folder, temporary files that nobody writes any more, is removed. A
+// Removes temporary files in a folder whose writers were killed. A
 // FileWriter does so for its own target.
 void remove_abandoned_files(const std::filesystem::path& folder);
 

@@ -10,6 +10,7 @@
 
 #include "qkv/base/checksum.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/model/parameter_groups.h"
 
@@ -36,7 +37,7 @@ struct ConfigFile {
 
 std::optional<ConfigFile> read_config(const fs::path& path) {
   if (!file_exists(path)) return {};
-  const std::string text = read_file(path), json = without_checksum(text, path.string());
+  const std::string text = read_file(path, JsonLimits{}.bytes), json = without_checksum(text, path.string());
   return ConfigFile{config_from_json(json, path.string()), json == text};
 }
 

@@ -46,8 +46,8 @@ void make_folder(const fs::path& path) {
   if (error) throw FileError(error.value(), path.string(), "cannot make this folder: " + error.message());
 }
 
-// A file of a name that a training writes, in a folder where none was begun: whose it is nobody knows.
-std::optional<fs::path> file_of_somebody(const fs::path& model) {
+// A file of a name that a training writes, in a folder where none was begun.
+std::optional<fs::path> foreign_file(const fs::path& model) {
   if (file_exists(model / "training" / "options.json")) return {};
   for (const char* name : training_files)
     if (file_exists(model / name)) return model / name;
@@ -89,7 +89,7 @@ void TrainingFolder::choose(const TrainOptions& options) {
       state().filename().string());
   require<UsageError>(options.overwrite || !occupied, model_.string(),
                       "this folder holds a model already: resume goes on training it, overwrite begins anew");
-  const std::optional<fs::path> other = file_of_somebody(model_);
+  const std::optional<fs::path> other = foreign_file(model_);
   require<UsageError>(options.overwrite || !other, other ? other->string() : "",
                       "this file is there already, and a training would replace it: overwrite allows that");
   if (!occupied && !other) return;

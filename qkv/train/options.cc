@@ -212,7 +212,8 @@ TrainOptions stored_options(const std::filesystem::path& model) {
   const std::filesystem::path path = options_file(model);
   require<InputError>(file_exists(path), model.string(),
                       "no training was begun in this folder: it has no training/options.json");
-  TrainOptions options = train_options_from_json(without_checksum(read_file(path), path.string()), path.string());
+  const std::string text = without_checksum(read_file(path, JsonLimits{}.bytes), path.string());
+  TrainOptions options = train_options_from_json(text, path.string());
   options.model = model;
   return options;
 }

@@ -94,7 +94,7 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
 // The options of the training in a model folder, the one that resume goes on with. InputError if there is none.
 TrainOptions stored_options(const std::filesystem::path& model);
 
-// What the options that somebody gives are to change: with resume those of the training in the folder, if one was
+// The options that given ones are applied to: with resume those of the training in the folder, if one was
 // begun there; else the defaults. A recipe says the architecture, also with resume: train() compares.
 TrainOptions base_options(const std::filesystem::path& model, bool resume,
                           const std::optional<std::string>& recipe);

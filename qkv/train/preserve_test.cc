@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -116,6 +117,33 @@ TEST_F(Preserve, AnOverwriteThatFailsBeforeItsFirstSaveLeavesNothing) {
   EXPECT_TRUE(files("m") == before);
 }
 
+// A limit on the size of a file stands for a disk that is full: at the options, a vocabulary, the log, the state,
+// the model.
+TEST_F(Preserve, AFullDiskAtAnyFileOfAnOverwriteCostsNothing) {
+  train(options("m"));
+  const Files before = files("m");
+  struct rlimit unlimited = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  TrainOptions o = other("m");
+  o.vocabulary_size = 32;
+  int failed = 0;
+  for (const int bytes : {0, 1000, 5000, 30'000, 60'000, 100'000, 1'000'000}) {
+    struct rlimit limit = unlimited;
+    limit.rlim_cur = static_cast<rlim_t>(bytes);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const std::string error = error_of(o);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    if (error == "no error") break;
+    EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+    EXPECT_TRUE(files("m") == before) << bytes << ": " << error;
+    ++failed;
+  }
+  std::signal(SIGXFSZ, handler);
+  EXPECT_GE(failed, 4);
+  EXPECT_EQ(load_model(folder_ / "m").config().d_model, 24) << "there was room at last";
+}
+
 TEST_F(Preserve, AnOverwriteOfAnInterruptedOneKeepsBothUntilItsFirstSave) {
   train(options("m"));
   const fs::path staged = folder_ / "m/training/next-1";
@@ -200,7 +228,7 @@ TEST_F(Preserve, AModelWithoutAStateIsNotReplacedByResume) {
   EXPECT_TRUE(files("m") == before);
 }
 
-TEST_F(Preserve, AFileOfSomebodyIsNotReplacedUnasked) {
+TEST_F(Preserve, AForeignFileIsNotReplacedUnasked) {
   fs::create_directories(folder_ / "m");
   write_file(folder_ / "m/config.json", "{\"mine\": 1}");
   for (const bool resume : {false, true}) {
@@ -254,7 +282,7 @@ TEST_F(Preserve, AFinishedTrainingThatIsResumedChangesNothing) {
     fs::remove(folder_ / m / "held-out.tsv");
     o.max_steps = 11;
     EXPECT_EQ(train(o).steps, 11);
-    EXPECT_TRUE(files(m)["held-out.tsv"] == before.at("held-out.tsv")) << "it is missed, and written anew";
+    EXPECT_TRUE(files(m)["held-out.tsv"] == before.at("held-out.tsv")) << "it was deleted, and is written anew";
   }
 }
 

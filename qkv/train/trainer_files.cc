@@ -33,7 +33,7 @@ void Trainer::go_on(const Checkpoint& checkpoint) {
   if (state_.has_model) folder_.publish();
 }
 
-// What to do when numbers are no numbers any more.
+// What helps against numbers that are not finite.
 std::string Trainer::advice() const {
   const std::string saved = state_.saved.empty()
                                 ? "nothing was saved yet"

@@ -1,0 +1,127 @@
+// What hostile input may cost: in an address space of 2 GB every command ends within seconds, with an exit code of
+// its own and a message where it refuses, whatever it is given. No signal ends it.
+
+#include <fstream>
+#include <string>
+
+#include <zlib.h>
+
+#include "test/command_test.h"
+
+namespace qkv {
+namespace {
+
+class Bounds : public CommandTest {
+ protected:
+  void SetUp() override {
+    if (QKV_SANITIZED) GTEST_SKIP() << "sanitizers take more address space than there is";
+  }
+
+  static Outcome bounded(const std::string& line, int64_t kilobytes = 2'000'000) {
+    return bash(fmt::format("ulimit -v {}\n{}", kilobytes, line));
+  }
+
+  static void expect_answered(const std::string& line, int64_t lines) {
+    const Outcome outcome = bounded(line);
+    EXPECT_EQ(outcome.code, 0) << line << ": " << outcome.err;
+    EXPECT_EQ(lines_in(outcome.out), lines) << line;
+  }
+
+  static void expect_refused(const std::string& line, int code, const std::string& message) {
+    const Outcome outcome = bounded(line);
+    EXPECT_EQ(outcome.code, code) << line << ": " << outcome.err;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << line << ": " << outcome.err;
+  }
+
+  static std::string train_on(const std::string& corpus) {
+    return "qkv train --model new --overwrite --recipe transformer-tiny --max-steps 1 --quiet --vocabulary-size 60 "
+           "--train " +
+           corpus;
+  }
+};
+
+const std::string translate = "qkv translate --model model --beam 1 --max-length 2 --input ",
+                  score = "qkv score --model model --input ",
+                  evaluate = "qkv evaluate --model model --beam 1 --max-length 2 --input ";
+
+std::string gzip(const std::string& text) {
+  z_stream zlib = {};
+  deflateInit2(&zlib, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&zlib, text.size()) + 32, '\0');
+  zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  zlib.avail_in = static_cast<uInt>(text.size());
+  zlib.next_out = reinterpret_cast<Bytef*>(out.data());
+  zlib.avail_out = static_cast<uInt>(out.size());
+  deflate(&zlib, Z_FINISH);
+  out.resize(zlib.total_out);
+  deflateEnd(&zlib);
+  return out;
+}
+
+TEST_F(Bounds, AGzipFileOfAMegabyteThatIsALineOfTwoGigabytes) {
+  const std::string member = gzip(std::string(size_t{1} << 24, 'x'));
+  std::string bomb;
+  for (int i = 0; i < 128; ++i) bomb += member;
+  write_file(at("bomb.gz"), bomb);
+  const std::string too_long = "bomb.gz:1: a line of 1000000 bytes or more";
+  expect_refused(translate + "bomb.gz", 1, "bomb.gz:1: no line feed within 1073741824 bytes");
+  expect_refused(translate + "bomb.gz --strict", 1, too_long);
+  expect_refused(score + "bomb.gz --strict", 1, too_long);
+  expect_refused(evaluate + "bomb.gz", 1, too_long);
+  expect_refused("qkv evaluate --hypotheses bomb.gz --references bomb.gz", 1, too_long);
+  expect_refused(train_on("bomb.gz"), 1, too_long);
+}
+
+TEST_F(Bounds, ALineOf900Kilobytes) {
+  const std::string known(900'000, 'I'), unknown(900'000, '#');
+  write_file(at("long.txt"), known + "\n" + unknown + "\nGo on.\n");
+  write_file(at("long.tsv"), known.substr(450'000) + "\t" + known.substr(450'000) + "\n" + unknown.substr(450'000) +
+                                 "\t" + unknown.substr(450'000) + "\nGo on.\tContinue.\n");
+  expect_answered(translate + "long.txt", 3);
+  expect_answered(score + "long.tsv", 3);
+  expect_answered(evaluate + "long.tsv", 4);
+  for (const char* type : {"unigram", "bpe"}) expect_answered(train_on("long.tsv") + " --tokenizer " + type, 0);
+}
+
+TEST_F(Bounds, VeryManyShortLines) {
+  std::string lines, pairs;
+  for (int i = 0; i < 5000; ++i) lines += "I am\n", pairs += "I am\tJe suis\n";
+  write_file(at("many.txt"), lines);
+  write_file(at("many.tsv"), pairs);
+  expect_answered(translate + "many.txt", 5000);
+  expect_answered(score + "many.tsv", 5000);
+  expect_answered(translate + "<(yes '' | head -n 1000000)", 1'000'000);
+  expect_answered(train_on("<(yes $'I am\\tJe suis' | head -n 300000)"), 0);
+}
+
+TEST_F(Bounds, VeryManyHypotheses) {
+  expect_refused("qkv translate --model model --beam 64 --batch-tokens 1000000000 </dev/null", 2,
+                 "batch-tokens must be 1 to 1000000");
+  expect_refused("qkv translate --model model --beam 1000 </dev/null", 2, "beam must be 1 to 256");
+  expect_answered(
+      "yes 'I am' | head -n 60 | qkv translate --model model --beam 256 --batch-tokens 1000000 --max-length 4", 60);
+}
+
+TEST_F(Bounds, AModelThatAllowsForMillionsOfPositions) {
+  make_model(at("positions"), {"I am cold.", "Go on."}, {.type = TokenizerType::character});
+  std::string config = read_file(at("positions/config.json"));
+  const std::string given = "\"max_length\": 1024";
+  ASSERT_NE(config.find(given), std::string::npos);
+  config.replace(config.find(given), given.size(), "\"max_length\": 16777216");
+  write_file(at("positions/config.json"), config);
+  const std::string line = "echo Go on. | qkv translate --max-length 5 --model ";
+  const Outcome outcome = bounded(line + "positions", 500'000), usual = bounded(line + "model", 500'000);
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines_in(outcome.out), 1);
+}
+
+TEST_F(Bounds, MoreThreadsThanTheSystemGives) {
+  const Outcome outcome =
+      bounded("printf 'Go on.\\nI am cold.\\n' | qkv translate --model model --threads 64", 300'000);
+  EXPECT_TRUE(outcome.code == 0 || (outcome.code == 1 && lines_in(outcome.err) == 1))
+      << outcome.code << outcome.err;
+}
+
+}  // namespace
+}  // namespace qkv
