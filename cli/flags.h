@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +14,7 @@
 
 #include "qkv/base/names.h"
 #include "qkv/base/setting.h"
+#include "qkv/base/threads.h"
 #include "qkv/layer/attention_kind.h"
 
 namespace qkv::cli {
@@ -36,8 +36,7 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
 // --threads of a command; 0 leaves the default. Each thread takes memory of its own: far more of them than cores
 // are a mistake.
 inline CLI::Option* threads_flag(CLI::App& app, int& value) {
-  const int most = std::max(64, 4 * static_cast<int>(std::thread::hardware_concurrency()));
-  return flag(app, "--threads", value, "0: one for every core", "N")->check(CLI::Range(0, most), "");
+  return flag(app, "--threads", value, "0: one for every core", "N")->check(CLI::Range(0, max_threads()), "");
 }
 
 // One of the names of an enum's values.

@@ -123,7 +123,8 @@ int main(int argc, char** argv) {
     cli::say(e.what());
   } catch (const std::system_error& e) {
     if (e.code().value() == EPIPE) return cli::closed_pipe;
-    cli::say(e.what());
+    const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
+    cli::say(fmt::format("qkv: {}{}", no_thread ? "no thread can be begun: " : "", e.what()));
   } catch (const std::bad_alloc&) {
     cli::say("qkv: out of memory");
   } catch (const std::exception& e) {

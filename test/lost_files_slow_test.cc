@@ -39,6 +39,7 @@ TEST_P(LostFiles, NoneByAFullDisk) {
 
 TEST_P(LostFiles, NoneByBadInput) {
   const Scenario scenario = make_scenario(GetParam());
+  if (bad_inputs(scenario).empty()) GTEST_SKIP() << "it reads no file that a user has written";
   Walk walk(scenario);
   for (const Variation& variation : bad_inputs(scenario)) walk.vary(variation);
   expect_nothing_lost(walk);

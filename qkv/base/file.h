@@ -40,8 +40,8 @@ class FileError : public InputError {
 std::string read_file(const std::filesystem::path& path, size_t most = std::numeric_limits<size_t>::max());
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// The same, in pieces. Nothing has happened to the target until commit() returns; a writer that goes away without
-// it removes its temporary file.
+// write_file() in pieces. Nothing has happened to the target until commit() returns; a writer that goes away
+// without it removes its temporary file.
 class FileWriter {
  public:
   explicit FileWriter(const std::filesystem::path& path);

@@ -208,6 +208,15 @@ TEST_F(File, AnOpenFileOutlivesItsReplacement) {
   EXPECT_EQ(text_of(file), "old");
 }
 
+TEST_F(File, WhatTheSystemCannotSayIsAnErrorAndNotNo) {
+  EXPECT_TRUE(file_exists(folder));
+  EXPECT_FALSE(file_exists(folder / "missing"));
+  EXPECT_TRUE(files_in(folder / "missing").empty());
+  const std::string too_long(1000, 'x');
+  EXPECT_THROW(file_exists(folder / too_long), FileError);
+  EXPECT_THROW(files_in(folder / too_long), FileError);
+}
+
 TEST_F(File, APipeIsNoFileToReadInPlaces) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(message_of([&] { RandomAccessFile file(folder / "pipe"); }),

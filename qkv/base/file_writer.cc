@@ -21,12 +21,15 @@ constexpr size_t buffer_bytes = size_t{1} << 20;
 FileWriter::FileWriter(const fs::path& path) : path_(path), target_(path) {
   struct stat status = {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
+  check(exists || errno == ENOENT || errno == ENOTDIR);
   if (exists && !S_ISREG(status.st_mode)) {
     file_ = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC); });
     check(file_ >= 0);  // a folder ends here
     return;
   }
-  if (std::error_code error; exists && fs::is_symlink(path, error)) target_ = fs::canonical(path, error);
+  struct stat link = {};
+  check(!exists || ::lstat(path.c_str(), &link) == 0);
+  if (S_ISLNK(link.st_mode)) target_ = fs::canonical(path);
   if (exists) check(::access(path.c_str(), W_OK) == 0);  // a rename would not ask
   remove_abandoned(target_);
   const TemporaryFile temporary(target_);

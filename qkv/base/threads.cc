@@ -24,11 +24,12 @@ namespace {
 thread_local int own_index = 0;    // 0: a caller's thread; the members of the team count from 1
 thread_local bool inside = false;  // of a parallel region
 
+int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
 int default_threads() {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const char* wanted = std::getenv("OMP_NUM_THREADS");
   const int n = wanted ? std::atoi(wanted) : 0;
-  return n >= 1 && n <= 4096 ? n : cores;
+  return n >= 1 && n <= max_threads() ? n : cores();
 }
 
 std::atomic<int>& wanted_threads() {
@@ -174,10 +175,13 @@ class Team {
 
 }  // namespace
 
+int max_threads() { return std::max(64, 4 * cores()); }
+
 int threads() { return inside ? 1 : wanted_threads().load(std::memory_order_relaxed); }
 
 void set_threads(int count) {
-  require(count >= 1 && count <= 4096, "set_threads", "the number of threads must be 1 to 4096, got {}", count);
+  require(count >= 1 && count <= max_threads(), "set_threads", "the number of threads must be 1 to {}, got {}",
+          max_threads(), count);
   wanted_threads().store(count, std::memory_order_relaxed);
 }
 

@@ -15,7 +15,8 @@
 namespace qkv {
 
 int threads();
-void set_threads(int count);
+void set_threads(int count);  // 1 to max_threads()
+int max_threads();            // 64, or four times the cores: each takes memory, and more only wait for one another
 
 // The index of the calling thread inside a parallel region, 0 outside: for scratch memory.
 int thread_index();

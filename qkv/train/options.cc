@@ -11,6 +11,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
+#include "qkv/base/threads.h"
 #include "qkv/model/architecture_table.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/folder.h"
@@ -165,6 +166,8 @@ void TrainOptions::check() const {
   at_least("warmup", warmup, 0);
   at_least("clip", clip, 0.0);
   at_least("threads", threads, 0);
+  require<UsageError>(threads <= max_threads(), "train", "threads must be at most {} here, got {}", max_threads(),
+                      threads);
   at_least("save-every", save_every, 0);
   at_least("valid-every", valid_every, 0);
   at_least("report-every", report_every, 0);

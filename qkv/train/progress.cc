@@ -39,6 +39,9 @@ std::string format_progress(const ProgressLine& line, bool bar) {
   return out;
 }
 
+// A standard error that is full or closed is no reason to end a training.
+void Progress::write(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 bool Progress::stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 void Progress::show(const ProgressLine& line) {
@@ -48,7 +51,7 @@ void Progress::show(const ProgressLine& line) {
   if (shown_ && now - *shown_ < pause) return;
   shown_ = now;
   if (options_.terminal) {
-    fmt::print(stderr, "\r{}\x1b[K", format_progress(line, true));
+    write(fmt::format("\r{}\x1b[K", format_progress(line, true)));
     std::fflush(stderr);
     bar_is_there_ = true;
   } else {
@@ -62,12 +65,12 @@ void Progress::note(const std::string& text) {
 
 void Progress::print(const std::string& text) {
   clear();
-  fmt::print(stderr, "{}\n", text);
+  write(text + "\n");
 }
 
 void Progress::clear() {
   if (!bar_is_there_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  write("\r\x1b[K");
   std::fflush(stderr);
   bar_is_there_ = false;
 }

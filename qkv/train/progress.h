@@ -40,6 +40,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   static bool stderr_is_terminal();
+  static void write(const std::string& text);  // to stderr, as far as it takes it
 
   void show(const ProgressLine& line);
   void note(const std::string& text);

@@ -1,10 +1,9 @@
 #include "qkv/train/train.h"
 
-#include <cstdio>
-
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/train/ending.h"
+#include "qkv/train/progress.h"
 #include "qkv/train/trainer.h"
 
 namespace qkv {
@@ -29,11 +28,12 @@ TrainResult train(const TrainOptions& options) {
   const std::optional<Checkpoint> checkpoint = checkpoint_for(options, folder);
   if (checkpoint && folder.has_model() && is_finished(options, checkpoint->state())) {
     if (!options.quiet)
-      fmt::print(stderr, "this training is finished, after step {}; more max-steps or max-epochs go on with it\n",
-                 checkpoint->state().step);
+      Progress::write(
+          fmt::format("this training is finished, after step {}; more max-steps or max-epochs go on with it\n",
+                      checkpoint->state().step));
     return result_of(checkpoint->state(), *ending_of(options, checkpoint->state()));
   }
-  if (!options.quiet && Progress::stderr_is_terminal()) fmt::print(stderr, "reading {}\n", options.train);
+  if (!options.quiet && Progress::stderr_is_terminal()) Progress::write(fmt::format("reading {}\n", options.train));
   std::optional<Vocabularies> vocabularies;
   if (checkpoint) vocabularies = load_vocabularies(folder.root(), checkpoint->state().vocabulary);
   const TrainingData data = prepare_data(options, vocabularies);

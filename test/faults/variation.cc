@@ -88,7 +88,8 @@ std::vector<Variation> bad_inputs(const Scenario& s) {
                    .removed = {"model/training/state.safetensors"},
                    .arguments = {"--max-steps", "1"}});
     all.push_back({.name = "fewer steps", .arguments = {"--max-steps", "1"}});
-    for (Variation& variation : all) variation.exact = true;
+    // A log that somebody has shortened goes on from what is left of it.
+    for (Variation& variation : all) variation.exact = variation.name.find("log.jsonl") == std::string::npos;
   }
   return all;
 }

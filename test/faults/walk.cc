@@ -246,7 +246,10 @@ void Walk::go_on(const std::string& what) {
   if (!resumes || !last.succeeded()) last = run_command(scenario_.again, {.folder = folder_});
   if (!last.succeeded()) return found(tally_.different, fmt::format("{}: {}", after, last_line(last.error)));
   check_end(after, tally_.different);
-  for (const auto& [name, bytes] : take_snapshot(folder_))
+  const Snapshot now = take_snapshot(folder_);
+  for (const auto& [name, bytes] : after_)
+    if (!now.contains(name)) found(tally_.different, fmt::format("{}: no {}", after, name));
+  for (const auto& [name, bytes] : now)
     if (!after_.contains(name)) found(tally_.leftover, fmt::format("{}: {}", after, name));
 }
 
