@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 
+#include "qkv/base/checksum.h"
 #include "test/command_test.h"
 
 namespace qkv {
