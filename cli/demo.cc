@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "cli/architecture.h"
@@ -77,8 +78,11 @@ struct DemoCommand {
     std::error_code error;
     std::filesystem::create_directories(home, error);
     require<InputError>(!error, home.string(), "cannot make this folder: {}", error.message());
-    write_file(home / "train.tsv", as_tsv(data.train));
-    write_file(home / "held-out.tsv", as_tsv(data.held_out));
+    const std::string pairs = as_tsv(data.train), held_out = as_tsv(data.held_out);
+    check_replaceable(
+        home, {{"train.tsv", pairs}, {"held-out.tsv", held_out}, {"attention.html", ""}, {"attention.svg", ""}});
+    write_file(home / "train.tsv", pairs);
+    write_file(home / "held-out.tsv", held_out);
 
     fmt::print("A Transformer learns to translate {}.\n", data.summary);
     fmt::print("  {} pairs to learn, for example: {}  ->  {}\n", data.train.size(), data.train[0].first,
@@ -102,6 +106,19 @@ struct DemoCommand {
     print_next(home, data);
     print_exact_match(translator, data);
     return 0;
+  }
+
+  static bool holds(const std::filesystem::path& file, const std::string& text) {
+    return std::filesystem::file_size(file) == text.size() && read_file(file) == text;
+  }
+
+  // A demo replaces what a demo wrote, be it one that was killed early, and nothing else.
+  static void check_replaceable(const std::filesystem::path& home,
+                                const std::map<std::string, std::string>& files) {
+    if (file_exists(home / "model" / "training" / "options.json")) return;
+    for (const auto& [name, text] : files)
+      require<InputError>(!file_exists(home / name) || holds(home / name, text), (home / name).string(),
+                          "no demo wrote this file: give another --folder");
   }
 
   void print_next(const std::filesystem::path& home, const DemoTask& data) const {

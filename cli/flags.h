@@ -25,9 +25,11 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
                   const std::string& unit) {
   CLI::Option* option = app.add_option(name, value, help)->type_name(unit);
   option->default_str(fmt::format("{}", value));
-  if constexpr (std::is_unsigned_v<T>) {  // strtoull() would take -1 for the largest number
+  if constexpr (std::is_arithmetic_v<T>) {  // strtoull() would take -1 for the largest number, and nothing for 0
     option->check([](const std::string& given) {
-      return given.starts_with('-') ? fmt::format("must not be negative, got {}", given) : std::string();
+      if (given.empty()) return std::string("must be a number, got nothing");
+      const bool negative = std::is_unsigned_v<T> && given.starts_with('-');
+      return negative ? fmt::format("must not be negative, got {}", given) : std::string();
     });
   }
   return option;

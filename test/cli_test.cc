@@ -331,12 +331,21 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   };
   refused("--seed -1", {"--seed", "must not be negative, got -1"});
   refused("--seed=-1", {"--seed", "must not be negative, got -1"});
+  refused("--seed ''", {"--seed", "must be a number, got nothing"});
   refused("--threads -1", {"threads must be at least 0, got -1"});
   refused("--beta2 1", {"beta2 must be in [0, 1), got 1"});
   refused("--heads 3", {"heads 3 must divide d-model 128"});
   refused("--kv-heads 3", {"kv-heads 3 must divide heads 4"});
   refused("--self-attention window=4+causal", {"--self-attention"});
   refused("--d-model 12 --heads 4 --positions rotary", {"rotary", "even width"});
+}
+
+TEST_F(Command, DemoReplacesNoFileOfSomebodyElse) {
+  std::filesystem::create_directories(at("mine"));
+  write_file(at("mine/train.tsv"), "my\twork\n");
+  expect_error(run(fmt::format("demo --steps 1 --folder {}", at("mine"))), 1, {"mine/train.tsv", "--folder"});
+  EXPECT_EQ(read_file(at("mine/train.tsv")), "my\twork\n");
+  EXPECT_FALSE(std::filesystem::exists(at("mine/model")));
 }
 
 TEST_F(Command, TrainDoesNotOverwriteAModelUnasked) {
