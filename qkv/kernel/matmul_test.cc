@@ -157,6 +157,23 @@ TEST(Matmul, TheBitsAreTheSameInEveryOrientation) {
   }
 }
 
+// All but the generic set have fused multiply-adds; how wide their vectors are makes no difference.
+TEST(Matmul, TheBitsAreTheSameOnEveryInstructionSetWithFusedMultiplyAdds) {
+  const int64_t M = 130, K = 1100, N = 200;
+  const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
+  std::vector<std::vector<float>> results;
+  for (const Kernels* const set : all_kernels()) {
+    if (set->isa == "generic") continue;
+    const UseKernels used(*set);
+    for (const bool packed : {false, true}) {
+      std::vector<float>& c = results.emplace_back(static_cast<size_t>(M * N));
+      const Matrix left = Matrix(a.data(), K, M).transposed(), right(b.data(), K, N);
+      packed ? matmul(left, PackedMatrix(right), c.data(), N) : matmul(left, right, c.data(), N);
+    }
+  }
+  for (const auto& result : results) EXPECT_EQ(result, results.front());
+}
+
 TEST(Matmul, InsideAParallelRegionTheBitsAreTheSame) {
   const int64_t M = 70, K = 300, N = 90;
   const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
