@@ -90,6 +90,8 @@ RunningCommand::RunningCommand(const std::vector<std::string>& arguments, const 
   ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
   ::dup2(output_, STDOUT_FILENO);
   ::dup2(error_, STDERR_FILENO);
+  // What started the tests may ignore them, as nohup does.
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
   limit(RLIMIT_AS, most_memory);
   limit(RLIMIT_CORE, 0);
   ::alarm(options.seconds);
