@@ -1,11 +1,11 @@
 // A process may fork at any moment, while its other threads compute: the child has one thread, and whatever it asks
 // of the library works, on all the threads it wants, with the same bits. QKV_FORKS=2000 makes more children.
+#include "qkv/base/fork_test.h"
+
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -41,18 +41,6 @@ std::vector<float> computation() {
   for (const Tensor& t : {out.value().contiguous_copy(), w.grad(), x.grad()})
     numbers.insert(numbers.end(), t.span<float>().begin(), t.span<float>().end());
   return numbers;
-}
-
-// What a child returned, or -1 if it was still at work after twenty seconds.
-int exit_code(pid_t child) {
-  for (int waited = 0; waited < 20'000; ++waited) {
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-    ::usleep(1000);
-  }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  return -1;
 }
 
 TEST(Fork, ChildrenComputeTheSameBitsWhileTheParentGoesOnComputing) {

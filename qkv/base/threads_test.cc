@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -16,6 +15,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
+#include "qkv/base/fork_test.h"
 
 namespace qkv {
 namespace {
@@ -134,18 +134,6 @@ TEST(Threads, CallsFollowOneAnother) {
 TEST(Threads, ANumberOfThreadsThatMakesNoSenseIsAnError) {
   EXPECT_THROW(set_threads(0), Error);
   EXPECT_THROW(set_threads(-1), Error);
-}
-
-// What a child returned, or -1 if it was still at work after ten seconds.
-int exit_code(pid_t child) {
-  for (int waited = 0; waited < 10'000; ++waited) {
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-    ::usleep(1000);
-  }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  return -1;
 }
 
 // Two items that wait for each other: done only where two threads take one each.
