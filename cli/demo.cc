@@ -74,6 +74,9 @@ struct DemoCommand {
         dates ? date_task(seed, training_pairs, held_out_pairs) : number_task(seed, training_pairs, held_out_pairs);
     const std::filesystem::path home =
         folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
+    TrainOptions options = demo_options(home, steps > 0 ? steps : dates ? 1600 : 2400, seed);
+    options.architecture = architecture;
+    options.check();  // before anything is written
     if (threads > 0) set_threads(threads);
     std::error_code error;
     std::filesystem::create_directories(home, error);
@@ -89,8 +92,6 @@ struct DemoCommand {
                data.train[0].second);
     fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
     std::fflush(stdout);
-    TrainOptions options = demo_options(home, steps > 0 ? steps : dates ? 1600 : 2400, seed);
-    options.architecture = architecture;
     const TrainResult trained = train(options);
     if (trained.ending == Ending::interrupted) return 130;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <exception>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -19,15 +18,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The N of training/next-N, or 0.
-int64_t number_of_staged(const fs::path& path) {
-  const std::string name = path.filename().string(), prefix = "next-";
-  int64_t number = 0;
-  if (!name.starts_with(prefix)) return 0;
-  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-  return error == std::errc() && end == name.data() + name.size() ? number : 0;
-}
 
 // Says early what making the folder would say, when nothing has been read yet.
 void check_can_be_made(const fs::path& model) {

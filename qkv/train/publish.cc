@@ -1,6 +1,7 @@
 #include "qkv/train/publish.h"
 
 #include <cerrno>
+#include <charconv>
 #include <vector>
 
 #include "qkv/base/file.h"
@@ -16,16 +17,30 @@ std::vector<fs::path> numbered_checkpoints(const fs::path& folder) {
   return files;
 }
 
-// What the training before had and the new one has not.
+// What the training before had and the new one has not, and trainings that were to replace the model before this
+// one: none of them is resumed any more.
 void remove_stale(const fs::path& model, const fs::path& committed) {
   std::error_code error;
   for (const char* name : training_files)
     if (!file_exists(committed / name)) fs::remove(model / name, error);
+  for (const fs::path& path : files_in(model / "training")) {
+    if (number_of_staged(path) == 0) continue;
+    fs::remove_all(path, error);
+    if (error) throw FileError("write", path.string(), error.value());
+  }
   for (const fs::path& file : numbered_checkpoints(model / "training"))
     if (!file_exists(committed / "training" / file.filename())) fs::remove(file, error);
 }
 
 }  // namespace
+
+int64_t number_of_staged(const fs::path& path) {
+  const std::string name = path.filename().string(), prefix = "next-";
+  int64_t number = 0;
+  if (!name.starts_with(prefix)) return 0;
+  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+  return error == std::errc() && end == name.data() + name.size() ? number : 0;
+}
 
 bool is_numbered_checkpoint(const fs::path& path) {
   const std::string name = path.filename().string();

@@ -6,6 +6,7 @@
 // FileError where a file cannot be moved: what is left to do is done by the next call.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace qkv {
@@ -14,6 +15,8 @@ namespace qkv {
 void commit_training(const std::filesystem::path& model, const std::filesystem::path& staging);
 void place_committed(const std::filesystem::path& model);
 
+// The N of training/next-N, or 0.
+int64_t number_of_staged(const std::filesystem::path& path);
 bool is_numbered_checkpoint(const std::filesystem::path& path);  // step-000001000.safetensors
 
 // What a training writes, relative to the model's folder, but for the numbered checkpoints.
