@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -25,11 +27,20 @@ CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::s
                   const std::string& unit) {
   CLI::Option* option = app.add_option(name, value, help)->type_name(unit);
   option->default_str(fmt::format("{}", value));
-  if constexpr (std::is_arithmetic_v<T>) {  // strtoull() would take -1 for the largest number, and nothing for 0
+  // What strtoull() would take for another number: nothing for 0, -1 and what is too large for the largest there
+  // is.
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     option->check([](const std::string& given) {
+      T number = 0;
+      const std::errc error = std::from_chars(given.data(), given.data() + given.size(), number).ec;
       if (given.empty()) return std::string("must be a number, got nothing");
+      if (error == std::errc::result_out_of_range) return fmt::format("is out of range: {}", given);
       const bool negative = std::is_unsigned_v<T> && given.starts_with('-');
       return negative ? fmt::format("must not be negative, got {}", given) : std::string();
+    });
+  } else if constexpr (std::is_floating_point_v<T>) {
+    option->check([](const std::string& given) {
+      return given.empty() ? std::string("must be a number, got nothing") : std::string();
     });
   }
   return option;

@@ -331,6 +331,7 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   };
   refused("--seed -1", {"--seed", "must not be negative, got -1"});
   refused("--seed=-1", {"--seed", "must not be negative, got -1"});
+  refused("--max-steps 99999999999999999999", {"--max-steps", "out of range"});
   refused("--seed ''", {"--seed", "must be a number, got nothing"});
   refused("--threads -1", {"threads must be at least 0, got -1"});
   refused("--beta2 1", {"beta2 must be in [0, 1), got 1"});
