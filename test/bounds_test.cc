@@ -4,9 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include <zlib.h>
-
 #include "qkv/base/checksum.h"
+#include "qkv/text/gzip_test.h"
 #include "test/command_test.h"
 
 namespace qkv {
@@ -44,20 +43,6 @@ class Bounds : public CommandTest {
 const std::string translate = "qkv translate --model model --beam 1 --max-length 2 --input ",
                   score = "qkv score --model model --input ",
                   evaluate = "qkv evaluate --model model --beam 1 --max-length 2 --input ";
-
-std::string gzip(const std::string& text) {
-  z_stream zlib = {};
-  deflateInit2(&zlib, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&zlib, text.size()) + 32, '\0');
-  zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  zlib.avail_in = static_cast<uInt>(text.size());
-  zlib.next_out = reinterpret_cast<Bytef*>(out.data());
-  zlib.avail_out = static_cast<uInt>(out.size());
-  deflate(&zlib, Z_FINISH);
-  out.resize(zlib.total_out);
-  deflateEnd(&zlib);
-  return out;
-}
 
 TEST_F(Bounds, AGzipFileOfAMegabyteThatIsALineOfTwoGigabytes) {
   const std::string member = gzip(std::string(size_t{1} << 24, 'x'));

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
+#include "qkv/text/gzip_test.h"
 
 namespace qkv {
 namespace {
@@ -34,20 +34,6 @@ std::string error_of(const std::string& text, const LineOptions& options = {}) {
     return error.what();
   }
   return "";
-}
-
-std::string gzip(const std::string& text) {
-  z_stream zlib = {};
-  deflateInit2(&zlib, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&zlib, text.size()) + 32, '\0');
-  zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  zlib.avail_in = static_cast<uInt>(text.size());
-  zlib.next_out = reinterpret_cast<Bytef*>(out.data());
-  zlib.avail_out = static_cast<uInt>(out.size());
-  deflate(&zlib, Z_FINISH);
-  out.resize(zlib.total_out);
-  deflateEnd(&zlib);
-  return out;
 }
 
 TEST(LineReader, CutsAtLineFeeds) {
