@@ -74,7 +74,7 @@ inline Tensor bigbird_table(int64_t T) {
   return table;
 }
 
-inline MaskPtr mask_of(const Case& c) {
+inline MaskPtr mask_mod(const Case& c) {
   switch (c.pattern) {
     case Pattern::full:
     case Pattern::additive: return {};
@@ -110,7 +110,7 @@ struct Subject {
   std::vector<Variable> parameters;
 };
 inline Subject subject_of(const Case& c, bool requires_grad) {
-  Subject out = {.options = {.mask = mask_of(c)}, .parameters = {}};
+  Subject out = {.options = {.mask = mask_mod(c)}, .parameters = {}};
   if (c.pattern == Pattern::alibi) out.options.modify = {alibi(alibi_slopes(c.H))};
   if (c.pattern == Pattern::additive) {  // as many features as columns
     const float scale = 1.0f / std::sqrt(static_cast<float>(c.D));

@@ -93,7 +93,7 @@ struct DemoCommand {
     fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
     std::fflush(stdout);
     const TrainResult trained = train(options);
-    if (trained.ending == Ending::interrupted) return 130;
+    if (trained.stop_reason == StopReason::interrupted) return 130;
 
     const Translator translator(home / "model");
     fmt::print("\nIt translates:\n");
@@ -101,7 +101,7 @@ struct DemoCommand {
     for (size_t i = 0; i < translations.size(); ++i)
       fmt::print("  {:28}  ->  {}\n", data.examples[i], translations[i].text);
     const std::string& shown = data.examples[1];  // short: the static picture has room for its letters
-    const Picture picture = picture_of(explain(translator, shown), shown);
+    const Picture picture = picture_of(inspect(translator, shown), shown);
     picture.save(home / "attention.html");
     picture.save(home / "attention.svg");
     print_next(home, data);
@@ -158,7 +158,7 @@ Command add_demo(CLI::App& parent) {
   flag(app, "--seed", command->seed, "of the data and the model", "N");
   threads_flag(app, command->threads);
   architecture_flags(app, command->architecture);
-  app.footer(attention_words_help());
+  app.footer(attention_mechanisms_help());
   return {&app, [command] { return command->run(); }};
 }
 

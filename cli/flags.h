@@ -17,7 +17,7 @@
 #include "qkv/base/names.h"
 #include "qkv/base/setting.h"
 #include "qkv/base/threads.h"
-#include "qkv/layer/attention_kind.h"
+#include "qkv/layer/attention_variant.h"
 
 namespace qkv::cli {
 
@@ -64,10 +64,10 @@ CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const s
 }
 
 // Words of attention, joined by +.
-inline CLI::Option* kind(CLI::App& app, const std::string& name, AttentionKind& value, const std::string& help,
+inline CLI::Option* kind(CLI::App& app, const std::string& name, AttentionVariant& value, const std::string& help,
                          const std::string& unit) {
   const auto read = [&value, where = "qkv " + app.get_name() + ": " + name](const std::string& given) {
-    value = attention_kind(given, where);
+    value = attention_variant(given, where);
   };
   return app.add_option_function<std::string>(name, read, help)->type_name(unit)->default_str(to_string(value));
 }
@@ -81,7 +81,7 @@ struct AddFlags {
     const std::string name = std::string("--") + setting.name;
     if constexpr (WithNames<T>) {
       flags.push_back(choice(app, name, value, setting.help));
-    } else if constexpr (std::is_same_v<T, AttentionKind>) {
+    } else if constexpr (std::is_same_v<T, AttentionVariant>) {
       flags.push_back(kind(app, name, value, setting.help, setting.unit));
     } else {
       flags.push_back(flag(app, name, value, setting.help, setting.unit));

@@ -21,9 +21,9 @@ struct InspectCommand {
                         "give a sentence: qkv inspect --model FOLDER \"a sentence\"");
     check_options(TranslateOptions{.beam = beam});
     const Translator translator{std::filesystem::path(model)};
-    ExplainOptions options = {.translate = {.beam = beam}};
+    InspectOptions options = {.translate = {.beam = beam}};
     if (!target.empty()) options.target = target;
-    const Explanation explanation = explain(translator, sentence, options);
+    const Inspection explanation = inspect(translator, sentence, options);
     picture_of(explanation, sentence).save(output);
     fmt::print("{}\n", escape_controls(explanation.text, "\t"));
     if (explanation.truncated) say("the sentence was too long for the model; its end was left out");

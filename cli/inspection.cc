@@ -4,7 +4,7 @@
 
 namespace qkv::cli {
 
-Picture picture_of(const Explanation& explanation, const std::string& sentence) {
+Picture picture_of(const Inspection& explanation, const std::string& sentence) {
   std::vector<AttentionGroup> groups;
   for (const AttentionMaps& maps : explanation.attention)
     groups.push_back({.title = maps.title, .layers = maps.layers, .rows = maps.rows, .columns = maps.columns});

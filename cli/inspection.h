@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "qkv/decode/explain.h"
+#include "qkv/decode/inspect.h"
 #include "qkv/picture/heatmap.h"
 
 namespace qkv::cli {
 
 // Every layer and head of one translation.
-Picture picture_of(const Explanation& explanation, const std::string& sentence);
+Picture picture_of(const Inspection& explanation, const std::string& sentence);
 
 }  // namespace qkv::cli

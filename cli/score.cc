@@ -62,7 +62,7 @@ struct ScoreCommand {
 
     void add(const PairScore& score) {
       log_probability += score.log_probability;
-      tokens += static_cast<int64_t>(score.tokens.size());
+      tokens += static_cast<int64_t>(score.token_log_probabilities.size());
       ++pairs;
     }
     std::string to_string() const {
@@ -75,8 +75,8 @@ struct ScoreCommand {
 
   std::string line_of(const PairScore& score) const {
     std::string line = fmt::format("{:.4f}", score.log_probability);
-    for (size_t i = 0; tokens && i < score.tokens.size(); ++i)
-      line += fmt::format("\t{} {:.4f}", escape_controls(score.pieces[i]), score.tokens[i]);
+    for (size_t i = 0; tokens && i < score.token_log_probabilities.size(); ++i)
+      line += fmt::format("\t{} {:.4f}", escape_controls(score.tokens[i]), score.token_log_probabilities[i]);
     return line;
   }
 };

@@ -24,7 +24,7 @@ struct TrainCommand {
     for (CLI::Option* f : flags)
       if (f->count() > 0) f->run_callback();
     const TrainResult result = train(options);
-    return result.ending == Ending::interrupted ? 130 : 0;
+    return result.stop_reason == StopReason::interrupted ? 130 : 0;
   }
 };
 
@@ -47,7 +47,7 @@ Command add_train(CLI::App& parent) {
   app.add_flag("--resume", options.resume, "go on with the training in --model, or begin where there is none");
   command->flags.push_back(app.add_flag("--overwrite", options.overwrite,
                                         "begin anew, and replace the model in the folder once there is a new one"));
-  app.footer(attention_words_help());
+  app.footer(attention_mechanisms_help());
   return {&app, [command] { return command->run(); }};
 }
 

@@ -85,7 +85,7 @@ Command add_translate(CLI::App& parent) {
   flag(app, "--n-best", c->options.n_best,
        "answers a sentence, a blank line behind them, empty ones left out; at most --beam", "N");
   app.add_flag("--scores", c->scores, "put the score and a tab before each answer");
-  app.add_flag("--alignment", c->alignment, "put a tab and source-target links of pieces behind each answer");
+  app.add_flag("--alignment", c->alignment, "put a tab and source-target links of tokens behind each answer");
   flag(app, "--max-length", c->options.max_length, "of an answer; 0: in proportion to the source", "TOKENS");
   flag(app, "--batch-tokens", c->options.batch_tokens, "searched at a time", "TOKENS");
   app.add_flag("--strict", c->strict, "end at a line that cannot be read; else it has an empty line for an answer");

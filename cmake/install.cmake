@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/qkv)
-install(TARGETS qkv EXPORT qkv)
+install(TARGETS qkv_attention qkv EXPORT qkv)
 if(QKV_COMMAND)
   install(TARGETS qkv_cli)
 endif()

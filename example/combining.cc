@@ -1,7 +1,7 @@
 // Masks are values that combine: & both allow it, | one of them does, ! the other way round.
 #include "example/example.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/attention/mask/global.h"
+#include "qkv/attention/mask/global_positions.h"
 #include "qkv/attention/mask/window.h"
 
 using namespace qkv;
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   const auto panel = [&](const MaskPtr& mask) {
     return Panel{mask->name(), example::seen(attention_with_weights(x, x, x, {.mask = mask}).weights)};
   };
-  const MaskPtr near = causal() & window(4, 0), sinks = near | (causal() & global({0, 1}));
+  const MaskPtr near = causal() & window(4, 0), sinks = near | (causal() & global_positions({0, 1}));
 
   fmt::print("{}\n{}\n", near->name(), sinks->name());
   example::draw(argc, argv, {panel(near), panel(sinks), panel(causal() & !window(4, 0)), panel(!causal())},

@@ -3,7 +3,7 @@
 #include "qkv/attention/mask/dense.h"
 
 #include "example/example.h"
-#include "qkv/attention/mask/function.h"
+#include "qkv/attention/mask/mask_mod.h"
 
 using namespace qkv;
 
@@ -13,8 +13,9 @@ bool is_ancestor(int64_t node, int64_t ancestor) {
 }
 
 int main(int argc, char** argv) {
-  const MaskPtr rule = mask_of([](int64_t, int64_t, int64_t query, int64_t key) { return is_ancestor(query, key); },
-                               {.name = "ancestors", .per_batch = false, .per_head = false});
+  const MaskPtr rule =
+      mask_mod([](int64_t, int64_t, int64_t query, int64_t key) { return is_ancestor(query, key); },
+               {.name = "ancestors", .per_batch = false, .per_head = false});
   Tensor table = Tensor::empty({1, 1, 31, 31}, DType::u8);
   for (int64_t at = 0; at < 31 * 31; ++at) table.data<uint8_t>()[at] = is_ancestor(at / 31, at % 31);
   const Tensor x = example::sequence(31);

@@ -12,8 +12,10 @@ Panel tiles_of(const MaskPtr& mask) {
   for (int64_t block = 0; block < 16; ++block)
     for (int64_t key = 0; key < 8; ++key) {
       const Tile tile{{&shape, 0, 0, block * 64, 64, 64}, key * 128, 128};
-      const Visibility look = mask->look(tile);
-      seen.data<float>()[block * 8 + key] = look == Visibility::all ? 1 : look == Visibility::some ? 0.5f : 0;
+      const Visibility look = mask->classify(tile);
+      seen.data<float>()[block * 8 + key] = look == Visibility::visible   ? 1
+                                            : look == Visibility::partial ? 0.5f
+                                                                          : 0;
     }
   const Tensor x = Tensor::zeros({1, 1, 1024, 64});
   const AttentionPlan plan = attention_plan(x, x, x, {.mask = mask});

@@ -42,7 +42,7 @@ int train_in_child(const fs::path& folder, const std::string& model) {
   }
   o.resume = !o.overwrite;
   try {
-    return train(o).ending == Ending::interrupted ? 130 : 0;
+    return train(o).stop_reason == StopReason::interrupted ? 130 : 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 1;

@@ -11,7 +11,7 @@ import qkv.torch
 
 torch.manual_seed(1)
 H, D, T = 2, 8, 48
-every_third = qkv.mask(lambda b, h, q, k: (q > k) & ((q - k) % 3 == 0))  # asked once; hidden tiles are never computed
+every_third = qkv.mask_mod(lambda b, h, q, k: (q > k) & ((q - k) % 3 == 0))  # asked once; hidden tiles are never computed
 
 
 class Layer(torch.nn.Module):

@@ -16,7 +16,7 @@ def torch_of(x):
     return torch if torch is not None and isinstance(x, torch.Tensor) else None
 
 
-def look(x, name):
+def as_buffer(x, name):
     """x as the extension module wants it. Nothing is copied."""
     if type(x) is np.ndarray:
         return x
@@ -70,7 +70,7 @@ def tensor_of(result):
     return sys.modules["torch"].from_dlpack(result.__dlpack__())
 
 
-def giver_for(x):
+def output_converter(x):
     """What turns a result into an array of the kind of x."""
     if type(x) is np.ndarray:
         return None

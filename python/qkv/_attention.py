@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 import numpy as np
 
 from . import _core
-from ._arrays import giver_for, look, look_at_tensor, tensor_of, torch_of
+from ._arrays import output_converter, as_buffer, look_at_tensor, tensor_of, torch_of
 from ._masks import Mask
 from ._parts import Modify, Normalize, Reweigh, Score, dot
 
@@ -72,8 +72,8 @@ def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, rewe
             give = tensor_of
             q, k, v = look_at_tensor(torch, q, "q"), look_at_tensor(torch, k, "k"), look_at_tensor(torch, v, "v")
         else:
-            give = giver_for(q)
-            q, k, v = look(q, "q"), look(k, "k"), look(v, "v")
+            give = output_converter(q)
+            q, k, v = as_buffer(q, "q"), as_buffer(k, "k"), as_buffer(v, "v")
     result = _core.attention(q, k, v, *made, with_weights, give is None)
     if not with_weights:
         return result if give is None else give(result)
@@ -88,8 +88,8 @@ def attention_backward(grad_out: A, q: A, k: A, v: A, *, score: Score | None = N
     _refuse_tape(grad_out, q, k, v)
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     made = parts.made(_shape(q, k), learnt=True)
-    give = giver_for(q)
-    grads = _core.backward(None, look(q, "q"), look(k, "k"), look(v, "v"), look(grad_out, "grad_out"), *made, give is None)
+    give = output_converter(q)
+    grads = _core.backward(None, as_buffer(q, "q"), as_buffer(k, "k"), as_buffer(v, "v"), as_buffer(grad_out, "grad_out"), *made, give is None)
     if give is not None:
         grads = [give(g) for g in grads]
     return grads[0], grads[1], grads[2], list(grads[3:])
@@ -100,7 +100,7 @@ def explain(q: A, k: A, v: A, *, score: Score | None = None, modify: Modify | Se
             seed: int | None = None, scale: float | None = None) -> str:
     """What the call would do: the kernels and why not faster ones, visible pairs, operations, bytes."""
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
-    return _core.explain(look(q, "q"), look(k, "k"), look(v, "v"), *parts.made(_shape(q, k)))
+    return _core.explain(as_buffer(q, "q"), as_buffer(k, "k"), as_buffer(v, "v"), *parts.made(_shape(q, k)))
 
 
 _nothing = (None, (), None, None, ())  # of a call that names no part

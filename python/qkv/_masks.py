@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Array, look, torch_of
+from ._arrays import Array, as_buffer, torch_of
 from ._parts import Known
 
 
@@ -197,4 +197,4 @@ def _integers(x, name):
             raise TypeError(f"{name}: expected integers or booleans, got {x.dtype}")
     elif type(x) is np.ndarray and x.dtype.kind in "iu" and x.dtype not in (np.int32, np.int64, np.int16, np.uint8):
         x = x.astype(np.int64)
-    return look(x, name)
+    return as_buffer(x, name)

@@ -10,7 +10,7 @@ import itertools
 import weakref
 
 from . import _core
-from ._arrays import Array, look
+from ._arrays import Array, as_buffer
 
 
 class Known:
@@ -49,7 +49,7 @@ class Part(Known):
             made = getattr(self, "_made", None)
             return self._make() if made is None else made
         arrays = self.arrays if arrays is None else arrays
-        return self._make(*(look(x, self._name) for x in arrays), learnt)
+        return self._make(*(as_buffer(x, self._name) for x in arrays), learnt)
 
     def __repr__(self):
         return repr(self._made)
@@ -134,7 +134,7 @@ def bias(numbers: Array) -> Modify:
     return Modify(_core.bias, (numbers,), "bias")
 
 
-def relative(table: Array, bidirectional: bool = True, max_distance: int = 128) -> Modify:
+def relative_bias(table: Array, bidirectional: bool = True, max_distance: int = 128) -> Modify:
     """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H)."""
     if getattr(table, "ndim", 0) != 2:
         raise ValueError(f"relative: the table has two axes, (buckets, H); got {getattr(table, 'shape', type(table).__name__)}")
@@ -145,7 +145,7 @@ def relative(table: Array, bidirectional: bool = True, max_distance: int = 128) 
 # normalize
 
 
-def sink(numbers: Array) -> Normalize:
+def softmax_with_sink(numbers: Array) -> Normalize:
     """Softmax with exp(numbers_h) added to the sum (H): a head may look at nothing."""
     return Normalize(_core.sink, (numbers,), "sink")
 

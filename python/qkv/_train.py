@@ -75,7 +75,7 @@ def _describe() -> None:
     table = _core.train_options()
     width = max(len(name) for name, *_ in table)
     lines = [f"{name:{width}}  {help} [{_shown(value, unit)}]" for name, value, unit, help in table]
-    words = _core.attention_words_help()
+    words = _core.attention_mechanisms_help()
     train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), words]) + "\n"
     signature = inspect.signature(train)
     fixed = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]

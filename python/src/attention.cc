@@ -5,7 +5,7 @@
 #include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "qkv/attention/explain.h"
-#include "qkv/attention/recorded.h"
+#include "qkv/attention/forward_backward.h"
 
 namespace qkv::python {
 namespace {
@@ -58,10 +58,10 @@ nb::object record_attention(nb::handle q, nb::handle k, nb::handle v, nb::handle
                             nb::handle mask, nb::handle normalize, nb::handle reweigh, bool numpy) {
   const Tensor x = tensor_of(q, "q"), y = tensor_of(k, "k"), z = tensor_of(v, "v");
   const AttentionOptions options = Arguments{score, modify, mask, normalize, reweigh}.options();
-  RecordedAttention r;
+  AttentionForward r;
   {
     const nb::gil_scoped_release unlocked;
-    r = attention_recorded(x, y, z, options);
+    r = attention_forward(x, y, z, options);
   }
   return nb::make_tuple(array_of(r.out, numpy), array_of(r.maximum, numpy), array_of(r.inverse_sum, numpy));
 }
@@ -74,7 +74,7 @@ nb::object backward(nb::handle recorded, nb::handle q, nb::handle k, nb::handle 
                upstream = tensor_of(dout, "the gradient of the output");
   const Arguments arguments{score, modify, mask, normalize, reweigh};
   const AttentionOptions options = arguments.options();
-  RecordedAttention forward;
+  AttentionForward forward;
   if (!recorded.is_none()) {
     const auto parts = nb::borrow<nb::tuple>(recorded);
     forward = {tensor_of(parts[0], "out"), tensor_of(parts[1], "maximum"), tensor_of(parts[2], "inverse_sum")};
@@ -83,7 +83,7 @@ nb::object backward(nb::handle recorded, nb::handle q, nb::handle k, nb::handle 
   AttentionGradients g;
   {
     const nb::gil_scoped_release unlocked;
-    if (!forward.out.defined()) forward = attention_recorded(x, y, z, options);
+    if (!forward.out.defined()) forward = attention_forward(x, y, z, options);
     g = attention_backward(forward, x, y, z, upstream, options);
   }
   nb::list all;

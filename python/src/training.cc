@@ -53,7 +53,7 @@ struct List {
   static nb::object object_of(const T& value) {
     if constexpr (WithNames<T>) {
       return text_of(name_of(value));
-    } else if constexpr (std::is_same_v<T, AttentionKind>) {
+    } else if constexpr (std::is_same_v<T, AttentionVariant>) {
       return text_of(to_string(value));
     } else if constexpr (std::is_same_v<T, float>) {
       return nb::cast(std::stod(fmt::format("{}", value)));  // 0.1, not 0.10000000149
@@ -75,8 +75,8 @@ struct Read {
     const nb::object object = given[name.c_str()];
     if constexpr (WithNames<T>) {
       value = value_named<T>(string_of(object, ("train: " + name).c_str()), "train", name);
-    } else if constexpr (std::is_same_v<T, AttentionKind>) {
-      value = attention_kind(string_of(object, ("train: " + name).c_str()), "train: " + name);
+    } else if constexpr (std::is_same_v<T, AttentionVariant>) {
+      value = attention_variant(string_of(object, ("train: " + name).c_str()), "train: " + name);
     } else if constexpr (std::is_same_v<T, std::string>) {
       std::filesystem::path file;
       if (!nb::try_cast(object, file)) refuse(name, "the name of a file", object);
@@ -116,19 +116,19 @@ nb::list default_options() {
   return list.rows;
 }
 
-const char* name_of(Ending ending) {
-  switch (ending) {
-    case Ending::max_steps: return "max_steps";
-    case Ending::max_epochs: return "max_epochs";
-    case Ending::patience: return "patience";
-    case Ending::interrupted: return "interrupted";
+const char* name_of(StopReason stop_reason) {
+  switch (stop_reason) {
+    case StopReason::max_steps: return "max_steps";
+    case StopReason::max_epochs: return "max_epochs";
+    case StopReason::patience: return "patience";
+    case StopReason::interrupted: return "interrupted";
   }
   return "?";
 }
 
 nb::dict dict_of(const TrainResult& r) {
   nb::dict out;
-  out["ending"] = name_of(r.ending);
+  out["ending"] = name_of(r.stop_reason);
   out["steps"] = r.steps;
   out["epochs"] = r.epochs;
   out["loss"] = r.loss;
@@ -165,7 +165,7 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
 
 void bind_training(nb::module_& m) {
   m.def("train_options", &default_options);
-  m.def("attention_words_help", &attention_words_help);
+  m.def("attention_mechanisms_help", &attention_mechanisms_help);
   m.def("train", &train_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }
 

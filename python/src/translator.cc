@@ -7,14 +7,14 @@
 #include "python/src/array.h"
 #include "python/src/bind.h"
 #include "python/src/text.h"
-#include "qkv/decode/explain.h"
+#include "qkv/decode/inspect.h"
 #include "qkv/model/describe.h"
 
 namespace qkv::python {
 namespace {
 
 nb::tuple tuple_of(const Answer& a) {
-  return nb::make_tuple(text_of(a.text), a.score, a.log_probability, texts_of(a.pieces),
+  return nb::make_tuple(text_of(a.text), a.score, a.log_probability, texts_of(a.tokens),
                         a.alignment.defined() ? array_of(a.alignment, true) : nb::none());
 }
 
@@ -32,7 +32,7 @@ nb::list translate(const Translator& translator, nb::list sentences, const Trans
   for (const Translation& t : translations) {
     nb::list answers;
     for (const Answer& answer : t.n_best) answers.append(tuple_of(answer));
-    out.append(nb::make_tuple(answers, texts_of(t.source_pieces), t.truncated));
+    out.append(nb::make_tuple(answers, texts_of(t.source_tokens), t.truncated));
   }
   return out;
 }
@@ -47,20 +47,21 @@ nb::list score(const Translator& translator, nb::list sources, nb::list targets,
   }
   nb::list out;
   for (const PairScore& s : scores)
-    out.append(nb::make_tuple(s.log_probability, nb::cast(s.tokens), texts_of(s.pieces), s.truncated));
+    out.append(
+        nb::make_tuple(s.log_probability, nb::cast(s.token_log_probabilities), texts_of(s.tokens), s.truncated));
   return out;
 }
 
 // (text, log-probability, tokens, whether a side was cut, [(title, [a layer (H, T, S), ...], rows, columns), ...])
 nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle target,
                   const TranslateOptions& options) {
-  ExplainOptions how{.translate = options};
+  InspectOptions how{.translate = options};
   if (!target.is_none()) how.target = string_of(target, "inspect: target");
   const std::string line = string_of(sentence, "inspect");
-  Explanation e;
+  Inspection e;
   {
     const nb::gil_scoped_release unlocked;
-    e = explain(translator, line, how);
+    e = inspect(translator, line, how);
   }
   nb::list groups;
   for (const AttentionMaps& maps : e.attention) {
@@ -68,15 +69,15 @@ nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle 
     for (const Tensor& layer : maps.layers) layers.append(array_of(layer, true));
     groups.append(nb::make_tuple(text_of(maps.title), layers, texts_of(maps.rows), texts_of(maps.columns)));
   }
-  return nb::make_tuple(text_of(e.text), e.log_probability, nb::cast(e.tokens), texts_of(e.pieces), e.truncated,
-                        groups);
+  return nb::make_tuple(text_of(e.text), e.log_probability, nb::cast(e.token_log_probabilities), texts_of(e.tokens),
+                        e.truncated, groups);
 }
 
 }  // namespace
 
 void bind_translator(nb::module_& m) {
   using namespace nb::literals;
-  const TranslateOptions usual;
+  const TranslateOptions defaults;
   nb::class_<TranslateOptions>(m, "TranslateOptions")
       .def(
           "__init__",
@@ -89,8 +90,9 @@ void bind_translator(nb::module_& m) {
                                      .batch_tokens = batch_tokens,
                                      .alignment = alignment};
           },
-          "beam"_a = usual.beam, "length_penalty"_a = usual.length_penalty, "n_best"_a = usual.n_best,
-          "max_length"_a = usual.max_length, "batch_tokens"_a = usual.batch_tokens, "alignment"_a = usual.alignment)
+          "beam"_a = defaults.beam, "length_penalty"_a = defaults.length_penalty, "n_best"_a = defaults.n_best,
+          "max_length"_a = defaults.max_length, "batch_tokens"_a = defaults.batch_tokens,
+          "alignment"_a = defaults.alignment)
       .def_ro("beam", &TranslateOptions::beam)
       .def_ro("length_penalty", &TranslateOptions::length_penalty)
       .def_ro("n_best", &TranslateOptions::n_best)

@@ -58,7 +58,7 @@ def mask(r, B, H, T, S, depth=2):
         lambda: qkv.bigbird(block=n, window_blocks=r.randrange(0, 5), random_blocks=r.randrange(-1, 3)),
         lambda: qkv.dilated(n, r.randrange(-1, 4)),
         lambda: qkv.strided(n),
-        lambda: qkv.mask(lambda b, h, i, j: (i + j) % 3 == 0),
+        lambda: qkv.mask_mod(lambda b, h, i, j: (i + j) % 3 == 0),
     ])()
 
 
@@ -77,9 +77,9 @@ def call(r):
             lambda: qkv.location(array(r, (length(r), D)))])()
     if r.random() < 0.3:
         options["modify"] = [r.choice([lambda: qkv.softcap(r.choice([-1, 0, 5])), lambda: qkv.alibi(array(r, (wrong(H),))),
-                                       lambda: qkv.bias(array(r, (1, wrong(H), T, S))), lambda: qkv.relative(array(r, (32, wrong(H))))])()]
+                                       lambda: qkv.bias(array(r, (1, wrong(H), T, S))), lambda: qkv.relative_bias(array(r, (32, wrong(H))))])()]
     if r.random() < 0.2:
-        options["normalize"] = r.choice([lambda: qkv.sink(array(r, (wrong(H),))), qkv.boxcar, qkv.constant])()
+        options["normalize"] = r.choice([lambda: qkv.softmax_with_sink(array(r, (wrong(H),))), qkv.boxcar, qkv.constant])()
     if r.random() < 0.2:
         options["dropout"] = r.choice([-1, 0.1, 0.5, 1.0])
     if r.random() < 0.3:

@@ -89,9 +89,9 @@ masks = {
     "bigbird that draws": mask("bigbird", lambda: qkv.bigbird(random_blocks=2, **BIRD), bird_with_draws),
     "local-m": mask("local_m", lambda: qkv.local_m(4), abs(i - j) <= 4),
     "not, and": mask("causal", lambda: ~qkv.causal() & qkv.window(9), (j > p) & (abs(p - j) <= 9)),
-    "a function": mask("mask", lambda: qkv.mask(lambda b, h, q, k: (q + k + h) % 3 != b),
+    "a function": mask("mask", lambda: qkv.mask_mod(lambda b, h, q, k: (q + k + h) % 3 != b),
                        (i + j + np.arange(H)[:, None, None]) % 3 != np.arange(B)[:, None, None, None]),
-    "a function, and": mask("mask", lambda: qkv.causal() & qkv.mask(lambda b, h, q, k: k % 2 == 0), (j <= p) & (j % 2 == 0)),
+    "a function, and": mask("mask", lambda: qkv.causal() & qkv.mask_mod(lambda b, h, q, k: k % 2 == 0), (j <= p) & (j % 2 == 0)),
 }
 
 
@@ -140,7 +140,7 @@ def bucket(distance, both_ways, count, most):
     return np.where(n < near, n, np.minimum(far, half - 1)) + (half if both_ways else 0) * (distance > 0)
 
 
-def relative(s, numbers_of_buckets, both_ways, most):
+def relative_bias(s, numbers_of_buckets, both_ways, most):
     buckets = bucket(j - p, both_ways, numbers_of_buckets.shape[0], most)
     return s + numbers_of_buckets[plain.library(s).asarray(buckets)].swapaxes(0, 2).swapaxes(1, 2)
 
@@ -155,7 +155,7 @@ modifiers = {
     "bias": Row(("bias",), qkv.bias, lambda s, b: s + b, [numbers(1, H, T, S, seed=4)]),
     "bias of keys": Row(("bias",), qkv.bias, lambda s, b: s + b, [numbers(B, 1, 1, S, seed=4)]),
     "relative": Row(("relative",), qkv.relative, lambda s, t: relative(s, t, True, 128), [numbers(32, H, seed=4)]),
-    "relative, behind": Row(("relative",), lambda t: qkv.relative(t, bidirectional=False, max_distance=40),
+    "relative, behind": Row(("relative",), lambda t: qkv.relative_bias(t, bidirectional=False, max_distance=40),
                             lambda s, t: relative(s, t, False, 40), [numbers(12, H, seed=4)]),
 }
 

@@ -39,7 +39,7 @@ def test_a_function_is_asked_once_a_shape(qkv_arrays):
         asked.append((b.shape, h.shape, q.shape, k.shape))
         return q >= k
 
-    mask = qkv.mask(rule)
+    mask = qkv.mask_mod(rule)
     for _ in range(3):
         qkv.attention(*qkv_arrays, mask=mask & qkv.causal())
     assert asked == [((B, 1, 1, 1), (1, H, 1, 1), (1, 1, T, 1), (1, 1, 1, S))]

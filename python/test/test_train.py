@@ -18,7 +18,7 @@ def weights(model):
 
 
 def test_a_handful_of_pairs_is_learnt(trained, translator):
-    assert (trained.ending, trained.steps, trained.validation) == ("max_steps", 300, None)
+    assert (trained.stop_reason, trained.steps, trained.validation) == ("max_steps", 300, None)
     assert trained.loss < 0.1 and trained.log()[-1]["step"] == 300
     assert [t.text for t in translator.translate([source for source, _ in pairs])] == [target for _, target in pairs]
 
@@ -84,7 +84,7 @@ def test_ctrl_c_saves_and_raises(pairs_file, tmp_path):
 
 
 def test_who_has_a_handler_of_his_own_gets_the_result(pairs_file, tmp_path):
-    handler = "signal.signal(signal.SIGINT, lambda *_: print('mine'))\nprint(train().ending)\n"
+    handler = "signal.signal(signal.SIGINT, lambda *_: print('mine'))\nprint(train().stop_reason)\n"
     assert interrupted(program + handler, tmp_path / "m", pairs_file)[0] == "mine\ninterrupted\n"
 
 

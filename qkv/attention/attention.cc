@@ -2,7 +2,7 @@
 
 #include "qkv/attention/engine/call.h"
 #include "qkv/attention/engine/engine.h"
-#include "qkv/attention/recorded.h"
+#include "qkv/attention/forward_backward.h"
 #include "qkv/base/error.h"
 #include "qkv/op/convert.h"
 
@@ -37,7 +37,7 @@ Run run(const Variable& q, const Variable& k, const Variable& v, const Attention
   std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
   const bool with_tape = recording(inputs);
   const AttentionCall call = prepare(prepared, v.value(), options, with_tape || for_backward);
-  const ForwardResult forward = known ? *known : attention_forward(call);
+  const ForwardResult forward = known ? *known : forward_pass(call);
 
   Run result = {.out = {}, .forward = forward, .weights = {}, .lse = {}};
   if (wanted != Weights::none) {
@@ -51,7 +51,7 @@ Run run(const Variable& q, const Variable& k, const Variable& v, const Attention
   }
   result.out = record("attention", std::move(inputs), forward.out,
                       [call, forward](const Tensor& dout, const std::vector<bool>&) {
-                        BackwardResult g = attention_backward(call, forward, dout);
+                        BackwardResult g = backward_pass(call, forward, dout);
                         std::vector<Tensor> grads = {g.dq, g.dk, g.dv};
                         grads.insert(grads.end(), g.parameters.begin(), g.parameters.end());
                         return grads;
@@ -92,15 +92,15 @@ AttentionResult attention_with_mean_weights(const Tensor& q, const Tensor& k, co
   return run_without_gradients(q, k, v, options, Weights::mean);
 }
 
-RecordedAttention attention_recorded(const Tensor& q, const Tensor& k, const Tensor& v,
-                                     const AttentionOptions& options) {
+AttentionForward attention_forward(const Tensor& q, const Tensor& k, const Tensor& v,
+                                   const AttentionOptions& options) {
   const NoGrad guard;
   const Run result = run(q, k, v, options, Weights::none, nullptr, /*for_backward=*/true);
   const SoftmaxStatistics& statistics = result.forward.statistics;
   return {result.out.value(), statistics.maximum, statistics.inverse_sum};
 }
 
-AttentionGradients attention_backward(const RecordedAttention& forward, const Tensor& q, const Tensor& k,
+AttentionGradients attention_backward(const AttentionForward& forward, const Tensor& q, const Tensor& k,
                                       const Tensor& v, const Tensor& dout, const AttentionOptions& options) {
   require(dout.shape() == forward.out.shape() && dout.dtype() == forward.out.dtype(), "attention_backward",
           "the gradient of the output is {} {}, the output {} {}", name_of(dout.dtype()),

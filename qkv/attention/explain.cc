@@ -116,16 +116,16 @@ Counts count_block(const AttentionCall& call, const QueryBlock& block) {
   Counts n;
   const uint64_t all = first_queries(block.queries);
   uint64_t seeing = 0;  // one bit for every query that sees a key
-  look_at_each_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
+  for_each_visible_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
     ++n.visited;
-    if (visibility == Visibility::all) {
+    if (visibility == Visibility::visible) {
       n.computed += tile.width * tile.keys;
       n.visible += tile.queries * tile.keys;
       seeing = all;
       return;
     }
     ++n.partial;
-    for (const CutTile::Piece& piece : CutTile(*call.mask, tile)) {
+    for (const PartialTile::Piece& piece : PartialTile(*call.mask, tile)) {
       n.computed += piece.tile.width * piece.tile.keys;
       for (int64_t j = 0; j < piece.tile.keys; ++j) {
         const uint64_t visible = piece.visible[j] & first_queries(piece.tile.queries);

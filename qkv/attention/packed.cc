@@ -56,7 +56,7 @@ std::vector<Tensor> backward(const Sequences& s, const std::vector<Variable>& in
   std::vector<BackwardResult> results(s.calls.size());
   s.for_each([&](size_t n) {
     BackwardResult& r = results[n];
-    r = attention_backward(s.calls[n], s.results[n], sequence(dout, s.q_offsets, n));
+    r = backward_pass(s.calls[n], s.results[n], sequence(dout, s.q_offsets, n));
     sequence(grads[0], s.q_offsets, n).copy_from(r.dq);
     sequence(grads[1], s.k_offsets, n).copy_from(r.dk);
     sequence(grads[2], s.k_offsets, n).copy_from(r.dv);
@@ -96,7 +96,7 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
       Tensor::empty({q.dim(2), q.dim(1), v.dim(3)}, q.value().dtype()).reshape({1, q.dim(2), q.dim(1), v.dim(3)});
   out = out.transpose(1, 2);
   s->for_each([&](size_t n) {
-    s->results[n] = attention_forward(s->calls[n]);
+    s->results[n] = forward_pass(s->calls[n]);
     Tensor place = sequence(out, q_offsets, n);
     place.copy_from(s->results[n].out);
     s->results[n].out = place;

@@ -33,8 +33,8 @@ std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& s
   std::vector<TargetScore> scores(targets.size());
   for (size_t b = 0; b < targets.size(); ++b)
     for (int64_t t = 0; t < out.lengths[b]; ++t) {
-      scores[b].tokens.push_back(-losses[static_cast<int64_t>(b) * T + t]);
-      scores[b].log_probability += scores[b].tokens.back();
+      scores[b].token_log_probabilities.push_back(-losses[static_cast<int64_t>(b) * T + t]);
+      scores[b].log_probability += scores[b].token_log_probabilities.back();
     }
   return scores;
 }

@@ -2,7 +2,7 @@
 //
 //     auto scores = score_targets(model, source, lengths, targets);       // targets: ids without begin and end
 //     scores[b].log_probability                                    // log p(target_b, end | source_b)
-//     scores[b].tokens                                             // of every token, the end last
+//     scores[b].token_log_probabilities                                             // of every token, the end last
 //
 // One pass of the whole decoder for the batch; a score does not depend on the batch. Perplexity is
 // exp(-sum of log-probabilities / number of tokens).
@@ -20,7 +20,7 @@ namespace qkv {
 
 struct TargetScore {
   double log_probability = 0.0;
-  std::vector<float> tokens;
+  std::vector<float> token_log_probabilities;
 };
 
 struct TargetScoreOptions {

@@ -150,7 +150,7 @@ TEST_P(SearchOf, LogProbabilityIsThatOfScore) {
     for (const auto& of_sentence : answers) targets.push_back(of_sentence.at(rank).ids);
     const std::vector<TargetScore> scores = score_targets(model, source.ids, source.lengths, targets);
     for (size_t b = 0; b < sentences.size(); ++b) {
-      EXPECT_EQ(scores[b].tokens.size(), targets[b].size() + 1);
+      EXPECT_EQ(scores[b].token_log_probabilities.size(), targets[b].size() + 1);
       EXPECT_NEAR(answers[b][rank].log_probability, scores[b].log_probability, 1e-4);
     }
   }
@@ -293,10 +293,10 @@ TEST(Score, TokensAddUpAndDoNotDependOnTheBatch) {
   for (size_t b = 0; b < 7; ++b) {
     const Padded alone = padded(std::span(&sentences[b], 1));
     const TargetScore one = score_targets(model, alone.ids, alone.lengths, std::span(&targets[b], 1))[0];
-    EXPECT_EQ(one.tokens, together[b].tokens);
+    EXPECT_EQ(one.token_log_probabilities, together[b].token_log_probabilities);
     EXPECT_EQ(one.log_probability, together[b].log_probability);
     double sum = 0;
-    for (const float token : one.tokens) sum += token;
+    for (const float token : one.token_log_probabilities) sum += token;
     EXPECT_DOUBLE_EQ(sum, one.log_probability);
   }
 }

@@ -5,13 +5,13 @@
 
 namespace qkv {
 
-std::vector<std::string> pieces_of(std::span<const int32_t> ids, const Tokenizer& tokenizer) {
+std::vector<std::string> tokens_of(std::span<const int32_t> ids, const Tokenizer& tokenizer) {
   std::vector<std::string> out;
   for (const int32_t id : ids) out.push_back(tokenizer.piece(id));
   return out;
 }
 
-std::vector<std::string> Sentence::pieces(const Tokenizer& tokenizer) const { return pieces_of(ids, tokenizer); }
+std::vector<std::string> Sentence::tokens(const Tokenizer& tokenizer) const { return tokens_of(ids, tokenizer); }
 
 Sentence read_sentence(const std::string& text, const Tokenizer& tokenizer, const ReadOptions& options) {
   if (const auto at = utf8_error(text)) fail<InputError>(options.name, "invalid UTF-8 at byte {}", *at + 1);

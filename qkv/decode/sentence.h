@@ -17,7 +17,7 @@ struct Sentence {
   std::vector<int32_t> ids;  // the end of the sentence last
   bool truncated = false;    // it was longer than the positions
   bool blank() const { return ids.size() <= 1; }
-  std::vector<std::string> pieces(const Tokenizer& tokenizer) const;
+  std::vector<std::string> tokens(const Tokenizer& tokenizer) const;
 };
 
 struct ReadOptions {
@@ -26,6 +26,6 @@ struct ReadOptions {
 };
 Sentence read_sentence(const std::string& text, const Tokenizer& tokenizer, const ReadOptions& options);
 
-std::vector<std::string> pieces_of(std::span<const int32_t> ids, const Tokenizer& tokenizer);
+std::vector<std::string> tokens_of(std::span<const int32_t> ids, const Tokenizer& tokenizer);
 
 }  // namespace qkv

@@ -52,7 +52,7 @@ Answer Translator::answer(const Hypothesis& hypothesis) const {
   return {.text = target_.decode(hypothesis.ids),
           .score = hypothesis.score,
           .log_probability = hypothesis.log_probability,
-          .pieces = pieces_of(hypothesis.ids, target_),
+          .tokens = tokens_of(hypothesis.ids, target_),
           .alignment = hypothesis.alignment};
 }
 
@@ -86,7 +86,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < sources.size(); ++i) {
     lengths.push_back(sources[i].blank() ? 0 : static_cast<int64_t>(sources[i].ids.size()));
-    out[i].source_pieces = sources[i].pieces(source_);
+    out[i].source_tokens = sources[i].tokens(source_);
     out[i].truncated = sources[i].truncated;
     if (sources[i].blank()) out[i].n_best.emplace_back();
   }
@@ -126,8 +126,8 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
     const std::vector<TargetScore> scores = score_targets(model_, source.ids, source.lengths, answers);
     for (size_t b = 0; b < batch.size(); ++b)
       out[batch[b]] = {.log_probability = scores[b].log_probability,
-                       .tokens = scores[b].tokens,
-                       .pieces = to[batch[b]].pieces(target_),
+                       .token_log_probabilities = scores[b].token_log_probabilities,
+                       .tokens = to[batch[b]].tokens(target_),
                        .truncated = from[batch[b]].truncated || to[batch[b]].truncated};
   }
   return out;

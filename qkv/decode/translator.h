@@ -47,12 +47,12 @@ void check_batch_tokens(int64_t batch_tokens);
 struct Answer {
   std::string text;
   double score = 0, log_probability = 0;
-  std::vector<std::string> pieces;  // of the vocabulary; U+2581 stands for a space
-  Tensor alignment = {};            // (pieces, source pieces) if asked for
+  std::vector<std::string> tokens;  // of the vocabulary; U+2581 stands for a space
+  Tensor alignment = {};            // (tokens, source tokens) if asked for
 };
 
 struct Translation : Answer {  // the best one
-  std::vector<std::string> source_pieces = {};
+  std::vector<std::string> source_tokens = {};
   bool truncated = false;           // the source was too long and has been cut
   std::vector<Answer> n_best = {};  // best first, the best included
 };
@@ -60,9 +60,9 @@ struct Translation : Answer {  // the best one
 // How likely a given translation is.
 struct PairScore {
   double log_probability = 0;
-  std::vector<float> tokens = {};        // log-probability of each piece
-  std::vector<std::string> pieces = {};  // of the target, the end of the sentence last
-  bool truncated = false;                // a side was too long and has been cut
+  std::vector<float> token_log_probabilities = {};  // log-probability of each piece
+  std::vector<std::string> tokens = {};             // of the target, the end of the sentence last
+  bool truncated = false;                           // a side was too long and has been cut
 };
 
 class Translator {

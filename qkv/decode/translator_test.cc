@@ -7,7 +7,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/decode/explain.h"
+#include "qkv/decode/inspect.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/model_test.h"
 #include "qkv/model/model_file.h"
@@ -81,17 +81,17 @@ TEST(Translator, GivesScoresPiecesAlignmentAndTheNBest) {
   std::vector<std::string> targets;
   for (const Translation& t : translations) {
     targets.push_back(t.text);
-    EXPECT_EQ(t.source_pieces.back(), "</s>");
+    EXPECT_EQ(t.source_tokens.back(), "</s>");
     EXPECT_EQ(t.text, t.n_best[0].text);
-    if (t.source_pieces.size() == 1) continue;
+    if (t.source_tokens.size() == 1) continue;
     ASSERT_EQ(t.n_best.size(), 3u);
     for (size_t i = 0; i < 3; ++i) {
       const Answer& answer = t.n_best[i];
       EXPECT_LE(answer.score, t.n_best[i == 0 ? 0 : i - 1].score);
       EXPECT_EQ(answer.score,
-                answer.log_probability / length_penalty(static_cast<int64_t>(answer.pieces.size()) + 1, 0.5));
-      EXPECT_EQ(answer.alignment.dim(0), static_cast<int64_t>(answer.pieces.size()));
-      EXPECT_EQ(answer.alignment.dim(1), static_cast<int64_t>(t.source_pieces.size()));
+                answer.log_probability / length_penalty(static_cast<int64_t>(answer.tokens.size()) + 1, 0.5));
+      EXPECT_EQ(answer.alignment.dim(0), static_cast<int64_t>(answer.tokens.size()));
+      EXPECT_EQ(answer.alignment.dim(1), static_cast<int64_t>(t.source_tokens.size()));
     }
   }
 }
@@ -103,7 +103,7 @@ TEST(Translator, ASourceTooLongIsCutAndSaysSo) {
   EXPECT_FALSE(t[0].truncated);
   EXPECT_TRUE(t[1].truncated);
   EXPECT_FALSE(t[2].truncated);
-  EXPECT_EQ(t[1].source_pieces.size(), 20u);
+  EXPECT_EQ(t[1].source_tokens.size(), 20u);
   EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
 }
 
@@ -133,8 +133,8 @@ TEST(Translator, ScoresGivenTranslations) {
   for (size_t i = 0; i < sources.size(); ++i) {
     const PairScore alone = translator.score(std::span(sources).subspan(i, 1), std::span(targets).subspan(i, 1))[0];
     EXPECT_EQ(alone.log_probability, scores[i].log_probability);
-    EXPECT_EQ(scores[i].pieces.size(), scores[i].tokens.size());
-    EXPECT_EQ(scores[i].pieces.back(), "</s>");
+    EXPECT_EQ(scores[i].tokens.size(), scores[i].token_log_probabilities.size());
+    EXPECT_EQ(scores[i].tokens.back(), "</s>");
     EXPECT_LT(scores[i].log_probability, 0.0);
   }
   EXPECT_THROW(translator.score(sources, std::span(targets).first(2)), InputError);
@@ -166,11 +166,11 @@ TEST(Explain, HasTheWeightsOfEveryLayerWithTheirTokens) {
   const Translator translator = random_translator(9);
   for (const std::optional<std::string>& target :
        {std::optional<std::string>(), std::optional<std::string>("ab c")}) {
-    const Explanation e = explain(translator, "I am cold.", {.target = target});
+    const Inspection e = inspect(translator, "I am cold.", {.target = target});
     const auto S = static_cast<int64_t>(translator.source().encode("I am cold.").size()) + 1;
-    const auto T = static_cast<int64_t>(e.pieces.size());
+    const auto T = static_cast<int64_t>(e.tokens.size());
     EXPECT_EQ(e.text, target.value_or(e.text));
-    EXPECT_EQ(e.tokens.size(), e.pieces.size());
+    EXPECT_EQ(e.token_log_probabilities.size(), e.tokens.size());
     ASSERT_EQ(e.attention.size(), 3u);
     const Shape shapes[] = {{4, S, S}, {4, T, T}, {4, T, S}};
     for (size_t kind = 0; kind < 3; ++kind) {
@@ -195,7 +195,7 @@ TEST(Explain, IsOfTheTranslationAndItsAlignment) {
   const TranslateOptions options = {.beam = 3, .max_length = 8, .alignment = true};
   const std::string sentence = "the old tower";
   const Translation t = translator.translate(std::vector<std::string>{sentence}, options)[0];
-  const Explanation e = explain(translator, sentence, {.translate = options});
+  const Inspection e = inspect(translator, sentence, {.translate = options});
   EXPECT_EQ(e.text, t.text);
   EXPECT_NEAR(e.log_probability, t.log_probability, 1e-4);
   const Tensor& last = e.attention[2].layers.back();
@@ -208,9 +208,9 @@ TEST(Explain, IsOfTheTranslationAndItsAlignment) {
 }
 
 TEST(Explain, OfABlankSentenceIsNoError) {
-  const Explanation e = explain(random_translator(11), "");
+  const Inspection e = inspect(random_translator(11), "");
   EXPECT_EQ(e.text, "");
-  EXPECT_EQ(e.pieces.size(), 1u);
+  EXPECT_EQ(e.tokens.size(), 1u);
 }
 
 TEST(LengthBatches, LongestFirstWithinTheTokensAndNothingLost) {

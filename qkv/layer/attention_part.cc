@@ -2,9 +2,9 @@
 
 namespace qkv {
 
-AttentionPart::AttentionPart(const AttentionKind::Part& part, const AttentionSize& size)
+AttentionPart::AttentionPart(const AttentionVariant::Part& part, const AttentionSize& size)
     : word_(part.word), numbers_(part.numbers), size_(size), shapes_(part.parameters(size)) {
-  for (const AttentionWord::Parameter& p : shapes_) parameters_.push_back(new_parameter(p.shape));
+  for (const AttentionMechanism::Parameter& p : shapes_) parameters_.push_back(new_parameter(p.shape));
 }
 
 void AttentionPart::visit(const std::string& prefix, const ParameterVisitor& visitor) {

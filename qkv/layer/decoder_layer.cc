@@ -31,7 +31,7 @@ Variable DecoderLayer::step(const Variable& x, AttentionCache& cache, const KeyV
   const Variable y =
       residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.step(z, cache, pass); });
   const Variable w = residual_(reshape(y, {B, R / B, C}), norm2, pass, [&](const Variable& z) {
-    return cross_attention.attend_singly(z, memory, memory_mask, position, pass);
+    return cross_attention.cross_attend_step(z, memory, memory_mask, position, pass);
   });
   return residual_(reshape(w, {R, 1, C}), norm3, pass,
                    [&](const Variable& z) { return feed_forward.forward(z, pass); });

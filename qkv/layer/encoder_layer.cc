@@ -8,7 +8,7 @@ MultiHeadAttentionOptions LayerOptions::attention(AttentionUse use) const {
           .heads = heads,
           .kv_heads = kv_heads,
           .bias = attention_bias,
-          .kind = cross ? cross_attention : self_attention,
+          .variant = cross ? cross_attention : self_attention,
           .use = use,
           .dropout = attention_dropout,
           .name = join_name(name, cross ? "cross_attention" : "self_attention")};

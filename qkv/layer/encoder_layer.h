@@ -25,7 +25,7 @@ struct LayerOptions {
   float attention_dropout = 0.0f;  // of attention weights
   float hidden_dropout = 0.0f;     // inside the feed-forward network
   bool attention_bias = true;
-  AttentionKind self_attention = {}, cross_attention = {};
+  AttentionVariant self_attention = {}, cross_attention = {};
   float norm_eps = 1e-5f;
   std::string name = {};  // in the attention log
 

@@ -3,15 +3,15 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/base/error.h"
-#include "qkv/layer/word/multi_token.h"
-#include "qkv/layer/word/projection.h"
+#include "qkv/layer/mechanism/multi_token.h"
+#include "qkv/layer/mechanism/projection.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/shape.h"
 
 namespace qkv {
 namespace {
 
-using Role = AttentionWord::Role;
+using Role = AttentionMechanism::Role;
 
 MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
   if (o.kv_heads == 0) o.kv_heads = o.heads;
@@ -23,9 +23,9 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
           "{} key/value heads must divide {} heads", o.kv_heads, o.heads);
   require(!o.packed || (o.use != AttentionUse::cross && o.key_width == o.width && o.value_width == o.width),
           "MultiHeadAttention", "packed projections are for self-attention");
-  require(!o.packed || !o.kind.has(Role::projections), "MultiHeadAttention",
+  require(!o.packed || !o.variant.has(Role::projections), "MultiHeadAttention",
           "longformer-separate has projections of its own, which are not packed");
-  check_kind(o.kind, o.size(), "MultiHeadAttention");
+  check_variant(o.variant, o.size(), "MultiHeadAttention");
   return o;
 }
 
@@ -59,7 +59,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     value = Linear(options_.value_width, kv_width, options_.bias);
   }
   out = Linear(width, width, options_.bias);
-  for (const AttentionKind::Part& part : options_.kind.parts()) parts_.emplace_back(part, options_.size());
+  for (const AttentionVariant::Part& part : options_.variant.parts()) parts_.emplace_back(part, options_.size());
   for (const AttentionPart& part : parts_)
     if (part.word().add_to) part.word().add_to(sentence_, part);
 }
@@ -141,8 +141,8 @@ AttentionVariables MultiHeadAttention::by_words(const Queries& queries, const Ke
   return {add(others.out, global.out), pass.log ? add(others.weights, global.weights).value() : Tensor(), {}};
 }
 
-AttentionVariables MultiHeadAttention::by_neighbours(const Variable& q, const KeyValues& memory,
-                                                     const MaskPtr& mask, Pass& pass) const {
+AttentionVariables MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
+                                                           const MaskPtr& mask, Pass& pass) const {
   const AttentionPart& part = *part_of(Role::neighbours);
   const MultiTokenOptions options = multi_token_options(part, sentence_.mask & mask);
   if (!pass.log) return {finished_heads(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
@@ -152,8 +152,9 @@ AttentionVariables MultiHeadAttention::by_neighbours(const Variable& q, const Ke
 
 Variable MultiHeadAttention::finish(const Queries& queries, const KeyValues& memory, const Call& call,
                                     Pass& pass) const {
-  const AttentionVariables result = part_of(Role::neighbours) ? by_neighbours(queries.q, memory, call.mask, pass)
-                                                              : by_words(queries, memory, call, pass);
+  const AttentionVariables result = part_of(Role::neighbours)
+                                        ? multi_token_forward(queries.q, memory, call.mask, pass)
+                                        : by_words(queries, memory, call, pass);
   if (pass.log) pass.log->entries.push_back({options_.name, result.weights});
   return out.forward(join_heads(result.out));
 }
@@ -181,8 +182,8 @@ Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValue
   return finish(queries_of(query_source, 0), memory, {.mask = mask}, pass);
 }
 
-Variable MultiHeadAttention::attend_singly(const Variable& query_source, const KeyValues& memory,
-                                           const MaskPtr& mask, int64_t position, Pass& pass) const {
+Variable MultiHeadAttention::cross_attend_step(const Variable& query_source, const KeyValues& memory,
+                                               const MaskPtr& mask, int64_t position, Pass& pass) const {
   return finish(queries_of(query_source, position), memory,
                 {.mask = mask, .first = position, .at_first = true, .single = true}, pass);
 }

@@ -1,17 +1,17 @@
 // Multi-head attention (Vaswani et al., 2017, section 3.2.2), with grouped key/value heads (Ainslie et al., 2023)
-// when kv_heads < heads, and multi-query attention (Shazeer, 2019) when kv_heads = 1; of any kind
-// (attention_kind.h).
+// when kv_heads < heads, and multi-query attention (Shazeer, 2019) when kv_heads = 1; of any variant
+// (attention_variant.h).
 //
 //     head_h = attention(x_q Wq_h, x_k Wk_g, x_v Wv_g),  g = h * kv_heads / heads
 //     y      = join(head_1, ..., head_H) Wo
 //
-//     MultiHeadAttention self({.width = 512, .heads = 8, .kind = attention_kind("window=64+sink")});
+//     MultiHeadAttention self({.width = 512, .heads = 8, .variant = attention_variant("window=64+sink")});
 //     Variable y = self.forward(x, causal(), pass);                    // self-attention
 //     Variable z = cross.attend(x, cross.project(memory, memory, lengths), padding(lengths), pass);
 //
 // Shapes: query (B,T,C), key (B,S,key_width), value (B,S,value_width), y (B,T,C); lengths (B) i32, of the keys.
 // Parameters: query, key, value, out: Linear each, biases if asked for; packed: query_key_value, its rows one after
-// the other, and out. Behind them those of the kind, as attention_part.h names them.
+// the other, and out. Behind them those of the variant, as attention_part.h names them.
 #pragma once
 
 #include <utility>
@@ -32,7 +32,7 @@ struct MultiHeadAttentionOptions {
   int64_t value_width = 0;  // of the values' source; 0: C
   bool bias = true;
   bool packed = false;  // one Linear for queries, keys and values; self-attention only
-  AttentionKind kind = {};
+  AttentionVariant variant = {};
   AttentionUse use = AttentionUse::encoder;
   float dropout = 0.0f;   // on the weights
   std::string name = {};  // in the attention log
@@ -58,8 +58,8 @@ class MultiHeadAttention {
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
   // The same in a step of decoding: all queries stand at `position`, and every one is by itself, whoever else looks
   // at the memory.
-  Variable attend_singly(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
-                         int64_t position, Pass& pass) const;
+  Variable cross_attend_step(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
+                             int64_t position, Pass& pass) const;
   // One more position of self-attention: x (B,1,C) sees what the cache holds and itself.
   Variable step(const Variable& x, AttentionCache& cache, Pass& pass) const;
 
@@ -85,9 +85,9 @@ class MultiHeadAttention {
 
   Variable finish(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
   AttentionVariables by_words(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  AttentionVariables by_neighbours(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
-                                   Pass& pass) const;
-  const AttentionPart* part_of(AttentionWord::Role role) const;
+  AttentionVariables multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
+                                         Pass& pass) const;
+  const AttentionPart* part_of(AttentionMechanism::Role role) const;
 
   MultiHeadAttentionOptions options_;
   std::vector<AttentionPart> parts_;

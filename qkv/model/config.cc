@@ -50,7 +50,7 @@ struct Writer {
   void operator()(const char* key, const Enum& value) {
     json[key] = name_of(value);
   }
-  void operator()(const char* key, const AttentionKind& value) { json[key] = to_string(value); }
+  void operator()(const char* key, const AttentionVariant& value) { json[key] = to_string(value); }
 };
 
 struct Reader {
@@ -90,11 +90,11 @@ struct Reader {
     value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
                                           fmt::format("'{}'", key));
   }
-  void operator()(const char* key, AttentionKind& value) {
+  void operator()(const char* key, AttentionVariant& value) {
     const Json* j = find(key);
     if (!j) return;
     require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, shown_json(*j));
-    as_input_error([&] { value = attention_kind(j->get<std::string>(), fmt::format("'{}'", key)); });
+    as_input_error([&] { value = attention_variant(j->get<std::string>(), fmt::format("'{}'", key)); });
   }
   // What is wrong usage on the command line is bad input in a file.
   template <class Action>
@@ -108,11 +108,11 @@ struct Reader {
 };
 
 // With the word of positions that are no vectors.
-AttentionKind with_positions(AttentionKind kind, Positions positions) {
-  if (positions != Positions::rotary && positions != Positions::alibi && positions != Positions::t5) return kind;
-  const AttentionKind word = attention_kind(name_of(positions));
-  kind.add(word.parts().front(), "positions");
-  return kind;
+AttentionVariant with_positions(AttentionVariant variant, Positions positions) {
+  if (positions != Positions::rotary && positions != Positions::alibi && positions != Positions::t5) return variant;
+  const AttentionVariant word = attention_variant(name_of(positions));
+  variant.add(word.parts().front(), "positions");
+  return variant;
 }
 
 }  // namespace
@@ -158,9 +158,9 @@ void TransformerConfig::check() const {
   for (const float rate : {dropout, attention_dropout, ffn_dropout})
     require<UsageError>(rate >= 0 && rate < 1, "model", "a dropout rate must be in [0, 1), got {}", rate);
   const LayerOptions options = layer();
-  check_kind(options.self_attention, options.attention(AttentionUse::encoder).size(), "self-attention");
-  check_kind(options.self_attention, options.attention(AttentionUse::decoder).size(), "self-attention");
-  check_kind(options.cross_attention, options.attention(AttentionUse::cross).size(), "cross-attention");
+  check_variant(options.self_attention, options.attention(AttentionUse::encoder).size(), "self-attention");
+  check_variant(options.self_attention, options.attention(AttentionUse::decoder).size(), "self-attention");
+  check_variant(options.cross_attention, options.attention(AttentionUse::cross).size(), "cross-attention");
   require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
                       "tie 'all' needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
                       target_vocabulary);

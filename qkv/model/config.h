@@ -27,7 +27,7 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
 }
 
-// Vectors added to the embeddings, or a word (layer/word) of every self-attention, or nothing at all.
+// Vectors added to the embeddings, or a word (layer/mechanism) of every self-attention, or nothing at all.
 enum class Positions { sinusoidal, learned, rotary, alibi, t5, none };
 constexpr auto names_of(Positions) {
   return std::array{Named{Positions::sinusoidal, "sinusoidal"},
@@ -53,9 +53,9 @@ struct TransformerConfig {
   Positions positions = Positions::sinusoidal;
   Tie tie = Tie::all;
   bool attention_bias = true;
-  AttentionKind self_attention = {};   // of the encoder and of the decoder
-  AttentionKind cross_attention = {};  // of the decoder to the source
-  int64_t max_length = 1024;           // positions, of either side
+  AttentionVariant self_attention = {};   // of the encoder and of the decoder
+  AttentionVariant cross_attention = {};  // of the decoder to the source
+  int64_t max_length = 1024;              // positions, of either side
 
   LayerOptions layer() const;  // positions that are a word stand in its self-attention
   void check() const;          // throws when the numbers do not fit together

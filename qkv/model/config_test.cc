@@ -15,7 +15,7 @@ TransformerConfig unusual() {
   c.dropout = 0.25f, c.attention_dropout = 0.1f, c.ffn_dropout = 0.05f;
   c.norm_order = NormOrder::pre, c.activation = Activation::gelu, c.positions = Positions::learned;
   c.tie = Tie::target, c.attention_bias = false, c.max_length = 77;
-  c.self_attention = attention_kind("window=5+sink"), c.cross_attention = attention_kind("additive");
+  c.self_attention = attention_variant("window=5+sink"), c.cross_attention = attention_variant("additive");
   return c;
 }
 

@@ -116,8 +116,8 @@ TEST(Describe, SaysWhatIsTiedAndGrouped) {
 TEST(Describe, NamesTheKindsOfAttentionAndCountsTheirParameters) {
   TransformerConfig c = small();
   EXPECT_EQ(describe(c).find("cross-attention full"), std::string::npos);
-  c.self_attention = attention_kind("window=8+sink");
-  c.cross_attention = attention_kind("additive=10");
+  c.self_attention = attention_variant("window=8+sink");
+  c.cross_attention = attention_variant("additive=10");
   c.positions = Positions::rotary;
   const std::string text = describe(c);
   for (const char* expected :

@@ -62,8 +62,8 @@ class Groups {
       parameters += 2 * C + 2 * K;
     }
     const MultiHeadAttentionOptions options = c_.layer().attention(use);
-    for (const AttentionKind::Part& part : options.kind.parts())
-      for (const AttentionWord::Parameter& p : part.parameters(options.size())) {
+    for (const AttentionVariant::Part& part : options.variant.parts())
+      for (const AttentionMechanism::Parameter& p : part.parameters(options.size())) {
         shapes += fmt::format(", {}.{} {}", part.word->name, p.name, p.shape);
         formula += " + " + p.letters;
         parameters += p.shape.numel();

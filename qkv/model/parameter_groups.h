@@ -6,7 +6,7 @@
 //
 // Letters: C d_model, F ffn, V and W source and target vocabulary, P positions, K = C kv_heads / heads the width of
 // keys and values (C itself unless heads are grouped). What the words of an attention add is
-// counted in D, the width of a head, H heads, and the names of their numbers (layer/word).
+// counted in D, the width of a head, H heads, and the names of their numbers (layer/mechanism).
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,7 @@ struct FixedSettings {
   }
   template <class T>
   void operator()(const Setting& setting, const T& value) {
-    if constexpr (std::is_same_v<T, AttentionKind>) {
+    if constexpr (std::is_same_v<T, AttentionVariant>) {
       json[setting.name] = to_string(value);
     } else {
       Writer{json}(setting, value, Change::forbidden);

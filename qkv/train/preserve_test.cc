@@ -87,7 +87,7 @@ TEST_F(Preserve, AnInterruptedOverwriteLeavesTheModelAndIsResumed) {
   o.max_steps = 1'000'000;
   const TrainResult r = train(o);
   sender.join();
-  EXPECT_EQ(r.ending, Ending::interrupted);
+  EXPECT_EQ(r.stop_reason, StopReason::interrupted);
   EXPECT_EQ(r.signal, SIGHUP);
   Files after = files("m");
   for (const auto& [name, bytes] : before) EXPECT_TRUE(after[name] == bytes) << name;
@@ -274,7 +274,7 @@ TEST_F(Preserve, AFinishedTrainingThatIsResumedChangesNothing) {
     const Files before = files(m);
     o.resume = true;
     const TrainResult again = train(o);
-    EXPECT_EQ(again.ending, Ending::max_steps);
+    EXPECT_EQ(again.stop_reason, StopReason::max_steps);
     EXPECT_EQ(again.steps, 10);
     EXPECT_EQ(again.loss, first.loss);
     EXPECT_EQ(again.validation->loss, first.validation->loss);

@@ -2,8 +2,8 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
-#include "qkv/train/ending.h"
 #include "qkv/train/progress.h"
+#include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
 
 namespace qkv {
@@ -31,7 +31,7 @@ TrainResult train(const TrainOptions& options) {
       Progress::write(
           fmt::format("this training is finished, after step {}; more max-steps or max-epochs go on with it\n",
                       checkpoint->state().step));
-    return result_of(checkpoint->state(), *ending_of(options, checkpoint->state()));
+    return result_of(checkpoint->state(), *stop_reason_of(options, checkpoint->state()));
   }
   if (!options.quiet && Progress::stderr_is_terminal()) Progress::write(fmt::format("reading {}\n", options.train));
   std::optional<Vocabularies> vocabularies;

@@ -1,7 +1,7 @@
 // From sentence pairs to a model that translates: the whole training, from files to files.
 //
 //     TrainResult result = train({.train = "pairs.tsv.gz", .hold_out = 2000, .model = "my-model", ...});
-//     if (result.ending == Ending::interrupted) return 130;          // saved; options.resume goes on
+//     if (result.stop_reason == StopReason::interrupted) return 130;          // saved; options.resume goes on
 //
 // What is in the folder, each file replaced as a whole and checked when it is read:
 //
@@ -40,10 +40,10 @@
 
 namespace qkv {
 
-enum class Ending { max_steps, max_epochs, patience, interrupted };
+enum class StopReason { max_steps, max_epochs, patience, interrupted };
 
 struct TrainResult {
-  Ending ending = Ending::max_steps;
+  StopReason stop_reason = StopReason::max_steps;
   int signal = 0;                        // that interrupted it
   int64_t steps = 0, epochs = 0;         // updates; epochs that are over
   double loss = 0;                       // per target token, of the last updates

@@ -73,7 +73,7 @@ TEST_F(TrainTest, LearnsAndWritesAModelFolder) {
   TrainOptions o = options("m");
   o.max_steps = 60;
   const TrainResult r = train(o);
-  EXPECT_EQ(r.ending, Ending::max_steps);
+  EXPECT_EQ(r.stop_reason, StopReason::max_steps);
   EXPECT_EQ(r.steps, 60);
   ASSERT_TRUE(r.validation);
   EXPECT_LT(r.validation->loss, 2.4);  // chance is ln 11 = 2.4 at best
@@ -146,7 +146,7 @@ TEST_F(TrainTest, StopsWhenNothingGetsBetter) {
   o.patience = 3;
   o.patience_on = Goal::bleu;
   const TrainResult r = train(o);
-  EXPECT_EQ(r.ending, Ending::patience);
+  EXPECT_EQ(r.stop_reason, StopReason::patience);
   EXPECT_EQ(r.steps, 8);
   EXPECT_EQ(r.best_step, 2);
 }
@@ -156,7 +156,7 @@ TEST_F(TrainTest, StopsAfterEpochs) {
   o.max_steps = 0;
   o.max_epochs = 2;
   const TrainResult r = train(o);
-  EXPECT_EQ(r.ending, Ending::max_epochs);
+  EXPECT_EQ(r.stop_reason, StopReason::max_epochs);
   EXPECT_EQ(r.epochs, 2);
 }
 

@@ -11,8 +11,8 @@
 #include "qkv/base/threads.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/average.h"
-#include "qkv/train/ending.h"
 #include "qkv/train/interrupt.h"
+#include "qkv/train/stop_reason.h"
 
 namespace qkv {
 namespace {
@@ -80,7 +80,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
   first_seconds_ = state_.seconds;
 }
 
-std::optional<Ending> Trainer::over() const { return ending_of(options_, state_); }
+std::optional<StopReason> Trainer::over() const { return stop_reason_of(options_, state_); }
 
 TrainResult Trainer::run() {
   const Interrupt interrupt;
@@ -107,7 +107,7 @@ TrainResult Trainer::interrupted(int signal) {
   save({.model = !folder_.replaces() && (!validates() || !state_.best_validation), .state = true});
   progress_.note(fmt::format("stopped after step {}, all is saved; resume goes on{}", state_.step,
                              folder_.replaces() ? ", and the model in the folder stays until then" : ""));
-  TrainResult result = result_of(state_, Ending::interrupted);
+  TrainResult result = result_of(state_, StopReason::interrupted);
   result.signal = signal;
   return result;
 }

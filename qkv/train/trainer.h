@@ -35,7 +35,7 @@ class Trainer {
  private:
   bool validates() const { return data_.valid.size() > 0; }
   bool due(int64_t every) const { return every > 0 && state_.step % every == 0; }
-  std::optional<Ending> over() const;
+  std::optional<StopReason> over() const;
 
   void go_on(const Checkpoint& checkpoint);
   void introduce();

@@ -6,7 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
-#include "qkv/train/ending.h"
+#include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
 
 namespace qkv {

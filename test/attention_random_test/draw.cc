@@ -9,7 +9,7 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/dense.h"
 #include "qkv/attention/mask/documents.h"
-#include "qkv/attention/mask/function.h"
+#include "qkv/attention/mask/mask_mod.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/window.h"
 #include "qkv/attention/modify/alibi.h"
@@ -95,8 +95,8 @@ DrawnMask draw_rule(Dice& dice) {
     return (3 * i + j + (per_batch ? 7 * b : 0) + (per_head ? 5 * h : 0)) % period < open;
   };
   return {[=](int64_t first, int64_t) {
-            return mask_of([=](auto b, auto h, auto i, auto j) { return rule(b + first, h, i, j); },
-                           {.per_batch = per_batch, .per_head = per_head});
+            return mask_mod([=](auto b, auto h, auto i, auto j) { return rule(b + first, h, i, j); },
+                            {.per_batch = per_batch, .per_head = per_head});
           },
           rule};
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "qkv/attention/attention.h"
-#include "qkv/attention/modify/relative.h"
+#include "qkv/attention/modify/relative_buckets.h"
 
 namespace qkv::test {
 

@@ -2,7 +2,7 @@
 #include "qkv/op/position.h"
 
 #include "qkv/attention/modify/alibi.h"
-#include "qkv/attention/modify/relative.h"
+#include "qkv/attention/modify/relative_buckets.h"
 #include "qkv/op/rotary.h"
 #include "test/golden_test/case.h"
 

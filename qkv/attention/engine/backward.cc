@@ -82,7 +82,7 @@ class Task {
         d_width_(round_to_lanes(call.shape.D)),
         e_width_(round_to_lanes(call.shape.E)),
         scale_(call.score->dot_scale(call.shape.D).value_or(1.0f)),
-        waiting_scale_(waiting_scale(call)),
+        deferred_scale_(deferred_scale(call)),
         scope_(call) {}
 
   // dq receives what the keys of the span give: all of it, or one of the parts that are added later.
@@ -109,7 +109,7 @@ class Task {
     const int64_t D = call_.shape.D, width = block.width, tile_size = max_block_keys * width;
     Scratch scratch;
     // Where it can be had, the gradient of the queries comes out as it is stored: no transpose.
-    const bool as_rows = !call_.pairs() && call_.score->dot_scale(D) && D == d_width_;
+    const bool as_rows = !call_.is_bf16() && call_.score->dot_scale(D) && D == d_width_;
     float* dq_block = scratch.floats(D * width);
     std::fill_n(dq_block, D * width, 0.0f);
     const float* delta = pack_delta(block, scratch);
@@ -132,10 +132,10 @@ class Task {
       const BlockOperand dout = upstream.of(tile);
       const float *maximum = ended.maximum + tile.lane, *inverse_sum = ended.inverse_sum + tile.lane;
       scores(call_, tile, operands, p);
-      modify_and_hide(call_, tile, visible, p, modified);
-      const bool plain = call_.reweigh.empty(), paired = call_.pairs();
+      modify_and_mask(call_, tile, visible, p, modified);
+      const bool plain = call_.reweigh.empty(), paired = call_.is_bf16();
       if (paired && plain)
-        call_.normalize->weights_to_pairs(tile, p, waiting_scale_, maximum, inverse_sum, slope,
+        call_.normalize->weights_to_pairs(tile, p, deferred_scale_, maximum, inverse_sum, slope,
                                           pack_weights.rows());
       else
         call_.normalize->weights(tile, p, maximum, inverse_sum, slope);
@@ -171,7 +171,7 @@ class Task {
   // From the gradient of the weights, in ds, to that of the raw scores, packed.
   WeightOperand gradient(const Tile& tile, const float* p, const float* slope, const float* delta,
                          float* const* modified, float* ds, const WeightPacker& packer) const {
-    if (call_.pairs() && call_.modify.empty()) {
+    if (call_.is_bf16() && call_.modify.empty()) {
       call_.normalize->backward_to_pairs(tile, p, slope, delta, ds, packer.rows(), packer.columns());
       return packer.packed(tile, ds);
     }
@@ -186,7 +186,7 @@ class Task {
     std::fill_n(delta, block.width, 0.0f);
     const Tensor &d = dout_, &o = forward_.out;
     const auto& kernels = kernel::kernels().attention;
-    if (!call_.pairs()) {
+    if (!call_.is_bf16()) {
       kernels.dot_rows(rows(d, block.batch, block.head, block.query), d.stride(2),
                        rows(o, block.batch, block.head, block.query), o.stride(2), block.queries, call_.shape.E,
                        delta);
@@ -214,7 +214,7 @@ class Task {
   KeyRange span_;
   float *dk_ = nullptr, *dv_ = nullptr;  // (keys of the span, D or E), rows rounded up to the lanes
   int64_t d_width_, e_width_;
-  float scale_, waiting_scale_;
+  float scale_, deferred_scale_;
   TileScope scope_;
 };
 
@@ -246,13 +246,13 @@ std::vector<Tensor> sum_parameters(const ParameterLayout& layout, const Tensor& 
 // The upstream gradient with rows that products can read.
 Tensor readable(const AttentionCall& call, const Tensor& dout) {
   const bool contiguous = dout.stride(-1) == 1 || dout.dim(-1) == 1;
-  if (!contiguous || (call.pairs() && !lies_in_pairs(dout))) return dout.clone();
+  if (!contiguous || (call.is_bf16() && !lies_in_pairs(dout))) return dout.clone();
   return dout;
 }
 
 }  // namespace
 
-BackwardResult attention_backward(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout) {
+BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout) {
   const AttentionShape& shape = call.shape;
   const DType dtype = call.q.dtype();
   BackwardResult result = {.dq = empty_in_order_of(call.q, call.q.shape(), dtype),

@@ -58,7 +58,7 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
   call.normalize->check(call.shape);
   call.single_queries = !with_backward && are_single_queries(call.shape, options);
-  if (call.pairs() && !call.single_queries)
+  if (call.is_bf16() && !call.single_queries)
     for (Tensor* x : {&call.q, &call.k, &call.v})
       if (!lies_in_pairs(*x)) *x = x->clone();
   for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);

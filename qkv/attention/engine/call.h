@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/engine/tiles.h"
 
 namespace qkv {
 

@@ -2,7 +2,7 @@
 // it is. See ARCHITECTURE.md for a drawing.
 #pragma once
 
-#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/engine/tiles.h"
 
 namespace qkv {
 
@@ -11,7 +11,7 @@ struct ForwardResult {
   Tensor out;
   SoftmaxStatistics statistics;
 };
-ForwardResult attention_forward(const AttentionCall& call);
+ForwardResult forward_pass(const AttentionCall& call);
 
 // The forward of few queries over many keys (single.cc): whether a call is of that kind, its pass, and the scores
 // of a tile as that pass sums them. (Weights must come from the same bits as the statistics they are divided by; so
@@ -36,6 +36,6 @@ struct BackwardResult {
   Tensor dq, dk, dv;
   std::vector<Tensor> parameters;
 };
-BackwardResult attention_backward(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout);
+BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout);
 
 }  // namespace qkv

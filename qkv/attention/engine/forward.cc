@@ -22,7 +22,7 @@ class Task {
         batch_(batch),
         head_(head),
         result_(result),
-        waiting_scale_(waiting_scale(call)),
+        deferred_scale_(deferred_scale(call)),
         scope_(call),
         keys_(call.k, batch, kv_head(), false, scratch_),
         values_(call.v, batch, kv_head(), true, scratch_) {
@@ -44,7 +44,7 @@ class Task {
     std::fill_n(running.sum, width, 0.0f);
     const auto weights_of = [&](const Tile& tile, const uint64_t* visible) {
       scores(call_, tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
-      modify_and_hide(call_, tile, visible, s);
+      modify_and_mask(call_, tile, visible, s);
       return weigh(tile, s, of_tile(running, tile), packer);
     };
     if (fits_one_tile())
@@ -64,20 +64,20 @@ class Task {
   void tile_by_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of,
                     float* out) {
     const int64_t E = call_.shape.E, width = block.width;
-    bool is_clear = false;  // whether out is something to add to
+    bool initialised = false;  // whether out is something to add to
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
       const WeightOperand w = weights_of(tile, visible);
-      if (!is_clear && is_short(call_)) prefetch(result_.out, place_of(block), block.queries, Access::write);
+      if (!initialised && is_short(call_)) prefetch(result_.out, place_of(block), block.queries, Access::write);
       const auto product = columns_product(tile, values_.at(tile), w, out + tile.lane, width);
-      if (!is_clear && tile.width == width) {
+      if (!initialised && tile.width == width) {
         products(call_).overwrite(product);
       } else {
-        if (!is_clear) std::fill_n(out, E * width, 0.0f);
+        if (!initialised) std::fill_n(out, E * width, 0.0f);
         products(call_).rescale(product, of_tile(running, tile).rescale);
       }
-      is_clear = true;
+      initialised = true;
     });
-    if (!is_clear) std::fill_n(out, E * width, 0.0f);
+    if (!initialised) std::fill_n(out, E * width, 0.0f);
     call_.normalize->finish(block, running);
     write_block(out, block, running.rescale, result_.out);
   }
@@ -85,7 +85,7 @@ class Task {
   // Where all keys are in one tile nothing is rescaled, and O = P V comes out as it is stored: no transpose. (The
   // sums run over the keys in the same order: the bits are the same.)
   bool fits_one_tile() const {
-    return !call_.pairs() && call_.shape.S <= max_block_keys && call_.shape.E == round_to_lanes(call_.shape.E);
+    return !call_.is_bf16() && call_.shape.S <= max_block_keys && call_.shape.E == round_to_lanes(call_.shape.E);
   }
   template <class WeightsOf>
   void in_one_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of) {
@@ -106,8 +106,8 @@ class Task {
   // Scores to weights, without their division, packed.
   WeightOperand weigh(const Tile& tile, float* s, const kernel::RunningSoftmax& running,
                       const WeightPacker& packer) const {
-    if (call_.pairs() && call_.reweigh.empty()) {
-      call_.normalize->step_to_pairs(tile, s, waiting_scale_, running, packer.columns());
+    if (call_.is_bf16() && call_.reweigh.empty()) {
+      call_.normalize->step_to_pairs(tile, s, deferred_scale_, running, packer.columns());
       return packer.packed(tile, s);
     }
     call_.normalize->step(tile, s, running);
@@ -121,7 +121,7 @@ class Task {
   const AttentionCall& call_;
   int64_t batch_, head_;
   ForwardResult& result_;
-  float waiting_scale_;
+  float deferred_scale_;
   TileScope scope_;
   Scratch scratch_;
   KeyOperands keys_, values_;
@@ -137,7 +137,7 @@ void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
   std::copy_n(running.maximum, block.queries, statistics.maximum.data<float>() + at);
 }
 
-ForwardResult attention_forward(const AttentionCall& call) {
+ForwardResult forward_pass(const AttentionCall& call) {
   const AttentionShape& shape = call.shape;
   ForwardResult result = {
       .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
@@ -148,7 +148,7 @@ ForwardResult attention_forward(const AttentionCall& call) {
   }
   // bf16 values are packed once a task: longer tasks pack less often. And what is short is read once.
   const int64_t heads = shape.B * shape.H, neighbours = neighbouring_heads(call, heads);
-  const int64_t blocks = count_blocks(call), run = call.pairs() || neighbours > 1 ? 8 : 1;
+  const int64_t blocks = count_blocks(call), run = call.is_bf16() || neighbours > 1 ? 8 : 1;
   const int64_t tasks = (blocks + run - 1) / run;
   if (tasks == 0) return result;  // no queries
   parallel_ranges(heads * tasks, neighbours * tasks, [&](int64_t begin, int64_t last) {

@@ -69,24 +69,24 @@ void round_row(const float* from, int64_t n, bfloat16* to) {
 }  // namespace
 
 const kernel::TileProducts& products(const AttentionCall& call) {
-  return call.pairs() ? kernels().pairs->products : kernels().products;
+  return call.is_bf16() ? kernels().pairs->products : kernels().products;
 }
 
-TileScope::TileScope(const AttentionCall& call) : pairs_(call.pairs() ? kernels().pairs : nullptr) {
+TileScope::TileScope(const AttentionCall& call) : pairs_(call.is_bf16() ? kernels().pairs : nullptr) {
   if (pairs_) pairs_->begin();
 }
 TileScope::~TileScope() {
   if (pairs_) pairs_->end();
 }
 
-float waiting_scale(const AttentionCall& call) {
-  if (!call.pairs() || !call.modify.empty() || !call.reweigh.empty()) return 1.0f;
+float deferred_scale(const AttentionCall& call) {
+  if (!call.is_bf16() || !call.modify.empty() || !call.reweigh.empty()) return 1.0f;
   const float scale = call.score->dot_scale(call.shape.D).value_or(1.0f);
   return scale > 0 ? scale : 1.0f;
 }
 
 void scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s) {
-  if (waiting_scale(call) == 1.0f)
+  if (deferred_scale(call) == 1.0f)
     call.score->forward(tile, operands, s);
   else
     multiply_rows(*operands.products, tile, operands.k, operands.q, 1.0f, s);
@@ -183,7 +183,7 @@ void prefetch(const Tensor& x, const RowPlace& place, int64_t count, Access acce
 }
 
 WeightPacker::WeightPacker(const AttentionCall& call, const QueryBlock& block, const Roles& roles, Scratch& scratch)
-    : pairs_(call.pairs()) {
+    : pairs_(call.is_bf16()) {
   if (!pairs_) return;
   if (roles.rows) rows_ = scratch.floats(max_block_keys * block.width / 2);
   if (roles.columns) columns_ = scratch.floats(max_block_keys / 2 * block.width);

@@ -2,7 +2,7 @@
 // summed over.
 #pragma once
 
-#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/engine/tiles.h"
 #include "qkv/base/scratch.h"
 #include "qkv/kernel/kernels.h"
 
@@ -24,8 +24,8 @@ class TileScope {
 };
 
 // The scores of a tile. The scale of dot products of bf16 may wait for a softmax that reads every score anyway:
-// waiting_scale() is the factor that scores() then leaves out, or 1.
-float waiting_scale(const AttentionCall& call);
+// deferred_scale() is the factor that scores() then leaves out, or 1.
+float deferred_scale(const AttentionCall& call);
 void scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s);
 
 // Whether rows of so many columns can be read as pairs of bf16, and whether those of x can where they lie: rows

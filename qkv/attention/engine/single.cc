@@ -26,7 +26,7 @@ QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, i
 }
 
 void load_query(const AttentionCall& call, const QueryBlock& block, int64_t query, float* q) {
-  if (!call.pairs()) {
+  if (!call.is_bf16()) {
     std::copy_n(rows(call.q, block.batch, block.head, query), call.shape.D, q);
     return;
   }
@@ -49,7 +49,7 @@ void rows_of_scores(const AttentionCall& call, const Tile& tile, const float* q,
                                                                    .s = s,
                                                                    .s_stride = max_block_keys};
   };
-  if (call.pairs())
+  if (call.is_bf16())
     kernels.single_bf16.scores(from(halves(call.k, tile.batch, tile.kv_head(), tile.key)));
   else
     kernels.single.scores(from(rows(call.k, tile.batch, tile.kv_head(), tile.key)));
@@ -122,8 +122,8 @@ class Group {
   bool see_all(const KeyRange& keys, int64_t first, int64_t queries) const {
     int64_t seen = 0;
     for (int64_t i = first; i < first + queries; ++i)
-      look_at_each_tile(call_, block(i), keys, [&](const Tile& tile, Visibility visibility) {
-        if (visibility == Visibility::all) seen += tile.keys;
+      for_each_visible_tile(call_, block(i), keys, [&](const Tile& tile, Visibility visibility) {
+        if (visibility == Visibility::visible) seen += tile.keys;
       });
     return seen == queries * (keys.end - keys.begin);
   }
@@ -155,7 +155,7 @@ class Group {
           .out = Partials::values(parts_ + first * step_),
           .out_stride = step_};
     };
-    if (call_.pairs())
+    if (call_.is_bf16())
       kernels.single_bf16.output(from(halves(call_.v, tile.batch, tile.kv_head(), tile.key)));
     else
       kernels.single.output(from(rows(call_.v, tile.batch, tile.kv_head(), tile.key)));

@@ -21,7 +21,7 @@ void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statis
       single_query_scores(call, tile, w);
     else
       call.score->forward(tile, {&products(call), queries.of(tile), keys.at(tile)}, w);
-    modify_and_hide(call, tile, visible, w);
+    modify_and_mask(call, tile, visible, w);
     call.normalize->weights(tile, w, ended.maximum + tile.lane, ended.inverse_sum + tile.lane, nullptr);
     for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, w);
     visit(tile, w);

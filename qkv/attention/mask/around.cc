@@ -34,14 +34,14 @@ class Around final : public Mask {
     }
     return {std::max<int64_t>(all.begin, 0), std::min(all.end, block.whole->S)};
   }
-  Visibility look(const Tile& tile) const override {
+  Visibility classify(const Tile& tile) const override {
     bool none = true, all = true;
     for (int64_t i = 0; i < tile.queries; ++i) {
       const KeyRange range = of(tile, i);
       none &= range.begin >= range.end || range.end <= tile.key || range.begin >= tile.key + tile.keys;
       all &= range.begin <= tile.key && range.end >= tile.key + tile.keys;
     }
-    return none ? Visibility::none : all ? Visibility::all : Visibility::some;
+    return none ? Visibility::masked : all ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     // Noted is where the keys of a query begin and where they end.

@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-constexpr int32_t nobody = -1, everybody = -2;
+constexpr int32_t all_masked = -1, all_visible = -2;
 constexpr int64_t half = max_block_queries / 2;
 
 void include(KeyRange& range, int64_t begin, int64_t end) {
@@ -23,7 +23,7 @@ void copy_words(const std::vector<int32_t>& blocks, const std::vector<uint64_t>&
     if (block >= 0) {
       std::copy_n(visible.data() + block * max_block_keys + inside, count, out);
     } else {
-      std::fill_n(out, count, block == everybody ? ~uint64_t{0} : 0);
+      std::fill_n(out, count, block == all_visible ? ~uint64_t{0} : 0);
     }
     key += count;
     keys -= count;
@@ -77,7 +77,7 @@ void BlockMap::note(Row& row, const Tile& tile, uint64_t* visible) {
     if (!axes_.query && visible[j] != 0) visible[j] = ~uint64_t{0};  // one query stands for all
   }
   if (any == 0 || all == queries) {
-    row.blocks.push_back(any == 0 ? nobody : everybody);
+    row.blocks.push_back(any == 0 ? all_masked : all_visible);
     return;
   }
   row.blocks.push_back(static_cast<int32_t>(row.visible.size()) / static_cast<int32_t>(max_block_keys));
@@ -126,11 +126,11 @@ void BlockMap::fill(const Tile& tile, uint64_t* visible) const {
   for (int64_t j = 0; j < tile.keys; ++j) visible[j] |= below[j] << (max_block_queries - above);
 }
 
-Visibility BlockMap::look(const Tile& tile) const {
+Visibility BlockMap::classify(const Tile& tile) const {
   const Row* row = rows_of(tile);
   const int32_t here = common(row->blocks, tile.key, tile.keys);
   if (here < 0 && (!reaches_into_next(tile) || common(row[1].blocks, tile.key, tile.keys) == here))
-    return here == nobody ? Visibility::none : Visibility::all;
+    return here == all_masked ? Visibility::masked : Visibility::visible;
   uint64_t visible[max_block_keys], any = 0, all = first_queries(tile.queries);
   fill(tile, visible);
   for (int64_t j = 0; j < tile.keys; ++j) {
@@ -138,8 +138,8 @@ Visibility BlockMap::look(const Tile& tile) const {
     all &= visible[j];
   }
   any &= first_queries(tile.queries);
-  if (any == 0) return Visibility::none;
-  return all == first_queries(tile.queries) ? Visibility::all : Visibility::some;
+  if (any == 0) return Visibility::masked;
+  return all == first_queries(tile.queries) ? Visibility::visible : Visibility::partial;
 }
 
 }  // namespace qkv

@@ -2,7 +2,7 @@
 // and for the others a bit a pair. The flat list of the bits is what irregular masks answer from.
 //
 //     const BlockMap map(shape, {.head = false}, fill);   // fill as in Mask
-//     map.look(tile);
+//     map.classify(tile);
 //
 // Memory: four bytes a block, a kilobyte more for a mixed one. Tiles may lie anywhere, not only on blocks.
 #pragma once
@@ -27,7 +27,7 @@ class BlockMap {
 
   bool fits(const AttentionShape& shape) const;  // made for this shape, as far as it matters
   KeyRange keys(const QueryBlock& block) const;
-  Visibility look(const Tile& tile) const;
+  Visibility classify(const Tile& tile) const;
   void fill(const Tile& tile, uint64_t* visible) const;
 
  private:

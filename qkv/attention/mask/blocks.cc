@@ -25,7 +25,7 @@ class Blocks final : public Mask {
     while (last > first && !any(block, last - 1)) --last;
     return {first * block_, std::min(last * block_, block.whole->S)};
   }
-  Visibility look(const Tile& tile) const override {
+  Visibility classify(const Tile& tile) const override {
     bool some = false, all = true;
     for (int64_t j = tile.key / block_; j * block_ < tile.key + tile.keys; ++j) {
       for (int64_t i = tile.query / block_; i * block_ < tile.query + tile.queries; ++i) {
@@ -34,8 +34,8 @@ class Blocks final : public Mask {
         all &= sees;
       }
     }
-    if (!some) return Visibility::none;
-    return all ? Visibility::all : Visibility::some;
+    if (!some) return Visibility::masked;
+    return all ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     for (int64_t j = 0; j < tile.keys;) {

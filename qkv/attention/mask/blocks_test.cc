@@ -38,9 +38,9 @@ TEST(Blocks, AreExactAboutTilesThatAreBlocks) {
   EXPECT_EQ(mask->keys(first).begin, 64);
   EXPECT_EQ(mask->keys(first).end, 192);
   EXPECT_GE(mask->keys(second).begin, mask->keys(second).end);
-  EXPECT_EQ(mask->look({first, 64, 128}), Visibility::all);
-  EXPECT_EQ(mask->look({first, 0, 128}), Visibility::some);
-  EXPECT_EQ(mask->look({first, 192, 64}), Visibility::none);
+  EXPECT_EQ(mask->classify({first, 64, 128}), Visibility::visible);
+  EXPECT_EQ(mask->classify({first, 0, 128}), Visibility::partial);
+  EXPECT_EQ(mask->classify({first, 192, 64}), Visibility::masked);
 }
 
 TEST(Blocks, SayWhatDoesNotFit) {

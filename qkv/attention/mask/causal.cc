@@ -15,10 +15,10 @@ class Causal final : public Mask {
     const int64_t last = block.query + block.queries - 1 + offset(block);
     return {0, std::clamp<int64_t>(last + 1, 0, block.whole->S)};
   }
-  Visibility look(const Tile& tile) const override {
+  Visibility classify(const Tile& tile) const override {
     const int64_t first = tile.query + offset(tile), last = first + tile.queries - 1;
-    if (tile.key > last) return Visibility::none;
-    return tile.key + tile.keys - 1 <= first ? Visibility::all : Visibility::some;
+    if (tile.key > last) return Visibility::masked;
+    return tile.key + tile.keys - 1 <= first ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     const int64_t first = tile.key - offset(tile) - tile.query;  // that sees the first key

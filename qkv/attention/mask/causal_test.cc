@@ -22,10 +22,10 @@ TEST(Causal, LooksAtNoTileThatNobodySees) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 256, .S = 256, .D = 4, .E = 4};
   const QueryBlock block{&n, 0, 0, 64, 64, 64};
   EXPECT_EQ(causal()->keys(block).end, 128);
-  EXPECT_EQ(causal()->look({block, 0, 65}), Visibility::all);
-  EXPECT_EQ(causal()->look({block, 0, 66}), Visibility::some);
-  EXPECT_EQ(causal()->look({block, 127, 1}), Visibility::some);
-  EXPECT_EQ(causal()->look({block, 128, 64}), Visibility::none);
+  EXPECT_EQ(causal()->classify({block, 0, 65}), Visibility::visible);
+  EXPECT_EQ(causal()->classify({block, 0, 66}), Visibility::partial);
+  EXPECT_EQ(causal()->classify({block, 127, 1}), Visibility::partial);
+  EXPECT_EQ(causal()->classify({block, 128, 64}), Visibility::masked);
 }
 
 TEST(Causal, KnowsItsName) {

@@ -27,9 +27,9 @@ inline void check_tile(const MaskPtr& mask, const Tile& tile, const Sees& sees) 
         wanted[j] |= uint64_t{1} << i;
         ++pairs;
       }
-  const Visibility look = mask->look(tile);
-  EXPECT_TRUE(look != Visibility::none || pairs == 0);
-  EXPECT_TRUE(look != Visibility::all || pairs == tile.queries * tile.keys);
+  const Visibility look = mask->classify(tile);
+  EXPECT_TRUE(look != Visibility::masked || pairs == 0);
+  EXPECT_TRUE(look != Visibility::visible || pairs == tile.queries * tile.keys);
   mask->fill(tile, visible);
   const uint64_t lanes = tile.queries == 64 ? ~uint64_t{0} : (uint64_t{1} << tile.queries) - 1;
   for (int64_t j = 0; j < tile.keys; ++j)

@@ -95,15 +95,15 @@ class Documents final : public Mask {
     }
     return range;
   }
-  Visibility look(const Tile& tile) const override {
+  Visibility classify(const Tile& tile) const override {
     uint64_t visible[max_block_keys], any = 0, all = first_queries(tile.queries);
     fill(tile, visible);
     for (int64_t j = 0; j < tile.keys; ++j) {
       any |= visible[j];
       all &= visible[j];
     }
-    if (any == 0) return Visibility::none;
-    return all == first_queries(tile.queries) ? Visibility::all : Visibility::some;
+    if (any == 0) return Visibility::masked;
+    return all == first_queries(tile.queries) ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     const Groups of_block = groups(tile);

@@ -52,9 +52,9 @@ TEST(Documents, SkipsTheTilesBetweenTexts) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 6, .S = 6, .D = 4, .E = 4};
   const MaskPtr mask = documents(ids({0, 0, 0, 1, 1, 1}, 1, 6));
   const QueryBlock first{&n, 0, 0, 0, 3, 16};
-  EXPECT_EQ(mask->look({first, 0, 3}), Visibility::all);
-  EXPECT_EQ(mask->look({first, 3, 3}), Visibility::none);
-  EXPECT_EQ(mask->look({first, 0, 6}), Visibility::some);
+  EXPECT_EQ(mask->classify({first, 0, 3}), Visibility::visible);
+  EXPECT_EQ(mask->classify({first, 3, 3}), Visibility::masked);
+  EXPECT_EQ(mask->classify({first, 0, 6}), Visibility::partial);
 }
 
 TEST(Documents, SaysWhatDoesNotFit) {

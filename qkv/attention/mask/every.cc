@@ -9,12 +9,12 @@ class Every final : public Mask {
  public:
   explicit Every(int64_t step) : step_(step) {}
 
-  Visibility look(const Tile& tile) const override {
-    if (step_ == 1) return Visibility::all;
+  Visibility classify(const Tile& tile) const override {
+    if (step_ == 1) return Visibility::visible;
     // The first query that sees the first key; with every key on, it is another one.
     const int64_t first = first_query(tile, 0);
     const bool reaches = first < tile.queries || first + tile.keys - 1 >= step_;
-    return reaches ? Visibility::some : Visibility::none;
+    return reaches ? Visibility::partial : Visibility::masked;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     for (int64_t j = 0; j < tile.keys; ++j) {

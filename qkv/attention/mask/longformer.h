@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "qkv/attention/mask/global.h"
+#include "qkv/attention/mask/global_positions.h"
 #include "qkv/attention/mask/window.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
 
-inline MaskPtr longformer(int64_t reach, std::vector<int64_t> global_positions) {
+inline MaskPtr longformer(int64_t reach, std::vector<int64_t> positions) {
   require(reach >= 0, "longformer", "the reach is a number of positions, got {}", reach);
-  return window(reach) | global(std::move(global_positions));
+  return window(reach) | global_positions(std::move(positions));
 }
 
 }  // namespace qkv

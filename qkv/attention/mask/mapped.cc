@@ -29,8 +29,8 @@ void MappedMask::check(const AttentionShape& shape) const {
 KeyRange MappedMask::keys(const QueryBlock& block) const {
   return from_map(*block.whole, [&](const BlockMap& map) { return map.keys(block); });
 }
-Visibility MappedMask::look(const Tile& tile) const {
-  return from_map(*tile.whole, [&](const BlockMap& map) { return map.look(tile); });
+Visibility MappedMask::classify(const Tile& tile) const {
+  return from_map(*tile.whole, [&](const BlockMap& map) { return map.classify(tile); });
 }
 void MappedMask::fill(const Tile& tile, uint64_t* visible) const {
   from_map(*tile.whole, [&](const BlockMap& map) { map.fill(tile, visible); });

@@ -1,6 +1,6 @@
 // The masks that say pair by pair who sees whom, and are noted in a block map (block_map.h) so that a pair is asked
 // about once, not in every call: once for a shape, when the first call with it checks its mask. A part of the
-// library: Dense and mask_of() are made of it.
+// library: Dense and mask_mod() are made of it.
 //
 // The maps of the last shapes are kept. Calls may run side by side, with different shapes, too.
 #pragma once
@@ -17,7 +17,7 @@ class MappedMask : public Mask {
  public:
   void check(const AttentionShape& shape) const override;
   KeyRange keys(const QueryBlock& block) const final;
-  Visibility look(const Tile& tile) const final;
+  Visibility classify(const Tile& tile) const final;
   void fill(const Tile& tile, uint64_t* visible) const final;
 
  protected:

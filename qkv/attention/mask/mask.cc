@@ -19,9 +19,9 @@ class And final : public Mask {
     const KeyRange a = a_->keys(block), b = b_->keys(block);
     return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
   }
-  Visibility look(const Tile& tile) const override {
-    const Visibility a = a_->look(tile);
-    return a == Visibility::none ? a : std::min(a, b_->look(tile));
+  Visibility classify(const Tile& tile) const override {
+    const Visibility a = a_->classify(tile);
+    return a == Visibility::masked ? a : std::min(a, b_->classify(tile));
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     a_->fill(tile, visible);
@@ -48,9 +48,9 @@ class Or final : public Mask {
     if (b.begin >= b.end) return a;
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
   }
-  Visibility look(const Tile& tile) const override {
-    const Visibility a = a_->look(tile);
-    return a == Visibility::all ? a : std::max(a, b_->look(tile));
+  Visibility classify(const Tile& tile) const override {
+    const Visibility a = a_->classify(tile);
+    return a == Visibility::visible ? a : std::max(a, b_->classify(tile));
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     a_->fill(tile, visible);
@@ -85,13 +85,13 @@ class Not final : public Mask {
     }
     return range;
   }
-  Visibility look(const Tile& tile) const override {
-    switch (a_->look(tile)) {
-      case Visibility::none: return Visibility::all;
-      case Visibility::all: return Visibility::none;
-      case Visibility::some: break;
+  Visibility classify(const Tile& tile) const override {
+    switch (a_->classify(tile)) {
+      case Visibility::masked: return Visibility::visible;
+      case Visibility::visible: return Visibility::masked;
+      case Visibility::partial: break;
     }
-    return Visibility::some;
+    return Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     a_->fill(tile, visible);
@@ -102,8 +102,8 @@ class Not final : public Mask {
  private:
   // How many keys of the tile all of its queries see in a_, counted from its first key on, or from its last back.
   int64_t seen_by_all(const Tile& tile, bool from_first) const {
-    const Visibility look = a_->look(tile);
-    if (look != Visibility::some) return look == Visibility::all ? tile.keys : 0;
+    const Visibility look = a_->classify(tile);
+    if (look != Visibility::partial) return look == Visibility::visible ? tile.keys : 0;
     uint64_t visible[max_block_keys];
     a_->fill(tile, visible);
     const uint64_t everyone = first_queries(tile.queries);
@@ -128,7 +128,7 @@ MaskPtr MaskPtr::either(const MaskPtr& a, const MaskPtr& b) {
   return std::make_shared<Or>(a, b);
 }
 
-MaskPtr MaskPtr::neither(const MaskPtr& a) {
+MaskPtr MaskPtr::negate(const MaskPtr& a) {
   require(static_cast<bool>(a), "mask", "! needs a mask: an empty one shows everything, and nothing would be left");
   return std::make_shared<Not>(a);
 }

@@ -26,7 +26,7 @@ struct KeyRange {
   int64_t begin = 0, end = 0;
 };
 
-enum class Visibility { none, some, all };
+enum class Visibility { masked, partial, visible };
 
 class Mask {
  public:
@@ -35,7 +35,7 @@ class Mask {
   // Throws when the mask does not fit the call (a length beyond S, a table of another batch size).
   virtual void check(const AttentionShape&) const {}
   virtual KeyRange keys(const QueryBlock& block) const { return {0, block.whole->S}; }
-  virtual Visibility look(const Tile& tile) const = 0;
+  virtual Visibility classify(const Tile& tile) const = 0;
   virtual void fill(const Tile& tile, uint64_t* visible) const = 0;
   virtual std::string name() const = 0;  // as one would write it: "causal() & window(256, 0)"
 };
@@ -55,12 +55,12 @@ class MaskPtr {
 
   friend MaskPtr operator&(const MaskPtr& a, const MaskPtr& b) { return both(a, b); }    // both allow it
   friend MaskPtr operator|(const MaskPtr& a, const MaskPtr& b) { return either(a, b); }  // one of them allows it
-  friend MaskPtr operator!(const MaskPtr& a) { return neither(a); }                      // a does not allow it
+  friend MaskPtr operator!(const MaskPtr& a) { return negate(a); }                       // a does not allow it
 
  private:
   static MaskPtr both(const MaskPtr& a, const MaskPtr& b);
   static MaskPtr either(const MaskPtr& a, const MaskPtr& b);
-  static MaskPtr neither(const MaskPtr& a);
+  static MaskPtr negate(const MaskPtr& a);
 
   std::shared_ptr<const Mask> mask_;
 };

@@ -18,9 +18,9 @@ class Padding final : public Mask {
       require(length >= 0 && length <= shape.S, "padding", "a length is 0 to S {}, got {}", shape.S, length);
   }
   KeyRange keys(const QueryBlock& block) const override { return {0, length(block)}; }
-  Visibility look(const Tile& tile) const override {
-    if (tile.key >= length(tile)) return Visibility::none;
-    return tile.key + tile.keys <= length(tile) ? Visibility::all : Visibility::some;
+  Visibility classify(const Tile& tile) const override {
+    if (tile.key >= length(tile)) return Visibility::masked;
+    return tile.key + tile.keys <= length(tile) ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     const int64_t real = std::clamp<int64_t>(length(tile) - tile.key, 0, tile.keys);
@@ -48,10 +48,10 @@ class PaddingPerQuery final : public Mask {
   KeyRange keys(const QueryBlock& block) const override {
     return {0, *std::max_element(row(block), row(block) + block.queries)};
   }
-  Visibility look(const Tile& tile) const override {
+  Visibility classify(const Tile& tile) const override {
     const auto [least, most] = std::minmax_element(row(tile), row(tile) + tile.queries);
-    if (tile.key >= *most) return Visibility::none;
-    return tile.key + tile.keys <= *least ? Visibility::all : Visibility::some;
+    if (tile.key >= *most) return Visibility::masked;
+    return tile.key + tile.keys <= *least ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     // A query sees a run of keys from the first of the tile on: noted is where the run ends.

@@ -25,15 +25,16 @@ TEST(Global, SeesAllAndIsSeenByAll) {
       const auto is_global = [&](int64_t i, int64_t j) {
         return positions.contains(n.position(i)) || positions.contains(j);
       };
-      check_mask(global(list), n, [&](auto, auto, int64_t i, int64_t j) { return is_global(i, j); });
-      expect_exact_keys(global(list), n, [&](auto, auto, int64_t i, int64_t j) { return is_global(i, j); });
+      check_mask(global_positions(list), n, [&](auto, auto, int64_t i, int64_t j) { return is_global(i, j); });
+      expect_exact_keys(global_positions(list), n,
+                        [&](auto, auto, int64_t i, int64_t j) { return is_global(i, j); });
       check_mask(causal() & longformer(5, list), n, [&](auto, auto, int64_t i, int64_t j) {
         const int64_t p = n.position(i);
         return j <= p && (std::abs(p - j) <= 5 || is_global(i, j));
       });
     }
   }
-  EXPECT_EQ(error_of([] { global({3, -1}); }), "global: positions count from 0, got -1");
+  EXPECT_EQ(error_of([] { global_positions({3, -1}); }), "global: positions count from 0, got -1");
 }
 
 TEST(Every, DilatedAndStridedAreTheirRules) {

@@ -17,11 +17,11 @@ class Window final : public Mask {
     return {std::clamp<int64_t>(first(block, block.query), 0, S),
             std::clamp<int64_t>(last(block, block.query + block.queries - 1) + 1, 0, S)};
   }
-  Visibility look(const Tile& tile) const override {
+  Visibility classify(const Tile& tile) const override {
     const int64_t end_query = tile.query + tile.queries - 1, end_key = tile.key + tile.keys - 1;
-    if (end_key < first(tile, tile.query) || tile.key > last(tile, end_query)) return Visibility::none;
+    if (end_key < first(tile, tile.query) || tile.key > last(tile, end_query)) return Visibility::masked;
     const bool all = tile.key >= first(tile, end_query) && end_key <= last(tile, tile.query);
-    return all ? Visibility::all : Visibility::some;
+    return all ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     // The queries that see key j: their own positions lie in [j - right, j + left].

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "qkv/attention/modify/by_distance.h"
+#include "qkv/attention/modify/distance_bias.h"
 #include "qkv/base/error.h"
 
 namespace qkv {

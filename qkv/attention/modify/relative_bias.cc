@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "qkv/attention/modify/by_distance.h"
+#include "qkv/attention/modify/distance_bias.h"
 #include "qkv/base/error.h"
 
 namespace qkv {

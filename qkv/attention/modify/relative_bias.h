@@ -10,7 +10,7 @@
 #pragma once
 
 #include "qkv/attention/modify/modifier.h"
-#include "qkv/attention/modify/relative.h"
+#include "qkv/attention/modify/relative_buckets.h"
 
 namespace qkv {
 

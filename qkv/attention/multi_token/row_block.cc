@@ -84,11 +84,11 @@ void Visible::fill(const MultiTokenCall& call, int64_t slot, const RowBlock& blo
     const KeyRange keys = block.chunk(c);
     const Tile tile{real, keys.begin, keys.end - keys.begin};
     uint64_t* words = of_scores + (keys.begin - block.keys.begin);
-    const Visibility visibility = call.mask ? call.mask->look(tile) : Visibility::all;
-    if (visibility == Visibility::some)
+    const Visibility visibility = call.mask ? call.mask->classify(tile) : Visibility::visible;
+    if (visibility == Visibility::partial)
       call.mask->fill(tile, words);
     else
-      std::fill_n(words, tile.keys, visibility == Visibility::all ? everyone : 0);
+      std::fill_n(words, tile.keys, visibility == Visibility::visible ? everyone : 0);
     for (int64_t j = 0; j < tile.keys; ++j) words[j] = (words[j] & everyone) << shift;
   }
   const uint64_t right_weights = ~first_queries(block.weight_lane), right_outputs = ~first_queries(block.out_lane);

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <vector>
 
-#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/engine/tiles.h"
 #include "qkv/attention/multi_token/call.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "qkv/attention/engine/walk.h"
+#include "qkv/attention/engine/tiles.h"
 #include "qkv/attention/multi_token/call.h"
 #include "qkv/tensor/layout.h"
 

@@ -1,6 +1,6 @@
 #include "qkv/attention/score/bilinear.h"
 
-#include "qkv/attention/score/dot_product.h"
+#include "qkv/attention/score/dot_product_score.h"
 #include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
 #include "qkv/op/linear.h"
@@ -8,7 +8,7 @@
 namespace qkv {
 namespace {
 
-class Bilinear final : public DotProduct {
+class Bilinear final : public DotProductScore {
  public:
   explicit Bilinear(Variable m) : m_(std::move(m)) {}
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "qkv/attention/score/dot_product.h"
+#include "qkv/attention/score/dot_product_score.h"
 #include "qkv/attention/score/map_rows.h"
 #include "qkv/base/error.h"
 #include "qkv/op/arithmetic.h"
@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-class Cosine final : public DotProduct {
+class Cosine final : public DotProductScore {
  public:
   Cosine(float scale, Variable gain) : scale_(scale), gain_(std::move(gain)) {}
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <optional>
 
-#include "qkv/attention/score/dot_product.h"
+#include "qkv/attention/score/dot_product_score.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
 namespace {
 
-class Dot final : public DotProduct {
+class Dot final : public DotProductScore {
  public:
   explicit Dot(std::optional<float> scale) : scale_(scale) {}
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "qkv/attention/mask/padding.h"
-#include "qkv/attention/score/dot_product.h"
+#include "qkv/attention/score/dot_product_score.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -37,7 +37,7 @@ Variable rows_as_keys(const Variable& w, const Shape& shape) {
   });
 }
 
-class Location final : public DotProduct {
+class Location final : public DotProductScore {
  public:
   explicit Location(Variable w) : w_(std::move(w)) {}
 

@@ -1,0 +1,260 @@
+// Every word of the table in a layer: what is promised of one is promised of all.
+#include "qkv/layer/attention_mechanisms_test.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/padding.h"
+#include "qkv/base/error.h"
+#include "qkv/layer/layer_test.h"
+#include "qkv/layer/multi_head_attention.h"
+
+namespace qkv {
+namespace {
+
+MultiHeadAttentionOptions options_of(const std::string& variant, AttentionUse use, int64_t kv_heads = 2) {
+  return {.width = 16, .heads = 4, .kv_heads = kv_heads, .variant = attention_variant(variant), .use = use};
+}
+
+// Parameters as they begin, moved a little, so that none is zero.
+MultiHeadAttention layer_of(const MultiHeadAttentionOptions& options) {
+  MultiHeadAttention layer(options);
+  layer.initialise("layer", 1);
+  uint64_t seed = 50;
+  layer.visit("", [&](const std::string&, Variable& p) {
+    const Tensor noise = random_tensor(p.shape(), ++seed, 0.1);
+    for (int64_t i = 0; i < noise.numel(); ++i) p.mutable_value().data<float>()[i] += noise.data<float>()[i];
+  });
+  return layer;
+}
+
+class SelfKind : public testing::TestWithParam<std::string> {};
+class CrossKind : public testing::TestWithParam<std::string> {};
+
+// The slope of y . upstream along a direction, by differences and by gradients: of x and of every parameter.
+template <class Forward>
+void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
+  const auto dot = [](const Tensor& a, const Tensor& b) {
+    const Tensor p = a.contiguous_copy(), q = b.contiguous_copy();
+    double sum = 0;
+    for (int64_t i = 0; i < p.numel(); ++i) sum += static_cast<double>(p.data<float>()[i]) * q.data<float>()[i];
+    return sum;
+  };
+  const Variable y = forward(x);
+  const Tensor upstream = random_tensor(y.shape(), 77);
+  y.backward(upstream);
+  const auto check = [&](const std::string& name, Variable& p) {
+    const Tensor grad = p.grad().defined() ? p.grad() : Tensor::zeros(p.shape());  // of what is not looked at
+    const Tensor direction = random_tensor(p.shape(), 78), before = p.value().clone();
+    const auto at = [&](double h) {
+      Tensor& value = p.mutable_value();
+      for (int64_t i = 0; i < value.numel(); ++i)
+        value.data<float>()[i] = before.data<float>()[i] + static_cast<float>(h) * direction.data<float>()[i];
+      return dot(forward(x).value(), upstream);
+    };
+    const auto slope = [&](double h) { return (at(h) - at(-h)) / (2 * h); };
+    const double wanted = (4 * slope(1e-3) - slope(2e-3)) / 3, got = dot(grad, direction);
+    at(0);
+    EXPECT_NEAR(got, wanted, 0.02 * std::max(1.0, std::abs(wanted))) << name;
+  };
+  check("x", x);
+  layer.visit("", check);
+}
+
+TEST_P(SelfKind, GradientsAreThoseOfDifferences) {
+  for (const AttentionUse use : {AttentionUse::encoder, AttentionUse::decoder}) {
+    MultiHeadAttention layer = layer_of(options_of(GetParam(), use));
+    const MaskPtr mask = use == AttentionUse::decoder ? causal() : padding({9, 6});
+    Pass pass;
+    check_gradients(layer, Variable(random_tensor({2, 9, 16}, 1), {.requires_grad = true}),
+                    [&](const Variable& x) { return layer.forward(x, mask, pass); });
+  }
+}
+
+TEST_P(CrossKind, GradientsAreThoseOfDifferences) {
+  MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
+  const Tensor memory = random_tensor({2, 9, 16}, 2), lengths = Tensor::from(std::vector<int32_t>{9, 6}, {2});
+  Pass pass;
+  check_gradients(layer, Variable(random_tensor({2, 5, 16}, 1), {.requires_grad = true}), [&](const Variable& x) {
+    return layer.attend(x, layer.project(memory, memory, lengths), padding({9, 6}), pass);
+  });
+}
+
+TEST_P(SelfKind, StepsEqualTheCausalWhole) {
+  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::decoder));
+  const Tensor x = random_tensor({3, 40, 16}, 3);
+  Pass pass;
+  const Tensor whole = layer.forward(x, causal(), pass).value();
+  const NoGrad guard;
+  AttentionCache cache;
+  for (int64_t t = 0; t < 40; ++t) {
+    const Tensor y = layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
+    EXPECT_LT(largest_difference(y, whole.slice(1, t, t + 1)), 1e-5) << "position " << t;
+    if (t == 20) cache.reorder(std::vector<int64_t>{0, 1, 2});
+  }
+  EXPECT_EQ(cache.length(), 40);
+}
+
+// Of one sentence with three hypotheses, all at the same position.
+TEST_P(CrossKind, StepsEqualTheWhole) {
+  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
+  const Tensor x = random_tensor({1, 12, 16}, 4), memory = random_tensor({1, 9, 16}, 5);
+  const Tensor lengths = Tensor::from(std::vector<int32_t>{7}, {1});
+  Pass pass;
+  const auto projected = layer.project(memory, memory, lengths);
+  const Tensor whole = layer.attend(x, projected, padding({7}), pass).value();
+  const NoGrad guard;
+  for (int64_t t = 0; t < 12; ++t) {
+    Tensor rows = random_tensor({1, 3, 16}, 6);
+    rows.slice(1, 1, 2).copy_from(x.slice(1, t, t + 1));
+    const Tensor y = layer.cross_attend_step(rows, projected, padding({7}), t, pass).value();
+    EXPECT_LT(largest_difference(y.slice(1, 1, 2), whole.slice(1, t, t + 1)), 1e-5) << "position " << t;
+  }
+}
+
+TEST_P(SelfKind, LookingAtTheWeightsChangesNothing) {
+  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::encoder));
+  const Tensor x = random_tensor({2, 9, 16}, 7);
+  AttentionLog log;
+  Pass silent, look{.log = &log};
+  EXPECT_TRUE(same_bits(layer.forward(x, padding({9, 4}), look).value(),
+                        layer.forward(x, padding({9, 4}), silent).value()));
+  ASSERT_EQ(log.entries.size(), 1u);
+  const Tensor& weights = log.entries[0].weights;
+  ASSERT_EQ(weights.shape(), (Shape{2, 4, 9, 9}));
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 4; j < 9; ++j) EXPECT_EQ(weights.at<float>({1, 2, i, j}), 0.0f) << "padding";
+  double sum = 0;
+  for (int64_t j = 0; j < 9; ++j) sum += weights.at<float>({0, 1, 2, j});
+  EXPECT_GT(sum, 0.1);
+  EXPECT_LT(sum, 2.0);
+}
+
+TEST_P(SelfKind, PackedProjectionsGiveTheSameNumbers) {
+  MultiHeadAttentionOptions options = options_of(GetParam(), AttentionUse::encoder);
+  if (options.variant.has(AttentionMechanism::Role::projections))
+    return;  // not of one source alone: refused, see below
+  MultiHeadAttention apart = layer_of(options);
+  options.packed = true;
+  MultiHeadAttention packed = layer_of(options);
+  std::vector<Tensor> weights, biases, others;
+  apart.visit("", [&](const std::string& name, Variable& p) {
+    const bool projection = name.starts_with("query.") || name.starts_with("key.") || name.starts_with("value.");
+    (!projection ? others : name.ends_with("weight") ? weights : biases).push_back(p.value());
+  });
+  size_t other = 0;
+  packed.visit("", [&](const std::string& name, Variable& p) {
+    const bool projection = name.starts_with("query_key_value.");
+    if (!projection) return p.mutable_value().copy_from(others[other++]);
+    int64_t row = 0;
+    for (const Tensor& part : name.ends_with("weight") ? weights : biases) {
+      p.mutable_value().slice(0, row, row + part.dim(0)).copy_from(part);
+      row += part.dim(0);
+    }
+  });
+  const Tensor x = random_tensor({2, 9, 16}, 8);
+  Pass pass;
+  EXPECT_TRUE(
+      same_bits(packed.forward(x, padding({9, 4}), pass).value(), apart.forward(x, padding({9, 4}), pass).value()));
+}
+
+std::string name_of_test(const testing::TestParamInfo<std::string>& variant) { return as_name(variant.param); }
+INSTANTIATE_TEST_SUITE_P(Words, SelfKind, testing::ValuesIn(sample_variants(AttentionUse::encoder)), name_of_test);
+INSTANTIATE_TEST_SUITE_P(Words, CrossKind, testing::ValuesIn(sample_variants(AttentionUse::cross)), name_of_test);
+
+// ---- What single words promise ----
+
+Tensor weights_of(const std::string& variant, int64_t length, AttentionUse use = AttentionUse::encoder) {
+  MultiHeadAttention layer = layer_of(options_of(variant, use));
+  AttentionLog log;
+  Pass pass{.log = &log};
+  const Tensor x = random_tensor({1, length, 16}, 9);
+  layer.forward(x, use == AttentionUse::decoder ? causal() : MaskPtr(), pass);
+  return log.entries.at(0).weights;
+}
+
+TEST(AttentionMechanisms, AWindowHidesWhatIsFar) {
+  const Tensor weights = weights_of("window=2", 10);
+  for (int64_t i = 0; i < 10; ++i)
+    for (int64_t j = 0; j < 10; ++j)
+      EXPECT_EQ(weights.at<float>({0, 3, i, j}) > 0, std::abs(i - j) <= 2) << i << " " << j;
+}
+
+TEST(AttentionMechanisms, StridedLooksBothWaysInAnEncoderAndBackInADecoder) {
+  const Tensor both = weights_of("strided=3", 12), back = weights_of("strided=3", 12, AttentionUse::decoder);
+  for (int64_t i = 0; i < 12; ++i)
+    for (int64_t j = 0; j < 12; ++j) {
+      const bool sees = std::abs(i - j) < 3 || std::abs(i - j) % 3 == 0;
+      EXPECT_EQ(both.at<float>({0, 0, i, j}) > 0, sees);
+      EXPECT_EQ(back.at<float>({0, 0, i, j}) > 0, sees && j <= i);
+    }
+}
+
+TEST(AttentionMechanisms, ASinkTakesAPartOfTheWeights) {
+  const Tensor weights = weights_of("sink", 4);
+  double sum = 0;
+  for (int64_t j = 0; j < 4; ++j) sum += weights.at<float>({0, 0, 1, j});
+  EXPECT_GT(sum, 0.3);
+  EXPECT_LT(sum, 0.95);
+}
+
+// With projections that are copies of the usual ones, longformer-separate is longformer.
+TEST(AttentionMechanisms, SeparateProjectionsAreThoseOfGlobalRows) {
+  MultiHeadAttention plain = layer_of(options_of("longformer=2:2", AttentionUse::encoder));
+  MultiHeadAttention separate = layer_of(options_of("longformer-separate=2:2", AttentionUse::encoder));
+  std::map<std::string, Tensor> values;
+  plain.visit("", [&](const std::string& name, Variable& p) { values[name] = p.value(); });
+  const std::string prefix = "longformer-separate.";
+  separate.visit("", [&](const std::string& name, Variable& p) {
+    p.mutable_value().copy_from(values.at(name.starts_with(prefix) ? name.substr(prefix.size()) : name));
+  });
+  const Tensor x = random_tensor({2, 9, 16}, 10);
+  Pass pass;
+  const auto run = [&](const MultiHeadAttention& layer) { return layer.forward(x, padding({9, 5}), pass).value(); };
+  EXPECT_LT(largest_difference(run(separate), run(plain)), 1e-6);
+  separate.visit("", [&](const std::string& name, Variable& p) {
+    if (name.starts_with(prefix + "key")) p.mutable_value().copy_from(random_tensor(p.shape(), 11));
+  });
+  const Tensor changed = run(separate), before = run(plain);
+  EXPECT_GT(largest_difference(changed.slice(1, 0, 2), before.slice(1, 0, 2)), 1e-2) << "global rows";
+  EXPECT_LT(largest_difference(changed.slice(1, 2, 9), before.slice(1, 2, 9)), 1e-6) << "all others";
+}
+
+// Before it has learnt anything, multi-token attention is attention, but for the norm and the gate.
+TEST(AttentionMechanisms, MultiTokenBeginsAsAttention) {
+  const auto weights = [](const std::string& variant) {
+    MultiHeadAttention layer(options_of(variant, AttentionUse::encoder));
+    layer.initialise("layer", 1);
+    AttentionLog log;
+    Pass pass{.log = &log};
+    layer.forward(random_tensor({2, 9, 16}, 12), padding({9, 5}), pass);
+    return log.entries.at(0).weights;
+  };
+  EXPECT_LT(largest_difference(weights("multi-token=4:5"), weights("full")), 1e-6);
+}
+
+TEST(AttentionMechanisms, NameTheirParametersBehindThoseOfTheLayer) {
+  MultiHeadAttention layer(options_of("additive+rotary+sink", AttentionUse::encoder));
+  const std::vector<std::string> names = names_of(layer, "a");
+  EXPECT_EQ(std::vector<std::string>(names.begin() + 8, names.end()),
+            (std::vector<std::string>{"a.additive.query", "a.additive.key", "a.additive.score", "a.sink.scores"}));
+  MultiHeadAttention packed({.width = 4, .heads = 2, .kv_heads = 1, .packed = true});
+  EXPECT_EQ(names_of(packed, ""),
+            (std::vector<std::string>{"query_key_value.weight", "query_key_value.bias", "out.weight", "out.bias"}));
+  EXPECT_EQ(packed.query_key_value.weight.shape(), (Shape{8, 4}));
+}
+
+TEST(AttentionMechanisms, ErrorsSayWhatIsWrong) {
+  EXPECT_THROW(MultiHeadAttention({.width = 4, .packed = true, .use = AttentionUse::cross}), Error);
+  EXPECT_THROW(
+      MultiHeadAttention({.width = 4, .packed = true, .variant = attention_variant("longformer-separate=2:2")}),
+      Error);
+  EXPECT_THROW(MultiHeadAttention({.width = 4, .variant = attention_variant("local-p")}), UsageError);
+  const MultiHeadAttention packed({.width = 4, .packed = true});
+  const Tensor x = random_tensor({1, 3, 4}, 13);
+  Pass pass;
+  EXPECT_THROW(packed.forward(x, x, x, {}, pass), Error);
+}
+
+}  // namespace
+}  // namespace qkv
