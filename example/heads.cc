@@ -1,4 +1,4 @@
-// Four heads with projections of their own: every one of them looks at the same sequence in another way.
+// Four heads with different projections attend to the same sequence in different ways.
 #include "example/example.h"
 #include "qkv/layer/multi_head_attention.h"
 
