@@ -1,5 +1,5 @@
-# What `make install` puts where: the command in bin, the library in lib, the public headers in include/qkv, and the
-# CMake package. Nothing in it names the place it was installed to, so the folder may be moved.
+# `make install`: the command in bin, the library in lib, the public headers in include/qkv, and the CMake package. No file
+# contains the path of the installation, so the folder may be moved.
 include(CMakePackageConfigHelpers)
 
 set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers

@@ -1,4 +1,4 @@
-// What a user of the installed library may write.
+// A program that uses the installed library.
 #include <cstdio>
 
 #include <fmt/format.h>

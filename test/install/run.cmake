@@ -2,7 +2,7 @@
 #
 #     cmake -DSOURCE=... -DBUILD=... -DKIND=static|shared -P run.cmake
 #
-# The kind that was not built is first built in a folder of its own.
+# The kind (static or shared) that was not built yet is first built in a separate folder.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
