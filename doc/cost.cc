@@ -1,9 +1,9 @@
 // The cost tables of the pages in doc/.
 //
 //     cost doc/measured.tsv          # prints them: counts computed here, times from the file
-//     cost --measure [PAGE...]       # measures times: lines for that file, a tab between call, forward and backward
+//     cost --measure [PAGE...]       # measures times: lines for that file, call TAB forward TAB backward
 //
-// Times are in milliseconds, f32, all threads: the fastest of five passes, the one least disturbed by other processes.
+// Times are in milliseconds, f32, all threads: the fastest of five runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

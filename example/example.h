@@ -1,5 +1,5 @@
-// Shared by the examples: reproducible inputs, and drawing. Every example prints a small result and saves a heat map
-// to the file named on its command line:
+// Shared by the examples: reproducible inputs, and drawing. Every example prints a small result and saves a heat
+// map to the file named on its command line:
 //
 //     build/example/causal causal.svg
 //
@@ -49,9 +49,9 @@ inline float largest(const Tensor& weights, int64_t query) {
   return std::ranges::max(weights.select(0, 0).select(0, 0).select(0, query).span<float>());
 }
 
-// The matrix of the first batch row and head, rounded to 1/100 (to 1/250 if all weights are small): weights may differ
-// between processors in their last bits, pictures must not. The offset 0.56 keeps common weights such as 1/2 away
-// from the rounding limits, and `make doc` refuses a picture that changes when its weights change by 2e-6
+// The matrix of the first batch row and head, rounded to 1/100 (to 1/250 if all weights are small): weights may
+// differ between processors in their last bits, pictures must not. The offset 0.56 keeps common weights such as 1/2
+// away from the rounding limits, and `make doc` refuses a picture that changes when its weights change by 2e-6
 // (QKV_EXAMPLE_NUDGE).
 inline Tensor rounded(Tensor x) {
   while (x.rank() > 2) x = x.select(0, 0);
