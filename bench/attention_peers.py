@@ -12,6 +12,7 @@ All engines of a row are timed in one run, in turn, round after round, each in a
 whatever else the machine does in the meantime meets all of them alike. Every peer's output is first compared with the
 formula in double precision on some queries. Backward times are those of the backward alone.
 """
+
 import argparse
 import importlib.metadata
 import json
@@ -53,8 +54,15 @@ class Child:
     def __init__(self, command, threads):
         self.errors = tempfile.TemporaryFile(mode="w+", errors="replace")
         env = dict(os.environ, **{f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "MKL", "OPENBLAS")})
-        self.process = subprocess.Popen([str(c) for c in command], env=env, text=True, bufsize=1, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors)
+        self.process = subprocess.Popen(
+            [str(c) for c in command],
+            env=env,
+            text=True,
+            bufsize=1,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+        )
 
     def ask(self, line, seconds=300):
         try:
@@ -114,8 +122,22 @@ class Ours:
     def prepare(self, row):
         flop = 4.0 * row["D"] * row["H"] * row["visible_pairs"] * (2.5 if row["direction"] == "backward" else 1)
         repeat = max(3, min(100, int(row["seconds"] * 100e9 / flop)))
-        self.child = Child([self.program, "--serve", "--case", row["case"], "--dtype", row["dtype"], "--direction",
-                            row["direction"], "--repeat", repeat, "--json"], self.threads)
+        self.child = Child(
+            [
+                self.program,
+                "--serve",
+                "--case",
+                row["case"],
+                "--dtype",
+                row["dtype"],
+                "--direction",
+                row["direction"],
+                "--repeat",
+                repeat,
+                "--json",
+            ],
+            self.threads,
+        )
         return self.round()[1]
 
     def round(self):
@@ -162,8 +184,10 @@ def print_header(program, threads, peers):
     env = dict(os.environ, OMP_NUM_THREADS=str(threads))
     peak = json.loads(subprocess.run([program, "--peak"], env=env, check=True, capture_output=True).stdout)
     packages = dict.fromkeys(package for name in peers for package in PEERS[name])
-    print(f"{processor()}, {threads} threads; multiply-adds reach {peak['fp32_gflops']:.0f} GFLOP/s in fp32, "
-          f"{peak['bf16_gflops']:.0f} in bf16\n")
+    print(
+        f"{processor()}, {threads} threads; multiply-adds reach {peak['fp32_gflops']:.0f} GFLOP/s in fp32, "
+        f"{peak['bf16_gflops']:.0f} in bf16\n"
+    )
     print(", ".join(f"{p} {version(p)}" for p in packages if version(p)))
     for name, needs in PEERS.items():
         missing = [p for p in needs if not version(p)]
@@ -188,14 +212,20 @@ def print_row(row, names, results):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", type=Path, default=HERE.parent / "build" / "bench" / "attention_bench",
-                        help="the program attention_bench (default: %(default)s)")
+    parser.add_argument(
+        "--bench",
+        type=Path,
+        default=HERE.parent / "build" / "bench" / "attention_bench",
+        help="the program attention_bench (default: %(default)s)",
+    )
     parser.add_argument("--cases", nargs="+", help="default: all of attention_bench --list")
     parser.add_argument("--dtypes", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"])
     parser.add_argument("--directions", nargs="+", default=["forward", "backward"], choices=["forward", "backward"])
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.2, help="of one round of one engine (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=0.2, help="of one round of one engine (default: %(default)s)"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     return parser.parse_args()
 

@@ -8,6 +8,7 @@ A mask is whatever of these keys the row has: causal, window (so many keys, the 
 (their lengths), reach and global (keys to each side; the first positions, which see all), blocks with block (a table of
 blocks of that size), slopes (H, of ALiBi). With features the score is additive, of so many, and its weights learn, too.
 """
+
 import json
 import math
 import os
@@ -121,7 +122,9 @@ class TorchSdpa(Engine):
         self.torch = torch
         torch.set_num_threads(row.threads)
         self.dtype = torch.bfloat16 if row.dtype == "bf16" else torch.float32
-        self.q, self.k, self.v, self.grad = (torch.from_numpy(x).to(self.dtype) for x in (row.q, row.k, row.v, row.grad))
+        self.q, self.k, self.v, self.grad = (
+            torch.from_numpy(x).to(self.dtype) for x in (row.q, row.k, row.v, row.grad)
+        )
         self.mask = self.torch_mask(row)
         self.choose(row)
         if row.direction == "backward":
@@ -155,8 +158,13 @@ class TorchSdpa(Engine):
 
         with sdpa_kernel(self.backend):
             return self.torch.nn.functional.scaled_dot_product_attention(
-                q, k, v, attn_mask=self.mask, is_causal=self.row.causal and self.mask is None,
-                enable_gqa=self.row.H != self.row.G)
+                q,
+                k,
+                v,
+                attn_mask=self.mask,
+                is_causal=self.row.causal and self.mask is None,
+                enable_gqa=self.row.H != self.row.G,
+            )
 
     def forward(self):
         with self.torch.no_grad():
@@ -217,10 +225,16 @@ class TorchCut(TorchSdpa):
             pieces = zip(*(x.split(row.documents, dim=2) for x in (q, k, v)))
             return torch.cat([super(TorchCut, self).attend(*piece) for piece in pieces], dim=2)
         if row.lengths:
-            return torch.cat([super(TorchCut, self).attend(q[b:b + 1], k[b:b + 1, :, :n], v[b:b + 1, :, :n])
-                              for b, n in enumerate(row.lengths)])
+            return torch.cat(
+                [
+                    super(TorchCut, self).attend(q[b : b + 1], k[b : b + 1, :, :n], v[b : b + 1, :, :n])
+                    for b, n in enumerate(row.lengths)
+                ]
+            )
         w = row.window
-        fold = lambda x: torch.nn.functional.pad(x[0], (0, 0, w, 0)).unfold(1, 2 * w, w).permute(1, 0, 3, 2).contiguous()
+        fold = lambda x: (
+            torch.nn.functional.pad(x[0], (0, 0, w, 0)).unfold(1, 2 * w, w).permute(1, 0, 3, 2).contiguous()
+        )
         queries = q[0].unflatten(1, (-1, w)).transpose(0, 1)
         return super().attend(queries, fold(k), fold(v)).transpose(0, 1).reshape(q.shape)
 
@@ -263,7 +277,9 @@ class TorchFlex(TorchSdpa):
                 seen = seen & part(b, h, i, j)
             return seen
 
-        mask = create_block_mask(visible, batch, None, row.T, row.S, device="cpu", BLOCK_SIZE=size) if parts else None
+        mask = (
+            create_block_mask(visible, batch, None, row.T, row.S, device="cpu", BLOCK_SIZE=size) if parts else None
+        )
         flex = torch.compile(flex_attention, dynamic=False)
         self.attend = lambda q, k, v: flex(q, k, v, score_mod=score_mod, block_mask=mask, enable_gqa=row.H != row.G)
 
@@ -291,7 +307,9 @@ class OnnxRuntime(Engine):
         from onnx import helper
 
         self.feed[name] = np.ascontiguousarray(array)
-        self.inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
+        self.inputs.append(
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        )
         return name
 
     def run(self, names, outputs, opset, operator, domain="", **attributes):
@@ -333,7 +351,9 @@ class OnnxRuntimeContrib(OnnxRuntime):
             names += ["", self.add("mask", row.visible(np.arange(1))[:, 0, 0].astype(np.int32))]
         elif row.slopes:
             names += ["", "", self.add("bias", row.bias())]
-        self.run(names, ["y"], 17, "MultiHeadAttention", "com.microsoft", num_heads=row.H, unidirectional=int(row.causal))
+        self.run(
+            names, ["y"], 17, "MultiHeadAttention", "com.microsoft", num_heads=row.H, unidirectional=int(row.causal)
+        )
 
     @staticmethod
     def flat(x):  # (B,H,T,D) to (B,T,H*D)
@@ -343,13 +363,23 @@ class OnnxRuntimeContrib(OnnxRuntime):
         """Decoding appends a last key to a cache that is input and output at once."""
         decodes = row.T == 1
         names = [self.add("q", self.flat(row.q))]
-        names += [self.add(name, self.flat(getattr(row, name)[:, :, -row.T:])) for name in "kv"]
-        names += [self.add("past_" + name, getattr(row, name)[:, :, :row.S if decodes else 0].copy()) for name in "kv"]
+        names += [self.add(name, self.flat(getattr(row, name)[:, :, -row.T :])) for name in "kv"]
+        names += [
+            self.add("past_" + name, getattr(row, name)[:, :, : row.S if decodes else 0].copy()) for name in "kv"
+        ]
         names.append(self.add("last", np.full(row.B, row.S - 1, np.int32)))
         names.append(self.add("total", np.array([row.S], np.int32)))
         window = {"local_window_size": row.window} if row.window else {}
-        self.run(names, ["y", "new_k", "new_v"], 17, "GroupQueryAttention", "com.microsoft", num_heads=row.H,
-                 kv_num_heads=row.G, **window)
+        self.run(
+            names,
+            ["y", "new_k", "new_v"],
+            17,
+            "GroupQueryAttention",
+            "com.microsoft",
+            num_heads=row.H,
+            kv_num_heads=row.G,
+            **window,
+        )
         if not decodes:
             return
         import onnxruntime
@@ -388,16 +418,25 @@ class OpenVino(Engine):
         if row.G != row.H:  # the pattern that its compiler knows: no copy is made
             group = np.array([row.B, row.G, row.H // row.G, row.S, row.D])
             heads = np.array([row.B, row.H, row.S, row.D])
-            k, v = (op.reshape(op.broadcast(op.unsqueeze(x, op.constant(np.array([2]))), op.constant(group)),
-                               op.constant(heads), False) for x in (k, v))
+            k, v = (
+                op.reshape(
+                    op.broadcast(op.unsqueeze(x, op.constant(np.array([2]))), op.constant(group)),
+                    op.constant(heads),
+                    False,
+                )
+                for x in (k, v)
+            )
         more = {}
         if mask is not None:
             parameters.append(op.parameter(list(mask.shape), openvino.Type.boolean if mask.dtype == bool else kind))
             arrays.append(mask)
             more["attention_mask"] = parameters[-1]
         y = op.scaled_dot_product_attention(q, k, v, causal=row.causal and mask is None, **more)
-        settings = {"INFERENCE_NUM_THREADS": row.threads, "PERFORMANCE_HINT": "LATENCY",
-                    "INFERENCE_PRECISION_HINT": "bf16" if row.dtype == "bf16" else "f32"}
+        settings = {
+            "INFERENCE_NUM_THREADS": row.threads,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "bf16" if row.dtype == "bf16" else "f32",
+        }
         model = openvino.Core().compile_model(openvino.Model([y], parameters, "attention"), "CPU", settings)
         self.request = model.create_infer_request()
         for i, x in enumerate(arrays):
@@ -408,7 +447,7 @@ class OpenVino(Engine):
             return self.openvino.Tensor(x)
         tensor = self.openvino.Tensor(self.openvino.Type.bf16, self.openvino.Shape(x.shape))
         bits = x.view(np.uint32)
-        rounded = bits + 0x7fff + (bits >> 16 & 1)  # to the nearest, ties to even
+        rounded = bits + 0x7FFF + (bits >> 16 & 1)  # to the nearest, ties to even
         tensor.data.view(np.uint16)[...] = (np.where(np.isinf(x), bits, rounded) >> 16).astype(np.uint16)
         return tensor
 
@@ -423,9 +462,16 @@ class OpenVino(Engine):
         return x
 
 
-ENGINES = {"torch sdpa": TorchSdpa, "torch sdpa, cut by hand": TorchCut, "torch math": TorchMath, "torch flex": TorchFlex,
-           "torch composed": TorchComposed, "onnxruntime": OnnxRuntime, "onnxruntime contrib": OnnxRuntimeContrib,
-           "openvino": OpenVino}
+ENGINES = {
+    "torch sdpa": TorchSdpa,
+    "torch sdpa, cut by hand": TorchCut,
+    "torch math": TorchMath,
+    "torch flex": TorchFlex,
+    "torch composed": TorchComposed,
+    "onnxruntime": OnnxRuntime,
+    "onnxruntime contrib": OnnxRuntimeContrib,
+    "openvino": OpenVino,
+}
 
 
 def timed(call):

@@ -6,6 +6,7 @@
 
 Prints the fastest and the median of the forward, and of forward and backward, in milliseconds.
 """
+
 import argparse
 import statistics
 import sys

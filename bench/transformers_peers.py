@@ -9,6 +9,7 @@ are random and small (four layers), of the shapes that their families have; the 
 take turns, round after round, in one process: whatever else the machine does meanwhile meets all of them alike. Before a
 row is timed its outputs are compared. Needs: pip install torch transformers, and this package.
 """
+
 import argparse
 import copy
 import os
@@ -23,7 +24,9 @@ import qkv.huggingface
 from attention_peers import processor
 
 IMPLEMENTATIONS = ("qkv", "sdpa", "eager")
-COMMON = dict(vocab_size=4096, hidden_size=512, num_hidden_layers=4, num_attention_heads=8, max_position_embeddings=8192)
+COMMON = dict(
+    vocab_size=4096, hidden_size=512, num_hidden_layers=4, num_attention_heads=8, max_position_embeddings=8192
+)
 DECODER = dict(COMMON, intermediate_size=1408, num_key_value_heads=4)
 T5 = dict(vocab_size=4096, d_model=512, d_kv=64, d_ff=1024, num_layers=4, num_heads=8, decoder_start_token_id=0)
 
@@ -31,7 +34,11 @@ T5 = dict(vocab_size=4096, d_model=512, d_kv=64, d_ff=1024, num_layers=4, num_he
 MODELS = {
     "llama": (lambda: transformers.LlamaConfig(**DECODER), 1, 1024),
     "mistral": (lambda: transformers.MistralConfig(**DECODER, sliding_window=256), 1, 4096),
-    "gemma2": (lambda: transformers.Gemma2Config(**DECODER, head_dim=64, query_pre_attn_scalar=64, sliding_window=256), 1, 1024),
+    "gemma2": (
+        lambda: transformers.Gemma2Config(**DECODER, head_dim=64, query_pre_attn_scalar=64, sliding_window=256),
+        1,
+        1024,
+    ),
     "bert": (lambda: transformers.BertConfig(**COMMON, intermediate_size=2048), 4, 512),
     "t5": (lambda: transformers.T5Config(**T5), 4, 512),
 }
@@ -85,8 +92,12 @@ def steps_of(name, model, inputs):
         with torch.no_grad():
             if encoded is None:
                 return model(inputs["input_ids"][:, -1:], past_key_values=cache).logits
-            return model(encoder_outputs=(encoded,), attention_mask=inputs["attention_mask"], decoder_input_ids=labels[:, -1:],
-                         past_key_values=cache).logits
+            return model(
+                encoder_outputs=(encoded,),
+                attention_mask=inputs["attention_mask"],
+                decoder_input_ids=labels[:, -1:],
+                past_key_values=cache,
+            ).logits
 
     steps = {"prefill": (lambda: None, forward), "decode": (past, decode), "train": (lambda: None, train)}
     return {"train": steps["train"], "forward": steps["prefill"]} if name == "bert" else steps
@@ -123,16 +134,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--steps", nargs="+", default=["prefill", "forward", "decode", "train"])
-    parser.add_argument("--seconds", type=float, default=10, help="for a row; three rounds at least (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=10, help="for a row; three rounds at least (default: %(default)s)"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     a = parser.parse_args()
     torch.set_num_threads(a.threads)
     qkv.set_threads(a.threads)
     qkv.huggingface.register()
     transformers.logging.set_verbosity_error()
-    print(f"{processor()}, {a.threads} threads, {qkv.instruction_set()}; torch {torch.__version__}, transformers {transformers.__version__}\n")
+    print(
+        f"{processor()}, {a.threads} threads, {qkv.instruction_set()}; torch {torch.__version__}, transformers {transformers.__version__}\n"
+    )
     print("Milliseconds a step, medians. The last column is the better of sdpa and eager over qkv.\n")
-    print("| model | step | batch, tokens | qkv | sdpa | eager | qkv is faster by |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| model | step | batch, tokens | qkv | sdpa | eager | qkv is faster by |\n| --- | --- | --- | --- | --- | --- | --- |"
+    )
     for name in a.models:
         model, inputs = made(name)
         for step, (prepare, run) in steps_of(name, model, inputs).items():

@@ -11,7 +11,9 @@ import qkv.torch
 
 torch.manual_seed(1)
 H, D, T = 2, 8, 48
-every_third = qkv.mask_mod(lambda b, h, q, k: (q > k) & ((q - k) % 3 == 0))  # asked once; hidden tiles are never computed
+every_third = qkv.mask_mod(
+    lambda b, h, q, k: (q > k) & ((q - k) % 3 == 0)
+)  # asked once; hidden tiles are never computed
 
 
 class Layer(torch.nn.Module):
@@ -39,4 +41,6 @@ for step in range(150):
     optimizer.step()
     if step in (0, 149):
         right = (logits.argmax(-1) == told[:, :-3]).float().mean().item()
-        print(f"step {step + 1}: loss {loss.item():.2f}, {right:.0%} right, slopes {[f'{s:.2f}' for s in layer.slopes.tolist()]}")
+        print(
+            f"step {step + 1}: loss {loss.item():.2f}, {right:.0%} right, slopes {[f'{s:.2f}' for s in layer.slopes.tolist()]}"
+        )

@@ -9,9 +9,26 @@ with open("numbers.tsv", "w") as file:
     for digits in itertools.product(range(10), repeat=3):
         print(" ".join(words[d] for d in digits), "".join(map(str, digits)), sep="\t", file=file)
 
-result = qkv.train(model="numbers", train="numbers.tsv", hold_out=100, overwrite=True, quiet=True, recipe="transformer-tiny",
-                   d_model=64, ffn=128, encoder_layers=2, decoder_layers=2, dropout=0, tokenizer="character", tie="none",
-                   schedule="inverse-sqrt", learning_rate=3e-3, warmup=50, batch_tokens=600, max_steps=250)
+result = qkv.train(
+    model="numbers",
+    train="numbers.tsv",
+    hold_out=100,
+    overwrite=True,
+    quiet=True,
+    recipe="transformer-tiny",
+    d_model=64,
+    ffn=128,
+    encoder_layers=2,
+    decoder_layers=2,
+    dropout=0,
+    tokenizer="character",
+    tie="none",
+    schedule="inverse-sqrt",
+    learning_rate=3e-3,
+    warmup=50,
+    batch_tokens=600,
+    max_steps=250,
+)
 print(f"{result.steps} steps, perplexity {result.validation.perplexity:.3f} on pairs it has not seen")
 
 translator = result.translator()
@@ -22,5 +39,10 @@ print(f"{sum(a.text == target for a, (_, target) in zip(answers, held_out))} of 
 seen = translator.inspect("seven two five")
 seen.heatmap().save("heads.html")  # every layer and head, to explore
 cross = seen.attention[2]
-qkv.heatmap(cross.layers[-1], cross.rows, cross.columns, title="The last layer reads seven two five",
-            caption="rows: what was written, columns: what was read").save("heads.svg")
+qkv.heatmap(
+    cross.layers[-1],
+    cross.rows,
+    cross.columns,
+    title="The last layer reads seven two five",
+    caption="rows: what was written, columns: what was read",
+).save("heads.svg")

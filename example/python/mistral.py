@@ -6,9 +6,18 @@ from transformers import MistralConfig, MistralForCausalLM
 import qkv.huggingface
 
 torch.manual_seed(1)
-shape = MistralConfig(vocab_size=300, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-                      num_key_value_heads=2, sliding_window=8)
-model = MistralForCausalLM(shape).eval()  # yours: MistralForCausalLM.from_pretrained(..., attn_implementation="qkv")
+shape = MistralConfig(
+    vocab_size=300,
+    hidden_size=64,
+    intermediate_size=128,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    sliding_window=8,
+)
+model = MistralForCausalLM(
+    shape
+).eval()  # yours: MistralForCausalLM.from_pretrained(..., attn_implementation="qkv")
 ids = torch.randint(300, (2, 40))
 how = dict(attention_mask=torch.ones_like(ids), pad_token_id=0, max_new_tokens=10, do_sample=False)
 
@@ -21,4 +30,6 @@ print(f"logits differ by {(model(ids).logits - before).abs().max():.0e}")
 print("the same words:", torch.equal(model.generate(ids, **how), written))
 
 model.train()(ids, labels=ids, use_cache=False).loss.backward()
-print(f"gradients: {sum(p.grad is not None for p in model.parameters())} of {len(list(model.parameters()))} parameters have one")
+print(
+    f"gradients: {sum(p.grad is not None for p in model.parameters())} of {len(list(model.parameters()))} parameters have one"
+)

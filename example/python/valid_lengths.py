@@ -12,14 +12,21 @@ lengths = qkv.padding([2, 6])  # real keys of the two sentences
 keys = np.ones((2, 1, 10, 2), np.float32)
 values = np.tile(np.arange(40, dtype=np.float32).reshape(1, 1, 10, 4), (2, 1, 1, 1))
 
-wide = rng.standard_normal((2, 1, 1, 20)).astype(np.float32)  # queries wider than keys: an additive score does not mind
+wide = rng.standard_normal((2, 1, 1, 20)).astype(
+    np.float32
+)  # queries wider than keys: an additive score does not mind
 w_q, w_k, w_v = (rng.standard_normal(shape).astype(np.float32) for shape in ((8, 20), (8, 2), (8,)))
-additive, additive_weights = qkv.attention(wide, keys, values, score=qkv.additive(w_q, w_k, w_v), mask=lengths, return_weights=True)
+additive, additive_weights = qkv.attention(
+    wide, keys, values, score=qkv.additive(w_q, w_k, w_v), mask=lengths, return_weights=True
+)
 
 narrow = rng.standard_normal((2, 1, 1, 2)).astype(np.float32)
 dot, dot_weights = qkv.attention(narrow, keys, values, mask=lengths, return_weights=True)
 
 print("additive:", *additive.reshape(2, 4).round(3).tolist())
 print("dot:     ", *dot.reshape(2, 4).round(3).tolist())
-qkv.heatmap({"additive": additive_weights[:, 0, 0], "scaled dot product": dot_weights[:, 0, 0]},
-            rows=["2 of 10", "6 of 10"], caption="rows: sentences, columns: keys").save("lengths.svg")
+qkv.heatmap(
+    {"additive": additive_weights[:, 0, 0], "scaled dot product": dot_weights[:, 0, 0]},
+    rows=["2 of 10", "6 of 10"],
+    caption="rows: sentences, columns: keys",
+).save("lengths.svg")

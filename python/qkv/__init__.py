@@ -4,32 +4,197 @@
 
     attention(Q, K, V) = reweigh( normalize( mask( modify( score(Q, K) ) ) ) ) V
 
-NumPy arrays, PyTorch tensors on the CPU and anything with DLPack go in without a copy; the same kind comes out.
-qkv.torch has the same call with gradients.
+NumPy arrays, PyTorch tensors on the CPU and anything with DLPack are read without a copy; results are of the same library
+and type. qkv.torch has the same calls with gradients, qkv.huggingface this attention for models of transformers.
 """
 
-from ._attention import attention, attention_backward, explain
-from ._core import instruction_set, set_threads, threads
-from ._core import version as _version
+from typing import Any as _Any
+
+from ._attention import attention, attention_backward, attention_packed, explain
+from ._caches import KeyValueCache, MultiTokenCache
+from ._core import instruction_set, set_threads, threads, version as _version
+from ._functions import mask_mod, score, score_mod
+from ._layer import AttentionCache, MultiHeadAttention
 from ._masks import (
-    Mask, bigbird, blocks, causal, dense, dilated, documents, global_positions, local_m, longformer, mask_mod, padding, prefix,
-    strided, window,
+    Mask,
+    around,
+    bigbird,
+    blocks,
+    causal,
+    dense,
+    dilated,
+    documents,
+    every,
+    global_positions,
+    local_m,
+    longformer,
+    padding,
+    prefix,
+    strided,
+    window,
+)
+from ._metrics import (
+    BleuScore,
+    ChrfScore,
+    TerScore,
+    bleu,
+    chrf,
+    sentence_bleu,
+    sentence_chrf,
+    sentence_ter,
+    ter,
+    tokenize,
+)
+from ._operations import (
+    LocalP,
+    alibi_slopes,
+    gate_heads,
+    local_p,
+    masked_softmax,
+    multi_token_attention,
+    normalize_heads,
+    relative_bucket,
+    rotary,
+    sinusoidal,
+    softmax,
 )
 from ._parts import (
-    Modify, Normalize, Part, Reweigh, Score, additive, alibi, bias, bilinear, boxcar, concat, constant, cosine, distance, dot,
-    epanechnikov, gaussian, gaussian_window, location, relative_bias, softcap, softmax_with_sink, triangular,
+    Modify,
+    Normalize,
+    Part,
+    Reweigh,
+    Score,
+    additive,
+    alibi,
+    bias,
+    bilinear,
+    boxcar,
+    concat,
+    constant,
+    cosine,
+    distance,
+    dot,
+    epanechnikov,
+    gaussian,
+    gaussian_window,
+    location,
+    relative_bias,
+    scaled_dot,
+    softcap,
+    softmax_with_sink,
+    triangular,
+    weight_dropout,
 )
 from ._picture import Picture, head_view, heatmap
+from ._tokenizer import Tokenizer
 from ._train import TrainResult, Validation, train
 from ._translator import Answer, AttentionMaps, Inspection, PairScore, Translation, Translator
 
 __version__ = _version()
 
 __all__ = [
-    "additive", "alibi", "Answer", "attention", "attention_backward", "AttentionMaps", "bias", "bigbird", "bilinear",
-    "blocks", "boxcar", "causal", "concat", "constant", "cosine", "dense", "dilated", "distance", "documents", "dot",
-    "epanechnikov", "explain", "gaussian", "gaussian_window", "global_positions", "head_view", "heatmap", "Inspection",
-    "instruction_set", "local_m", "location", "longformer", "Mask", "mask_mod", "Modify", "Normalize", "padding", "PairScore",
-    "Part", "Picture", "prefix", "relative_bias", "Reweigh", "Score", "set_threads", "softcap", "softmax_with_sink", "strided", "threads",
-    "train", "TrainResult", "Translation", "Translator", "triangular", "Validation", "window",
+    "Answer",
+    "AttentionCache",
+    "AttentionMaps",
+    "BleuScore",
+    "ChrfScore",
+    "Inspection",
+    "KeyValueCache",
+    "LocalP",
+    "Mask",
+    "Modify",
+    "MultiHeadAttention",
+    "MultiTokenCache",
+    "Normalize",
+    "PairScore",
+    "Part",
+    "Picture",
+    "Reweigh",
+    "Score",
+    "TerScore",
+    "Tokenizer",
+    "TrainResult",
+    "Translation",
+    "Translator",
+    "Validation",
+    "additive",
+    "alibi",
+    "alibi_slopes",
+    "around",
+    "attention",
+    "attention_backward",
+    "attention_packed",
+    "bias",
+    "bigbird",
+    "bilinear",
+    "bleu",
+    "blocks",
+    "boxcar",
+    "causal",
+    "chrf",
+    "concat",
+    "constant",
+    "cosine",
+    "dense",
+    "dilated",
+    "distance",
+    "documents",
+    "dot",
+    "epanechnikov",
+    "every",
+    "explain",
+    "gate_heads",
+    "gaussian",
+    "gaussian_window",
+    "global_positions",
+    "head_view",
+    "heatmap",
+    "instruction_set",
+    "local_m",
+    "local_p",
+    "location",
+    "longformer",
+    "mask_mod",
+    "masked_softmax",
+    "multi_token_attention",
+    "normalize_heads",
+    "padding",
+    "prefix",
+    "relative_bias",
+    "relative_bucket",
+    "rotary",
+    "scaled_dot",
+    "score",
+    "score_mod",
+    "sentence_bleu",
+    "sentence_chrf",
+    "sentence_ter",
+    "set_threads",
+    "sinusoidal",
+    "softcap",
+    "softmax",
+    "softmax_with_sink",
+    "strided",
+    "ter",
+    "threads",
+    "tokenize",
+    "train",
+    "triangular",
+    "weight_dropout",
+    "window",
 ]
+
+_submodules = ("huggingface", "torch")
+
+
+def __getattr__(name: str) -> _Any:
+    """Imports qkv.torch and qkv.huggingface when they are first used: they import PyTorch."""
+    if name in _submodules:
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_submodules})

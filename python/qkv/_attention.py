@@ -1,17 +1,15 @@
-"""The call."""
+"""attention() and its relatives, without gradients."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
-import numpy as np
-
 from . import _core
-from ._arrays import output_converter, as_buffer, look_at_tensor, tensor_of, torch_of
+from ._arrays import Output, are_plain, as_floats
+from ._call import CallShape, checked_mask, parts_of, refuse_gradients, shape_of
 from ._masks import Mask
-from ._parts import Modify, Normalize, Reweigh, Score, dot
+from ._parts import Modify, Normalize, Reweigh, Score
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 A = TypeVar("A")  # the caller's kind of array
 
 
-class Sentence(TypedDict, total=False):
-    """The words of a call, for those who check types."""
+class AttentionOptions(TypedDict, total=False):
+    """The parts of the attention formula as keyword arguments, for type checkers."""
 
     score: Score | None
     modify: Modify | Sequence[Modify]
@@ -33,172 +31,209 @@ class Sentence(TypedDict, total=False):
 
 
 @overload
-def attention(q: A, k: A, v: A, *, return_weights: Literal[False] = ..., return_lse: Literal[False] = ...,
-              **words: Unpack[Sentence]) -> A: ...
+def attention(
+    q: A,
+    k: A,
+    v: A,
+    *,
+    return_weights: Literal[False] = ...,
+    return_lse: Literal[False] = ...,
+    **options: Unpack[AttentionOptions],
+) -> A: ...
 @overload
-def attention(q: A, k: A, v: A, *, return_weights: Literal[True], return_lse: Literal[False] = ...,
-              **words: Unpack[Sentence]) -> tuple[A, A]: ...
+def attention(
+    q: A,
+    k: A,
+    v: A,
+    *,
+    return_weights: Literal[True, "mean"],
+    return_lse: Literal[False] = ...,
+    **options: Unpack[AttentionOptions],
+) -> tuple[A, A]: ...
 @overload
-def attention(q: A, k: A, v: A, *, return_weights: Literal[False] = ..., return_lse: Literal[True],
-              **words: Unpack[Sentence]) -> tuple[A, Any]: ...
+def attention(
+    q: A,
+    k: A,
+    v: A,
+    *,
+    return_weights: Literal[False] = ...,
+    return_lse: Literal[True],
+    **options: Unpack[AttentionOptions],
+) -> tuple[A, Any]: ...
 @overload
-def attention(q: A, k: A, v: A, *, return_weights: Literal[True], return_lse: Literal[True],
-              **words: Unpack[Sentence]) -> tuple[A, A, Any]: ...
+def attention(
+    q: A,
+    k: A,
+    v: A,
+    *,
+    return_weights: Literal[True, "mean"],
+    return_lse: Literal[True],
+    **options: Unpack[AttentionOptions],
+) -> tuple[A, A, Any]: ...
 
 
-def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None,
-              return_weights=False, return_lse=False):
+def attention(
+    q,
+    k,
+    v,
+    *,
+    score=None,
+    modify=(),
+    mask=None,
+    normalize=None,
+    reweigh=(),
+    dropout=0.0,
+    seed=None,
+    scale=None,
+    return_weights=False,
+    return_lse=False,
+):
     """out_i = sum_j w_ij v_j with w = reweigh(normalize(mask(modify(score(q, k))))).
 
-    q (B, H, T, D), k (B, G, S, D), v (B, G, S, E), float32 or bfloat16: NumPy arrays, PyTorch tensors on the CPU, or
-    anything with DLPack; G divides H. Any strides with a contiguous last axis; nothing is copied. The result is of the
-    caller's kind: out (B, H, T, E), with return_weights and return_lse also weights (B, H, T, S) and the log of the sum of
-    exponentials (B, H, T).
+    Parameters
+    ----------
+    q, k, v : array
+        q (B, H, T, D), k (B, G, S, D), v (B, G, S, E); G divides H. Three axes, (B, T, D), are a batch with one head; two,
+        (T, D), a single sequence. NumPy arrays, PyTorch tensors on the CPU, or anything with DLPack, of any strides with
+        a contiguous last axis. float32 and bfloat16 are read without a copy; float64 and float16 are computed in float32.
+    score : Score, optional
+        Similarity of a query and a key; the scaled dot product by default.
+    modify : Modify or sequence of Modify
+        Functions of the scores, applied in this order before the mask.
+    mask : Mask, optional
+        Which keys a query may attend to; all of them by default.
+    normalize : Normalize, optional
+        From scores to attention weights; softmax by default.
+    reweigh : Reweigh or sequence of Reweigh
+        Factors on the weights.
+    dropout, seed : float, int
+        Dropout on the weights, a function of the seed; without a seed another one in every call.
+    scale : float, optional
+        Of the dot product, 1 / sqrt(D) by default.
+    return_weights : bool or "mean"
+        Also return the attention weights (B, H, T, S), or their mean over the heads (B, T, S).
+    return_lse : bool
+        Also return the log of the sum of exponentials (B, H, T).
 
-    Without gradients: qkv.torch.attention is the same call with them.
+    Returns
+    -------
+    out : array
+        (B, H, T, E), with as many axes as q and of its library and type. Weights and lse follow where they are asked for;
+        they are float32 for bfloat16 and float16.
+
+    Notes
+    -----
+    Without gradients: qkv.torch.attention is the same call with them, attention_backward computes them from arrays.
     """
-    with_weights = return_weights or return_lse
+    wanted = 0
+    if return_weights or return_lse:
+        if return_weights not in (True, False, "mean"):
+            raise ValueError(f'return_weights: expected True, False or "mean", got {return_weights!r}')
+        wanted = 2 if return_weights == "mean" else 1
     if score is None and modify == () and normalize is None and reweigh == () and not dropout and scale is None:
-        # The commonest sentence, without the microseconds that looking at its parts would take.
-        made = _nothing if mask is None else (None, (), _checked_mask(mask).of(_shape(q, k)), None, ())
+        # The commonest call, without the microseconds that checking every part takes.
+        made = _no_parts if mask is None else (None, (), checked_mask(mask).of(shape_of(q, k)), None, ())
     else:
         parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
-        _refuse_tape(*parts.arrays())
-        made = parts.made(_shape(q, k))
-    give = None
-    if not (type(q) is type(k) is type(v) is np.ndarray):
-        _refuse_tape(q, k, v)
-        if (torch := torch_of(q)) and type(q) is type(k) is type(v):
-            give = tensor_of
-            q, k, v = look_at_tensor(torch, q, "q"), look_at_tensor(torch, k, "k"), look_at_tensor(torch, v, "v")
-        else:
-            give = output_converter(q)
-            q, k, v = as_buffer(q, "q"), as_buffer(k, "k"), as_buffer(v, "v")
-    result = _core.attention(q, k, v, *made, with_weights, give is None)
-    if not with_weights:
-        return result if give is None else give(result)
-    out, weights, lse = result if give is None else map(give, result)
+        refuse_gradients(*parts.arrays())
+        made = parts.made(shape_of(q, k))
+    output = None
+    if not are_plain(q, k, v):
+        refuse_gradients(q, k, v)
+        output = Output(q)
+        q, k, v = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
+    result = _core.attention(q, k, v, *made, wanted, output is None or output.numpy)
+    if not wanted:
+        return result if output is None else output(result)
+    out, weights, lse = result
+    if output is not None:
+        out, weights, lse = output(out), output.statistics(weights), output.statistics(lse)
     return (out,) + ((weights,) if return_weights else ()) + ((lse,) if return_lse else ())
 
 
-def attention_backward(grad_out: A, q: A, k: A, v: A, *, score: Score | None = None, modify: Modify | Sequence[Modify] = (),
-                       mask: Mask | None = None, normalize: Normalize | None = None, reweigh: Reweigh | Sequence[Reweigh] = (),
-                       dropout: float = 0.0, seed: int | None = None, scale: float | None = None) -> tuple[A, A, A, list[A]]:
-    """The gradients of sum(out * grad_out): of q, k, v, and a list with those of the arrays of all parts, in their order."""
-    _refuse_tape(grad_out, q, k, v)
+def attention_backward(
+    grad_out: A,
+    q: A,
+    k: A,
+    v: A,
+    *,
+    score: Score | None = None,
+    modify: Modify | Sequence[Modify] = (),
+    mask: Mask | None = None,
+    normalize: Normalize | None = None,
+    reweigh: Reweigh | Sequence[Reweigh] = (),
+    dropout: float = 0.0,
+    seed: int | None = None,
+    scale: float | None = None,
+) -> tuple[A, A, A, list[A]]:
+    """The gradients of sum(out * grad_out): of q, k, v, and a list with those of the arrays of all parts, in order.
+
+    Arguments and types are those of attention(); each gradient has the type of its array.
+    """
+    refuse_gradients(grad_out, q, k, v)
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
-    made = parts.made(_shape(q, k), learnt=True)
-    give = output_converter(q)
-    grads = _core.backward(None, as_buffer(q, "q"), as_buffer(k, "k"), as_buffer(v, "v"), as_buffer(grad_out, "grad_out"), *made, give is None)
-    if give is not None:
-        grads = [give(g) for g in grads]
-    return grads[0], grads[1], grads[2], list(grads[3:])
+    made = parts.made(shape_of(q, k), requires_grad=True)
+    inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
+    upstream = as_floats(grad_out, "the gradient of the output")
+    output = Output(q)
+    grads = _core.backward(None, *inputs, upstream, *made, output.numpy)
+    dq, dk, dv, *of_parts = map(output.gradient, grads, (q, k, v, *parts.arrays()))
+    return dq, dk, dv, of_parts
 
 
-def explain(q: A, k: A, v: A, *, score: Score | None = None, modify: Modify | Sequence[Modify] = (), mask: Mask | None = None,
-            normalize: Normalize | None = None, reweigh: Reweigh | Sequence[Reweigh] = (), dropout: float = 0.0,
-            seed: int | None = None, scale: float | None = None) -> str:
-    """What the call would do: the kernels and why not faster ones, visible pairs, operations, bytes."""
+def attention_packed(
+    q: A,
+    k: A,
+    v: A,
+    q_offsets: Sequence[int],
+    k_offsets: Sequence[int] | None = None,
+    *,
+    score: Score | None = None,
+    modify: Modify | Sequence[Modify] = (),
+    mask: Mask | None = None,
+    normalize: Normalize | None = None,
+    reweigh: Reweigh | Sequence[Reweigh] = (),
+    dropout: float = 0.0,
+    seed: int | None = None,
+    scale: float | None = None,
+) -> A:
+    """Attention over sequences of unequal lengths, stored one after another without padding.
+
+        out = qkv.attention_packed(q, k, v, [0, 5, 12], [0, 7, 9], mask=qkv.causal())        # two sequences
+
+    q (T, H, D), k (S, G, D), v (S, G, E), T and S being the totals; out (T, H, E). Sequence n has the queries
+    q_offsets[n] to q_offsets[n + 1] and the keys k_offsets[n] to k_offsets[n + 1]; k_offsets is q_offsets by default. For
+    masks and modifiers every sequence is a call of its own with B = 1. qkv.torch.attention_packed has gradients.
+    """
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
-    return _core.explain(as_buffer(q, "q"), as_buffer(k, "k"), as_buffer(v, "v"), *parts.made(_shape(q, k)))
+    refuse_gradients(q, k, v, *parts.arrays(), instead="qkv.torch.attention_packed")
+    q_offsets = [int(n) for n in q_offsets]
+    k_offsets = q_offsets if k_offsets is None else [int(n) for n in k_offsets]
+    output = Output(q)
+    T, S = (max((b - a for a, b in zip(x, x[1:])), default=0) for x in (q_offsets, k_offsets))
+    shape = CallShape(1, q.shape[1] if getattr(q, "ndim", 0) == 3 else 1, T, S, 4, False)  # type: ignore[attr-defined]
+    inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
+    return output(_core.attention_packed(*inputs, q_offsets, k_offsets, *parts.made(shape), output.numpy))
 
 
-_nothing = (None, (), None, None, ())  # of a call that names no part
+def explain(
+    q: A,
+    k: A,
+    v: A,
+    *,
+    score: Score | None = None,
+    modify: Modify | Sequence[Modify] = (),
+    mask: Mask | None = None,
+    normalize: Normalize | None = None,
+    reweigh: Reweigh | Sequence[Reweigh] = (),
+    dropout: float = 0.0,
+    seed: int | None = None,
+    scale: float | None = None,
+) -> str:
+    """What the call would do: the pass and the kernels, and why not faster ones, visible pairs, operations, bytes."""
+    parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
+    inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
+    return _core.explain(*inputs, *parts.made(shape_of(q, k)))
 
 
-class Parts:
-    """The parts of one call, checked."""
-
-    __slots__ = ("score", "modify", "mask", "normalize", "reweigh", "dropout")
-
-    def made(self, shape, arrays=None, learnt=False):
-        """What the extension module takes; `arrays`, in the order of arrays(), stand in for those of the parts."""
-        rest = iter(arrays) if arrays is not None else None
-
-        def one(part):
-            if part is None:
-                return None
-            mine = None if rest is None else [next(rest) for _ in part.arrays]
-            return part.made(mine, learnt)
-
-        score, modify, normalize = one(self.score), tuple(map(one, self.modify)), one(self.normalize)
-        reweigh = tuple(map(one, self.reweigh))
-        if self.dropout is not None:
-            reweigh += (_core.dropout(*self.dropout),)
-        return score, modify, None if self.mask is None else self.mask.of(shape), normalize, reweigh
-
-    def arrays(self):
-        parts = (self.score, *self.modify, self.normalize, *self.reweigh)
-        return [x for part in parts if part is not None for x in part.arrays]
-
-
-def parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale):
-    parts = Parts()
-    parts.score = _checked(score, Score, "score")
-    parts.modify = _several(modify, Modify, "modify")
-    parts.mask = _checked_mask(mask)
-    parts.normalize = _checked(normalize, Normalize, "normalize")
-    parts.reweigh = _several(reweigh, Reweigh, "reweigh")
-    parts.dropout = None
-    if scale is not None:
-        scale = _number(scale, "scale")
-        if score is not None:
-            raise ValueError(f"scale belongs to the dot product, which {score!r} replaces; some scores have a scale of their own")
-        parts.score = dot(scale)
-    if dropout:
-        if seed is None:
-            seed = int(np.random.default_rng().integers(1 << 63))
-        parts.dropout = (_number(dropout, "dropout"), checked_seed(seed))
-    return parts
-
-
-def _number(x, name):
-    if isinstance(x, (str, bytes)) or not hasattr(x, "__float__"):
-        raise TypeError(f"{name}: expected a number, got {type(x).__name__}")
-    return float(x)
-
-
-def checked_seed(seed):
-    if not hasattr(seed, "__index__"):
-        raise TypeError(f"seed: expected an integer, got {type(seed).__name__}")
-    if not 0 <= (seed := seed.__index__()) < 1 << 64:
-        raise ValueError(f"seed: expected an integer from 0 to 2**64 - 1, got {seed}")
-    return seed
-
-
-def _checked(part, kind, name, hint=""):
-    if part is None or isinstance(part, kind):
-        return part
-    raise TypeError(f"{name}: expected one of qkv's, got {type(part).__name__}{hint}")
-
-
-def _checked_mask(mask):
-    return _checked(mask, Mask, "mask", " (a table of booleans is dense(table), a function mask(function))")
-
-
-def _several(parts, kind, name):
-    if isinstance(parts, kind):
-        return (parts,)
-    if parts is None:
-        return ()
-    if not isinstance(parts, (tuple, list)):
-        raise TypeError(f"{name}: expected one of qkv's or a list of them, got {type(parts).__name__}")
-    return tuple(_checked(part, kind, name) for part in parts)
-
-
-def _shape(q, k):
-    for x, name in ((q, "q"), (k, "k")):
-        if type(x) is not np.ndarray and (not hasattr(x, "ndim") or getattr(x, "is_nested", False)):
-            raise TypeError(f"{name}: expected an array (NumPy, PyTorch, or anything with DLPack), got {type(x).__name__}")
-    if q.ndim != 4 or k.ndim != 4:
-        raise ValueError(f"attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E); q is {tuple(q.shape)}, k is {tuple(k.shape)}")
-    return (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
-
-
-def _refuse_tape(*arrays):
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.is_grad_enabled():
-        return
-    for x in arrays:
-        if isinstance(x, torch.Tensor) and x.requires_grad:
-            raise ValueError("this call records no gradients, and a tensor requires one: qkv.torch.attention does, or use torch.no_grad()")
+_no_parts = (None, (), None, None, ())

@@ -1,22 +1,21 @@
-"""Who may look at whom. Masks are combined with & | ~; true means "may look".
+"""Masks: which keys a query may attend to; true means visible. Masks are combined with & | ~.
 
-A query i stands on the key p = i + S - T: the last query on the last key.
+Positions are aligned to the lower right: query i has the position p = i + S - T, the last query that of the last key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from . import _core
-from ._arrays import Array, as_buffer, torch_of
+from ._arrays import Array, as_buffer, as_floats
 from ._parts import Known
 
 
 class Mask(Known):
-    """A mask; `mask.of(shape)` is what the extension module is given for a call of that shape (B, H, T, S)."""
+    """A mask; mask.of(shape) is its object in the extension module, for a call of that CallShape."""
 
     __slots__ = ()
 
@@ -54,7 +53,7 @@ class _Made(Mask):
 
 
 class _Combined(Mask):
-    __slots__ = ("_sign", "_parts", "_made")
+    __slots__ = ("_made", "_parts", "_sign")
 
     def __init__(self, sign, *parts):
         super().__init__()
@@ -76,118 +75,114 @@ class _Combined(Mask):
         return f"({self._parts[0]!r} {self._sign} {self._parts[1]!r})"
 
 
-class _Rule(Mask):
-    """A function of index arrays, asked once for each shape."""
+class _Table(Mask):
+    """A mask from an array of booleans, whose axes are those of the scores: they depend on the axes of the call."""
 
-    __slots__ = ("_rule", "_of_shape")
-    _made = None
+    __slots__ = ("_by_axes", "_made", "_make", "_table")
 
-    def __init__(self, rule):
+    def __init__(self, make, table):
         super().__init__()
-        self._rule, self._of_shape = rule, {}
+        self._made = None
+        self._make, self._table, self._by_axes = make, table, {False: make(table, False)}
+        shape = table[2] if isinstance(table, tuple) else table.shape  # of a tensor's buffer, or of an array
+        if len(shape) != 3:
+            self._made = self._by_axes[False]
 
     def of(self, shape):
-        made = self._of_shape.get(shape)
-        if made is None:
-            made = self._of_shape[shape] = _core.dense(self._table(shape))
-        return made
-
-    def _table(self, shape):
-        at = np.ogrid[tuple(slice(0, n) for n in shape)]
-        try:
-            seen = self._rule(*at)
-        except ValueError as error:
-            raise ValueError(
-                "mask: the function was given index arrays (B,1,1,1), (1,H,1,1), (1,1,T,1), (1,1,1,S) and must answer with "
-                f"arrays: & | ~ instead of and, or, not; it raised: {error}"
-            ) from error
-        if torch_of(seen):
-            seen = seen.numpy()
-        seen = np.asarray(seen)
-        if seen.dtype != np.bool_:
-            raise TypeError(f"mask: the function must answer with booleans, got {seen.dtype}")
-        seen = seen.reshape((1,) * (4 - seen.ndim) + seen.shape)
-        if seen.ndim > 4 or any(n not in (1, whole) for n, whole in zip(seen.shape, shape)):
-            raise ValueError(f"mask: the function answered with shape {seen.shape}; expected one that broadcasts to (B,H,T,S) = {shape}")
-        return np.ascontiguousarray(seen)
+        if self._made is not None:
+            return self._made
+        no_heads = shape.axes == 3
+        if no_heads not in self._by_axes:
+            self._by_axes[no_heads] = self._make(self._table, no_heads)
+        return self._by_axes[no_heads]
 
     def __repr__(self):
-        return f"mask({getattr(self._rule, '__name__', 'function')})"
-
-
-def mask(rule: Callable[..., Any]) -> Mask:
-    """A mask of your own: rule(b, h, q, k) -> bool on index arrays that broadcast to (B, H, T, S), asked once a shape."""
-    if not callable(rule):
-        raise TypeError(f"mask: expected a function (b, h, q, k) -> bool, got {type(rule).__name__}; a table of booleans is dense(table)")
-    return _Rule(rule)
+        return repr(self._by_axes[False])
 
 
 def causal(offset: int | None = None) -> Mask:
-    """A query looks at its own position and at earlier ones: j <= i + offset, where offset is S - T unless given."""
+    """Keys up to the query's own position: j <= i + offset; offset is S - T by default."""
     return _Made(_core.causal(offset))
 
 
 def window(left: int, right: int | None = None, offset: int | None = None) -> Mask:
-    """p - left <= j <= p + right; right is left unless given, -1 is no limit."""
+    """Sliding window: p - left <= j <= p + right, p = i + offset; right is left by default, -1 means no limit."""
     return _Made(_core.window(left, left if right is None else right, offset))
 
 
 def padding(lengths: Array) -> Mask:
-    """j < lengths[b], or lengths[b, i]: an array (B) or (B, T) of integers."""
+    """Key padding: j < lengths[b], or lengths[b, i]: an array (B) or (B, T) of integers."""
     return _Made(_core.padding(_integers(lengths, "padding: lengths")))
 
 
 def documents(ids: Array, of_keys: Array | None = None) -> Mask:
-    """Only within a document: ids (B, T) of the queries, of_keys (B, S) the same unless given."""
+    """Keys of the query's own document: ids (B, T) of the queries, of_keys (B, S), by default the same."""
     queries = _integers(ids, "documents: of the queries")
     keys = queries if of_keys is None else _integers(of_keys, "documents: of the keys")
     return _Made(_core.documents(queries, keys))
 
 
 def prefix(lengths: Array) -> Mask:
-    """The first lengths[b] keys. Prefix attention is causal() | prefix(lengths)."""
+    """The first lengths[b] keys; prefix-LM is causal() | prefix(lengths)."""
     return padding(lengths)
 
 
 def dense(table: Array) -> Mask:
-    """Booleans (B, H, T, S), any axis 1."""
-    return _Made(_core.dense(_integers(table, "dense: table")))
+    """A table of booleans that broadcasts to the scores (B, H, T, S) as in NumPy. It must not change afterwards."""
+    return _Table(_core.dense, _integers(table, "dense: table"))
 
 
 def blocks(table: Array, block: int) -> Mask:
-    """Booleans of blocks of `block` queries by as many keys: (B, H, T/block, S/block), any of the first two axes 1."""
-    return _Made(_core.blocks(_integers(table, "blocks: table"), block))
+    """Booleans of blocks of `block` queries by `block` keys: (B, H, T/block, S/block), broadcast as in dense()."""
+    return _Table(lambda t, no_heads: _core.blocks(t, block, no_heads), _integers(table, "blocks: table"))
 
 
 def dilated(reach: int, dilation: int) -> Mask:
-    """Every dilation-th key, `reach` of them to both sides."""
+    """Dilated window: every dilation-th key, `reach` of them on each side."""
     return _Made(_core.dilated(reach, dilation))
 
 
 def strided(stride: int) -> Mask:
-    """The pattern of Child et al. (2019): a window of `stride` keys and every stride-th key."""
+    """Strided pattern: a window of `stride` keys and every stride-th key before it (Child et al., 2019)."""
     return _Made(_core.strided(stride))
 
 
+def every(step: int) -> Mask:
+    """Every step-th key, counted from the query's own position: (p - j) mod step = 0."""
+    return _Made(_core.every(step))
+
+
 def global_positions(positions: Iterable[int]) -> Mask:
-    """Positions that see all and are seen by all."""
+    """Positions that see all keys and are visible to all queries."""
     return _Made(_core.global_positions(list(positions)))
 
 
 def longformer(reach: int, positions: Iterable[int] = (0,)) -> Mask:
-    """A window of `reach` to both sides, and global positions (Beltagy et al., 2020)."""
+    """A window of `reach` on each side, and global positions (Beltagy et al., 2020)."""
     return _Made(_core.longformer(reach, list(positions)))
 
 
-def bigbird(*, block: int = 64, window_blocks: int = 3, global_blocks: Iterable[int] = (0,), random_blocks: int = 3, heads: int = 1,
-            seed: int = 1) -> Mask:
+def bigbird(
+    *,
+    block: int = 64,
+    window_blocks: int = 3,
+    global_blocks: Iterable[int] = (0,),
+    random_blocks: int = 3,
+    heads: int = 1,
+    seed: int = 1,
+) -> Mask:
     """A window, global and random blocks (Zaheer et al., 2020)."""
     return _Made(_core.bigbird(block, window_blocks, list(global_blocks), random_blocks, heads, seed))
 
 
 def local_m(window: int) -> Mask:
-    """|j - i| <= window, i counted from the first query (Luong et al., 2015)."""
+    """|j - i| <= window, i counted from the first query (Luong et al., 2015, monotonic)."""
     return _Made(_core.local_m(window))
+
+
+def around(centers: Array, radius: float) -> Mask:
+    """|j - centers[b, h, i]| <= radius, centers (B, H, T), or (B, T) for all heads; no gradient flows to them."""
+    return _Made(_core.around(as_floats(centers, "around: centers"), radius))
 
 
 def _integers(x, name):

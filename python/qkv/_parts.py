@@ -1,7 +1,7 @@
-"""The words of the sentence as objects: a part remembers how it is made and the arrays that it is made from.
+"""The parts of the attention formula but the mask: a part remembers how it is made, and the arrays that it is made of.
 
-A part without arrays is made once. One with arrays is made anew for every call, as the arrays may have changed; a
-gradient flows to them where a tape records (qkv.torch).
+A part without arrays is made once. One with arrays is made anew for every call, because the arrays may have changed;
+gradients flow to them in qkv.torch.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import itertools
 import weakref
 
 from . import _core
-from ._arrays import Array, as_buffer
+from ._arrays import Array, as_floats
 
 
 class Known:
     """An object with a number by which it can be found while it lives: operators of PyTorch take numbers, not objects."""
 
-    __slots__ = ("number", "__weakref__")
-    _all = weakref.WeakValueDictionary()
+    __slots__ = ("__weakref__", "number")
+    _all: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
     _numbers = itertools.count(1)
 
     def __init__(self):
@@ -26,52 +26,59 @@ class Known:
 
     @staticmethod
     def find(number):
-        """The object of that number; None for 0."""
+        """The object with that number; None for 0."""
         found = Known._all.get(number)
         if found is None and number:
-            raise RuntimeError("a mask or another part of a compiled call is gone: keep it as long as the compiled function")
+            raise RuntimeError(
+                "a mask or another part of a compiled call is gone: keep it as long as the compiled function"
+            )
         return found
 
 
 class Part(Known):
-    """A score, a modifier, a normalizer or a reweigher."""
+    """A score, a score modification, a normalization or a reweighting."""
 
-    __slots__ = ("_make", "arrays", "_made", "_name")
+    __slots__ = ("_made", "_make", "_name", "arrays")
 
     def __init__(self, make, arrays=(), name="part"):
         super().__init__()
         self._make, self.arrays, self._name = make, tuple(arrays), name
-        self._made = self.made()  # errors come where the part is written
+        self._made = self.made()  # errors are raised where the part is written
 
-    def made(self, arrays=None, learnt=False):
-        """The object of the extension module; `arrays` stand in for the part's own, `learnt` asks for gradients."""
+    def made(self, arrays=None, requires_grad=False, shape=None):
+        """The object of the extension module for a call of that shape; `arrays` replace the part's own."""
         if not self.arrays:
             made = getattr(self, "_made", None)
             return self._make() if made is None else made
         arrays = self.arrays if arrays is None else arrays
-        return self._make(*(as_buffer(x, self._name) for x in arrays), learnt)
+        return self._make(*(as_floats(x, self._name) for x in arrays), requires_grad)
 
     def __repr__(self):
         return repr(self._made)
 
 
 class Score(Part):
-    """How a query meets a key."""
+    """Similarity of a query and a key."""
 
 
 class Modify(Part):
-    """What is done to a raw score."""
+    """A function of the scores, before the mask."""
 
 
 class Normalize(Part):
-    """Scores to weights."""
+    """From scores to attention weights."""
 
 
 class Reweigh(Part):
-    """Weights to weights."""
+    """Factors on the attention weights."""
 
 
 # score
+
+
+def scaled_dot() -> Score:
+    """s_ij = q_i . k_j / sqrt(D), the default (Vaswani et al., 2017)."""
+    return Score(_core.scaled_dot, name="scaled_dot")
 
 
 def dot(scale: float = 1.0) -> Score:
@@ -79,9 +86,11 @@ def dot(scale: float = 1.0) -> Score:
     return Score(lambda: _core.dot(scale), name="dot")
 
 
-def cosine(scale: float = 1.0) -> Score:
-    """s_ij = scale q_i . k_j / (|q_i| |k_j|)."""
-    return Score(lambda: _core.cosine(scale), name="cosine")
+def cosine(scale: float = 1.0, gain: Array | None = None) -> Score:
+    """s_ij = scale gain q_i . k_j / (|q_i| |k_j|). gain (1), an array that gradients flow to."""
+    if gain is None:
+        return Score(lambda: _core.cosine(scale), name="cosine")
+    return Score(lambda g, requires_grad: _core.cosine_with_gain(scale, g, requires_grad), (gain,), "cosine: gain")
 
 
 def distance() -> Score:
@@ -90,7 +99,7 @@ def distance() -> Score:
 
 
 def gaussian(sigma: float | Array = 1.0) -> Score:
-    """s_ij = -|q_i - k_j|^2 / (2 sigma^2): a Gaussian kernel, softmax makes it a weight. sigma: a number, or an array (1)."""
+    """s_ij = -|q_i - k_j|^2 / (2 sigma^2): with softmax, a Gaussian kernel. sigma: a number, or an array (1)."""
     if isinstance(sigma, (int, float)):
         return Score(lambda: _core.gaussian_of_width(sigma), name="gaussian")
     return Score(_core.gaussian, (sigma,), "gaussian: sigma")
@@ -112,7 +121,7 @@ def concat(w: Array, w_v: Array) -> Score:
 
 
 def location(w: Array) -> Score:
-    """s_ij = (w q_i)_j, w (rows, Dq): a score from the query alone (Luong et al., 2015)."""
+    """s_ij = (w q_i)_j, w (rows, Dq): a score of the query and the position of the key (Luong et al., 2015)."""
     return Score(_core.location, (w,), "location: w")
 
 
@@ -125,54 +134,78 @@ def softcap(cap: float) -> Modify:
 
 
 def alibi(slopes: Array) -> Modify:
-    """s_ij <- s_ij - slope_h |p_i - j| (Press et al., 2022). slopes (H)."""
+    """s_ij <- s_ij - slope_h |p_i - j|, p_i = i + S - T (Press et al., 2022). slopes (H): see alibi_slopes()."""
     return Modify(_core.alibi, (slopes,), "alibi: slopes")
 
 
+class _Bias(Modify):
+    __slots__ = ()
+
+    def made(self, arrays=None, requires_grad=False, shape=None):
+        (numbers,) = self.arrays if arrays is None else arrays
+        return _core.bias(as_floats(numbers, self._name), shape is not None and shape.axes == 3, requires_grad)
+
+
 def bias(numbers: Array) -> Modify:
-    """s <- s + numbers, four axes (B, H, T, S), any of them 1; minus infinity hides a pair."""
-    return Modify(_core.bias, (numbers,), "bias")
+    """s <- s + numbers, which broadcast to the scores (B, H, T, S) as in NumPy; minus infinity masks a key."""
+    return _Bias(None, (numbers,), "bias")
 
 
 def relative_bias(table: Array, bidirectional: bool = True, max_distance: int = 128) -> Modify:
-    """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H)."""
+    """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H): see relative_bucket()."""
     if getattr(table, "ndim", 0) != 2:
-        raise ValueError(f"relative: the table has two axes, (buckets, H); got {getattr(table, 'shape', type(table).__name__)}")
+        raise ValueError(
+            f"relative_bias: table must have two axes, (buckets, H); got {getattr(table, 'shape', type(table).__name__)}"
+        )
     buckets = int(table.shape[0])
-    return Modify(lambda t, learnt: _core.relative(t, bidirectional, buckets, max_distance, learnt), (table,), "relative: table")
+    return Modify(
+        lambda t, requires_grad: _core.relative_bias(t, bidirectional, buckets, max_distance, requires_grad),
+        (table,),
+        "relative_bias: table",
+    )
 
 
 # normalize
 
 
-def softmax_with_sink(numbers: Array) -> Normalize:
-    """Softmax with exp(numbers_h) added to the sum (H): a head may look at nothing."""
-    return Normalize(_core.sink, (numbers,), "sink")
+def softmax_with_sink(sink: Array) -> Normalize:
+    """Softmax with exp(sink_h) added to the sum (H): a head may put a part of its weight on no key."""
+    return Normalize(_core.softmax_with_sink, (sink,), "softmax_with_sink")
 
 
 def boxcar() -> Normalize:
-    """Kernel weights: 1 within the width of the score, else 0."""
+    """Kernel weights 1 for u < 1, else 0, of the distance u = sqrt(-2 s)."""
     return Normalize(_core.boxcar, name="boxcar")
 
 
 def epanechnikov() -> Normalize:
-    """Kernel weights: max(0, 1 - u^2)."""
+    """Kernel weights max(0, 1 - u^2)."""
     return Normalize(_core.epanechnikov, name="epanechnikov")
 
 
 def triangular() -> Normalize:
-    """Kernel weights: max(0, 1 - u)."""
+    """Kernel weights max(0, 1 - u)."""
     return Normalize(_core.triangular, name="triangular")
 
 
 def constant() -> Normalize:
-    """Kernel weights: every visible key counts the same."""
+    """Equal weights on all visible keys."""
     return Normalize(_core.constant, name="constant")
 
 
 # reweigh
 
 
+def weight_dropout(rate: float, seed: int, stream: int = 0) -> Reweigh:
+    """Weights become zero with probability `rate`, the others are divided by 1 - rate. Which ones is a function of
+    (seed, stream) and the position of the weight; attention(dropout=rate) draws a seed for every call."""
+    return Reweigh(lambda: _core.weight_dropout(rate, seed, stream), name="weight_dropout")
+
+
 def gaussian_window(p: Array, sigma: float) -> Reweigh:
     """w_ij <- w_ij exp(-(j - p_i)^2 / (2 sigma^2)) (Luong et al., 2015, local-p). p (B, H, T)."""
-    return Reweigh(lambda centre, learnt: _core.gaussian_window(centre, sigma, learnt), (p,), "gaussian_window: p")
+    return Reweigh(
+        lambda center, requires_grad: _core.gaussian_window(center, sigma, requires_grad),
+        (p,),
+        "gaussian_window: p",
+    )

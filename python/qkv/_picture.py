@@ -50,19 +50,28 @@ class Picture:
         if self._is_small():
             return self.svg()
         # A frame keeps the page's style and script and those of the notebook apart.
-        return (f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
-                'style="width: 100%; height: 640px; border: 0"></iframe>')
+        return (
+            f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
+            'style="width: 100%; height: 640px; border: 0"></iframe>'
+        )
 
     def _is_small(self) -> bool:
         return self._picture.panels <= self._few and self._picture.cells <= self._small
 
     def __repr__(self) -> str:
         count = self._picture.panels
-        return f"<qkv.Picture of {count} {'matrix' if count == 1 else 'matrices'}; save(\"x.svg\"), .html or .json>"
+        return f'<qkv.Picture of {count} {"matrix" if count == 1 else "matrices"}; save("x.svg"), .html or .json>'
 
 
-def heatmap(weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = "",
-            per_line: int = 4) -> Picture:
+def heatmap(
+    weights: Any,
+    rows: Sequence[Any] = (),
+    columns: Sequence[Any] = (),
+    *,
+    title: str = "",
+    caption: str = "",
+    per_line: int = 4,
+) -> Picture:
     """Weights as cells: the darker, the larger. One matrix (T, S), the heads (H, T, S) of a layer, all layers (N, H, T, S), or
     several matrices {title: (T, S), ...}, per_line of them side by side. rows and columns: the T queries and S keys, their
     numbers unless given; caption: what rows and columns are.
@@ -76,7 +85,9 @@ def heatmap(weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (),
     return Picture(_core.heatmap(_numbers(weights), _labels(rows), _labels(columns), title, caption, False))
 
 
-def head_view(weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = "") -> Picture:
+def head_view(
+    weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = ""
+) -> Picture:
     """Weights as lines from the queries on the left to the keys on the right, one panel for each head (Vig, 2019)."""
     return Picture(_core.heatmap(_numbers(weights), _labels(rows), _labels(columns), title, caption, True))
 

@@ -3,17 +3,18 @@
 import torch
 from torch.nn.attention.bias import CausalBias, CausalVariant
 
-from ._attention import parts_of
+from ._call import parts_of
 from ._masks import causal
 from ._operator import Call, cast
 
-_nothing = parts_of(None, (), None, None, (), 0.0, None, None)
-_upper_left = parts_of(None, (), causal(0), None, (), 0.0, None, None)  # is_causal counts from the first query and the first key
-_lower_right = parts_of(None, (), causal(), None, (), 0.0, None, None)
+_no_parts = parts_of()
+_upper_left = parts_of(mask=causal(0))  # is_causal counts from the first query and the first key
+_lower_right = parts_of(mask=causal())
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None,
-                                 enable_gqa=False):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+):
     """torch.nn.functional.scaled_dot_product_attention, computed here: the same arguments, the same results.
 
     float32 and bfloat16; other types are left to PyTorch.
@@ -23,15 +24,16 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     _check(query, key, value, attn_mask, dropout_p, is_causal, scale)
     shape = _shape_of_scores(query, key, value, enable_gqa)
     if query.dtype not in (torch.float32, torch.bfloat16) or dropout_p == 1.0 or 0 in shape[:-2]:
-        return torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
-                                                                enable_gqa=enable_gqa)
+        return torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )
     if key.shape[-2] != value.shape[-2]:
         raise RuntimeError(f"key and value must have the same length, got {key.shape[-2]} and {value.shape[-2]}")
-    parts = _upper_left if is_causal else _nothing
+    parts = _upper_left if is_causal else _no_parts
     if isinstance(attn_mask, CausalBias):
         parts = _lower_right if attn_mask.variant == CausalVariant.LOWER_RIGHT else _upper_left
         attn_mask = None
-    table, bias = (None, None) if attn_mask is None else _told(attn_mask, shape, query.dtype)
+    table, bias = (None, None) if attn_mask is None else normalize_attn_mask(attn_mask, shape, query.dtype)
     q, k, v = (_rows_together(_four_axes(x, shape)) for x in (query, key, value))
     if q.shape[1] == 1:
         q = _with_heads(q, shape)
@@ -43,17 +45,26 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 def _check(query, key, value, attn_mask, dropout_p, is_causal, scale):
     """What PyTorch refuses."""
-    for x, name in ((query, "query"), (key, "key"), (value, "value"), (query if attn_mask is None else attn_mask, "attn_mask")):
+    for x, name in (
+        (query, "query"),
+        (key, "key"),
+        (value, "value"),
+        (query if attn_mask is None else attn_mask, "attn_mask"),
+    ):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"scaled_dot_product_attention(): {name} must be a tensor, not {type(x).__name__}")
     for x, name in ((dropout_p, "dropout_p"), (0.0 if scale is None else scale, "scale")):
         if not isinstance(x, (int, float, torch.SymFloat, torch.SymInt)):
             raise TypeError(f"scaled_dot_product_attention(): {name} must be a number, not {type(x).__name__}")
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
-        raise RuntimeError("query, key and value need at least two axes, (length, width); they have "
-                           f"{query.dim()}, {key.dim()} and {value.dim()}")
+        raise RuntimeError(
+            "query, key and value need at least two axes, (length, width); they have "
+            f"{query.dim()}, {key.dim()} and {value.dim()}"
+        )
     if not query.dtype == key.dtype == value.dtype:
-        raise RuntimeError(f"query, key and value must have the same dtype, got {query.dtype}, {key.dtype} and {value.dtype}")
+        raise RuntimeError(
+            f"query, key and value must have the same dtype, got {query.dtype}, {key.dtype} and {value.dtype}"
+        )
     if attn_mask is not None and is_causal:
         raise RuntimeError("attn_mask should not be set when is_causal=True: combine them in attn_mask")
     if not 0.0 <= dropout_p <= 1.0:
@@ -72,15 +83,19 @@ def _shape_of_scores(query, key, value, enable_gqa):
             raise IndexError("enable_gqa: query, key and value need an axis of heads")
         heads, *of_keys = [x[-1] for x in lead]
         if any(heads % max(n, 1) or (n == 0 and heads) for n in of_keys):
-            raise RuntimeError("enable_gqa: the number of heads in key and value must divide the number of heads in query, "
-                               f"got {of_keys[0]} and {of_keys[1]} for {heads}")
+            raise RuntimeError(
+                "enable_gqa: the number of heads in key and value must divide the number of heads in query, "
+                f"got {of_keys[0]} and {of_keys[1]} for {heads}"
+            )
         lead = [lead[0], *((*x[:-1], 1) for x in lead[1:])]
     try:
         return (*torch.broadcast_shapes(*lead), query.shape[-2], key.shape[-2])
     except RuntimeError as error:
-        raise RuntimeError("the axes of query, key and value before the last two must broadcast"
-                           f"{'' if enable_gqa else ', or enable_gqa=True let heads share keys'}; got "
-                           f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}") from error
+        raise RuntimeError(
+            "the axes of query, key and value before the last two must broadcast"
+            f"{'' if enable_gqa else ', or enable_gqa=True let heads share keys'}; got "
+            f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}"
+        ) from error
 
 
 def _four_axes(x, shape):
@@ -101,19 +116,25 @@ def _rows_together(x):
     return x if x.stride(-1) == 1 or x.shape[-1] <= 1 else x.contiguous()
 
 
-def _told(attn_mask, shape, dtype):
-    """The mask as booleans, or as numbers to add, with four axes."""
+def normalize_attn_mask(attn_mask, shape, dtype):
+    """attn_mask with four axes, as (booleans, None) or (None, numbers to add)."""
     of_numbers = attn_mask.dtype != torch.bool
     if of_numbers and attn_mask.dtype not in (dtype, torch.float32):
-        raise RuntimeError(f"attn_mask must be of booleans, of float32 or of the type of query; it is {attn_mask.dtype}, query {dtype}")
+        raise RuntimeError(
+            f"attn_mask must be of booleans, of float32 or of the type of query; it is {attn_mask.dtype}, query {dtype}"
+        )
     if attn_mask.dim() < 2:
-        raise IndexError(f"attn_mask is {tuple(attn_mask.shape)}; it needs at least two axes, (T, S) = {tuple(shape[-2:])}")
+        raise IndexError(
+            f"attn_mask is {tuple(attn_mask.shape)}; it needs at least two axes, (T, S) = {tuple(shape[-2:])}"
+        )
     given = (1,) * (len(shape) - attn_mask.dim()) + tuple(attn_mask.shape)
     if len(given) != len(shape) or any(n not in (1, whole) for n, whole in zip(given, shape)):
         advice = ""
         if len(shape) == 4 and tuple(attn_mask.shape) == (shape[0], shape[3]):
             advice = "; for a mask (B, S) of keys give it two axes more: attn_mask[:, None, None, :]"
-        raise RuntimeError(f"attn_mask {tuple(attn_mask.shape)} does not broadcast to the scores, {tuple(shape)}{advice}")
+        raise RuntimeError(
+            f"attn_mask {tuple(attn_mask.shape)} does not broadcast to the scores, {tuple(shape)}{advice}"
+        )
     table = attn_mask.reshape(given)
     if len(shape) < 4:
         table = table[(None,) * (4 - len(shape))]
@@ -124,8 +145,8 @@ def _told(attn_mask, shape, dtype):
     return (None, table.float()) if of_numbers else (table, None)
 
 
-def _hidden(*masks):
-    """Masks as PyTorch's layers give them, where true is hidden and floats are added, as (table, bias) of a call."""
+def _table_and_bias(*masks):
+    """Masks of PyTorch's layers, where true means masked and floats are added, as (table, bias) of a call."""
     table = bias = None
     for mask in masks:
         if mask is None:
@@ -140,8 +161,17 @@ def _hidden(*masks):
 class MultiheadAttention(torch.nn.MultiheadAttention):
     """torch.nn.MultiheadAttention, computed here: the same parameters, so its weights load."""
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
-                is_causal=False):
+    def forward(
+        self,
+        query,
+        key,
+        value,
+        key_padding_mask=None,
+        need_weights=True,
+        attn_mask=None,
+        average_attn_weights=True,
+        is_causal=False,
+    ):
         batched = query.dim() == 3
         if not batched:
             query, key, value = (x.unsqueeze(0 if self.batch_first else 1) for x in (query, key, value))
@@ -151,14 +181,20 @@ class MultiheadAttention(torch.nn.MultiheadAttention):
         (B, H, T, D), S = q.shape, k.shape[2]
         if self.bias_k is not None or self.add_zero_attn:
             raise NotImplementedError("MultiheadAttention: bias_k, bias_v and add_zero_attn are not computed here")
-        of_pairs = None if attn_mask is None else attn_mask.view(B, H, T, S) if attn_mask.dim() == 3 else attn_mask[None, None]
+        of_pairs = (
+            None
+            if attn_mask is None
+            else attn_mask.view(B, H, T, S)
+            if attn_mask.dim() == 3
+            else attn_mask[None, None]
+        )
         of_keys = None if key_padding_mask is None else key_padding_mask[:, None, None]
-        table, bias = _hidden(of_pairs, of_keys)
-        call = Call(_nothing, table, bias, dropout=self.dropout if self.training else 0.0)
+        table, bias = _table_and_bias(of_pairs, of_keys)
+        call = Call(_no_parts, table, bias, dropout=self.dropout if self.training else 0.0)
         out = self.out_proj(call(q, k, v).transpose(1, 2).reshape(B, T, H * D))
         weights = None
         if need_weights:
-            weights, _ = call.weights(q, k, v)
+            weights, _ = call.weights_and_lse(q, k, v)
             weights = weights.mean(1) if average_attn_weights else weights
         if not self.batch_first:
             out = out.transpose(0, 1)

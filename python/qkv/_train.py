@@ -46,8 +46,15 @@ class TrainResult:
             return [json.loads(line) for line in lines]
 
 
-def train(*, model: str | os.PathLike[str], recipe: str | None = None, resume: bool = False, overwrite: bool = False,
-          quiet: bool = False, **options: Any) -> TrainResult:
+def train(
+    *,
+    model: str | os.PathLike[str],
+    recipe: str | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    quiet: bool = False,
+    **options: Any,
+) -> TrainResult:
     """Trains a Transformer on sentence pairs, as `qkv train` does, and with its options:
 
         result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small", max_steps=20000)

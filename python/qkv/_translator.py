@@ -22,7 +22,9 @@ class _Alignments:
 
     __slots__ = ("_found", "_find")
 
-    def __init__(self, found: list[np.ndarray | None] | None, find: Callable[[], list[np.ndarray | None]] | None = None) -> None:
+    def __init__(
+        self, found: list[np.ndarray | None] | None, find: Callable[[], list[np.ndarray | None]] | None = None
+    ) -> None:
         self._found, self._find = found, find
 
     def of(self, place: int) -> np.ndarray | None:
@@ -74,9 +76,16 @@ class Translation(Answer):
         if not self.tokens:
             raise ValueError("a translation without tokens has no picture")
         if self.alignment is None:
-            raise ValueError("this translation comes from another process, without its alignment: translate with alignment=True")
-        return heatmap(self.alignment, self.tokens, self.source_tokens, caption="rows: translation, columns: source",
-                       title=f"{self.source} \N{RIGHTWARDS ARROW} {self.text}" if title is None else title)
+            raise ValueError(
+                "this translation comes from another process, without its alignment: translate with alignment=True"
+            )
+        return heatmap(
+            self.alignment,
+            self.tokens,
+            self.source_tokens,
+            caption="rows: translation, columns: source",
+            title=f"{self.source} \N{RIGHTWARDS ARROW} {self.text}" if title is None else title,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,8 +161,17 @@ class Translator:
     @overload
     def translate(self, sentences: Iterable[str], **options: Unpack[TranslateOptions]) -> list[Translation]: ...
 
-    def translate(self, sentences: str | Iterable[str], *, beam: int = 4, length_penalty: float = 1.0, n_best: int = 1,
-                  max_length: int = 0, batch_tokens: int = 4096, alignment: bool = False) -> Translation | list[Translation]:
+    def translate(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        beam: int = 4,
+        length_penalty: float = 1.0,
+        n_best: int = 1,
+        max_length: int = 0,
+        batch_tokens: int = 4096,
+        alignment: bool = False,
+    ) -> Translation | list[Translation]:
         """A translation for each sentence, in their order; of a single text, one. The options are those of `qkv translate`:
 
         beam            hypotheses kept at a time; 1: greedy
@@ -169,9 +187,17 @@ class Translator:
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
 
         def search(lines: list[str], alignment: bool) -> list[Any]:
-            return self._translator.translate(lines, _core.TranslateOptions(
-                beam=beam, length_penalty=length_penalty, n_best=n_best, max_length=max_length, batch_tokens=batch_tokens,
-                alignment=alignment))
+            return self._translator.translate(
+                lines,
+                _core.TranslateOptions(
+                    beam=beam,
+                    length_penalty=length_penalty,
+                    n_best=n_best,
+                    max_length=max_length,
+                    batch_tokens=batch_tokens,
+                    alignment=alignment,
+                ),
+            )
 
         def alignments(source: str, answers: list[Any]) -> _Alignments:
             found = [a[-1] for a in answers]
@@ -191,8 +217,11 @@ class Translator:
     def inspect(self, sentence: str, target: str | None = None, *, beam: int = 4) -> Inspection:
         """The attention of every layer and head, of the model's own translation or of a given one."""
         text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
-            sentence, target, _core.TranslateOptions(beam=beam))
-        return Inspection(sentence, text, log_probability, of_tokens, tokens, truncated, [AttentionMaps(*g) for g in groups])
+            sentence, target, _core.TranslateOptions(beam=beam)
+        )
+        return Inspection(
+            sentence, text, log_probability, of_tokens, tokens, truncated, [AttentionMaps(*g) for g in groups]
+        )
 
     @property
     def config(self) -> dict[str, Any]:

@@ -1,28 +1,93 @@
-"""The same call for PyTorch, with gradients: to q, k, v and to every array of the parts.
+"""The calls of qkv on PyTorch's tensors, with gradients: to q, k, v and to every array of the parts.
 
     out = qkv.torch.attention(q, k, v, mask=qkv.causal(), modify=[qkv.alibi(slopes)])      # slopes may be a Parameter
 
-Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside the function that these are
-given, as they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be taken once, not twice.
-scaled_dot_product_attention and MultiheadAttention are PyTorch's, computed here.
+Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside of the function that these
+transform, because they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be taken once.
+scaled_dot_product_attention, flex_attention and MultiheadAttention are PyTorch's, computed here.
 """
 
-from ._attention import parts_of
-from ._operator import Call
+import torch as _torch
+
+from ._call import parts_of as _parts_of
+from ._flex import flex_attention
+from ._operator import Call as _Call
 from ._sdpa import MultiheadAttention, scaled_dot_product_attention
+from ._torch_operations import (
+    attention_packed,
+    gate_heads,
+    local_p,
+    masked_softmax,
+    multi_token_attention,
+    normalize_heads,
+    rotary,
+    softmax,
+)
 
-__all__ = ["MultiheadAttention", "attention", "scaled_dot_product_attention"]
+__all__ = [
+    "MultiheadAttention",
+    "attention",
+    "attention_packed",
+    "flex_attention",
+    "gate_heads",
+    "local_p",
+    "masked_softmax",
+    "multi_token_attention",
+    "normalize_heads",
+    "rotary",
+    "scaled_dot_product_attention",
+    "softmax",
+]
 
 
-def attention(q, k, v, *, score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None,
-              return_weights=False, return_lse=False):
-    """qkv.attention on tensors, with gradients. Weights and lse are numbers to look at: no gradient flows through them."""
+def attention(
+    q,
+    k,
+    v,
+    *,
+    score=None,
+    modify=(),
+    mask=None,
+    normalize=None,
+    reweigh=(),
+    dropout=0.0,
+    seed=None,
+    scale=None,
+    return_weights=False,
+    return_lse=False,
+):
+    """qkv.attention on tensors, with gradients. No gradient flows through the weights and lse that it returns."""
     if scale is not None and score is not None:
-        raise ValueError("scale belongs to the dot product, which another score replaces; some scores have a scale of their own")
-    parts = parts_of(score, modify, mask, normalize, reweigh, 0.0, None, None)
-    call = Call(parts, scale=scale, dropout=dropout, seed=seed)
-    out = call(q, k, v)
+        raise ValueError(
+            "scale belongs to the dot product, which another score replaces; some scores have a scale of their own"
+        )
+    if return_weights not in (True, False, "mean"):
+        raise ValueError(f'return_weights: expected True, False or "mean", got {return_weights!r}')
+    axes = q.dim()
+    parts = _parts_of(score, modify, mask, normalize, reweigh)
+    call = _Call(parts, scale=scale, dropout=dropout, seed=seed, axes=axes)
+    dtype = q.dtype
+    q, k, v = (_as_computed(x, axes) for x in (q, k, v))
+    out = _as_given(call(q, k, v), axes).to(dtype)
     if not (return_weights or return_lse):
         return out
-    weights, lse = call.weights(q, k, v)
+    weights, lse = call.weights_and_lse(q, k, v, return_weights == "mean")
+    weights = weights[0] if return_weights == "mean" and axes == 2 else weights
+    weights = _as_given(weights, axes) if weights.dim() == 4 else weights
+    lse = _as_given(lse, axes)
+    if dtype == _torch.float64:
+        weights, lse = weights.double(), lse.double()
     return (out,) + ((weights,) if return_weights else ()) + ((lse,) if return_lse else ())
+
+
+def _as_computed(x, axes):
+    """With four axes; float64 and float16 in float32."""
+    if x.dtype in (_torch.float64, _torch.float16):
+        x = x.float()
+    if axes == x.dim() and axes in (2, 3):
+        x = x[:, None] if axes == 3 else x[None, None]
+    return x
+
+
+def _as_given(x, axes):
+    return x if axes not in (2, 3) else x[:, 0] if axes == 3 else x[0, 0]

@@ -4,6 +4,7 @@
 
 #include "python/src/bind.h"
 #include "python/src/parts.h"
+#include "python/src/rank.h"
 #include "qkv/attention/local.h"
 #include "qkv/attention/mask/around.h"
 #include "qkv/attention/mask/bigbird.h"
@@ -12,6 +13,8 @@
 #include "qkv/attention/mask/dense.h"
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/documents.h"
+#include "qkv/attention/mask/every.h"
+#include "qkv/attention/mask/global_positions.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/strided.h"
@@ -39,13 +42,20 @@ void bind_masks(nb::module_& m) {
     return MaskPart{documents(integers_of(of_queries, "documents: of the queries"),
                               integers_of(of_keys, "documents: of the keys"))};
   });
-  m.def("dense", [](nb::handle table) { return MaskPart{dense(integers_of(table, "dense: table"))}; });
-  m.def("blocks", [](nb::handle table, int64_t block) {
-    return MaskPart{blocks(integers_of(table, "blocks: table"), block)};
+  m.def("dense", [](nb::handle table, bool no_heads) {
+    return MaskPart{dense(four_axes(integers_of(table, "dense: table"), no_heads))};
+  });
+  m.def("blocks", [](nb::handle table, int64_t block, bool no_heads) {
+    return MaskPart{blocks(four_axes(integers_of(table, "blocks: table"), no_heads), block)};
   });
   m.def("dilated", [](int64_t reach, int64_t dilation) { return MaskPart{dilated(reach, dilation)}; });
+  m.def("every", [](int64_t step) { return MaskPart{every(step)}; });
+  m.def("around", [](nb::handle centers, double radius) {
+    return MaskPart{around(tensor_of(centers, "around: centers"), radius)};
+  });
   m.def("strided", [](int64_t stride) { return MaskPart{strided(stride)}; });
-  m.def("global_positions", [](std::vector<int64_t> positions) { return MaskPart{global(std::move(positions))}; });
+  m.def("global_positions",
+        [](std::vector<int64_t> positions) { return MaskPart{global_positions(std::move(positions))}; });
   m.def("longformer", [](int64_t reach, std::vector<int64_t> positions) {
     return MaskPart{longformer(reach, std::move(positions))};
   });

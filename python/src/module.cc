@@ -15,7 +15,13 @@ NB_MODULE(_core, m) {
   python::bind_masks(m);
   python::bind_scores(m);
   python::bind_other_parts(m);
+  python::bind_functions(m);
   python::bind_attention(m);
+  python::bind_operations(m);
+  python::bind_caches(m);
+  python::bind_layer(m);
+  python::bind_metrics(m);
+  python::bind_tokenizer(m);
   python::bind_picture(m);
   python::bind_translator(m);
   python::bind_training(m);

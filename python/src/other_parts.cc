@@ -2,6 +2,7 @@
 
 #include "python/src/bind.h"
 #include "python/src/parts.h"
+#include "python/src/rank.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"
 #include "qkv/attention/modify/relative_bias.h"
@@ -16,23 +17,23 @@ namespace qkv::python {
 void bind_other_parts(nb::module_& m) {
   bind_part<ModifyPart>(m, "Modify");
   m.def("softcap", [](float cap) { return ModifyPart{softcap(cap)}; });
-  m.def("alibi", [](nb::handle slopes, bool learnt) {
-    const Variable s = numbers_of(slopes, "alibi: slopes", learnt);
+  m.def("alibi", [](nb::handle slopes, bool requires_grad) {
+    const Variable s = variable_of(slopes, "alibi: slopes", requires_grad);
     return ModifyPart{alibi(s), {s}};
   });
-  m.def("bias", [](nb::handle numbers, bool learnt) {
-    const Variable b = numbers_of(numbers, "bias", learnt);
+  m.def("bias", [](nb::handle numbers, bool no_heads, bool requires_grad) {
+    const Variable b(four_axes(tensor_of(numbers, "bias"), no_heads), {.requires_grad = requires_grad});
     return ModifyPart{bias(b), {b}};
   });
-  m.def("relative",
-        [](nb::handle table, bool bidirectional, int64_t num_buckets, int64_t max_distance, bool learnt) {
-          const Variable t = numbers_of(table, "relative: table", learnt);
+  m.def("relative_bias",
+        [](nb::handle table, bool bidirectional, int64_t num_buckets, int64_t max_distance, bool requires_grad) {
+          const Variable t = variable_of(table, "relative_bias: table", requires_grad);
           return ModifyPart{relative_bias(t, {bidirectional, num_buckets, max_distance}), {t}};
         });
 
   bind_part<NormalizePart>(m, "Normalize");
-  m.def("sink", [](nb::handle sink, bool learnt) {
-    const Variable s = numbers_of(sink, "sink", learnt);
+  m.def("softmax_with_sink", [](nb::handle sink, bool requires_grad) {
+    const Variable s = variable_of(sink, "softmax_with_sink", requires_grad);
     return NormalizePart{softmax_with_sink(s), {s}};
   });
   m.def("boxcar", [] { return NormalizePart{boxcar()}; });
@@ -41,11 +42,11 @@ void bind_other_parts(nb::module_& m) {
   m.def("constant", [] { return NormalizePart{constant()}; });
 
   bind_part<ReweighPart>(m, "Reweigh");
-  m.def("dropout", [](double rate, uint64_t seed) {
-    return ReweighPart{weight_dropout({.rate = rate, .seed = seed, .stream = 0})};
+  m.def("weight_dropout", [](double rate, uint64_t seed, uint64_t stream) {
+    return ReweighPart{weight_dropout({.rate = rate, .seed = seed, .stream = stream})};
   });
-  m.def("gaussian_window", [](nb::handle p, double sigma, bool learnt) {
-    const Variable centre = numbers_of(p, "gaussian_window: p", learnt);
+  m.def("gaussian_window", [](nb::handle p, double sigma, bool requires_grad) {
+    const Variable centre = variable_of(p, "gaussian_window: p", requires_grad);
     return ReweighPart{gaussian_window(centre, sigma), {centre}};
   });
 }

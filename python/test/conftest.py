@@ -7,10 +7,28 @@ import pytest
 import qkv
 
 words = dict(zip("0123456789", "zero one two three four five six seven eight nine".split()))
-pairs = [(" ".join(words[d] for d in digits), "".join(digits)) for digits in itertools.product("0123456789", repeat=2)]
-small = dict(recipe="transformer-tiny", d_model=32, heads=2, ffn=64, encoder_layers=1, decoder_layers=1, dropout=0, tie="none",
-             tokenizer="character", batch_tokens=150, schedule="inverse-sqrt", learning_rate=5e-3, warmup=30,
-             label_smoothing=0, positions="learned", max_steps=300, quiet=True)
+pairs = [
+    (" ".join(words[d] for d in digits), "".join(digits)) for digits in itertools.product("0123456789", repeat=2)
+]
+small = dict(
+    recipe="transformer-tiny",
+    d_model=32,
+    heads=2,
+    ffn=64,
+    encoder_layers=1,
+    decoder_layers=1,
+    dropout=0,
+    tie="none",
+    tokenizer="character",
+    batch_tokens=150,
+    schedule="inverse-sqrt",
+    learning_rate=5e-3,
+    warmup=30,
+    label_smoothing=0,
+    positions="learned",
+    max_steps=300,
+    quiet=True,
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Random calls, most of them wrong: each must give a result without NaN, or a ValueError or TypeError. Runs apart from the tests.
 
-    python python/test/fuzz.py 100000
+python python/test/fuzz.py 100000
 """
 
 import random
@@ -21,7 +21,9 @@ def length(r):
 
 
 def array(r, shape):
-    kind = r.choices(["float32", "float64", "int32", "bool", "float16", "complex64", ">f4"], [400, 1, 1, 1, 1, 1, 1])[0]
+    kind = r.choices(
+        ["float32", "float64", "int32", "bool", "float16", "complex64", ">f4"], [400, 1, 1, 1, 1, 1, 1]
+    )[0]
     x = np.asarray(np.random.standard_normal(shape) * r.choice([0, 1, 1, 1, 100, 1e30])).astype(kind)
     change = r.randrange(200)
     if change == 0:
@@ -47,19 +49,25 @@ def mask(r, B, H, T, S, depth=2):
         a, b = mask(r, B, H, T, S, depth - 1), mask(r, B, H, T, S, depth - 1)
         return r.choice([lambda: a & b, lambda: a | b, lambda: ~a])()
     n = r.randrange(-3, 20)
-    return r.choice([
-        lambda: qkv.causal(r.choice([None, n])),
-        lambda: qkv.window(n, r.choice([None, -1, n])),
-        lambda: qkv.padding(np.random.randint(-1, S + 2, r.choice([(B,), (B, T), (B + 1,)])).astype(r.choice(["int32", "int64", "uint8", "float32"]))),
-        lambda: qkv.documents(np.random.randint(0, 3, (B, T)), np.random.randint(0, 3, (B, S))),
-        lambda: qkv.dense(np.random.random(r.choice([(B, H, T, S), (1, 1, T, S), (T, S)])) < 0.5),
-        lambda: qkv.blocks(np.random.random((1, 1, 2, 2)) < 0.5, n),
-        lambda: qkv.longformer(n, [r.randrange(-2, 9)]),
-        lambda: qkv.bigbird(block=n, window_blocks=r.randrange(0, 5), random_blocks=r.randrange(-1, 3)),
-        lambda: qkv.dilated(n, r.randrange(-1, 4)),
-        lambda: qkv.strided(n),
-        lambda: qkv.mask_mod(lambda b, h, i, j: (i + j) % 3 == 0),
-    ])()
+    return r.choice(
+        [
+            lambda: qkv.causal(r.choice([None, n])),
+            lambda: qkv.window(n, r.choice([None, -1, n])),
+            lambda: qkv.padding(
+                np.random.randint(-1, S + 2, r.choice([(B,), (B, T), (B + 1,)])).astype(
+                    r.choice(["int32", "int64", "uint8", "float32"])
+                )
+            ),
+            lambda: qkv.documents(np.random.randint(0, 3, (B, T)), np.random.randint(0, 3, (B, S))),
+            lambda: qkv.dense(np.random.random(r.choice([(B, H, T, S), (1, 1, T, S), (T, S)])) < 0.5),
+            lambda: qkv.blocks(np.random.random((1, 1, 2, 2)) < 0.5, n),
+            lambda: qkv.longformer(n, [r.randrange(-2, 9)]),
+            lambda: qkv.bigbird(block=n, window_blocks=r.randrange(0, 5), random_blocks=r.randrange(-1, 3)),
+            lambda: qkv.dilated(n, r.randrange(-1, 4)),
+            lambda: qkv.strided(n),
+            lambda: qkv.mask_mod(lambda b, h, i, j: (i + j) % 3 == 0),
+        ]
+    )()
 
 
 def call(r):
@@ -71,15 +79,32 @@ def call(r):
     if r.random() < 0.5:
         options["mask"] = mask(r, B, H, T, S)
     if r.random() < 0.3:
-        options["score"] = r.choice([
-            lambda: qkv.dot(r.choice([0, -1, 0.5, float("nan")])), lambda: qkv.cosine(2), qkv.distance, lambda: qkv.gaussian(r.choice([-1, 0, 2])),
-            lambda: qkv.bilinear(array(r, (wrong(D), D))), lambda: qkv.additive(array(r, (4, wrong(D))), array(r, (4, D)), array(r, (4,))),
-            lambda: qkv.location(array(r, (length(r), D)))])()
+        options["score"] = r.choice(
+            [
+                lambda: qkv.dot(r.choice([0, -1, 0.5, float("nan")])),
+                lambda: qkv.cosine(2),
+                qkv.distance,
+                lambda: qkv.gaussian(r.choice([-1, 0, 2])),
+                lambda: qkv.bilinear(array(r, (wrong(D), D))),
+                lambda: qkv.additive(array(r, (4, wrong(D))), array(r, (4, D)), array(r, (4,))),
+                lambda: qkv.location(array(r, (length(r), D))),
+            ]
+        )()
     if r.random() < 0.3:
-        options["modify"] = [r.choice([lambda: qkv.softcap(r.choice([-1, 0, 5])), lambda: qkv.alibi(array(r, (wrong(H),))),
-                                       lambda: qkv.bias(array(r, (1, wrong(H), T, S))), lambda: qkv.relative_bias(array(r, (32, wrong(H))))])()]
+        options["modify"] = [
+            r.choice(
+                [
+                    lambda: qkv.softcap(r.choice([-1, 0, 5])),
+                    lambda: qkv.alibi(array(r, (wrong(H),))),
+                    lambda: qkv.bias(array(r, (1, wrong(H), T, S))),
+                    lambda: qkv.relative_bias(array(r, (32, wrong(H)))),
+                ]
+            )()
+        ]
     if r.random() < 0.2:
-        options["normalize"] = r.choice([lambda: qkv.softmax_with_sink(array(r, (wrong(H),))), qkv.boxcar, qkv.constant])()
+        options["normalize"] = r.choice(
+            [lambda: qkv.softmax_with_sink(array(r, (wrong(H),))), qkv.boxcar, qkv.constant]
+        )()
     if r.random() < 0.2:
         options["dropout"] = r.choice([-1, 0.1, 0.5, 1.0])
     if r.random() < 0.3:

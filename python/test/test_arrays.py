@@ -119,12 +119,18 @@ def test_what_only_exists_while_jax_traces_is_refused():
             transform(lambda q: qkv.attention(q, q, q))(x[None] if transform is jax.vmap else x)
 
 
-@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux knows the most memory that was held")
+@pytest.mark.skipif(
+    not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux knows the most memory that was held"
+)
 def test_nothing_is_copied(library):
     program = [sys.executable, Path(__file__).with_name("memory.py"), type(library).__name__]
     grown = json.loads(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
     small = 16  # MB; the arrays have 64 and more
-    made = {"queries and result": 128, "backward": 2 * 256, "a copy": 256}  # the results; and a copy, to know that one is seen
+    made = {
+        "queries and result": 128,
+        "backward": 2 * 256,
+        "a copy": 256,
+    }  # the results; and a copy, to know that one is seen
     for name, most in grown.items():
         assert made.get(name, 0) - small < most < made.get(name, 0) + small, name
     assert len(grown) >= 3

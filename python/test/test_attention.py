@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import qkv
-from sentence import B, H, S, T, numbers, qkv_arrays
+from formula import numbers, qkv_arrays
 
 
 @pytest.fixture(name="qkv_arrays")
@@ -30,19 +30,6 @@ def test_dropout_is_a_function_of_its_seed(qkv_arrays):
     whole = qkv.attention(*qkv_arrays, return_weights=True)[1]
     assert 0.45 < (kept == 0).mean() < 0.55
     expect_near(kept[kept > 0], 2 * whole.astype(np.float64)[kept > 0])
-
-
-def test_a_function_is_asked_once_a_shape(qkv_arrays):
-    asked = []
-
-    def rule(b, h, q, k):
-        asked.append((b.shape, h.shape, q.shape, k.shape))
-        return q >= k
-
-    mask = qkv.mask_mod(rule)
-    for _ in range(3):
-        qkv.attention(*qkv_arrays, mask=mask & qkv.causal())
-    assert asked == [((B, 1, 1, 1), (1, H, 1, 1), (1, 1, T, 1), (1, 1, 1, S))]
 
 
 def test_explain_names_the_call_and_counts_pairs(qkv_arrays):

@@ -19,16 +19,29 @@ def numbers(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-q, k, v, upstream = numbers(B, H, T, D, seed=1), numbers(B, G, S, D, seed=2), numbers(B, G, S, E, seed=3), numbers(B, H, T, E, seed=4)
+q, k, v, upstream = (
+    numbers(B, H, T, D, seed=1),
+    numbers(B, G, S, D, seed=2),
+    numbers(B, G, S, E, seed=3),
+    numbers(B, H, T, E, seed=4),
+)
 
 # Arguments that one of q, k, v is replaced with: attention and its backward, and the doors to PyTorch, must refuse them alike.
 inputs = {
-    "v shorter than k": (dict(v=v[:, :, :-1]), ValueError, "attention: .*same number of keys S.*(S 7.*S 6|k is .2, 2, 7, 8., v is .2, 2, 6, 6.)"),
+    "v shorter than k": (
+        dict(v=v[:, :, :-1]),
+        ValueError,
+        "attention: .*same number of keys S.*(S 7.*S 6|k is .2, 2, 7, 8., v is .2, 2, 6, 6.)",
+    ),
     "v longer than k": (dict(k=k[:, :, :-1]), ValueError, "attention: .*same number of keys S"),
     "batches differ": (dict(q=q[:1]), ValueError, "attention: the batch B differs; q is .B 1"),
     "widths differ": (dict(q=q[..., :7]), ValueError, "attention: .*same width D.*D 7"),
     "heads of k and v differ": (dict(v=v[:, :1]), ValueError, "attention: .*same number of heads G"),
-    "heads that do not divide": (dict(q=q[:, :3]), ValueError, "attention: G key/value heads must divide H query heads.*H 3"),
+    "heads that do not divide": (
+        dict(q=q[:, :3]),
+        ValueError,
+        "attention: G key/value heads must divide H query heads.*H 3",
+    ),
     "no heads of keys": (dict(k=k[:, :0], v=v[:, :0]), ValueError, "attention: G .* must divide H.*G 0"),
     "three axes": (dict(q=q[0]), ValueError, "attention: .*four axes.*B,H,T,D"),
     "v of three axes": (dict(v=v[0]), ValueError, "attention: .*four axes.*B,G,S,E"),
@@ -36,12 +49,20 @@ inputs = {
     "five axes": (dict(k=k[None]), ValueError, "attention: .*four axes"),
     "no axis": (dict(q=np.float32(1).reshape(())), ValueError, "attention: .*four axes"),
     "columns": (dict(q=np.asfortranarray(q)), ValueError, "attention: the last axis must be contiguous"),
-    "every second number": (dict(v=np.repeat(v, 2, 3)[..., ::2]), ValueError, "attention: the last axis must be contiguous"),
+    "every second number": (
+        dict(v=np.repeat(v, 2, 3)[..., ::2]),
+        ValueError,
+        "attention: the last axis must be contiguous",
+    ),
     "float64": (dict(q=q.astype(np.float64)), TypeError, "q: expected float32 or bfloat16, got float64"),
     "float16": (dict(k=k.astype(np.float16)), TypeError, "k: expected float32 or bfloat16, got float16"),
     "integers": (dict(v=v.astype(np.int16)), TypeError, "v: expected float32 or bfloat16, got int"),
     "booleans": (dict(q=q > 0), TypeError, "q: expected float32 or bfloat16, got (bool|integers)"),
-    "complex numbers": (dict(q=q.astype(np.complex64)), TypeError, "q: expected float32 or bfloat16, got complex64"),
+    "complex numbers": (
+        dict(q=q.astype(np.complex64)),
+        TypeError,
+        "q: expected float32 or bfloat16, got complex64",
+    ),
 }
 only_numpy = {
     "backwards": (dict(q=q[:, :, ::-1]), TypeError, "q: axis 2 runs backwards"),
@@ -50,11 +71,19 @@ only_numpy = {
     "objects": (dict(k=k.astype(object)), TypeError, "k: expected numbers.*object"),
     "words": (dict(k=k.astype("S4")), TypeError, "k: expected numbers.*S4"),
     "records": (dict(k=np.zeros(k.shape, [("a", np.float32)])), TypeError, "k: expected numbers"),
-    "steps of no whole number": (dict(q=np.lib.stride_tricks.as_strided(q, (B, H, T, D), (0, 0, 34, 4))), TypeError, "q: .*steps of their size"),
+    "steps of no whole number": (
+        dict(q=np.lib.stride_tricks.as_strided(q, (B, H, T, D), (0, 0, 34, 4))),
+        TypeError,
+        "q: .*steps of their size",
+    ),
     "a list": (dict(q=q.tolist()), TypeError, "q: expected an array"),
     "None": (dict(v=None), TypeError, "v: expected an array.*None"),
     "a number": (dict(k=1.0), TypeError, "k: expected an array.*float"),
-    "a masked array": (dict(q=np.ma.masked_array(q, q > 0)), TypeError, "q: .*MaskedArray, whose mask would be lost"),
+    "a masked array": (
+        dict(q=np.ma.masked_array(q, q > 0)),
+        TypeError,
+        "q: .*MaskedArray, whose mask would be lost",
+    ),
     "nine axes": (dict(v=v.reshape((1,) * 5 + v.shape)), TypeError, "v: 9 axes are too many"),
 }
 
@@ -69,7 +98,9 @@ def paths(arguments):
 
 
 def paths_of_torch(arguments):
-    q_, k_, v_ = (torch.from_numpy(np.asarray(arguments.get(name, x))) for name, x in (("q", q), ("k", k), ("v", v)))
+    q_, k_, v_ = (
+        torch.from_numpy(np.asarray(arguments.get(name, x))) for name, x in (("q", q), ("k", k), ("v", v))
+    )
     yield from paths(dict(q=q_, k=k_, v=v_))
     yield lambda: qkv.torch.attention(q_, k_, v_)
     if q_.is_floating_point():
@@ -96,39 +127,131 @@ def test_tensors_that_do_not_fit(name):
 nan, inf = float("nan"), float("inf")
 calls = {
     # arrays beside them
-    "a gradient of another shape": (lambda: qkv.attention_backward(upstream[..., :-1], q, k, v), ValueError, "attention_backward: the gradient .*E 5.*E 6"),
-    "a gradient of three axes": (lambda: qkv.attention_backward(upstream[0], q, k, v), ValueError, "attention_backward: the gradient"),
-    "a gradient of float64": (lambda: qkv.attention_backward(upstream.astype(float), q, k, v), TypeError, "the gradient of the output: .*float64"),
+    "a gradient of another shape": (
+        lambda: qkv.attention_backward(upstream[..., :-1], q, k, v),
+        ValueError,
+        "attention_backward: the gradient .*E 5.*E 6",
+    ),
+    "a gradient of three axes": (
+        lambda: qkv.attention_backward(upstream[0], q, k, v),
+        ValueError,
+        "attention_backward: the gradient",
+    ),
+    "a gradient of float64": (
+        lambda: qkv.attention_backward(upstream.astype(float), q, k, v),
+        TypeError,
+        "the gradient of the output: .*float64",
+    ),
     "an explanation of other lengths": (lambda: qkv.explain(q, k, v[:, :, :-1]), ValueError, "explain: .*B,G,S,E"),
-    "slopes of other heads": (lambda: qkv.attention(q, k, v, modify=qkv.alibi(numbers(H + 1))), ValueError, "alibi: 5 slopes for H 4"),
+    "slopes of other heads": (
+        lambda: qkv.attention(q, k, v, modify=qkv.alibi(numbers(H + 1))),
+        ValueError,
+        "alibi: 5 slopes for H 4",
+    ),
     "slopes of float64": (lambda: qkv.alibi(np.ones(H)), TypeError, "alibi: slopes: .*float64"),
     "slopes in a list": (lambda: qkv.alibi([1.0] * H), TypeError, "alibi: slopes: expected an array"),
-    "a bias of two axes": (lambda: qkv.attention(q, k, v, modify=qkv.bias(numbers(T, S))), ValueError, "bias: .*B, H, T, S"),
-    "a bias of other heads": (lambda: qkv.attention(q, k, v, modify=qkv.bias(numbers(1, 3, T, S))), ValueError, "bias: .*H 3.*H 4"),
-    "a sink of other heads": (lambda: qkv.attention(q, k, v, normalize=qkv.softmax_with_sink(numbers(3))), ValueError, "sink: .*H 3.*4 heads H"),
+    "a bias of two axes": (
+        lambda: qkv.attention(q, k, v, modify=qkv.bias(numbers(T, S))),
+        ValueError,
+        "bias: .*B, H, T, S",
+    ),
+    "a bias of other heads": (
+        lambda: qkv.attention(q, k, v, modify=qkv.bias(numbers(1, 3, T, S))),
+        ValueError,
+        "bias: .*H 3.*H 4",
+    ),
+    "a sink of other heads": (
+        lambda: qkv.attention(q, k, v, normalize=qkv.softmax_with_sink(numbers(3))),
+        ValueError,
+        "sink: .*H 3.*4 heads H",
+    ),
     "buckets of one axis": (lambda: qkv.relative_bias(numbers(32)), ValueError, "relative: .*buckets, H"),
-    "too few buckets": (lambda: qkv.relative_bias(numbers(0, H)), ValueError, "relative_bucket: .*at least 4 buckets"),
-    "buckets that reach too far": (lambda: qkv.relative_bias(numbers(32, H), max_distance=0), ValueError, "relative_bucket: max_distance"),
-    "a matrix of another width": (lambda: qkv.attention(q, k, v, score=qkv.bilinear(numbers(7, D))), ValueError, "bilinear: .*Dq 8"),
-    "features that differ": (lambda: qkv.attention(q, k, v, score=qkv.additive(numbers(3, D), numbers(4, D), numbers(4))), ValueError, "additive: .*F must agree"),
-    "concat of another width": (lambda: qkv.attention(q, k, v, score=qkv.concat(numbers(4, 15), numbers(4))), ValueError, "concat: .*Dq \\+ Dk"),
-    "rows of another width": (lambda: qkv.attention(q, k, v, score=qkv.location(numbers(S, 7))), ValueError, "location: .*Dq 8"),
-    "places of other lengths": (lambda: qkv.attention(q, k, v, reweigh=qkv.gaussian_window(numbers(B, H, 6), 1.0)), ValueError, "gaussian_window: .*T 6.*T 5"),
+    "too few buckets": (
+        lambda: qkv.relative_bias(numbers(0, H)),
+        ValueError,
+        "relative_bucket: .*at least 4 buckets",
+    ),
+    "buckets that reach too far": (
+        lambda: qkv.relative_bias(numbers(32, H), max_distance=0),
+        ValueError,
+        "relative_bucket: max_distance",
+    ),
+    "a matrix of another width": (
+        lambda: qkv.attention(q, k, v, score=qkv.bilinear(numbers(7, D))),
+        ValueError,
+        "bilinear: .*Dq 8",
+    ),
+    "features that differ": (
+        lambda: qkv.attention(q, k, v, score=qkv.additive(numbers(3, D), numbers(4, D), numbers(4))),
+        ValueError,
+        "additive: .*F must agree",
+    ),
+    "concat of another width": (
+        lambda: qkv.attention(q, k, v, score=qkv.concat(numbers(4, 15), numbers(4))),
+        ValueError,
+        "concat: .*Dq \\+ Dk",
+    ),
+    "rows of another width": (
+        lambda: qkv.attention(q, k, v, score=qkv.location(numbers(S, 7))),
+        ValueError,
+        "location: .*Dq 8",
+    ),
+    "places of other lengths": (
+        lambda: qkv.attention(q, k, v, reweigh=qkv.gaussian_window(numbers(B, H, 6), 1.0)),
+        ValueError,
+        "gaussian_window: .*T 6.*T 5",
+    ),
     # masks
-    "as many lengths as rows": (lambda: qkv.attention(q, k, v, mask=qkv.padding([1, 2, 3])), ValueError, "padding: 3 lengths for a batch of B 2"),
-    "a length behind the end": (lambda: qkv.attention(q, k, v, mask=qkv.padding([3, S + 1])), ValueError, "padding: a length is 0 to S 7, got 8"),
-    "a negative length": (lambda: qkv.attention(q, k, v, mask=qkv.padding([3, -1])), ValueError, "padding: a length is 0 to S 7, got -1"),
-    "a length of 41 bits": (lambda: qkv.padding([2**40, 1]), ValueError, "padding: lengths: 1099511627776 is out of range"),
+    "as many lengths as rows": (
+        lambda: qkv.attention(q, k, v, mask=qkv.padding([1, 2, 3])),
+        ValueError,
+        "padding: 3 lengths for a batch of B 2",
+    ),
+    "a length behind the end": (
+        lambda: qkv.attention(q, k, v, mask=qkv.padding([3, S + 1])),
+        ValueError,
+        "padding: a length is 0 to S 7, got 8",
+    ),
+    "a negative length": (
+        lambda: qkv.attention(q, k, v, mask=qkv.padding([3, -1])),
+        ValueError,
+        "padding: a length is 0 to S 7, got -1",
+    ),
+    "a length of 41 bits": (
+        lambda: qkv.padding([2**40, 1]),
+        ValueError,
+        "padding: lengths: 1099511627776 is out of range",
+    ),
     "lengths with a point": (lambda: qkv.padding([1.5, 2]), TypeError, "padding: lengths: expected integers"),
     "lengths in words": (lambda: qkv.padding(["a", "b"]), TypeError, "padding: lengths: expected numbers"),
     "one length": (lambda: qkv.padding(3), TypeError, "padding: lengths: expected an array"),
     "no lengths": (lambda: qkv.padding([]), TypeError, "padding: lengths"),
-    "documents of other lengths": (lambda: qkv.attention(q, k, v, mask=qkv.documents([[1] * T] * B)), ValueError, "documents: "),
-    "a mask of NaN": (lambda: qkv.dense(np.full((1, 1, T, S), nan, np.float32)), TypeError, "dense: table: expected integers or bool"),
-    "a mask of two axes": (lambda: qkv.attention(q, k, v, mask=qkv.dense(np.ones((T, S), bool))), ValueError, "dense: .*B, H, T, S"),
-    "a mask of other heads": (lambda: qkv.attention(q, k, v, mask=qkv.dense(np.ones((1, 3, T, S), bool))), ValueError, "dense: .*H 3.*H 4"),
+    "documents of other lengths": (
+        lambda: qkv.attention(q, k, v, mask=qkv.documents([[1] * T] * B)),
+        ValueError,
+        "documents: ",
+    ),
+    "a mask of NaN": (
+        lambda: qkv.dense(np.full((1, 1, T, S), nan, np.float32)),
+        TypeError,
+        "dense: table: expected integers or bool",
+    ),
+    "a mask of two axes": (
+        lambda: qkv.attention(q, k, v, mask=qkv.dense(np.ones((T, S), bool))),
+        ValueError,
+        "dense: .*B, H, T, S",
+    ),
+    "a mask of other heads": (
+        lambda: qkv.attention(q, k, v, mask=qkv.dense(np.ones((1, 3, T, S), bool))),
+        ValueError,
+        "dense: .*H 3.*H 4",
+    ),
     "blocks of nothing": (lambda: qkv.blocks(np.ones((1, 1, 1, 1), bool), 0), ValueError, "blocks: "),
-    "other blocks": (lambda: qkv.attention(q, k, v, mask=qkv.blocks(np.ones((1, 1, 9, 9), bool), 4)), ValueError, "blocks: "),
+    "other blocks": (
+        lambda: qkv.attention(q, k, v, mask=qkv.blocks(np.ones((1, 1, 9, 9), bool), 4)),
+        ValueError,
+        "blocks: ",
+    ),
     "a negative window": (lambda: qkv.window(-2), ValueError, "window: "),
     "a window of 63 bits": (lambda: qkv.window(2**62), ValueError, "window: "),
     "a window of 65 bits": (lambda: qkv.window(2**64), TypeError, "window"),
@@ -139,23 +262,58 @@ calls = {
     "a dilation that overflows": (lambda: qkv.dilated(2**62, 2**62), ValueError, "dilated: "),
     "a negative local window": (lambda: qkv.local_m(-1), ValueError, ": "),
     "a stride of nothing": (lambda: qkv.strided(0), ValueError, "strided: "),
-    "a position before the first": (lambda: qkv.global_positions([-1]), ValueError, "global: positions count from 0, got -1"),
+    "a position before the first": (
+        lambda: qkv.global_positions([-1]),
+        ValueError,
+        "global: positions count from 0, got -1",
+    ),
     "global words": (lambda: qkv.global_positions(["a"]), TypeError, "global_positions"),
     "birds without blocks": (lambda: qkv.bigbird(block=0), ValueError, "bigbird: "),
-    "birds of an even window": (lambda: qkv.bigbird(window_blocks=2), ValueError, "bigbird: window_blocks is an odd number, got 2"),
+    "birds of an even window": (
+        lambda: qkv.bigbird(window_blocks=2),
+        ValueError,
+        "bigbird: window_blocks is an odd number, got 2",
+    ),
     "birds of other heads": (lambda: qkv.attention(q, k, v, mask=qkv.bigbird(heads=3)), ValueError, "3"),
-    "a function that answers with numbers": (lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: i + j)), TypeError, "mask: .*booleans"),
-    "a function that answers with nothing": (lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: None)), TypeError, "mask: .*booleans"),
-    "a function of another shape": (lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((3, 3), bool))), ValueError,
-                                    "mask: .*broadcasts to .B,H,T,S. = .2, 4, 5, 7."),
-    "a function of five axes": (lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((1,) * 5, bool))), ValueError, "mask: .*broadcasts"),
-    "a function with and": (lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: i > 3 and j > 3)), ValueError, "mask: .*& | ~"),
+    "a function that answers with numbers": (
+        lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: i + j)),
+        TypeError,
+        "mask: .*booleans",
+    ),
+    "a function that answers with nothing": (
+        lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: None)),
+        TypeError,
+        "mask: .*booleans",
+    ),
+    "a function of another shape": (
+        lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((3, 3), bool))),
+        ValueError,
+        "mask: .*broadcasts to .B,H,T,S. = .2, 4, 5, 7.",
+    ),
+    "a function of five axes": (
+        lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((1,) * 5, bool))),
+        ValueError,
+        "mask: .*broadcasts",
+    ),
+    "a function with and": (
+        lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: i > 3 and j > 3)),
+        ValueError,
+        "mask: .*& | ~",
+    ),
     "no function": (lambda: qkv.mask_mod(np.ones((T, S), bool)), TypeError, "mask: expected a function"),
-    "a table as a mask": (lambda: qkv.attention(q, k, v, mask=np.ones((T, S), bool)), TypeError, "mask: .*dense.table."),
+    "a table as a mask": (
+        lambda: qkv.attention(q, k, v, mask=np.ones((T, S), bool)),
+        TypeError,
+        "mask: .*dense.table.",
+    ),
     "a mask and a number": (lambda: qkv.causal() & 3, TypeError, "mask"),
     "a mask and, in words, another": (lambda: qkv.causal() and qkv.window(3), TypeError, "& | ~"),
     # numbers
-    "a scale of NaN": (lambda: qkv.attention(q, k, v, scale=nan), ValueError, "scale must be a finite number, got nan"),
+    "a scale of NaN": (
+        lambda: qkv.attention(q, k, v, scale=nan),
+        ValueError,
+        "scale must be a finite number, got nan",
+    ),
     "a scale too large": (lambda: qkv.attention(q, k, v, scale=1e300), ValueError, "scale must be a finite number"),
     "a scale in words": (lambda: qkv.attention(q, k, v, scale="1"), TypeError, "scale: expected a number, got str"),
     "two scales": (lambda: qkv.attention(q, k, v, score=qkv.cosine(2), scale=3), ValueError, "scale"),
@@ -163,9 +321,21 @@ calls = {
     "a cap of nothing": (lambda: qkv.softcap(0), ValueError, "softcap: "),
     "a cap of NaN": (lambda: qkv.softcap(nan), ValueError, "softcap: "),
     "no width": (lambda: qkv.gaussian(0), ValueError, "gaussian: "),
-    "a learnt width of nothing": (lambda: qkv.attention(q, k, v, score=qkv.gaussian(np.zeros(1, np.float32))), ValueError, "gaussian: "),
-    "two widths": (lambda: qkv.attention(q, k, v, score=qkv.gaussian(np.ones(2, np.float32))), ValueError, "gaussian: "),
-    "a window of no width": (lambda: qkv.attention(q, k, v, reweigh=qkv.gaussian_window(numbers(B, H, T), 0.0)), ValueError, "gaussian_window: sigma"),
+    "a learnt width of nothing": (
+        lambda: qkv.attention(q, k, v, score=qkv.gaussian(np.zeros(1, np.float32))),
+        ValueError,
+        "gaussian: ",
+    ),
+    "two widths": (
+        lambda: qkv.attention(q, k, v, score=qkv.gaussian(np.ones(2, np.float32))),
+        ValueError,
+        "gaussian: ",
+    ),
+    "a window of no width": (
+        lambda: qkv.attention(q, k, v, reweigh=qkv.gaussian_window(numbers(B, H, T), 0.0)),
+        ValueError,
+        "gaussian_window: sigma",
+    ),
     "dropout of everything": (lambda: qkv.attention(q, k, v, dropout=1.0), ValueError, "dropout: the rate"),
     "dropout of less than nothing": (lambda: qkv.attention(q, k, v, dropout=-0.1), ValueError, "dropout: the rate"),
     "dropout of NaN": (lambda: qkv.attention(q, k, v, dropout=nan), ValueError, "dropout: the rate"),
@@ -202,15 +372,26 @@ odd = {
     "infinite values": (lambda: qkv.attention(q, k, v * inf), False),
     "queries without a number": (lambda: qkv.attention(q * nan, k, v), False),
     "scores that overflow": (lambda: qkv.attention(q * np.float32(1e30), k * np.float32(1e30), v), False),
-    "a bias of NaN": (lambda: qkv.attention(q, k, v, modify=qkv.bias(np.full((1, 1, T, S), nan, np.float32))), False),
-    "a bias that hides all": (lambda: qkv.attention(q, k, v, modify=qkv.bias(np.full((1, 1, T, S), -inf, np.float32))), True),
+    "a bias of NaN": (
+        lambda: qkv.attention(q, k, v, modify=qkv.bias(np.full((1, 1, T, S), nan, np.float32))),
+        False,
+    ),
+    "a bias that hides all": (
+        lambda: qkv.attention(q, k, v, modify=qkv.bias(np.full((1, 1, T, S), -inf, np.float32))),
+        True,
+    ),
     "scores that are large": (lambda: qkv.attention(q * np.float32(1e15), k * np.float32(1e15), v), True),
     "an offset of 62 bits": (lambda: qkv.attention(q, k, v, mask=qkv.causal(2**62)), True),
     "an offset of minus 62 bits": (lambda: qkv.attention(q, k, v, mask=qkv.causal(-(2**62))), True),
     "a window without ends": (lambda: qkv.attention(q, k, v, mask=qkv.window(-1, -1)), True),
     "blocks of 62 bits": (lambda: qkv.attention(q, k, v, mask=qkv.bigbird(block=2**62)), True),
     "positions that nobody has": (lambda: qkv.attention(q, k, v, mask=qkv.global_positions([2**62, 100])), True),
-    "an array not at its place": (lambda: qkv.attention(np.frombuffer(b"\0" + q.tobytes(), np.uint8)[1:].view(np.float32).reshape(q.shape), k, v), True),
+    "an array not at its place": (
+        lambda: qkv.attention(
+            np.frombuffer(b"\0" + q.tobytes(), np.uint8)[1:].view(np.float32).reshape(q.shape), k, v
+        ),
+        True,
+    ),
     "a class of arrays": (lambda: qkv.attention(q.view(type("Mine", (np.ndarray,), {})), k, v), True),
     "no batch": (lambda: qkv.attention(q[:0], k[:0], v[:0]), True),
     "no queries": (lambda: qkv.attention(q[:, :, :0], k, v), True),
@@ -255,7 +436,10 @@ kinds = {
 def test_tensors_of_other_kinds(name):
     change, words = kinds[name]
     q, k, v = tensors()
-    for call in (lambda: qkv.attention(change(q), k, v), lambda: qkv.attention_backward(torch.from_numpy(upstream), change(q), k, v)):
+    for call in (
+        lambda: qkv.attention(change(q), k, v),
+        lambda: qkv.attention_backward(torch.from_numpy(upstream), change(q), k, v),
+    ):
         with pytest.raises((TypeError, ValueError), match=words):
             call()
     if name not in ("meta", "nested"):  # which have shapes to answer with, and which PyTorch itself refuses
@@ -286,8 +470,11 @@ def test_types_that_differ():
 def test_the_call_without_gradients_says_where_they_are():
     q, k, v = tensors()
     slopes = torch.ones(H, requires_grad=True)
-    for call in (lambda: qkv.attention(q.clone().requires_grad_(), k, v), lambda: qkv.attention(q, k, v, modify=qkv.alibi(slopes)),
-                 lambda: qkv.attention_backward(torch.from_numpy(upstream), q, k.clone().requires_grad_(), v)):
+    for call in (
+        lambda: qkv.attention(q.clone().requires_grad_(), k, v),
+        lambda: qkv.attention(q, k, v, modify=qkv.alibi(slopes)),
+        lambda: qkv.attention_backward(torch.from_numpy(upstream), q, k.clone().requires_grad_(), v),
+    ):
         with pytest.raises(ValueError, match="qkv.torch.attention"):
             call()
         with torch.no_grad():

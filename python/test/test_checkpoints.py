@@ -34,7 +34,9 @@ refusing = ["falcon", "falcon-alibi", "bloom", "longformer", "big-bird"]
 def known(name):
     if not (folder / name).is_dir():
         pytest.skip(f"there is no {name}")
-    return load_file(folder / name / "reference.safetensors"), json.loads((folder / name / "reference.json").read_text())
+    return load_file(folder / name / "reference.safetensors"), json.loads(
+        (folder / name / "reference.json").read_text()
+    )
 
 
 def loaded(name, attention="qkv", **options):
@@ -67,11 +69,19 @@ def test_logits_weights_loss_and_gradients(name):
     model, inputs = loaded(name), inputs_of(reference)
     qkv.huggingface.check(model)
     of_outputs = inputs.get("decoder_attention_mask", inputs["attention_mask"]).bool()
-    out = model(**inputs, use_cache=False, output_attentions=True) if name != "bert" else model(**inputs, output_attentions=True)
+    out = (
+        model(**inputs, use_cache=False, output_attentions=True)
+        if name != "bert"
+        else model(**inputs, output_attentions=True)
+    )
     expect_near(out.logits, reference["logits"], of_outputs)
     expect_near(out.logits, loaded(name, "eager")(**inputs).logits, of_outputs)
-    for kind, queries in (("attentions", of_outputs), ("decoder_attentions", of_outputs), ("cross_attentions", of_outputs),
-                          ("encoder_attentions", inputs["attention_mask"].bool())):
+    for kind, queries in (
+        ("attentions", of_outputs),
+        ("decoder_attentions", of_outputs),
+        ("cross_attentions", of_outputs),
+        ("encoder_attentions", inputs["attention_mask"].bool()),
+    ):
         for layer, weights in enumerate(getattr(out, kind, None) or ()):
             if f"{kind}.{layer}" in reference:
                 expect_near(weights.transpose(1, 2), reference[f"{kind}.{layer}"].transpose(1, 2), queries)
@@ -83,14 +93,18 @@ def test_logits_weights_loss_and_gradients(name):
         if parameter in parameters and parameters[parameter].grad is not None:
             grad = parameters[parameter].grad
             assert grad.norm().item() == pytest.approx(norm, rel=1e-3, abs=1e-5), parameter
-            assert (grad * parameters[parameter]).sum().item() == pytest.approx(product, rel=1e-3, abs=1e-3 * norm + 1e-5), parameter
+            assert (grad * parameters[parameter]).sum().item() == pytest.approx(
+                product, rel=1e-3, abs=1e-3 * norm + 1e-5
+            ), parameter
     assert any(p in parameters for p in about["grads"])
 
 
 def prompt_of(name, reference):
     if name in pairs:
         return dict(input_ids=reference["input_ids"].long(), attention_mask=reference["attention_mask"].long())
-    return dict(input_ids=reference["generate.input_ids"].long(), attention_mask=reference["generate.attention_mask"].long())
+    return dict(
+        input_ids=reference["generate.input_ids"].long(), attention_mask=reference["generate.attention_mask"].long()
+    )
 
 
 def ids_of(model, name, reference, about, stops=None, **options):
@@ -98,7 +112,12 @@ def ids_of(model, name, reference, about, stops=None, **options):
     config.bad_words_ids = config.forced_eos_token_id = None
     config.eos_token_id, config.pad_token_id = stops, about["generate"]["generate"]["pad_token_id"]
     config.num_beams = 1
-    return model.generate(**prompt_of(name, reference), max_new_tokens=about["generate"]["generate"]["new_tokens"], do_sample=False, **options)
+    return model.generate(
+        **prompt_of(name, reference),
+        max_new_tokens=about["generate"]["generate"]["new_tokens"],
+        do_sample=False,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("cache", ["dynamic", "static", "none"])
@@ -113,7 +132,10 @@ def test_greedy_ids(name, cache):
     stop = about["generate"]["generate"]["eos_for_greedy_ids_with_eos"]
     got = ids_of(model, name, reference, about, stop, **options)
     wanted = reference["generate.greedy_ids_with_eos"].long()
-    assert torch.equal(got, wanted[:, : got.shape[1]]) and (wanted[:, got.shape[1] :] == model.generation_config.pad_token_id).all()
+    assert (
+        torch.equal(got, wanted[:, : got.shape[1]])
+        and (wanted[:, got.shape[1] :] == model.generation_config.pad_token_id).all()
+    )
 
 
 @pytest.mark.parametrize("name", ["gpt2", *pairs])
@@ -125,8 +147,14 @@ def test_beams(name):
     config.bad_words_ids = config.forced_eos_token_id = None
     config.eos_token_id, config.pad_token_id = settings["eos_for_beams"], settings["pad_token_id"]
     more = {key: settings[key] for key in ("num_beams", "length_penalty", "early_stopping", "num_return_sequences")}
-    got = model.generate(**prompt_of(name, reference), max_new_tokens=settings["new_tokens"], do_sample=False, return_dict_in_generate=True,
-                         output_scores=True, **more)
+    got = model.generate(
+        **prompt_of(name, reference),
+        max_new_tokens=settings["new_tokens"],
+        do_sample=False,
+        return_dict_in_generate=True,
+        output_scores=True,
+        **more,
+    )
     wanted = reference["generate.beam_ids"].long()
     assert torch.equal(got.sequences, wanted[:, : got.sequences.shape[1]])
     expect_near(got.sequences_scores, reference["generate.beam_scores"])
@@ -142,7 +170,9 @@ def test_a_prompt_in_two_pieces(name):
     expect_near(torch.cat([first.logits, second.logits], 1), whole)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "mistral", "gemma2"])  # the position ids of opt are not asked for documents
+@pytest.mark.parametrize(
+    "name", ["gpt2", "llama", "mistral", "gemma2"]
+)  # the position ids of opt are not asked for documents
 def test_documents_packed_into_one_row(name):
     reference, _ = known(name)
     model, ids = loaded(name), reference["input_ids"].long()
@@ -178,8 +208,12 @@ def test_bfloat16(name):
     reference, _ = known(name)
     inputs = inputs_of(reference)
     seen = inputs.get("decoder_attention_mask", inputs["attention_mask"]).bool()
-    errors = [(loaded(name, attention, dtype=torch.bfloat16)(**inputs).logits.float() - reference["logits"])[seen].abs().max()
-              for attention in ("qkv", "eager")]
+    errors = [
+        (loaded(name, attention, dtype=torch.bfloat16)(**inputs).logits.float() - reference["logits"])[seen]
+        .abs()
+        .max()
+        for attention in ("qkv", "eager")
+    ]
     assert errors[0] <= 2 * errors[1]
 
 

@@ -18,13 +18,21 @@ says = {
     "valid_lengths": ["additive: [2.0, 3.0, 4.0, 5.0] [10.0, 11.0, 12.0, 13.0]"],
     "heads": ["250 steps", "100 of 100 right"],
 }
-draws = {"kernel_regression": ["kernels.svg", "widths.svg"], "valid_lengths": ["lengths.svg"], "heads": ["heads.html", "heads.svg"]}
+draws = {
+    "kernel_regression": ["kernels.svg", "widths.svg"],
+    "valid_lengths": ["lengths.svg"],
+    "heads": ["heads.html", "heads.svg"],
+}
 
 
 def imports(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from ((node.module or "").split(".")[:1] if isinstance(node, ast.ImportFrom) else [a.name.split(".")[0] for a in node.names])
+            yield from (
+                (node.module or "").split(".")[:1]
+                if isinstance(node, ast.ImportFrom)
+                else [a.name.split(".")[0] for a in node.names]
+            )
 
 
 @pytest.mark.parametrize("path", sorted(folder.glob("*.py")), ids=lambda path: path.stem)

@@ -7,25 +7,65 @@ import qkv.huggingface
 
 qkv.huggingface.register()
 
-small = dict(vocab_size=97, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64)
+small = dict(
+    vocab_size=97,
+    hidden_size=32,
+    intermediate_size=64,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    max_position_embeddings=64,
+)
 decoders = {
     "llama": lambda: transformers.LlamaConfig(**small, num_key_value_heads=2),
     "mistral": lambda: transformers.MistralConfig(**small, num_key_value_heads=2, sliding_window=5),
-    "gemma2": lambda: transformers.Gemma2Config(**small, num_key_value_heads=2, head_dim=8, sliding_window=5, query_pre_attn_scalar=8),
-    "qwen2": lambda: transformers.Qwen2Config(**small, num_key_value_heads=2, use_sliding_window=True, sliding_window=5, max_window_layers=1),
-    "gpt-oss": lambda: transformers.GptOssConfig(**small, num_key_value_heads=2, head_dim=8, sliding_window=5, num_local_experts=2,
-                                                 num_experts_per_tok=1),
+    "gemma2": lambda: transformers.Gemma2Config(
+        **small, num_key_value_heads=2, head_dim=8, sliding_window=5, query_pre_attn_scalar=8
+    ),
+    "qwen2": lambda: transformers.Qwen2Config(
+        **small, num_key_value_heads=2, use_sliding_window=True, sliding_window=5, max_window_layers=1
+    ),
+    "gpt-oss": lambda: transformers.GptOssConfig(
+        **small, num_key_value_heads=2, head_dim=8, sliding_window=5, num_local_experts=2, num_experts_per_tok=1
+    ),
     "gpt2": lambda: transformers.GPT2Config(vocab_size=97, n_embd=32, n_layer=2, n_head=4, n_positions=64),
-    "opt": lambda: transformers.OPTConfig(vocab_size=97, hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4,
-                                          max_position_embeddings=64, word_embed_proj_dim=32),
+    "opt": lambda: transformers.OPTConfig(
+        vocab_size=97,
+        hidden_size=32,
+        ffn_dim=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=64,
+        word_embed_proj_dim=32,
+    ),
 }
 pairs = {
-    "t5": lambda: transformers.T5Config(vocab_size=97, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0),
-    "bart": lambda: transformers.BartConfig(vocab_size=97, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-                                            decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=64),
-    "marian": lambda: transformers.MarianConfig(vocab_size=97, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-                                                decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, pad_token_id=0,
-                                                decoder_start_token_id=0, max_position_embeddings=64),
+    "t5": lambda: transformers.T5Config(
+        vocab_size=97, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0
+    ),
+    "bart": lambda: transformers.BartConfig(
+        vocab_size=97,
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        max_position_embeddings=64,
+    ),
+    "marian": lambda: transformers.MarianConfig(
+        vocab_size=97,
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        pad_token_id=0,
+        decoder_start_token_id=0,
+        max_position_embeddings=64,
+    ),
 }
 
 
@@ -39,7 +79,11 @@ def both(make, kind):
 
 
 ids = torch.randint(3, 97, (3, 17), generator=torch.Generator().manual_seed(5))
-paddings = {"none": None, "right": torch.arange(17)[None] < torch.tensor([[17], [9], [4]]), "left": torch.arange(17)[None] >= torch.tensor([[0], [8], [13]])}
+paddings = {
+    "none": None,
+    "right": torch.arange(17)[None] < torch.tensor([[17], [9], [4]]),
+    "left": torch.arange(17)[None] >= torch.tensor([[0], [8], [13]]),
+}
 
 
 def expect_same(a, b, seen=None, tolerance=1e-4):
@@ -67,7 +111,9 @@ def test_decoders_give_the_same_logits_ids_and_gradients(name, padding):
         if a.grad is not None:
             expect_same(a.grad, b.grad, tolerance=1e-3)
     if padding != "right":
-        wanted, got = (m.generate(ids, max_new_tokens=9, do_sample=False, pad_token_id=0, **options) for m in (theirs, ours))
+        wanted, got = (
+            m.generate(ids, max_new_tokens=9, do_sample=False, pad_token_id=0, **options) for m in (theirs, ours)
+        )
         assert torch.equal(wanted, got)
 
 
@@ -75,7 +121,10 @@ def test_decoders_give_the_same_logits_ids_and_gradients(name, padding):
 def test_encoder_decoders_give_the_same_logits_and_ids(name):
     theirs, ours = both(pairs[name], transformers.AutoModelForSeq2SeqLM)
     options = dict(attention_mask=paddings["right"].long())
-    expect_same(theirs(ids, decoder_input_ids=ids[:, :6], **options).logits, ours(ids, decoder_input_ids=ids[:, :6], **options).logits)
+    expect_same(
+        theirs(ids, decoder_input_ids=ids[:, :6], **options).logits,
+        ours(ids, decoder_input_ids=ids[:, :6], **options).logits,
+    )
     wanted, got = (m.generate(ids, max_new_tokens=9, do_sample=False, **options) for m in (theirs, ours))
     assert torch.equal(wanted, got)
 
@@ -121,9 +170,13 @@ def test_masks_that_can_be_told_are_no_tables():
 
 strangers = {
     "bloom": lambda: transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=1, n_head=4),
-    "falcon": lambda: transformers.FalconConfig(vocab_size=97, hidden_size=32, num_hidden_layers=1, num_attention_heads=4),
+    "falcon": lambda: transformers.FalconConfig(
+        vocab_size=97, hidden_size=32, num_hidden_layers=1, num_attention_heads=4
+    ),
     "gptj": lambda: transformers.GPTJConfig(vocab_size=97, n_embd=32, n_layer=1, n_head=4, rotary_dim=4),
-    "gpt_neo": lambda: transformers.GPTNeoConfig(vocab_size=97, hidden_size=32, num_layers=1, num_heads=4, attention_types=[[["global"], 1]]),
+    "gpt_neo": lambda: transformers.GPTNeoConfig(
+        vocab_size=97, hidden_size=32, num_layers=1, num_heads=4, attention_types=[[["global"], 1]]
+    ),
     "deberta": lambda: transformers.DebertaConfig(**small),
     "deberta-v2": lambda: transformers.DebertaV2Config(**small),
     "mpt": lambda: transformers.MptConfig(vocab_size=97, d_model=32, n_heads=4, n_layers=1),

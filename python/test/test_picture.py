@@ -70,8 +70,16 @@ def test_save_writes_what_the_ending_says(tmp_path, ending):
 
 
 wrong = {
-    "another ending": (lambda to: qkv.heatmap(weights).save(to / "x.png"), ValueError, "must end in .svg, .html or .json"),
-    "no such folder": (lambda to: qkv.heatmap(weights).save(to / "none" / "x.svg"), FileNotFoundError, "none/x.svg"),
+    "another ending": (
+        lambda to: qkv.heatmap(weights).save(to / "x.png"),
+        ValueError,
+        "must end in .svg, .html or .json",
+    ),
+    "no such folder": (
+        lambda to: qkv.heatmap(weights).save(to / "none" / "x.svg"),
+        FileNotFoundError,
+        "none/x.svg",
+    ),
     "not finite": (lambda to: qkv.heatmap(weights / 0), ValueError, "query"),
     "too few labels": (lambda to: qkv.heatmap(weights, ["a"]), ValueError, "1 query tokens (rows)"),
     "a vector": (lambda to: qkv.heatmap(weights[0]), ValueError, "(T, S)"),

@@ -26,9 +26,13 @@ def doubled(x):
 def with_gradients(function, arguments, options):
     """The result, and the gradients of whatever is made of numbers, a mask as well."""
     options = dict(options)
-    leaves = [x for x in (*arguments, options.get("attn_mask")) if isinstance(x, torch.Tensor) and x.is_floating_point()]
+    leaves = [
+        x for x in (*arguments, options.get("attn_mask")) if isinstance(x, torch.Tensor) and x.is_floating_point()
+    ]
     tracked = {id(x): x.detach().requires_grad_() for x in leaves}
-    out = function(*(tracked.get(id(x), x) for x in arguments), **{name: tracked.get(id(x), x) for name, x in options.items()})
+    out = function(
+        *(tracked.get(id(x), x) for x in arguments), **{name: tracked.get(id(x), x) for name, x in options.items()}
+    )
     upstream = numbers(*out.shape, seed=9).to(out.dtype)
     return [out.detach(), *torch.autograd.grad(out, list(tracked.values()), upstream, materialize_grads=True)]
 
@@ -51,10 +55,14 @@ def formula(q, k, v, attn_mask=None, is_causal=False, scale=None, enable_gqa=Fal
 
 
 def expect_equal(arguments, options={}):
-    wanted = with_gradients(theirs, [x.double() for x in arguments], {name: doubled(x) for name, x in options.items()})
+    wanted = with_gradients(
+        theirs, [x.double() for x in arguments], {name: doubled(x) for name, x in options.items()}
+    )
     got = with_gradients(ours, arguments, options)
     plainly = with_gradients(formula, arguments, options)
-    last_bit = 2**-9 if arguments[0].dtype == torch.bfloat16 else 4e-6  # half of it, of the largest number; or a few of float32
+    last_bit = (
+        2**-9 if arguments[0].dtype == torch.bfloat16 else 4e-6
+    )  # half of it, of the largest number; or a few of float32
     for g, w, p in zip(got, wanted, plainly, strict=True):
         assert g.dtype == p.dtype and not g.isnan().any()
         error, size = errors(g, w)
@@ -79,7 +87,9 @@ options = {
     "floats (T, S)": dict(attn_mask=numbers(T, S, seed=11)),
     "floats (H, 1, S)": dict(attn_mask=numbers(H, 1, S, seed=11)),
     "floats (B, H, T, S)": dict(attn_mask=numbers(B, H, T, S, seed=11)),
-    "floats with infinities": dict(attn_mask=torch.zeros(T, S).masked_fill(torch.arange(T)[:, None] % 4 == 1, -torch.inf)),
+    "floats with infinities": dict(
+        attn_mask=torch.zeros(T, S).masked_fill(torch.arange(T)[:, None] % 4 == 1, -torch.inf)
+    ),
 }
 shapes = {
     "2 axes": ((T, D), (S, D), (S, E)),
@@ -116,7 +126,9 @@ def test_grouped_heads_of_all_numbers(groups):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
-@pytest.mark.parametrize("sizes", [(1, 3, 267, 267, 8), (2, 1, 130, 513, 64), (3, 2, 1, 300, 40), (2, 2, 64, 64, 128), (1, 1, 1, 1, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 3, 267, 267, 8), (2, 1, 130, 513, 64), (3, 2, 1, 300, 40), (2, 2, 64, 64, 128), (1, 1, 1, 1, 1)]
+)
 def test_sizes_at_and_around_those_of_tiles(sizes, dtype):
     B, H, T, S, D = sizes
     arguments = inputs((B, H, T, D), (B, H, S, D), (B, H, S, D), dtype)
@@ -126,8 +138,12 @@ def test_sizes_at_and_around_those_of_tiles(sizes, dtype):
 
 
 layouts = {
-    "(B, T, H, D) in memory": lambda *shape: numbers(shape[0], shape[2], shape[1], shape[3], seed=1).transpose(1, 2),
-    "one projection for three": lambda *shape: numbers(shape[0], shape[2], 3, shape[1], shape[3], seed=1)[:, :, 1].transpose(1, 2),
+    "(B, T, H, D) in memory": lambda *shape: numbers(shape[0], shape[2], shape[1], shape[3], seed=1).transpose(
+        1, 2
+    ),
+    "one projection for three": lambda *shape: numbers(shape[0], shape[2], 3, shape[1], shape[3], seed=1)[
+        :, :, 1
+    ].transpose(1, 2),
     "every second number": lambda *shape: numbers(*shape[:3], 2 * shape[3], seed=1)[..., ::2],
     "columns": lambda *shape: numbers(shape[0], shape[1], shape[3], shape[2], seed=1).transpose(2, 3),
     "one sequence for all": lambda *shape: numbers(1, 1, *shape[2:], seed=1).expand(shape),
@@ -143,8 +159,11 @@ def test_any_strides(name):
     expect_equal([q, numbers(B, H, S, D), numbers(B, H, S, E)], dict(is_causal=True))
 
 
-@pytest.mark.parametrize("mask", [numbers(S, T).t(), numbers(1, S).expand(T, S), numbers(T, 2 * S)[:, ::2], numbers(B, H, S, T).transpose(2, 3)],
-                         ids=["columns", "expanded", "every second", "columns of heads"])
+@pytest.mark.parametrize(
+    "mask",
+    [numbers(S, T).t(), numbers(1, S).expand(T, S), numbers(T, 2 * S)[:, ::2], numbers(B, H, S, T).transpose(2, 3)],
+    ids=["columns", "expanded", "every second", "columns of heads"],
+)
 def test_masks_of_any_strides(mask):
     arguments = inputs(*shapes["4 axes"])
     expect_equal(arguments, dict(attn_mask=mask))
@@ -154,8 +173,15 @@ def test_masks_of_any_strides(mask):
 @pytest.mark.parametrize("empty", ["B", "H", "T", "S", "D", "E", "TS"])
 def test_axes_of_length_zero(empty):
     n = {name: 0 if name in empty else length for name, length in dict(B=B, H=H, T=T, S=S, D=D, E=E).items()}
-    arguments = inputs((n["B"], n["H"], n["T"], n["D"]), (n["B"], n["H"], n["S"], n["D"]), (n["B"], n["H"], n["S"], n["E"]))
-    for chosen in ({}, dict(is_causal=True), dict(attn_mask=torch.ones(n["T"], n["S"], dtype=torch.bool)), dict(attn_mask=torch.ones(n["T"], n["S"]))):
+    arguments = inputs(
+        (n["B"], n["H"], n["T"], n["D"]), (n["B"], n["H"], n["S"], n["D"]), (n["B"], n["H"], n["S"], n["E"])
+    )
+    for chosen in (
+        {},
+        dict(is_causal=True),
+        dict(attn_mask=torch.ones(n["T"], n["S"], dtype=torch.bool)),
+        dict(attn_mask=torch.ones(n["T"], n["S"])),
+    ):
         got, wanted = (with_gradients(f, arguments, chosen) for f in (ours, theirs))
         for g, w in zip(got, wanted, strict=True):
             assert g.shape == w.shape and not g.isnan().any()
@@ -327,8 +353,11 @@ def test_without_numbers_only_shapes():
     assert out.is_meta and out.shape == (B, H, T, E)
 
 
-@pytest.mark.parametrize("chosen", [{}, dict(is_causal=True), dict(attn_mask=everyone), dict(attn_mask=everyone.float()), dict(dropout_p=0.5)],
-                         ids=["plain", "causal", "booleans", "floats", "dropout"])
+@pytest.mark.parametrize(
+    "chosen",
+    [{}, dict(is_causal=True), dict(attn_mask=everyone), dict(attn_mask=everyone.float()), dict(dropout_p=0.5)],
+    ids=["plain", "causal", "booleans", "floats", "dropout"],
+)
 def test_compiles_into_one_graph(chosen):
     step = lambda q: ours(q * 2, k, v, **chosen)
     compiled = torch.compile(step, fullgraph=True, backend="aot_eager")

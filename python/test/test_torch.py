@@ -4,7 +4,7 @@ torch = pytest.importorskip("torch")
 
 import qkv
 import qkv.torch
-import sentence
+import formula
 
 B, H, G, T, S, D, E = 2, 4, 2, 19, 33, 16, 12
 
@@ -15,8 +15,11 @@ def numbers(*shape, seed=0, dtype=torch.float32, grad=False):
 
 
 def inputs(dtype=torch.float32, grad=True):
-    return [numbers(B, H, T, D, seed=1, dtype=dtype, grad=grad), numbers(B, G, S, D, seed=2, dtype=dtype, grad=grad),
-            numbers(B, G, S, E, seed=3, dtype=dtype, grad=grad)]
+    return [
+        numbers(B, H, T, D, seed=1, dtype=dtype, grad=grad),
+        numbers(B, G, S, D, seed=2, dtype=dtype, grad=grad),
+        numbers(B, G, S, E, seed=3, dtype=dtype, grad=grad),
+    ]
 
 
 def expect_near(got, wanted, tolerance=2e-5):
@@ -26,16 +29,24 @@ def expect_near(got, wanted, tolerance=2e-5):
 
 
 # Parts that learn, parts that do not, and masks: what the tests of all of them, test_sentence.py, need not repeat.
-some = ["nothing", "mask: causal", "mask: a function, and", "score: additive", "score: gaussian, learnt", "several modifiers",
-        "normalize: sink", "reweigh: gaussian window"]
+some = [
+    "nothing",
+    "mask: causal",
+    "mask: a function, and",
+    "score: additive",
+    "score: gaussian, learnt",
+    "several modifiers",
+    "normalize: sink",
+    "reweigh: gaussian window",
+]
 
 
 @pytest.mark.parametrize("name", some)
 def test_compiles_into_one_graph(name):
-    case = sentence.cases[name]
+    case = formula.cases[name]
     parameters = [torch.from_numpy(x.copy()).requires_grad_() for x in case.arrays]
     options = case.options(*parameters)
-    qkv_ = [torch.from_numpy(x).requires_grad_() for x in sentence.qkv_arrays()]
+    qkv_ = [torch.from_numpy(x).requires_grad_() for x in formula.qkv_arrays()]
 
     def step(q, k, v):
         return qkv.torch.attention(q * 1.5, k, v, **options).sum()
@@ -43,7 +54,9 @@ def test_compiles_into_one_graph(name):
     compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
     got, wanted = compiled(*qkv_), step(*qkv_)
     expect_near(got, wanted, 1e-6)
-    for a, b in zip(torch.autograd.grad(got, [*qkv_, *parameters]), torch.autograd.grad(wanted, [*qkv_, *parameters])):
+    for a, b in zip(
+        torch.autograd.grad(got, [*qkv_, *parameters]), torch.autograd.grad(wanted, [*qkv_, *parameters])
+    ):
         expect_near(a, b, 1e-6)
 
 
@@ -51,8 +64,10 @@ def test_the_operator_is_well_formed():
     q, k, v = inputs()
     mask = qkv.causal()
     for change in (lambda x: x, lambda x: x.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()):
-        torch.library.opcheck(torch.ops.qkv.attention.default,
-                              (change(q), change(k), change(v), [], [0, 0, mask.number, 0], None, None, None, 0.0, None))
+        torch.library.opcheck(
+            torch.ops.qkv.attention.default,
+            (change(q), change(k), change(v), [], [0, 0, mask.number, 0], None, None, None, 0.0, None),
+        )
 
 
 @pytest.mark.parametrize("batch_first", [True, False])
@@ -63,10 +78,19 @@ def test_multihead_attention_equals_pytorch(widths, batch_first):
     ours = qkv.torch.MultiheadAttention(32, 4, batch_first=batch_first, **widths)
     ours.load_state_dict(theirs.state_dict())
     axes = (lambda x: x) if batch_first else (lambda x: x.transpose(0, 1))
-    q, k, v = axes(numbers(2, 5, 32, seed=1)), axes(numbers(2, 7, widths.get("kdim", 32), seed=2)), axes(numbers(2, 7, widths.get("vdim", 32), seed=3))
+    q, k, v = (
+        axes(numbers(2, 5, 32, seed=1)),
+        axes(numbers(2, 7, widths.get("kdim", 32), seed=2)),
+        axes(numbers(2, 7, widths.get("vdim", 32), seed=3)),
+    )
     padding = torch.tensor([[False] * 7, [False] * 4 + [True] * 3])
     hidden = torch.arange(7)[None] > torch.arange(5)[:, None] + 2
-    for options in ({}, dict(key_padding_mask=padding), dict(attn_mask=hidden), dict(attn_mask=hidden, key_padding_mask=padding, average_attn_weights=False)):
+    for options in (
+        {},
+        dict(key_padding_mask=padding),
+        dict(attn_mask=hidden),
+        dict(attn_mask=hidden, key_padding_mask=padding, average_attn_weights=False),
+    ):
         (a, wa), (b, wb) = theirs(q, k, v, **options), ours(q, k, v, **options)
         expect_near(b, a.detach())
         expect_near(wb, wa.detach())
@@ -74,7 +98,7 @@ def test_multihead_attention_equals_pytorch(widths, batch_first):
 
 mapped = [numbers(3, B, H, T, D, seed=1), numbers(3, B, G, S, D, seed=2), numbers(3, B, G, S, E, seed=3)]
 added = numbers(T, S, seed=4)
-additive = qkv.additive(*(torch.from_numpy(x) for x in sentence.cases["score: additive"].arrays))
+additive = qkv.additive(*(torch.from_numpy(x) for x in formula.cases["score: additive"].arrays))
 functions = {
     "plain": qkv.torch.attention,
     "causal": lambda q, k, v: qkv.torch.attention(q, k, v, mask=qkv.causal()),
@@ -106,7 +130,7 @@ def test_functions_of_functions(name):
 
 def test_functions_of_functions_that_have_no_answer_say_so():
     q, k, v = inputs()
-    once, = torch.autograd.grad(qkv.torch.attention(q, k, v).sum(), q, create_graph=True)
+    (once,) = torch.autograd.grad(qkv.torch.attention(q, k, v).sum(), q, create_graph=True)
     with pytest.raises(RuntimeError, match="once, not twice"):
         once.sum().backward()
     with pytest.raises(RuntimeError, match="forward-mode"):
@@ -126,7 +150,9 @@ def test_autocast_computes_in_its_type(name):
     low = [x.bfloat16() for x in (q, k, v)]
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = f(q, k, v)
-        assert torch.equal(out, f(*low)) and torch.equal(out, f(low[0], k, v))  # a layer gives one type, a norm another
+        assert torch.equal(out, f(*low)) and torch.equal(
+            out, f(low[0], k, v)
+        )  # a layer gives one type, a norm another
         grads = torch.autograd.grad(out.float().sum(), (q, k, v))
     assert out.dtype == torch.bfloat16 and all(g.dtype == torch.float32 for g in grads)
     with torch.autocast("cpu", dtype=torch.float16):  # not computed here: float32 stays
@@ -137,9 +163,9 @@ def test_recomputation_gives_the_same_gradients():
     q, k, v = inputs()
     f = lambda q: qkv.torch.attention(q, k, v, mask=qkv.causal(), dropout=0.3)
     torch.manual_seed(3)
-    wanted, = torch.autograd.grad(f(q).sum(), q)
+    (wanted,) = torch.autograd.grad(f(q).sum(), q)
     torch.manual_seed(3)
-    got, = torch.autograd.grad(torch.utils.checkpoint.checkpoint(f, q, use_reentrant=False).sum(), q)
+    (got,) = torch.autograd.grad(torch.utils.checkpoint.checkpoint(f, q, use_reentrant=False).sum(), q)
     assert torch.equal(got, wanted)
 
 
@@ -155,5 +181,9 @@ def test_a_tensor_that_changes_before_the_backward_is_noticed():
 
 def test_results_have_the_memory_order_of_the_queries():
     q = torch.randn(2, 7, 4, 16).transpose(1, 2)
-    for out in (qkv.attention(q, q, q), qkv.torch.attention(q, q, q), qkv.torch.attention(q.clone().requires_grad_(), q, q)):
+    for out in (
+        qkv.attention(q, q, q),
+        qkv.torch.attention(q, q, q),
+        qkv.torch.attention(q.clone().requires_grad_(), q, q),
+    ):
         assert out.stride() == q.stride()

@@ -20,7 +20,9 @@ def weights(model):
 def test_a_handful_of_pairs_is_learnt(trained, translator):
     assert (trained.stop_reason, trained.steps, trained.validation) == ("max_steps", 300, None)
     assert trained.loss < 0.1 and trained.log()[-1]["step"] == 300
-    assert [t.text for t in translator.translate([source for source, _ in pairs])] == [target for _, target in pairs]
+    assert [t.text for t in translator.translate([source for source, _ in pairs])] == [
+        target for _, target in pairs
+    ]
 
 
 def test_what_is_held_out_is_measured(pairs_file, tmp_path):
@@ -55,8 +57,12 @@ def test_one_call_begins_goes_on_and_ends(pairs_file, tmp_path):
 
 def interrupted(program, model, pairs_file):
     """The output of a training that gets Ctrl-C as soon as it has begun to learn."""
-    asked = subprocess.Popen([sys.executable, "-c", program, str(model), str(pairs_file), os.path.dirname(__file__)],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    asked = subprocess.Popen(
+        [sys.executable, "-c", program, str(model), str(pairs_file), os.path.dirname(__file__)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     log = model / "training" / "log.jsonl"
     end = time.monotonic() + 60
     while not (log.exists() and log.stat().st_size) and time.monotonic() < end:
@@ -76,7 +82,11 @@ def train():
 
 
 def test_ctrl_c_saves_and_raises(pairs_file, tmp_path):
-    out, err = interrupted(program + "try:\n    train()\nexcept KeyboardInterrupt:\n    print('interrupted')\n", tmp_path / "m", pairs_file)
+    out, err = interrupted(
+        program + "try:\n    train()\nexcept KeyboardInterrupt:\n    print('interrupted')\n",
+        tmp_path / "m",
+        pairs_file,
+    )
     assert out == "interrupted\n" and "all is saved" in err
     assert qkv.Translator(tmp_path / "m").translate("one two").text is not None
     steps = sum(1 for _ in open(tmp_path / "m" / "training" / "log.jsonl"))
@@ -90,7 +100,13 @@ def test_who_has_a_handler_of_his_own_gets_the_result(pairs_file, tmp_path):
 
 def test_the_signature_and_the_help_have_the_options_of_the_command():
     parameters = inspect.signature(qkv.train).parameters
-    for name, value in {"max_steps": 100000, "self_attention": "full", "dropout": 0.1, "resume": False, "norm": "post"}.items():
+    for name, value in {
+        "max_steps": 100000,
+        "self_attention": "full",
+        "dropout": 0.1,
+        "resume": False,
+        "norm": "post",
+    }.items():
         assert parameters[name].default == value
     for text in ("\nmax_steps ", "\nself_attention ", "bigbird[=block", "resume "):
         assert text in qkv.train.__doc__
@@ -110,8 +126,16 @@ wrong = {
     "an unknown word": ({"self_attention": "widow=3"}, ValueError, "self_attention: there is no word 'widow'"),
     "a negative seed": ({"seed": -1}, ValueError, "seed is out of range: -1"),
     "nothing to resume and nothing to begin with": ({"resume": True}, ValueError, "train is missing"),
-    "heads that do not fit": ({"train": conftest.__file__, "d_model": 30, "heads": 4}, ValueError, "heads 4 must divide d-model 30"),
-    "a rate of a mean that never forgets": ({"train": conftest.__file__, "beta2": 1}, ValueError, "beta2 must be in [0, 1), got 1"),
+    "heads that do not fit": (
+        {"train": conftest.__file__, "d_model": 30, "heads": 4},
+        ValueError,
+        "heads 4 must divide d-model 30",
+    ),
+    "a rate of a mean that never forgets": (
+        {"train": conftest.__file__, "beta2": 1},
+        ValueError,
+        "beta2 must be in [0, 1), got 1",
+    ),
     "no end": ({"train": conftest.__file__, "max_steps": 0}, ValueError, "never end"),
 }
 

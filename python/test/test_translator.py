@@ -39,7 +39,11 @@ def test_a_translation_says_what_it_was_made_from(translator):
 def test_options_are_those_of_the_command(translator):
     assert translator.translate("four two", max_length=1).tokens == ["\N{LOWER ONE EIGHTH BLOCK}"]
     greedy = translator.translate("four two", beam=1, length_penalty=0, batch_tokens=1)
-    assert greedy.score == greedy.log_probability == pytest.approx(translator.score(["four two"], ["42"])[0].log_probability, abs=1e-4)
+    assert (
+        greedy.score
+        == greedy.log_probability
+        == pytest.approx(translator.score(["four two"], ["42"])[0].log_probability, abs=1e-4)
+    )
     usual = qkv.Translator.translate.__kwdefaults__
     assert {o: getattr(qkv._core.TranslateOptions(), o) for o in usual} == usual
 
@@ -47,7 +51,9 @@ def test_options_are_those_of_the_command(translator):
 def test_scores_say_how_likely_a_translation_is(translator):
     right, wrong = translator.score(["four two"] * 2, ["42", "43"])
     assert right.log_probability > wrong.log_probability + 3
-    assert right.tokens[-1] == "</s>" and sum(right.token_log_probabilities) == pytest.approx(right.log_probability, abs=1e-5)
+    assert right.tokens[-1] == "</s>" and sum(right.token_log_probabilities) == pytest.approx(
+        right.log_probability, abs=1e-5
+    )
 
 
 def test_a_blank_sentence_has_a_blank_translation(translator):
@@ -79,7 +85,11 @@ def test_translations_go_to_another_process(translator):
 
 def test_inspect_has_every_layer_and_head(translator):
     seen = translator.inspect("one two")
-    assert [maps.title for maps in seen.attention] == ["encoder self-attention", "decoder self-attention", "cross-attention"]
+    assert [maps.title for maps in seen.attention] == [
+        "encoder self-attention",
+        "decoder self-attention",
+        "cross-attention",
+    ]
     cross = seen.attention[2]
     assert [layer.shape for layer in cross.layers] == [(2, len(cross.rows), len(cross.columns))]
     assert np.allclose(cross.layers[0].sum(-1), 1, atol=1e-5)

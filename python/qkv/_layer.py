@@ -1,0 +1,116 @@
+"""The multi-head attention layer, without gradients. qkv.torch.MultiheadAttention is PyTorch's layer, for training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array, Output, as_floats
+from ._call import CallShape, checked_mask
+from ._masks import Mask
+
+
+class AttentionCache:
+    """What MultiHeadAttention.step() keeps of the positions so far."""
+
+    __slots__ = ("_cache",)
+
+    def __init__(self) -> None:
+        self._cache = _core.AttentionCache()
+
+    def reorder(self, source: Sequence[int]) -> None:
+        """Row b continues what was row source[b]: beam search."""
+        self._cache.reorder([int(n) for n in source])
+
+    @property
+    def length(self) -> int:
+        return self._cache.length
+
+    def __len__(self) -> int:
+        return self._cache.length
+
+
+class MultiHeadAttention:
+    """Multi-head attention (Vaswani et al., 2017), grouped-query with kv_heads < heads, of any attention variant.
+
+        layer = qkv.MultiHeadAttention(64, 8, variant="window=16+softcap=30", use="decoder")
+        y = layer(x, mask=qkv.causal())                         # x (B, T, C), y (B, T, C)
+        y, weights = layer(x, memory, return_weights=True)      # cross-attention
+        cache = qkv.AttentionCache()
+        y = layer.step(x[:, :1], cache)                         # self-attention one position at a time
+
+    Parameters
+    ----------
+    d_model, heads, kv_heads : int
+        C, of queries and outputs; heads divides it, kv_heads (by default heads) divides heads.
+    key_width, value_width : int
+        Of the sources of keys and values, C by default.
+    bias, packed : bool
+        Whether projections have a bias; one projection for queries, keys and values of self-attention.
+    variant : str
+        Mechanisms joined by +, as the command's --self-attention takes them; "full" by default.
+    use : "encoder", "decoder" or "cross"
+    seed : int
+        Of the initial parameters.
+    """
+
+    __slots__ = ("_heads", "_layer")
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        *,
+        kv_heads: int | None = None,
+        key_width: int | None = None,
+        value_width: int | None = None,
+        bias: bool = True,
+        packed: bool = False,
+        variant: str = "full",
+        use: Literal["encoder", "decoder", "cross"] = "encoder",
+        seed: int = 1,
+    ) -> None:
+        self._heads = heads
+        self._layer = _core.MultiHeadAttention(
+            d_model, heads, kv_heads or 0, key_width or 0, value_width or 0, bias, packed, variant, use, seed
+        )
+
+    def __call__(
+        self,
+        query: Array,
+        key: Array | None = None,
+        value: Array | None = None,
+        *,
+        mask: Mask | None = None,
+        return_weights: bool = False,
+    ) -> Array:
+        """query (B, T, C); key and value (B, S, width), by default the query and the key. Returns y (B, T, C), or with
+        return_weights (y, weights (B, H, T, S))."""
+        output = Output(query)
+        given = [
+            None if x is None else as_floats(x, name)
+            for x, name in ((query, "query"), (key, "key"), (value, "value"))
+        ]
+        made = None
+        if checked_mask(mask) is not None:
+            S = (query if key is None else key).shape[1]
+            made = mask.of(CallShape(query.shape[0], self._heads, query.shape[1], S))  # type: ignore[union-attr]
+        out, weights = self._layer.forward(*given, made, return_weights, output.numpy)
+        return (output(out), output.statistics(weights)) if return_weights else output(out)
+
+    def step(self, x: Array, cache: AttentionCache) -> Array:
+        """Self-attention of the next position: x (B, 1, C) attends to the positions in the cache and to itself."""
+        output = Output(x)
+        return output(self._layer.step(as_floats(x, "x"), cache._cache, output.numpy))
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Copies of the parameters by name: {"query.weight": (C, C), ...}."""
+        return self._layer.parameters()
+
+    def load(self, parameters: Mapping[str, Array]) -> None:
+        """Sets parameters by name; all the others stay."""
+        for name, value in parameters.items():
+            self._layer.set_parameter(name, as_floats(value, name))
