@@ -1,4 +1,4 @@
-#include "qkv/decode/sentence.h"
+#include "qkv/decode/encoded_sentence.h"
 
 #include "qkv/base/error.h"
 #include "qkv/text/utf8.h"
@@ -11,14 +11,17 @@ std::vector<std::string> tokens_of(std::span<const int32_t> ids, const Tokenizer
   return out;
 }
 
-std::vector<std::string> Sentence::tokens(const Tokenizer& tokenizer) const { return tokens_of(ids, tokenizer); }
+std::vector<std::string> EncodedSentence::tokens(const Tokenizer& tokenizer) const {
+  return tokens_of(ids, tokenizer);
+}
 
-Sentence read_sentence(const std::string& text, const Tokenizer& tokenizer, const ReadOptions& options) {
+EncodedSentence encode_sentence(const std::string& text, const Tokenizer& tokenizer,
+                                const EncodeSentenceOptions& options) {
   if (const auto at = utf8_error(text)) fail<InputError>(options.name, "invalid UTF-8 at byte {}", *at + 1);
-  Sentence out{.ids = tokenizer.encode(text)};
-  const auto most = static_cast<size_t>(options.positions) - 1;
-  out.truncated = out.ids.size() > most;
-  if (out.truncated) out.ids.resize(most);
+  EncodedSentence out{.ids = tokenizer.encode(text)};
+  const auto longest = static_cast<size_t>(options.max_tokens) - 1;
+  out.truncated = out.ids.size() > longest;
+  if (out.truncated) out.ids.resize(longest);
   out.ids.push_back(Tokenizer::eos);
   return out;
 }

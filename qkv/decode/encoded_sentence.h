@@ -1,8 +1,8 @@
-// A sentence as a model reads it: its ids and the end of the sentence, cut to the positions that the model has.
+// A sentence as token ids with the end-of-sentence token, cut to the position limit of a model.
 //
-//     Sentence s = read_sentence(text, tokenizer, {.positions = 1024, .name = "line 7"});
+//     EncodedSentence s = encode_sentence(text, tokenizer, {.max_tokens = 1024, .name = "line 7"});
 //
-// Errors: an InputError that calls the sentence by its name when it is not UTF-8.
+// Errors: an InputError that names the sentence if it is not UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace qkv {
 
-struct Sentence {
-  std::vector<int32_t> ids;  // the end of the sentence last
-  bool truncated = false;    // it was longer than the positions
+struct EncodedSentence {
+  std::vector<int32_t> ids;  // eos last
+  bool truncated = false;    // there were more tokens than max_tokens
   bool blank() const { return ids.size() <= 1; }
   std::vector<std::string> tokens(const Tokenizer& tokenizer) const;
 };
 
-struct ReadOptions {
-  int64_t positions = 0;  // at least 1
+struct EncodeSentenceOptions {
+  int64_t max_tokens = 0;  // eos included; at least 1
   std::string name = "sentence";
 };
-Sentence read_sentence(const std::string& text, const Tokenizer& tokenizer, const ReadOptions& options);
+EncodedSentence encode_sentence(const std::string& text, const Tokenizer& tokenizer,
+                                const EncodeSentenceOptions& options);
 
 std::vector<std::string> tokens_of(std::span<const int32_t> ids, const Tokenizer& tokenizer);
 

@@ -1,4 +1,4 @@
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 
 #include <algorithm>
 
@@ -6,18 +6,18 @@
 
 namespace qkv {
 
-Padded padded(std::span<const std::vector<int32_t>> rows, const PaddedOptions& options) {
-  const int32_t extra = (options.before ? 1 : 0) + (options.after ? 1 : 0);
-  Padded out;
+PaddedBatch pad_batch(std::span<const std::vector<int32_t>> rows, const PadBatchOptions& options) {
+  const int32_t added = (options.prepend ? 1 : 0) + (options.append ? 1 : 0);
+  PaddedBatch out;
   std::vector<std::span<const int32_t>> views;
-  // A row of nothing but padding makes the rectangle as wide as asked.
-  const std::vector<int32_t> widest(static_cast<size_t>(std::max<int64_t>(0, options.at_least - extra)));
+  // An additional row of min_length, which is cut off again.
+  const std::vector<int32_t> shortest(static_cast<size_t>(std::max<int64_t>(0, options.min_length - added)));
   for (const std::vector<int32_t>& row : rows) {
     views.emplace_back(row);
-    out.lengths.push_back(static_cast<int32_t>(row.size()) + extra);
+    out.lengths.push_back(static_cast<int32_t>(row.size()) + added);
   }
-  views.emplace_back(widest);
-  out.ids = pad_ids(views, options.before, options.after).slice(0, 0, static_cast<int64_t>(rows.size()));
+  views.emplace_back(shortest);
+  out.ids = pad_ids(views, options.prepend, options.append).slice(0, 0, static_cast<int64_t>(rows.size()));
   return out;
 }
 

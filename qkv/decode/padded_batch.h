@@ -1,6 +1,6 @@
-// Rows of token ids as one rectangle, and how long each of them is.
+// Rows of token ids as a padded batch.
 //
-//     Padded source = padded(rows, {.after = Tokenizer::eos});          // ids i32 (B, longest), lengths (B)
+//     PaddedBatch source = pad_batch(rows, {.append = Tokenizer::eos});          // ids i32 (B, longest), lengths (B)
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace qkv {
 
-struct Padded {
+struct PaddedBatch {
   Tensor ids;                    // i32 (B,T)
-  std::vector<int32_t> lengths;  // with what was put before and after
+  std::vector<int32_t> lengths;  // of the rows, with what was added to them
 };
 
-struct PaddedOptions {
-  std::optional<int32_t> before = {}, after = {};  // a token at both ends of every row
-  int64_t at_least = 0;                            // columns, more than the longest row has if need be
+struct PadBatchOptions {
+  std::optional<int32_t> prepend = {}, append = {};  // a token before and after every row
+  int64_t min_length = 0;                            // T is at least this
 };
-Padded padded(std::span<const std::vector<int32_t>> rows, const PaddedOptions& options = {});
+PaddedBatch pad_batch(std::span<const std::vector<int32_t>> rows, const PadBatchOptions& options = {});
 
 }  // namespace qkv

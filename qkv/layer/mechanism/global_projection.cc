@@ -1,4 +1,4 @@
-#include "qkv/layer/mechanism/projection.h"
+#include "qkv/layer/mechanism/global_projection.h"
 
 #include "qkv/attention/mask/padding.h"
 #include "qkv/layer/mechanism/table.h"
@@ -9,18 +9,18 @@ namespace {
 
 using Role = AttentionMechanism::Role;
 
-std::vector<AttentionMechanism::Parameter> of_projections(const AttentionMechanism::Numbers&,
-                                                          const AttentionSize& size) {
+std::vector<AttentionMechanism::Parameter> parameters_of_projections(const AttentionMechanism::Numbers&,
+                                                                     const AttentionSize& size) {
   const int64_t kv_width = size.head_width() * size.kv_heads;
-  std::vector<AttentionMechanism::Parameter> weights = {
-      {"query.weight", {size.width, size.width}, "C^2", xavier_uniform},
+  std::vector<AttentionMechanism::Parameter> parameters = {
+      {"query.weight", {size.d_model, size.d_model}, "C^2", xavier_uniform},
       {"key.weight", {kv_width, size.key_width}, "C K", xavier_uniform},
       {"value.weight", {kv_width, size.value_width}, "C K", xavier_uniform}};
   if (size.bias)
-    for (const auto& [name, width, letter] :
-         {std::tuple{"query.bias", size.width, "C"}, {"key.bias", kv_width, "K"}, {"value.bias", kv_width, "K"}})
-      weights.push_back({name, {width}, letter});
-  return weights;
+    for (const auto& [name, width, count] :
+         {std::tuple{"query.bias", size.d_model, "C"}, {"key.bias", kv_width, "K"}, {"value.bias", kv_width, "K"}})
+      parameters.push_back({name, {width}, count});
+  return parameters;
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Variable project_global(const AttentionPart& part, GlobalProjection which, const
   return linear(source, part.parameter(i), part.size().bias ? part.parameter(i + 3) : Variable());
 }
 
-int64_t global_positions(const AttentionPart& part) { return whole(part.numbers(), 1); }
+int64_t global_positions(const AttentionPart& part) { return integer(part.numbers(), 1); }
 
 MaskPtr global_rows(const AttentionPart& part, const AttentionShape& shape, int64_t first) {
   Tensor lengths = Tensor::zeros({shape.B, shape.T}, DType::i32);
@@ -40,14 +40,15 @@ MaskPtr global_rows(const AttentionPart& part, const AttentionShape& shape, int6
   return padding(lengths);
 }
 
-AttentionMechanisms projection_mechanisms() {
-  AttentionMechanism word = longformer_mechanism();
-  word.name = "longformer-separate";
-  word.help = "longformer, with projections of their own where a global position asks (section 3.1)";
-  word.role = Role::projections;
-  word.excludes = {Role::projections, Role::neighbours};
-  word.parameters = of_projections;
-  return {word};
+AttentionMechanisms global_projection_mechanisms() {
+  AttentionMechanism mechanism = longformer_mechanism();
+  mechanism.name = "longformer-separate";
+  mechanism.help =
+      "longformer with separate query, key and value projections for the global positions (section 3.1)";
+  mechanism.role = Role::global_projections;
+  mechanism.excludes = {Role::global_projections, Role::multi_token};
+  mechanism.parameters = parameters_of_projections;
+  return {mechanism};
 }
 
 }  // namespace qkv

@@ -1,8 +1,8 @@
-// What longformer-separate adds to a layer: projections for the queries of its global positions, and for the keys
-// and values that these meet.
+// longformer-separate in a layer: projections of their own for the queries of the global positions, and for the keys
+// and values that these queries attend to (Beltagy et al., 2020, section 3.1).
 //
 //     Variable k = project_global(part, GlobalProjection::key, source);
-//     attention(q, k, v, {.mask = mask & !global_rows(part, {.B = B, .T = T, .S = S})})      // all other queries
+//     attention(q, k, v, {.mask = mask & !global_rows(part, {.B = B, .T = T, .S = S}, 0)})    // the other queries
 #pragma once
 
 #include "qkv/layer/attention_part.h"
@@ -12,9 +12,9 @@ namespace qkv {
 enum class GlobalProjection { query, key, value };
 Variable project_global(const AttentionPart& part, GlobalProjection which, const Variable& source);  // (B,T,width)
 
-// How many positions are global: the first ones.
+// The number of global positions, which are the first ones.
 int64_t global_positions(const AttentionPart& part);
-// Shows all keys to queries of global positions, and nothing to others. Query 0 stands at `first`.
+// All keys are visible to the queries of global positions, none to the others. Query 0 has position `first`.
 MaskPtr global_rows(const AttentionPart& part, const AttentionShape& shape, int64_t first);
 
 }  // namespace qkv
