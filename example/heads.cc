@@ -5,7 +5,7 @@
 using namespace qkv;
 
 int main(int argc, char** argv) {
-  MultiHeadAttention self({.width = 32, .heads = 4, .name = "self"});
+  MultiHeadAttention self({.d_model = 32, .heads = 4});
   self.initialise("self", 11);
   const Variable x = example::sequence(12).reshape({1, 12, 32});  // (B,T,C)
   AttentionLog log;
