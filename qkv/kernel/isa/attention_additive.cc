@@ -56,18 +56,19 @@ void plain_scores(const AdditiveTile& t, float* s) {
 void plain_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g) {
   for (int64_t j = 0; j < t.keys; ++j) {
     for (int64_t f = 0; f < t.features; ++f) {
-      vf to_k = {}, to_w = {};
-      for (int64_t i = 0; i < t.width; i += lanes) {
-        const vf d = load(ds + j * t.width + i);
-        const Tanh th = tanh(load(t.q + f * t.q_stride + i) + t.k[j * t.k_stride + f]);
-        const vf u = d * t.w[f] * th.slope;
-        float* dq = g.dq + f * t.q_stride + i;
-        store(dq, load(dq) + u);
-        to_k += u;
-        to_w += d * th.value;
-      }
-      g.dk[j * g.dk_stride + f] += sum_lanes(to_k);
-      g.dw[f] += sum_lanes(to_w);
+      vf to_k[sums_vectors] = {}, to_w[sums_vectors] = {};
+      for (int p = 0; p < sums_vectors; ++p)
+        for (int64_t i = p * lanes; i < t.width; i += partial_sums) {
+          const vf d = load(ds + j * t.width + i);
+          const Tanh th = tanh(load(t.q + f * t.q_stride + i) + t.k[j * t.k_stride + f]);
+          const vf u = d * t.w[f] * th.slope;
+          float* dq = g.dq + f * t.q_stride + i;
+          store(dq, load(dq) + u);
+          to_k[p] += u;
+          to_w[p] += d * th.value;
+        }
+      g.dk[j * g.dk_stride + f] += sum_all(to_k);
+      g.dw[f] += sum_all(to_w);
     }
   }
 }
@@ -217,9 +218,11 @@ void additive(const AdditiveTile& t, float* s, float* memory) {
 
 void additive_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g, float* memory) {
   if (!are_safe(t)) return plain_backward(t, ds, g);
-  vf sum = {};
-  for (int64_t at = 0; at < t.keys * t.width; at += lanes) sum += load(ds + at);
-  const float sum_of_ds = sum_lanes(sum);
+  vf sum[sums_vectors] = {};
+  for (int p = 0; p < sums_vectors; ++p)
+    for (int64_t i = p * lanes; i < t.width; i += partial_sums)
+      for (int64_t j = 0; j < t.keys; ++j) sum[p] += load(ds + j * t.width + i);
+  const float sum_of_ds = sum_all(sum);
   float *eq = memory, *dq = eq + t.width * lanes, *ek = dq + t.width * lanes;
   for (int64_t f = 0; f < t.features; f += lanes) {
     const int features = static_cast<int>(t.features - f < lanes ? t.features - f : lanes);
