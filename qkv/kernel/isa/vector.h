@@ -177,14 +177,6 @@ QKV_INLINE vf sqrt(vf v) {
 #endif
 }
 
-// 1 / x with an error of 1.2e-4, for x in [1e-37, 1e37]: one step of Newton's, r (2 - x r), makes a float of it. The
-// bits of a float, negated, are a line for each octave of the reciprocal; a polynomial in x r, which stays within 0.707
-// and 0.729, corrects it. (Instructions that estimate reciprocals give other bits on other processors.)
-QKV_INLINE vf reciprocal_estimate(vf x) {
-  const vf r = from_bits(0x7eb50000 - bits_of(x));
-  return r * (2.78675771f - 1.94128776f * (x * r));
-}
-
 // Sums across lanes are made of 16 partial sums, or a multiple of it, on every instruction set: as vectors, that is
 // sums_vectors of them. Then a tree halves their number, x[l] += x[l + half], until one is left.
 constexpr int partial_sums = 16, sums_vectors = partial_sums / lanes;
