@@ -177,9 +177,8 @@ TEST(InstructionSets, SingleQueriesHaveTheSameBits) {
     for (const int64_t queries : {1, 3, 4, 6})
       for (const int64_t keys : {1, 13, 128}) {
         const std::string what = fmt::format("{} queries, {} keys, D = {}", queries, keys, D);
-        expect_same_on_every_set(what, [&](const Kernels& k) {
-          return single_query_results(k.attention.single, D, queries, keys);
-        });
+        expect_same_on_every_set(
+            what, [&](const Kernels& k) { return single_query_results(k.attention.single, D, queries, keys); });
         expect_same_on_every_set(what + ", bf16", [&](const Kernels& k) {
           return single_query_results(k.attention.single_bf16, D, queries, keys);
         });

@@ -205,9 +205,9 @@ class Pass {
     const int64_t n = mix.size;
     for (int64_t h = 0; h < H_; h += n) {
       const kernel::HeadTiles of_out = {dout.data + h * dout.stride, dout.stride, n},
-                                 of_in = {in.data + h * in.stride, in.stride, n};
-      loops().dot_all_heads(mix.input_first ? of_in : of_out, mix.input_first ? of_out : of_in, count / width, width,
-                            sums + h * n);
+                              of_in = {in.data + h * in.stride, in.stride, n};
+      loops().dot_all_heads(mix.input_first ? of_in : of_out, mix.input_first ? of_out : of_in, count / width,
+                            width, sums + h * n);
     }
   }
 

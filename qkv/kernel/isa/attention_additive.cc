@@ -136,7 +136,8 @@ QKV_INLINE void backward_block(const float* eq, const float* ek, const float* ds
     const vf k = load(ek + j * lanes);
 #pragma GCC unroll 4
     for (int i = 0; i < queries; i += 2) {
-      const vf x1 = q[i] * k + 1.0f, x2 = q[i + 1] * k + 1.0f, r = 1.0f / (x1 * x2);  // one division for two queries
+      const vf x1 = q[i] * k + 1.0f, x2 = q[i + 1] * k + 1.0f,
+               r = 1.0f / (x1 * x2);  // one division for two queries
       const vf r1 = x2 * r, r2 = x1 * r;
       const vf u1 = r1 * ds[j * width + i], u2 = r2 * ds[j * width + i + 1];
       const vf slope1 = u1 - u1 * r1, slope2 = u2 - u2 * r2;

@@ -132,8 +132,8 @@ void dot_all_heads(const HeadTiles& a, const HeadTiles& b, int64_t keys, int64_t
     for (int64_t c = 0; c < b.count; c += block_rows) {
       const int64_t rows = a.count - r < block_rows ? a.count - r : block_rows;
       const int64_t columns = b.count - c < block_rows ? b.count - c : block_rows;
-      of_rows[rows - 1](columns)(a.data + r * a.stride, a.stride, b.data + c * b.stride, b.stride, keys,
-                                 width, sums + r * b.count + c, b.count);
+      of_rows[rows - 1](columns)(a.data + r * a.stride, a.stride, b.data + c * b.stride, b.stride, keys, width,
+                                 sums + r * b.count + c, b.count);
     }
 }
 

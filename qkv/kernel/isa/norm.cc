@@ -60,9 +60,7 @@ void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* 
   const float square =
       sum_over(n, [&](auto at, int64_t i) { return at(x + i) * at(x + i); }) / static_cast<float>(n);
   const float r = 1.0f / __builtin_sqrtf(square + eps);
-  each(n, [&](auto at, int64_t i) {
-    at.put(y + i, at(x + i) * r * load_or(at, weight, i, 1.0f));
-  });
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(x + i) * r * load_or(at, weight, i, 1.0f)); });
   if (rstd) *rstd = r;
 }
 
