@@ -1,4 +1,4 @@
-// One line compares an op with the formula it stands for, forward and backward:
+// Compares an op with its formula, forward and backward:
 //
 //     check_op("multiply", {random({2, 3}, 1), random({2, 3}, 2)},
 //              [](const Variables& x) { return multiply(x[0], x[1]); },
@@ -6,8 +6,8 @@
 //
 // The formula is written in double precision on flat arrays. The op's value must be the formula's, and its
 // gradients those of sum(y * upstream), by central differences of the formula, both relative to the largest number.
-// Besides: gradients accumulate, a gradient asked for alone is the same, and so are all of them when inputs and
-// upstream lie in memory in another order: bit for bit.
+// Also, bit for bit: gradients accumulate, a gradient is the same if only it is needed, and all are the same for
+// another memory layout of inputs and upstream gradient.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::vector<double> each(const std::vector<double>& like, F f) {
   return y;
 }
 
-// The same numbers, no two neighbours of the last axis side by side in memory.
+// The same numbers with a last axis that is not contiguous.
 inline Tensor strided(const Tensor& x) {
   Shape wide = x.shape();
   wide.push_back(2);
@@ -68,8 +68,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   return x.shape() == y.shape() && std::equal(p.begin(), p.end(), q.begin());
 }
 
-// |got - wanted| <= tolerance * (the largest |wanted|, at least 0.1): a remainder of large numbers has their
-// errors.
+// |got - wanted| <= tolerance * (the largest |wanted|, at least 0.1).
 inline void expect_close(const Tensor& got, const std::vector<double>& wanted, double tolerance,
                          const std::string& what) {
   ASSERT_TRUE(got.defined()) << what;
@@ -132,7 +131,7 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   y.backward(upstream);
   const auto all = [](size_t) { return true; };
   const std::vector<Tensor> elsewhere = gradients_of(apart, op, strided(upstream), all);
-  Variables recorded;  // as y was: without a tape an op may go another way
+  Variables recorded;  // like y: without a tape an op may take another path
   for (const Tensor& input : apart) recorded.emplace_back(input, Variable::Options{.requires_grad = true});
   EXPECT_TRUE(same_bits(y.value(), op(recorded).value())) << "strided inputs";
   for (size_t n = 0; n < x.size(); ++n) {
@@ -151,7 +150,7 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   }
 }
 
-// what() of the error that a call throws; "no error" if none.
+// The message of the error that a call throws, or "no error".
 template <class Call>
 std::string error_of(Call call) {
   try {
