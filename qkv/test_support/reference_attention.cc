@@ -175,7 +175,7 @@ ReferenceResult reference_attention(const ReferenceCall& call, Precision precisi
 }
 
 VisibleRule visible_by(const MaskPtr& mask, const AttentionShape& shape) {
-  if (!mask) return {};
+  if (const bool has_mask = static_cast<bool>(mask); !has_mask) return {};  // !mask would negate it
   mask->check(shape);
   return [=](int64_t b, int64_t h, int64_t i, int64_t j) {
     uint64_t visible = 0;
