@@ -12,9 +12,9 @@
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/attention/score/additive.h"
 #include "qkv/attention/score/dot.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

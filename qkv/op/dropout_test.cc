@@ -1,7 +1,7 @@
 #include "qkv/op/dropout.h"
 
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

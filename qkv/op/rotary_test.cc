@@ -2,7 +2,7 @@
 
 #include <complex>
 
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {
