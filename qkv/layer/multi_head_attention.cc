@@ -110,8 +110,8 @@ std::pair<MultiHeadAttention::Queries, MultiHeadAttention::KeyValues> MultiHeadA
 
 // ---- Calls ----
 
-AttentionVariables MultiHeadAttention::by_words(const Queries& queries, const KeyValues& memory, const Call& call,
-                                                Pass& pass) const {
+AttentionVariableResult MultiHeadAttention::by_words(const Queries& queries, const KeyValues& memory,
+                                                     const Call& call, Pass& pass) const {
   AttentionOptions options = sentence_;
   options.mask = options.mask & call.mask;
   options.single_queries = call.single;
@@ -125,7 +125,7 @@ AttentionVariables MultiHeadAttention::by_words(const Queries& queries, const Ke
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
   const auto attend = [&](const Variable& q, const Variable& k, const Variable& v) {
     return pass.log ? attention_with_weights(q, k, v, options)
-                    : AttentionVariables{attention(q, k, v, options), {}, {}};
+                    : AttentionVariableResult{attention(q, k, v, options), {}, {}};
   };
   if (!queries.global_q.defined()) return attend(queries.q, memory.k, memory.v);
 
@@ -135,14 +135,14 @@ AttentionVariables MultiHeadAttention::by_words(const Queries& queries, const Ke
                   call.first);
   const MaskPtr all = options.mask;
   options.mask = all & !rows;
-  const AttentionVariables others = attend(queries.q, memory.k, memory.v);
+  const AttentionVariableResult others = attend(queries.q, memory.k, memory.v);
   options.mask = all & rows;
-  const AttentionVariables global = attend(queries.global_q, memory.global_k, memory.global_v);
+  const AttentionVariableResult global = attend(queries.global_q, memory.global_k, memory.global_v);
   return {add(others.out, global.out), pass.log ? add(others.weights, global.weights).value() : Tensor(), {}};
 }
 
-AttentionVariables MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
-                                                           const MaskPtr& mask, Pass& pass) const {
+AttentionVariableResult MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
+                                                                const MaskPtr& mask, Pass& pass) const {
   const AttentionPart& part = *part_of(Role::neighbours);
   const MultiTokenOptions options = multi_token_options(part, sentence_.mask & mask);
   if (!pass.log) return {finished_heads(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
@@ -152,9 +152,9 @@ AttentionVariables MultiHeadAttention::multi_token_forward(const Variable& q, co
 
 Variable MultiHeadAttention::finish(const Queries& queries, const KeyValues& memory, const Call& call,
                                     Pass& pass) const {
-  const AttentionVariables result = part_of(Role::neighbours)
-                                        ? multi_token_forward(queries.q, memory, call.mask, pass)
-                                        : by_words(queries, memory, call, pass);
+  const AttentionVariableResult result = part_of(Role::neighbours)
+                                             ? multi_token_forward(queries.q, memory, call.mask, pass)
+                                             : by_words(queries, memory, call, pass);
   if (pass.log) pass.log->entries.push_back({options_.name, result.weights});
   return out.forward(join_heads(result.out));
 }

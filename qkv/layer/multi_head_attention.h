@@ -84,9 +84,10 @@ class MultiHeadAttention {
   std::pair<Queries, KeyValues> of_self(const Variable& x, int64_t first) const;
 
   Variable finish(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  AttentionVariables by_words(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  AttentionVariables multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
-                                         Pass& pass) const;
+  AttentionVariableResult by_words(const Queries& queries, const KeyValues& memory, const Call& call,
+                                   Pass& pass) const;
+  AttentionVariableResult multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
+                                              Pass& pass) const;
   const AttentionPart* part_of(AttentionMechanism::Role role) const;
 
   MultiHeadAttentionOptions options_;
