@@ -47,8 +47,8 @@ void expect_results_of_the_tape(DType dtype, const AttentionOptions& options,
     of_parameters.push_back(values(p.grad()));
     p.zero_grad();
   }
-  const Variable::Options learnt{.requires_grad = true};
-  const Variable x(q, learnt), y(k, learnt), z(v, learnt);
+  const Variable::Options learned{.requires_grad = true};
+  const Variable x(q, learned), y(k, learned), z(v, learned);
   const Variable out = attention(x, y, z, options);
   out.backward(dout);
   EXPECT_EQ(values(forward.out), values(out.value()));
@@ -63,8 +63,8 @@ TEST(AttentionForward, GivesWhatTheTapeGives) {
 }
 
 TEST(AttentionForward, LeavesGradientsInTheParametersOfAScore) {
-  const Variable::Options learnt{.requires_grad = true};
-  const Variable w_q(numbers({5, 8}, 5), learnt), w_k(numbers({5, 8}, 6), learnt), w_v(numbers({5}, 7), learnt);
+  const Variable::Options learned{.requires_grad = true};
+  const Variable w_q(numbers({5, 8}, 5), learned), w_k(numbers({5, 8}, 6), learned), w_v(numbers({5}, 7), learned);
   expect_results_of_the_tape(DType::f32, {.score = additive(w_q, w_k, w_v)}, {w_q, w_k, w_v});
 }
 
@@ -77,7 +77,7 @@ TEST(AttentionForward, GivesZerosToKeysThatNoScoreReads) {
   EXPECT_EQ(values(g.dk), std::vector<float>(21 * 8, 0.0f));
 }
 
-TEST(AttentionForward, RefusesAGradientOfAnotherShape) {
+TEST(AttentionForward, RejectsAGradientOfAnotherShape) {
   const Tensor q = numbers({1, 1, 3, 8}, 1);
   const AttentionForward forward = attention_forward(q, q, q);
   EXPECT_THROW(attention_backward(forward, q, q, q, numbers({1, 1, 2, 8}, 2)), Error);

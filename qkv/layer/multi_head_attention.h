@@ -85,9 +85,9 @@ class MultiHeadAttention {
   std::pair<Queries, KeyValues> project_self(const Variable& x, int64_t first_position) const;
 
   Variable attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  AttentionVariables attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
+  AttentionVariableResult attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
                                   Pass& pass) const;
-  AttentionVariables multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
+  AttentionVariableResult multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
                                          Pass& pass) const;
   AttentionLog* log_of(const Pass& pass) const;
   const AttentionPart* part_with(AttentionMechanism::Role role) const;

@@ -6,7 +6,7 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/softcap.h"
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 #include "qkv/base/error.h"
 
 namespace qkv {

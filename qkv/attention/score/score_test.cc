@@ -1,4 +1,4 @@
-// The laws of attention, for every score.
+// The guarantees of attention, for every score.
 #include "qkv/attention/score/score.h"
 
 #include "qkv/attention/attention.h"
@@ -110,7 +110,7 @@ TEST(EveryScore, TakesBf16) {
     }
 }
 
-TEST(EveryScore, MeetsASingleQueryAsAmongOthers) {
+TEST(EveryScore, GivesASingleQueryTheResultsItHasAmongOthers) {
   const std::vector<Tensor> x = inputs();
   for (const ScorePtr& score : scores()) {
     const auto many = attention_with_weights(x[0], x[1], x[2], {.score = score}),
