@@ -1,5 +1,5 @@
-// The tile loop of every pass: a call is cut into blocks of queries, and each block meets the tiles of keys that
-// the mask does not rule out.
+// The tile loop of every pass: over the blocks of queries of a call, and for each block over the tiles of keys that are
+// not masked.
 #pragma once
 
 #include <algorithm>
