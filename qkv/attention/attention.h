@@ -12,9 +12,9 @@
 //             attention). Any strides with a contiguous last axis: a transposed view of (B,T,H,D) memory is not
 //             copied, and out has the memory order of q.
 // Guarantees  A query without visible keys has a zero output, zero weights, lse = -infinity and zero gradients.
-//             Results do not depend on the number of threads, on padding or on other rows of the batch, bit for bit.
-//             (A call with T = 1 and no gradient to record, as in decoding, takes the single-query pass: its last
-//             bits may differ from those of the same query among others.)
+//             Results do not depend on the number of threads, on padding or on other rows of the batch, bit for
+//             bit. (A call with T = 1 and no gradient to record, as in decoding, takes the single-query pass: its
+//             last bits may differ from those of the same query among others.)
 //             No (T, S) array is stored, unless the weights are requested.
 // Errors      Error, with the shapes, when they do not fit together.
 //

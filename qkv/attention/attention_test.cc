@@ -264,7 +264,7 @@ TEST(Attention, TakesBf16ThroughTileRegisters) {
 #endif
 
 TEST(Attention, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
-  const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see nothing
+  const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see no key
   const Variable q(random_tensor({n.B, n.H, n.T, n.D}, 1), {.requires_grad = true});
   const Variable k(random_tensor({n.B, n.G, n.S, n.D}, 2), {.requires_grad = true});
   const auto [out, weights, lse] = attention_with_weights(q, k, k, {.mask = causal()});

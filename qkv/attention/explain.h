@@ -7,7 +7,7 @@
 //
 // Shapes   those of attention.h: q (B,H,T,D), k (B,G,S,D), v (B,G,S,E).
 //
-//     flops = visible pairs * (flops of a score + 2 E)    a dot product has 2 D; the backward takes 2.5 times as many
+//     flops = visible pairs * (flops of a score + 2 E)    2 D for a dot product; backward: 2.5 times as many
 //     intensity = flops / bytes of q, k, v and out        high: limited by arithmetic; low: by memory bandwidth
 //
 // Only the masks are evaluated, tile by tile; no (T, S) array is made.

@@ -29,7 +29,7 @@ Inputs inputs(int64_t B, int64_t H, int64_t G, int64_t T, int64_t S, int64_t D =
   return {random({B, H, T, D}, 1), random({B, G, S, D}, 2), random({B, G, S, E}, 3)};
 }
 
-// A call of any size in no memory to speak of.
+// A tensor of any size in the memory of one row.
 Tensor broadcast(const Shape& shape) { return Tensor::zeros({1, 1, 1, shape.dim(3)}).expand(shape); }
 
 TEST(Explain, CountsPairsAndQueriesAsTheWeightsDo) {
@@ -138,7 +138,7 @@ TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
   };
   EXPECT_EQ(passes(one), "-> single query");
   EXPECT_EQ(passes(x, {.single_queries = true}), "-> single query");
-  const std::string not_f32 = "single query: T is 3, not 1\nbf16 tiles: q, k and v are f32\n";
+  const std::string not_f32 = "single query: T is 3, not 1\nbf16 tiles: inputs are f32\n";
   EXPECT_EQ(passes(many), not_f32 + "one f32 tile: 300 keys, a tile has 128\n-> f32 tiles");
   EXPECT_EQ(passes(x), not_f32 + fmt::format("one f32 tile: E 6 is not a multiple of {} SIMD lanes\n-> f32 tiles",
                                              kernel::kernels().lanes));
@@ -146,9 +146,9 @@ TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
   EXPECT_EQ(passes(whole), not_f32 + "-> one f32 tile");
   const Tensor w = random({5, 4}, 4);
   EXPECT_EQ(passes({one.q, one.k, whole.v}, {.score = additive(w, w, random({5}, 5))}),
-            "single query: additive(w_q, w_k, w_v) is not a dot product\nbf16 tiles: q, k and v are f32\n"
+            "single query: additive(w_q, w_k, w_v) is not a dot product\nbf16 tiles: inputs are f32\n"
             "-> one f32 tile");
-  EXPECT_NE(explain(x.q, x.k, x.v).find("not bf16 tiles: q, k and v are f32"), std::string::npos);
+  EXPECT_NE(explain(x.q, x.k, x.v).find("not bf16 tiles: inputs are f32"), std::string::npos);
 }
 
 TEST(Explain, ListsThePassesForBf16) {

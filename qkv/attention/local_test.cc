@@ -22,7 +22,7 @@ TEST(LocalM, IsCenteredAtTheIndexOfTheQueryWhateverTheLengths) {
     }
 }
 
-// x: q, k, v, w_p, v_p. Dot products without a scale, lengths 11 and 4, radius 3; `edges` are the centers of the mask.
+// x: q, k, v, w_p, v_p. Dot products without a scale, lengths 11 and 4, radius 3; `edges`: centers of the mask.
 std::vector<double> formula(const AttentionShape& n, int64_t F, const Doubles& x,
                             const std::vector<double>& edges) {
   const double lengths[] = {11, 4}, radius = 3, sigma = radius / 2;

@@ -20,8 +20,8 @@
 //             memory order of q; weights (B,H,T,S), P as it multiplies V. pre_conv, post_conv (H,1,c_q,c_k);
 //             pre_mix, post_mix (H,H); post_head (H/c,c,c), mixing groups of c consecutive heads.
 // Memory      a block of at most 64 query rows of all heads at a time: O(H S), not O(H T S), forward and backward.
-// Guarantees  those of attention(): a query without visible keys has a zero output and zero gradients; results do not
-//             depend on threads or on other rows of the batch, bit for bit.
+// Guarantees  those of attention(): a query without visible keys has a zero output and zero gradients; results do
+//             not depend on threads or on other rows of the batch, bit for bit.
 // Errors      Error, with the shapes, when they do not fit together.
 #pragma once
 

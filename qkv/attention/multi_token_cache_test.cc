@@ -61,7 +61,7 @@ TEST(MultiTokenCache, ReorderedRowsContinueTheirSource) {
   MultiTokenCache cache(options_for(4));
   x.attend(cache, 0, 40);
   cache.reorder(std::vector<int64_t>{1, 1, 0});
-  const auto rows = [](const Tensor& y) {  // as they are after it
+  const auto rows = [](const Tensor& y) {  // as reordered
     return gather_rows(y, std::vector<int64_t>{1, 1, 0});
   };
   const Tensor next =

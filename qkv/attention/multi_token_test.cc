@@ -74,7 +74,7 @@ TEST(MultiToken, EqualsTheFormulaOverManyBlocks) {
   plain.sees = [](int64_t b, int64_t, int64_t j) { return j < (b == 0 ? 33 : 150); };
   expect_gradients(plain, plain.inputs(40), padding({33, 150}));
 
-  plain.post_queries = 0, plain.pre_mix = true;  // heads alone
+  plain.post_queries = 0, plain.pre_mix = true;  // heads only
   expect_gradients(plain, plain.inputs(60), padding({33, 150}));
 }
 
@@ -96,7 +96,7 @@ TEST(MultiToken, WeightsAreWhatMultipliesTheValues) {
                "weights");
 }
 
-// Everything that a call gives: the output and all gradients.
+// The output and all gradients of a call.
 std::vector<Tensor> results(const PlainMultiToken& plain, const std::vector<Tensor>& inputs, const MaskPtr& mask,
                             const Tensor& upstream) {
   Variables x;
@@ -167,7 +167,7 @@ TEST(MultiToken, ReadsStridedInputsAndKeepsTheirMemoryOrder) {
 
 TEST(MultiToken, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
   PlainMultiToken plain = full_call(1, 20);
-  plain.S = 6;  // causal: the first 14 queries see nothing
+  plain.S = 6;  // causal: the first 14 queries see no key
   const std::vector<Tensor> g = results(plain, plain.inputs(1), causal(), random({1, 4, 20, 7}, 9));
   for (const Tensor& x : {g[0].slice(2, 0, 14), g[1].slice(2, 0, 14)})
     for (const double v : doubles(x)) EXPECT_EQ(v, 0.0);

@@ -37,9 +37,9 @@ struct Spans {
   KeyRange range(int64_t span, int64_t S) const { return {span * keys, std::min(S, (span + 1) * keys)}; }
 };
 
-// The offsets of the parameters' gradients in a partial sum, and the number of partial sums: one per task while they
-// are small, else fewer, each shared by a chain of tasks that run in order. The spans of a head are in adjacent
-// chains, so their contributions are added in the order of the spans, whatever the number of heads.
+// The offsets of the parameters' gradients in a partial sum, and the number of partial sums: one per task while
+// they are small, else fewer, each shared by a chain of tasks that run in order. The spans of a head are in
+// adjacent chains, so their contributions are added in the order of the spans, whatever the number of heads.
 struct ParameterLayout {
   std::vector<Variable> parameters;
   std::vector<int64_t> modifier_offset, reweigher_offset;

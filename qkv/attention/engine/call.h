@@ -29,12 +29,12 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v);
 // The shape of the call for prepared queries and keys; inputs that passed check_inputs().
 AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
 
-// Checks every mechanism against the shapes and selects the pass. bf16 inputs stay bf16: where the selected pass does
-// not read them, the caller converts and prepares again.
+// Checks every mechanism against the shapes and selects the pass. bf16 inputs stay bf16: where the selected pass
+// does not read them, the caller converts and prepares again.
 AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
                       bool with_backward);
 
-// What a gradient may flow to: q, k, v and the parameters of the mechanisms, in the order of the engine's gradients.
+// What gradients may flow to: q, k, v and the parameters of the mechanisms, in the order of the engine's gradients.
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
                                 const AttentionOptions& options);
 

@@ -28,8 +28,8 @@ Tensor attention_weights(const AttentionCall& call, const SoftmaxStatistics& sta
 // Their mean over the heads, (B,T,S), one tile of one head at a time.
 Tensor mean_attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics);
 
-// Gradients of the prepared q and k, of v, and of the parameters of the score, the modifiers, the normalizer and the
-// reweighers, in this order.
+// Gradients of the prepared q and k, of v, and of the parameters of the score, the modifiers, the normalizer and
+// the reweighers, in this order.
 struct BackwardResult {
   Tensor dq, dk, dv;
   std::vector<Tensor> parameters;

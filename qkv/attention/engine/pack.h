@@ -24,8 +24,8 @@ class TileScope {
   const kernel::Bf16Kernels* bf16_;
 };
 
-// The scores of a tile. compute_scores() leaves out the factor deferred_scale(), which the bf16 softmax kernels apply
-// while they read the scores; it is 1 for f32, and where a modifier or reweigher needs complete scores.
+// The scores of a tile. compute_scores() leaves out the factor deferred_scale(), which the bf16 softmax kernels
+// apply while they read the scores; it is 1 for f32, and where a modifier or reweigher needs complete scores.
 float deferred_scale(const AttentionCall& call);
 void compute_scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s);
 

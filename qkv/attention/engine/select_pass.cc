@@ -24,7 +24,7 @@ std::string why_not_single_query(const PassRequest& r) {
 std::string why_not_bf16_tiles(const PassRequest& r) {
   constexpr int64_t max_width = 512;  // that the bf16 products are made for
   const auto fits = [](int64_t width) { return width % 2 == 0 && width <= max_width; };
-  if (r.dtype != DType::bf16) return "q, k and v are f32";
+  if (r.dtype != DType::bf16) return "inputs are f32";
   if (!is_dot_product(r)) return not_a_dot_product(r);
   if (!kernel::kernels().attention.bf16) return fmt::format("{} has no bf16 products", kernel::kernels().isa);
   if (fits(r.shape.D) && fits(r.shape.E)) return "";

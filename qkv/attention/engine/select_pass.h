@@ -1,5 +1,5 @@
-// Which pass computes the forward of a call: an ordered list of candidates, best first, each of which takes the call
-// or states why it declines. The first that takes it runs; explain() prints the same list.
+// Which pass computes the forward of a call: an ordered list of candidates, best first, each of which takes the
+// call or states why it declines. The first that takes it runs; explain() prints the same list.
 //
 //     const Pass pass = select_pass({.shape = shape, .dtype = DType::bf16, .options = options});
 #pragma once

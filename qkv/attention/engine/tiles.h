@@ -1,5 +1,5 @@
-// The tile loop of every pass: a call is cut into blocks of queries, and each block meets the tiles of keys that
-// the mask does not rule out.
+// The tile loop of every pass: over the blocks of queries of a call, and for each block over the tiles of keys that
+// are not masked.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace qkv::internal {
 
-// What the normalizer ended with for every query, (B,H,T): the maximum score (-infinity where no key is visible) and
-// one over the sum of exp(score - maximum) (0 there).
+// What the normalizer ended with for every query, (B,H,T): the maximum score (-infinity where no key is visible)
+// and one over the sum of exp(score - maximum) (0 there).
 struct SoftmaxStatistics {
   Tensor maximum, inverse_sum;
 };
@@ -27,8 +27,7 @@ int64_t count_query_blocks(const AttentionCall& call);
 QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, int64_t index);
 
 // Reading and writing a short sequence takes about as long as computing it. So the forward prefetches, and a task
-// takes several heads that are adjacent in memory, as long as every thread has enough tasks. (Neither helps the
-// backward.)
+// takes several heads that are adjacent in memory, if every thread still has enough tasks.
 bool is_short(const AttentionCall& call);
 int64_t heads_per_task(const AttentionCall& call, int64_t heads);
 
@@ -104,7 +103,7 @@ inline void reset(const kernel::RunningSoftmax& running, int64_t width) {
   std::fill_n(running.sum, width, 0.0f);
 }
 
-// The statistics of a block for Normalizer::weights(): maximum 0 and inverse sum 0 for a query without visible keys.
+// The statistics of a block for Normalizer::weights(): 0 and 0 for a query without visible keys.
 struct BlockStatistics {
   const float *maximum, *inverse_sum;
 };

@@ -21,7 +21,7 @@ int64_t pairs_of(const PartialTile& cut) {
   return pairs;
 }
 
-// Runs and single keys, now and then nothing.
+// Runs of keys, single keys, and queries without any.
 bool sees(int64_t query, int64_t key) {
   Random random(9, static_cast<uint64_t>(query / 16 * 1000 + key / 20));
   return random.below(4) == 0 && (query * key) % 5 != 0;

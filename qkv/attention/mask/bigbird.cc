@@ -43,10 +43,10 @@ class Rule {
     if (before <= 0 || is_global(i)) return {};
     const auto end = std::lower_bound(global_.begin(), global_.end(), before);
     const auto begin = std::lower_bound(global_.begin(), end, int64_t{0});
-    const int64_t others = before - (end - begin), wanted = std::min(others, (o_.random_blocks + (i & 1)) / 2);
+    const int64_t others = before - (end - begin), count = std::min(others, (o_.random_blocks + (i & 1)) / 2);
     Random random(o_.seed, mix(static_cast<uint64_t>(head), static_cast<uint64_t>(i)));
     std::vector<int64_t> chosen;
-    for (int64_t last = others - wanted; last < others; ++last) {
+    for (int64_t last = others - count; last < others; ++last) {
       const auto t = static_cast<int64_t>(random.below(static_cast<uint64_t>(last) + 1));
       chosen.push_back(std::find(chosen.begin(), chosen.end(), t) == chosen.end() ? t : last);
     }

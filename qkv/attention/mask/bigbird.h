@@ -1,5 +1,5 @@
-// BigBird: in blocks, a sliding window, global blocks, and random blocks (Zaheer et al., "Big Bird: Transformers for
-// Longer Sequences", 2020).
+// BigBird: in blocks, a sliding window, global blocks, and random blocks (Zaheer et al., "Big Bird: Transformers
+// for Longer Sequences", 2020).
 //
 //     visible(i, j)  <=>  |I - J| <= window_blocks / 2, or I or J is global, or I drew J, or J drew I
 //                         I = p / block, J = j / block, p = i + S - T

@@ -4,8 +4,8 @@
 //     const BlockMap map(shape, {.head = false}, fill);   // fill as in Mask
 //     map.classify(tile);
 //
-// Memory: four bytes per block, and a kilobyte more per partially masked block. Tiles may begin anywhere, not only at
-// blocks.
+// Memory: four bytes per block, and a kilobyte more per partially masked block. Tiles may begin anywhere, not only
+// at blocks.
 #pragma once
 
 #include <functional>

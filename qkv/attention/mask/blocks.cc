@@ -12,11 +12,11 @@ class Blocks final : public Mask {
   Blocks(Tensor table, int64_t block) : table_(std::move(table)), block_(block) {}
 
   void check(const AttentionShape& s) const override {
-    const int64_t wanted[4] = {s.B, s.H, count(s.T), count(s.S)};
+    const int64_t expected[4] = {s.B, s.H, count(s.T), count(s.S)};
     for (int axis = 0; axis < 4; ++axis)
-      require(table_.dim(axis) == wanted[axis] || (axis < 2 && table_.dim(axis) == 1), "blocks",
+      require(table_.dim(axis) == expected[axis] || (axis < 2 && table_.dim(axis) == 1), "blocks",
               "the table is {}; expected (1 or {}, 1 or {}, {}, {}) for T {}, S {} in blocks of {}", table_.shape(),
-              s.B, s.H, wanted[2], wanted[3], s.T, s.S, block_);
+              s.B, s.H, expected[2], expected[3], s.T, s.S, block_);
   }
   KeyRange key_range(const QueryBlock& block) const override {
     const int64_t columns = table_.dim(3);

@@ -5,8 +5,8 @@
 //
 //     Tensor y = attention(q, k, v, {.mask = blocks(table, 64)});
 //
-// table is u8 of shape (B or 1, H or 1, ceil(T/block), ceil(S/block)). The cost is proportional to the visible blocks:
-// masked tiles are skipped.
+// table is u8 of shape (B or 1, H or 1, ceil(T/block), ceil(S/block)). The cost is proportional to the visible
+// blocks: masked tiles are skipped.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

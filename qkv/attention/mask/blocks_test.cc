@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-// A third of the blocks, another choice for every batch row and head that the table tells apart.
+// A random third of the blocks, different for every batch row and head of the table.
 Tensor random_table(const AttentionShape& n, int64_t B, int64_t H, int64_t block) {
   const auto count = [&](int64_t positions) { return (positions + block - 1) / block; };
   Random random(7, static_cast<uint64_t>(block));

@@ -15,9 +15,9 @@ class Dense final : public internal::MappedMask {
         table_(std::move(table)) {}
 
   void check(const AttentionShape& s) const override {
-    const int64_t wanted[4] = {s.B, s.H, s.T, s.S};
+    const int64_t expected[4] = {s.B, s.H, s.T, s.S};
     for (int axis = 0; axis < 4; ++axis)
-      require(table_.dim(axis) == 1 || table_.dim(axis) == wanted[axis], "dense",
+      require(table_.dim(axis) == 1 || table_.dim(axis) == expected[axis], "dense",
               "the table is {}; each axis must be 1 or as in (B {}, H {}, T {}, S {})",
               describe("BHTS", table_.shape()), s.B, s.H, s.T, s.S);
     MappedMask::check(s);

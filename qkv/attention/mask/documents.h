@@ -4,8 +4,8 @@
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() & documents(ids)});
 //
-// Ids need not be sorted or contiguous. Tiles without a common document are skipped, so contiguous documents cost as
-// much as separate calls.
+// Ids need not be sorted or contiguous. Tiles without a common document are skipped, so contiguous documents cost
+// as much as separate calls.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

@@ -45,7 +45,7 @@ TEST(Documents, KeyRangeIsExactInAnyOrder) {
   check([](auto, auto i) { return i / 30; }, [](auto, auto j) { return j / 50; });                  // in order
   check([](auto b, auto i) { return 10 - i / 30 + b; }, [](auto, auto j) { return j / 50; });       // backwards
   check([](auto, auto i) { return i / 25 % 4 * 7; }, [](auto, auto j) { return j / 60 % 5 * 7; });  // in pieces
-  check([](auto, auto i) { return i; }, [](auto, auto j) { return (j * 7) % 500; });  // a text for every query
+  check([](auto, auto i) { return i; }, [](auto, auto j) { return (j * 7) % 500; });  // a document for every query
 }
 
 TEST(Documents, SkipsTheTilesBetweenDocuments) {

@@ -1,5 +1,5 @@
-// Base of masks that are rules of single pairs: dense(), mask_mod(), bigbird(). The rule is evaluated once per shape,
-// when the first call with that shape checks its mask, and kept as a block map (block_map.h).
+// Base of masks that are rules of single pairs: dense(), mask_mod(), bigbird(). The rule is evaluated once per
+// shape, when the first call with that shape checks its mask, and kept as a block map (block_map.h).
 //
 // Keeps the maps of the last shapes. Thread-safe, also for calls with different shapes.
 #pragma once

@@ -100,7 +100,7 @@ class Not final : public Mask {
   std::string name() const override { return fmt::format("!({})", a_->name()); }
 
  private:
-  // The number of consecutive keys that all queries of the tile see in a_, from its first key on or from its last back.
+  // The number of consecutive keys that all queries of the tile see in a_, counted from its first or its last key.
   int64_t visible_run(const Tile& tile, bool from_first) const {
     const Visibility visibility = a_->classify(tile);
     if (visibility != Visibility::partial) return visibility == Visibility::visible ? tile.keys : 0;

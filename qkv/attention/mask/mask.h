@@ -40,8 +40,8 @@ class Mask {
   virtual std::string name() const = 0;  // as C++: "causal() & window(256, 0)"
 };
 
-// A shared mask; empty: every query sees every key. Not a std::shared_ptr, because operator! on one would change the
-// meaning of `pointer != nullptr`.
+// A shared mask; empty: every query sees every key. Not a std::shared_ptr, because operator! on one would change
+// the meaning of `pointer != nullptr`.
 class MaskPtr {
  public:
   MaskPtr() = default;

@@ -5,9 +5,9 @@
 //     }, {.name = "checkers", .per_batch = false});
 //     Tensor y = attention(q, k, v, {.mask = causal() & checkers});
 //
-// The rule is evaluated for every pair of a shape once, by several threads, in the first call with that shape; later
-// calls use the stored block map. So the rule must be a pure function. Queries count from 0; the position of query i
-// on the key axis is i + S - T.
+// The rule is evaluated for every pair of a shape once, by several threads, in the first call with that shape;
+// later calls use the stored block map. So the rule must be a pure function. Queries count from 0; the position of
+// query i on the key axis is i + S - T.
 //
 // A mask that knows whole ranges of keys is faster as a class derived from Mask (mask.h); std::make_shared of it
 // converts to MaskPtr.

@@ -24,7 +24,7 @@ TEST(MaskMod, EqualsItsRule) {
   const Sees scattered = [](int64_t b, int64_t h, int64_t i, int64_t j) { return hash(b, h, i, j) % 3 == 0; };
   const Sees stripes = [](auto, auto, int64_t i, int64_t j) {
     return (i + j) / 90 % 2 == 0;
-  };  // some blocks are whole
+  };  // some blocks are fully visible
   const Sees nothing = [](auto, auto, auto, auto) { return false; };
   const Sees late = [](int64_t b, auto, int64_t i, int64_t j) { return j > i + 40 * b; };
   for (const AttentionShape& n : mask_shapes())

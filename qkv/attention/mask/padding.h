@@ -1,5 +1,5 @@
-// Key padding: only the first `length` keys of a batch row are real ("valid lengths" in Zhang et al., "Dive into Deep
-// Learning", section 11.3).
+// Key padding: only the first `length` keys of a batch row are real ("valid lengths" in Zhang et al., "Dive into
+// Deep Learning", section 11.3).
 //
 //     visible(b, i, j)  <=>  j < lengths[b]         lengths (B)
 //     visible(b, i, j)  <=>  j < lengths[b, i]      lengths (B, T): one per query

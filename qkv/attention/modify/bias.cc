@@ -33,9 +33,9 @@ class Bias final : public Modifier {
 
   void check(const AttentionShape& s) const override {
     const Shape& shape = numbers_.shape();
-    const int64_t wanted[4] = {s.B, s.H, s.T, s.S};
+    const int64_t expected[4] = {s.B, s.H, s.T, s.S};
     for (int axis = 0; axis < 4; ++axis)
-      require(shape[axis] == 1 || shape[axis] == wanted[axis], "bias",
+      require(shape[axis] == 1 || shape[axis] == expected[axis], "bias",
               "the bias is {}; each axis must be 1 or as in (B {}, H {}, T {}, S {})", describe("BHTS", shape), s.B,
               s.H, s.T, s.S);
   }

@@ -4,8 +4,8 @@
 //
 //     Variable y = attention(q, k, v, {.modify = {bias(numbers)}});
 //
-// A bias of -infinity masks the pair. (A mask is cheaper: it can skip whole tiles.) The gradient has the shape of the
-// bias, summed over its axes of length 1; it is zero for masked pairs.
+// A bias of -infinity masks the pair. (A mask is cheaper: it can skip whole tiles.) The gradient has the shape of
+// the bias, summed over its axes of length 1; it is zero for masked pairs.
 //
 // Errors: an axis that is neither 1 nor as in the call.
 #pragma once

@@ -71,7 +71,7 @@ TEST(Bias, ReadsNumbersOfAnyStrides) {
 TEST(Bias, OfMinusInfinityMasksThePair) {
   const AttentionShape n{.B = 1, .H = 2, .G = 1, .T = 70, .S = 140, .D = 4, .E = 3};
   Tensor numbers = random({1, 2, 70, 140}, 1);
-  for (int64_t i = 0; i < 70; ++i)  // query 5 sees nothing, the others not every third key
+  for (int64_t i = 0; i < 70; ++i)  // query 5 sees no key, the others not every third
     for (int64_t j = 0; j < 140; ++j)
       for (int64_t h = 0; h < 2; ++h)
         if (i == 5 || (i + j) % 3 == 0) numbers.data<float>()[(h * 70 + i) * 140 + j] = -INFINITY;

@@ -1,6 +1,6 @@
-// Biases that depend only on the distance r = j - p_i of a key from the position p_i = i + S - T of the query. A tile
-// of n keys and m queries has n + m - 1 distances. In a list of them from the largest down, every row of the tile is
-// contiguous, so a bias is added, and its gradient summed, row by row.
+// Biases that depend only on the distance r = j - p_i of a key from the position p_i = i + S - T of the query. A
+// tile of n keys and m queries has n + m - 1 distances. In a list of them from the largest down, every row of the
+// tile is contiguous, so a bias is added, and its gradient summed, row by row.
 //
 //     const TileDistances distances(tile);
 //     for (int64_t t = 0; t < distances.count; ++t) bias[t] = f(distances.largest - t);

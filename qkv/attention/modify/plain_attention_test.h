@@ -67,8 +67,8 @@ inline PairRule causal_rule(const AttentionShape& n) {
   return [&n](int64_t, int64_t, int64_t i, int64_t j) { return j <= n.position(i); };
 }
 
-// Shapes that end in the middle of blocks of queries and of keys, with more queries than keys (empty rows under a
-// causal mask) and fewer.
+// Shapes with partial blocks of queries and of keys, with more queries than keys (some see no key under a causal
+// mask) and with fewer.
 inline std::vector<AttentionShape> modifier_shapes() {
   return {{.B = 2, .H = 2, .G = 1, .T = 70, .S = 140, .D = 4, .E = 3},
           {.B = 1, .H = 4, .G = 2, .T = 150, .S = 67, .D = 5, .E = 4},

@@ -17,8 +17,8 @@ struct Run {
 
 constexpr int64_t max_distance = int64_t{1} << 40;  // longer than any sequence
 
-// All runs, from the smallest distance on. relative_bucket() is monotonic on (-infinity, 0] and on [1, infinity), so
-// the ends of runs are found by bisection.
+// All runs, from the smallest distance on. relative_bucket() is monotonic on (-infinity, 0] and on [1, infinity),
+// so the ends of runs are found by bisection.
 std::vector<Run> runs_of(const RelativeBuckets& options) {
   std::vector<Run> runs;
   const auto append_runs = [&](int64_t from, int64_t to) {  // both inclusive

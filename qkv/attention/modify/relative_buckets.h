@@ -1,5 +1,5 @@
 // Buckets of relative positions (Raffel et al., "Exploring the Limits of Transfer Learning with a Unified
-// Text-to-Text Transformer", 2020, section 2.1): one bucket for each small distance, logarithmic steps for larger ones.
+// Text-to-Text Transformer", 2020, section 2.1): one bucket per small distance, logarithmic steps for larger ones.
 //
 //     r = j - p_i                                             distance of a key from the query's position
 //     bidirectional:  N = num_buckets / 2, n = |r|, and keys after the query (r > 0) have the buckets from N on

@@ -1,4 +1,4 @@
-// A row block of multi-token attention: some query rows of one batch row, all heads, all keys that any of them sees.
+// A row block of multi-token attention: query rows of one batch row, all heads, all keys that any of them sees.
 //
 //     lanes     0 ............ weight_lane ........... out_lane ............ end_lane .. width
 //               | halo of pre_conv | halo of post_conv | rows of the result  | padding

@@ -5,8 +5,8 @@
 
 namespace qkv::internal {
 
-// Rows of one head of a block, (width x row_width), and their transpose (columns x width). Zero in the lanes without
-// a query and behind the columns.
+// Rows of one head of a block, (width x row_width), and their transpose (columns x width). Zero in the lanes
+// without a query and behind the columns.
 struct PackedRows {
   float *rows = nullptr, *transposed = nullptr;
   int64_t row_width = 0, columns = 0;

@@ -29,7 +29,7 @@ struct Sizes {
   int64_t B, H, G, T, S, D, E;
 };
 
-// q, k, v, sigma; the weights into `weights`, the logarithms of the totals into `lse`, if given.
+// q, k, v, sigma; the weights into `weights`, the logarithms of the sums into `lse`, if given.
 std::vector<double> regression(const NamedKernel& kernel, const Sizes& n, const Doubles& x, bool is_causal,
                                std::vector<double>* weights = nullptr, std::vector<double>* lse = nullptr) {
   std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
@@ -57,7 +57,7 @@ std::vector<Tensor> inputs(const Sizes& n, float sigma) {
           Tensor::full({1}, sigma)};
 }
 
-// Sigmas at which no distance is near the edge of a kernel.
+// At these sigmas no distance is near the edge of a kernel.
 TEST(KernelWeights, AreTheirFormulasInEveryInputAndTheWidth) {
   for (const NamedKernel& kernel : kernels)
     for (const auto& [n, sigma] : {std::pair<Sizes, float>{{1, 1, 1, 1, 1, 2, 1}, 5.0f},
@@ -157,7 +157,7 @@ TEST(KernelWeights, GiveTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
   set_threads(before);
 }
 
-// Of any score, in the passes for bf16 and for single queries too.
+// With any score, also in the bf16 and single-query passes.
 TEST(KernelWeights, WorkInEveryPass) {
   const Tensor k = random({1, 2, 900, 8}, 2), v = random({1, 2, 900, 6}, 3);
   for (const int64_t T : {1, 70}) {
@@ -168,7 +168,7 @@ TEST(KernelWeights, WorkInEveryPass) {
         return Variable(x.to(DType::bf16).to(dtype), {.requires_grad = true});
       };
       const Variable recorded = attention(in(q, DType::f32), in(k, DType::f32), in(v, DType::f32),
-                                          options);  // no pass for single queries
+                                          options);  // not in the single-query pass
       const auto of = [&](DType dtype) {
         return attention(in(q, dtype).value(), in(k, dtype).value(), in(v, dtype).value(), options).to(DType::f32);
       };

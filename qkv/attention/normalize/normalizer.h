@@ -1,5 +1,5 @@
-// Normalization: scores to weights, w_ij = f(s_ij) / (sum over the visible j of f(s_ij), and perhaps more). Online: a
-// normalizer processes one tile at a time, and keeps two numbers per query, a running maximum and a running sum.
+// Normalization: scores to weights, w_ij = f(s_ij) / (sum over the visible j of f(s_ij), and perhaps more). Online:
+// a normalizer processes one tile at a time, and keeps two numbers per query, a running maximum and a running sum.
 //
 //     Tensor y = attention(q, k, v, {.normalize = softmax_with_sink(sink)});
 //
@@ -25,8 +25,8 @@ class Normalizer {
   virtual void step(const Tile& tile, float* s, kernel::RunningSoftmax running) const = 0;
   // The same for the single-query pass: a row of n scores.
   virtual void step_row(float* s, int64_t n, kernel::RunningSoftmax running) const = 0;
-  // After the last tile of a block: adds the normalizer's own terms, and writes the factor of the output, 1 / sum, to
-  // running.rescale. A query without visible keys has the sum 0, and keeps it.
+  // After the last tile of a block: adds the normalizer's own terms, and writes the factor of the output, 1 / sum,
+  // to running.rescale. A query without visible keys has the sum 0, and keeps it.
   virtual void finish(const QueryBlock& block, kernel::RunningSoftmax running) const = 0;
 
   // s: from scores to weights, by the statistics from finish(). `slope`, not null if needs_slope() in a backward,
@@ -38,9 +38,9 @@ class Normalizer {
                         float* grad) const = 0;
   virtual bool needs_slope() const { return false; }
 
-  // step(), weights() and backward() with results rounded and packed for bf16 products (kernel/attention_kernels.h);
-  // scores still lack the factor `scale`. The defaults call the functions above, then pack; override them with a
-  // kernel that does both.
+  // step(), weights() and backward() with results rounded and packed for bf16 products
+  // (kernel/attention_kernels.h); scores still lack the factor `scale`. The defaults call the functions above, then
+  // pack; override them with a kernel that does both.
   virtual void step_to_bf16(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
                             float* columns) const;
   virtual void weights_to_bf16(const Tile& tile, float* s, float scale, const float* maximum,

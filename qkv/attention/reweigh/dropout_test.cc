@@ -11,7 +11,7 @@ using namespace test;
 
 AttentionOptions with(const WeightDropout& dropout) { return {.reweigh = {weight_dropout(dropout)}}; }
 
-// The factors of dropout, seen through weights that are all alike: 0, or 1 / (1 - rate).
+// The factors of dropout, from equal weights: 0, or 1 / (1 - rate).
 std::vector<double> factors(const WeightDropout& dropout, const AttentionShape& n) {
   const Tensor q = Tensor::zeros({n.B, n.H, n.T, 4}), k = Tensor::zeros({n.B, n.H, n.S, 4});
   std::vector<double> f = doubles(attention_with_weights(q, k, k, with(dropout)).weights);

@@ -84,7 +84,7 @@ TEST(GaussianWindow, CombinesWithOtherFactors) {
         {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
-// Keys that are cut into several spans too.
+// Also with keys cut into several spans.
 TEST(GaussianWindow, GivesTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
   const AttentionShape n{.B = 3, .H = 2, .G = 1, .T = 70, .S = 4800, .D = 3, .E = 2};
   const std::vector<Tensor> x = inputs(n);

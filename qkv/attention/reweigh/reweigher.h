@@ -20,8 +20,8 @@ class Reweigher {
   virtual void check(const AttentionShape&) const {}
   // x (keys x width) times the factors of the tile: the weights in the forward, their gradients in the backward.
   virtual void multiply(const Tile& tile, float* x) const = 0;
-  // Adds the gradients of parameters(). `weights` are those that multiply V, with the factors of all reweighers, and
-  // `grad` is their gradient: dL/d log f_ij = weights_ij grad_ij.
+  // Adds the gradients of parameters(). `weights` are those that multiply V, with the factors of all reweighers,
+  // and `grad` is their gradient: dL/d log f_ij = weights_ij grad_ij.
   virtual void backward(const Tile& /*tile*/, const float* /*weights*/, const float* /*grad*/,
                         float* /*parameters*/) const {}
   virtual std::vector<Variable> parameters() const { return {}; }

@@ -6,8 +6,8 @@
 //     Tensor y = attention(q, k, v, {.score = cosine(10.0f)});
 //     Variable z = attention(q, k, v, {.score = cosine(10.0f, gain)});        // gain (1), may require a gradient
 //
-// Queries and keys are divided by their norms once; the rest is a dot product. Errors: a scale that is not finite, a
-// gain that is not one number.
+// Queries and keys are divided by their norms once; the rest is a dot product. Errors: a scale that is not finite,
+// a gain that is not one number.
 #pragma once
 
 #include "qkv/attention/score/score.h"

@@ -1,12 +1,12 @@
 // Location-based score (Luong, Pham and Manning, "Effective Approaches to Attention-based Neural Machine
-// Translation", 2015, section 3.1, "location"): the scores depend on the query and the positions of the keys, not on
-// the keys.
+// Translation", 2015, section 3.1, "location"): the scores depend on the query and the positions of the keys, not
+// on the keys.
 //
 //     s_ij = (w q_i)_j          w (rows, Dq): a row for every key position; no scale
 //
 //     Tensor y = attention(q, k, v, {.score = location(w)});          // only the shape of k is read
 //
-// If S exceeds the rows of w, the keys behind are masked. Computed as a dot product with learned keys, the rows of w.
+// If S exceeds the rows of w, the keys behind are masked. Computed as a dot product with the rows of w.
 // Errors: a w that does not fit the width of the queries.
 #pragma once
 
