@@ -107,30 +107,41 @@ TEST_F(Command, UnknownWordsNameTheNearestKnown) {
   expect_error(run("inspect --model x one two"), 2, {"'two' is one argument too many"});
 }
 
-TEST_F(Command, TrainTakesAKindOfAttentionAndListsItsWords) {
+TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
   const Outcome help = run("train --help");
-  for (const char* text : {"--self-attention WORDS", "window=reach", "bigbird[=block:window:globals:random]"})
+  for (const char* text : {"--self-attention VARIANT", "--encoder-self-attention VARIANT", "window=size",
+                           "bigbird[=block:window:globals:random]"})
     EXPECT_NE(help.out.find(text), std::string::npos) << text;
-  EXPECT_EQ(run("translate --help").out.find("window=reach"), std::string::npos);
+  EXPECT_EQ(run("translate --help").out.find("window=size"), std::string::npos);
   expect_error(run("train --model x --train y --self-attention widow=64"), 2,
-               {"qkv train: --self-attention: there is no word 'widow'", "did you mean window?"});
+               {"qkv train: --self-attention: unknown mechanism 'widow'", "did you mean window?"});
   expect_error(run("train --model x --train y --cross-attention additive=x"), 2,
-               {"--cross-attention: 'additive=x': width must be a whole number from 0 to 65536, got 'x'"});
+               {"--cross-attention: 'additive=x': width must be an integer from 0 to 65536, got 'x'"});
   expect_error(run(train_on("pairs.tsv") + " --cross-attention window=3"), 2,
-               {"cross-attention: 'window' is not for attention to the other sentence"});
+               {"cross-attention: 'window' is for self-attention only"});
 
-  const Outcome trained = run(train_on("pairs.tsv") +
-                              " --kv-heads 2 --positions rotary --self-attention window=4+sink --cross-attention "
-                              "local-p=3+additive --quiet");
+  const Outcome trained =
+      run(train_on("pairs.tsv") +
+          " --kv-heads 2 --positions rotary --self-attention window=4+softmax-with-sink "
+          "--decoder-self-attention strided=2 --cross-attention local-p=3+additive --max-length 5000 --quiet");
   EXPECT_EQ(trained.code, 0) << trained.err;
   const Outcome described = run("describe --model " + at("new"));
-  EXPECT_NE(described.out.find("self-attention window=4+sink, cross-attention local-p=3+additive"),
-            std::string::npos)
+  EXPECT_NE(
+      described.out.find("self-attention window=4+softmax-with-sink in the encoder, strided=2 in the decoder,"),
+      std::string::npos)
       << described.out;
   EXPECT_EQ(run("translate --beam 3 --model " + at("new"), "echo 'Go on.' |").code, 0);
+  // Rotary positions have no limit: a line of more than 1024 tokens is not cut.
+  const Outcome longer =
+      run("translate --beam 1 --max-length 3 --model " + at("new"), "yes go | head -n 1500 | tr '\\n' ' ' |");
+  EXPECT_EQ(longer.code, 0);
+  EXPECT_EQ(longer.err, "");
   const Outcome changed =
       run(fmt::format("train --resume --model {} --max-steps 2 --self-attention full", at("new")));
-  expect_error(changed, 2, {"'self-attention' was \"window=4+sink\" and is now \"full\""});
+  expect_error(
+      changed, 2,
+      {"'self-attention' was \"window=4+softmax-with-sink in the encoder, strided=2 in the decoder\" and is now "
+       "\"full\""});
   std::filesystem::remove_all(at("new"));
 }
 
@@ -338,7 +349,8 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--heads 3", {"heads 3 must divide d-model 128"});
   refused("--kv-heads 3", {"kv-heads 3 must divide heads 4"});
   refused("--self-attention window=4+causal", {"--self-attention"});
-  refused("--d-model 12 --heads 4 --positions rotary", {"rotary", "even width"});
+  refused("--d-model 12 --heads 4 --positions rotary",
+          {"rotary", "the width of a head must be even, got d-model 12"});
 }
 
 TEST_F(Command, DemoReplacesNoFileOfSomebodyElse) {

@@ -3,9 +3,10 @@
 //     Translator translator("my-model");
 //     for (const Translation& t : translator.translate(lines, {.beam = 4})) fmt::print("{}\n", t.text);
 //
-// Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a translation
-// does not depend on the other sentences. A blank sentence has a blank translation. A source longer than the position
-// limit of the model is cut and marked as truncated, so that one bad line does not end a run over thousands.
+// Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a
+// translation does not depend on the other sentences. A blank sentence has a blank translation. A source longer
+// than the position limit of the model is cut and marked as truncated, so that one bad line does not end a run
+// over thousands.
 //
 // A model folder holds config.json, model.safetensors, source.model and target.model.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not

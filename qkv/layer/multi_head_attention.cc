@@ -105,7 +105,7 @@ MultiHeadAttention::Queries MultiHeadAttention::project_queries(const Variable& 
   return queries;
 }
 
-// Where keys are not read, the values stand for them: they have the shape.
+// Where keys are not read, the values are passed instead: they have the same shape.
 MultiHeadAttention::KeyValues MultiHeadAttention::project_keys_values(const Variable& key_source,
                                                                       const Variable& value_source,
                                                                       int64_t first_position) const {

@@ -56,8 +56,8 @@ class MultiHeadAttention {
                    const MaskPtr& mask, Pass& pass) const;
   KeyValues project(const Variable& key_source, const Variable& value_source, const Tensor& lengths = {}) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
-  // A decoding step of cross-attention: all queries have the same `position`. The result of a query does not depend
-  // on the number of queries that share the memory.
+  // A decoding step of cross-attention: all queries have the same `position`. The result of a query does not
+  // depend on the number of queries that share the memory.
   Variable cross_attend_step(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                              int64_t position, Pass& pass) const;
   // A decoding step of causal self-attention: x (B,1,C) attends to the cached positions and to itself.

@@ -1,5 +1,5 @@
-// Masks. They are relative to the position of the query, never to the end of a row, so that a decoding step sees the
-// same keys as a pass over the whole sequence.
+// Masks. They are relative to the position of the query, never to the end of a row, so that a decoding step sees
+// the same keys as a pass over the whole sequence.
 
 #include <algorithm>
 #include <memory>
