@@ -1,5 +1,5 @@
-// Preloaded into a program (LD_PRELOAD): makes chosen system calls fail, or kills the process in their place, as
-// fault_plan.h says. For glibc. fsync() is counted but not done: no power fails here, and it costs milliseconds.
+// Preloaded into a program (LD_PRELOAD): makes chosen system calls fail, or kills the process instead, as
+// fault_plan.h specifies. For glibc. fsync() is counted but not done: no power fails here, and it costs milliseconds.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -102,7 +102,7 @@ int open_file(bool in_folder, Open open) {
   return fails(Call::open) ? -1 : watch(open());
 }
 
-// write(size) is asked for fewer bytes than wanted where the disk ends.
+// Shortens write(size) where the simulated disk ends.
 template <class Write>
 ssize_t write_bytes(int file, size_t wanted, Write write) {
   if (!watched(file)) return write(wanted);

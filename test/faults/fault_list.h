@@ -1,4 +1,4 @@
-// Which failures are tried, for a command whose quiet run has made so many calls.
+// The failures to try, for a command whose run without failures made the given numbers of calls.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace qkv {
 
-// Every call: once, lasting, and a kill in its place. Of a kind with more calls so many, evenly spread.
+// Every call fails once, permanently, and is replaced by a kill; of more calls of a type `max`, evenly spaced.
 std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind);
 std::vector<FaultPlan> sample_of_faults(const Outcome& quiet);           // some of each kind, and some full disks
 std::vector<FaultPlan> full_disks(const Outcome& quiet, int64_t count);  // at random numbers of bytes

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Words of digits, and the same words backwards.
+// Strings of digits, and the same strings reversed.
 std::string words(int64_t pairs, uint64_t seed) {
   Random random(seed);
   std::string text;
@@ -45,7 +45,7 @@ Arguments resuming(int steps) {
   return {"train", "--resume", "--model", "model", "--quiet", "--max-steps", fmt::format("{}", steps)};
 }
 
-// What is there after these commands, each of which must succeed unless it is killed.
+// The files after these commands, each of which must succeed unless it is killed.
 Snapshot after(const Snapshot& before, const Arguments& command, std::optional<FaultPlan> faults = {}) {
   const WorkFolder work("prepare");
   restore(work.path(), before);
