@@ -15,6 +15,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,10 +73,12 @@ class Translator {
   // Errors begin with `name`.
   Translator(Transformer model, Tokenizer source, Tokenizer target, const std::string& name = "Translator");
 
-  std::vector<Translation> translate(std::span<const std::string> sentences,
-                                     const TranslateOptions& options = {}) const;
+  // progress(n) is called after every batch, n sentences being done; it may throw to stop.
+  using ProgressFunction = std::function<void(int64_t)>;
+  std::vector<Translation> translate(std::span<const std::string> sentences, const TranslateOptions& options = {},
+                                     const ProgressFunction& progress = {}) const;
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
-                               int64_t batch_tokens = 4096) const;
+                               int64_t batch_tokens = 4096, const ProgressFunction& progress = {}) const;
 
   const Transformer& model() const { return model_; }
   const Tokenizer& source() const { return source_; }

@@ -64,6 +64,18 @@ TEST(Translator, CanBeStoppedBetweenBatches) {
   EXPECT_EQ(batches, 3);
 }
 
+TEST(Translator, TellsHowManySentencesAreDone) {
+  const Translator translator = random_translator(1);
+  std::vector<int64_t> translated, scored;
+  translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, [&](int64_t done) { translated.push_back(done); });
+  translator.score(lines(), lines(), 1, [&](int64_t done) { scored.push_back(done); });
+  for (const std::vector<int64_t>& counts : {translated, scored}) {
+    EXPECT_TRUE(std::is_sorted(counts.begin(), counts.end()));
+    EXPECT_GT(counts.size(), 1u);
+    EXPECT_EQ(counts.back(), static_cast<int64_t>(lines().size()));
+  }
+}
+
 TEST(Translator, ABlankSentenceHasABlankTranslation) {
   const auto t = random_translator(2).translate(lines(), {.beam = 1, .max_length = 5});
   for (const size_t i : {2, 4}) {

@@ -147,7 +147,7 @@ AttentionLog* MultiHeadAttention::log_of(const Pass& pass) const {
 }
 
 AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries, const KeyValues& memory,
-                                                    const Call& call, Pass& pass) const {
+                                                         const Call& call, Pass& pass) const {
   AttentionOptions options = call_options_;
   options.mask = options.mask & call.mask;
   options.single_queries = call.single_queries;
@@ -184,7 +184,7 @@ AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries,
 }
 
 AttentionVariableResult MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
-                                                           const MaskPtr& mask, Pass& pass) const {
+                                                                const MaskPtr& mask, Pass& pass) const {
   const AttentionPart& part = *part_with(Role::multi_token);
   const MultiTokenOptions options = multi_token_options(part, call_options_.mask & mask);
   if (!log_of(pass)) return {norm_and_gate(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
@@ -195,8 +195,8 @@ AttentionVariableResult MultiHeadAttention::multi_token_forward(const Variable& 
 Variable MultiHeadAttention::attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call,
                                                 Pass& pass) const {
   const AttentionVariableResult result = part_with(Role::multi_token)
-                                        ? multi_token_forward(queries.q, memory, call.mask, pass)
-                                        : attend_heads(queries, memory, call, pass);
+                                             ? multi_token_forward(queries.q, memory, call.mask, pass)
+                                             : attend_heads(queries, memory, call, pass);
   if (AttentionLog* log = log_of(pass)) {
     const bool average = log->mean_over_heads && result.weights.rank() == 4;
     log->entries.push_back(

@@ -86,9 +86,9 @@ class MultiHeadAttention {
 
   Variable attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
   AttentionVariableResult attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
-                                  Pass& pass) const;
+                                       Pass& pass) const;
   AttentionVariableResult multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
-                                         Pass& pass) const;
+                                              Pass& pass) const;
   AttentionLog* log_of(const Pass& pass) const;
   const AttentionPart* part_with(AttentionMechanism::Role role) const;
 

@@ -140,10 +140,10 @@ TEST_P(EveryType, RefusesACorpusOfNothing) {
 }
 
 TEST(Tokenizer, HasTheFourSpecialTokensFirst) {
-  EXPECT_EQ(small().piece(Tokenizer::pad), "<pad>");
-  EXPECT_EQ(small().piece(Tokenizer::bos), "<s>");
-  EXPECT_EQ(small().piece(Tokenizer::eos), "</s>");
-  EXPECT_EQ(small().piece(Tokenizer::unk), "<unk>");
+  EXPECT_EQ(small().token(Tokenizer::pad), "<pad>");
+  EXPECT_EQ(small().token(Tokenizer::bos), "<s>");
+  EXPECT_EQ(small().token(Tokenizer::eos), "</s>");
+  EXPECT_EQ(small().token(Tokenizer::unk), "<unk>");
   EXPECT_EQ(small().size(), 150);
 }
 
@@ -178,7 +178,7 @@ TEST(Tokenizer, EncodesAnyBytes) {
 
 TEST(Tokenizer, SaysWhichIdIsOutside) {
   EXPECT_THROW(small().decode(std::vector<int32_t>{5, -1}), Error);
-  EXPECT_THROW(small().piece(150), Error);
+  EXPECT_THROW(small().token(150), Error);
   try {
     small().decode(std::vector<int32_t>{5, 150});
     FAIL();

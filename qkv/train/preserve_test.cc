@@ -1,4 +1,4 @@
-// A training never loses anything: what was in its folder keeps its bytes until something complete takes its place.
+// A training loses nothing: the files in its folder keep their bytes until a complete replacement is there.
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -117,7 +117,7 @@ TEST_F(Preserve, AnOverwriteThatFailsBeforeItsFirstSaveLeavesNothing) {
   EXPECT_TRUE(files("m") == before);
 }
 
-// A limit on the size of a file stands for a disk that is full: at the options, a vocabulary, the log, the state,
+// A limit on the size of a file simulates a full disk: at the options, a vocabulary, the log, the state,
 // the model.
 TEST_F(Preserve, AFullDiskAtAnyFileOfAnOverwriteCostsNothing) {
   train(options("m"));
@@ -160,7 +160,7 @@ TEST_F(Preserve, AnOverwriteOfAnInterruptedOneKeepsBothUntilItsFirstSave) {
   EXPECT_EQ(load_model(folder_ / "m").config().d_model, 24);
 }
 
-// A publication that dies at the n-th file: readers see the new model whole, and the next training goes on with it.
+// A publication that stops at the n-th file: readers see the complete new model, and the next training resumes it.
 TEST_F(Preserve, APublicationThatDiesIsWholeForReadersAndIsCompleted) {
   train(options("old"));
   TrainOptions o = other("new");
@@ -319,7 +319,7 @@ TEST_F(Preserve, EveryFileIsCheckedWhenItIsRead) {
       std::ofstream(folder_ / "m" / name, std::ios::binary) << bytes;
       try {
         read();
-        ADD_FAILURE() << name << ": bit " << bit << " of " << bits << " is wrong and nobody says so";
+        ADD_FAILURE() << name << ": bit " << bit << " of " << bits << " is wrong and is not detected";
         break;
       } catch (const InputError& e) {
         ASSERT_NE(std::string(e.what()).find(fs::path(name).filename().string()), std::string::npos) << e.what();
