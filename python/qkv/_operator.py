@@ -218,7 +218,8 @@ def _check(q, k, v):
                 f"attention: {name} is {tuple(x.shape)}; expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)"
             )
         if x.dtype not in (torch.float32, torch.bfloat16):
-            raise TypeError(f"{name}: expected float32 or bfloat16, got {str(x.dtype).removeprefix('torch.')}")
+            kind = str(x.dtype).removeprefix("torch.")
+            raise TypeError(f"{name}: expected float32, bfloat16, float16 or float64, got {kind}")
     if k.shape[2] != v.shape[2]:
         raise ValueError(
             f"attention: k and v must have the same number of keys S; k is {tuple(k.shape)}, v is {tuple(v.shape)}"

@@ -27,7 +27,7 @@ class TrainResult:
     """How a training ended. The model is in the folder."""
 
     model: str
-    ending: str  # max_steps, max_epochs, patience or interrupted
+    stop_reason: str  # max_steps, max_epochs, patience or interrupted
     steps: int
     epochs: int
     loss: float  # per target token, of the last updates

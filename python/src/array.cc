@@ -160,7 +160,7 @@ Tensor tensor_of(nb::handle array, const char* name) {
   if (nb::isinstance<nb::tuple>(array)) {
     Tensor x = from_tuple(nb::borrow<nb::tuple>(array), name);
     if (x.dtype() != DType::f32 && x.dtype() != DType::bf16)
-      type_error("{}: expected float32 or bfloat16, got integers", name);
+      type_error("{}: expected float32, bfloat16, float16 or float64, got integers", name);
     return x;
   }
   if (PyObject_CheckBuffer(array.ptr()))
@@ -168,7 +168,7 @@ Tensor tensor_of(nb::handle array, const char* name) {
   const AnyArray x = array_from(array, name);
   if (is(x.dtype(), nb::dlpack::dtype_code::Float, 32)) return look_at(x, DType::f32, name);
   if (is(x.dtype(), nb::dlpack::dtype_code::Bfloat, 16)) return look_at(x, DType::bf16, name);
-  type_error("{}: expected float32 or bfloat16, got {}", name, words_of(x.dtype()));
+  type_error("{}: expected float32, bfloat16, float16 or float64, got {}", name, words_of(x.dtype()));
 }
 
 Tensor integers_of(nb::handle array, const char* name) {

@@ -188,7 +188,7 @@ strangers = {
 
 @pytest.mark.parametrize("name", strangers)
 def test_families_with_attention_of_their_own_are_refused(name):
-    with pytest.raises(ValueError, match=f"a {name} model has attention of its own, "):
+    with pytest.raises(ValueError, match=f"{name}: the model has an attention of its own, "):
         qkv.huggingface.check(transformers.AutoModel.from_config(strangers[name]()))
 
 

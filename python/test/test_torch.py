@@ -66,7 +66,7 @@ def test_the_operator_is_well_formed():
     for change in (lambda x: x, lambda x: x.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()):
         torch.library.opcheck(
             torch.ops.qkv.attention.default,
-            (change(q), change(k), change(v), [], [0, 0, mask.number, 0], None, None, None, 0.0, None),
+            (change(q), change(k), change(v), [], [0, 0, mask.number, 4, 0], None, None, None, 0.0, None),
         )
 
 
