@@ -1,7 +1,7 @@
 # One-word commands. `make help` lists them.
 #
 #     make test PRESET=clang                        # another build of CMakePresets.json: release dev tsan fuzz clang generic
-#     make JOBS=4                                   # how many compilers at once (default: as ninja likes)
+#     make JOBS=4                                   # number of parallel compilers (default: ninja's)
 #     make test CMAKE_FLAGS=-DQKV_WERROR=ON         # more flags for cmake
 #     make install PREFIX=$HOME/.local
 PRESET ?= release
@@ -27,17 +27,17 @@ build: command      ## the library and the qkv command, in build/
 demo: command       ## train a small translator, translate with it, draw its attention
 	@$(BUILD)/cli/qkv demo
 
-test: setup         ## build and run every test but the slow ones
+test: setup         ## build and run all tests except the slow ones
 	@$(CONFIGURE) && $(COMPILE) && $(TEST)
 
 slow: setup         ## the slow tests
 	@$(CONFIGURE) && $(COMPILE) && ctest --test-dir $(BUILD) -L slow --output-on-failure --no-tests=error
 
-check:              ## format, the include law, ASCII, sizes, another processor
+check:              ## format, include rules, ASCII, sizes, another processor
 	@script/setup check
 	@script/check
 
-doc: setup          ## run the examples, and bring the pages and pictures of doc/ up to date
+doc: setup          ## run the examples and update the pages and pictures of doc/
 	@$(CONFIGURE) && $(COMPILE) --target example doc_cost && script/doc $(BUILD)
 
 bench: setup        ## run the benchmarks
@@ -46,7 +46,7 @@ bench: setup        ## run the benchmarks
 python: setup       ## build the Python package and run its tests: PYTHON=python3
 	@script/python-package test
 
-wheel: setup        ## a wheel of it for other machines, in build/wheel
+wheel: setup        ## build a wheel for other machines, in build/wheel
 	@script/python-package wheel
 
 install: command    ## install the library and the command: PREFIX=/usr/local DESTDIR=
@@ -56,7 +56,7 @@ install: command    ## install the library and the command: PREFIX=/usr/local DE
 dev:                ## run the tests with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=dev
 
-sanitize: setup     ## a part of that, in minutes: base, tensor, kernel, attention, text and decode
+sanitize: setup     ## a part of dev, in minutes: base, tensor, kernel, attention, text and decode
 	@script/sanitize
 
 tsan:               ## run the tests with the thread sanitizer

@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "qkv/base/random.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 #include "qkv/decode/search.h"
 #include "qkv/decode/top_tokens.h"
 
@@ -12,14 +12,14 @@ namespace {
 
 using namespace qkv;
 
-Padded sentences(int64_t count) {
+PaddedBatch sentences(int64_t count) {
   Random random(1);
   std::vector<std::vector<int32_t>> rows(static_cast<size_t>(count));
   for (auto& row : rows) {
     row.resize(10 + random.below(11));
     for (int32_t& id : row) id = 4 + static_cast<int32_t>(random.below(7000));
   }
-  return padded(rows, {.after = Tokenizer::eos});
+  return pad_batch(rows, {.append = Tokenizer::eos});
 }
 
 Transformer model_of(const char* name, int64_t vocabulary) {
@@ -30,7 +30,7 @@ Transformer model_of(const char* name, int64_t vocabulary) {
 
 void search_with(benchmark::State& state, const char* name, int64_t vocabulary) {
   const Transformer model = model_of(name, vocabulary);
-  const Padded source = sentences(32);
+  const PaddedBatch source = sentences(32);
   const SearchOptions options = {.beam = state.range(0), .min_length = 15, .max_length = 15};
   search(model, source.ids, source.lengths, options);  // packs the weights
   for (auto _ : state) benchmark::DoNotOptimize(search(model, source.ids, source.lengths, options));
@@ -44,7 +44,8 @@ void top_of_32000(benchmark::State& state) {
   Tensor logits = Tensor::empty({128, 32000});
   Random random(1);
   for (float& x : logits.span<float>()) x = static_cast<float>(random.normal());
-  for (auto _ : state) benchmark::DoNotOptimize(top_tokens(logits, state.range(0), {.end = 2, .never = {0, 1}}));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(top_tokens(logits, state.range(0), {.eos = 2, .suppress_tokens = {0, 1}}));
   state.SetItemsProcessed(state.iterations() * 128);
 }
 

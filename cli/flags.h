@@ -63,9 +63,10 @@ CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const s
       ->default_str(std::string(name_of(value)));
 }
 
-// Words of attention, joined by +.
-inline CLI::Option* kind(CLI::App& app, const std::string& name, AttentionVariant& value, const std::string& help,
-                         const std::string& unit) {
+// An attention variant, or that of both self-attentions.
+template <class Variant>
+CLI::Option* variant_flag(CLI::App& app, const std::string& name, Variant& value, const std::string& help,
+                          const std::string& unit) {
   const auto read = [&value, where = "qkv " + app.get_name() + ": " + name](const std::string& given) {
     value = attention_variant(given, where);
   };
@@ -81,8 +82,8 @@ struct AddFlags {
     const std::string name = std::string("--") + setting.name;
     if constexpr (WithNames<T>) {
       flags.push_back(choice(app, name, value, setting.help));
-    } else if constexpr (std::is_same_v<T, AttentionVariant>) {
-      flags.push_back(kind(app, name, value, setting.help, setting.unit));
+    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
+      flags.push_back(variant_flag(app, name, value, setting.help, setting.unit));
     } else {
       flags.push_back(flag(app, name, value, setting.help, setting.unit));
     }

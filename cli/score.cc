@@ -42,7 +42,7 @@ struct ScoreCommand {
         }
         if (next->truncated)
           reports.add("were too long", fmt::format("{}: longer than the model's {} tokens; its end was left out",
-                                                   line.where, translator.model().config().max_length));
+                                                   line.where, translator.model().config().position_limit()));
         out.print(line_of(*next) + "\n");
         sum.add(*next++);
       }

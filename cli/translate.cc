@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/alignment.h"
 #include "qkv/decode/translator.h"
 #include "qkv/text/utf8.h"
 
@@ -31,7 +32,7 @@ struct TranslateCommand {
       for (size_t i = 0; i < read.size(); ++i) {
         if (translations[i].truncated)
           reports.add("were too long", fmt::format("{}: longer than the model's {} tokens; its end was left out",
-                                                   read[i].where, translator.model().config().max_length));
+                                                   read[i].where, translator.model().config().position_limit()));
         read[i].bad ? out.print("\n") : write(out, translations[i]);
       }
       out.flush();
@@ -46,27 +47,26 @@ struct TranslateCommand {
   // Of several answers a blank line is the end, so an empty line is none of them.
   void write(Output& out, const Translation& t) const {
     if (options.n_best == 1) return out.print(line_of(t) + "\n");
-    for (const Answer& answer : t.n_best)
+    for (const Candidate& answer : t.n_best)
       if (const std::string line = line_of(answer); !line.empty()) out.print(line + "\n");
     out.print("\n");
   }
 
-  std::string line_of(const Answer& answer) const {
+  std::string line_of(const Candidate& answer) const {
     std::string line = escape_controls(answer.text, "\t");
     if (scores) line = fmt::format("{:.4f}\t{}", answer.score, line);
     if (alignment) line += "\t" + links(answer);
     return line;
   }
 
-  // "0-0 1-2": target piece i looked most at source piece j, as i-j in the order source-target of other tools.
-  static std::string links(const Answer& answer) {
+  // "0-0 1-2": the links SOURCE-TARGET of the alignment (alignment.h); a target token without a link has none here.
+  static std::string links(const Candidate& answer) {
+    if (!answer.alignment.defined()) return "";
     std::string text;
-    const int64_t T = answer.alignment.defined() ? answer.alignment.dim(0) : 0;
-    for (int64_t i = 0; i < T; ++i) {
-      int64_t best = 0;
-      for (int64_t j = 1; j < answer.alignment.dim(1); ++j)
-        if (answer.alignment.at<float>({i, j}) > answer.alignment.at<float>({i, best})) best = j;
-      text += fmt::format("{}{}-{}", i ? " " : "", best, i);
+    int64_t target = 0;
+    for (const std::optional<int64_t> source : alignment_links(answer.alignment)) {
+      if (source) text += fmt::format("{}{}-{}", text.empty() ? "" : " ", *source, target);
+      ++target;
     }
     return text;
   }

@@ -1,4 +1,4 @@
-# SentencePiece::sentencepiece (the processor and the trainer). The library brings no CMake package of its own.
+# SentencePiece::sentencepiece (the processor and the trainer). The library has no CMake package.
 find_path(SentencePiece_INCLUDE_DIR sentencepiece_processor.h)
 find_library(SentencePiece_LIBRARY sentencepiece)
 find_library(SentencePiece_TRAIN_LIBRARY sentencepiece_train)

@@ -1,12 +1,12 @@
-# Everything the library stands on. script/setup installs it on Debian and Ubuntu.
+# All dependencies. script/setup installs them on Debian and Ubuntu.
 list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 
-# Linked: cmake/qkvConfig.cmake.in finds them again for whoever uses the installed library.
+# Linked: cmake/qkvConfig.cmake.in finds them for users of the installed library.
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(SentencePiece REQUIRED)
 
-# Headers only, and not in the interface of the library.
+# Header-only, and not in the interface of the library.
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)
 find_path(QKV_JSON nlohmann/json.hpp REQUIRED)
 find_path(QKV_CLI11 CLI/CLI.hpp REQUIRED)

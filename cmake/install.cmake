@@ -1,19 +1,36 @@
-# What `make install` puts where: the command in bin, the library in lib, the public headers in include/qkv, and the
-# CMake package. Nothing in it names the place it was installed to, so the folder may be moved.
+# `make install`: the command in bin, the libraries in lib, the public headers in include/qkv, the CMake package and the files
+# of pkg-config. No file contains the path of the installation, so the folder may be moved.
 include(CMakePackageConfigHelpers)
 
 set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/qkv)
-install(TARGETS qkv_attention qkv EXPORT qkv)
+install(TARGETS qkv_attention qkv_attention_shared EXPORT qkvAttention)
+install(TARGETS qkv qkv_shared EXPORT qkv)
 if(QKV_COMMAND)
   install(TARGETS qkv_cli)
 endif()
-install(DIRECTORY qkv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
-        PATTERN *.h PATTERN *_test.h EXCLUDE PATTERN isa EXCLUDE)
-install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})
+foreach(header IN LISTS QKV_HEADERS)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
 
+# A CMake package with two components, attention and qkv.
+install(EXPORT qkvAttention NAMESPACE qkv:: FILE qkvAttentionTargets.cmake DESTINATION ${package})
+install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})
 configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(qkvConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
               cmake/FindSentencePiece.cmake DESTINATION ${package})
+
+# For pkg-config: qkv-attention and qkv.
+set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH prefix_from_pc /${pc_folder} /)
+string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
+function(qkv_pkg_config pc_name pc_description pc_libs pc_private pc_libs_private)
+  configure_file(cmake/qkv.pc.in ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${pc_folder})
+endfunction()
+qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "-lstdc++ -lm -lpthread")
+qkv_pkg_config(qkv "Attention, and the Transformer built on it" "-lqkv" "zlib"
+               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lstdc++ -lm -lpthread")

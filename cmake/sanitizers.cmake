@@ -1,5 +1,5 @@
-# QKV_SANITIZE="address;undefined" or "thread": everything is built with those sanitizers, and the first thing they find
-# ends the program. The presets dev and tsan use it.
+# QKV_SANITIZE="address;undefined" or "thread": everything is built with these sanitizers, and their first finding ends the
+# program. The presets dev and tsan use it.
 set(QKV_SANITIZE "" CACHE STRING "sanitizers to build with: address, undefined, thread")
 
 if(QKV_SANITIZE)

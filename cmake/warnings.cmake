@@ -1,4 +1,4 @@
-# qkv_warnings(TARGET): the warnings that every target of the project is built with.
+# qkv_warnings(TARGET): the warnings of every target of the project.
 function(qkv_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
   if(QKV_WERROR)

@@ -1,10 +1,9 @@
-// What the mechanisms cost: the tables of the pages in doc/.
+// The cost tables of the pages in doc/.
 //
-//     cost doc/measured.tsv          # prints them: counted here, timed when the file was made
-//     cost --measure [PAGE...]       # times them: lines for that file, a tab between call, forward and backward
+//     cost doc/measured.tsv          # prints them: counts computed here, times from the file
+//     cost --measure [PAGE...]       # measures times: lines for that file, call TAB forward TAB backward
 //
-// Times are in milliseconds, f32, all threads: the fastest of five passes, which other work on the machine disturbs
-// least.
+// Times are in milliseconds, f32, all threads: the fastest of five runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -25,15 +24,15 @@ double milliseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
 }
 
-Variable leaf(const AttentionShape& n, int64_t heads, int64_t rows, uint64_t stream, bool learns) {
-  return Variable(normal({n.B, heads, rows, n.D}, stream), {.requires_grad = learns});
+Variable leaf(const AttentionShape& n, int64_t heads, int64_t rows, uint64_t stream, bool requires_grad) {
+  return Variable(normal({n.B, heads, rows, n.D}, stream), {.requires_grad = requires_grad});
 }
 
 const Mechanism plain = {"", [](const Variable&) { return AttentionOptions{}; }};
 
 AttentionPlan plan_of(const Mechanism& m) {
   const AttentionShape& n = m.shape;
-  const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only shapes are asked about
+  const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only the shapes matter
   const Tensor q = one.expand({n.B, n.H, n.T, n.D}), k = one.expand({n.B, n.G, n.S, n.D});
   return attention_plan(q, k, k, m.options(q.contiguous_copy()));
 }
@@ -43,12 +42,12 @@ std::string size_of_call(const AttentionShape& n) {
 }
 
 std::string call_of(const Mechanism& m, const AttentionPlan& plan) {
-  if (!m.turn) return plan.call;
+  if (!m.transform) return plan.call;
   const std::string plain_start = "attention(q, k, ";
-  return fmt::format("attention({0}(q), {0}(k), {1}", m.turn_name, plan.call.substr(plain_start.size()));
+  return fmt::format("attention({0}(q), {0}(k), {1}", m.transform_name, plan.call.substr(plain_start.size()));
 }
 
-// What tells a row from the others, in the file of times.
+// Identifies a row in the file of times.
 std::string name_of(const Mechanism& m, const AttentionPlan& plan) {
   return call_of(m, plan) + " " + size_of_call(m.shape);
 }
@@ -57,15 +56,15 @@ void measure(const Mechanism& m) {
   constexpr int repeats = 5;
   const AttentionShape& n = m.shape;
   std::vector<double> forward, backward;
-  for (int i = 0; i <= repeats; ++i) {  // the first one is to warm up
+  for (int i = 0; i <= repeats; ++i) {  // the first is a warm-up
     const Variable q = leaf(n, n.H, n.T, 1, true), k = leaf(n, n.G, n.S, 2, true), v = leaf(n, n.G, n.S, 3, true);
     const AttentionOptions options = m.options(q);
     const auto call = [&] {
-      return m.turn ? attention(m.turn(q), m.turn(k), v, options) : attention(q, k, v, options);
+      return m.transform ? attention(m.transform(q), m.transform(k), v, options) : attention(q, k, v, options);
     };
     {
       const NoGrad off;
-      call();  // masks note what they know of a shape once
+      call();  // masks build their block maps for a shape once
       const auto start = Clock::now();
       call();
       if (i > 0) forward.push_back(milliseconds(start));
@@ -86,7 +85,7 @@ struct Times {
   std::string forward, backward;
 };
 
-// And the machine, on the first line.
+// The first line is the machine.
 std::map<std::string, Times> read_times(const char* path, std::string& machine) {
   std::istringstream text(read_file(path));
   std::getline(text, machine);
@@ -112,7 +111,7 @@ std::string scaled(double x) {
   return fmt::format("{:.3g}{}", x, prefix);
 }
 
-// In a cell of a table.
+// For a table cell.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -124,7 +123,7 @@ std::string escaped(const std::string& text) {
 
 std::string in_milliseconds(const std::string& time) { return time.empty() || time == "-" ? time : time + " ms"; }
 
-// Of the shape of a row from that of the first one.
+// The axes in which the shape of a row differs from that of the first row.
 std::string difference(const AttentionShape& n, const AttentionShape& first) {
   std::string out;
   if (n.H != first.H) out += fmt::format(", H {}", n.H);
@@ -142,7 +141,7 @@ void print_row(const Mechanism& m, const AttentionShape& first, const std::map<s
              scaled(static_cast<double>(plan.bytes)), in_milliseconds(row.forward), in_milliseconds(row.backward));
 }
 
-// A line of the page's name before every table.
+// Before every table, a line with the name of the page.
 void print_tables(const char* path) {
   std::string machine;
   const std::map<std::string, Times> times = read_times(path, machine);
@@ -169,9 +168,10 @@ void print_tables(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) return std::fputs("cost FILE | cost --measure [PAGE...]\n", stderr), 2;
-  if (words[0] != "--measure") return print_tables(argv[1]), 0;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.empty()) return std::fputs("cost FILE | cost --measure [PAGE...]\n", stderr), 2;
+  if (arguments[0] != "--measure") return print_tables(argv[1]), 0;
   for (const Mechanism& m : mechanisms())
-    if (words.size() == 1 || std::find(words.begin() + 1, words.end(), m.page) != words.end()) measure(m);
+    if (arguments.size() == 1 || std::find(arguments.begin() + 1, arguments.end(), m.page) != arguments.end())
+      measure(m);
 }

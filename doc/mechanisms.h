@@ -1,5 +1,4 @@
-// The calls of attention() that the pages of doc/ count and time: one size for all of them, unless a row has its
-// own.
+// The calls of attention() in the cost tables of doc/, all of the default shape below unless a row has another.
 #pragma once
 
 #include <cmath>
@@ -41,12 +40,12 @@
 namespace qkv::doc {
 
 struct Mechanism {
-  std::string page;  // whose table the row is in
+  std::string page;  // whose table has the row
   std::function<AttentionOptions(const Variable& q)> options;
   AttentionShape shape = {.B = 1, .H = 4, .G = 4, .T = 4096, .S = 4096, .D = 64, .E = 64};
-  // What is done to queries and keys before, and its name.
-  std::function<Variable(const Variable&)> turn = {};
-  std::string turn_name = {};
+  // Applied to queries and keys before the call, and its name.
+  std::function<Variable(const Variable&)> transform = {};
+  std::string transform_name = {};
 };
 
 inline Tensor normal(const Shape& shape, uint64_t stream, double spread = 1.0) {
@@ -56,19 +55,19 @@ inline Tensor normal(const Shape& shape, uint64_t stream, double spread = 1.0) {
   return x;
 }
 
-// A parameter that learns.
-inline Variable learnt(const Shape& shape, double spread = 0.1) {
+// A trainable parameter.
+inline Variable parameter(const Shape& shape, double spread = 0.1) {
   return Variable(normal(shape, 9, spread), {.requires_grad = true});
 }
 
-// The texts of a row: eight of 512 positions.
+// Document ids of a row: eight documents of 512 positions.
 inline Tensor eight_documents() {
   std::vector<int32_t> ids(4096);
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(i / 512);
   return Tensor::from(ids, {1, 4096});
 }
 
-inline Tensor checkers() {
+inline Tensor checkerboard() {
   Tensor table = Tensor::empty({1, 1, 4096, 4096}, DType::u8);
   const std::span<uint8_t> visible = table.span<uint8_t>();
   for (size_t at = 0; at < visible.size(); ++at) visible[at] = (at / 4096 + at) % 2;
@@ -89,11 +88,11 @@ inline std::vector<Mechanism> mechanisms() {
       {"bilinear", [](const auto&) { return Options{.score = dot()}; }},
       {"bilinear",
        [](const auto&) {
-         return Options{.score = bilinear(learnt({64, 64}))};
+         return Options{.score = bilinear(parameter({64, 64}))};
        }},
       {"additive",
        [](const auto&) {
-         return Options{.score = additive(learnt({64, 64}), learnt({64, 64}), learnt({64}))};
+         return Options{.score = additive(parameter({64, 64}), parameter({64, 64}), parameter({64}))};
        },
        short_sequences},
       {"cosine", [](const auto&) { return Options{.score = cosine(10)}; }},
@@ -101,14 +100,14 @@ inline std::vector<Mechanism> mechanisms() {
       {"distance", [](const auto&) { return Options{.score = gaussian(2)}; }},
       {"location",
        [](const auto&) {
-         return Options{.score = location(learnt({4096, 64}))};
+         return Options{.score = location(parameter({4096, 64}))};
        }},
       {"softcap", [](const auto&) { return Options{.modify = {softcap(50)}}; }},
       {"alibi", [](const auto&) { return Options{.modify = {alibi(alibi_slopes(4))}}; }},
       {"alibi", [](const auto&) { return Options{.modify = {alibi(alibi_slopes(4))}, .mask = causal()}; }},
       {"relative_bias",
        [](const auto&) {
-         return Options{.modify = {relative_bias(learnt({32, 4}))}};
+         return Options{.modify = {relative_bias(parameter({32, 4}))}};
        }},
       {"bias",
        [](const auto&) {
@@ -125,11 +124,11 @@ inline std::vector<Mechanism> mechanisms() {
       {"documents", [](const auto&) { return Options{.mask = documents(eight_documents())}; }},
       {"documents", [](const auto&) { return Options{.mask = causal() & documents(eight_documents())}; }},
       {"prefix", [](const auto&) { return Options{.mask = causal() | prefix({1024})}; }},
-      {"dense", [](const auto&) { return Options{.mask = dense(checkers())}; }},
+      {"dense", [](const auto&) { return Options{.mask = dense(checkerboard())}; }},
       {"blocks",
        [](const auto&) {
-         const Tensor neighbours = bigbird_table(4096, {.global_blocks = {}, .random_blocks = 0});
-         return Options{.mask = blocks(neighbours, 64)};
+         const Tensor adjacent = bigbird_table(4096, {.global_blocks = {}, .random_blocks = 0});
+         return Options{.mask = blocks(adjacent, 64)};
        }},
       {"dilated", [](const auto&) { return Options{.mask = dilated(64, 4)}; }},
       {"dilated", [](const auto&) { return Options{.mask = strided(64)}; }},
@@ -141,7 +140,7 @@ inline std::vector<Mechanism> mechanisms() {
       {"combining",
        [](const auto&) { return Options{.mask = causal() & (window(256) | prefix({64})) & !window(4)}; }},
       {"softmax", [](const auto&) { return Options{.normalize = softmax()}; }},
-      {"softmax", [](const auto&) { return Options{.normalize = softmax_with_sink(learnt({4}))}; }},
+      {"softmax", [](const auto&) { return Options{.normalize = softmax_with_sink(parameter({4}))}; }},
       {"kernel_pooling", [](const auto&) { return Options{.score = gaussian(8), .normalize = softmax()}; }},
       {"kernel_pooling", [](const auto&) { return Options{.score = gaussian(8), .normalize = boxcar()}; }},
       {"kernel_pooling", [](const auto&) { return Options{.score = gaussian(8), .normalize = epanechnikov()}; }},
@@ -149,7 +148,8 @@ inline std::vector<Mechanism> mechanisms() {
       {"local", [](const auto&) { return Options{.score = dot(), .mask = local_m(10)}; }},
       {"local",
        [](const auto& q) {
-         const LocalP near = local_p(q, learnt({64, 64}), learnt({64}), Tensor::from(std::vector{4096}, {1}), 10);
+         const LocalP near =
+             local_p(q, parameter({64, 64}), parameter({64}), Tensor::from(std::vector{4096}, {1}), 10);
          return Options{.score = dot(), .mask = near.mask, .reweigh = {near.reweigh}};
        }},
       {"heads", [](const auto&) { return Options{}; }},

@@ -1,4 +1,4 @@
-// Two hidden units read a sequence backwards: tanh(u + 1) - tanh(u - 1) is a bump at u = 0, and u = i + j - 15.
+// Two hidden units read a sequence backwards: tanh(u + 1) - tanh(u - 1) peaks at u = 0, with u = i + j - 15.
 #include "qkv/attention/score/additive.h"
 
 #include "example/example.h"

@@ -1,4 +1,4 @@
-// ALiBi alone: with scores of 0, all that the weights show is how they fade with the distance.
+// ALiBi alone: with scores of 0, the weights depend on the distance only.
 #include "qkv/attention/modify/alibi.h"
 
 #include "example/example.h"

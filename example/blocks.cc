@@ -1,4 +1,4 @@
-// Four blocks of six positions; a table of four by four says which see which.
+// Four blocks of six positions; a 4 x 4 table specifies which block sees which.
 #include "qkv/attention/mask/blocks.h"
 
 #include "example/example.h"
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const Tensor x = example::sequence(24);
   const Tensor weights = attention_with_weights(x, x, x, {.mask = mask}).weights;
 
-  fmt::print("query 20 gives {:.3f} to key 0 and {:.3f} to key 6\n", weights.at<float>({0, 0, 20, 0}),
+  fmt::print("weight of query 20 on key 0: {:.3f}, on key 6: {:.3f}\n", weights.at<float>({0, 0, 20, 0}),
              weights.at<float>({0, 0, 20, 6}));
-  example::draw(argc, argv, {{"who sees whom", example::seen(weights)}, {"weights", weights}});
+  example::draw(argc, argv, {{"visible", example::visible(weights)}, {"weights", weights}});
 }

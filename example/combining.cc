@@ -1,4 +1,4 @@
-// Masks are values that combine: & both allow it, | one of them does, ! the other way round.
+// Masks combine: & visible in both, | visible in one of them, ! visible where the mask is not.
 #include "example/example.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/global_positions.h"
@@ -9,7 +9,7 @@ using namespace qkv;
 int main(int argc, char** argv) {
   const Tensor x = example::sequence(20);
   const auto panel = [&](const MaskPtr& mask) {
-    return Panel{mask->name(), example::seen(attention_with_weights(x, x, x, {.mask = mask}).weights)};
+    return Panel{mask->name(), example::visible(attention_with_weights(x, x, x, {.mask = mask}).weights)};
   };
   const MaskPtr near = causal() & window(4, 0), sinks = near | (causal() & global_positions({0, 1}));
 

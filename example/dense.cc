@@ -1,4 +1,4 @@
-// A rule of your own, and the same as a table: nodes of a binary tree (the parent of i is (i - 1) / 2) see
+// A custom mask, as a function and as a table: nodes of a binary tree (the parent of i is (i - 1) / 2) see their
 // ancestors.
 #include "qkv/attention/mask/dense.h"
 
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   const Tensor weights = attention_with_weights(x, x, x, {.mask = rule}).weights;
   const Tensor by_table = attention_with_weights(x, x, x, {.mask = dense(table)}).weights;
 
-  fmt::print("node 30 gives its parent 14 {:.2f}, by the table {:.2f}\n", weights.at<float>({0, 0, 30, 14}),
-             by_table.at<float>({0, 0, 30, 14}));
-  example::draw(argc, argv, {{"ancestors", example::seen(weights)}});
+  fmt::print("weight of node 30 on its parent, 14: {:.2f} by the function, {:.2f} by the table\n",
+             weights.at<float>({0, 0, 30, 14}), by_table.at<float>({0, 0, 30, 14}));
+  example::draw(argc, argv, {{"ancestors", example::visible(weights)}});
 }

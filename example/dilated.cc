@@ -1,4 +1,4 @@
-// Far with few keys: every third position around a query, and the last six positions with every sixth before them.
+// Every third position around a query; and the last six positions with every sixth one before them.
 #include "qkv/attention/mask/dilated.h"
 
 #include "example/example.h"
@@ -11,9 +11,9 @@ int main(int argc, char** argv) {
   const Tensor every_third = attention_with_weights(x, x, x, {.mask = dilated(3, 3)}).weights;
   const Tensor every_sixth = attention_with_weights(x, x, x, {.mask = strided(6)}).weights;
 
-  const auto row = [](const Tensor& w) { return example::seen(w).select(0, 0).select(0, 0).select(0, 16); };
+  const auto row = [](const Tensor& w) { return example::visible(w).select(0, 0).select(0, 0).select(0, 16); };
   fmt::print("query 16, dilated {:.0f}\n", fmt::join(row(every_third).span<float>(), ""));
   fmt::print("query 16, strided {:.0f}\n", fmt::join(row(every_sixth).span<float>(), ""));
   example::draw(argc, argv,
-                {{"dilated(3, 3)", example::seen(every_third)}, {"strided(6)", example::seen(every_sixth)}});
+                {{"dilated(3, 3)", example::visible(every_third)}, {"strided(6)", example::visible(every_sixth)}});
 }

@@ -1,4 +1,4 @@
-// Points on a line: the nearer a key, the more of its value a query takes; sigma says what near is.
+// Points on a line: the nearer a key, the larger its weight; sigma sets the width.
 #include "qkv/attention/score/distance.h"
 
 #include "example/example.h"
@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   };
   const Tensor narrow = weights(gaussian(0.5f)), one = weights(distance()), wide = weights(gaussian(2));
 
-  fmt::print("point 12 gives itself {:.2f}, {:.2f}, {:.2f}\n", example::largest(narrow, 12),
+  fmt::print("weight of point 12 on itself: {:.2f}, {:.2f}, {:.2f}\n", example::largest(narrow, 12),
              example::largest(one, 12), example::largest(wide, 12));
   example::draw(argc, argv, {{"gaussian(0.5)", narrow}, {"distance(), sigma 1", one}, {"gaussian(2)", wide}});
 }

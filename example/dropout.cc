@@ -1,4 +1,4 @@
-// A third of the weights is dropped, the others grow by half: which ones is a function of the seed and of the pair.
+// A third of the weights is dropped, the others are scaled by 1.5; which ones depends on seed, stream and pair.
 #include "qkv/attention/reweigh/dropout.h"
 
 #include "example/example.h"

@@ -1,4 +1,4 @@
-// Four query heads over two key/value heads, each of which has one key that draws every query.
+// Four query heads share two key/value heads; in each of these one key gets most of the weight.
 #include "example/example.h"
 
 using namespace qkv;

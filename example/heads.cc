@@ -1,11 +1,11 @@
-// Four heads with projections of their own: every one of them looks at the same sequence in another way.
+// Four heads with different projections attend to the same sequence in different ways.
 #include "example/example.h"
 #include "qkv/layer/multi_head_attention.h"
 
 using namespace qkv;
 
 int main(int argc, char** argv) {
-  MultiHeadAttention self({.width = 32, .heads = 4, .name = "self"});
+  MultiHeadAttention self({.d_model = 32, .heads = 4});
   self.initialise("self", 11);
   const Variable x = example::sequence(12).reshape({1, 12, 32});  // (B,T,C)
   AttentionLog log;

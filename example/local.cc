@@ -1,4 +1,4 @@
-// Local attention: around the query's own position, and around a place that the query predicts.
+// Local attention: a window around the query's own position, and around a position that the query predicts.
 #include "qkv/attention/local.h"
 
 #include "example/example.h"
@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   const Tensor predicted =
       attention_with_weights(q, k, k, {.score = dot(), .mask = near.mask, .reweigh = {near.reweigh}}).weights;
 
-  const Tensor places = near.p.value();
-  fmt::print("queries 0, 8, 16 look around {:.1f}, {:.1f}, {:.1f}\n", places.at<float>({0, 0, 0}),
-             places.at<float>({0, 0, 8}), places.at<float>({0, 0, 16}));
+  const Tensor centers = near.p.value();
+  fmt::print("windows of queries 0, 8, 16 are centered at {:.1f}, {:.1f}, {:.1f}\n", centers.at<float>({0, 0, 0}),
+             centers.at<float>({0, 0, 8}), centers.at<float>({0, 0, 16}));
   example::draw(argc, argv, {{"local_m(4)", monotonic}, {"local_p(..., 4)", predicted}});
 }

@@ -1,4 +1,4 @@
-// Queries that say where to look, whatever the keys are: query i asks for a place on a wave.
+// Queries that encode the position to attend to, whatever the keys are: a wave.
 #include "qkv/attention/score/location.h"
 
 #include "example/example.h"
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const Tensor k = Tensor::zeros({1, 1, 24, 2});
   const Tensor weights = attention_with_weights(q, k, k, {.score = location(w)}).weights;
 
-  fmt::print("query 6 looks at {:.2f} on the wave: key 20 has {:.2f}\n", q.at<float>({0, 0, 6, 0}),
+  fmt::print("query 6 encodes {:.2f}, the position of key 20: weight {:.2f}\n", q.at<float>({0, 0, 6, 0}),
              weights.at<float>({0, 0, 6, 20}));
   example::draw(argc, argv, {{"location(w)", weights}});
 }

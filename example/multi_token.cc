@@ -1,4 +1,4 @@
-// Three equal letters in a row: plain attention sees letters; taps along the diagonal let three neighbours agree.
+// Plain attention matches single letters; a diagonal convolution matches three letters in a row.
 #include "qkv/attention/multi_token.h"
 
 #include "example/example.h"
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const Tensor triples =
       multi_token_attention_with_weights(x, x, x, {.pre_conv = taps, .pad_key = PadKey::left, .scale = 2}).weights;
 
-  fmt::print("the second \"the\" gives the first one {:.2f}, letter by letter {:.2f}\n",
+  fmt::print("weight of the second \"the\" on the first: {:.2f}; letter by letter: {:.2f}\n",
              triples.at<float>({0, 0, 14, 2}), letters.at<float>({0, 0, 14, 2}));
   std::vector<std::string> labels;
   for (const char letter : text) labels.push_back(letter == ' ' ? "_" : std::string(1, letter));

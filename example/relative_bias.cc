@@ -1,4 +1,4 @@
-// Sixteen buckets of distances, and what a bias of one number for each does to scores of 0.
+// Sixteen buckets of distances, and the weights from scores of 0 plus one bias per bucket.
 #include "qkv/attention/modify/relative_bias.h"
 
 #include "example/example.h"

@@ -1,4 +1,4 @@
-// One query and one key at every position: alike everywhere, until they are turned by their positions.
+// The same query and key at every position: all scores are equal until RoPE rotates them by their positions.
 #include "qkv/op/rotary.h"
 
 #include "example/example.h"
@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   const Tensor x = Tensor::full({1, 1, 24, 32}, 1.2f);
   const Tensor q = rotary(x).value(), later = rotary(x, {.offset = 6}).value();
   const Tensor plain = attention_with_weights(x, x, x).weights;
-  const Tensor turned = attention_with_weights(q, q, x).weights;
+  const Tensor rotated = attention_with_weights(q, q, x).weights;
   const Tensor shifted = attention_with_weights(later, q, x).weights;
 
   const auto score = [&](int64_t i, int64_t j) {
@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
     return sum;
   };
   fmt::print("query 6 . key 12 is {:.2f}, query 10 . key 16 is {:.2f}\n", score(6, 12), score(10, 16));
-  example::draw(argc, argv,
-                {{"not turned", plain}, {"rotary(q), rotary(k)", turned}, {"queries 6 further on", shifted}});
+  example::draw(
+      argc, argv,
+      {{"not rotated", plain}, {"rotary(q), rotary(k)", rotated}, {"queries 6 positions later", shifted}});
 }

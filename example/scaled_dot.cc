@@ -1,4 +1,4 @@
-// Why scores are divided by sqrt(D): wide queries and keys, with the factor and without it.
+// Why scores are divided by sqrt(D): queries and keys of width 256, with the scale and without.
 #include "example/example.h"
 #include "qkv/attention/score/dot.h"
 

@@ -1,4 +1,4 @@
-// Scores that have run away: a few are so large that the softmax sees nothing else, until they are capped.
+// Scores so large that the softmax gives all weight to one key, until they are capped.
 #include "qkv/attention/modify/softcap.h"
 
 #include "example/example.h"
@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   const Tensor raw = attention_with_weights(q, k, k).weights;
   const Tensor capped = attention_with_weights(q, k, k, {.modify = {softcap(3)}}).weights;
 
-  fmt::print("largest weight of query 0: {:.2f}, capped {:.2f}; nobody gets more than e^6 times another\n",
+  fmt::print("largest weight of query 0: {:.2f}, capped: {:.2f}; a weight is at most e^6 times another\n",
              example::largest(raw, 0), example::largest(capped, 0));
   example::draw(argc, argv, {{"not capped", raw}, {"softcap(3)", capped}});
 }

@@ -91,9 +91,9 @@ TEST_F(Bounds, VeryManyHypotheses) {
 TEST_F(Bounds, AModelThatAllowsForMillionsOfPositions) {
   make_model(at("positions"), {"I am cold.", "Go on."}, {.type = TokenizerType::character});
   std::string config = without_checksum(read_file(at("positions/config.json")), "config.json");
-  const std::string given = "\"max_length\": 1024";
+  const std::string given = "\"max_positions\": 1024";
   ASSERT_NE(config.find(given), std::string::npos);
-  config.replace(config.find(given), given.size(), "\"max_length\": 16777216");
+  config.replace(config.find(given), given.size(), "\"max_positions\": 16777216");
   write_file(at("positions/config.json"), config);
   const std::string line = "echo Go on. | qkv translate --max-length 5 --model ";
   const Outcome outcome = bounded(line + "positions", 500'000), usual = bounded(line + "model", 500'000);

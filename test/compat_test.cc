@@ -52,7 +52,7 @@ TrainOptions options_of(const fs::path& folder) {
                     .encoder_layers = 1,
                     .decoder_layers = 1,
                     .dropout = 0.1f,
-                    .max_length = 32};
+                    .max_positions = 32};
   o.schedule = ScheduleKind::inverse_sqrt;
   o.learning_rate = 0.01;
   o.warmup = 100;

@@ -46,7 +46,7 @@ void make_model(const fs::path& folder) {
   config.heads = 2;
   config.ffn = 32;
   config.encoder_layers = config.decoder_layers = 1;
-  config.max_length = 64;
+  config.max_positions = 64;
   config.self_attention = attention_variant("window=8+softcap=20");
   Transformer model(config, 1);
   save_model(folder, model, {{"source.model", source.checksum()}, {"target.model", target.checksum()}});

@@ -9,7 +9,7 @@ namespace {
 using namespace qkv;
 
 void run_layer(const AttentionVariant& variant, AttentionUse use, int64_t length) {
-  const MultiHeadAttentionOptions options{.width = 8, .heads = 4, .kv_heads = 2, .variant = variant, .use = use};
+  const MultiHeadAttentionOptions options{.d_model = 8, .heads = 4, .kv_heads = 2, .variant = variant, .use = use};
   check_variant(variant, options.size(), "layer");
   MultiHeadAttention layer(options);
   layer.initialise("layer", 1);

@@ -20,7 +20,7 @@ TransformerConfig small_config() {
   config.source_vocabulary = config.target_vocabulary = 5;
   config.d_model = config.ffn = 2;
   config.heads = config.encoder_layers = config.decoder_layers = 1;
-  config.max_length = 4;
+  config.max_positions = 4;
   return config;
 }
 

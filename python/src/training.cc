@@ -53,7 +53,7 @@ struct List {
   static nb::object object_of(const T& value) {
     if constexpr (WithNames<T>) {
       return text_of(name_of(value));
-    } else if constexpr (std::is_same_v<T, AttentionVariant>) {
+    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
       return text_of(to_string(value));
     } else if constexpr (std::is_same_v<T, float>) {
       return nb::cast(std::stod(fmt::format("{}", value)));  // 0.1, not 0.10000000149
@@ -75,7 +75,7 @@ struct Read {
     const nb::object object = given[name.c_str()];
     if constexpr (WithNames<T>) {
       value = value_named<T>(string_of(object, ("train: " + name).c_str()), "train", name);
-    } else if constexpr (std::is_same_v<T, AttentionVariant>) {
+    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
       value = attention_variant(string_of(object, ("train: " + name).c_str()), "train: " + name);
     } else if constexpr (std::is_same_v<T, std::string>) {
       std::filesystem::path file;

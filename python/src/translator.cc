@@ -13,7 +13,7 @@
 namespace qkv::python {
 namespace {
 
-nb::tuple tuple_of(const Answer& a) {
+nb::tuple tuple_of(const Candidate& a) {
   return nb::make_tuple(text_of(a.text), a.score, a.log_probability, texts_of(a.tokens),
                         a.alignment.defined() ? array_of(a.alignment, true) : nb::none());
 }
@@ -31,7 +31,7 @@ nb::list translate(const Translator& translator, nb::list sentences, const Trans
   nb::list out;
   for (const Translation& t : translations) {
     nb::list answers;
-    for (const Answer& answer : t.n_best) answers.append(tuple_of(answer));
+    for (const Candidate& answer : t.n_best) answers.append(tuple_of(answer));
     out.append(nb::make_tuple(answers, texts_of(t.source_tokens), t.truncated));
   }
   return out;

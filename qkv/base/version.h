@@ -1,9 +1,14 @@
-// The version of the library, as in the project() line of CMakeLists.txt, the only place where it is written.
+// The version of the library: the only place where it is written.
 //
-//     fmt::print("qkv {}\n", version());    // qkv 0.1.0
+//     #if QKV_VERSION_MAJOR == 0 && QKV_VERSION_MINOR < 2
+//     fmt::print("qkv {}\n", qkv::version());    // qkv 0.1.0: of the library that is linked
 #pragma once
 
 #include <string_view>
+
+#define QKV_VERSION_MAJOR 0
+#define QKV_VERSION_MINOR 1
+#define QKV_VERSION_PATCH 0
 
 namespace qkv {
 

@@ -1,55 +1,48 @@
 #include "qkv/decode/alignment.h"
 
 #include "qkv/base/error.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 
 namespace qkv {
-namespace {
 
-// weights (B,H,T,S) of one row, without padding: (T,S), the mean over the heads.
-Tensor mean_over_heads(const Tensor& weights, int64_t b, int64_t T, int64_t S) {
-  Tensor mean = Tensor::zeros({T, S});
-  float* out = mean.data<float>();
-  const int64_t H = weights.dim(1);
-  for (int64_t h = 0; h < H; ++h) {
-    const Tensor head = weights.select(0, b).select(0, h);
-    for (int64_t t = 0; t < T; ++t) {
-      const float* row = head.data<float>() + t * head.stride(0);
-      for (int64_t s = 0; s < S; ++s) out[t * S + s] += row[s] / static_cast<float>(H);
-    }
-  }
-  return mean;
-}
-
-}  // namespace
-
-std::vector<Tensor> alignments(const Transformer& model, const Tensor& source, std::span<const int32_t> lengths,
+std::vector<Tensor> alignments(const Transformer& model, const Encoded& encoded, std::span<const int64_t> sources,
                                std::span<const std::vector<int32_t>> targets, const AlignmentOptions& options) {
   const int64_t layers = model.config().decoder_layers;
   const int64_t layer = options.layer < 0 ? layers + options.layer : options.layer;
-  require<UsageError>(layer >= 0 && layer < layers, "alignments", "layer {} of {} decoder layers", options.layer,
-                      layers);
-  require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()) &&
-              lengths.size() == targets.size(),
-          "alignments", "source is {}, with {} lengths and {} targets", source.shape(), lengths.size(),
-          targets.size());
+  require<UsageError>(layer >= 0 && layer < layers, "alignments",
+                      "layer must be -{0} to {1} of {0} decoder layers, got {2}", layers, layers - 1,
+                      options.layer);
+  require(sources.size() == targets.size(), "alignments",
+          "there must be one source for each of the {} targets, got {}", targets.size(), sources.size());
   if (targets.empty()) return {};
   const NoGrad guard;
-  Pass encode;
-  const Encoded encoded = model.encode(source, {lengths.begin(), lengths.end()}, encode);
-  AttentionLog log;
-  Pass decode{.log = &log};
-  model.decode(padded(targets, {.before = options.begin}).ids, encoded, decode);
-
-  const std::string name = fmt::format("decoder.layers.{}.cross_attention", layer);
+  Encoded rows;
+  rows.memory = gather_rows(encoded.memory.value(), sources);
+  for (const int64_t source : sources) rows.lengths.push_back(encoded.lengths[static_cast<size_t>(source)]);
+  AttentionLog log{.only = {{AttentionUse::cross, layer}}, .mean_over_heads = true};
+  Pass pass{.log = &log};
+  // Two positions at least: a single query takes a pass of its own through attention, with other last bits.
+  model.decode(pad_batch(targets, {.prepend = options.bos, .min_length = 2}).ids, rows, pass);
+  const Tensor& weights = log.weights(AttentionUse::cross, layer);
   std::vector<Tensor> out;
-  for (const AttentionLog::Entry& entry : log.entries) {
-    if (entry.name != name) continue;
-    for (size_t b = 0; b < targets.size(); ++b)
-      out.push_back(mean_over_heads(entry.weights, static_cast<int64_t>(b), static_cast<int64_t>(targets[b].size()),
-                                    lengths[b]));
-  }
+  for (size_t i = 0; i < targets.size(); ++i)
+    out.push_back(weights.select(0, static_cast<int64_t>(i))
+                      .slice(0, 0, static_cast<int64_t>(targets[i].size()))
+                      .slice(1, 0, rows.lengths[i])
+                      .clone());
   return out;
+}
+
+std::vector<std::optional<int64_t>> alignment_links(const Tensor& alignment) {
+  std::vector<std::optional<int64_t>> links;
+  for (int64_t t = 0; t < alignment.dim(0); ++t) {
+    std::optional<int64_t> best;
+    float largest = 0;
+    for (int64_t s = 0; s < alignment.dim(1); ++s)
+      if (const float weight = alignment.at<float>({t, s}); weight > largest) best = s, largest = weight;
+    links.push_back(best);
+  }
+  return links;
 }
 
 }  // namespace qkv

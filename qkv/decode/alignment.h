@@ -1,12 +1,15 @@
-// Which source tokens each token of a given answer looked at: the weights of one decoder layer's cross-attention,
-// averaged over its heads, at the moment when the token was chosen.
+// Alignments of given translations: the cross-attention weights of one decoder layer, averaged over its heads. Row t
+// holds the weights with which token t was predicted.
 //
-//     Tensor a = alignments(model, source, lengths, targets)[b];     // (T_b, S_b): rows sum to 1
+//     std::vector<Tensor> a = alignments(model, encoded, sources, targets);     // a[i] is (T_i, S_i)
 //
-// One pass of the whole decoder over the answers: their ids, without begin and end.
+// targets[i], ids without bos and eos, is a translation of row sources[i] of the encoded batch. One pass of the
+// decoder over all targets. Rows are zero where a token sees no source position; they sum to 1, except in variants
+// whose weights do not (softmax-with-sink, local-p, kernels: attention/attention.h).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,10 +19,14 @@
 namespace qkv {
 
 struct AlignmentOptions {
-  int64_t layer = -1;  // of the decoder; negative ones count from the last
-  int32_t begin = Tokenizer::bos;
+  int64_t layer = -1;  // of the decoder; negative: from the last
+  int32_t bos = Tokenizer::bos;
 };
-std::vector<Tensor> alignments(const Transformer& model, const Tensor& source, std::span<const int32_t> lengths,
+std::vector<Tensor> alignments(const Transformer& model, const Encoded& encoded, std::span<const int64_t> sources,
                                std::span<const std::vector<int32_t>> targets, const AlignmentOptions& options = {});
+
+// The source position that each of T target tokens is linked to: the largest weight of its row, the first of equal
+// ones. None for a token that sees no source position.
+std::vector<std::optional<int64_t>> alignment_links(const Tensor& alignment);
 
 }  // namespace qkv

@@ -1,5 +1,5 @@
-// Search with every kind of attention: its steps must give what the whole decoder gives, whoever else is in the
-// batch or in the beam.
+// Search with every attention variant: decoding steps equal a pass of the whole decoder and do not depend on the batch
+// and the beam.
 #include <gtest/gtest.h>
 
 #include "qkv/base/threads.h"
@@ -12,17 +12,17 @@ namespace qkv {
 namespace {
 
 using Ids = std::vector<int32_t>;
-using Kind = std::pair<std::string, std::string>;  // self, cross
+using Variants = std::pair<std::string, std::string>;  // self, cross
 
-std::vector<Kind> all_kinds() {
-  std::vector<Kind> kinds;
-  for (const std::string& self : sample_variants(AttentionUse::encoder)) kinds.emplace_back(self, "full");
+std::vector<Variants> all_variants() {
+  std::vector<Variants> variants;
+  for (const std::string& self : sample_variants(AttentionUse::encoder)) variants.emplace_back(self, "full");
   for (const std::string& cross : sample_variants(AttentionUse::cross))
-    if (cross != "full") kinds.emplace_back("full", cross);
-  return kinds;
+    if (cross != "full") variants.emplace_back("full", cross);
+  return variants;
 }
 
-class SearchWith : public testing::TestWithParam<Kind> {
+class SearchWith : public testing::TestWithParam<Variants> {
  protected:
   Transformer model(uint64_t seed) const {
     return random_model(seed, [](TransformerConfig& c) {
@@ -35,31 +35,31 @@ class SearchWith : public testing::TestWithParam<Kind> {
 TEST_P(SearchWith, LogProbabilityIsThatOfScore) {
   const Transformer m = model(8);
   const std::vector<Ids> sentences = random_sentences(6, 9, 3);
-  const Padded source = padded(sentences);
-  const auto answers = search(m, source.ids, source.lengths, {.beam = 3, .n_best = 3, .max_length = 12});
+  const PaddedBatch source = pad_batch(sentences);
+  const auto found = search(m, source.ids, source.lengths, {.beam = 3, .n_best = 3, .max_length = 12});
   for (size_t rank = 0; rank < 3; ++rank) {
     std::vector<Ids> targets;
-    for (const auto& of_sentence : answers) targets.push_back(of_sentence.at(rank).ids);
+    for (const auto& of_sentence : found) targets.push_back(of_sentence.at(rank).ids);
     const std::vector<TargetScore> scores = score_targets(m, source.ids, source.lengths, targets);
     for (size_t b = 0; b < sentences.size(); ++b)
-      EXPECT_NEAR(answers[b][rank].log_probability, scores[b].log_probability, 1e-4);
+      EXPECT_NEAR(found[b][rank].log_probability, scores[b].log_probability, 1e-4);
   }
 }
 
-TEST_P(SearchWith, ASentenceGetsTheSameAnswerInAnyCompanyBitForBit) {
+TEST_P(SearchWith, ResultsDoNotDependOnTheBatchBitForBit) {
   const int before = threads();
   const Transformer m = model(9);
   std::vector<Ids> sentences = random_sentences(11, 12, 4);
   for (Ids& sentence : sentences)
     sentence.push_back(4);  // at least two: one query alone is computed as in decoding
-  const Padded source = padded(sentences);
+  const PaddedBatch source = pad_batch(sentences);
   for (const int64_t beam : {1, 4}) {
     const SearchOptions options = {.beam = beam, .n_best = beam, .max_length = 15};
     set_threads(2);
     const auto together = search(m, source.ids, source.lengths, options);
     set_threads(1);
     for (size_t b = 0; b < sentences.size(); ++b) {
-      const Padded one = padded(std::span(&sentences[b], 1));
+      const PaddedBatch one = pad_batch(std::span(&sentences[b], 1));
       const auto alone = search(m, one.ids, one.lengths, options);
       ASSERT_EQ(together[b].size(), alone[0].size());
       for (size_t i = 0; i < alone[0].size(); ++i) {
@@ -71,9 +71,9 @@ TEST_P(SearchWith, ASentenceGetsTheSameAnswerInAnyCompanyBitForBit) {
   set_threads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, SearchWith, testing::ValuesIn(all_kinds()),
-                         [](const testing::TestParamInfo<Kind>& kind) {
-                           return as_name(kind.param.first + "_" + kind.param.second);
+INSTANTIATE_TEST_SUITE_P(Variants, SearchWith, testing::ValuesIn(all_variants()),
+                         [](const testing::TestParamInfo<Variants>& variant) {
+                           return as_name(variant.param.first + "_" + variant.param.second);
                          });
 
 }  // namespace

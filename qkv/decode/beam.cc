@@ -13,8 +13,7 @@ double length_penalty(int64_t tokens, double alpha) {
 Beam::Beam(const SearchOptions& options, int64_t max_length)
     : options_(options), max_length_(max_length), live_{{.parent = 0, .ids = {}, .log_probability = 0.0}} {}
 
-// All ways to go on that may be among the best, best first. `beam` tokens of every row are enough: no more than
-// that can live on.
+// The candidates for the next step, best first. `beam` tokens of every row are enough: no more can stay live.
 void Beam::collect(const TopTokens& top, int64_t first_row) {
   continuations_.clear();
   const auto add = [&](size_t parent, int32_t id, float log_probability) {
@@ -24,8 +23,8 @@ void Beam::collect(const TopTokens& top, int64_t first_row) {
     for (size_t i = 0; i < live_.size(); ++i)
       for (const TokenChoice& choice : top.row(first_row + static_cast<int64_t>(i)))
         add(i, choice.id, choice.log_probability);
-  if (length_ >= options_.min_length || continuations_.empty())  // empty: there is no other way to go on
-    for (size_t i = 0; i < live_.size(); ++i) add(i, options_.end, top.end(first_row + static_cast<int64_t>(i)));
+  if (length_ >= options_.min_length || continuations_.empty())  // empty: eos is the only candidate
+    for (size_t i = 0; i < live_.size(); ++i) add(i, options_.eos, top.eos(first_row + static_cast<int64_t>(i)));
   std::sort(continuations_.begin(), continuations_.end(), [](const Continuation& a, const Continuation& b) {
     return std::tie(b.log_probability, a.parent, a.id) < std::tie(a.log_probability, b.parent, b.id);
   });
@@ -38,7 +37,7 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
   for (size_t rank = 0; rank < continuations_.size() && next.size() < beam; ++rank) {
     const auto& [log_probability, parent, id] = continuations_[rank];
     const Live& from = live_[static_cast<size_t>(parent)];
-    if (id == options_.end) {
+    if (id == options_.eos) {
       if (rank < beam) finish(from, log_probability);
       continue;
     }
@@ -47,7 +46,7 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
   }
   ++length_;
   live_ = std::move(next);
-  done_ = live_.empty() || finished_.size() >= beam || settled();
+  done_ = live_.empty() || finished_.size() >= beam || cannot_improve();
 }
 
 void Beam::finish(const Live& hypothesis, double log_probability) {
@@ -60,13 +59,13 @@ void Beam::finish(const Live& hypothesis, double log_probability) {
   std::stable_sort(finished_.begin(), finished_.end(), better);
 }
 
-// Whether no live hypothesis can still come among the n best: its log-probability can only fall, and its length
-// grow to the longest.
-bool Beam::settled() const {
+// Whether no live hypothesis can become one of the n best: its log-probability can only decrease, while its length
+// can grow to max_length.
+bool Beam::cannot_improve() const {
   if (finished_.size() < static_cast<size_t>(options_.n_best)) return false;
-  const double most = live_.front().log_probability;
-  const double bound = std::max(most / length_penalty(length_ + 1, options_.length_penalty),
-                                most / length_penalty(max_length_ + 1, options_.length_penalty));
+  const double best = live_.front().log_probability;
+  const double bound = std::max(best / length_penalty(length_ + 1, options_.length_penalty),
+                                best / length_penalty(max_length_ + 1, options_.length_penalty));
   return bound <= finished_[static_cast<size_t>(options_.n_best) - 1].score;
 }
 

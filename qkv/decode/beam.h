@@ -1,15 +1,15 @@
-// The hypotheses of one sentence during beam search (Graves, 2012; Sutskever et al., 2014, section 3.2): of all
-// ways to go on, those with the largest log-probability live on; a hypothesis ends when the end of the sentence is
-// among the `beam` best ways to go on. Knows nothing of models: log-probabilities in, parents and tokens out.
+// The hypotheses of one sentence during beam search (Graves, 2012; Sutskever et al., 2014, section 3.2). In every
+// step, the `beam` most likely continuations stay live; a hypothesis is finished when eos is among the `beam` best
+// continuations. Independent of models: log-probabilities in, parents and tokens out.
 //
-//     Beam beam({.beam = 4, .max_length = 50});
+//     Beam beam({.beam = 4}, /*max_length=*/50);
 //     while (!beam.done()) {
-//       top_tokens of beam.live()...;                          // one row of log-probabilities each
+//       TopTokens top = ...;                                   // one row of log-probabilities for each beam.live()
 //       beam.advance(top, first_row);
 //     }
 //     std::vector<Hypothesis> best = beam.take_best();
 //
-// Of beam 1 that is greedy search. Ties go to the hypothesis that stands first, then to the lower id.
+// With beam 1 this is greedy search. Ties go to the better parent, then to the lower id.
 #pragma once
 
 #include <vector>
@@ -22,12 +22,12 @@ namespace qkv {
 class Beam {
  public:
   struct Live {
-    int64_t parent;  // among the live ones before
+    int64_t parent;  // index in live() of the previous step
     std::vector<int32_t> ids;
     double log_probability;
   };
 
-  // max_length: tokens of the longest answer, the end not counted.
+  // max_length: of a translation in tokens, without eos.
   Beam(const SearchOptions& options, int64_t max_length);
 
   bool done() const { return done_; }
@@ -44,7 +44,7 @@ class Beam {
   };
   void collect(const TopTokens& top, int64_t first_row);
   void finish(const Live& hypothesis, double log_probability);
-  bool settled() const;
+  bool cannot_improve() const;
 
   SearchOptions options_;
   int64_t max_length_, length_ = 0;

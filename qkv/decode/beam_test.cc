@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-// Five tokens: 0 and 1 are never chosen, 2 is the end, 3 and 4 are words. Rows of probabilities of end, 3 and 4.
+// Five tokens: 0 and 1 are suppressed, 2 is eos. Rows of the probabilities of eos, 3 and 4.
 TopTokens rows(std::initializer_list<std::array<double, 3>> probabilities, int64_t beam) {
   std::vector<float> logits;
   for (const auto& p : probabilities) {
@@ -15,12 +15,12 @@ TopTokens rows(std::initializer_list<std::array<double, 3>> probabilities, int64
     for (const double x : p) logits.push_back(static_cast<float>(std::log(x)));
   }
   return top_tokens(Tensor::from(logits, {static_cast<int64_t>(probabilities.size()), 5}), beam,
-                    {.end = 2, .never = {0, 1}});
+                    {.eos = 2, .suppress_tokens = {0, 1}});
 }
 
 using Ids = std::vector<int32_t>;
 
-TEST(Beam, GreedyEndsWhenTheEndIsTheLikeliest) {
+TEST(Beam, GreedyEndsWhenEosIsTheMostLikely) {
   Beam beam({.beam = 1, .length_penalty = 0}, 10);
   beam.advance(rows({{0.3, 0.3, 0.4}}, 1), 0);
   ASSERT_FALSE(beam.done());
@@ -40,11 +40,11 @@ TEST(Beam, FindsWhatGreedyMisses) {
   EXPECT_EQ(beam.live()[0].ids, (Ids{3}));
   EXPECT_EQ(beam.live()[1].ids, (Ids{4}));
   beam.advance(rows({{0.4, 0.3, 0.3}, {0.98, 0.01, 0.01}}, 2), 0);
-  ASSERT_TRUE(beam.done());  // both best continuations were ends
+  ASSERT_TRUE(beam.done());  // both best continuations were eos
   EXPECT_EQ(beam.take_best()[0].ids, (Ids{4}));
 }
 
-TEST(Beam, AHypothesisRemembersItsParent) {
+TEST(Beam, AHypothesisKnowsItsParent) {
   Beam beam({.beam = 2}, 10);
   beam.advance(rows({{0.01, 0.6, 0.39}}, 2), 0);
   beam.advance(rows({{0.01, 0.01, 0.98}, {0.01, 0.98, 0.01}}, 2), 0);
@@ -57,9 +57,9 @@ TEST(Beam, AHypothesisRemembersItsParent) {
   EXPECT_EQ(beam.live()[1].ids, (Ids{4, 3, 3}));
 }
 
-TEST(Beam, AnEndOutsideTheBestContinuationsDoesNotEndAnything) {
+TEST(Beam, EosOutsideTheBestContinuationsFinishesNothing) {
   Beam beam({.beam = 2, .length_penalty = 0}, 10);
-  beam.advance(rows({{0.2, 0.4, 0.4}}, 2), 0);  // the end is third
+  beam.advance(rows({{0.2, 0.4, 0.4}}, 2), 0);  // eos is third
   EXPECT_FALSE(beam.done());
   beam.advance(rows({{0.02, 0.49, 0.49}, {0.02, 0.49, 0.49}}, 2), 0);
   beam.advance(rows({{0.98, 0.01, 0.01}, {0.98, 0.01, 0.01}}, 2), 0);
@@ -77,19 +77,19 @@ TEST(Beam, TiesGoToTheFirstHypothesisAndTheLowerId) {
 }
 
 TEST(Beam, LengthBoundsHold) {
-  Beam least({.beam = 1, .min_length = 2}, 10);
-  for (int i = 0; i < 2; ++i) least.advance(rows({{0.98, 0.01, 0.01}}, 1), 0);
-  EXPECT_FALSE(least.done());
-  least.advance(rows({{0.98, 0.01, 0.01}}, 1), 0);
-  ASSERT_TRUE(least.done());
-  EXPECT_EQ(least.take_best()[0].ids, (Ids{3, 3}));
+  Beam min_two({.beam = 1, .min_length = 2}, 10);
+  for (int i = 0; i < 2; ++i) min_two.advance(rows({{0.98, 0.01, 0.01}}, 1), 0);
+  EXPECT_FALSE(min_two.done());
+  min_two.advance(rows({{0.98, 0.01, 0.01}}, 1), 0);
+  ASSERT_TRUE(min_two.done());
+  EXPECT_EQ(min_two.take_best()[0].ids, (Ids{3, 3}));
 
-  Beam most({.beam = 1, .length_penalty = 0}, 2);
-  for (int i = 0; i < 3; ++i) most.advance(rows({{0.1, 0.1, 0.8}}, 1), 0);
-  ASSERT_TRUE(most.done());
-  const Hypothesis answer = most.take_best()[0];
-  EXPECT_EQ(answer.ids, (Ids{4, 4}));
-  EXPECT_NEAR(answer.log_probability, std::log(0.8 * 0.8 * 0.1), 1e-6) << "it pays for its forced end";
+  Beam max_two({.beam = 1, .length_penalty = 0}, 2);
+  for (int i = 0; i < 3; ++i) max_two.advance(rows({{0.1, 0.1, 0.8}}, 1), 0);
+  ASSERT_TRUE(max_two.done());
+  const Hypothesis hypothesis = max_two.take_best()[0];
+  EXPECT_EQ(hypothesis.ids, (Ids{4, 4}));
+  EXPECT_NEAR(hypothesis.log_probability, std::log(0.8 * 0.8 * 0.1), 1e-6) << "with that of eos at max_length";
 }
 
 TEST(Beam, TheScoreIsTheLengthPenaltyOfWuAndOthers) {
@@ -99,16 +99,16 @@ TEST(Beam, TheScoreIsTheLengthPenaltyOfWuAndOthers) {
   Beam beam({.beam = 1, .length_penalty = 0.6}, 10);
   beam.advance(rows({{0.1, 0.1, 0.8}}, 1), 0);
   beam.advance(rows({{0.8, 0.1, 0.1}}, 1), 0);
-  const Hypothesis answer = beam.take_best()[0];
-  EXPECT_NEAR(answer.score, std::log(0.64) / std::pow(7.0 / 6.0, 0.6), 1e-6);
+  const Hypothesis hypothesis = beam.take_best()[0];
+  EXPECT_NEAR(hypothesis.score, std::log(0.64) / std::pow(7.0 / 6.0, 0.6), 1e-6);
 }
 
-TEST(Beam, StopsOnlyWhenNothingOpenCanWin) {
-  // The empty answer ends at once with 0.5; the open ones hold 0.3 and 0.2: none can overtake it.
+TEST(Beam, StopsOnlyWhenNoLiveHypothesisCanWin) {
+  // The empty hypothesis is finished with 0.5; the live ones have 0.3 and 0.2.
   Beam sure({.beam = 2, .length_penalty = 0}, 10);
   sure.advance(rows({{0.5, 0.3, 0.2}}, 2), 0);
   EXPECT_TRUE(sure.done());
-  // With a length penalty a longer answer may still be the better one.
+  // With a length penalty a longer hypothesis may still be better.
   Beam open({.beam = 2, .length_penalty = 1.0}, 10);
   open.advance(rows({{0.5, 0.3, 0.2}}, 2), 0);
   EXPECT_FALSE(open.done());

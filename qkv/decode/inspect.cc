@@ -1,28 +1,30 @@
 #include "qkv/decode/inspect.h"
 
 #include "qkv/base/error.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 
 namespace qkv {
 namespace {
 
 struct Target {
   std::string text;
-  std::vector<int32_t> ids;  // the end last
+  std::vector<int32_t> ids;  // eos last
   bool truncated;
 };
 
-Target chosen_target(const Translator& translator, const Sentence& source, const InspectOptions& options) {
-  const int64_t positions = translator.model().config().max_length;
+Target chosen_target(const Translator& translator, const EncodedSentence& source, const Encoded& encoded,
+                     const InspectOptions& options) {
   if (options.target) {
-    const Sentence given =
-        read_sentence(*options.target, translator.target(), {.positions = positions, .name = "target"});
+    const int64_t limit = translator.model().config().position_limit();
+    const EncodedSentence given =
+        encode_sentence(*options.target, translator.target(), {.max_tokens = limit, .name = "target"});
     return {*options.target, given.ids, given.truncated};
   }
   Target out{.text = {}, .ids = {}, .truncated = false};
   if (!source.blank()) {
-    const Padded row = padded(std::span(&source.ids, 1));
-    out.ids = search(translator.model(), row.ids, row.lengths, search_options(options.translate))[0][0].ids;
+    SearchOptions how = search_options(options.translate);
+    how.alignment = false;
+    out.ids = search(translator.model(), encoded, how)[0][0].ids;
     out.text = translator.target().decode(out.ids);
   }
   out.ids.push_back(Tokenizer::eos);
@@ -33,17 +35,16 @@ Target chosen_target(const Translator& translator, const Sentence& source, const
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
   const Transformer& model = translator.model();
-  const Sentence source = read_sentence(sentence, translator.source(), {.positions = model.config().max_length});
-  const Target target = chosen_target(translator, source, options);
-  const std::vector<std::vector<int32_t>> rows = {source.ids},
-                                          targets = {{target.ids.begin(), target.ids.end() - 1}};
-  const Padded from = padded(rows), in = padded(targets, {.before = Tokenizer::bos});
-
+  const EncodedSentence source =
+      encode_sentence(sentence, translator.source(), {.max_tokens = model.config().position_limit()});
   const NoGrad guard;
   AttentionLog log;
   Pass pass{.log = &log};
-  model.decode(in.ids, model.encode(from.ids, from.lengths, pass), pass);
-  const TargetScore score = score_targets(model, from.ids, from.lengths, targets)[0];
+  const PaddedBatch row = pad_batch(std::span(&source.ids, 1));
+  const Encoded encoded = model.encode(row.ids, row.lengths, pass);
+  const Target target = chosen_target(translator, source, encoded, options);
+  const std::vector<std::vector<int32_t>> targets = {{target.ids.begin(), target.ids.end() - 1}};
+  const TargetScore score = score_targets(model, encoded, targets, {.log = &log})[0];
 
   Inspection out{.text = target.text,
                  .log_probability = score.log_probability,
@@ -51,14 +52,21 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
                  .tokens = tokens_of(target.ids, translator.target()),
                  .truncated = source.truncated || target.truncated,
                  .attention = {}};
-  const std::vector<std::string> read = source.tokens(translator.source());
-  const std::vector<std::string> inputs = tokens_of(in.ids.span<int32_t>(), translator.target());
-  out.attention = {{"encoder self-attention", {}, read, read},
-                   {"decoder self-attention", {}, out.tokens, inputs},
-                   {"cross-attention", {}, out.tokens, read}};
-  for (const AttentionLog::Entry& entry : log.entries) {
-    const size_t kind = entry.name.starts_with("encoder") ? 0 : entry.name.ends_with("self_attention") ? 1 : 2;
-    out.attention[kind].layers.push_back(entry.weights.select(0, 0));
+  const std::vector<std::string> sources = source.tokens(translator.source());
+  std::vector<std::string> inputs = tokens_of(targets[0], translator.target());
+  inputs.insert(inputs.begin(), translator.target().piece(Tokenizer::bos));
+  out.attention = {{AttentionUse::encoder, "encoder self-attention", {}, sources, sources},
+                   {AttentionUse::decoder, "decoder self-attention", {}, out.tokens, inputs},
+                   {AttentionUse::cross, "cross-attention", {}, out.tokens, sources}};
+  for (AttentionMaps& maps : out.attention) {
+    const bool encoder = maps.use == AttentionUse::encoder;
+    const int64_t layers = encoder ? model.config().encoder_layers : model.config().decoder_layers;
+    for (int64_t layer = 0; layer < layers; ++layer)
+      maps.layers.push_back(log.weights(maps.use, layer)
+                                .select(0, 0)
+                                .slice(1, 0, static_cast<int64_t>(maps.rows.size()))
+                                .slice(2, 0, static_cast<int64_t>(maps.columns.size()))
+                                .contiguous_copy());
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Where a model looked: every layer's and head's attention weights of one translation, with their tokens.
+// The attention weights of every layer and head for one translation, with their tokens.
 //
 //     Inspection e = inspect(translator, "I am cold.");
 //     e.attention[2].layers[0]                                       // (H,T,S) of the first cross-attention
@@ -6,9 +6,8 @@
 //
 //     Inspection f = inspect(translator, "I am cold.", {.target = "J'ai froid."});     // of a given translation
 //
-// The weights are those of one pass over the whole translation. Row t of a decoder's map shows where it looked when
-// it chose token t of the translation, the end included; the decoder's own inputs, the columns of its
-// self-attention, begin one token earlier.
+// Row t of a decoder map holds the weights with which token t of the translation (eos included) was predicted. The
+// columns of the decoder self-attention are the inputs of the decoder: bos, then the translation.
 #pragma once
 
 #include <optional>
@@ -20,17 +19,18 @@
 namespace qkv {
 
 struct AttentionMaps {
+  AttentionUse use = AttentionUse::encoder;
   std::string title;                       // "encoder self-attention"
-  std::vector<Tensor> layers;              // (H,T,S) each, the first layer first
+  std::vector<Tensor> layers;              // (H,T,S) each, from the first layer
   std::vector<std::string> rows, columns;  // T and S tokens
 };
 
 struct Inspection {
   std::string text;                            // the translation
-  double log_probability = 0;                  // of the translation and its end
-  std::vector<float> token_log_probabilities;  // log-probability of each token, the end last
-  std::vector<std::string> tokens;             // of the translation, the end last
-  bool truncated = false;                      // a side was too long and has been cut
+  double log_probability = 0;                  // of the translation and its eos
+  std::vector<float> token_log_probabilities;  // of each token, eos last
+  std::vector<std::string> tokens;             // of the translation, eos last
+  bool truncated = false;                      // a side was longer than the model's position limit and was cut
   std::vector<AttentionMaps> attention;        // encoder self-attention, decoder self-attention, cross-attention
 };
 

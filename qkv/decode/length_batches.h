@@ -1,9 +1,9 @@
-// Sentences cut into batches of about equal lengths, so that little of a batch is padding.
+// Batches of sentences of similar lengths, so that there is little padding.
 //
-//     for (const std::vector<size_t>& batch : length_batches(lengths, 4096)) ...     // places in `lengths`
+//     for (const std::vector<size_t>& batch : length_batches(lengths, 4096)) ...     // indices into `lengths`
 //
-// Longest first: what needs the most memory comes at once. Sentences * longest of a batch is at most `tokens`,
-// except that a batch holds one sentence at least. Those of length 0 are left out.
+// Longest first, so that the batch that needs the most memory comes first. Sentences times longest length of a batch
+// is at most `tokens`, but a batch holds at least one sentence. Sentences of length 0 are left out.
 #pragma once
 
 #include <cstddef>

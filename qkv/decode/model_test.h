@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "qkv/base/random.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 #include "qkv/model/transformer.h"
 
 namespace qkv {
@@ -19,7 +19,7 @@ Transformer random_model(uint64_t seed, Change change) {
   config.heads = 4;
   config.ffn = 24;
   config.encoder_layers = config.decoder_layers = 2;
-  config.max_length = 40;
+  config.max_positions = 40;
   change(config);
   return Transformer(config, seed);
 }

@@ -1,25 +1,22 @@
 #include "qkv/decode/score.h"
 
 #include "qkv/base/error.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 
 namespace qkv {
 
-std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& source,
-                                       std::span<const int32_t> lengths,
+std::vector<TargetScore> score_targets(const Transformer& model, const Encoded& encoded,
                                        std::span<const std::vector<int32_t>> targets,
                                        const TargetScoreOptions& options) {
-  require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()) &&
-              lengths.size() == targets.size(),
-          "score_targets", "source is {}, with {} lengths and {} targets", source.shape(), lengths.size(),
-          targets.size());
+  require(encoded.lengths.size() == targets.size(), "score_targets",
+          "there must be one target for each of the {} sources, got {}", encoded.lengths.size(), targets.size());
   if (targets.empty()) return {};
   const NoGrad guard;
-  Pass pass;
-  // A single position would go another way through attention than it does beside longer targets.
-  constexpr int64_t at_least = 2;
-  const Padded in = padded(targets, {.before = options.begin, .at_least = at_least});
-  const Padded out = padded(targets, {.after = options.end, .at_least = at_least});
+  Pass pass{.log = options.log};
+  // A single query takes a pass of its own through attention, with other last bits than beside longer targets.
+  constexpr int64_t min_length = 2;
+  const PaddedBatch in = pad_batch(targets, {.prepend = options.bos, .min_length = min_length});
+  const PaddedBatch out = pad_batch(targets, {.append = options.eos, .min_length = min_length});
   constexpr int32_t ignore = -1;
   Tensor expected = out.ids;
   const int64_t T = expected.dim(1);
@@ -27,8 +24,7 @@ std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& s
     int32_t* row = expected.data<int32_t>() + static_cast<int64_t>(b) * T;
     std::fill(row + out.lengths[b], row + T, ignore);
   }
-  const CrossEntropy result =
-      model.loss(source, {lengths.begin(), lengths.end()}, in.ids, expected, {.ignore_index = ignore}, pass);
+  const CrossEntropy result = model.loss(encoded, in.ids, expected, {.ignore_index = ignore}, pass);
   const float* losses = result.token_losses.data<float>();
   std::vector<TargetScore> scores(targets.size());
   for (size_t b = 0; b < targets.size(); ++b)
@@ -37,6 +33,18 @@ std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& s
       scores[b].log_probability += scores[b].token_log_probabilities.back();
     }
   return scores;
+}
+
+std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& source,
+                                       std::span<const int32_t> lengths,
+                                       std::span<const std::vector<int32_t>> targets,
+                                       const TargetScoreOptions& options) {
+  require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()), "score_targets",
+          "source must be (B,S) with B lengths, got {} and {} lengths", source.shape(), lengths.size());
+  if (lengths.empty() && targets.empty()) return {};
+  const NoGrad guard;
+  Pass pass;
+  return score_targets(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), targets, options);
 }
 
 }  // namespace qkv

@@ -1,12 +1,13 @@
-// How likely a model finds given translations.
+// The log-probability of given translations.
 //
-//     auto scores = score_targets(model, source, lengths, targets);       // targets: ids without begin and end
-//     scores[b].log_probability                                    // log p(target_b, end | source_b)
-//     scores[b].token_log_probabilities                                             // of every token, the end last
+//     auto scores = score_targets(model, encoded, targets);     // targets: ids without bos and eos
+//     scores[b].log_probability                                 // log p(target_b, eos | source_b)
+//     scores[b].token_log_probabilities                         // of every token, eos last
 //
-// One pass of the whole decoder for the batch; a score does not depend on the batch. Perplexity is
+// One pass of the decoder over the batch; a score does not depend on the batch. Perplexity is
 // exp(-sum of log-probabilities / number of tokens).
-// Errors: Error for a target with no position left for its end, or ids outside the vocabulary.
+// Errors: Error for a target that with its eos is longer than the model's position limit, or ids outside the
+// vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,14 @@ struct TargetScore {
 };
 
 struct TargetScoreOptions {
-  int32_t begin = Tokenizer::bos, end = Tokenizer::eos;
+  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;
+  AttentionLog* log =
+      nullptr;  // records the attention weights of the decoder; there are two target positions or more
 };
+std::vector<TargetScore> score_targets(const Transformer& model, const Encoded& encoded,
+                                       std::span<const std::vector<int32_t>> targets,
+                                       const TargetScoreOptions& options = {});
+// Of sources i32 (B,S) with their lengths (B).
 std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& source,
                                        std::span<const int32_t> lengths,
                                        std::span<const std::vector<int32_t>> targets,

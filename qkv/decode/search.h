@@ -1,22 +1,23 @@
-// The likeliest translations of a batch of sentences, token ids in and out: greedy (beam 1) or beam search.
+// The most likely translations of a batch of sentences, from token ids to token ids: greedy search (beam 1) or beam
+// search.
 //
-//     auto answers = search(model, source, lengths, {.beam = 4, .n_best = 2});     // source i32 (B,S), lengths (B)
-//     answers[b][0].ids                                                            // the best one of sentence b
+//     auto found = search(model, source, lengths, {.beam = 4, .n_best = 2});       // source i32 (B,S), lengths (B)
+//     found[b][0].ids                                                              // the best one of sentence b
 //
-// Answers are ranked by log-probability with the length penalty of Wu et al., "Google's Neural Machine Translation
-// System", 2016, equation 14, where |Y| counts the end of the sentence:
+// Hypotheses are ranked by their log-probability with the length penalty of Wu et al., "Google's Neural Machine
+// Translation System", 2016, equation 14, where |Y| counts eos:
 //
 //     score(Y) = log p(Y | X) / lp(Y),   lp(Y) = ((5 + |Y|) / (5 + 1))^alpha
 //
-// alpha 0 ranks by plain log-probability, which likes short answers.
+// alpha 0 ranks by the log-probability, which favors short translations.
 //
-// The search of a sentence is over when `beam` answers have ended, or when nothing that is still open can reach the
-// n best. An answer that reaches its longest length must end there, at the probability of ending there: so
-// log_probability is always log p of ids and the end, as score_targets() of score.h gives it.
+// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n
+// best. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is always
+// that of ids and eos, as score_targets() computes it.
 //
-// The answer for a sentence is the same bit for bit, alone or in any batch, at any padding and number of threads.
-// Finished sentences leave the batch. Keys and values of earlier positions are kept, not computed again.
-// Errors: UsageError for options that make no sense; Error for ids or lengths that do not fit the model.
+// Determinism: the result of a sentence is the same bit for bit in any batch, with any padding and number of threads.
+// Finished sentences leave the batch; the decoder has a KV cache.
+// Errors: UsageError for options out of range; Error for ids or lengths that do not fit the model.
 #pragma once
 
 #include <cstdint>
@@ -32,35 +33,37 @@ struct SearchOptions {
   int64_t beam = 1;
   double length_penalty = 1.0;  // alpha
   int64_t n_best = 1;           // at most beam
-  int64_t min_length = 0;       // tokens, the end not counted
-  // The longest answer to a source of S tokens: max_length, if not 0; else max_length_ratio * S + max_length_extra.
-  // Never more than the model has positions for.
+  int64_t min_length = 0;       // in tokens, without eos
+  // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S + max_length_extra.
+  // The model's position limit applies, too.
   int64_t max_length = 0;
   double max_length_ratio = 3.0;
   int64_t max_length_extra = 100;
-  // Hypotheses times positions held at a time, but one sentence always goes on; 0: any number. Sentences for which
-  // there is no room any more are searched again, in batches of their own.
+  // Maximum number of hypotheses times positions in the KV cache, for at least one sentence; 0: no limit. Sentences
+  // beyond it are searched later, in batches of their own.
   int64_t max_tokens = 0;
   bool alignment = false;
-  int32_t begin = Tokenizer::bos, end = Tokenizer::eos;
-  std::vector<int32_t> never = {Tokenizer::pad, Tokenizer::bos};  // tokens that no answer holds
+  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;
+  std::vector<int32_t> suppress_tokens = {Tokenizer::pad, Tokenizer::bos};  // never generated
 };
 
 struct Hypothesis {
-  std::vector<int32_t> ids;  // without begin and end
+  std::vector<int32_t> ids;  // without bos and eos
   double score;
   double log_probability;
-  Tensor alignment;  // (ids, S) if asked for: which source tokens each token looked at (alignment.h)
+  Tensor alignment;  // (ids, S), with options.alignment (alignment.h)
 };
 
+std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Encoded& encoded,
+                                            const SearchOptions& options = {});
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {});
 
-// What search() checks first: a UsageError for options that make no sense, for any model or for this one.
+// The checks of search(): UsageError for options out of range, for any model or for this one.
 void check_options(const SearchOptions& options);
 void check_options(const SearchOptions& options, const TransformerConfig& config);
 
-// lp(Y) for |Y| tokens, the end counted.
+// lp(Y) for |Y| tokens, eos included.
 double length_penalty(int64_t tokens, double alpha);
 
 }  // namespace qkv

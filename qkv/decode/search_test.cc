@@ -9,6 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/alignment.h"
 #include "qkv/decode/model_test.h"
 #include "qkv/decode/score.h"
 
@@ -19,7 +20,7 @@ using Ids = std::vector<int32_t>;
 
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const std::vector<Ids>& sentences,
                                             const SearchOptions& options) {
-  const Padded source = padded(sentences);
+  const PaddedBatch source = pad_batch(sentences);
   return search(model, source.ids, source.lengths, options);
 }
 
@@ -32,17 +33,17 @@ void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>
   }
 }
 
-// The plainest greedy search there is: the whole decoder for every token.
+// Greedy search with a pass of the whole decoder for every token.
 Ids plain_greedy(const Transformer& model, const Ids& sentence, size_t longest) {
   const NoGrad guard;
   Pass pass;
   const std::vector<Ids> one = {sentence};
-  const Padded source = padded(one);
+  const PaddedBatch source = pad_batch(one);
   const Encoded encoded = model.encode(source.ids, source.lengths, pass);
   Ids ids;
   while (ids.size() < longest) {
     const std::vector<Ids> so_far = {ids};
-    const Tensor hidden = model.decode(padded(so_far, {.before = Tokenizer::bos}).ids, encoded, pass).value();
+    const Tensor hidden = model.decode(pad_batch(so_far, {.prepend = Tokenizer::bos}).ids, encoded, pass).value();
     const Tensor logits = model.logits(hidden.slice(1, hidden.dim(1) - 1, hidden.dim(1)).contiguous_copy()).value();
     const float* x = logits.data<float>();
     const auto best = static_cast<int32_t>(std::max_element(x + 2, x + logits.numel()) - x);
@@ -52,22 +53,22 @@ Ids plain_greedy(const Transformer& model, const Ids& sentence, size_t longest) 
   return ids;
 }
 
-TEST(Search, GreedyTakesTheLikeliestTokenAtEveryStep) {
+TEST(Search, GreedyTakesTheMostLikelyTokenAtEveryStep) {
   size_t longest = 0;
   for (const uint64_t seed : {1, 2, 3, 4}) {
     const Transformer model = random_model(seed);
     const std::vector<Ids> sentences = random_sentences(9, 8, seed);
-    const auto answers = search(model, sentences, {.max_length = 20});
+    const auto found = search(model, sentences, {.max_length = 20});
     for (size_t b = 0; b < sentences.size(); ++b) {
-      EXPECT_EQ(answers[b][0].ids, plain_greedy(model, sentences[b], 20));
-      longest = std::max(longest, answers[b][0].ids.size());
+      EXPECT_EQ(found[b][0].ids, plain_greedy(model, sentences[b], 20));
+      longest = std::max(longest, found[b][0].ids.size());
     }
   }
-  EXPECT_GT(longest, 3u) << "the test must see answers of some length";
+  EXPECT_GT(longest, 3u) << "the test needs translations of some length";
 }
 
-// Every answer of at most three tokens, scored by the whole decoder.
-std::vector<Hypothesis> all_answers(const Transformer& model, const Ids& sentence, double alpha) {
+// All translations of at most three tokens, scored by the whole decoder.
+std::vector<Hypothesis> all_translations(const Transformer& model, const Ids& sentence, double alpha) {
   std::vector<Ids> targets;
   const std::function<void(const Ids&)> extend = [&](const Ids& ids) {
     targets.push_back(ids);
@@ -80,7 +81,7 @@ std::vector<Hypothesis> all_answers(const Transformer& model, const Ids& sentenc
   };
   extend({});
   const std::vector<Ids> sources(targets.size(), sentence);
-  const Padded source = padded(sources);
+  const PaddedBatch source = pad_batch(sources);
   const std::vector<TargetScore> scores = score_targets(model, source.ids, source.lengths, targets);
   std::vector<Hypothesis> out;
   for (size_t i = 0; i < targets.size(); ++i)
@@ -93,19 +94,19 @@ std::vector<Hypothesis> all_answers(const Transformer& model, const Ids& sentenc
   return out;
 }
 
-TEST(Search, ABeamWideEnoughFindsTheBestOfAllAnswers) {
+TEST(Search, AWideBeamFindsTheBestTranslation) {
   for (const uint64_t seed : {5, 6}) {
     const Transformer model =
         random_model(seed, [](TransformerConfig& c) { c.target_vocabulary = 7, c.tie = Tie::none; });
     for (const double alpha : {0.0, 0.6, 1.0}) {
       const Ids sentence = random_sentences(1, 6, seed)[0];
-      const std::vector<Hypothesis> expected = all_answers(model, sentence, alpha);
-      const auto answers =
+      const std::vector<Hypothesis> expected = all_translations(model, sentence, alpha);
+      const auto found =
           search(model, {sentence}, {.beam = 200, .length_penalty = alpha, .n_best = 5, .max_length = 3});
-      ASSERT_EQ(answers[0].size(), 5u);
+      ASSERT_EQ(found[0].size(), 5u);
       for (size_t i = 0; i < 5; ++i) {
-        EXPECT_EQ(answers[0][i].ids, expected[i].ids);
-        EXPECT_NEAR(answers[0][i].score, expected[i].score, 1e-5);
+        EXPECT_EQ(found[0][i].ids, expected[i].ids);
+        EXPECT_NEAR(found[0][i].score, expected[i].score, 1e-5);
       }
     }
   }
@@ -122,14 +123,14 @@ class SearchOf : public testing::TestWithParam<Kind> {};
 TEST_P(SearchOf, StepsGiveTheLogitsOfTheWholeDecoder) {
   const NoGrad guard;
   const Transformer model = random_model(7, GetParam().change);
-  const Padded source = padded(random_sentences(5, 9, 1));
+  const PaddedBatch source = pad_batch(random_sentences(5, 9, 1));
   std::vector<Ids> targets = random_sentences(5, 1, 2);
   for (Ids& target : targets) target.assign(12, target[0]);
   for (size_t b = 0; b < 5; ++b)
     for (size_t t = 0; t < 12; ++t) targets[b][t] = static_cast<int32_t>(1 + (t * 5 + b * 3) % 12);
   Pass pass;
   const Encoded encoded = model.encode(source.ids, source.lengths, pass);
-  const Padded in = padded(targets);
+  const PaddedBatch in = pad_batch(targets);
   const Tensor whole = model.logits(model.decode(in.ids, encoded, pass)).value();
   DecoderState state = model.start(encoded);
   for (int64_t t = 0; t < 12; ++t) {
@@ -143,20 +144,20 @@ TEST_P(SearchOf, StepsGiveTheLogitsOfTheWholeDecoder) {
 TEST_P(SearchOf, LogProbabilityIsThatOfScore) {
   const Transformer model = random_model(8, GetParam().change);
   const std::vector<Ids> sentences = random_sentences(6, 9, 3);
-  const auto answers = search(model, sentences, {.beam = 3, .n_best = 3, .max_length = 9});
-  const Padded source = padded(sentences);
+  const auto found = search(model, sentences, {.beam = 3, .n_best = 3, .max_length = 9});
+  const PaddedBatch source = pad_batch(sentences);
   for (size_t rank = 0; rank < 3; ++rank) {
     std::vector<Ids> targets;
-    for (const auto& of_sentence : answers) targets.push_back(of_sentence.at(rank).ids);
+    for (const auto& of_sentence : found) targets.push_back(of_sentence.at(rank).ids);
     const std::vector<TargetScore> scores = score_targets(model, source.ids, source.lengths, targets);
     for (size_t b = 0; b < sentences.size(); ++b) {
       EXPECT_EQ(scores[b].token_log_probabilities.size(), targets[b].size() + 1);
-      EXPECT_NEAR(answers[b][rank].log_probability, scores[b].log_probability, 1e-4);
+      EXPECT_NEAR(found[b][rank].log_probability, scores[b].log_probability, 1e-4);
     }
   }
 }
 
-TEST_P(SearchOf, ASentenceGetsTheSameAnswerInAnyCompanyBitForBit) {
+TEST_P(SearchOf, ResultsDoNotDependOnTheBatchBitForBit) {
   const int before = threads();
   const Transformer model = random_model(9, GetParam().change);
   const std::vector<Ids> sentences = random_sentences(11, 12, 4);
@@ -169,7 +170,7 @@ TEST_P(SearchOf, ASentenceGetsTheSameAnswerInAnyCompanyBitForBit) {
       const auto alone = search(model, {sentences[b]}, options);
       expect_same(together[b], alone[0]);
     }
-    Padded wide = padded(sentences);  // more padding, and not of zeros
+    PaddedBatch wide = pad_batch(sentences);  // more padding, and not of zeros
     Tensor ids = Tensor::empty({11, 20}, DType::i32);
     std::fill(ids.span<int32_t>().begin(), ids.span<int32_t>().end(), 5);
     ids.slice(1, 0, wide.ids.dim(1)).copy_from(wide.ids);
@@ -202,7 +203,7 @@ TEST(Search, AWiderBeamScoresBetterOnAverage) {
   EXPECT_GT(of_six, of_one);
 }
 
-TEST(Search, AnswersAreTheSameHoweverLittleIsHeldAtATime) {
+TEST(Search, ResultsDoNotDependOnMaxTokens) {
   for (const uint64_t seed : {1, 2, 3}) {
     const Transformer model = random_model(seed);
     const std::vector<Ids> sentences = random_sentences(13, 8, seed);
@@ -210,11 +211,11 @@ TEST(Search, AnswersAreTheSameHoweverLittleIsHeldAtATime) {
     const auto wanted = search(model, sentences, options);
     for (const int64_t tokens : {1, 30, 200}) {
       options.max_tokens = tokens;
-      const auto answers = search(model, sentences, options);
-      ASSERT_EQ(answers.size(), wanted.size());
+      const auto found = search(model, sentences, options);
+      ASSERT_EQ(found.size(), wanted.size());
       for (size_t b = 0; b < wanted.size(); ++b) {
-        ASSERT_FALSE(answers[b].empty());
-        expect_same(answers[b], wanted[b]);
+        ASSERT_FALSE(found[b].empty());
+        expect_same(found[b], wanted[b]);
       }
     }
   }
@@ -222,13 +223,13 @@ TEST(Search, AnswersAreTheSameHoweverLittleIsHeldAtATime) {
 
 TEST(Search, NBestAreDifferentAndSorted) {
   const Transformer model = random_model(11);
-  for (const auto& answers : search(model, random_sentences(8, 9, 6), {.beam = 5, .n_best = 5, .max_length = 10})) {
-    ASSERT_EQ(answers.size(), 5u);
+  for (const auto& found : search(model, random_sentences(8, 9, 6), {.beam = 5, .n_best = 5, .max_length = 10})) {
+    ASSERT_EQ(found.size(), 5u);
     std::set<Ids> different;
-    for (size_t i = 0; i < answers.size(); ++i) {
-      different.insert(answers[i].ids);
-      EXPECT_LE(answers[i].score, answers[i == 0 ? 0 : i - 1].score);
-      for (const int32_t id : answers[i].ids) EXPECT_GT(id, 2);
+    for (size_t i = 0; i < found.size(); ++i) {
+      different.insert(found[i].ids);
+      EXPECT_LE(found[i].score, found[i == 0 ? 0 : i - 1].score);
+      for (const int32_t id : found[i].ids) EXPECT_GT(id, 2);
     }
     EXPECT_EQ(different.size(), 5u);
   }
@@ -237,13 +238,13 @@ TEST(Search, NBestAreDifferentAndSorted) {
 TEST(Search, LengthsStayInTheirBounds) {
   const Transformer model = random_model(12);
   const std::vector<Ids> sentences = random_sentences(12, 9, 7);
-  for (const auto& answers : search(model, sentences, {.beam = 3, .min_length = 4, .max_length = 6})) {
-    EXPECT_GE(answers[0].ids.size(), 4u);
-    EXPECT_LE(answers[0].ids.size(), 6u);
+  for (const auto& found : search(model, sentences, {.beam = 3, .min_length = 4, .max_length = 6})) {
+    EXPECT_GE(found[0].ids.size(), 4u);
+    EXPECT_LE(found[0].ids.size(), 6u);
   }
-  // One model position is the begin's: 39 tokens are the most, whatever is asked.
-  for (const auto& answers : search(model, {sentences[0]}, {.beam = 2, .min_length = 1000, .max_length = 1000}))
-    EXPECT_EQ(answers[0].ids.size(), 39u);
+  // The model has 40 positions, one of them for bos.
+  for (const auto& found : search(model, {sentences[0]}, {.beam = 2, .min_length = 1000, .max_length = 1000}))
+    EXPECT_EQ(found[0].ids.size(), 39u);
   const SearchOptions by_source = {.min_length = 1000, .max_length_ratio = 1.5, .max_length_extra = 2};
   EXPECT_EQ(search(model, {Ids{3, 4, 5, 6}}, by_source)[0][0].ids.size(), 8u);
 }
@@ -251,21 +252,50 @@ TEST(Search, LengthsStayInTheirBounds) {
 TEST(Search, AVocabularySmallerThanTheBeamIsNoError) {
   const Transformer model =
       random_model(13, [](TransformerConfig& c) { c.target_vocabulary = 5, c.tie = Tie::none; });
-  const auto answers = search(model, random_sentences(3, 5, 8), {.beam = 10, .n_best = 10, .max_length = 2});
-  for (const auto& of_sentence : answers) EXPECT_EQ(of_sentence.size(), 7u);  // 1 + 2 + 4: all there are
+  const auto found = search(model, random_sentences(3, 5, 8), {.beam = 10, .n_best = 10, .max_length = 2});
+  for (const auto& of_sentence : found) EXPECT_EQ(of_sentence.size(), 7u);  // 1 + 2 + 4: all there are
 }
 
-TEST(Search, AlignmentSaysWhereEachTokenLooked) {
+TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
+  const Transformer model = random_model(17);
+  const PaddedBatch source = pad_batch(random_sentences(5, 9, 12));
+  const SearchOptions options = {.beam = 2, .n_best = 2, .max_length = 9};
+  const NoGrad guard;
+  Pass pass;
+  const auto encoded = search(model, model.encode(source.ids, source.lengths, pass), options);
+  const auto expected = search(model, source.ids, source.lengths, options);
+  for (size_t b = 0; b < 5; ++b) expect_same(encoded[b], expected[b]);
+}
+
+// Where the masks of a variant leave a target token no source position there is no link. The first source position is
+// still a link of others.
+TEST(Search, ATokenThatSeesNoSourceIsLinkedToNone) {
+  const Transformer model =
+      random_model(18, [](TransformerConfig& c) { c.cross_attention = attention_variant("local-m=1"); });
+  const PaddedBatch source = pad_batch(std::vector<Ids>{{4, 5}});
+  const NoGrad guard;
+  Pass pass;
+  const std::vector<Ids> targets = {{4, 5, 6, 7, 8}};
+  const Tensor a =
+      alignments(model, model.encode(source.ids, source.lengths, pass), std::vector<int64_t>{0}, targets)[0];
+  const auto links = alignment_links(a);
+  ASSERT_EQ(links.size(), 5u);
+  EXPECT_TRUE(links[0] && links[1]);
+  EXPECT_EQ(links[2], 1);  // sees position 1 alone
+  EXPECT_FALSE(links[3] || links[4]);
+}
+
+TEST(Search, AlignmentRowsAreTheWeightsOfEveryToken) {
   const Transformer model = random_model(14);
   const std::vector<Ids> sentences = random_sentences(5, 9, 9);
-  const auto answers = search(model, sentences, {.beam = 2, .n_best = 2, .max_length = 9, .alignment = true});
+  const auto found = search(model, sentences, {.beam = 2, .n_best = 2, .max_length = 9, .alignment = true});
   for (size_t b = 0; b < sentences.size(); ++b)
-    for (const Hypothesis& answer : answers[b]) {
-      const auto T = static_cast<int64_t>(answer.ids.size()), S = static_cast<int64_t>(sentences[b].size());
-      ASSERT_EQ(answer.alignment.shape(), (Shape{T, S}));
+    for (const Hypothesis& hypothesis : found[b]) {
+      const auto T = static_cast<int64_t>(hypothesis.ids.size()), S = static_cast<int64_t>(sentences[b].size());
+      ASSERT_EQ(hypothesis.alignment.shape(), (Shape{T, S}));
       for (int64_t t = 0; t < T; ++t) {
         double sum = 0;
-        for (int64_t s = 0; s < S; ++s) sum += answer.alignment.at<float>({t, s});
+        for (int64_t s = 0; s < S; ++s) sum += hypothesis.alignment.at<float>({t, s});
         EXPECT_NEAR(sum, 1.0, 1e-5);
       }
     }
@@ -278,7 +308,7 @@ TEST(Search, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(search(model, one, {.beam = 2, .n_best = 3}), UsageError);
   EXPECT_THROW(search(model, one, {.length_penalty = std::nan("")}), UsageError);
   EXPECT_THROW(search(model, one, {.max_length = -1}), UsageError);
-  EXPECT_THROW(search(model, one, {.end = 13}), UsageError);
+  EXPECT_THROW(search(model, one, {.eos = 13}), UsageError);
   EXPECT_THROW(search(model, {Ids{99}}, {}), Error);
   EXPECT_THROW(search(model, {Ids(41, 3)}, {}), Error);
   EXPECT_THROW(search(model, Tensor::zeros({2, 3}, DType::i32), std::vector<int32_t>{3}), Error);
@@ -288,10 +318,10 @@ TEST(Search, ErrorsSayWhatIsWrong) {
 TEST(Score, TokensAddUpAndDoNotDependOnTheBatch) {
   const Transformer model = random_model(16);
   const std::vector<Ids> sentences = random_sentences(7, 9, 10), targets = random_sentences(7, 11, 11);
-  const Padded source = padded(sentences);
+  const PaddedBatch source = pad_batch(sentences);
   const std::vector<TargetScore> together = score_targets(model, source.ids, source.lengths, targets);
   for (size_t b = 0; b < 7; ++b) {
-    const Padded alone = padded(std::span(&sentences[b], 1));
+    const PaddedBatch alone = pad_batch(std::span(&sentences[b], 1));
     const TargetScore one = score_targets(model, alone.ids, alone.lengths, std::span(&targets[b], 1))[0];
     EXPECT_EQ(one.token_log_probabilities, together[b].token_log_probabilities);
     EXPECT_EQ(one.log_probability, together[b].log_probability);

@@ -13,29 +13,29 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-// The `count` largest logits so far, largest first. Ids arrive in rising order and only a strictly larger logit
-// overtakes another, so of equal ones the lower id stays ahead.
+// The `count` largest logits so far, sorted. Ids are offered in increasing order and only a strictly larger logit moves
+// ahead of another, so equal ones stay sorted by id.
 class Best {
  public:
-  Best(TokenChoice* room, int64_t count) : room_(room), count_(count) {}
+  Best(TokenChoice* choices, int64_t count) : choices_(choices), count_(count) {}
 
-  float threshold() const { return length_ < count_ ? minus_infinity : room_[count_ - 1].log_probability; }
+  float threshold() const { return length_ < count_ ? minus_infinity : choices_[count_ - 1].log_probability; }
   int64_t length() const { return length_; }
 
   void offer(int32_t id, float logit) {
     if (!(logit > threshold())) return;
     if (length_ < count_) ++length_;
     int64_t at = length_ - 1;
-    for (; at > 0 && logit > room_[at - 1].log_probability; --at) room_[at] = room_[at - 1];
-    room_[at] = {id, logit};
+    for (; at > 0 && logit > choices_[at - 1].log_probability; --at) choices_[at] = choices_[at - 1];
+    choices_[at] = {id, logit};
   }
 
  private:
-  TokenChoice* room_;
+  TokenChoice* choices_;
   int64_t count_, length_ = 0;
 };
 
-// Few logits beat the threshold after the first hundreds: blocks are compared with it whole, without a branch.
+// After the first hundreds few logits exceed the threshold: whole blocks are compared with it, without branches.
 bool any_above(const float* x, int64_t n, float threshold) {
   int found = 0;
   for (int64_t i = 0; i < n; ++i) found |= static_cast<int>(x[i] > threshold);
@@ -48,13 +48,13 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
   require(logits.rank() == 2 && logits.dtype() == DType::f32 && logits.contiguous() && logits.dim(1) >= 1,
           "top_tokens", "logits must be contiguous f32 (R,V), got {} {}", name_of(logits.dtype()), logits.shape());
   const int64_t R = logits.dim(0), V = logits.dim(1);
-  require(count >= 1 && options.end >= 0 && options.end < V, "top_tokens", "{} tokens of {}, the end being id {}",
-          count, V, options.end);
+  require(count >= 1 && options.eos >= 0 && options.eos < V, "top_tokens",
+          "count must be at least 1 and eos an id of the vocabulary of {}, got {} and {}", V, count, options.eos);
   TopTokens top;
   top.count_ = std::min(count, V);
   top.choices_.resize(static_cast<size_t>(R * top.count_));
   top.lengths_.resize(static_cast<size_t>(R));
-  top.ends_.resize(static_cast<size_t>(R));
+  top.eos_.resize(static_cast<size_t>(R));
   const float* data = logits.data<float>();
   parallel_for(R, [&](int64_t r) {
     const float* x = data + r * V;
@@ -66,21 +66,23 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
       if (!any_above(x + first, n, best.threshold())) continue;
       for (int64_t v = first; v < first + n; ++v) {
         const auto id = static_cast<int32_t>(v);
-        if (id == options.end) continue;
-        if (std::find(options.never.begin(), options.never.end(), id) != options.never.end()) continue;
+        if (id == options.eos) continue;
+        if (std::find(options.suppress_tokens.begin(), options.suppress_tokens.end(), id) !=
+            options.suppress_tokens.end())
+          continue;
         best.offer(id, x[v]);
       }
     }
     top.lengths_[static_cast<size_t>(r)] = best.length();
-    // log p of the likeliest; every other stands as far below it as its logit does. (Measured from an unlikely one,
-    // the distances would be large and their rounding too.)
-    const bool ends = best.length() == 0 || x[options.end] > choices[0].log_probability;
-    const int32_t likeliest = ends ? options.end : choices[0].id;
-    const float log_p = -kernel::kernels().rows.cross_entropy(x, V, likeliest, 0.0f, 1.0f, nullptr);
-    require(!std::isnan(log_p), "top_tokens", "row {} of the logits is not finite", r);
-    top.ends_[static_cast<size_t>(r)] = log_p + (x[options.end] - x[likeliest]);
+    // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely token
+    // would be large, with large rounding errors.)
+    const bool eos_is_best = best.length() == 0 || x[options.eos] > choices[0].log_probability;
+    const int32_t best_id = eos_is_best ? options.eos : choices[0].id;
+    const float log_p = -kernel::kernels().rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);
+    require(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
+    top.eos_[static_cast<size_t>(r)] = log_p + (x[options.eos] - x[best_id]);
     for (int64_t i = 0; i < best.length(); ++i)
-      choices[i].log_probability = log_p + (choices[i].log_probability - x[likeliest]);
+      choices[i].log_probability = log_p + (choices[i].log_probability - x[best_id]);
   });
   return top;
 }

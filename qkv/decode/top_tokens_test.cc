@@ -25,7 +25,7 @@ TEST(TopTokens, EqualsASortOfDoubles) {
   const int64_t R = 5, V = 777;
   for (const float spread : {0.1f, 3.0f, 100.0f}) {
     const Tensor x = random_logits(R, V, spread);
-    const TopTokens top = top_tokens(x, 6, {.end = 2, .never = {0, 1}});
+    const TopTokens top = top_tokens(x, 6, {.eos = 2, .suppress_tokens = {0, 1}});
     for (int64_t r = 0; r < R; ++r) {
       const float* row = x.data<float>() + r * V;
       const double largest = *std::max_element(row, row + V);
@@ -40,33 +40,33 @@ TEST(TopTokens, EqualsASortOfDoubles) {
         EXPECT_EQ(top.row(r)[i].id, ids[i]);
         EXPECT_NEAR(top.row(r)[i].log_probability, log_p(ids[i]), 1e-5 * (1 + spread));
       }
-      EXPECT_NEAR(top.end(r), log_p(2), 1e-5 * (1 + spread));
+      EXPECT_NEAR(top.eos(r), log_p(2), 1e-5 * (1 + spread));
     }
   }
 }
 
-TEST(TopTokens, EqualLogitsStandInTheOrderOfTheirIds) {
+TEST(TopTokens, EqualLogitsAreSortedById) {
   Tensor x = Tensor::full({1, 200}, 1.0f);
   x.data<float>()[150] = x.data<float>()[70] = 2.0f;
-  const TopTokens top = top_tokens(x, 5, {.end = 4, .never = {0}});
+  const TopTokens top = top_tokens(x, 5, {.eos = 4, .suppress_tokens = {0}});
   const int32_t expected[] = {70, 150, 1, 2, 3};
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(top.row(0)[i].id, expected[i]);
 }
 
-TEST(TopTokens, LeavesOutWhatCannotBeChosen) {
+TEST(TopTokens, LeavesOutSuppressedTokensAndMinusInfinity) {
   Tensor x = Tensor::from({5.0f, 4.0f, 9.0f, 1.0f, -std::numeric_limits<float>::infinity(), 3.0f}, {1, 6});
-  const TopTokens top = top_tokens(x, 10, {.end = 2, .never = {0}});
+  const TopTokens top = top_tokens(x, 10, {.eos = 2, .suppress_tokens = {0}});
   ASSERT_EQ(top.row(0).size(), 3u);
   EXPECT_EQ(top.row(0)[0].id, 1);
   EXPECT_EQ(top.row(0)[1].id, 5);
   EXPECT_EQ(top.row(0)[2].id, 3);
 }
 
-TEST(TopTokens, AnUnlikelyEndAndACertainOneAreBothExact) {
+TEST(TopTokens, LogProbabilitiesOfUnlikelyAndCertainEosAreAccurate) {
   const Tensor x = Tensor::from({0.0f, 0.0f, -80.0f, 0.0f, 0.0f, 80.0f}, {2, 3});
-  const TopTokens top = top_tokens(x, 1, {.end = 2});
-  EXPECT_NEAR(top.end(0), -80.0 - std::log(2.0), 1e-5);
-  EXPECT_NEAR(top.end(1), 0.0, 1e-6);
+  const TopTokens top = top_tokens(x, 1, {.eos = 2});
+  EXPECT_NEAR(top.eos(0), -80.0 - std::log(2.0), 1e-5);
+  EXPECT_NEAR(top.eos(1), 0.0, 1e-6);
   EXPECT_NEAR(top.row(1)[0].log_probability, -80.0, 1e-5);
 }
 
@@ -85,13 +85,13 @@ TEST(TopTokens, ARowIsTheSameAloneAndOnAnyNumberOfThreads) {
       EXPECT_EQ(one.row(r)[i].log_probability, two.row(r)[i].log_probability);
     }
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(one.row(40)[i].log_probability, alone.row(0)[i].log_probability);
-  EXPECT_EQ(one.end(40), alone.end(0));
+  EXPECT_EQ(one.eos(40), alone.eos(0));
 }
 
-TEST(TopTokens, ErrorsSayWhatIsWrong) {
+TEST(TopTokens, ErrorsNameTheArgument) {
   Tensor x = Tensor::zeros({2, 4});
   EXPECT_THROW(top_tokens(x, 0, {}), Error);
-  EXPECT_THROW(top_tokens(x, 1, {.end = 4}), Error);
+  EXPECT_THROW(top_tokens(x, 1, {.eos = 4}), Error);
   EXPECT_THROW(top_tokens(Tensor::zeros({4}), 1, {}), Error);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     x.data<float>()[5] = bad;
@@ -99,7 +99,7 @@ TEST(TopTokens, ErrorsSayWhatIsWrong) {
       top_tokens(x, 1, {});
       FAIL();
     } catch (const Error& e) {
-      EXPECT_STREQ(e.what(), "top_tokens: row 1 of the logits is not finite");
+      EXPECT_STREQ(e.what(), "top_tokens: row 1 of the logits holds +infinity or NaN");
     }
   }
 }

@@ -5,12 +5,11 @@
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/length_batches.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 #include "qkv/model/model_file.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
-
 namespace {
 
 Translator read_translator(const std::filesystem::path& folder) {
@@ -33,22 +32,23 @@ Translator::Translator(Transformer model, Tokenizer source, Tokenizer target, co
 void Translator::check(const std::string& where) const {
   const TransformerConfig& config = model_.config();
   require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
-                      where, "the vocabularies have {} source and {} target tokens, the model {} and {}",
+                      where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
                       source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
 }
 
-std::vector<Sentence> Translator::read_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
-                                           const char* what) const {
-  std::vector<Sentence> out(sentences.size());
+std::vector<EncodedSentence> Translator::encode_all(std::span<const std::string> sentences,
+                                                    const Tokenizer& tokenizer, const char* name) const {
+  std::vector<EncodedSentence> out(sentences.size());
   parallel_for(static_cast<int64_t>(sentences.size()), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
-    out[at] = read_sentence(sentences[at], tokenizer,
-                            {.positions = model_.config().max_length, .name = fmt::format("{} {}", what, i + 1)});
+    out[at] = encode_sentence(
+        sentences[at], tokenizer,
+        {.max_tokens = model_.config().position_limit(), .name = fmt::format("{} {}", name, i + 1)});
   });
   return out;
 }
 
-Answer Translator::answer(const Hypothesis& hypothesis) const {
+Candidate Translator::candidate(const Hypothesis& hypothesis) const {
   return {.text = target_.decode(hypothesis.ids),
           .score = hypothesis.score,
           .log_probability = hypothesis.log_probability,
@@ -71,9 +71,9 @@ void check_options(const TranslateOptions& options) {
 }
 
 void check_batch_tokens(int64_t batch_tokens) {
-  constexpr int64_t most = 1'000'000;
-  require<UsageError>(batch_tokens >= 1 && batch_tokens <= most, "Translator",
-                      "batch-tokens must be 1 to {}, got {}", most, batch_tokens);
+  constexpr int64_t largest = 1'000'000;
+  require<UsageError>(batch_tokens >= 1 && batch_tokens <= largest, "Translator",
+                      "batch-tokens must be 1 to {}, got {}", largest, batch_tokens);
 }
 
 std::vector<Translation> Translator::translate(std::span<const std::string> sentences,
@@ -81,7 +81,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   check_batch_tokens(options.batch_tokens);
   const SearchOptions how = search_options(options);
   check_options(how, model_.config());
-  const std::vector<Sentence> sources = read_all(sentences, source_, "sentence");
+  const std::vector<EncodedSentence> sources = encode_all(sentences, source_, "sentence");
   std::vector<Translation> out(sentences.size());
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -93,12 +93,12 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
     std::vector<std::vector<int32_t>> rows;
     for (const size_t i : batch) rows.push_back(sources[i].ids);
-    const Padded source = padded(rows);
-    const auto answers = search(model_, source.ids, source.lengths, how);
+    const PaddedBatch source = pad_batch(rows);
+    const auto found = search(model_, source.ids, source.lengths, how);
     for (size_t b = 0; b < batch.size(); ++b) {
       Translation& translation = out[batch[b]];
-      for (const Hypothesis& hypothesis : answers[b]) translation.n_best.push_back(answer(hypothesis));
-      static_cast<Answer&>(translation) = translation.n_best.front();
+      for (const Hypothesis& hypothesis : found[b]) translation.n_best.push_back(candidate(hypothesis));
+      static_cast<Candidate&>(translation) = translation.n_best.front();
     }
     if (options.after_batch) options.after_batch();
   }
@@ -107,23 +107,24 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                          int64_t batch_tokens) const {
-  require<InputError>(sources.size() == targets.size(), "score", "{} sources and {} targets", sources.size(),
+  require<InputError>(sources.size() == targets.size(), "score",
+                      "there must be one target for each source, got {} sources and {} targets", sources.size(),
                       targets.size());
   check_batch_tokens(batch_tokens);
-  const std::vector<Sentence> from = read_all(sources, source_, "source"),
-                              to = read_all(targets, target_, "target");
+  const std::vector<EncodedSentence> from = encode_all(sources, source_, "source"),
+                                     to = encode_all(targets, target_, "target");
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < from.size(); ++i)
     lengths.push_back(static_cast<int64_t>(std::max(from[i].ids.size(), to[i].ids.size())));
   std::vector<PairScore> out(sources.size());
   for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
-    std::vector<std::vector<int32_t>> rows, answers;
+    std::vector<std::vector<int32_t>> rows, targets_of_batch;
     for (const size_t i : batch) {
       rows.push_back(from[i].ids);
-      answers.emplace_back(to[i].ids.begin(), to[i].ids.end() - 1);
+      targets_of_batch.emplace_back(to[i].ids.begin(), to[i].ids.end() - 1);
     }
-    const Padded source = padded(rows);
-    const std::vector<TargetScore> scores = score_targets(model_, source.ids, source.lengths, answers);
+    const PaddedBatch source = pad_batch(rows);
+    const std::vector<TargetScore> scores = score_targets(model_, source.ids, source.lengths, targets_of_batch);
     for (size_t b = 0; b < batch.size(); ++b)
       out[batch[b]] = {.log_probability = scores[b].log_probability,
                        .token_log_probabilities = scores[b].token_log_probabilities,

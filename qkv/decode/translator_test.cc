@@ -34,12 +34,12 @@ Translator random_translator(uint64_t seed, int64_t positions = 60) {
                          c.source_vocabulary = source.size();
                          c.target_vocabulary = target.size();
                          c.tie = Tie::none;
-                         c.max_length = positions;
+                         c.max_positions = positions;
                        }),
           source, target};
 }
 
-TEST(Translator, KeepsTheOrderAndEverySentenceIsItsOwn) {
+TEST(Translator, KeepsTheOrderAndTranslatesEverySentenceIndependently) {
   const Translator translator = random_translator(1);
   for (const int64_t batch_tokens : {1, 100, 10000}) {
     const auto together = translator.translate(lines(), {.beam = 2, .batch_tokens = batch_tokens});
@@ -74,7 +74,7 @@ TEST(Translator, ABlankSentenceHasABlankTranslation) {
   }
 }
 
-TEST(Translator, GivesScoresPiecesAlignmentAndTheNBest) {
+TEST(Translator, GivesScoresTokensAlignmentAndTheNBest) {
   const Translator translator = random_translator(3);
   const auto translations = translator.translate(
       lines(), {.beam = 3, .length_penalty = 0.5, .n_best = 3, .max_length = 12, .alignment = true});
@@ -86,17 +86,17 @@ TEST(Translator, GivesScoresPiecesAlignmentAndTheNBest) {
     if (t.source_tokens.size() == 1) continue;
     ASSERT_EQ(t.n_best.size(), 3u);
     for (size_t i = 0; i < 3; ++i) {
-      const Answer& answer = t.n_best[i];
-      EXPECT_LE(answer.score, t.n_best[i == 0 ? 0 : i - 1].score);
-      EXPECT_EQ(answer.score,
-                answer.log_probability / length_penalty(static_cast<int64_t>(answer.tokens.size()) + 1, 0.5));
-      EXPECT_EQ(answer.alignment.dim(0), static_cast<int64_t>(answer.tokens.size()));
-      EXPECT_EQ(answer.alignment.dim(1), static_cast<int64_t>(t.source_tokens.size()));
+      const Candidate& candidate = t.n_best[i];
+      EXPECT_LE(candidate.score, t.n_best[i == 0 ? 0 : i - 1].score);
+      EXPECT_EQ(candidate.score,
+                candidate.log_probability / length_penalty(static_cast<int64_t>(candidate.tokens.size()) + 1, 0.5));
+      EXPECT_EQ(candidate.alignment.dim(0), static_cast<int64_t>(candidate.tokens.size()));
+      EXPECT_EQ(candidate.alignment.dim(1), static_cast<int64_t>(t.source_tokens.size()));
     }
   }
 }
 
-TEST(Translator, ASourceTooLongIsCutAndSaysSo) {
+TEST(Translator, ASourceThatIsTooLongIsCutAndMarked) {
   const Translator translator = random_translator(4, 20);
   const std::vector<std::string> sentences = {"I am cold.", std::string(5000, 'a'), "no"};
   const auto t = translator.translate(sentences, {.beam = 2});
@@ -105,6 +105,30 @@ TEST(Translator, ASourceTooLongIsCutAndSaysSo) {
   EXPECT_FALSE(t[2].truncated);
   EXPECT_EQ(t[1].source_tokens.size(), 20u);
   EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
+}
+
+// Position encodings without a table have no limit: long sources are neither cut nor refused.
+TEST(Translator, RotaryAlibiRelativeBiasAndNoPositionsHaveNoLimit) {
+  const Tokenizer source = characters(lines()), target = characters({"abcdefgh ijkl"});
+  for (const Positions positions :
+       {Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::none}) {
+    const Translator translator = {random_model(4,
+                                                [&](TransformerConfig& c) {
+                                                  c.source_vocabulary = source.size();
+                                                  c.target_vocabulary = target.size();
+                                                  c.tie = Tie::none;
+                                                  c.max_positions = 20;
+                                                  c.positions = positions;
+                                                }),
+                                   source, target};
+    const std::vector<std::string> sources = {std::string(300, 'a')}, targets = {std::string(50, 'b')};
+    const Translation t = translator.translate(sources, {.beam = 1, .max_length = 30})[0];
+    EXPECT_FALSE(t.truncated);
+    EXPECT_GT(t.source_tokens.size(), 300u);
+    const PairScore score = translator.score(sources, targets)[0];
+    EXPECT_FALSE(score.truncated);
+    EXPECT_GT(score.tokens.size(), 50u);
+  }
 }
 
 TEST(Translator, NamesTheSentenceThatIsNotUtf8) {
@@ -117,7 +141,7 @@ TEST(Translator, NamesTheSentenceThatIsNotUtf8) {
   }
 }
 
-TEST(Translator, OptionsThatMakeNoSenseAreUsageErrorsEvenWithoutSentences) {
+TEST(Translator, OptionsOutOfRangeAreUsageErrorsEvenWithoutSentences) {
   const Translator translator = random_translator(6);
   const std::vector<std::string> none;
   EXPECT_TRUE(translator.translate(none).empty());
@@ -142,7 +166,7 @@ TEST(Translator, ScoresGivenTranslations) {
       translator.score(std::vector<std::string>{"a"}, std::vector<std::string>{std::string(99, 'b')})[0].truncated);
 }
 
-TEST(Translator, OfAFolderIsTheSameAsItsParts) {
+TEST(Translator, OfAFolderEqualsThatOfItsParts) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("qkv-translator-{}", ::getpid());
   Translator translator = random_translator(8);
@@ -162,7 +186,7 @@ TEST(Translator, OfAFolderIsTheSameAsItsParts) {
   EXPECT_THROW(Translator{folder}, InputError) << "no folder";
 }
 
-TEST(Explain, HasTheWeightsOfEveryLayerWithTheirTokens) {
+TEST(Inspect, HasTheWeightsOfEveryLayerWithTheirTokens) {
   const Translator translator = random_translator(9);
   for (const std::optional<std::string>& target :
        {std::optional<std::string>(), std::optional<std::string>("ab c")}) {
@@ -186,11 +210,11 @@ TEST(Explain, HasTheWeightsOfEveryLayerWithTheirTokens) {
     }
     EXPECT_EQ(e.attention[1].columns.front(), "<s>");
     EXPECT_EQ(e.attention[1].rows.back(), "</s>");
-    EXPECT_EQ(e.attention[1].layers[0].at<float>({0, 0, 1}), 0.0f) << "nobody looks ahead";
+    EXPECT_EQ(e.attention[1].layers[0].at<float>({0, 0, 1}), 0.0f) << "causal";
   }
 }
 
-TEST(Explain, IsOfTheTranslationAndItsAlignment) {
+TEST(Inspect, IsOfTheTranslationAndItsAlignment) {
   const Translator translator = random_translator(10);
   const TranslateOptions options = {.beam = 3, .max_length = 8, .alignment = true};
   const std::string sentence = "the old tower";
@@ -207,7 +231,7 @@ TEST(Explain, IsOfTheTranslationAndItsAlignment) {
     }
 }
 
-TEST(Explain, OfABlankSentenceIsNoError) {
+TEST(Inspect, OfABlankSentenceIsNoError) {
   const Inspection e = inspect(random_translator(11), "");
   EXPECT_EQ(e.text, "");
   EXPECT_EQ(e.tokens.size(), 1u);

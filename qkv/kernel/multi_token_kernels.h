@@ -23,8 +23,8 @@ struct Convolution {
   int64_t query_before, key_before;
 };
 
-// `count` rows of n floats, `stride` apart.
-struct RowsOfFloats {
+// `count` heads, each (keys x width) floats, `stride` apart.
+struct HeadTiles {
   const float* data;
   int64_t stride, count;
 };
@@ -48,8 +48,8 @@ struct MultiTokenKernels {
 
   // sum[i] += sum_j a[j][i] b[j][i]
   void (*dot_columns)(const float* a, const float* b, int64_t keys, int64_t width, float* sum);
-  // sums[r][c] += a_r . b_c over n floats, n a multiple of the lanes.
-  void (*dot_all_rows)(const RowsOfFloats& a, const RowsOfFloats& b, int64_t n, double* sums);
+  // sums[r][c] += sum_ji a_r[j][i] b_c[j][i] over all heads r of a and c of b.
+  void (*dot_all_heads)(const HeadTiles& a, const HeadTiles& b, int64_t keys, int64_t width, double* sums);
 };
 
 }  // namespace qkv::kernel

@@ -125,13 +125,13 @@ TEST(MultiTokenKernels, TheSoftmaxOfVisibleScores) {
   });
 }
 
-TEST(MultiTokenKernels, DotsOfAllRows) {
+TEST(MultiTokenKernels, DotsOfAllHeads) {
   for_every_set([](const MultiTokenKernels& k, int lanes, const std::string& isa) {
     for (const int64_t count : {1, 2, 4, 7, 13}) {
-      const int64_t other = count + 2, n = 3 * lanes, stride = n + 5;
+      const int64_t other = count + 2, keys = 3, width = 3 * lanes, n = keys * width, stride = n + 5;
       Row a = Row::normal(count * stride, 1), b = Row::normal(other * stride, 2);
       Doubles sums(static_cast<size_t>(count * other), 1.0);
-      k.dot_all_rows({a.data(), stride, count}, {b.data(), stride, other}, n, sums.data());
+      k.dot_all_heads({a.data(), stride, count}, {b.data(), stride, other}, keys, width, sums.data());
       for (int64_t r = 0; r < count; ++r)
         for (int64_t c = 0; c < other; ++c) {
           double expected = 1;

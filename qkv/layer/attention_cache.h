@@ -1,7 +1,7 @@
-// What a layer of self-attention keeps of the positions so far, to produce a sequence one position at a time.
+// The KV cache of a self-attention layer for incremental decoding.
 //
 //     AttentionCache cache;
-//     Variable y = layer.step(x, cache, pass);      // of one more position
+//     Variable y = layer.step(x, cache, pass);      // x: the next position
 //     cache.reorder({0, 0, 2});                     // as KeyValueCache
 #pragma once
 
@@ -13,8 +13,8 @@ namespace qkv {
 
 struct AttentionCache {
   KeyValueCache keys;
-  KeyValueCache global_keys;                   // longformer-separate: as its global positions see them
-  std::optional<MultiTokenCache> multi_token;  // instead of keys
+  KeyValueCache global_keys;                   // longformer-separate: projected for the global positions
+  std::optional<MultiTokenCache> multi_token;  // multi-token attention: instead of `keys`
 
   int64_t length() const { return multi_token ? multi_token->length() : keys.length(); }
   void reorder(std::span<const int64_t> source) {

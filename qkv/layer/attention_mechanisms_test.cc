@@ -1,4 +1,4 @@
-// Every word of the table in a layer: what is promised of one is promised of all.
+// The guarantees of MultiHeadAttention for every mechanism.
 #include "qkv/layer/attention_mechanisms_test.h"
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@ namespace qkv {
 namespace {
 
 MultiHeadAttentionOptions options_of(const std::string& variant, AttentionUse use, int64_t kv_heads = 2) {
-  return {.width = 16, .heads = 4, .kv_heads = kv_heads, .variant = attention_variant(variant), .use = use};
+  return {.d_model = 16, .heads = 4, .kv_heads = kv_heads, .variant = attention_variant(variant), .use = use};
 }
 
-// Parameters as they begin, moved a little, so that none is zero.
+// Initialised, plus a little noise, so that no parameter is zero.
 MultiHeadAttention layer_of(const MultiHeadAttentionOptions& options) {
   MultiHeadAttention layer(options);
   layer.initialise("layer", 1);
@@ -28,10 +28,10 @@ MultiHeadAttention layer_of(const MultiHeadAttentionOptions& options) {
   return layer;
 }
 
-class SelfKind : public testing::TestWithParam<std::string> {};
-class CrossKind : public testing::TestWithParam<std::string> {};
+class SelfVariant : public testing::TestWithParam<std::string> {};
+class CrossVariant : public testing::TestWithParam<std::string> {};
 
-// The slope of y . upstream along a direction, by differences and by gradients: of x and of every parameter.
+// The derivative of y . upstream along a direction, by finite differences and by gradients: of x and every parameter.
 template <class Forward>
 void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
   const auto dot = [](const Tensor& a, const Tensor& b) {
@@ -44,7 +44,7 @@ void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
   const Tensor upstream = random_tensor(y.shape(), 77);
   y.backward(upstream);
   const auto check = [&](const std::string& name, Variable& p) {
-    const Tensor grad = p.grad().defined() ? p.grad() : Tensor::zeros(p.shape());  // of what is not looked at
+    const Tensor grad = p.grad().defined() ? p.grad() : Tensor::zeros(p.shape());  // not read
     const Tensor direction = random_tensor(p.shape(), 78), before = p.value().clone();
     const auto at = [&](double h) {
       Tensor& value = p.mutable_value();
@@ -61,7 +61,7 @@ void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
   layer.visit("", check);
 }
 
-TEST_P(SelfKind, GradientsAreThoseOfDifferences) {
+TEST_P(SelfVariant, GradientsAreThoseOfDifferences) {
   for (const AttentionUse use : {AttentionUse::encoder, AttentionUse::decoder}) {
     MultiHeadAttention layer = layer_of(options_of(GetParam(), use));
     const MaskPtr mask = use == AttentionUse::decoder ? causal() : padding({9, 6});
@@ -71,7 +71,7 @@ TEST_P(SelfKind, GradientsAreThoseOfDifferences) {
   }
 }
 
-TEST_P(CrossKind, GradientsAreThoseOfDifferences) {
+TEST_P(CrossVariant, GradientsAreThoseOfDifferences) {
   MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
   const Tensor memory = random_tensor({2, 9, 16}, 2), lengths = Tensor::from(std::vector<int32_t>{9, 6}, {2});
   Pass pass;
@@ -80,7 +80,7 @@ TEST_P(CrossKind, GradientsAreThoseOfDifferences) {
   });
 }
 
-TEST_P(SelfKind, StepsEqualTheCausalWhole) {
+TEST_P(SelfVariant, StepsEqualTheCausalWhole) {
   const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::decoder));
   const Tensor x = random_tensor({3, 40, 16}, 3);
   Pass pass;
@@ -95,8 +95,8 @@ TEST_P(SelfKind, StepsEqualTheCausalWhole) {
   EXPECT_EQ(cache.length(), 40);
 }
 
-// Of one sentence with three hypotheses, all at the same position.
-TEST_P(CrossKind, StepsEqualTheWhole) {
+// One sentence with three hypotheses, all at the same position.
+TEST_P(CrossVariant, StepsEqualTheWhole) {
   const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
   const Tensor x = random_tensor({1, 12, 16}, 4), memory = random_tensor({1, 9, 16}, 5);
   const Tensor lengths = Tensor::from(std::vector<int32_t>{7}, {1});
@@ -112,12 +112,12 @@ TEST_P(CrossKind, StepsEqualTheWhole) {
   }
 }
 
-TEST_P(SelfKind, LookingAtTheWeightsChangesNothing) {
+TEST_P(SelfVariant, RecordingTheWeightsChangesNothing) {
   const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::encoder));
   const Tensor x = random_tensor({2, 9, 16}, 7);
   AttentionLog log;
-  Pass silent, look{.log = &log};
-  EXPECT_TRUE(same_bits(layer.forward(x, padding({9, 4}), look).value(),
+  Pass silent, recording{.log = &log};
+  EXPECT_TRUE(same_bits(layer.forward(x, padding({9, 4}), recording).value(),
                         layer.forward(x, padding({9, 4}), silent).value()));
   ASSERT_EQ(log.entries.size(), 1u);
   const Tensor& weights = log.entries[0].weights;
@@ -130,10 +130,9 @@ TEST_P(SelfKind, LookingAtTheWeightsChangesNothing) {
   EXPECT_LT(sum, 2.0);
 }
 
-TEST_P(SelfKind, PackedProjectionsGiveTheSameNumbers) {
+TEST_P(SelfVariant, PackedProjectionsGiveTheSameNumbers) {
   MultiHeadAttentionOptions options = options_of(GetParam(), AttentionUse::encoder);
-  if (options.variant.has(AttentionMechanism::Role::projections))
-    return;  // not of one source alone: refused, see below
+  if (options.variant.has(AttentionMechanism::Role::global_projections)) return;  // cannot be packed
   MultiHeadAttention apart = layer_of(options);
   options.packed = true;
   MultiHeadAttention packed = layer_of(options);
@@ -159,10 +158,10 @@ TEST_P(SelfKind, PackedProjectionsGiveTheSameNumbers) {
 }
 
 std::string name_of_test(const testing::TestParamInfo<std::string>& variant) { return as_name(variant.param); }
-INSTANTIATE_TEST_SUITE_P(Words, SelfKind, testing::ValuesIn(sample_variants(AttentionUse::encoder)), name_of_test);
-INSTANTIATE_TEST_SUITE_P(Words, CrossKind, testing::ValuesIn(sample_variants(AttentionUse::cross)), name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, SelfVariant, testing::ValuesIn(sample_variants(AttentionUse::encoder)), name_of_test);
+INSTANTIATE_TEST_SUITE_P(All, CrossVariant, testing::ValuesIn(sample_variants(AttentionUse::cross)), name_of_test);
 
-// ---- What single words promise ----
+// ---- Single mechanisms ----
 
 Tensor weights_of(const std::string& variant, int64_t length, AttentionUse use = AttentionUse::encoder) {
   MultiHeadAttention layer = layer_of(options_of(variant, use));
@@ -173,14 +172,14 @@ Tensor weights_of(const std::string& variant, int64_t length, AttentionUse use =
   return log.entries.at(0).weights;
 }
 
-TEST(AttentionMechanisms, AWindowHidesWhatIsFar) {
+TEST(AttentionMechanisms, AWindowMasksDistantKeys) {
   const Tensor weights = weights_of("window=2", 10);
   for (int64_t i = 0; i < 10; ++i)
     for (int64_t j = 0; j < 10; ++j)
       EXPECT_EQ(weights.at<float>({0, 3, i, j}) > 0, std::abs(i - j) <= 2) << i << " " << j;
 }
 
-TEST(AttentionMechanisms, StridedLooksBothWaysInAnEncoderAndBackInADecoder) {
+TEST(AttentionMechanisms, StridedIsBidirectionalInAnEncoderAndCausalInADecoder) {
   const Tensor both = weights_of("strided=3", 12), back = weights_of("strided=3", 12, AttentionUse::decoder);
   for (int64_t i = 0; i < 12; ++i)
     for (int64_t j = 0; j < 12; ++j) {
@@ -191,14 +190,14 @@ TEST(AttentionMechanisms, StridedLooksBothWaysInAnEncoderAndBackInADecoder) {
 }
 
 TEST(AttentionMechanisms, ASinkTakesAPartOfTheWeights) {
-  const Tensor weights = weights_of("sink", 4);
+  const Tensor weights = weights_of("softmax-with-sink", 4);
   double sum = 0;
   for (int64_t j = 0; j < 4; ++j) sum += weights.at<float>({0, 0, 1, j});
   EXPECT_GT(sum, 0.3);
   EXPECT_LT(sum, 0.95);
 }
 
-// With projections that are copies of the usual ones, longformer-separate is longformer.
+// With copies of the other projections, longformer-separate equals longformer.
 TEST(AttentionMechanisms, SeparateProjectionsAreThoseOfGlobalRows) {
   MultiHeadAttention plain = layer_of(options_of("longformer=2:2", AttentionUse::encoder));
   MultiHeadAttention separate = layer_of(options_of("longformer-separate=2:2", AttentionUse::encoder));
@@ -220,8 +219,8 @@ TEST(AttentionMechanisms, SeparateProjectionsAreThoseOfGlobalRows) {
   EXPECT_LT(largest_difference(changed.slice(1, 2, 9), before.slice(1, 2, 9)), 1e-6) << "all others";
 }
 
-// Before it has learnt anything, multi-token attention is attention, but for the norm and the gate.
-TEST(AttentionMechanisms, MultiTokenBeginsAsAttention) {
+// As initialised, multi-token attention has the weights of attention.
+TEST(AttentionMechanisms, MultiTokenIsInitialisedAsAttention) {
   const auto weights = [](const std::string& variant) {
     MultiHeadAttention layer(options_of(variant, AttentionUse::encoder));
     layer.initialise("layer", 1);
@@ -234,23 +233,98 @@ TEST(AttentionMechanisms, MultiTokenBeginsAsAttention) {
 }
 
 TEST(AttentionMechanisms, NameTheirParametersBehindThoseOfTheLayer) {
-  MultiHeadAttention layer(options_of("additive+rotary+sink", AttentionUse::encoder));
+  MultiHeadAttention layer(options_of("additive+rotary+softmax-with-sink", AttentionUse::encoder));
   const std::vector<std::string> names = names_of(layer, "a");
   EXPECT_EQ(std::vector<std::string>(names.begin() + 8, names.end()),
-            (std::vector<std::string>{"a.additive.query", "a.additive.key", "a.additive.score", "a.sink.scores"}));
-  MultiHeadAttention packed({.width = 4, .heads = 2, .kv_heads = 1, .packed = true});
+            (std::vector<std::string>{"a.additive.query", "a.additive.key", "a.additive.score",
+                                      "a.softmax-with-sink.scores"}));
+  MultiHeadAttention packed({.d_model = 4, .heads = 2, .kv_heads = 1, .packed = true});
   EXPECT_EQ(names_of(packed, ""),
             (std::vector<std::string>{"query_key_value.weight", "query_key_value.bias", "out.weight", "out.bias"}));
   EXPECT_EQ(packed.query_key_value.weight.shape(), (Shape{8, 4}));
 }
 
+// The first keys of the variant's masks stay visible; a decoder stays causal.
+TEST(AttentionMechanisms, APrefixIsVisibleBesideTheOtherMasks) {
+  for (const char* variant : {"window=1+prefix=2", "prefix=2+window=1"}) {
+    const Tensor both = weights_of(variant, 9), back = weights_of(variant, 9, AttentionUse::decoder);
+    for (int64_t i = 0; i < 9; ++i)
+      for (int64_t j = 0; j < 9; ++j) {
+        const bool sees = std::abs(i - j) <= 1 || j < 2;
+        EXPECT_EQ(both.at<float>({0, 0, i, j}) > 0, sees) << variant << " " << i << " " << j;
+        EXPECT_EQ(back.at<float>({0, 0, i, j}) > 0, sees && j <= i) << variant << " " << i << " " << j;
+      }
+  }
+}
+
+TEST(AttentionMechanisms, ConstantAveragesTheVisibleKeys) {
+  const Tensor weights = weights_of("window=1+constant", 9);
+  EXPECT_FLOAT_EQ(weights.at<float>({0, 1, 0, 1}), 1.0f / 2);
+  EXPECT_FLOAT_EQ(weights.at<float>({0, 1, 4, 5}), 1.0f / 3);
+  EXPECT_EQ(weights.at<float>({0, 1, 4, 6}), 0.0f);
+}
+
+TEST(AttentionMechanisms, DotIsScaledDotWithoutTheScale) {
+  MultiHeadAttention scaled = layer_of(options_of("full", AttentionUse::encoder));
+  MultiHeadAttention dot = layer_of(options_of("dot", AttentionUse::encoder));
+  for (float& x : dot.query.weight.mutable_value().span<float>()) x /= 2;  // sqrt(D), D = 4
+  for (float& x : dot.query.bias.mutable_value().span<float>()) x /= 2;
+  const Tensor x = random_tensor({2, 9, 16}, 14);
+  Pass pass;
+  EXPECT_LT(largest_difference(dot.forward(x, {}, pass).value(), scaled.forward(x, {}, pass).value()), 1e-6);
+}
+
+// A projection that nothing reads would never get a gradient.
+TEST(AttentionMechanisms, NoProjectionIsLeftWithoutAGradient) {
+  const auto projections = [](const std::string& variant) {
+    std::string names;
+    MultiHeadAttention layer(options_of(variant, AttentionUse::encoder));
+    for (const std::string& name : names_of(layer, ""))
+      if (name.ends_with("weight")) names += name.substr(0, name.find('.')) + " ";
+    return names;
+  };
+  EXPECT_EQ(projections("full"), "query key value out ");
+  EXPECT_EQ(projections("location=7"), "query value out ");
+  EXPECT_EQ(projections("constant"), "value out ");
+}
+
+TEST(AttentionLog, RecordsOneAttentionAloneAndItsMean) {
+  MultiHeadAttentionOptions options = options_of("window=2", AttentionUse::encoder);
+  const Tensor x = random_tensor({2, 9, 16}, 15);
+  const auto record = [&](const MultiHeadAttention& layer, AttentionLog log) {
+    const NoGrad guard;
+    Pass pass{.log = &log};
+    layer.forward(x, padding({9, 4}), pass);
+    return log;
+  };
+  options.layer = 3;
+  const AttentionLog all = record(layer_of(options), {});
+  EXPECT_TRUE(record(layer_of(options), {.only = {{AttentionUse::encoder, 2}}}).entries.empty());
+  EXPECT_TRUE(record(layer_of(options), {.only = {{AttentionUse::cross, 3}}}).entries.empty());
+  EXPECT_THROW(all.weights(AttentionUse::encoder, 2), Error);
+  for (const char* variant : {"window=2", "multi-token=3:3:2", "longformer-separate=2:2"}) {
+    options.variant = attention_variant(variant);
+    const MultiHeadAttention layer = layer_of(options);
+    const Tensor weights = record(layer, {}).weights(AttentionUse::encoder, 3);
+    const AttentionLog log = record(layer, {.only = {{AttentionUse::encoder, 3}}, .mean_over_heads = true});
+    const Tensor& mean = log.weights(AttentionUse::encoder, 3);
+    ASSERT_EQ(mean.shape(), (Shape{2, 9, 9}));
+    for (int64_t i = 0; i < 9; ++i)
+      for (int64_t j = 0; j < 9; ++j) {
+        float sum = 0;
+        for (int64_t h = 0; h < 4; ++h) sum += weights.at<float>({1, h, i, j});
+        EXPECT_NEAR(mean.at<float>({1, i, j}), sum / 4, 1e-6) << variant;
+      }
+  }
+}
+
 TEST(AttentionMechanisms, ErrorsSayWhatIsWrong) {
-  EXPECT_THROW(MultiHeadAttention({.width = 4, .packed = true, .use = AttentionUse::cross}), Error);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .packed = true, .use = AttentionUse::cross}), Error);
   EXPECT_THROW(
-      MultiHeadAttention({.width = 4, .packed = true, .variant = attention_variant("longformer-separate=2:2")}),
+      MultiHeadAttention({.d_model = 4, .packed = true, .variant = attention_variant("longformer-separate=2:2")}),
       Error);
-  EXPECT_THROW(MultiHeadAttention({.width = 4, .variant = attention_variant("local-p")}), UsageError);
-  const MultiHeadAttention packed({.width = 4, .packed = true});
+  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .variant = attention_variant("local-p")}), UsageError);
+  const MultiHeadAttention packed({.d_model = 4, .packed = true});
   const Tensor x = random_tensor({1, 3, 4}, 13);
   Pass pass;
   EXPECT_THROW(packed.forward(x, x, x, {}, pass), Error);

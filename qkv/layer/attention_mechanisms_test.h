@@ -1,4 +1,4 @@
-// For tests that go through the table of words: each with small numbers, so that short sequences feel them.
+// For tests of all mechanisms: each with small numbers, so that they matter in short sequences.
 #pragma once
 
 #include <map>
@@ -9,36 +9,39 @@
 
 namespace qkv {
 
-// "bigbird=2:1:1:2": the numbers of a word are known by name; another one is as usual, or 2.
-inline std::string sample_of(const AttentionMechanism& word) {
+// "bigbird=2:1:1:2": numbers are chosen by their names, 2 for others. A prefix gets a window beside it.
+inline std::string sample_of(const AttentionMechanism& mechanism) {
   static const std::map<std::string_view, std::string> small = {
-      {"reach", "3"},   {"step", "2"},     {"stride", "3"},  {"globals", "2"}, {"block", "2"}, {"window", "1"},
-      {"random", "2"},  {"width", "5"},    {"keys", "5"},    {"sigma", "3.5"}, {"cap", "2"},   {"base", "100"},
-      {"buckets", "8"}, {"distance", "9"}, {"queries", "3"}, {"heads", "2"},   {"scale", "3"}};
-  std::string text(word.name);
-  for (size_t i = 0; i < word.numbers.size(); ++i) {
-    const auto at = small.find(word.numbers[i].name);
+      {"size", "3"},    {"dilation", "2"},     {"stride", "3"},  {"globals", "2"}, {"block", "2"}, {"window", "1"},
+      {"random", "2"},  {"width", "5"},        {"keys", "5"},    {"sigma", "3.5"}, {"cap", "2"},   {"base", "100"},
+      {"buckets", "8"}, {"max-distance", "9"}, {"queries", "3"}, {"heads", "2"},   {"scale", "3"}};
+  std::string text(mechanism.name);
+  for (size_t i = 0; i < mechanism.numbers.size(); ++i) {
+    const auto at = small.find(mechanism.numbers[i].name);
     text += fmt::format("{}{}", i == 0 ? "=" : ":", at == small.end() ? "2" : at->second);
   }
-  return text;
+  return mechanism.role == AttentionMechanism::Role::prefix ? "window=1+" + text : text;
 }
 
-// All words that can stand there, and a few together.
+// All mechanisms for that use, and some combinations.
 inline std::vector<std::string> sample_variants(AttentionUse use) {
   const bool cross = use == AttentionUse::cross;
-  std::vector<std::string> kinds;
-  for (const AttentionMechanism& word : attention_mechanisms())
-    if (cross ? word.in_cross : word.in_self) kinds.push_back(sample_of(word));
+  std::vector<std::string> variants;
+  for (const AttentionMechanism& mechanism : attention_mechanisms())
+    if (cross ? mechanism.in_cross : mechanism.in_self) variants.push_back(sample_of(mechanism));
   if (cross) {
-    kinds.insert(kinds.end(), {"local-p=2+additive", "local-m=2+sink+softcap=3"});
+    variants.insert(variants.end(),
+                    {"local-p=2+additive", "local-m=2+softmax-with-sink+softcap=3", "local-p=2+constant"});
   } else {
-    kinds.insert(kinds.end(), {"window=3+softcap=2+sink+rotary", "longformer-separate=2:2+rotary",
-                               "multi-token=3:3:2+window=4+rotary", "bigbird=2:1:1:2+additive+alibi"});
+    variants.insert(variants.end(),
+                    {"window=3+softcap=2+softmax-with-sink+rotary", "longformer-separate=2:2+rotary",
+                     "prefix=2+multi-token=3:3:2+window=1", "location=5+rotary",
+                     "multi-token=3:3:2+window=4+rotary", "bigbird=2:1:1:2+additive+alibi"});
   }
-  return kinds;
+  return variants;
 }
 
-// As part of a test's name.
+// For the name of a test.
 inline std::string as_name(std::string text) {
   for (char& c : text)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

@@ -1,10 +1,10 @@
-// One word of a variant of attention in a layer: its numbers, and the weights that it needs there.
+// A mechanism of an attention variant in a layer: its numbers and its parameters.
 //
 //     AttentionPart part(variant.parts()[0], size);
-//     part.word().add_to(options, part);                              // once: what does not depend on a call
-//     part.word().add_at(options, part, {.q = q, .key_lengths = n});  // in every call
+//     part.mechanism().add_to(options, part);                                  // once
+//     part.mechanism().add_to_call(options, part, {.q = q, .key_lengths = n});  // in every call
 //
-// Parameters are named after the word: "self_attention.additive.query".
+// Parameters are named after the mechanism: "self_attention.additive.query".
 #pragma once
 
 #include "qkv/layer/attention_variant.h"
@@ -15,7 +15,7 @@ class AttentionPart {
  public:
   AttentionPart(const AttentionVariant::Part& part, const AttentionSize& size);
 
-  const AttentionMechanism& word() const { return *word_; }
+  const AttentionMechanism& mechanism() const { return *mechanism_; }
   const AttentionMechanism::Numbers& numbers() const { return numbers_; }
   const AttentionSize& size() const { return size_; }
   const Variable& parameter(size_t i) const { return parameters_[i]; }
@@ -24,11 +24,14 @@ class AttentionPart {
   void initialise(const std::string& prefix, uint64_t seed);
 
  private:
-  const AttentionMechanism* word_;
+  const AttentionMechanism* mechanism_;
   AttentionMechanism::Numbers numbers_;
   AttentionSize size_;
   std::vector<AttentionMechanism::Parameter> shapes_;
   std::vector<Variable> parameters_;
 };
+
+// What the parts add to every call of a layer, whatever its inputs.
+AttentionOptions attention_options(std::span<const AttentionPart> parts);
 
 }  // namespace qkv

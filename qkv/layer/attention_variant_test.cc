@@ -29,76 +29,91 @@ std::string misuse(const std::string& text, const AttentionSize& size) {
 
 TEST(AttentionVariant, IsReadAndWritten) {
   for (const char* text : {"full", "window=64", "window=64+softcap=30", "bigbird=8:3:1:2", "longformer=64:4+rotary",
-                           "additive=256", "additive", "gaussian=1.5", "local-p=5+sink", "multi-token=3:5:2"})
+                           "additive=256", "additive", "gaussian=1.5", "local-p=5+softmax-with-sink",
+                           "multi-token=3:5:2", "dot", "constant", "window=64+prefix=4"})
     EXPECT_EQ(to_string(attention_variant(text)), text);
-  for (const AttentionMechanism& word : attention_mechanisms()) {
-    const std::string text = to_string(attention_variant(sample_of(word)));
+  for (const AttentionMechanism& mechanism : attention_mechanisms()) {
+    const std::string text = to_string(attention_variant(sample_of(mechanism)));
     EXPECT_EQ(to_string(attention_variant(text)), text) << "once written, always the same";
   }
-  EXPECT_EQ(to_string(attention_variant("softcap=50+additive=0")), "softcap+additive")
-      << "what is as usual is left out";
+  EXPECT_EQ(to_string(attention_variant("softcap=50+additive=0")), "softcap+additive") << "defaults are left out";
   EXPECT_EQ(to_string(attention_variant("bigbird=8")), "bigbird=8");
   EXPECT_EQ(attention_variant("bigbird=8").parts()[0].numbers, (std::vector<double>{8, 3, 1, 3}));
   EXPECT_TRUE(attention_variant("full").parts().empty());
 }
 
-TEST(AttentionVariant, ErrorsNameTheWordAndWhatWasExpected) {
-  EXPECT_NE(error("widow=64").find("--self-attention: there is no word 'widow', the words are full, window, "),
+TEST(AttentionVariant, ErrorsNameTheMechanismAndWhatWasExpected) {
+  EXPECT_NE(error("widow=64").find("--self-attention: unknown mechanism 'widow', must be one of full, window, "),
             std::string::npos);
   EXPECT_TRUE(error("widow=64").ends_with("; did you mean window?")) << error("widow=64");
-  EXPECT_NE(error("").find("there is no word ''"), std::string::npos);
-  EXPECT_NE(error("window=3+").find("there is no word ''"), std::string::npos);
-  EXPECT_EQ(error("window"), "--self-attention: 'window' lacks its reach: write window=reach");
-  EXPECT_EQ(error("longformer=4"),
-            "--self-attention: 'longformer=4' lacks its globals: write "
-            "longformer=reach:globals");
-  EXPECT_EQ(error("window=1:2"), "--self-attention: 'window=1:2' has 2 numbers, window takes 1: window=reach");
-  EXPECT_EQ(error("sink=1"), "--self-attention: 'sink=1' has 1 numbers, sink takes 0: sink");
+  EXPECT_NE(error("").find("unknown mechanism ''"), std::string::npos);
+  EXPECT_NE(error("window=3+").find("unknown mechanism ''"), std::string::npos);
+  EXPECT_EQ(error("window"), "--self-attention: 'window': size is missing: window=size");
+  EXPECT_EQ(error("longformer=4"), "--self-attention: 'longformer=4': globals is missing: longformer=size:globals");
+  EXPECT_EQ(error("window=1:2"), "--self-attention: 'window=1:2' has 2 numbers, expected at most 1: window=size");
+  EXPECT_EQ(error("softmax-with-sink=1"),
+            "--self-attention: 'softmax-with-sink=1' has 1 number, expected at most 0: softmax-with-sink");
   for (const char* bad : {"a", "", "-1", "1.5", "99999999999", "nan", "1e", "1 ", " 1"})
-    EXPECT_EQ(
-        error("window=" + std::string(bad)),
-        fmt::format("--self-attention: 'window={}': reach must be a whole number from 0 to 16777216, got '{}'", bad,
-                    bad));
+    EXPECT_EQ(error("window=" + std::string(bad)),
+              fmt::format("--self-attention: 'window={}': size must be an integer from 0 to 16777216, got '{}'",
+                          bad, bad));
   EXPECT_EQ(error("softcap=0"),
             "--self-attention: 'softcap=0': cap must be a number from 0.001 to 1000000, got '0'");
-  EXPECT_EQ(error("window=3+window=4"), "--self-attention: 'window' stands there twice");
-  EXPECT_EQ(error("additive+bilinear"), "--self-attention: 'additive' and 'bilinear' exclude each other");
-  EXPECT_EQ(error("sink+epanechnikov=3"), "--self-attention: 'sink' and 'epanechnikov' exclude each other");
-  EXPECT_EQ(error("rotary+alibi"), "--self-attention: 'rotary' and 'alibi' exclude each other");
-  EXPECT_EQ(error("softcap=3+multi-token"), "--self-attention: 'softcap' and 'multi-token' exclude each other");
-  EXPECT_EQ(error("full+sink"), "--self-attention: 'full' goes with no other word, got 'full+sink'");
+  EXPECT_EQ(error("window=3+window=4"), "--self-attention: 'window' is given twice");
+  EXPECT_EQ(error("additive+bilinear"), "--self-attention: 'additive' and 'bilinear' cannot be combined");
+  EXPECT_EQ(error("softmax-with-sink+epanechnikov=3"),
+            "--self-attention: 'softmax-with-sink' and 'epanechnikov' cannot be combined");
+  EXPECT_EQ(error("rotary+alibi"), "--self-attention: 'rotary' and 'alibi' cannot be combined");
+  EXPECT_EQ(error("softcap=3+multi-token"), "--self-attention: 'softcap' and 'multi-token' cannot be combined");
+  EXPECT_EQ(error("constant+softcap"), "--self-attention: 'constant' and 'softcap' cannot be combined");
+  EXPECT_EQ(error("full+alibi"),
+            "--self-attention: 'full' cannot be combined with other mechanisms, got 'full+alibi'");
 }
 
-TEST(AttentionVariant, IsHeldToItsPlace) {
-  const AttentionSize self = {.width = 12, .heads = 4, .kv_heads = 4, .key_width = 12, .value_width = 12};
+TEST(AttentionVariant, IsCheckedAgainstItsUseAndLayer) {
+  const AttentionSize self = {.d_model = 12, .heads = 4, .kv_heads = 4, .key_width = 12, .value_width = 12};
   AttentionSize cross = self, dropping = self;
   cross.use = AttentionUse::cross;
   dropping.dropout = true;
   EXPECT_EQ(misuse("window=3", self), "");
-  EXPECT_EQ(misuse("window=3", cross), "there: 'window' is not for attention to the other sentence");
-  EXPECT_EQ(misuse("local-p", self), "there: 'local-p' is not for self-attention");
+  EXPECT_EQ(misuse("window=3", cross), "there: 'window' is for self-attention only");
+  EXPECT_EQ(misuse("local-p", self), "there: 'local-p' is for cross-attention only");
   EXPECT_EQ(misuse("local-p", cross), "");
   EXPECT_EQ(misuse("rotary", self),
-            "there: 'rotary': it turns pairs of numbers, so a head must have an even width, not 12 / 4 = 3");
-  EXPECT_EQ(misuse("bigbird=2:2", self), "there: 'bigbird=2:2': window is an odd number of blocks, got 2");
-  EXPECT_EQ(misuse("t5=6", self), "there: 't5=6': buckets must be a multiple of 4, got 6");
-  EXPECT_EQ(misuse("t5=64:32", self), "there: 't5=64:32': distance must be more than half the 64 buckets, got 32");
-  EXPECT_EQ(misuse("multi-token=2:4", self),
-            "there: 'multi-token=2:4': keys must be odd, as many on both sides, got 4");
+            "there: 'rotary': the width of a head must be even, got d-model 12 / heads 4 = 3");
+  EXPECT_EQ(misuse("bigbird=2:2", self), "there: 'bigbird=2:2': window must be an odd number of blocks, got 2");
+  EXPECT_EQ(misuse("relative-bias=6", self), "there: 'relative-bias=6': buckets must be a multiple of 4, got 6");
+  EXPECT_EQ(misuse("relative-bias=64:32", self),
+            "there: 'relative-bias=64:32': max-distance must be more than half of the 64 buckets, got 32");
+  EXPECT_EQ(misuse("prefix=2", self),
+            "there: 'prefix=2' needs another mask in the variant, as in window=64+prefix=4");
+  EXPECT_EQ(misuse("multi-token=2:4", self), "there: 'multi-token=2:4': keys must be odd, got 4");
   EXPECT_EQ(misuse("multi-token=2:3:3", self),
-            "there: 'multi-token=2:3:3': groups of 3 heads do not divide 4 heads");
+            "there: 'multi-token=2:3:3': heads must divide the 4 heads of the layer, got 3");
   EXPECT_EQ(misuse("multi-token", dropping),
-            "there: 'multi-token': it has no dropout of weights: set that rate to 0");
+            "there: 'multi-token': it has no dropout of attention weights: attention-dropout must be 0");
 }
 
-TEST(AttentionMechanisms, SayHowTheyAreWritten) {
-  std::vector<std::string> usages;
-  for (const AttentionMechanism& word : attention_mechanisms()) {
-    usages.push_back(usage(word));
-    EXPECT_FALSE(word.help.empty()) << word.name;
-    EXPECT_TRUE(word.in_self || word.in_cross) << word.name;
+TEST(AttentionMechanisms, TheHelpFitsAHundredColumns) {
+  std::string line;
+  for (const char c : attention_mechanisms_help() + "\n") {
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    EXPECT_LE(line.size(), 100u) << line;
+    line.clear();
   }
-  for (const char* wanted : {"full", "window=reach", "additive[=width]", "bigbird[=block:window:globals:random]"})
+}
+
+TEST(AttentionMechanisms, AreWrittenAsTheirUsageSays) {
+  std::vector<std::string> usages;
+  for (const AttentionMechanism& mechanism : attention_mechanisms()) {
+    usages.push_back(usage(mechanism));
+    EXPECT_FALSE(mechanism.help.empty()) << mechanism.name;
+    EXPECT_TRUE(mechanism.in_self || mechanism.in_cross) << mechanism.name;
+  }
+  for (const char* wanted : {"full", "window=size", "additive[=width]", "bigbird[=block:window:globals:random]"})
     EXPECT_EQ(std::count(usages.begin(), usages.end(), wanted), 1) << wanted;
 }
 

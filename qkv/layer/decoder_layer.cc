@@ -7,11 +7,11 @@ namespace qkv {
 
 DecoderLayer::DecoderLayer(const LayerOptions& o)
     : self_attention(o.attention(AttentionUse::decoder)),
-      norm1(o.width, o.norm_eps),
+      norm1(o.d_model, o.norm_eps),
       cross_attention(o.attention(AttentionUse::cross)),
-      norm2(o.width, o.norm_eps),
-      feed_forward({.width = o.width, .hidden = o.hidden, .activation = o.activation, .dropout = o.hidden_dropout}),
-      norm3(o.width, o.norm_eps),
+      norm2(o.d_model, o.norm_eps),
+      feed_forward({.d_model = o.d_model, .ffn = o.ffn, .activation = o.activation, .dropout = o.ffn_dropout}),
+      norm3(o.d_model, o.norm_eps),
       residual_{o.norm_order, o.dropout} {}
 
 Variable DecoderLayer::forward(const Variable& x, const MaskPtr& self_mask, const KeyValues& memory,
@@ -27,7 +27,7 @@ Variable DecoderLayer::step(const Variable& x, AttentionCache& cache, const KeyV
                             const MaskPtr& memory_mask, Pass& pass) const {
   const int64_t R = x.dim(0), B = memory.k.dim(0), C = x.dim(2), position = cache.length();
   require(x.dim(1) == 1 && B > 0 && R % B == 0, "DecoderLayer::step",
-          "x (R,1,C) is {}: it does not hold one position of {} sentences", x.shape(), B);
+          "x must be (R,1,C) with R a multiple of the batch {} of the memory, got {}", B, x.shape());
   const Variable y =
       residual_(x, norm1, pass, [&](const Variable& z) { return self_attention.step(z, cache, pass); });
   const Variable w = residual_(reshape(y, {B, R / B, C}), norm2, pass, [&](const Variable& z) {

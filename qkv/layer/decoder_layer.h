@@ -1,7 +1,7 @@
-// A decoder layer (Vaswani et al., 2017, figure 1, right): causal self-attention, attention to the encoder's
-// output, then the feed-forward network, each in a residual connection.
+// A decoder layer (Vaswani et al., 2017, figure 1, right): causal self-attention, cross-attention to the output of
+// the encoder, then the feed-forward network, each in a residual connection.
 //
-//     DecoderLayer layer({.width = 512, .heads = 8, .hidden = 2048});
+//     DecoderLayer layer({.d_model = 512, .heads = 8, .ffn = 2048});
 //     Variable y = layer.forward(x, causal(), layer.cross_attention.project(memory, memory, lengths),
 //                                padding(lengths), pass);
 //
@@ -18,13 +18,13 @@ class DecoderLayer {
 
   explicit DecoderLayer(const LayerOptions& options);
 
-  // x (B,T,C); memory: what cross_attention.project() made of the encoder's output, once for all positions.
+  // x (B,T,C); memory: cross_attention.project() of the encoder's output.
   Variable forward(const Variable& x, const MaskPtr& self_mask, const KeyValues& memory, const MaskPtr& memory_mask,
                    Pass& pass) const;
 
-  // One more position of every hypothesis: x (R,1,C) with its own past in the cache. The R = B * beam hypotheses
-  // are sentence after sentence, and those of one sentence are queries of one row against the same memory
-  // (B,G,S,D): it is never repeated.
+  // A decoding step: x (R,1,C) is the next position of R = B * beam hypotheses, those of a sentence adjacent, with
+  // their earlier positions in the cache. The hypotheses of a sentence share a row of the memory (B,G,S,D), which
+  // is not repeated.
   Variable step(const Variable& x, AttentionCache& cache, const KeyValues& memory, const MaskPtr& memory_mask,
                 Pass& pass) const;
 

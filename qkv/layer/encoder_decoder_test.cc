@@ -18,7 +18,7 @@ namespace {
 class LayersOf : public testing::TestWithParam<NormOrder> {
  protected:
   LayerOptions options() const {
-    return {.width = 12, .heads = 3, .hidden = 20, .norm_order = GetParam(), .name = "stack.layers.7"};
+    return {.d_model = 12, .heads = 3, .ffn = 20, .norm_order = GetParam(), .index = 7};
   }
   // post: norm(x + f(x)); pre: x + f(norm(x)).
   template <class F>
@@ -94,17 +94,17 @@ TEST_P(LayersOf, LogNamesEveryAttention) {
   decoder.forward(random_tensor({2, 3, 12}, 8), causal(), decoder.cross_attention.project(memory, memory),
                   padding({5, 4}), pass);
   ASSERT_EQ(log.entries.size(), 3u);
-  EXPECT_EQ(log.entries[0].name, "stack.layers.7.self_attention");
+  EXPECT_TRUE(log.entries[0].source == (AttentionLog::Source{AttentionUse::encoder, 7}));
   EXPECT_EQ(log.entries[0].weights.shape(), (Shape{2, 3, 5, 5}));
-  EXPECT_EQ(log.entries[1].name, "stack.layers.7.self_attention");
+  EXPECT_TRUE(log.entries[1].source == (AttentionLog::Source{AttentionUse::decoder, 7}));
   EXPECT_EQ(log.entries[1].weights.shape(), (Shape{2, 3, 3, 3}));
-  EXPECT_EQ(log.entries[2].name, "stack.layers.7.cross_attention");
+  EXPECT_TRUE(log.entries[2].source == (AttentionLog::Source{AttentionUse::cross, 7}));
   EXPECT_EQ(log.entries[2].weights.shape(), (Shape{2, 3, 3, 5}));
 }
 
-TEST_P(LayersOf, DropoutIsOfTrainingOnlyAndEachPlaceHasItsOwn) {
+TEST_P(LayersOf, DropoutIsOfTrainingOnlyAndEverySublayerHasItsOwn) {
   LayerOptions o = options();
-  o.dropout = o.attention_dropout = o.hidden_dropout = 0.3f;
+  o.dropout = o.attention_dropout = o.ffn_dropout = 0.3f;
   DecoderLayer layer(o), plain(options());
   randomise(layer, 4);
   randomise(plain, 4);
@@ -116,9 +116,9 @@ TEST_P(LayersOf, DropoutIsOfTrainingOnlyAndEachPlaceHasItsOwn) {
   EXPECT_TRUE(same_bits(run(layer, testing), run(plain, testing)));
   const Tensor y = run(layer, training);
   EXPECT_GT(largest_difference(y, run(plain, testing)), 1e-2);
-  EXPECT_EQ(training.places, 6u) << "two of attention weights, one of the hidden layer, three of sublayers";
+  EXPECT_EQ(training.dropouts, 6u) << "two of attention weights, one of the hidden layer, three of sublayers";
   EXPECT_TRUE(same_bits(run(layer, again), y));
-  EXPECT_FALSE(same_bits(run(layer, again), y)) << "further on in the same trip other numbers are drawn";
+  EXPECT_FALSE(same_bits(run(layer, again), y)) << "further on in the same pass";
 }
 
 TEST_P(LayersOf, TheSameBitsOnAnyNumberOfThreads) {
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, LayersOf, testing::Values(NormOrder::post, Norm
                          });
 
 TEST(Layers, NameTheirParametersInAFixedOrder) {
-  const LayerOptions o = {.width = 4, .heads = 2, .hidden = 6};
+  const LayerOptions o = {.d_model = 4, .heads = 2, .ffn = 6};
   EncoderLayer encoder(o);
   DecoderLayer decoder(o);
   const std::vector<std::string> e = names_of(encoder, "e"), d = names_of(decoder, "");
@@ -159,7 +159,7 @@ TEST(Layers, NameTheirParametersInAFixedOrder) {
 }
 
 TEST(Layers, GradientsReachEveryParameter) {
-  DecoderLayer layer({.width = 12, .heads = 3, .hidden = 20});
+  DecoderLayer layer({.d_model = 12, .heads = 3, .ffn = 20});
   randomise(layer, 6);
   const Variable memory(random_tensor({2, 4, 12}, 13), {.requires_grad = true});
   Pass pass;
@@ -177,8 +177,8 @@ TEST(Layers, GradientsReachEveryParameter) {
 }
 
 TEST(Layers, ErrorsSayWhatIsWrong) {
-  EXPECT_THROW(EncoderLayer({.width = 10, .heads = 3, .hidden = 4}), Error);
-  DecoderLayer layer({.width = 4, .heads = 2, .hidden = 6});
+  EXPECT_THROW(EncoderLayer({.d_model = 10, .heads = 3, .ffn = 4}), Error);
+  DecoderLayer layer({.d_model = 4, .heads = 2, .ffn = 6});
   Pass pass;
   AttentionCache cache;
   const Tensor memory = random_tensor({2, 3, 4}, 15);

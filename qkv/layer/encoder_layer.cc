@@ -3,22 +3,21 @@
 namespace qkv {
 
 MultiHeadAttentionOptions LayerOptions::attention(AttentionUse use) const {
-  const bool cross = use == AttentionUse::cross;
-  return {.width = width,
+  return {.d_model = d_model,
           .heads = heads,
           .kv_heads = kv_heads,
           .bias = attention_bias,
-          .variant = cross ? cross_attention : self_attention,
+          .variant = use == AttentionUse::cross ? cross_attention : self_attention,
           .use = use,
           .dropout = attention_dropout,
-          .name = join_name(name, cross ? "cross_attention" : "self_attention")};
+          .layer = index};
 }
 
 EncoderLayer::EncoderLayer(const LayerOptions& o)
     : self_attention(o.attention(AttentionUse::encoder)),
-      norm1(o.width, o.norm_eps),
-      feed_forward({.width = o.width, .hidden = o.hidden, .activation = o.activation, .dropout = o.hidden_dropout}),
-      norm2(o.width, o.norm_eps),
+      norm1(o.d_model, o.norm_eps),
+      feed_forward({.d_model = o.d_model, .ffn = o.ffn, .activation = o.activation, .dropout = o.ffn_dropout}),
+      norm2(o.d_model, o.norm_eps),
       residual_{o.norm_order, o.dropout} {}
 
 Variable EncoderLayer::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {

@@ -6,7 +6,7 @@
 namespace qkv {
 
 FeedForward::FeedForward(const FeedForwardOptions& options)
-    : up(options.width, options.hidden), down(options.hidden, options.width), options_(options) {}
+    : up(options.d_model, options.ffn), down(options.ffn, options.d_model), options_(options) {}
 
 Variable FeedForward::forward(const Variable& x, Pass& pass) const {
   const Variable hidden = options_.activation == Activation::relu ? relu(up.forward(x)) : gelu(up.forward(x));

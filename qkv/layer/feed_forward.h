@@ -2,7 +2,7 @@
 //
 //     y = down( activation( up(x) ) )        up (F, C), down (C, F), activation ReLU or GELU
 //
-//     FeedForward ffn({.width = 512, .hidden = 2048});
+//     FeedForward ffn({.d_model = 512, .ffn = 2048});
 //     Variable y = ffn.forward(x, pass);
 #pragma once
 
@@ -18,9 +18,9 @@ constexpr auto names_of(Activation) {
 }
 
 struct FeedForwardOptions {
-  int64_t width = 0, hidden = 0;
+  int64_t d_model = 0, ffn = 0;  // C, F
   Activation activation = Activation::relu;
-  float dropout = 0.0f;  // on the hidden layer
+  float dropout = 0.0f;  // of the activations
 };
 
 class FeedForward {

@@ -1,9 +1,9 @@
-// y = x W^T + b, with the parameters of it.
+// A linear layer with its parameters: y = x W^T + b.
 //
 //     Linear up(512, 2048);
 //     Variable y = up.forward(x);        // x (..., 512), y (..., 2048)
 //
-// Parameters: weight (out, in), Xavier; bias (out), zero.
+// Parameters: weight (out, in), initialised by Xavier; bias (out), zero.
 #pragma once
 
 #include "qkv/layer/parameters.h"

@@ -3,8 +3,8 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/base/error.h"
+#include "qkv/layer/mechanism/global_projection.h"
 #include "qkv/layer/mechanism/multi_token.h"
-#include "qkv/layer/mechanism/projection.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/shape.h"
 
@@ -15,153 +15,199 @@ using Role = AttentionMechanism::Role;
 
 MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
   if (o.kv_heads == 0) o.kv_heads = o.heads;
-  if (o.key_width == 0) o.key_width = o.width;
-  if (o.value_width == 0) o.value_width = o.width;
-  require(o.heads > 0 && o.width > 0 && o.width % o.heads == 0, "MultiHeadAttention",
-          "{} heads must divide the width C {}", o.heads, o.width);
-  require(o.kv_heads > 0 && o.heads % o.kv_heads == 0, "MultiHeadAttention",
-          "{} key/value heads must divide {} heads", o.kv_heads, o.heads);
-  require(!o.packed || (o.use != AttentionUse::cross && o.key_width == o.width && o.value_width == o.width),
-          "MultiHeadAttention", "packed projections are for self-attention");
-  require(!o.packed || !o.variant.has(Role::projections), "MultiHeadAttention",
-          "longformer-separate has projections of its own, which are not packed");
+  if (o.key_width == 0) o.key_width = o.d_model;
+  if (o.value_width == 0) o.value_width = o.d_model;
+  require(o.heads > 0 && o.d_model > 0 && o.d_model % o.heads == 0, "MultiHeadAttention",
+          "heads {} must divide d_model {}", o.heads, o.d_model);
+  require(o.kv_heads > 0 && o.heads % o.kv_heads == 0, "MultiHeadAttention", "kv_heads {} must divide heads {}",
+          o.kv_heads, o.heads);
+  require(!o.packed || (o.use != AttentionUse::cross && o.key_width == o.d_model && o.value_width == o.d_model),
+          "MultiHeadAttention", "packed projections are for self-attention only");
+  require(!o.packed || !o.variant.has(Role::global_projections), "MultiHeadAttention",
+          "longformer-separate cannot have packed projections");
   check_variant(o.variant, o.size(), "MultiHeadAttention");
   return o;
 }
 
-Tensor as_tensor_of_lengths(const MultiHeadAttention::KeyValues& memory) {
+Tensor lengths_of(const MultiHeadAttention::KeyValues& memory) {
   if (memory.lengths.defined()) return memory.lengths;
   const auto S = static_cast<int32_t>(memory.k.dim(2));
   return Tensor::from(std::vector<int32_t>(static_cast<size_t>(memory.k.dim(0)), S), {memory.k.dim(0)});
+}
+
+// (B,H,T,S) -> (B,T,S)
+Tensor mean_over_heads(const Tensor& weights) {
+  const int64_t B = weights.dim(0), H = weights.dim(1), T = weights.dim(2), S = weights.dim(3);
+  Tensor mean = Tensor::zeros({B, T, S});
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h) {
+      const Tensor head = weights.select(0, b).select(0, h).contiguous_copy();
+      float* to = mean.data<float>() + b * T * S;
+      const float* from = head.data<float>();
+      for (int64_t i = 0; i < T * S; ++i) to[i] += from[i] / static_cast<float>(H);
+    }
+  return mean;
 }
 
 }  // namespace
 
 AttentionSize MultiHeadAttentionOptions::size() const {
   return {.use = use,
-          .width = width,
+          .d_model = d_model,
           .heads = heads,
           .kv_heads = kv_heads == 0 ? heads : kv_heads,
-          .key_width = key_width == 0 ? width : key_width,
-          .value_width = value_width == 0 ? width : value_width,
+          .key_width = key_width == 0 ? d_model : key_width,
+          .value_width = value_width == 0 ? d_model : value_width,
           .bias = bias,
           .dropout = dropout > 0};
 }
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     : query(0, 0), key(0, 0), value(0, 0), out(0, 0), query_key_value(0, 0), options_(completed(options)) {
-  const int64_t width = options_.width, kv_width = width / options_.heads * options_.kv_heads;
+  const int64_t C = options_.d_model, kv_width = C / options_.heads * options_.kv_heads;
+  const int64_t query_rows = options_.variant.reads_queries() ? C : 0;
+  const int64_t key_rows = options_.variant.reads_keys() ? kv_width : 0;
   if (options_.packed) {
-    query_key_value = Linear(width, width + 2 * kv_width, options_.bias);
+    query_key_value = Linear(C, query_rows + key_rows + kv_width, options_.bias);
   } else {
-    query = Linear(width, width, options_.bias);
-    key = Linear(options_.key_width, kv_width, options_.bias);
+    if (query_rows > 0) query = Linear(C, query_rows, options_.bias);
+    if (key_rows > 0) key = Linear(options_.key_width, key_rows, options_.bias);
     value = Linear(options_.value_width, kv_width, options_.bias);
   }
-  out = Linear(width, width, options_.bias);
+  out = Linear(C, C, options_.bias);
   for (const AttentionVariant::Part& part : options_.variant.parts()) parts_.emplace_back(part, options_.size());
-  for (const AttentionPart& part : parts_)
-    if (part.word().add_to) part.word().add_to(sentence_, part);
+  call_options_ = attention_options(parts_);
 }
 
-const AttentionPart* MultiHeadAttention::part_of(Role role) const {
+const AttentionPart* MultiHeadAttention::part_with(Role role) const {
   for (const AttentionPart& part : parts_)
-    if (part.word().role == role) return &part;
+    if (part.mechanism().role == role) return &part;
   return nullptr;
 }
 
-// ---- Heads ----
+// ---- Projections ----
 
-Variable MultiHeadAttention::turned(const Variable& heads, int64_t first) const {
-  const AttentionPart* turn = part_of(Role::turn);
-  return turn ? turn->word().turn(heads, first, turn->numbers()) : heads;
+Variable MultiHeadAttention::rotated(const Variable& heads, int64_t first_position) const {
+  const AttentionPart* rotation = part_with(Role::rotation);
+  return rotation ? rotation->mechanism().rotate(heads, first_position, rotation->numbers()) : heads;
 }
 
-MultiHeadAttention::Queries MultiHeadAttention::queries_of(const Variable& source, int64_t first) const {
-  Queries queries = {turned(split_heads(query.forward(source), options_.heads), first), {}};
-  if (const AttentionPart* part = part_of(Role::projections); part && first < global_positions(*part))
+// Attention needs queries of the right shape even where it does not read them.
+MultiHeadAttention::Queries MultiHeadAttention::project_queries(const Variable& source,
+                                                                int64_t first_position) const {
+  const int64_t H = options_.heads;
+  if (!options_.variant.reads_queries()) return {split_heads(source, H), {}};
+  Queries queries = {rotated(split_heads(query.forward(source), H), first_position), {}};
+  if (const AttentionPart* part = part_with(Role::global_projections);
+      part && first_position < global_positions(*part))
     queries.global_q =
-        turned(split_heads(project_global(*part, GlobalProjection::query, source), options_.heads), first);
+        rotated(split_heads(project_global(*part, GlobalProjection::query, source), H), first_position);
   return queries;
 }
 
-MultiHeadAttention::KeyValues MultiHeadAttention::key_values_of(const Variable& key_source,
-                                                                const Variable& value_source, int64_t first) const {
+// Where keys are not read, the values stand for them: they have the shape.
+MultiHeadAttention::KeyValues MultiHeadAttention::project_keys_values(const Variable& key_source,
+                                                                      const Variable& value_source,
+                                                                      int64_t first_position) const {
   const int64_t G = options_.kv_heads;
-  KeyValues memory = {turned(split_heads(key.forward(key_source), G), first),
-                      split_heads(value.forward(value_source), G)};
-  if (const AttentionPart* part = part_of(Role::projections); part && first < global_positions(*part)) {
-    memory.global_k = turned(split_heads(project_global(*part, GlobalProjection::key, key_source), G), first);
+  Variable k;
+  if (options_.variant.reads_keys()) k = rotated(split_heads(key.forward(key_source), G), first_position);
+  const Variable v = split_heads(value.forward(value_source), G);
+  KeyValues memory = {k.defined() ? k : v, v};
+  if (const AttentionPart* part = part_with(Role::global_projections);
+      part && first_position < global_positions(*part)) {
+    memory.global_k =
+        rotated(split_heads(project_global(*part, GlobalProjection::key, key_source), G), first_position);
     memory.global_v = split_heads(project_global(*part, GlobalProjection::value, value_source), G);
   }
   return memory;
 }
 
-std::pair<MultiHeadAttention::Queries, MultiHeadAttention::KeyValues> MultiHeadAttention::of_self(
-    const Variable& x, int64_t first) const {
-  if (!options_.packed) return {queries_of(x, first), key_values_of(x, x, first)};
+std::pair<MultiHeadAttention::Queries, MultiHeadAttention::KeyValues> MultiHeadAttention::project_self(
+    const Variable& x, int64_t first_position) const {
+  if (!options_.packed) return {project_queries(x, first_position), project_keys_values(x, x, first_position)};
   const Variable all = query_key_value.forward(x);
-  const int64_t H = options_.heads, G = options_.kv_heads, D = options_.width / H;
-  const auto heads = [&](int64_t begin, int64_t count) {
-    return split_heads(slice(all, 2, begin * D, (begin + count) * D), count);
+  const int64_t H = options_.heads, G = options_.kv_heads, D = options_.d_model / H;
+  int64_t begin = 0;  // the first head of the next projection
+  const auto next_heads = [&](int64_t count) {
+    begin += count;
+    return split_heads(slice(all, 2, (begin - count) * D, begin * D), count);
   };
-  return {{turned(heads(0, H), first), {}}, {turned(heads(H, G), first), heads(H + G, G)}};
+  const AttentionVariant& variant = options_.variant;
+  const Variable q = variant.reads_queries() ? rotated(next_heads(H), first_position) : split_heads(x, H);
+  const Variable k = variant.reads_keys() ? rotated(next_heads(G), first_position) : Variable();
+  const Variable v = next_heads(G);
+  return {{q, {}}, {k.defined() ? k : v, v}};
 }
 
 // ---- Calls ----
 
-AttentionVariables MultiHeadAttention::by_words(const Queries& queries, const KeyValues& memory, const Call& call,
-                                                Pass& pass) const {
-  AttentionOptions options = sentence_;
+AttentionLog* MultiHeadAttention::log_of(const Pass& pass) const {
+  return pass.log && pass.log->records({options_.use, options_.layer}) ? pass.log : nullptr;
+}
+
+AttentionVariables MultiHeadAttention::attend_heads(const Queries& queries, const KeyValues& memory,
+                                                    const Call& call, Pass& pass) const {
+  AttentionOptions options = call_options_;
   options.mask = options.mask & call.mask;
-  options.single_queries = call.single;
+  options.single_queries = call.single_queries;
   for (const AttentionPart& part : parts_)
-    if (part.word().add_at)
-      part.word().add_at(options, part,
-                         {.q = queries.q,
-                          .key_lengths = as_tensor_of_lengths(memory),
-                          .position = call.at_first ? std::optional(call.first) : std::nullopt});
+    if (part.mechanism().add_to_call)
+      part.mechanism().add_to_call(
+          options, part,
+          {.q = queries.q,
+           .key_lengths = lengths_of(memory),
+           .position = call.same_position ? std::optional(call.first_position) : std::nullopt});
   if (const Dropout d = pass.dropout(options_.dropout); d.rate > 0)
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
-  const auto attend = [&](const Variable& q, const Variable& k, const Variable& v) {
-    return pass.log ? attention_with_weights(q, k, v, options)
-                    : AttentionVariables{attention(q, k, v, options), {}, {}};
+  const AttentionLog* log = log_of(pass);
+  const auto attend = [&](const Variable& q, const Variable& k, const Variable& v) -> AttentionVariables {
+    if (!log) return {attention(q, k, v, options), {}, {}};
+    if (!log->mean_over_heads || queries.global_q.defined()) return attention_with_weights(q, k, v, options);
+    require(!recording(std::vector<Variable>{q, k, v}), "AttentionLog",
+            "mean_over_heads is not available while gradients are recorded");
+    const AttentionResult result = attention_with_mean_weights(q.value(), k.value(), v.value(), options);
+    return {result.out, result.weights, {}};
   };
   if (!queries.global_q.defined()) return attend(queries.q, memory.k, memory.v);
 
-  // Global rows and the others by themselves: each call leaves zeros where it sees nothing.
+  // One call for the global rows and one for the others: the output is zero in rows where no key is visible.
   const MaskPtr rows =
-      global_rows(*part_of(Role::projections), {.B = queries.q.dim(0), .T = queries.q.dim(2), .S = memory.k.dim(2)},
-                  call.first);
+      global_rows(*part_with(Role::global_projections),
+                  {.B = queries.q.dim(0), .T = queries.q.dim(2), .S = memory.k.dim(2)}, call.first_position);
   const MaskPtr all = options.mask;
   options.mask = all & !rows;
   const AttentionVariables others = attend(queries.q, memory.k, memory.v);
   options.mask = all & rows;
   const AttentionVariables global = attend(queries.global_q, memory.global_k, memory.global_v);
-  return {add(others.out, global.out), pass.log ? add(others.weights, global.weights).value() : Tensor(), {}};
+  return {add(others.out, global.out), log ? add(others.weights, global.weights).value() : Tensor(), {}};
 }
 
 AttentionVariables MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
                                                            const MaskPtr& mask, Pass& pass) const {
-  const AttentionPart& part = *part_of(Role::neighbours);
-  const MultiTokenOptions options = multi_token_options(part, sentence_.mask & mask);
-  if (!pass.log) return {finished_heads(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
+  const AttentionPart& part = *part_with(Role::multi_token);
+  const MultiTokenOptions options = multi_token_options(part, call_options_.mask & mask);
+  if (!log_of(pass)) return {norm_and_gate(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
   const MultiTokenResult result = multi_token_attention_with_weights(q, memory.k, memory.v, options);
-  return {finished_heads(part, result.out), result.weights, {}};
+  return {norm_and_gate(part, result.out), result.weights, {}};
 }
 
-Variable MultiHeadAttention::finish(const Queries& queries, const KeyValues& memory, const Call& call,
-                                    Pass& pass) const {
-  const AttentionVariables result = part_of(Role::neighbours)
+Variable MultiHeadAttention::attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call,
+                                                Pass& pass) const {
+  const AttentionVariables result = part_with(Role::multi_token)
                                         ? multi_token_forward(queries.q, memory, call.mask, pass)
-                                        : by_words(queries, memory, call, pass);
-  if (pass.log) pass.log->entries.push_back({options_.name, result.weights});
+                                        : attend_heads(queries, memory, call, pass);
+  if (AttentionLog* log = log_of(pass)) {
+    const bool average = log->mean_over_heads && result.weights.rank() == 4;
+    log->entries.push_back(
+        {{options_.use, options_.layer}, average ? mean_over_heads(result.weights) : result.weights});
+  }
   return out.forward(join_heads(result.out));
 }
 
 Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
-  const auto [queries, memory] = of_self(x, 0);
-  return finish(queries, memory, {.mask = mask}, pass);
+  const auto [queries, memory] = project_self(x, 0);
+  return attend_and_project(queries, memory, {.mask = mask}, pass);
 }
 
 Variable MultiHeadAttention::forward(const Variable& query_source, const Variable& key_source,
@@ -172,29 +218,30 @@ Variable MultiHeadAttention::forward(const Variable& query_source, const Variabl
 MultiHeadAttention::KeyValues MultiHeadAttention::project(const Variable& key_source, const Variable& value_source,
                                                           const Tensor& lengths) const {
   require(!options_.packed, "MultiHeadAttention", "packed projections have one source: forward(x, mask, pass)");
-  KeyValues memory = key_values_of(key_source, value_source, 0);
+  KeyValues memory = project_keys_values(key_source, value_source, 0);
   memory.lengths = lengths;
   return memory;
 }
 
 Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                                     Pass& pass) const {
-  return finish(queries_of(query_source, 0), memory, {.mask = mask}, pass);
+  return attend_and_project(project_queries(query_source, 0), memory, {.mask = mask}, pass);
 }
 
 Variable MultiHeadAttention::cross_attend_step(const Variable& query_source, const KeyValues& memory,
                                                const MaskPtr& mask, int64_t position, Pass& pass) const {
-  return finish(queries_of(query_source, position), memory,
-                {.mask = mask, .first = position, .at_first = true, .single = true}, pass);
+  return attend_and_project(
+      project_queries(query_source, position), memory,
+      {.mask = mask, .first_position = position, .same_position = true, .single_queries = true}, pass);
 }
 
 Variable MultiHeadAttention::step(const Variable& x, AttentionCache& cache, Pass& pass) const {
   const int64_t position = cache.length();
-  auto [queries, memory] = of_self(x, position);
-  if (const AttentionPart* part = part_of(Role::neighbours)) {
-    if (!cache.multi_token) cache.multi_token.emplace(multi_token_options(*part, causal() & sentence_.mask));
+  auto [queries, memory] = project_self(x, position);
+  if (const AttentionPart* part = part_with(Role::multi_token)) {
+    if (!cache.multi_token) cache.multi_token.emplace(multi_token_options(*part, causal() & call_options_.mask));
     const Tensor y = cache.multi_token->attend(queries.q.value(), memory.k.value(), memory.v.value());
-    return out.forward(join_heads(finished_heads(*part, y)));
+    return out.forward(join_heads(norm_and_gate(*part, y)));
   }
   cache.keys.append(memory.k.value(), memory.v.value());
   KeyValues past = {cache.keys.keys(), cache.keys.values()};
@@ -203,7 +250,7 @@ Variable MultiHeadAttention::step(const Variable& x, AttentionCache& cache, Pass
     past.global_k = cache.global_keys.keys();
     past.global_v = cache.global_keys.values();
   }
-  return finish(queries, past, {.first = position, .single = true}, pass);
+  return attend_and_project(queries, past, {.first_position = position, .single_queries = true}, pass);
 }
 
 // ---- Parameters ----
@@ -212,8 +259,8 @@ void MultiHeadAttention::visit(const std::string& prefix, const ParameterVisitor
   if (options_.packed) {
     query_key_value.visit(join_name(prefix, "query_key_value"), visitor);
   } else {
-    query.visit(join_name(prefix, "query"), visitor);
-    key.visit(join_name(prefix, "key"), visitor);
+    if (options_.variant.reads_queries()) query.visit(join_name(prefix, "query"), visitor);
+    if (options_.variant.reads_keys()) key.visit(join_name(prefix, "key"), visitor);
     value.visit(join_name(prefix, "value"), visitor);
   }
   out.visit(join_name(prefix, "out"), visitor);
@@ -224,8 +271,8 @@ void MultiHeadAttention::initialise(const std::string& prefix, uint64_t seed) {
   if (options_.packed) {
     query_key_value.initialise(join_name(prefix, "query_key_value"), seed);
   } else {
-    query.initialise(join_name(prefix, "query"), seed);
-    key.initialise(join_name(prefix, "key"), seed);
+    if (options_.variant.reads_queries()) query.initialise(join_name(prefix, "query"), seed);
+    if (options_.variant.reads_keys()) key.initialise(join_name(prefix, "key"), seed);
     value.initialise(join_name(prefix, "value"), seed);
   }
   out.initialise(join_name(prefix, "out"), seed);

@@ -1,17 +1,17 @@
-// Multi-head attention (Vaswani et al., 2017, section 3.2.2), with grouped key/value heads (Ainslie et al., 2023)
-// when kv_heads < heads, and multi-query attention (Shazeer, 2019) when kv_heads = 1; of any variant
-// (attention_variant.h).
+// Multi-head attention (Vaswani et al., 2017, section 3.2.2) of any variant (attention_variant.h): grouped-query
+// attention (Ainslie et al., 2023) with kv_heads < heads, multi-query attention (Shazeer, 2019) with kv_heads = 1.
 //
 //     head_h = attention(x_q Wq_h, x_k Wk_g, x_v Wv_g),  g = h * kv_heads / heads
 //     y      = join(head_1, ..., head_H) Wo
 //
-//     MultiHeadAttention self({.width = 512, .heads = 8, .variant = attention_variant("window=64+sink")});
+//     MultiHeadAttention self({.d_model = 512, .heads = 8, .variant = attention_variant("window=64")});
 //     Variable y = self.forward(x, causal(), pass);                    // self-attention
 //     Variable z = cross.attend(x, cross.project(memory, memory, lengths), padding(lengths), pass);
 //
 // Shapes: query (B,T,C), key (B,S,key_width), value (B,S,value_width), y (B,T,C); lengths (B) i32, of the keys.
-// Parameters: query, key, value, out: Linear each, biases if asked for; packed: query_key_value, its rows one after
-// the other, and out. Behind them those of the variant, as attention_part.h names them.
+// Parameters: query, key, value, out: Linear each; packed: query_key_value, the rows of the three one after the
+// other, and out. Variants that do not read queries or keys (location, constant) have no such projection. Behind
+// them the parameters of the variant, named as in attention_part.h.
 #pragma once
 
 #include <utility>
@@ -25,27 +25,27 @@
 namespace qkv {
 
 struct MultiHeadAttentionOptions {
-  int64_t width = 0;        // C, of queries and outputs
-  int64_t heads = 1;        // divides C
-  int64_t kv_heads = 0;     // 0: as many as heads; else divides heads
-  int64_t key_width = 0;    // of the keys' source; 0: C
-  int64_t value_width = 0;  // of the values' source; 0: C
+  int64_t d_model = 0;      // C, width of queries and outputs
+  int64_t heads = 1;        // H, divides C
+  int64_t kv_heads = 0;     // G, divides H; 0: H
+  int64_t key_width = 0;    // of the source of the keys; 0: C
+  int64_t value_width = 0;  // of the source of the values; 0: C
   bool bias = true;
   bool packed = false;  // one Linear for queries, keys and values; self-attention only
   AttentionVariant variant = {};
   AttentionUse use = AttentionUse::encoder;
-  float dropout = 0.0f;   // on the weights
-  std::string name = {};  // in the attention log
+  float dropout = 0.0f;  // of attention weights
+  int64_t layer = 0;     // its index in the attention log
 
   AttentionSize size() const;
 };
 
 class MultiHeadAttention {
  public:
-  // Keys and values cut into heads, (B,G,S,D) each.
+  // Projected keys and values, (B,G,S,D) each.
   struct KeyValues {
     Variable k, v;
-    Variable global_k = {}, global_v = {};  // as global positions see them, in longformer-separate
+    Variable global_k = {}, global_v = {};  // longformer-separate: for queries of global positions
     Tensor lengths = {};                    // none: S each
   };
 
@@ -56,11 +56,11 @@ class MultiHeadAttention {
                    const MaskPtr& mask, Pass& pass) const;
   KeyValues project(const Variable& key_source, const Variable& value_source, const Tensor& lengths = {}) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
-  // The same in a step of decoding: all queries stand at `position`, and every one is by itself, whoever else looks
-  // at the memory.
+  // A decoding step of cross-attention: all queries have the same `position`. The result of a query does not depend
+  // on the number of queries that share the memory.
   Variable cross_attend_step(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                              int64_t position, Pass& pass) const;
-  // One more position of self-attention: x (B,1,C) sees what the cache holds and itself.
+  // A decoding step of causal self-attention: x (B,1,C) attends to the cached positions and to itself.
   Variable step(const Variable& x, AttentionCache& cache, Pass& pass) const;
 
   void visit(const std::string& prefix, const ParameterVisitor& visitor);
@@ -74,24 +74,27 @@ class MultiHeadAttention {
   };
   struct Call {
     MaskPtr mask = {};
-    int64_t first = 0;      // where query 0 stands
-    bool at_first = false;  // and all others with it
-    bool single = false;
+    int64_t first_position = 0;  // of query 0
+    bool same_position = false;  // all queries have the position of query 0
+    bool single_queries = false;
   };
-  Variable turned(const Variable& heads, int64_t first) const;
-  Queries queries_of(const Variable& source, int64_t first) const;
-  KeyValues key_values_of(const Variable& key_source, const Variable& value_source, int64_t first) const;
-  std::pair<Queries, KeyValues> of_self(const Variable& x, int64_t first) const;
+  Variable rotated(const Variable& heads, int64_t first_position) const;
+  Queries project_queries(const Variable& source, int64_t first_position) const;
+  KeyValues project_keys_values(const Variable& key_source, const Variable& value_source,
+                                int64_t first_position) const;
+  std::pair<Queries, KeyValues> project_self(const Variable& x, int64_t first_position) const;
 
-  Variable finish(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  AttentionVariables by_words(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
+  Variable attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
+  AttentionVariables attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
+                                  Pass& pass) const;
   AttentionVariables multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
                                          Pass& pass) const;
-  const AttentionPart* part_of(AttentionMechanism::Role role) const;
+  AttentionLog* log_of(const Pass& pass) const;
+  const AttentionPart* part_with(AttentionMechanism::Role role) const;
 
   MultiHeadAttentionOptions options_;
   std::vector<AttentionPart> parts_;
-  AttentionOptions sentence_;  // what the parts say, whatever the call
+  AttentionOptions call_options_;  // of every call
 };
 
 }  // namespace qkv

@@ -30,7 +30,7 @@ Doubles project(const Linear& linear, const float* row) {
 // The formula of the header, pair by pair, for one batch row: query (T,C), key (S,*), value (S,*).
 Tensor by_hand(const MultiHeadAttention& layer, const MultiHeadAttentionOptions& o, const Tensor& query,
                const Tensor& key, const Tensor& value, bool is_causal) {
-  const int64_t T = query.dim(0), S = key.dim(0), C = o.width, D = C / o.heads,
+  const int64_t T = query.dim(0), S = key.dim(0), C = o.d_model, D = C / o.heads,
                 G = o.kv_heads ? o.kv_heads : o.heads;
   const auto row = [](const Tensor& x, int64_t r) { return x.data<float>() + r * x.stride(0); };
   std::vector<Doubles> k, v;
@@ -64,10 +64,10 @@ Tensor by_hand(const MultiHeadAttention& layer, const MultiHeadAttentionOptions&
 }
 
 TEST(MultiHeadAttention, IsItsFormula) {
-  for (const MultiHeadAttentionOptions& o : {MultiHeadAttentionOptions{.width = 12, .heads = 3},
-                                             {.width = 12, .heads = 6, .kv_heads = 2},
-                                             {.width = 12, .heads = 4, .kv_heads = 1, .bias = false},
-                                             {.width = 12, .heads = 2, .key_width = 7, .value_width = 5}}) {
+  for (const MultiHeadAttentionOptions& o : {MultiHeadAttentionOptions{.d_model = 12, .heads = 3},
+                                             {.d_model = 12, .heads = 6, .kv_heads = 2},
+                                             {.d_model = 12, .heads = 4, .kv_heads = 1, .bias = false},
+                                             {.d_model = 12, .heads = 2, .key_width = 7, .value_width = 5}}) {
     MultiHeadAttention layer(o);
     randomise(layer, 1);
     const Tensor query = random_tensor({2, 4, 12}, 1),
@@ -85,7 +85,7 @@ TEST(MultiHeadAttention, IsItsFormula) {
 }
 
 TEST(MultiHeadAttention, NamesItsParameters) {
-  MultiHeadAttention with({.width = 4, .heads = 2}), without({.width = 4, .heads = 2, .bias = false});
+  MultiHeadAttention with({.d_model = 4, .heads = 2}), without({.d_model = 4, .heads = 2, .bias = false});
   EXPECT_EQ(names_of(with, "a.b"),
             (std::vector<std::string>{"a.b.query.weight", "a.b.query.bias", "a.b.key.weight", "a.b.key.bias",
                                       "a.b.value.weight", "a.b.value.bias", "a.b.out.weight", "a.b.out.bias"}));
@@ -94,7 +94,7 @@ TEST(MultiHeadAttention, NamesItsParameters) {
 }
 
 TEST(MultiHeadAttention, StepsEqualTheCausalWhole) {
-  MultiHeadAttention layer({.width = 12, .heads = 6, .kv_heads = 2});
+  MultiHeadAttention layer({.d_model = 12, .heads = 6, .kv_heads = 2});
   randomise(layer, 2);
   const Tensor x = random_tensor({3, 40, 12}, 4);
   Pass pass;
@@ -107,18 +107,17 @@ TEST(MultiHeadAttention, StepsEqualTheCausalWhole) {
   EXPECT_EQ(cache.length(), 40);
 }
 
-TEST(MultiHeadAttention, LogsItsWeightsByName) {
-  MultiHeadAttention layer({.width = 8, .heads = 4, .kv_heads = 2, .name = "here"});
+TEST(MultiHeadAttention, LogsItsWeightsByUseAndLayer) {
+  MultiHeadAttention layer({.d_model = 8, .heads = 4, .kv_heads = 2, .use = AttentionUse::cross, .layer = 2});
   randomise(layer, 3);
   const Tensor x = random_tensor({2, 3, 8}, 5), memory = random_tensor({2, 5, 8}, 6);
   AttentionLog log;
   Pass silent, pass{.log = &log};
   const Tensor y = layer.forward(x, memory, memory, padding({5, 2}), silent).value();
   EXPECT_TRUE(same_bits(layer.forward(x, memory, memory, padding({5, 2}), pass).value(), y))
-      << "looking changes nothing";
+      << "recording changes nothing";
   ASSERT_EQ(log.entries.size(), 1u);
-  EXPECT_EQ(log.entries[0].name, "here");
-  const Tensor& weights = log.entries[0].weights;
+  const Tensor& weights = log.weights(AttentionUse::cross, 2);
   ASSERT_EQ(weights.shape(), (Shape{2, 4, 3, 5}));
   for (int64_t b = 0; b < 2; ++b)
     for (int64_t h = 0; h < 4; ++h)
@@ -133,7 +132,7 @@ TEST(MultiHeadAttention, LogsItsWeightsByName) {
 }
 
 TEST(MultiHeadAttention, DropsWeightsInTrainingOnly) {
-  MultiHeadAttention layer({.width = 8, .heads = 2, .dropout = 0.5f});
+  MultiHeadAttention layer({.d_model = 8, .heads = 2, .dropout = 0.5f});
   randomise(layer, 4);
   const Tensor x = random_tensor({2, 6, 8}, 7);
   const auto run = [&](Pass pass) { return layer.forward(x, x, x, {}, pass).value(); };
@@ -147,7 +146,7 @@ TEST(MultiHeadAttention, DropsWeightsInTrainingOnly) {
 
 TEST(MultiHeadAttention, HasTheSameBitsOnAnyNumberOfThreads) {
   const int before = threads();
-  MultiHeadAttention layer({.width = 32, .heads = 4});
+  MultiHeadAttention layer({.d_model = 32, .heads = 4});
   randomise(layer, 5);
   const Tensor x = random_tensor({3, 70, 32}, 8);
   Pass pass;
@@ -159,10 +158,10 @@ TEST(MultiHeadAttention, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(MultiHeadAttention, ErrorsSayWhatIsWrong) {
-  EXPECT_THROW(MultiHeadAttention({.width = 10, .heads = 3}), Error);
-  EXPECT_THROW(MultiHeadAttention({.width = 12, .heads = 6, .kv_heads = 4}), Error);
-  EXPECT_THROW(MultiHeadAttention({.width = 0, .heads = 1}), Error);
-  MultiHeadAttention layer({.width = 8, .heads = 2});
+  EXPECT_THROW(MultiHeadAttention({.d_model = 10, .heads = 3}), Error);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 12, .heads = 6, .kv_heads = 4}), Error);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 0, .heads = 1}), Error);
+  MultiHeadAttention layer({.d_model = 8, .heads = 2});
   Pass pass;
   const Tensor x = random_tensor({2, 3, 8}, 9);
   EXPECT_THROW(layer.forward(random_tensor({2, 3, 7}, 1), x, x, {}, pass), Error) << "width";

@@ -1,4 +1,4 @@
-// Layer normalisation with its parameters: weight (C), one; bias (C), zero.
+// Layer normalization with its parameters: weight (C), initialised to one; bias (C), zero.
 //
 //     LayerNorm norm(512);
 //     Variable y = norm.forward(x);

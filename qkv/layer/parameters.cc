@@ -8,7 +8,7 @@
 namespace qkv {
 namespace {
 
-// FNV-1a: a parameter's random numbers depend on its name, not on how many parameters come before it.
+// FNV-1a: the random numbers of a parameter depend on its name, not on its index.
 uint64_t stream_of(const std::string& name) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;

@@ -52,7 +52,7 @@ TEST(LayerNorm, BeginsAsTheIdentityOfNormalisedRows) {
 
 TEST(FeedForward, IsItsFormula) {
   for (const Activation activation : {Activation::relu, Activation::gelu}) {
-    FeedForward layer({.width = 3, .hidden = 5, .activation = activation});
+    FeedForward layer({.d_model = 3, .ffn = 5, .activation = activation});
     randomise(layer, 1);
     const Tensor x = random_tensor({4, 3}, 2);
     Pass pass;
@@ -73,13 +73,13 @@ TEST(FeedForward, IsItsFormula) {
 }
 
 TEST(FeedForward, DropsItsHiddenLayerInTrainingOnly) {
-  FeedForward layer({.width = 8, .hidden = 16, .dropout = 0.5f});
+  FeedForward layer({.d_model = 8, .ffn = 16, .dropout = 0.5f});
   randomise(layer, 2);
   const Tensor x = random_tensor({4, 8}, 3);
   Pass testing, training{.training = true, .seed = 1};
   EXPECT_GT(largest_difference(layer.forward(x, training).value(), layer.forward(x, testing).value()), 1e-2);
-  EXPECT_EQ(training.places, 1u);
-  EXPECT_EQ(testing.places, 0u);
+  EXPECT_EQ(training.dropouts, 1u);
+  EXPECT_EQ(testing.dropouts, 0u);
 }
 
 TEST(Pass, EveryPlaceAndStepDrawsFromAStreamOfItsOwn) {

@@ -1,42 +1,56 @@
-// One trip of a batch through a network: whether it trains, where its dropout draws its random numbers, and whether
-// somebody wants to see the attention weights.
+// The state of one forward pass: training or not, the random numbers of its dropouts, and the attention weights that
+// are to be recorded.
 //
 //     Pass pass{.training = true, .seed = seed, .step = step};
 //     Variable y = layer.forward(x, pass);
 //
 //     AttentionLog log;
-//     Pass look{.log = &log};           // log.entries: every layer's weights, named
-//     "encoder.layers.0.self_attention"
+//     Pass recording{.log = &log};
+//     model.encode(source, lengths, recording);
+//     log.weights(AttentionUse::encoder, 0)             // (B,H,S,S) of the first encoder layer
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "qkv/base/random.h"
+#include "qkv/layer/attention_use.h"
 #include "qkv/op/dropout.h"
 #include "qkv/tensor/tensor.h"
 
 namespace qkv {
 
 struct AttentionLog {
-  struct Entry {
-    std::string name;
-    Tensor weights;  // (B,H,T,S)
+  struct Source {
+    AttentionUse use = AttentionUse::encoder;
+    int64_t layer = 0;  // from 0
+    bool operator==(const Source&) const = default;
   };
-  std::vector<Entry> entries;
+  struct Entry {
+    Source source;
+    Tensor weights;  // (B,H,T,S); the mean over the heads: (B,T,S)
+  };
+
+  std::optional<Source> only = {};  // record this attention alone; none: all
+  bool mean_over_heads = false;     // much less memory: no (B,H,T,S) is made. Not while gradients are recorded.
+  std::vector<Entry> entries = {};  // in the order of computation
+
+  bool records(const Source& source) const { return !only || *only == source; }
+  // Of one attention. Error when it was not recorded.
+  const Tensor& weights(AttentionUse use, int64_t layer) const;
 };
 
 struct Pass {
   bool training = false;
-  uint64_t seed = 0, step = 0;  // dropout is a function of these two and of the place in the network
+  uint64_t seed = 0, step = 0;  // dropout is a function of these and of the index of the dropout in the pass
   AttentionLog* log = nullptr;
-  uint64_t places = 0;  // dropouts met so far in this trip
+  uint64_t dropouts = 0;  // dropouts so far in this pass
 
-  // The dropout of the next place: rate 0 outside training.
+  // The next dropout of the pass; its rate is 0 outside training.
   Dropout dropout(float rate) {
     if (!training || rate == 0) return {};
-    return {.rate = rate, .seed = seed, .stream = mix(step, places++)};
+    return {.rate = rate, .seed = seed, .stream = mix(step, dropouts++)};
   }
 };
 

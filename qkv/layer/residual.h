@@ -1,8 +1,7 @@
-// A sublayer in its residual connection, in the two orders of the literature:
+// A sublayer in its residual connection, post-LN or pre-LN:
 //
 //     post-LN   y = norm(x + dropout(sublayer(x)))      Vaswani et al., 2017, section 3.1
-//     pre-LN    y = x + dropout(sublayer(norm(x)))      Xiong et al., "On Layer Normalization in the Transformer",
-//     2020
+//     pre-LN    y = x + dropout(sublayer(norm(x)))      Xiong et al., "On Layer Normalization", 2020
 #pragma once
 
 #include "qkv/base/names.h"

@@ -1,4 +1,4 @@
-// What a person may choose of a Transformer, row by row: name, unit, help, and the field of TransformerConfig.
+// The settings of a Transformer's architecture, row by row: name, unit, help, and the field of TransformerConfig.
 //
 //     visit_architecture(config, [](const Setting& setting, auto& field) { ... });
 #pragma once
@@ -12,20 +12,29 @@ template <class Config, class Visitor>
 void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
   visitor(Setting{"heads", "N", "query heads H; divides d-model"}, c.heads);
-  visitor(Setting{"kv-heads", "N", "key/value heads G; divides heads; 0: as many"}, c.kv_heads);
+  visitor(
+      Setting{"kv-heads", "N", "key/value heads G of grouped-query attention; divides heads; 0: as many as heads"},
+      c.kv_heads);
   visitor(Setting{"ffn", "N", "width F of the feed-forward network"}, c.ffn);
-  visitor(Setting{"encoder-layers", "N", "encoder layers"}, c.encoder_layers);
-  visitor(Setting{"decoder-layers", "N", "decoder layers"}, c.decoder_layers);
-  visitor(Setting{"dropout", "RATE", "of embeddings and sublayers"}, c.dropout);
-  visitor(Setting{"attention-dropout", "RATE", "of attention weights"}, c.attention_dropout);
-  visitor(Setting{"ffn-dropout", "RATE", "inside the feed-forward network"}, c.ffn_dropout);
-  visitor(Setting{"norm", "", "where the layer norm stands"}, c.norm_order);
-  visitor(Setting{"activation", "", "of the feed-forward network"}, c.activation);
-  visitor(Setting{"positions", "", "how positions are told"}, c.positions);
-  visitor(Setting{"self-attention", "WORDS", "words joined by +: of encoder and decoder"}, c.self_attention);
-  visitor(Setting{"cross-attention", "WORDS", "words joined by +: of the decoder to the source"},
-          c.cross_attention);
-  visitor(Setting{"tie", "", "embeddings that share one matrix; all makes one vocabulary for both languages"},
+  visitor(Setting{"encoder-layers", "N", "number of encoder layers"}, c.encoder_layers);
+  visitor(Setting{"decoder-layers", "N", "number of decoder layers"}, c.decoder_layers);
+  visitor(Setting{"dropout", "RATE", "dropout of embeddings and sublayers"}, c.dropout);
+  visitor(Setting{"attention-dropout", "RATE", "dropout of attention weights"}, c.attention_dropout);
+  visitor(Setting{"ffn-dropout", "RATE", "dropout inside the feed-forward network"}, c.ffn_dropout);
+  visitor(Setting{"norm", "", "layer norm after (post-LN) or before (pre-LN) every sublayer"}, c.norm_order);
+  visitor(Setting{"activation", "", "activation of the feed-forward network"}, c.activation);
+  visitor(Setting{"positions", "", "position encoding"}, c.positions);
+  visitor(Setting{"max-positions", "N",
+                  "longest sequence, in tokens, of sinusoidal and learned positions; the others have no limit"},
+          c.max_positions);
+  visitor(Setting{"self-attention", "VARIANT", "attention variant of encoder and decoder self-attention"},
+          c.self_attention);
+  visitor(Setting{"encoder-self-attention", "VARIANT", "that of the encoder alone"}, c.self_attention.encoder);
+  visitor(Setting{"decoder-self-attention", "VARIANT", "that of the decoder alone"}, c.self_attention.decoder);
+  visitor(Setting{"cross-attention", "VARIANT", "attention variant of cross-attention"}, c.cross_attention);
+  visitor(Setting{"tie", "",
+                  "embeddings that share one matrix: all (one vocabulary for both languages), target (target "
+                  "embedding and output projection) or none"},
           c.tie);
 }
 

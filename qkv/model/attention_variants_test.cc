@@ -1,4 +1,4 @@
-// Every kind of attention, and every way to tell positions, in the whole model.
+// Every attention variant and every position encoding in the whole model.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,36 +17,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Kind {
+struct Variant {
   std::string self, cross;
   Positions positions = Positions::sinusoidal;
 };
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.self << " " << kind.cross; }
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.self << " " << variant.cross; }
 
-std::vector<Kind> all_kinds() {
-  std::vector<Kind> kinds;
-  for (const std::string& self : sample_variants(AttentionUse::encoder)) kinds.push_back({self, "full"});
+std::vector<Variant> all_variants() {
+  std::vector<Variant> variants;
+  for (const std::string& self : sample_variants(AttentionUse::encoder)) variants.push_back({self, "full"});
   for (const std::string& cross : sample_variants(AttentionUse::cross))
-    if (cross != "full") kinds.push_back({"full", cross});
-  for (const Positions positions : {Positions::rotary, Positions::alibi, Positions::t5, Positions::none})
-    kinds.push_back({"window=3", "local-p=2", positions});
-  return kinds;
+    if (cross != "full") variants.push_back({"full", cross});
+  for (const Positions positions : {Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::none})
+    variants.push_back({"window=3", "local-p=2", positions});
+  return variants;
 }
 
-TransformerConfig config_of(const Kind& kind) {
+TransformerConfig config_of(const Variant& variant) {
   TransformerConfig c;
   c.source_vocabulary = c.target_vocabulary = 11;
   c.d_model = 16, c.heads = 4, c.kv_heads = 2, c.ffn = 24;
   c.encoder_layers = 2, c.decoder_layers = 2;
   c.dropout = 0;
-  c.max_length = 40;
-  c.self_attention = attention_variant(kind.self);
-  c.cross_attention = attention_variant(kind.cross);
-  c.positions = kind.positions;
+  c.max_positions = 40;
+  c.self_attention = attention_variant(variant.self);
+  c.cross_attention = attention_variant(variant.cross);
+  c.positions = variant.positions;
   return c;
 }
 
-class ModelOf : public testing::TestWithParam<Kind> {};
+class ModelOf : public testing::TestWithParam<Variant> {};
 
 TEST_P(ModelOf, ASentenceDoesNotSeeItsBatchPaddingNorThreads) {
   const int before = threads();
@@ -95,14 +95,14 @@ TEST_P(ModelOf, GradientsDoNotDependOnThreads) {
   set_threads(before);
 }
 
-// Three hypotheses of each of two sentences; halfway they change places.
+// Three hypotheses of each of two sentences, reordered halfway.
 TEST_P(ModelOf, StepsEqualTheWholeThroughAReordering) {
   const NoGrad guard;
   const Transformer model(config_of(GetParam()), 4);
   const Tensor source = random_ids(2, 9, 8);
   Tensor target = random_ids(6, 20, 9);
   const std::vector<int64_t> parents = {2, 2, 0, 3, 5, 4};
-  Tensor past = target.clone();  // what the rows of the second half went on from
+  Tensor past = target.clone();  // the prefixes of the second half
   for (int64_t row = 0; row < 6; ++row)
     past.slice(0, row, row + 1)
         .slice(1, 0, 10)
@@ -129,7 +129,7 @@ TEST_P(ModelOf, StepsEqualTheWholeThroughAReordering) {
 }
 
 TEST_P(ModelOf, IsSavedAndReadBack) {
-  std::string folder = (fs::temp_directory_path() / "qkv-kinds-XXXXXX").string();
+  std::string folder = (fs::temp_directory_path() / "qkv-variants-XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   Transformer model(config_of(GetParam()), 5);
   save_model(folder, model);
@@ -152,13 +152,13 @@ TEST_P(ModelOf, IsCountedWithoutBeingMade) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ModelOf, testing::ValuesIn(all_kinds()),
-                         [](const testing::TestParamInfo<Kind>& kind) {
-                           return as_name(fmt::format("{}_{}_{}", kind.param.self, kind.param.cross,
-                                                      name_of(kind.param.positions)));
+INSTANTIATE_TEST_SUITE_P(All, ModelOf, testing::ValuesIn(all_variants()),
+                         [](const testing::TestParamInfo<Variant>& variant) {
+                           return as_name(fmt::format("{}_{}_{}", variant.param.self, variant.param.cross,
+                                                      name_of(variant.param.positions)));
                          });
 
-TEST(Positions, WithoutAWordOrAVectorTheOrderIsLost) {
+TEST(Positions, WithNoneTheOrderOfTheTokensIsLost) {
   const auto memory = [&](Positions positions, const std::vector<int32_t>& ids) {
     const Transformer model(config_of({"full", "full", positions}), 6);
     Pass pass;
@@ -171,13 +171,13 @@ TEST(Positions, WithoutAWordOrAVectorTheOrderIsLost) {
       difference = std::max(difference, std::abs(static_cast<double>(a.data<float>()[i]) - b.data<float>()[i]));
     if (value == Positions::none) {
       EXPECT_LT(difference, 1e-5);
-    } else if (value != Positions::t5) {  // whose table begins with zeros
+    } else if (value != Positions::relative_bias) {  // whose table is initialised with zeros
       EXPECT_GT(difference, 1e-3) << name;
     }
   }
 }
 
-TEST(Positions, ExcludeOtherWordsOfPositions) {
+TEST(Positions, ExcludeOtherMechanismsOfPositions) {
   TransformerConfig c = config_of({"alibi", "full", Positions::rotary});
   EXPECT_THROW(c.check(), UsageError);
   c.positions = Positions::sinusoidal;

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One visit serves writing and reading: visitor(key, field) for every field.
+// The keys of config.json: visitor(key, field) for every field, for writing and reading.
 template <class Config, class Visitor>
 void visit(Config& c, Visitor&& visitor) {
   visitor("source_vocabulary", c.source_vocabulary);
@@ -31,9 +31,10 @@ void visit(Config& c, Visitor&& visitor) {
   visitor("positions", c.positions);
   visitor("tie", c.tie);
   visitor("attention_bias", c.attention_bias);
-  visitor("self_attention", c.self_attention);
+  visitor("encoder_self_attention", c.self_attention.encoder);
+  visitor("decoder_self_attention", c.self_attention.decoder);
   visitor("cross_attention", c.cross_attention);
-  visitor("max_length", c.max_length);
+  visitor("max_positions", c.max_positions);
 }
 
 struct Writer {
@@ -58,7 +59,7 @@ struct Reader {
   std::string_view where;
   std::vector<std::string_view> known;
 
-  // The key's value, or null when the file leaves it at its default.
+  // The value of the key; null: not in the file.
   const Json* find(const char* key) {
     known.push_back(key);
     const auto at = json.find(key);
@@ -93,10 +94,10 @@ struct Reader {
   void operator()(const char* key, AttentionVariant& value) {
     const Json* j = find(key);
     if (!j) return;
-    require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, shown_json(*j));
+    require<InputError>(j->is_string(), where, "'{}' must be a string, got {}", key, shown_json(*j));
     as_input_error([&] { value = attention_variant(j->get<std::string>(), fmt::format("'{}'", key)); });
   }
-  // What is wrong usage on the command line is bad input in a file.
+  // A UsageError of the command line is an InputError in a file.
   template <class Action>
   void as_input_error(Action action) const {
     try {
@@ -107,36 +108,69 @@ struct Reader {
   }
 };
 
-// With the word of positions that are no vectors.
+// Keys of files of version 0.1: "self_attention" is for encoder and decoder, "max_length" is max_positions.
+void read_old_keys(Reader& reader, TransformerConfig& config) {
+  const auto excludes = [&](const char* old, const char* key) {
+    require<InputError>(!reader.json.contains(old) || !reader.json.contains(key), reader.where,
+                        "'{}' and '{}' cannot be used together", old, key);
+  };
+  excludes("self_attention", "encoder_self_attention");
+  excludes("self_attention", "decoder_self_attention");
+  excludes("max_length", "max_positions");
+  if (reader.json.contains("self_attention")) {
+    AttentionVariant both;
+    reader("self_attention", both);
+    config.self_attention = both;
+  }
+  if (reader.json.contains("max_length")) reader("max_length", config.max_positions);
+}
+
+// The variant with the mechanism of a position encoding that is one.
 AttentionVariant with_positions(AttentionVariant variant, Positions positions) {
-  if (positions != Positions::rotary && positions != Positions::alibi && positions != Positions::t5) return variant;
-  const AttentionVariant word = attention_variant(name_of(positions));
-  variant.add(word.parts().front(), "positions");
+  if (positions != Positions::rotary && positions != Positions::alibi && positions != Positions::relative_bias)
+    return variant;
+  const AttentionVariant mechanism = attention_variant(name_of(positions));
+  variant.add(mechanism.parts().front(), "positions");
   return variant;
+}
+
+LayerOptions layer_options(const TransformerConfig& c, const AttentionVariant& self_attention) {
+  return {.d_model = c.d_model,
+          .heads = c.heads,
+          .kv_heads = c.kv_heads,
+          .ffn = c.ffn,
+          .norm_order = c.norm_order,
+          .activation = c.activation,
+          .dropout = c.dropout,
+          .attention_dropout = c.attention_dropout,
+          .ffn_dropout = c.ffn_dropout,
+          .attention_bias = c.attention_bias,
+          .self_attention = with_positions(self_attention, c.positions),
+          .cross_attention = c.cross_attention};
 }
 
 }  // namespace
 
-LayerOptions TransformerConfig::layer() const {
-  return {.width = d_model,
-          .heads = heads,
-          .kv_heads = kv_heads,
-          .hidden = ffn,
-          .norm_order = norm_order,
-          .activation = activation,
-          .dropout = dropout,
-          .attention_dropout = attention_dropout,
-          .hidden_dropout = ffn_dropout,
-          .attention_bias = attention_bias,
-          .self_attention = with_positions(self_attention, positions),
-          .cross_attention = cross_attention,
-          .name = {}};
+std::string to_string(const SelfAttention& variants) {
+  const std::string encoder = to_string(variants.encoder), decoder = to_string(variants.decoder);
+  if (encoder == decoder) return encoder;
+  return fmt::format("{} in the encoder, {} in the decoder", encoder, decoder);
 }
+
+int64_t TransformerConfig::position_limit() const {
+  const bool limited = positions == Positions::sinusoidal || positions == Positions::learned;
+  return limited ? max_positions : int64_t{1} << 24;
+}
+
+LayerOptions TransformerConfig::encoder_layer() const { return layer_options(*this, self_attention.encoder); }
+
+LayerOptions TransformerConfig::decoder_layer() const { return layer_options(*this, self_attention.decoder); }
 
 void TransformerConfig::check() const {
   const auto positive = [](const char* name, int64_t value) {
-    constexpr int64_t most = int64_t{1} << 24;
-    require<UsageError>(value >= 1 && value <= most, "model", "{} must be 1 to {}, got {}", name, most, value);
+    constexpr int64_t largest = int64_t{1} << 24;
+    require<UsageError>(value >= 1 && value <= largest, "model", "{} must be 1 to {}, got {}", name, largest,
+                        value);
   };
   positive("source-vocabulary", source_vocabulary);
   positive("target-vocabulary", target_vocabulary);
@@ -145,24 +179,27 @@ void TransformerConfig::check() const {
   positive("ffn", ffn);
   positive("encoder-layers", encoder_layers);
   positive("decoder-layers", decoder_layers);
-  positive("max-length", max_length);
-  require<UsageError>(encoder_layers <= 1000 && decoder_layers <= 1000, "model", "at most 1000 layers, got {} + {}",
-                      encoder_layers, decoder_layers);
-  constexpr int64_t most_positions = int64_t{1} << 28;
-  require<UsageError>(max_length <= most_positions / d_model, "model",
-                      "max-length {} times d-model {} must be at most {}: every position has a vector", max_length,
-                      d_model, most_positions);
+  positive("max-positions", max_positions);
+  require<UsageError>(encoder_layers <= 1000 && decoder_layers <= 1000, "model",
+                      "encoder-layers and decoder-layers must be at most 1000, got {} and {}", encoder_layers,
+                      decoder_layers);
+  constexpr int64_t largest_table = int64_t{1} << 28;
+  require<UsageError>(positions != Positions::learned || max_positions <= largest_table / d_model, "model",
+                      "max-positions {} times d-model {} must be at most {} with learned positions", max_positions,
+                      d_model, largest_table);
   require<UsageError>(d_model % heads == 0, "model", "heads {} must divide d-model {}", heads, d_model);
   require<UsageError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "model",
                       "kv-heads {} must divide heads {}", kv_heads, heads);
-  for (const float rate : {dropout, attention_dropout, ffn_dropout})
-    require<UsageError>(rate >= 0 && rate < 1, "model", "a dropout rate must be in [0, 1), got {}", rate);
-  const LayerOptions options = layer();
-  check_variant(options.self_attention, options.attention(AttentionUse::encoder).size(), "self-attention");
-  check_variant(options.self_attention, options.attention(AttentionUse::decoder).size(), "self-attention");
-  check_variant(options.cross_attention, options.attention(AttentionUse::cross).size(), "cross-attention");
+  for (const auto& [name, rate] : {std::pair("dropout", dropout), std::pair("attention-dropout", attention_dropout),
+                                   std::pair("ffn-dropout", ffn_dropout)})
+    require<UsageError>(rate >= 0 && rate < 1, "model", "{} must be at least 0 and less than 1, got {}", name,
+                        rate);
+  const LayerOptions encoder = encoder_layer(), decoder = decoder_layer();
+  check_variant(encoder.self_attention, encoder.attention(AttentionUse::encoder).size(), "encoder-self-attention");
+  check_variant(decoder.self_attention, decoder.attention(AttentionUse::decoder).size(), "decoder-self-attention");
+  check_variant(cross_attention, decoder.attention(AttentionUse::cross).size(), "cross-attention");
   require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
-                      "tie 'all' needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
+                      "tie all needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
                       target_vocabulary);
 }
 
@@ -199,11 +236,12 @@ std::string to_json(const TransformerConfig& config) {
 TransformerConfig config_from_json(std::string_view text, std::string_view where) {
   const Json json = parse_json_object<Json>(text, where);
   require<InputError>(json.value("architecture", Json()) == "transformer", where,
-                      "'architecture' must be \"transformer\": this is not a model of this program");
+                      "'architecture' must be \"transformer\": not a model of qkv");
   require<InputError>(json.value("format", Json()) == 1, where, "'format' must be 1: written by a newer version?");
   TransformerConfig config;
   Reader reader{json, where, {"architecture", "format"}};
   visit(config, reader);
+  read_old_keys(reader, config);
   for (const auto& [key, value] : json.items())
     if (std::find(reader.known.begin(), reader.known.end(), key) == reader.known.end())
       fail<InputError>(where, "unknown key {}{}", quoted_name(key), did_you_mean(key, reader.known));

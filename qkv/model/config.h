@@ -1,4 +1,4 @@
-// What a Transformer is made of, as numbers; written to and read from config.json.
+// The configuration of a Transformer, written to and read from config.json.
 //
 //     TransformerConfig config = recipe("transformer-base");
 //     config.source_vocabulary = config.target_vocabulary = 8000;
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "qkv/base/names.h"
@@ -17,7 +18,7 @@
 
 namespace qkv {
 
-// Which of the three places that hold one row a token share one matrix (Press and Wolf, 2017; Vaswani et al., 3.4).
+// Which of the three (vocabulary, C) matrices are shared (Press and Wolf, 2017; Vaswani et al., 2017, section 3.4).
 enum class Tie {
   all,     // source embedding = target embedding = output projection: one vocabulary for both languages
   target,  // target embedding = output projection
@@ -27,16 +28,28 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
 }
 
-// Vectors added to the embeddings, or a word (layer/mechanism) of every self-attention, or nothing at all.
-enum class Positions { sinusoidal, learned, rotary, alibi, t5, none };
+// Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias are
+// mechanisms of every self-attention.
+enum class Positions { sinusoidal, learned, rotary, alibi, relative_bias, none };
 constexpr auto names_of(Positions) {
   return std::array{Named{Positions::sinusoidal, "sinusoidal"},
                     Named{Positions::learned, "learned"},
                     Named{Positions::rotary, "rotary"},
                     Named{Positions::alibi, "alibi"},
-                    Named{Positions::t5, "t5"},
+                    Named{Positions::relative_bias, "relative-bias"},
                     Named{Positions::none, "none"}};
 }
+
+// The variants of the two self-attentions. A single variant is for both.
+struct SelfAttention {
+  AttentionVariant encoder, decoder;
+
+  SelfAttention() = default;
+  SelfAttention(const AttentionVariant& both) : encoder(both), decoder(both) {}  // NOLINT: implicit on purpose
+  SelfAttention(AttentionVariant e, AttentionVariant d) : encoder(std::move(e)), decoder(std::move(d)) {}
+};
+std::string to_string(
+    const SelfAttention& variants);  // "window=64", or "full in the encoder, window=64 in the decoder"
 
 struct TransformerConfig {
   int64_t source_vocabulary = 0, target_vocabulary = 0;
@@ -53,20 +66,24 @@ struct TransformerConfig {
   Positions positions = Positions::sinusoidal;
   Tie tie = Tie::all;
   bool attention_bias = true;
-  AttentionVariant self_attention = {};   // of the encoder and of the decoder
-  AttentionVariant cross_attention = {};  // of the decoder to the source
-  int64_t max_length = 1024;              // positions, of either side
+  SelfAttention self_attention = {};
+  AttentionVariant cross_attention = {};
+  int64_t max_positions = 1024;  // of sinusoidal and learned positions
 
-  LayerOptions layer() const;  // positions that are a word stand in its self-attention
-  void check() const;          // throws when the numbers do not fit together
+  // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else 2^24.
+  int64_t position_limit() const;
+  // The position encodings that are mechanisms are part of self_attention.
+  LayerOptions encoder_layer() const;
+  LayerOptions decoder_layer() const;
+  void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 
-// transformer-tiny, -small, -base, -big. An unknown name is a UsageError that lists them.
+// transformer-tiny, -small, -base, -big. UsageError for another name.
 TransformerConfig recipe(std::string_view name);
 std::vector<std::string_view> recipe_names();
 
 std::string to_json(const TransformerConfig& config);
-// `where` names the file in errors. Unknown keys, wrong types and impossible numbers are InputErrors.
+// InputError, beginning with `where` (the file), for unknown keys, wrong types and settings that check() refuses.
 TransformerConfig config_from_json(std::string_view text, std::string_view where);
 
 }  // namespace qkv

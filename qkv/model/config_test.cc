@@ -14,13 +14,14 @@ TransformerConfig unusual() {
   c.encoder_layers = 3, c.decoder_layers = 1;
   c.dropout = 0.25f, c.attention_dropout = 0.1f, c.ffn_dropout = 0.05f;
   c.norm_order = NormOrder::pre, c.activation = Activation::gelu, c.positions = Positions::learned;
-  c.tie = Tie::target, c.attention_bias = false, c.max_length = 77;
-  c.self_attention = attention_variant("window=5+sink"), c.cross_attention = attention_variant("additive");
+  c.tie = Tie::target, c.attention_bias = false, c.max_positions = 77;
+  c.self_attention = {attention_variant("window=5+softmax-with-sink"), attention_variant("dilated=6:2")};
+  c.cross_attention = attention_variant("additive");
   return c;
 }
 
-// What config_from_json says about a text, or "" when it takes it.
-std::string complaint(const std::string& text) {
+// The error of config_from_json, or "".
+std::string error_of(const std::string& text) {
   try {
     config_from_json(text, "folder/config.json");
     return "";
@@ -49,8 +50,9 @@ TEST(Config, SurvivesTheWayThroughJson) {
   EXPECT_EQ(back.activation, Activation::gelu);
   EXPECT_EQ(back.positions, Positions::learned);
   EXPECT_FALSE(back.attention_bias);
-  EXPECT_NE(text.find(R"("self_attention": "window=5+sink")"), std::string::npos);
-  EXPECT_EQ(to_string(back.self_attention), "window=5+sink");
+  EXPECT_NE(text.find(R"("encoder_self_attention": "window=5+softmax-with-sink")"), std::string::npos);
+  EXPECT_EQ(to_string(back.self_attention),
+            "window=5+softmax-with-sink in the encoder, dilated=6:2 in the decoder");
   EXPECT_EQ(to_string(back.cross_attention), "additive");
   EXPECT_NE(text.find("\"attention_dropout\": 0.1,"), std::string::npos) << "0.1, not 0.10000000149";
 }
@@ -64,7 +66,7 @@ TEST(Config, WhatIsNotInTheFileHasItsDefault) {
 }
 
 TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
-  EXPECT_EQ(complaint(to_json(unusual())), "");
+  EXPECT_EQ(error_of(to_json(unusual())), "");
   struct Case {
     std::string text, says;
   };
@@ -90,31 +92,57 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"heads\": 6", "\"heads\": -6"), "heads must be 1 to"},
            Case{changed("\"kv_heads\": 2", "\"kv_heads\": 4"), "kv-heads 4 must divide heads 6"},
            Case{changed("\"kv_heads\": 2", "\"kv_heads\": -1"), "kv-heads -1 must divide heads 6"},
-           Case{changed("\"dropout\": 0.25", "\"dropout\": 1.0"), "a dropout rate must be in [0, 1)"},
+           Case{changed("\"dropout\": 0.25", "\"dropout\": 1.0"), "dropout must be at least 0 and less than 1"},
            Case{changed("\"dropout\": 0.25", "\"dropout\": \"a\""), "'dropout' must be a number"},
-           Case{changed("\"dropout\": 0.25", "\"dropout\": 1e300"), "a dropout rate must be in [0, 1)"},
+           Case{changed("\"dropout\": 0.25", "\"dropout\": 1e300"), "dropout must be at least 0 and less than 1"},
            Case{changed("\"target\"", "\"some\""),
                 "'tie' must be one of all, target, none, got 'some'; did you mean none?"},
-           Case{changed("\"target\"", "\"all\""), "tie 'all' needs one vocabulary"},
+           Case{changed("\"target\"", "\"all\""), "tie all needs one vocabulary"},
            Case{changed("\"pre\"", "3"), "'norm_order' must be one of post, pre, got '3'"},
            Case{changed("\"gelu\"", "\"tanh\""), "'activation' must be one of relu, gelu"},
            Case{changed("\"learned\"", "\"rotory\""), "'positions' must be one of"},
-           Case{changed("window=5", "widow=5"), "'self_attention': there is no word 'widow'"},
-           Case{changed("window=5", "window"), "'window' lacks its reach"},
-           Case{changed("window=5", "local-p"), "'local-p' is not for self-attention"},
-           Case{changed("\"additive\"", "3"), "'cross_attention' must be a text, got 3"},
+           Case{changed("window=5", "widow=5"), "'encoder_self_attention': unknown mechanism 'widow'"},
+           Case{changed("window=5", "window"), "'window': size is missing"},
+           Case{changed("window=5", "local-p"), "encoder-self-attention: 'local-p' is for cross-attention only"},
+           Case{changed("\"additive\"", "3"), "'cross_attention' must be a string, got 3"},
            Case{changed("\"attention_bias\": false", "\"attention_bias\": 0"),
                 "'attention_bias' must be true or false"},
            Case{changed("\"attention_bias\"", "\"bias\""), "unknown key 'bias'"},
-           Case{changed("\"encoder_layers\": 3", "\"encoder_layers\": 1001"), "at most 1000 layers"},
-           Case{changed("\"max_length\": 77", "\"max_length\": 0"), "max-length must be 1 to"},
-           Case{changed("\"max_length\": 77", "\"max_length\": 16777216"), "max-length 16777216 times d-model 24"},
+           Case{changed("\"encoder_layers\": 3", "\"encoder_layers\": 1001"),
+                "encoder-layers and decoder-layers must be at most 1000, got 1001 and 1"},
+           Case{changed("\"max_positions\": 77", "\"max_positions\": 0"), "max-positions must be 1 to"},
+           Case{changed("\"max_positions\": 77", "\"max_positions\": 16777216"),
+                "max-positions 16777216 times d-model 24"},
+           Case{changed("\"tie\"", "\"max_length\": 5, \"tie\""),
+                "'max_length' and 'max_positions' cannot be used"},
+           Case{changed("\"tie\"", "\"self_attention\": \"full\", \"tie\""),
+                "'self_attention' and 'encoder_self_attention' cannot be used together"},
            Case{changed("\"source_vocabulary\": 11", "\"source_vocabulary\": 0"), "source-vocabulary must be 1 to"},
        }) {
-    const std::string got = complaint(bad.text);
+    const std::string got = error_of(bad.text);
     EXPECT_TRUE(got.starts_with("folder/config.json: ")) << got;
     EXPECT_NE(got.find(bad.says), std::string::npos) << got << "\ndoes not say: " << bad.says;
     EXPECT_EQ(got.find('\n'), std::string::npos) << "one line";
+  }
+}
+
+TEST(Config, ReadsTheKeysOfVersion01) {
+  const TransformerConfig c = config_from_json(
+      R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9,
+          "self_attention": "window=3", "max_length": 32})",
+      "here");
+  EXPECT_EQ(to_string(c.self_attention.encoder), "window=3");
+  EXPECT_EQ(to_string(c.self_attention.decoder), "window=3");
+  EXPECT_EQ(c.max_positions, 32);
+  EXPECT_EQ(to_json(c).find("max_length"), std::string::npos);
+}
+
+TEST(Config, OnlySinusoidalAndLearnedPositionsHaveALimit) {
+  TransformerConfig c = unusual();
+  for (const auto& [positions, name] : names_of(Positions{})) {
+    c.positions = positions;
+    const bool limited = positions == Positions::sinusoidal || positions == Positions::learned;
+    EXPECT_EQ(c.position_limit(), limited ? 77 : int64_t{1} << 24) << name;
   }
 }
 

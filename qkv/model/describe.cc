@@ -1,8 +1,12 @@
 #include "qkv/model/describe.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "qkv/attention/explain.h"
+#include "qkv/attention/mask/causal.h"
 #include "qkv/base/error.h"
+#include "qkv/layer/attention_part.h"
 #include "qkv/model/parameter_groups.h"
 
 namespace qkv {
@@ -13,7 +17,7 @@ std::string with_commas(int64_t n) {
   return fmt::format("{},{:03}", with_commas(n / 1000), n % 1000);
 }
 
-// Three digits and a unit: 37.7 M
+// Three digits and a unit: 37.7 MiB
 std::string scaled(double x, double base, const std::vector<const char*>& units) {
   size_t unit = 0;
   for (; x >= base && unit + 1 < units.size(); ++unit) x /= base;
@@ -29,7 +33,7 @@ std::string bytes(int64_t n) {
 
 using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell; those that hold numbers stand on the right.
+// Columns as wide as their widest cell; columns of numbers are aligned to the right.
 std::string table(const std::vector<Row>& rows, const std::vector<bool>& right) {
   std::vector<size_t> widths(right.size(), 0);
   for (const Row& row : rows)
@@ -45,35 +49,64 @@ std::string table(const std::vector<Row>& rows, const std::vector<bool>& right) 
   return out;
 }
 
-// The kinds of attention, where they are not the usual ones.
-std::string kinds(const TransformerConfig& c) {
-  if (c.self_attention.parts().empty() && c.cross_attention.parts().empty()) return "";
-  return fmt::format("  self-attention {}, cross-attention {}; its arithmetic is counted as if full\n",
-                     to_string(c.self_attention), to_string(c.cross_attention));
+// The text in lines of at most `width` columns, broken at spaces, each behind `indent` spaces.
+std::string wrapped(const std::string& text, size_t width, size_t indent) {
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(begin + width - indent, text.size());
+    if (const size_t space = text.rfind(' ', end); end < text.size() && space != text.npos && space > begin)
+      end = space;
+    out += std::string(indent, ' ') + text.substr(begin, end - begin) + "\n";
+    begin = end + (end < text.size() ? 1 : 0);
+  }
+  return out;
+}
+
+constexpr size_t columns = 100;
+
+// The attention variants, where they are not the default.
+std::string variants(const TransformerConfig& c) {
+  const std::string self = to_string(c.self_attention), cross = to_string(c.cross_attention);
+  if (self == "full" && cross == "full") return "";
+  return wrapped(fmt::format("self-attention {}, cross-attention {}", self, cross), columns, 2);
 }
 
 std::string headline(const TransformerConfig& c) {
   const std::string heads =
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
+  const bool limited = c.positions == Positions::sinusoidal || c.positions == Positions::learned;
+  const std::string positions = limited ? fmt::format("P {} {} positions", c.max_positions, name_of(c.positions))
+                                        : fmt::format("{} positions without a limit", name_of(c.positions));
   return fmt::format(
              "Transformer, {} encoder and {} decoder layers, {}-LN, {}\n"
              "  C {} d-model, F {} ffn, H {} heads{}, K {} key and value width\n"
-             "  V {} source and W {} target tokens, P {} {} positions\n",
+             "  V {} source and W {} target tokens, {}\n",
              c.encoder_layers, c.decoder_layers, c.norm_order == NormOrder::post ? "post" : "pre",
              c.activation == Activation::relu ? "ReLU" : "GELU", c.d_model, c.ffn, c.heads, heads,
-             key_value_width(c), c.source_vocabulary, c.target_vocabulary, c.max_length, name_of(c.positions)) +
-         kinds(c);
+             key_value_width(c), c.source_vocabulary, c.target_vocabulary, positions) +
+         variants(c);
 }
 
+// A row of numbers for each group, and lines with its formula and shapes behind it.
 std::string parameters(const TransformerConfig& c) {
-  std::vector<Row> rows = {{"Parameters", "shapes", "each", "times", "sum", "formula"}};
-  for (const ParameterGroup& g : parameter_groups(c))
-    rows.push_back({g.name, g.shapes, with_commas(g.parameters), std::to_string(g.times),
-                    with_commas(g.times * g.parameters), g.formula});
-  rows.push_back({"all", "", "", "", with_commas(parameter_count(c)), ""});
-  std::string out = table(rows, {false, false, true, true, true, false});
-  if (c.tie == Tie::all) out += "  The source embedding is the target embedding and the output projection, too.\n";
-  if (c.tie == Tie::target) out += "  The target embedding is the output projection, too.\n";
+  const std::vector<ParameterGroup> groups = parameter_groups(c);
+  std::vector<Row> rows = {{"Parameters", "each", "times", "sum"}};
+  for (const ParameterGroup& g : groups)
+    rows.push_back(
+        {g.name, with_commas(g.parameters), std::to_string(g.times), with_commas(g.times * g.parameters)});
+  rows.push_back({"all", "", "", with_commas(parameter_count(c))});
+  const std::string numbers = table(rows, {false, true, true, true});
+  std::string out;
+  size_t begin = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const size_t end = numbers.find('\n', begin) + 1;
+    out += numbers.substr(begin, end - begin);
+    if (row > 0 && row <= groups.size())
+      out += wrapped(groups[row - 1].formula + ": " + groups[row - 1].shapes, columns, 6);
+    begin = end;
+  }
+  if (c.tie == Tie::all) out += "  The source embedding is also the target embedding and the output projection.\n";
+  if (c.tie == Tie::target) out += "  The target embedding is also the output projection.\n";
   return out;
 }
 
@@ -93,43 +126,97 @@ std::string memory(const TransformerConfig& c) {
   return table({{"Bytes (f32)", "", "formula"},
                 {"parameters", bytes(4 * P), "4 parameters"},
                 {"training: parameters, gradients, two moments of Adam", bytes(16 * P), "16 parameters"},
-                {"decoding: keys and values, a target token of one hypothesis", bytes(cached), "4 * 2 K layers"},
-                {"decoding: keys and values, a source token", bytes(cached), "4 * 2 K layers"}},
+                {"KV cache per target token of a hypothesis", bytes(cached), "4 * 2 K layers"},
+                {"KV cache per source token", bytes(cached), "4 * 2 K layers"}},
                {false, true, false});
+}
+
+MultiHeadAttentionOptions attention_of(const TransformerConfig& c, AttentionUse use) {
+  return (use == AttentionUse::encoder ? c.encoder_layer() : c.decoder_layer()).attention(use);
+}
+
+// Scores, normalization and the weighted sum of T queries and S keys, per query: only visible pairs count.
+FlopCount attention_flops(const std::string& part, const TransformerConfig& c, AttentionUse use, int64_t T,
+                          int64_t S) {
+  const MultiHeadAttentionOptions layer = attention_of(c, use);
+  const AttentionSize size = layer.size();
+  std::vector<AttentionPart> parts;
+  for (const AttentionVariant::Part& p : layer.variant.parts()) parts.emplace_back(p, size);
+  AttentionOptions options = attention_options(parts);
+  if (use == AttentionUse::decoder) options.mask = options.mask & causal();
+  const int64_t H = size.heads, D = size.head_width();
+  const Tensor row = Tensor::zeros({1, 1, 1, D});
+  const Tensor q = row.expand({1, H, T, D}), k = row.expand({1, size.kv_heads, S, D});
+  const Tensor lengths = Tensor::from(std::vector<int32_t>{static_cast<int32_t>(S)}, {1});
+  const NoGrad guard;
+  double pair_flops = 0;
+  for (const AttentionPart& p : parts) {
+    if (p.mechanism().add_to_call) p.mechanism().add_to_call(options, p, {.q = q, .key_lengths = lengths});
+    if (p.mechanism().pair_flops) pair_flops += p.mechanism().pair_flops(p.numbers(), size);
+  }
+  const AttentionPlan plan = attention_plan(q, k, k, options);
+  const auto pairs = static_cast<double>(plan.visible_pairs);
+  if (pairs > 0) pair_flops += plan.flops / pairs;
+  const double keys = pairs / static_cast<double>(H * T);
+  const int64_t layers = use == AttentionUse::encoder ? c.encoder_layers : c.decoder_layers;
+  const std::string formula = std::lround(pair_flops) == 4 * D
+                                  ? fmt::format("{} * 4 C keys", layers)
+                                  : fmt::format("{} * {:.0f} H keys", layers, pair_flops);
+  return {fmt::format("{}, {:.4g} of {} keys", part, keys, S), formula,
+          std::llround(static_cast<double>(layers) * pair_flops * pairs / static_cast<double>(T))};
+}
+
+// Rows of C and of K of the projections of an attention that are applied to a query or key.
+struct Projections {
+  int64_t query, key, value;  // 0 or 1; 2 with separate ones for global positions
+};
+Projections projections_of(const TransformerConfig& c, AttentionUse use) {
+  const AttentionVariant variant = attention_of(c, use).variant;
+  const int64_t each = variant.has(AttentionMechanism::Role::global_projections) ? 2 : 1;
+  return {variant.reads_queries() ? each : 0, variant.reads_keys() ? each : 0, each};
+}
+
+FlopCount projection_flops(const std::string& part, const TransformerConfig& c, int64_t layers, int64_t wide,
+                           int64_t narrow) {
+  const int64_t C = c.d_model, K = key_value_width(c);
+  const std::string formula = wide == 0 ? fmt::format("{} * {} C K", layers, 2 * narrow)
+                                        : fmt::format("{} ({} C^2 + {} C K)", layers, 2 * wide, 2 * narrow);
+  return {part, formula, layers * (2 * wide * C * C + 2 * narrow * C * K)};
 }
 
 }  // namespace
 
 std::vector<FlopCount> flops_per_source_token(const TransformerConfig& c, const DescribeOptions& o) {
-  const int64_t C = c.d_model, K = key_value_width(c), F = c.ffn, S = o.source_length;
-  const int64_t E = c.encoder_layers, D = c.decoder_layers;
-  return {{"encoder: projections", fmt::format("{} (4 C^2 + 4 C K)", E), E * (4 * C * C + 4 * C * K)},
-          {"encoder: attention", fmt::format("{} * 4 S C", E), E * 4 * S * C},
-          {"encoder: feed-forward", fmt::format("{} * 4 C F", E), E * 4 * C * F},
-          {"decoder: keys and values of the source", fmt::format("{} * 4 C K", D), D * 4 * C * K}};
+  const int64_t S = o.source_length, E = c.encoder_layers, D = c.decoder_layers;
+  const Projections self = projections_of(c, AttentionUse::encoder), cross = projections_of(c, AttentionUse::cross);
+  return {projection_flops("encoder: projections", c, E, 1 + self.query, self.key + self.value),
+          attention_flops("encoder: self-attention", c, AttentionUse::encoder, S, S),
+          {"encoder: feed-forward", fmt::format("{} * 4 C F", E), E * 4 * c.d_model * c.ffn},
+          projection_flops("decoder: keys and values of the source", c, D, 0, cross.key + cross.value)};
 }
 
 std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const DescribeOptions& o) {
-  const int64_t C = c.d_model, K = key_value_width(c), F = c.ffn, S = o.source_length, T = o.target_length;
-  const int64_t D = c.decoder_layers;
-  return {{"decoder: projections", fmt::format("{} (8 C^2 + 4 C K)", D), D * (8 * C * C + 4 * C * K)},
-          {"decoder: self-attention, (T + 1) / 2 keys", fmt::format("{} * 2 (T + 1) C", D), D * 2 * (T + 1) * C},
-          {"decoder: cross-attention, S keys", fmt::format("{} * 4 S C", D), D * 4 * S * C},
-          {"decoder: feed-forward", fmt::format("{} * 4 C F", D), D * 4 * C * F},
-          {"output projection", "2 C W", 2 * C * c.target_vocabulary}};
+  const int64_t S = o.source_length, T = o.target_length, D = c.decoder_layers;
+  const Projections self = projections_of(c, AttentionUse::decoder), cross = projections_of(c, AttentionUse::cross);
+  return {projection_flops("decoder: projections", c, D, 2 + self.query + cross.query, self.key + self.value),
+          attention_flops("decoder: self-attention", c, AttentionUse::decoder, T, T),
+          attention_flops("decoder: cross-attention", c, AttentionUse::cross, T, S),
+          {"decoder: feed-forward", fmt::format("{} * 4 C F", D), D * 4 * c.d_model * c.ffn},
+          {"output projection", "2 C W", 2 * c.d_model * c.target_vocabulary}};
 }
 
 std::string describe(const TransformerConfig& config, const DescribeOptions& options) {
   config.check();
-  require<UsageError>(options.source_length >= 1 && options.target_length >= 1 &&
-                          options.source_length <= config.max_length && options.target_length <= config.max_length,
-                      "describe", "lengths must be 1 to the {} positions, got {} and {}", config.max_length,
-                      options.source_length, options.target_length);
+  const int64_t limit = config.position_limit();
+  for (const auto& [name, length] :
+       {std::pair("source_length", options.source_length), std::pair("target_length", options.target_length)})
+    require<UsageError>(length >= 1 && length <= limit, "describe", "{} must be 1 to {}, got {}", name, limit,
+                        length);
   return headline(config) + "\n" + parameters(config) + "\n" +
-         arithmetic(fmt::format("A source token, of S {}", options.source_length).c_str(),
+         arithmetic(fmt::format("FLOPs per source token, S {}", options.source_length).c_str(),
                     flops_per_source_token(config, options)) +
          "\n" +
-         arithmetic(fmt::format("A target token, of T {}", options.target_length).c_str(),
+         arithmetic(fmt::format("FLOPs per target token, T {}", options.target_length).c_str(),
                     flops_per_target_token(config, options)) +
          "\n" + memory(config);
 }

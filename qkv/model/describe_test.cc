@@ -1,5 +1,6 @@
 #include "qkv/model/describe.h"
 
+#include <array>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ TransformerConfig small() {
   c.ffn = 24;
   c.encoder_layers = 2;
   c.decoder_layers = 3;
-  c.max_length = 30;
+  c.max_positions = 30;
   return c;
 }
 
@@ -81,7 +82,8 @@ TEST(Describe, SaysTheNumbers) {
   const std::string text = describe(c);
   for (const char* expected :
        {"encoder.layers.*.self_attention", "query, key, value, out (512, 512) + (512)", "4 C^2 + 4 C", "1,050,624",
-        "2 C F + F + C", "60,522,496", "V C", "sinusoidal", "231 MiB", "924 MiB", "24.0 KiB"})
+        "2 C F + F + C", "60,522,496", "V C", "sinusoidal", "231 MiB", "924 MiB", "24.0 KiB",
+        "encoder: self-attention, 25 of 25 keys", "decoder: self-attention, 13 of 25 keys", "6 * 4 C keys"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
 }
 
@@ -108,22 +110,61 @@ TEST(Describe, SaysWhatIsTiedAndGrouped) {
   const std::string text = describe(c, {.source_length = 3, .target_length = 3});
   EXPECT_NE(text.find("query, out (16, 16), key, value (8, 16)"), std::string::npos) << text;
   EXPECT_NE(text.find("2 C^2 + 2 C K"), std::string::npos);
-  EXPECT_EQ(text.find(", too."), std::string::npos);
+  EXPECT_EQ(text.find(" is also "), std::string::npos);
   c.tie = Tie::all;
-  EXPECT_NE(describe(c).find("the target embedding and the output projection, too."), std::string::npos);
+  EXPECT_NE(describe(c).find("is also the target embedding and the output projection."), std::string::npos);
 }
 
-TEST(Describe, NamesTheKindsOfAttentionAndCountsTheirParameters) {
+TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
   TransformerConfig c = small();
   EXPECT_EQ(describe(c).find("cross-attention full"), std::string::npos);
-  c.self_attention = attention_variant("window=8+sink");
+  c.self_attention = attention_variant("window=8+softmax-with-sink");
   c.cross_attention = attention_variant("additive=10");
   c.positions = Positions::rotary;
   const std::string text = describe(c);
   for (const char* expected :
-       {"self-attention window=8+sink, cross-attention additive=10", "30 rotary positions", "sink.scores (4)",
-        "4 C^2 + 4 C + H", "additive.query (10, 4)", "4 C^2 + 4 C + width D + width D + width"})
+       {"self-attention window=8+softmax-with-sink, cross-attention additive=10",
+        "rotary positions without a limit", "softmax-with-sink.scores (4)", "4 C^2 + 4 C + H",
+        "additive.query (10, 4)", "4 C^2 + 4 C + width D + width D + width"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+}
+
+TEST(Describe, CountsTheVisiblePairsOfAVariant) {
+  TransformerConfig c = small();
+  const auto attention = [&](const char* self, const char* cross) {
+    c.self_attention = attention_variant(self), c.cross_attention = attention_variant(cross);
+    const DescribeOptions lengths = {.source_length = 10, .target_length = 10};
+    const auto source = flops_per_source_token(c, lengths), target = flops_per_target_token(c, lengths);
+    return std::array{source[1].flops, target[1].flops, target[2].flops};
+  };
+  const int64_t layer = 4 * 16;  // FLOPs of a key in all heads of a layer
+  using Flops = std::array<int64_t, 3>;
+  EXPECT_EQ(attention("full", "full"), (Flops{2 * layer * 10, 3 * layer * 11 / 2, 3 * layer * 10}));
+  // A window of 1: three keys, at the ends two; causal: two, at the beginning one.
+  EXPECT_EQ(attention("window=1", "local-m=1"),
+            (Flops{2 * layer * 28 / 10, 3 * layer * 19 / 10 + 1, 3 * layer * 28 / 10 + 1}));
+  // Additive scores of width 5 cost 4 * 5 and the values 2 * 4 in each of 4 heads.
+  EXPECT_EQ(attention("full", "additive=5")[2], 3 * 10 * 4 * (4 * 5 + 2 * 4));
+  // The convolution of 3 queries by 5 keys and the mixing of 2 heads.
+  EXPECT_EQ(attention("multi-token=3:5:2", "full")[0], 2 * 10 * 4 * (4 * 4 + 2 * 3 * 5 + 2 * 2));
+}
+
+TEST(Describe, FitsAHundredColumns) {
+  TransformerConfig c = recipe("transformer-big");
+  c.source_vocabulary = c.target_vocabulary = 32000;
+  c.kv_heads = 4;
+  c.self_attention = attention_variant("longformer-separate=256:16+additive=128+softmax-with-sink");
+  c.cross_attention = attention_variant("local-p=20+additive=128+softmax-with-sink");
+  c.positions = Positions::relative_bias;
+  std::string line;
+  for (const char x : describe(c)) {
+    if (x != '\n') {
+      line += x;
+      continue;
+    }
+    EXPECT_LE(line.size(), 100u) << line;
+    line.clear();
+  }
 }
 
 TEST(Describe, ErrorsSayWhatIsWrong) {

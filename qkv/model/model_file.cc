@@ -17,10 +17,10 @@
 namespace qkv {
 namespace {
 
-// A number that is not finite makes all of them so that a sentence is computed with.
+// One number that is not finite would spread to the whole output.
 void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
   for (const float x : values.span<float>())
-    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} has the number {}", quoted_name(name), x);
+    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} holds {}", quoted_name(name), x);
 }
 
 namespace fs = std::filesystem;
@@ -32,7 +32,7 @@ constexpr const char* vocabulary_files[] = {"source.model", "target.model"};
 
 struct ConfigFile {
   TransformerConfig config;
-  bool by_hand = false;  // it has no checksum
+  bool by_hand = false;  // no checksum
 };
 
 std::optional<ConfigFile> read_config(const fs::path& path) {
@@ -47,7 +47,7 @@ void load_parameters(const SafetensorsFile& file, const std::string& name, Trans
     wanted.insert(key);
     const Tensor value = file.get(key, parameter.shape());
     require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, name,
-                        "tensor '{}' holds {}, not real numbers", key, name_of(value.dtype()));
+                        "tensor '{}' is {}, must be f32 or bf16", key, name_of(value.dtype()));
     parameter.mutable_value().copy_from(value.to(DType::f32));
     check_finite(std::as_const(parameter.mutable_value()), name, key);
   });
@@ -66,7 +66,7 @@ void save_parameters(const fs::path& path, Transformer& model, const VocabularyC
 void save_model(const fs::path& folder, Transformer& model, const VocabularyChecksums& sums) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw FileError(error.value(), folder.string(), "cannot make this folder: " + error.message());
+  if (error) throw FileError(error.value(), folder.string(), "cannot create this folder: " + error.message());
   save_parameters(folder / parameter_file, model, sums);
   const std::string config = with_checksum(to_json(model.config()));
   if (!file_exists(folder / config_file) || read_file(folder / config_file) != config)
@@ -85,24 +85,24 @@ TransformerConfig load_config(const fs::path& folder) {
 
 SavedModel read_model(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "there is no such model folder");
+  if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
   const fs::path file = find_in_model(folder, parameter_file);
   const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
-  require<InputError>(written || file_exists(file), folder.string(), "this is not a model folder: it has no {}",
+  require<InputError>(written || file_exists(file), folder.string(), "not a model folder: there is no {} in it",
                       config_file);
   const SafetensorsFile parameters = SafetensorsFile::load(file);
   const auto stored = parameters.metadata().find(config_key);
   const bool is_stored = stored != parameters.metadata().end();
-  require<InputError>(written || is_stored, folder.string(), "this is not a model folder: it has no {}",
+  require<InputError>(written || is_stored, folder.string(), "not a model folder: there is no {} in it",
                       config_file);
   const TransformerConfig config = is_stored && !(written && written->by_hand)
                                        ? config_from_json(stored->second, file.string())
                                        : written->config;
-  // Before any memory is taken: a number in the file has two bytes at least.
+  // Before memory is allocated: every number in the file takes at least two bytes.
   const auto bytes = static_cast<int64_t>(fs::file_size(file, error));
   const int64_t count = parameter_count(config);
-  require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters that {} asks for",
-                      bytes, count, find_in_model(folder, config_file).string());
+  require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,
+                      count, find_in_model(folder, config_file).string());
   SavedModel saved{Transformer(config), {}};
   load_parameters(parameters, file.string(), saved.model);
   for (const char* name : vocabulary_files)

@@ -1,16 +1,16 @@
 // A model as a folder:
 //
-//     model.safetensors    the parameters, by the names that Transformer::visit gives; in its metadata the
-//                          configuration, and checksums of the vocabularies that stand beside it
+//     model.safetensors    the parameters, by their names in Transformer::visit; in its metadata the configuration
+//                          and the checksums of the vocabularies in the same folder
 //     config.json          the configuration (model/config.h), to read and to edit
 //
 //     save_model("my-model", model);
 //     Transformer model = load_model("my-model");
 //
-// model.safetensors is complete by itself and replaced as a whole, so no crash makes a mixture of two models. A
-// config.json as it was saved is only checked; one that was written or edited by hand (it has no checksum) is what
-// counts. Everything read is checked: a wrong checksum, a missing, extra or misshapen parameter is an InputError
-// that names the file and the tensor.
+// model.safetensors is self-contained and replaced as a whole, so a crash cannot leave a mixture of two models. A
+// config.json as it was saved is only checked; one written or edited by hand (without a checksum) overrides the
+// stored configuration. A wrong checksum and a missing, extra or misshapen parameter are InputErrors that name the
+// file and the tensor.
 #pragma once
 
 #include <filesystem>
@@ -24,20 +24,20 @@
 
 namespace qkv {
 
-// Of the files source.model and target.model, by their names; hexadecimal.
+// Hexadecimal checksums of source.model and target.model, by file name.
 using VocabularyChecksums = std::map<std::string, std::string>;
 
-// Makes the folder if it is not there.
+// Creates the folder if it does not exist.
 void save_model(const std::filesystem::path& folder, Transformer& model, const VocabularyChecksums& sums = {});
 Transformer load_model(const std::filesystem::path& folder);
-TransformerConfig load_config(const std::filesystem::path& folder);  // of config.json alone
+TransformerConfig load_config(const std::filesystem::path& folder);  // reads config.json only
 
-// Another file of the form of model.safetensors.
+// Writes a file in the format of model.safetensors.
 void save_parameters(const std::filesystem::path& path, Transformer& model, const VocabularyChecksums& sums = {});
 // The parameters by name, as views.
 NamedTensors parameters_of(Transformer& model);
 
-// For those who read a model with its vocabularies:
+// To read a model with its vocabularies:
 //
 //     auto [model, sums] = read_together(folder, [&] { return read_model(folder); });
 struct SavedModel {
@@ -46,14 +46,14 @@ struct SavedModel {
 };
 SavedModel read_model(const std::filesystem::path& folder);
 
-// Where a file of a model folder is. A training that replaces the model of a folder commits all new files at once,
-// in training/committed, and then moves them to their places: there they are found meanwhile.
+// The path of a file of a model folder. A training that replaces a model commits all new files at once, to
+// training/committed, and then moves them; until then they are found there.
 std::filesystem::path find_in_model(const std::filesystem::path& folder, std::string_view name);
 
 // Changes when any of the model's files is replaced.
 std::string model_stamp(const std::filesystem::path& folder);
 
-// What read() gives. Where it fails because a training replaces the model just now it is called again.
+// The result of read(), which is called again if it fails while a training replaces the model.
 template <class Read>
 auto read_together(const std::filesystem::path& folder, Read read) {
   for (int tries = 1;; ++tries) {

@@ -19,7 +19,7 @@ TransformerConfig small() {
   c.d_model = 8, c.heads = 2, c.ffn = 12;
   c.encoder_layers = 1, c.decoder_layers = 1;
   c.tie = Tie::none;
-  c.max_length = 20;
+  c.max_positions = 20;
   return c;
 }
 
@@ -34,15 +34,15 @@ class ModelFile : public testing::Test {
 
   // Saves a model whose tensors have been changed, and says what load_model finds wrong.
   template <class Change>
-  std::string complaint(Change change) {
+  std::string error_of(Change change) {
     Transformer model(small(), 1);
     save_model(folder_, model);
     NamedTensors tensors = parameters_of(model);
     change(tensors);
     save_safetensors(folder_ / "model.safetensors", tensors);
-    return complaint();
+    return error_of();
   }
-  std::string complaint() {
+  std::string error_of() {
     try {
       load_model(folder_);
       return "";
@@ -81,47 +81,47 @@ TEST_F(ModelFile, GivesTheSameBitsBack) {
 }
 
 TEST_F(ModelFile, WrongTensorsAreNamed) {
-  EXPECT_EQ(complaint([](NamedTensors&) {}), "");
+  EXPECT_EQ(error_of([](NamedTensors&) {}), "");
   const std::string file = (folder_ / "model.safetensors").string();
   const auto says = [&](const std::string& got, const std::string& what) {
     EXPECT_NE(got.find(file), std::string::npos) << got;
     EXPECT_NE(got.find(what), std::string::npos) << got;
   };
-  says(complaint([](NamedTensors& t) { t.erase(t.begin() + 4); }), "encoder.layers.0.self_attention.query.bias");
-  says(complaint([](NamedTensors& t) { t.emplace_back("extra", Tensor::zeros({2})); }), "'extra' does not belong");
-  says(complaint([](NamedTensors& t) { t[0].second = Tensor::zeros({9, 9}); }), "source_embedding");
-  says(complaint([](NamedTensors& t) {
+  says(error_of([](NamedTensors& t) { t.erase(t.begin() + 4); }), "encoder.layers.0.self_attention.query.bias");
+  says(error_of([](NamedTensors& t) { t.emplace_back("extra", Tensor::zeros({2})); }), "'extra' does not belong");
+  says(error_of([](NamedTensors& t) { t[0].second = Tensor::zeros({9, 9}); }), "source_embedding");
+  says(error_of([](NamedTensors& t) {
          t[0].second = Tensor::zeros({9, 8}, DType::i32);
        }),
-       "tensor 'source_embedding' holds i32");
+       "tensor 'source_embedding' is i32");
   for (const float wrong : {INFINITY, -INFINITY, NAN})
-    says(complaint([&](NamedTensors& t) {
+    says(error_of([&](NamedTensors& t) {
            Tensor copy = t[0].second.contiguous_copy();
            copy.span<float>()[3] = wrong;
            t[0].second = copy;
          }),
-         "tensor 'source_embedding' has the number");
+         "tensor 'source_embedding' holds");
 }
 
 TEST_F(ModelFile, HalfPrecisionIsRead) {
-  EXPECT_EQ(complaint([](NamedTensors& t) {
+  EXPECT_EQ(error_of([](NamedTensors& t) {
               for (auto& [name, tensor] : t) tensor = tensor.to(DType::bf16);
             }),
             "");
 }
 
 TEST_F(ModelFile, AFolderThatIsNotAModelSaysSo) {
-  EXPECT_NE(complaint().find("has no config.json"), std::string::npos);
+  EXPECT_NE(error_of().find("there is no config.json"), std::string::npos);
   Transformer model(small(), 1);
   save_model(folder_, model);
   fs::remove(folder_ / "model.safetensors");
-  EXPECT_NE(complaint().find("model.safetensors"), std::string::npos);
+  EXPECT_NE(error_of().find("model.safetensors"), std::string::npos);
   write_file(folder_ / "model.safetensors", "not tensors");
-  EXPECT_NE(complaint().find("model.safetensors"), std::string::npos);
+  EXPECT_NE(error_of().find("model.safetensors"), std::string::npos);
   write_file(folder_ / "config.json", "{");
-  EXPECT_NE(complaint().find("config.json"), std::string::npos);
+  EXPECT_NE(error_of().find("config.json"), std::string::npos);
   fs::remove_all(folder_);
-  EXPECT_NE(complaint().find("no such model folder"), std::string::npos);
+  EXPECT_NE(error_of().find("no such model folder"), std::string::npos);
 }
 
 TEST_F(ModelFile, AbsurdSizesAreAnErrorBeforeMemoryIsTaken) {
@@ -132,18 +132,18 @@ TEST_F(ModelFile, AbsurdSizesAreAnErrorBeforeMemoryIsTaken) {
     change(c);
     write_file(folder_ / "config.json", to_json(c));
     const int64_t before = storage_statistics().pool_bytes;
-    EXPECT_NE(complaint().find("cannot hold the"), std::string::npos) << complaint();
+    EXPECT_NE(error_of().find("cannot hold the"), std::string::npos) << error_of();
     EXPECT_LT(storage_statistics().pool_bytes - before, 1 << 20);
   };
   claim([](TransformerConfig& c) { c.source_vocabulary = 1 << 24; });
   claim([](TransformerConfig& c) { c.ffn = 1 << 24; });
-  claim([](TransformerConfig& c) { c.d_model = 1 << 24, c.max_length = 1; });
+  claim([](TransformerConfig& c) { c.d_model = 1 << 24, c.max_positions = 1; });
   claim([](TransformerConfig& c) {
-    c.d_model = c.ffn = c.source_vocabulary = c.target_vocabulary = 1 << 24, c.max_length = 16;
+    c.d_model = c.ffn = c.source_vocabulary = c.target_vocabulary = 1 << 24, c.max_positions = 16;
     c.encoder_layers = c.decoder_layers = 1000;
   });
   claim([](TransformerConfig& c) { c.encoder_layers = 1000; });
-  claim([](TransformerConfig& c) { c.positions = Positions::learned, c.max_length = 1 << 24; });
+  claim([](TransformerConfig& c) { c.positions = Positions::learned, c.max_positions = 1 << 24; });
 }
 
 TEST_F(ModelFile, AFolderThatCannotBeMadeIsAnInputError) {

@@ -1,5 +1,7 @@
 #include "qkv/model/parameter_groups.h"
 
+#include <fmt/ranges.h>
+
 #include "qkv/tensor/shape.h"
 
 namespace qkv {
@@ -30,8 +32,8 @@ class Groups {
     if (c_.tie != Tie::all) table("target_embedding", "W C", c_.target_vocabulary);
     if (c_.tie == Tie::none) table("output", "W C", c_.target_vocabulary);
     if (c_.positions == Positions::learned) {
-      table("source_positions", "P C", c_.max_length);
-      table("target_positions", "P C", c_.max_length);
+      table("source_positions", "P C", c_.max_positions);
+      table("target_positions", "P C", c_.max_positions);
     }
   }
 
@@ -49,23 +51,33 @@ class Groups {
   }
 
   void attention(const std::string& name, int64_t times, AttentionUse use) {
+    const LayerOptions layer = use == AttentionUse::encoder ? c_.encoder_layer() : c_.decoder_layer();
+    const MultiHeadAttentionOptions options = layer.attention(use);
     const int64_t C = c_.d_model, K = key_value_width(c_);
-    const auto linear = [&](int64_t rows) {
+    // Projections of C and of K rows.
+    std::vector<std::string> wide = {"out"}, narrow = {"value"};
+    if (options.variant.reads_queries()) wide.insert(wide.begin(), "query");
+    if (options.variant.reads_keys()) narrow.insert(narrow.begin(), "key");
+    const auto w = static_cast<int64_t>(wide.size()), n = static_cast<int64_t>(narrow.size());
+    const auto shape = [&](int64_t rows) {
       return to_string({rows, C}) + (c_.attention_bias ? " + " + to_string(Shape{rows}) : "");
     };
-    std::string shapes =
-        K == C ? "query, key, value, out " + linear(C) : "query, out " + linear(C) + ", key, value " + linear(K);
-    std::string formula = K == C ? "4 C^2" : "2 C^2 + 2 C K";
-    int64_t parameters = 2 * C * C + 2 * C * K;
-    if (c_.attention_bias) {
-      formula += K == C ? " + 4 C" : " + 2 C + 2 K";
-      parameters += 2 * C + 2 * K;
+    std::string shapes, formula;
+    if (K == C) {
+      wide.insert(wide.end() - 1, narrow.begin(), narrow.end());
+      shapes = fmt::format("{} {}", fmt::join(wide, ", "), shape(C));
+      formula = fmt::format("{0} C^2{1}", w + n, c_.attention_bias ? fmt::format(" + {} C", w + n) : "");
+    } else {
+      shapes = fmt::format("{} {}, {} {}", fmt::join(wide, ", "), shape(C), fmt::join(narrow, ", "), shape(K));
+      formula = fmt::format("{} C^2 + {} C K", w, n);
+      if (c_.attention_bias) formula += fmt::format(" + {} C + {} K", w, n);
     }
-    const MultiHeadAttentionOptions options = c_.layer().attention(use);
+    int64_t parameters = w * C * C + n * C * K;
+    if (c_.attention_bias) parameters += w * C + n * K;
     for (const AttentionVariant::Part& part : options.variant.parts())
       for (const AttentionMechanism::Parameter& p : part.parameters(options.size())) {
-        shapes += fmt::format(", {}.{} {}", part.word->name, p.name, p.shape);
-        formula += " + " + p.letters;
+        shapes += fmt::format(", {}.{} {}", part.mechanism->name, p.name, p.shape);
+        formula += " + " + p.count;
         parameters += p.shape.numel();
       }
     add(name, shapes, formula, parameters, times);

@@ -1,12 +1,12 @@
-// The parameters of a Transformer counted from its configuration alone, nothing allocated.
+// The parameters of a Transformer, counted from its configuration without allocating any.
 //
 //     for (const ParameterGroup& g : parameter_groups(config))
 //       fmt::print("{} {} {}\n", g.name, g.formula, g.times * g.parameters);
 //     parameter_count(config);             // Transformer(config, seed).parameter_count()
 //
-// Letters: C d_model, F ffn, V and W source and target vocabulary, P positions, K = C kv_heads / heads the width of
-// keys and values (C itself unless heads are grouped). What the words of an attention add is
-// counted in D, the width of a head, H heads, and the names of their numbers (layer/mechanism).
+// Letters: C d_model, F ffn, V and W source and target vocabulary, P max_positions, K = C kv_heads / heads the width
+// of keys and values (C unless heads are grouped). The parameters of a mechanism are counted in D, the width of a
+// head, H heads, and the names of its numbers (layer/mechanism).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 namespace qkv {
 
 struct ParameterGroup {
-  std::string name;     // "encoder.layers.*.self_attention": * is the number of the layer
+  std::string name;     // "encoder.layers.*.self_attention": * is the index of the layer
   std::string shapes;   // "query, key, value, out (512, 512) + (512)"
   std::string formula;  // "4 C^2 + 4 C"
   int64_t parameters;   // of one layer
-  int64_t times;        // layers
+  int64_t times;        // number of layers
 };
 std::vector<ParameterGroup> parameter_groups(const TransformerConfig& config);
 

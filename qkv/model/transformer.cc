@@ -14,12 +14,12 @@
 namespace qkv {
 namespace {
 
-// Rows of the table of sinusoidal positions that a model keeps. Those behind them are computed when a sentence is
-// as long: a model that allows for millions of positions costs nothing until somebody uses them.
-constexpr int64_t kept_positions = 4096;
+// Sinusoidal positions are stored up to this one and computed on demand behind it, so that a large max_positions
+// costs no memory.
+constexpr int64_t stored_positions = 4096;
 
-LayerOptions named(LayerOptions options, const char* stack, int64_t layer) {
-  options.name = fmt::format("{}.layers.{}", stack, layer);
+LayerOptions with_index(LayerOptions options, int64_t index) {
+  options.index = index;
   return options;
 }
 
@@ -27,11 +27,11 @@ Tensor as_tensor(const std::vector<int32_t>& lengths) {
   return Tensor::from(lengths, {static_cast<int64_t>(lengths.size())});
 }
 
-void check_ids(const char* what, const Tensor& ids, int64_t max_length) {
-  require(ids.rank() == 2 && ids.dtype() == DType::i32, "Transformer", "{} ids must be i32 (B,T), got {} {}", what,
+void check_ids(const char* side, const Tensor& ids, int64_t limit) {
+  require(ids.rank() == 2 && ids.dtype() == DType::i32, "Transformer", "{} ids must be i32 (B,T), got {} {}", side,
           name_of(ids.dtype()), ids.shape());
-  require(ids.dim(1) >= 1 && ids.dim(1) <= max_length, "Transformer",
-          "{} sequences of {} tokens; the model takes 1 to {}", what, ids.dim(1), max_length);
+  require(ids.dim(1) >= 1 && ids.dim(1) <= limit, "Transformer", "{} must have 1 to {} tokens, got {}", side, limit,
+          ids.dim(1));
 }
 
 }  // namespace
@@ -43,14 +43,14 @@ Transformer::Transformer(const TransformerConfig& config) : config_(config) {
   target_embedding_ = config_.tie == Tie::all ? source_embedding_ : new_parameter({config_.target_vocabulary, C});
   output_ = config_.tie == Tie::none ? new_parameter({config_.target_vocabulary, C}) : target_embedding_;
   if (config_.positions == Positions::learned) {
-    source_positions_ = new_parameter({config_.max_length, C});
-    target_positions_ = new_parameter({config_.max_length, C});
+    source_positions_ = new_parameter({config_.max_positions, C});
+    target_positions_ = new_parameter({config_.max_positions, C});
   } else if (config_.positions == Positions::sinusoidal) {
-    source_positions_ = target_positions_ = sinusoidal(std::min(config_.max_length, kept_positions), C);
+    source_positions_ = target_positions_ = sinusoidal(std::min(config_.max_positions, stored_positions), C);
   }
-  const LayerOptions layer = config_.layer();
-  for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(named(layer, "encoder", n));
-  for (int64_t n = 0; n < config_.decoder_layers; ++n) decoder_.emplace_back(named(layer, "decoder", n));
+  const LayerOptions encoder = config_.encoder_layer(), decoder = config_.decoder_layer();
+  for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(with_index(encoder, n));
+  for (int64_t n = 0; n < config_.decoder_layers; ++n) decoder_.emplace_back(with_index(decoder, n));
   if (config_.norm_order == NormOrder::pre) {
     encoder_norm_.emplace_back(C);
     decoder_norm_.emplace_back(C);
@@ -78,13 +78,13 @@ Variable Transformer::embed(const Tensor& ids, const Variable& table, const Vari
                             int64_t first) const {
   const float scale = std::sqrt(static_cast<float>(config_.d_model));
   const int64_t T = ids.dim(1);
-  if (config_.positions == Positions::sinusoidal && first + T > kept_positions)
+  if (config_.positions == Positions::sinusoidal && first + T > stored_positions)
     return embedding(ids, table, {.scale = scale, .positions = sinusoidal(T, config_.d_model, first)});
   return embedding(ids, table, {.scale = scale, .positions = positions, .first_position = first});
 }
 
 Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const {
-  check_ids("source", source, config_.max_length);
+  check_ids("source", source, config_.position_limit());
   const MaskPtr mask = padding(lengths);
   Variable x = dropout(embed(source, source_embedding_, source_positions_, 0), pass.dropout(config_.dropout));
   for (const EncoderLayer& layer : encoder_) x = layer.forward(x, mask, pass);
@@ -93,7 +93,7 @@ Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, 
 }
 
 Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const {
-  check_ids("target", target_in, config_.max_length);
+  check_ids("target", target_in, config_.position_limit());
   const MaskPtr mask = causal(), memory_mask = padding(encoded.lengths);
   Variable y = dropout(embed(target_in, target_embedding_, target_positions_, 0), pass.dropout(config_.dropout));
   const Tensor lengths = as_tensor(encoded.lengths);
@@ -108,10 +108,16 @@ Variable Transformer::logits(const Variable& hidden) const { return linear(hidde
 
 CrossEntropy Transformer::loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
                                const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const {
-  const Variable hidden = decode(target_in, encode(source, std::move(lengths), pass), pass);
+  return loss(encode(source, std::move(lengths), pass), target_in, target_out, options, pass);
+}
+
+CrossEntropy Transformer::loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
+                               const CrossEntropyOptions& options, Pass& pass) const {
+  const Variable hidden = decode(target_in, encoded, pass);
   const int64_t N = hidden.dim(0) * hidden.dim(1);
-  require(target_out.shape() == target_in.shape(), "Transformer::loss", "target_in is {}, target_out is {}",
-          describe("BT", target_in.shape()), describe("BT", target_out.shape()));
+  require(target_out.shape() == target_in.shape(), "Transformer::loss",
+          "target_in is {}, target_out must have its shape, got {}", describe("BT", target_in.shape()),
+          describe("BT", target_out.shape()));
   return linear_cross_entropy(reshape(hidden, {N, config_.d_model}), output_,
                               target_out.contiguous_copy().reshape({N}), options);
 }
@@ -128,8 +134,8 @@ DecoderState Transformer::start(const Encoded& encoded) const {
 
 Tensor Transformer::step(DecoderState& state, const Tensor& ids, Pass& pass) const {
   const int64_t R = ids.numel();
-  require(state.position < config_.max_length, "Transformer::step", "the model has {} positions",
-          config_.max_length);
+  require(state.position < config_.position_limit(), "Transformer::step",
+          "position {} is beyond the model's limit of {} positions", state.position, config_.position_limit());
   const NoGrad guard;
   Variable y = embed(ids.contiguous_copy().reshape({R, 1}), target_embedding_, target_positions_, state.position);
   for (size_t n = 0; n < decoder_.size(); ++n)

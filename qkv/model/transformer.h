@@ -1,14 +1,14 @@
 // The encoder-decoder Transformer of "Attention Is All You Need" (Vaswani et al., 2017).
 //
-//     x = embedding(source) sqrt(C) + positions;   each encoder layer;                        memory
-//     y = embedding(target) sqrt(C) + positions;   each decoder layer, looking at memory;     logits = y W^T
+//     memory = encoder layers( embedding(source) sqrt(C) + positions )
+//     logits = decoder layers( embedding(target) sqrt(C) + positions, memory ) W^T
 //
 //     Transformer model(recipe("transformer-base"), /*seed=*/1);
-//     auto [loss, tokens, count] = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f},
-//     pass); loss.backward();
+//     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);
+//     e.loss.backward();
 //
-// Token ids are i32 (B,S) and (B,T), padded at the end with anything; a source row has its length. Pre-LN models
-// have a norm of their own after the last encoder and the last decoder layer; post-LN models, as in 2017, do not.
+// Token ids are i32 (B,S) and (B,T), padded at the end with any valid ids; `lengths` has the length of every source.
+// Pre-LN models have a layer norm after the last encoder layer and after the last decoder layer, post-LN models not.
 #pragma once
 
 #include <memory>
@@ -20,24 +20,24 @@
 
 namespace qkv {
 
-// What the encoder made of a batch of sentences.
+// The output of the encoder for a batch of sentences.
 struct Encoded {
   Variable memory;               // (B,S,C)
-  std::vector<int32_t> lengths;  // real positions of each row
+  std::vector<int32_t> lengths;  // of the sources, without padding
 };
 
-// Where a batch of hypotheses stands: R = B * beam rows, those of one sentence side by side.
+// The state of incremental decoding of R = B * beam hypotheses, those of a sentence adjacent.
 struct DecoderState {
-  std::vector<MultiHeadAttention::KeyValues> memory;  // per layer, (B,G,S,D): projected once
+  std::vector<MultiHeadAttention::KeyValues> memory;  // per layer: projected encoder output, (B,G,S,D)
   MaskPtr memory_mask;
   std::vector<AttentionCache> caches;  // per layer
-  int64_t position = 0;
+  int64_t position = 0;                // of the next step
 };
 
 class Transformer {
  public:
   Transformer(const TransformerConfig& config, uint64_t seed);
-  explicit Transformer(const TransformerConfig& config);  // matrices all zero: for a file to fill
+  explicit Transformer(const TransformerConfig& config);  // parameters not initialised: to be loaded
 
   const TransformerConfig& config() const { return config_; }
 
@@ -46,14 +46,16 @@ class Transformer {
   Variable decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const;
   Variable logits(const Variable& hidden) const;  // (..., C) -> (..., V)
 
-  // Cross entropy over the positions of target_out (B,T) that are not options.ignore_index. Logits are never stored
-  // whole.
+  // Cross entropy over the positions of target_out (B,T) that are not options.ignore_index, without storing all
+  // logits.
+  CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
+                    const CrossEntropyOptions& options, Pass& pass) const;
   CrossEntropy loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
                     const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const;
 
-  // One position at a time. step() takes the R ids of the newest position and gives (R,V) logits of the next;
-  // reorder() lets row r go on from what row source[r] was. The rows of a sentence must stay side by side; to drop
-  // finished sentences, keep_sentences() with those to keep (before: rows reordered to match).
+  // Incremental decoding. step() takes the R ids of the newest position and returns the logits (R,V) of the next;
+  // reorder() makes row r continue row source[r]. The rows of a sentence must stay adjacent. Finished sentences are
+  // dropped by reorder() to the rows of the others, then keep_sentences() with their indices and lengths.
   DecoderState start(const Encoded& encoded) const;
   Tensor step(DecoderState& state, const Tensor& ids, Pass& pass) const;
   void reorder(DecoderState& state, std::span<const int64_t> source) const;
@@ -68,8 +70,8 @@ class Transformer {
   Variable embed(const Tensor& ids, const Variable& table, const Variable& positions, int64_t first) const;
 
   TransformerConfig config_;
-  Variable source_embedding_, target_embedding_, output_;  // the same leaf where they are tied
-  Variable source_positions_, target_positions_;  // learned: parameters; sinusoidal: the first rows; else none
+  Variable source_embedding_, target_embedding_, output_;  // the same Variable where they are tied
+  Variable source_positions_, target_positions_;           // learned: parameters; sinusoidal: the first rows
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::vector<LayerNorm> encoder_norm_, decoder_norm_;  // one each in pre-LN, none in post-LN

@@ -21,7 +21,7 @@ TransformerConfig small() {
   c.d_model = 16, c.heads = 4, c.ffn = 24;
   c.encoder_layers = 2, c.decoder_layers = 2;
   c.dropout = 0;
-  c.max_length = 40;
+  c.max_positions = 40;
   return c;
 }
 
@@ -225,7 +225,7 @@ TEST(Transformer, StatesAreReorderedAndSentencesDropped) {
   const Transformer model(small(), 4);
   const Tensor source = random_ids(3, 6, 8);
   Pass pass;
-  // Two hypotheses for each of three sentences; then only sentences 2 and 0 go on, each from its second one.
+  // Two hypotheses for each of three sentences; then only sentences 2 and 0 remain, each from its second one.
   DecoderState state = model.start(model.encode(source, {6, 3, 5}, pass));
   const auto ids = [](const std::vector<int32_t>& x) { return Tensor::from(x, {static_cast<int64_t>(x.size())}); };
   model.step(state, ids({1, 1, 1, 1, 1, 1}), pass);
@@ -267,22 +267,22 @@ TEST(Transformer, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(model.step(state, Tensor::zeros({3}, DType::i32), pass), Error) << "3 rows of 2 sentences";
 }
 
-// The same model with the formula's positions as learnt ones.
+// The same model with sinusoidal positions in the table of learned ones.
 Transformer with_table_of_positions(TransformerConfig c, uint64_t seed) {
   c.positions = Positions::learned;
   Transformer model(c, seed);
   model.visit([&](const std::string& name, Variable& parameter) {
-    if (name.ends_with("_positions")) parameter.mutable_value().copy_from(sinusoidal(c.max_length, c.d_model));
+    if (name.ends_with("_positions")) parameter.mutable_value().copy_from(sinusoidal(c.max_positions, c.d_model));
   });
   return model;
 }
 
-TEST(Transformer, SinusoidalPositionsAreTheSameHoweverManyTheModelAllows) {
+TEST(Transformer, SinusoidalPositionsDoNotDependOnMaxPositions) {
   TransformerConfig c = small();
   c.encoder_layers = c.decoder_layers = 1;
-  c.max_length = 4200;
+  c.max_positions = 4200;
   const Transformer table = with_table_of_positions(c, 5);
-  c.max_length = int64_t{1} << 24;  // as a table: 1 GB
+  c.max_positions = int64_t{1} << 24;  // as a table: 1 GB
   const Transformer formula(c, 5);
   const NoGrad guard;
   Pass pass;

@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-// Lightness, and the two opponent axes green-red and blue-yellow.
+// Lightness and the two opponent axes, green-red and blue-yellow.
 struct Oklab {
   double lightness, a, b;
 };
@@ -37,7 +37,7 @@ Color to_srgb(const Oklab& x) {
           channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
-// Evenly spaced anchors. Lightness falls (or rises) in even steps; the hue turns to keep the steps apart.
+// Anchors with uniform steps of lightness; the hue changes to separate them.
 const std::array<Oklab, 5>& anchors(bool negative, Theme theme) {
   static const std::array<Oklab, 5> light = {lch(1.0, 0.0, 190), lch(0.835, 0.085, 195), lch(0.67, 0.12, 225),
                                              lch(0.505, 0.15, 258), lch(0.33, 0.13, 282)};
@@ -58,11 +58,11 @@ bool Color::dark() const { return 0.299 * red + 0.587 * green + 0.114 * blue < 1
 std::string hex(Color color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
 
 ColorScale ColorScale::of(float smallest, float largest) {
-  const double reach = std::max(-static_cast<double>(smallest), static_cast<double>(largest));
-  if (reach <= 0) return {};
-  const double unit = std::pow(10, std::floor(std::log10(reach)) - 1);
-  // A reach that is itself such a number, give or take the rounding of floats, stays.
-  const double rounded = std::ceil(reach / unit - 1e-5) * unit;
+  const double largest_magnitude = std::max(-static_cast<double>(smallest), static_cast<double>(largest));
+  if (largest_magnitude <= 0) return {};
+  const double unit = std::pow(10, std::floor(std::log10(largest_magnitude)) - 1);
+  // A magnitude that has two digits up to float rounding is not rounded up.
+  const double rounded = std::ceil(largest_magnitude / unit - 1e-5) * unit;
   using Limits = std::numeric_limits<float>;
   const auto high = static_cast<float>(std::clamp<double>(rounded, Limits::min(), Limits::max() / 2));
   return {smallest < 0 ? -high : 0.0f, high};

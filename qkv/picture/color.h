@@ -1,11 +1,10 @@
-// Colours of weights, perceptually even: equal steps of a weight are equal steps to the eye. The anchors are
-// interpolated in Oklab (Ottosson, 2020), whose first axis is lightness.
+// Colors of weights, perceptually uniform: interpolated in Oklab (Ottosson, 2020), whose first axis is lightness.
 //
 //     ColorScale scale = ColorScale::of(0.0f, 0.93f);
 //     std::string fill = hex(scale.color(0.5f));            // a blue
 //
-// Weights >= 0 go from white (zero) to a deep indigo; where some are negative, white is still zero, and red is
-// below it. For a dark page the sequence runs from the page's own darkness to light.
+// From white (zero) to dark blue for positive weights and to dark red for negative ones: darker is larger. For a dark
+// page from the dark background (zero) to light colors.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +24,11 @@ enum class Theme { light, dark };
 struct ColorScale {
   float low = 0, high = 1;  // low is 0 or -high
 
-  // Holds all of [smallest, largest]: high is rounded up to two digits, so that its label is short and true. It is
-  // at least the smallest normal float and at most half of the largest, so that high - low is a number to divide
-  // by.
+  // Contains [smallest, largest]; high is rounded up to two digits for a short label. It is at least the smallest
+  // normal float and at most half of the largest, so that high - low is finite and not zero.
   static ColorScale of(float smallest, float largest);
 
-  // Outside of the scale, its nearest end.
+  // Clamped to the scale.
   Color color(float weight, Theme theme = Theme::light) const;
 };
 

@@ -65,6 +65,7 @@ Picture heatmaps(std::vector<Panel> panels, const PanelsOptions& options) {
 
 Picture attention_picture(const std::vector<AttentionGroup>& groups, const AttentionPictureOptions& options) {
   PictureContent content{.title = options.title, .groups = {}, .caption = {}, .metadata = options.metadata};
+  content.selected_group = options.selected_group;
   for (const AttentionGroup& group : groups) {
     std::vector<Tensor> layers;
     for (const Tensor& layer : group.layers) {

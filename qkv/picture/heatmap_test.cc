@@ -181,12 +181,12 @@ TEST(Heatmap, AGridHasLayersDownAndHeadsAcross) {
 }
 
 TEST(Heatmap, TheCaptionSaysWhatRowsAndColumnsAre) {
-  const std::string usual = ">rows: queries, columns: keys<", own = "rows: positions, columns: <width>";
-  EXPECT_EQ(count(heatmap(random_weights({2, 3})).svg(), usual), 1);
+  const std::string default_caption = ">rows: queries, columns: keys<", own = "rows: positions, columns: <width>";
+  EXPECT_EQ(count(heatmap(random_weights({2, 3})).svg(), default_caption), 1);
   for (const Picture& picture : {heatmap(random_weights({2, 3}), {.caption = own}),
                                  heatmaps({{"", random_weights({2, 3})}}, {.caption = own})}) {
     EXPECT_EQ(count(picture.svg(), ">rows: positions, columns: &lt;width&gt;<"), 1);
-    EXPECT_EQ(count(picture.svg(), usual), 0);
+    EXPECT_EQ(count(picture.svg(), default_caption), 0);
     EXPECT_EQ(page_data(picture.html())["caption"], own);
   }
   const auto width = [](const Picture& picture) {
@@ -220,6 +220,16 @@ TEST(Heatmap, ThePageHoldsEveryWeightAndFetchesNothing) {
       EXPECT_NEAR(codes[i] / 65535.0 * data["high"].get<double>(),
                   weights.span<float>()[static_cast<size_t>(head) * 25 + i], 1e-5);
   }
+}
+
+TEST(Heatmap, ThePageOpensWithTheSelectedGroup) {
+  const std::vector<AttentionGroup> groups = {{"encoder self-attention", {random_weights({2, 3, 3})}},
+                                              {"decoder self-attention", {random_weights({2, 4, 4})}},
+                                              {"cross-attention", {random_weights({2, 4, 3})}}};
+  EXPECT_EQ(page_data(attention_picture(groups).html())["selected"], 2) << "the cross-attention";
+  EXPECT_EQ(page_data(attention_picture(groups, {.selected_group = 1}).html())["selected"], 1);
+  EXPECT_EQ(page_data(heatmap(random_weights({2, 3})).html())["selected"], 0);
+  EXPECT_THROW(attention_picture(groups, {.selected_group = 3}), Error);
 }
 
 TEST(Heatmap, StyleAndScriptCannotEndTheirElement) {
@@ -276,10 +286,7 @@ TEST(Heatmap, ErrorsSayWhatIsWrongAndWhere) {
               heatmap(random_weights({2, 0}));
             }),
             "picture: weights: expected a matrix (T, S), got (2, 0)");
-  EXPECT_EQ(message_of([&] {
-              heatmap(random_weights({0, 2, 2}));
-            }),
-            "picture: there is nothing to show: no panels");
+  EXPECT_EQ(message_of([&] { heatmap(random_weights({0, 2, 2})); }), "picture: there must be at least one panel");
   EXPECT_EQ(
       message_of([&] {
         attention_picture({{"cross", {random_weights({2, 1, 3, 3})}, {}, {}}});

@@ -11,21 +11,23 @@ constexpr char32_t ellipsis = 0x2026, open_box = 0x2423;
 
 bool in(char32_t c, char32_t first, char32_t last) { return first <= c && c <= last; }
 
-// Drawn upon, or joined to, the character before: never the first of a line, and without a width.
+// Combining characters and joiners: no width, never first.
 bool joins(char32_t c) {
   return in(c, 0x300, 0x36f) || in(c, 0x591, 0x5bd) || in(c, 0x64b, 0x65f) || in(c, 0x200b, 0x200d) ||
          in(c, 0x20d0, 0x20ff) || in(c, 0xfe00, 0xfe0f) || in(c, 0x1f3fb, 0x1f3ff) || in(c, 0xe0020, 0xe007f);
 }
 
-// Chinese, Japanese, Korean and emoji are as wide as they are high.
+// Chinese, Japanese, Korean and emoji: full width.
 bool wide(char32_t c) {
   return in(c, 0x1100, 0x115f) || in(c, 0x2e80, 0x303e) || in(c, 0x3041, 0xa4cf) || in(c, 0xac00, 0xd7a3) ||
          in(c, 0xf900, 0xfaff) || in(c, 0xff00, 0xff60) || in(c, 0x1f000, 0x1faff) || in(c, 0x20000, 0x3fffd);
 }
 
-bool turns_direction(char32_t c) { return in(c, 0x200e, 0x200f) || in(c, 0x202a, 0x202e) || in(c, 0x2066, 0x2069); }
+bool changes_direction(char32_t c) {
+  return in(c, 0x200e, 0x200f) || in(c, 0x202a, 0x202e) || in(c, 0x2066, 0x2069);
+}
 
-// Of a sans-serif face, by groups of letters.
+// In em, of a sans-serif font, by groups of letters.
 double width_of(char32_t c) {
   if (joins(c)) return 0;
   if (wide(c)) return 1.05;
@@ -53,7 +55,7 @@ std::string label_text(std::string_view token) {
       out += utf8_encode(std::u32string(1, 0x2400 + c));
     } else if (c == 0x7f) {
       out += utf8_encode(std::u32string(1, 0x2421));
-    } else if (in(c, 0x80, 0x9f) || in(c, 0x2028, 0x2029) || (c & 0xfffe) == 0xfffe || turns_direction(c)) {
+    } else if (in(c, 0x80, 0x9f) || in(c, 0x2028, 0x2029) || (c & 0xfffe) == 0xfffe || changes_direction(c)) {
       out += utf8_encode(std::u32string(1, 0xfffd));
     } else {
       out += utf8_encode(std::u32string(1, c));
@@ -73,7 +75,7 @@ std::string shortened(std::string_view label, double longest_em) {
   const std::u32string points = utf8_decode(label);
   double width = width_of(ellipsis);
   size_t keep = 0;
-  for (size_t i = 0; i < points.size(); ++i) {  // `keep` only stops between whole characters
+  for (size_t i = 0; i < points.size(); ++i) {  // `keep` stays between graphemes
     if (i > 0 && !joins(points[i]) && points[i - 1] != 0x200d) keep = i;
     width += width_of(points[i]);
     if (width > longest_em) break;

@@ -26,7 +26,7 @@ std::string base64(const std::string& bytes) {
   return out;
 }
 
-// 16 bits a weight, little-endian: 0 is the low end of the scale, 65535 the high one.
+// 16 bits per weight, little-endian: 0 is the low end of the scale, 65535 the high end.
 std::string packed(const Tensor& weights, const ColorScale& scale) {
   std::string bytes;
   for (const float weight : weights.span<float>()) {
@@ -54,22 +54,22 @@ ordered_json labels(const std::vector<std::string>& texts) {
   return out;
 }
 
-// What the script draws. Lists of tokens are written once and referred to by number.
+// The data of the script. Lists of tokens are written once and referred to by index.
 ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
   std::map<std::vector<std::string>, size_t> known;
   ordered_json tokens = ordered_json::array();
-  const auto number_of = [&](const std::vector<std::string>& texts) {
-    const auto [place, is_new] = known.emplace(texts, known.size());
+  const auto index_of = [&](const std::vector<std::string>& texts) {
+    const auto [entry, is_new] = known.emplace(texts, known.size());
     if (is_new) tokens.push_back(labels(texts));
-    return place->second;
+    return entry->second;
   };
   ordered_json groups = ordered_json::array();
   for (const PanelGroup& group : content.groups) {
     ordered_json panels = ordered_json::array();
     for (const Panel& panel : group.panels)
       panels.push_back({{"title", label_text(panel.title)},
-                        {"rows", number_of(panel.rows)},
-                        {"columns", number_of(panel.columns)},
+                        {"rows", index_of(panel.rows)},
+                        {"columns", index_of(panel.columns)},
                         {"weights", packed(panel.weights, scale)}});
     groups.push_back({{"title", label_text(group.title)},
                       {"perLine", group.per_line},
@@ -80,6 +80,7 @@ ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
   return {{"low", scale.low},
           {"high", scale.high},
           {"lines", content.lines},
+          {"selected", content.selected_group},
           {"caption", label_text(content.caption)},
           {"light", palette(scale, Theme::light)},
           {"dark", palette(scale, Theme::dark)},
@@ -87,7 +88,7 @@ ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
           {"groups", std::move(groups)}};
 }
 
-// JSON inside a script element: plain ASCII, and no '<' that could end the element.
+// JSON inside a script element: ASCII, and no '<', which could end the element.
 std::string embedded(const ordered_json& data) {
   std::string out;
   for (const char c : data.dump(-1, ' ', true)) {

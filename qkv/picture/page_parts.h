@@ -1,5 +1,5 @@
-// The style and the script of the page: page_style.cc, page_script.cc. ASCII, and without "</", which would end the
-// element that holds them.
+// The style and the script of the page: page_style.cc, page_script.cc. ASCII, without "</", which would end their
+// element.
 #pragma once
 
 #include <string_view>

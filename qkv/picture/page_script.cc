@@ -23,32 +23,33 @@ function draw(tag, attributes = {}, ...children) {
 // The panels, their weights unpacked from 16-bit numbers.
 const panels = [];
 for (const group of data.groups) {
-  group.panels = group.panels.map((panel, place) => {
+  group.panels = group.panels.map((panel, index) => {
     const bytes = atob(panel.weights), weights = new Float32Array(bytes.length / 2);
-    let most = 0;
+    let max = 0;
     for (let i = 0; i < weights.length; ++i) {
       const code = bytes.charCodeAt(2 * i) + 256 * bytes.charCodeAt(2 * i + 1);
       weights[i] = data.low + code / 65535 * (data.high - data.low);
-      most = Math.max(most, Math.abs(weights[i]));
+      max = Math.max(max, Math.abs(weights[i]));
     }
     const whole = [group.title, panel.title].filter(Boolean).join(", ");
-    const made = {group, place, weights, most, title: whole || "Weights", rows: data.tokens[panel.rows],
+    const made = {group, index, weights, max, title: whole || "Weights", rows: data.tokens[panel.rows],
                   columns: data.tokens[panel.columns], number: panels.length};
     panels.push(made);
     return made;
   });
 }
 
-const state = {panel: panels[0], lines: data.lines, own: false, row: -1, column: -1};
+const selected = data.groups[data.selected].panels[0] || panels[0];
+const state = {panel: selected, lines: data.lines, own: false, row: -1, column: -1};
 const weight = (panel, row, column) => panel.weights[row * panel.columns.length + column];
-const reach = panel => state.own && panel.most > 0 ? panel.most : data.high;
+const largest = panel => state.own && panel.max > 0 ? panel.max : data.high;
 const shown = value => Math.abs(value) < 5e-5 ? "0" : value.toFixed(4);
 
 // The cells of a panel, one pixel each, on a canvas.
 function paint(panel, canvas) {
   const palette = (dark.matches ? data.dark : data.light).map(
       color => [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16)));
-  const high = reach(panel), low = data.low < 0 ? -high : 0;
+  const high = largest(panel), low = data.low < 0 ? -high : 0;
   canvas.width = panel.columns.length;
   canvas.height = panel.rows.length;
   const context = canvas.getContext("2d"), image = context.createImageData(canvas.width, canvas.height);
@@ -68,11 +69,11 @@ function widthOf(text, font) {
   ruler.font = font + "px " + family;
   return ruler.measureText(text).width;
 }
-const pieces = text => typeof Intl.Segmenter === "function"
+const graphemes = text => typeof Intl.Segmenter === "function"
     ? Array.from(new Intl.Segmenter().segment(text), part => part.segment) : Array.from(text);
 function fitted(text, font, longest) {
   if (widthOf(text, font) <= longest) return text;
-  const parts = pieces(text);
+  const parts = graphemes(text);
   while (parts.length > 1 && widthOf(parts.join("") + "\u2026", font) > longest) parts.pop();
   return parts.join("") + "\u2026";
 }
@@ -86,15 +87,15 @@ function label(text, font, longest, attributes) {
 const widest = (texts, font) => Math.max(...texts.map(text => Math.min(widthOf(text, font), 11 * font)), 0);
 const emphasis = (index, chosen) => chosen < 0 ? "" : index === chosen ? "on" : "dim";
 
-// The chosen panel as cells. Returns the svg and what a point of it means.
+// The selected panel as cells. Returns the svg and a function from a point to [row, column].
 function cells(panel, width, height) {
   const rows = panel.rows.length, columns = panel.columns.length;
   let cell = 24, left = 0, top = 0, right = 0, font = 12, angle = 0;
-  for (let pass = 0; pass < 3; ++pass) {  // the labels need room, and the room decides the size of the labels
+  for (let pass = 0; pass < 3; ++pass) {  // the size of the labels and that of the cells depend on each other
     font = Math.max(8, Math.min(13, cell * .85));
     const longest = widest(panel.columns, font);
     angle = longest <= cell - 4 ? 0 : cell >= 16 ? 45 : 90;
-    left = 1.08 * widest(panel.rows, font) + 8;  // the chosen label is bold
+    left = 1.08 * widest(panel.rows, font) + 8;  // the selected label is bold
     top = angle === 0 ? font + 8 : longest * Math.sin(angle * Math.PI / 180) + font * .7 + 8;
     right = angle === 45 ? longest * .71 : 1;
     cell = Math.max(9, Math.min(44, (width - left - right) / columns, (height - top) / rows));
@@ -123,7 +124,7 @@ function cells(panel, width, height) {
                                    x < left ? -1 : inside(Math.floor((x - left) / cell), columns)]};
 }
 
-// The chosen panel as lines from queries (left) to keys (right), as opaque as the weight is large.
+// The selected panel as lines from queries (left) to keys (right), with an opacity in proportion to the weight.
 function ties(panel, width, height) {
   const count = Math.max(panel.rows.length, panel.columns.length);
   const step = Math.max(13, Math.min(26, (height - 4) / count)), font = Math.min(13, step * .85);
@@ -132,7 +133,7 @@ function ties(panel, width, height) {
   const svg = draw("svg", {width: left + across + right, height: count * step + 4});
   const body = draw("g", {transform: `translate(${left} 2)`});
   const curves = draw("g", {class: "ties", "stroke-width": Math.max(1, Math.min(2.4, step * .1))});
-  const high = reach(panel), chosen = state.row >= 0 || state.column >= 0;
+  const high = largest(panel), chosen = state.row >= 0 || state.column >= 0;
   panel.rows.forEach((_, i) => panel.columns.forEach((__, j) => {
     const value = weight(panel, i, j), share = Math.min(1, Math.abs(value) / high);
     const off = chosen && !(state.row < 0 || state.row === i) | !(state.column < 0 || state.column === j);
@@ -147,7 +148,7 @@ function ties(panel, width, height) {
     x: -6, y: (i + .5) * step, dy: ".35em", "text-anchor": "end", class: emphasis(i, state.row)})));
   panel.columns.forEach((text, j) => body.append(label(text, font, 11 * font, {
     x: across + 6, y: (j + .5) * step, dy: ".35em", class: emphasis(j, state.column)})));
-  if (state.row >= 0)  // the weights stand behind the keys
+  if (state.row >= 0)  // weights behind the keys
     panel.columns.forEach((text, j) => {
       const value = weight(panel, state.row, j), x = across + 14 + Math.min(widthOf(text, font), 11 * font);
       if (Math.abs(value) >= .02 * high)
@@ -161,7 +162,7 @@ function ties(panel, width, height) {
   }};
 }
 
-// The page around it.
+// The rest of the page.
 const title = make("h2", {dir: "auto"}), readout = make("output", {"aria-live": "polite"});
 const stage = make("div", {class: "stage", tabindex: 0, role: "application"}), ramp = make("i");
 const low = make("span"), high = make("span"), sides = make("span");
@@ -169,9 +170,9 @@ const views = ["Cells", "Lines"].map(name => make("button", {type: "button"}, na
 const own = make("input", {type: "checkbox"});
 views.forEach((button, at) => button.addEventListener("click", () => { state.lines = at === 1; show(); }));
 own.addEventListener("change", () => { state.own = own.checked; repaint(); show(); });
-const detail = make("section", {class: "card detail", "aria-label": "chosen head"},
+const detail = make("section", {class: "card detail", "aria-label": "selected head"},
     make("div", {class: "bar"}, title, make("div", {class: "views", role: "group", "aria-label": "view"}, ...views),
-         make("label", {}, own, "each to its own maximum")),
+         make("label", {}, own, "scale to the maximum of the head")),
     readout, stage, make("div", {class: "key"}, low, ramp, high, sides));
 
 function tell() {
@@ -184,7 +185,7 @@ function tell() {
   const others = row >= 0 ? panel.columns : panel.rows;
   const values = others.map((_, at) => row >= 0 ? weight(panel, row, at) : weight(panel, at, column));
   const best = values.map((_, at) => at).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, 4);
-  const out = row >= 0 ? ["query ", bold(panel.rows[row]), " looks at"] : ["key ", bold(panel.columns[column]), " is seen by"];
+  const out = row >= 0 ? ["query ", bold(panel.rows[row]), " attends to"] : ["key ", bold(panel.columns[column]), " is attended to by"];
   for (const at of best) out.push(" \u2003", bold(others[at]), value(values[at]));
   return out;
 }
@@ -202,8 +203,8 @@ function show() {
   readout.replaceChildren(...tell());
   sides.textContent = data.caption || (state.lines ? "left: queries, right: keys" : "rows: queries, columns: keys");
   ramp.style.background = `linear-gradient(to right, ${palette.filter((_, at) => at % 8 === 0).join(", ")})`;
-  low.textContent = data.low < 0 ? (-reach(panel)).toPrecision(2) : "0";
-  high.textContent = reach(panel).toPrecision(2);
+  low.textContent = data.low < 0 ? (-largest(panel)).toPrecision(2) : "0";
+  high.textContent = largest(panel).toPrecision(2);
 }
 function point(row, column) {
   if (row === state.row && column === state.column) return;
@@ -223,13 +224,13 @@ stage.addEventListener("keydown", event => {
   const {panel} = state, kept = (at, last) => Math.min(last, Math.max(0, at));
   if (state.lines) {  // one side at a time
     const right = move[1] ? move[1] > 0 : state.column >= 0, at = Math.max(state.row, state.column) + move[0];
-    const side = right ? panel.columns : panel.rows, place = kept(at, side.length - 1);
-    return right ? point(-1, place) : point(place, -1);
+    const side = right ? panel.columns : panel.rows, index = kept(at, side.length - 1);
+    return right ? point(-1, index) : point(index, -1);
   }
   point(kept(state.row + move[0], panel.rows.length - 1), kept(state.column + move[1], panel.columns.length - 1));
 });
 
-// The maps: one button for every panel; the arrow keys go from one to the next.
+// The maps: one button for every panel; the arrow keys select the next one.
 const maps = make("div", {class: "maps"});
 function choose(panel, focus) {
   Object.assign(state, {panel, row: -1, column: -1});
@@ -249,8 +250,8 @@ for (const group of data.groups) {
     grid.append(...heads.map(text => make("span", {class: "head"}, text)));
   }
   for (const panel of group.panels) {
-    if (layers.length && panel.place % group.perLine === 0)
-      grid.append(make("span", {class: "layer"}, layers[panel.place / group.perLine]));
+    if (layers.length && panel.index % group.perLine === 0)
+      grid.append(make("span", {class: "layer"}, layers[panel.index / group.perLine]));
     panel.canvas = make("canvas");
     panel.button = make("button", {type: "button", class: "map", "aria-label": panel.title, title: panel.title}, panel.canvas);
     panel.button.addEventListener("click", () => {
@@ -274,7 +275,7 @@ function repaint() { for (const panel of panels) paint(panel, panel.canvas); }
 main.classList.toggle("single", panels.length === 1);
 main.append(...(panels.length === 1 ? [] : [maps]), detail);
 repaint();
-choose(panels[0]);
+choose(selected);
 dark.addEventListener("change", () => { repaint(); show(); });
 addEventListener("resize", show);
 )js";

@@ -13,11 +13,11 @@ namespace qkv {
 namespace {
 
 constexpr double longest_label = 11;  // em
-constexpr double label_gap = 5;       // pixels between a label and what it labels
+constexpr double label_gap = 5;       // pixels between a label and its row or column
 
 double width_of(const std::string& label) { return std::min(label_width(label_text(label)), longest_label); }
 
-// Of those that are shown.
+// Of the labels that are shown.
 double widest(const std::vector<std::string>& labels, int64_t every) {
   double width = 0;
   for (size_t i = 0; i < labels.size(); i += static_cast<size_t>(every))
@@ -25,7 +25,7 @@ double widest(const std::vector<std::string>& labels, int64_t every) {
   return width;
 }
 
-// From the labels to what they label, where not every cell has one. "H" leads to the left, "V" up.
+// Ticks at the labels where not every cell has one; direction H: to the left, V: up.
 std::string label_ticks(int64_t count, const PanelStyle& style, char direction) {
   if (style.label_every == 1) return "";
   std::string path;
@@ -36,7 +36,7 @@ std::string label_ticks(int64_t count, const PanelStyle& style, char direction) 
   return fmt::format("<path d=\"{}\" stroke=\"#1f2430\" stroke-opacity=\".4\"/>\n", path);
 }
 
-// Runs of equal colour in a row, all runs of a colour in one path. Zero is the ground.
+// Runs of equal color in a row, all runs of a color in one path. Zero is the background.
 std::string cells(const Panel& panel, const ColorScale& scale) {
   constexpr int levels = 255;
   const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1);
@@ -90,7 +90,7 @@ std::string numbers(const Panel& panel, const ColorScale& scale, double cell) {
 std::string svg_label(const std::string& token, double longest, const std::string& attributes) {
   const std::string whole = label_text(token), shown = shortened(whole, longest);
   std::string text = xml_escaped(shown);
-  // Marks that stand for a space stand back behind the letters.
+  // Marks of spaces are faint.
   for (const std::string_view mark : {"\u2581", "\u2423"}) {
     const std::string faint = fmt::format("<tspan fill-opacity=\".35\">{}</tspan>", mark);
     for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += faint.size())
@@ -132,7 +132,7 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
   if (style.column_labels) {
     const double length = widest(panel.columns, style.label_every) * font;
     const double pitch = cell * static_cast<double>(style.label_every);
-    const bool level = length <= pitch - 0.5 * font;  // as wide as a digit between two of them
+    const bool level = length <= pitch - 0.5 * font;  // at least half an em between two of them
     const double angle = level ? 0 : style.roomy && pitch >= 1.3 * font ? 45 : 90;
     const double radians = angle * std::numbers::pi / 180;
     out.top = length * std::sin(radians) + font * (level ? 1 : std::cos(radians)) + label_gap;
@@ -140,11 +140,12 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
     out.body += fmt::format("<g font-size=\"{:g}\"{}>\n", font, level ? " text-anchor=\"middle\"" : "");
     for (int64_t j = 0; j < keys; j += style.label_every) {
       const double x = (j + 0.5) * cell;
-      const std::string place = level ? fmt::format("x=\"{:g}\" y=\"{:g}\"", x, -label_gap)
-                                      : fmt::format("transform=\"translate({:g} {:g}) rotate(-{:g})\" dy=\".35em\"",
-                                                    x, -label_gap, angle);
+      const std::string position =
+          level
+              ? fmt::format("x=\"{:g}\" y=\"{:g}\"", x, -label_gap)
+              : fmt::format("transform=\"translate({:g} {:g}) rotate(-{:g})\" dy=\".35em\"", x, -label_gap, angle);
       const std::string& label = panel.columns[static_cast<size_t>(j)];
-      out.body += svg_label(label, longest_label, place);
+      out.body += svg_label(label, longest_label, position);
       if (angle == 45)
         out.right = std::max(out.right, x + (width_of(label) + 0.5) * font * std::cos(radians) - out.width);
     }
@@ -160,7 +161,7 @@ Drawing draw_lines(const Panel& panel, const ColorScale& scale, const PanelStyle
   Drawing out;
   out.width = across;
   out.height = static_cast<double>(std::max(queries, keys)) * step;
-  std::map<int, std::string> paths;  // by opacity, the faint ones first; below zero: negative weights
+  std::map<int, std::string> paths;  // by opacity, faint ones first; negative weights below zero
   const std::span<const float> weights = panel.weights.span<float>();
   for (int64_t i = 0; i < queries; ++i) {
     for (int64_t j = 0; j < keys; ++j) {

@@ -10,22 +10,22 @@
 
 namespace qkv {
 
-// Text of an SVG whose labels are shortened to `longest` em, with the whole label to hover.
+// An SVG text shortened to `longest` em, with the whole label as its tooltip.
 std::string svg_label(const std::string& token, double longest, const std::string& attributes);
 
-// A body, and the room its labels take around it, in pixels.
+// A body, and the space of the labels around it, in pixels.
 struct Drawing {
   double left = 0, top = 0, right = 0, width = 0, height = 0;
   std::string body;  // origin: the upper left corner of the body
 
-  std::string at(double x, double y) const;  // with the corner of the body there
+  std::string at(double x, double y) const;  // with the upper left corner of the body at (x, y)
 };
 
 struct PanelStyle {
   double cell = 20, font = 11;
-  int64_t label_every = 1;  // the first token has a label, and every so many behind it
+  int64_t label_every = 1;  // every n-th token has a label, from the first
   bool row_labels = true, column_labels = true;
-  bool roomy = false;  // labels may lean over the panel's right edge, cells may show their numbers
+  bool roomy = false;  // column labels may extend beyond the right edge, cells may show their weights
 };
 
 Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle& style);

@@ -27,7 +27,7 @@ void check_labels(const Panel& panel, std::vector<std::string>& labels, int axis
           describe("TS", panel.weights.shape()), count);
 }
 
-// Numbers and labels as every format needs them; the range of the numbers grows by what is found.
+// Makes weights and labels complete and extends the range of the weights.
 void prepare(Panel& panel, float& smallest, float& largest) {
   require(panel.weights.defined() && panel.weights.rank() == 2 && panel.weights.numel() > 0, "picture",
           "{}: expected a matrix (T, S), got {}", name_of(panel),
@@ -79,7 +79,12 @@ Picture::Picture(PictureContent content) : content_(std::move(content)) {
     for (Panel& panel : group.panels) prepare(panel, smallest, largest);
     panels += group.panels.size();
   }
-  require(panels > 0, "picture", "there is nothing to show: no panels");
+  require(panels > 0, "picture", "there must be at least one panel");
+  const auto groups = static_cast<int64_t>(content_.groups.size());
+  int64_t& selected = content_.selected_group;
+  require(selected >= -groups && selected < groups, "picture", "selected_group must be {} to {}, got {}", -groups,
+          groups - 1, selected);
+  if (selected < 0) selected += groups;
   scale_ = ColorScale::of(smallest, largest);
 }
 

@@ -1,24 +1,23 @@
-// A picture of attention: matrices of weights with the tokens they connect, as a vector graphic, as a page to
-// explore, or as numbers for another program. heatmap.h makes pictures; this is what they are.
+// A picture of attention: matrices of attention weights with their query and key tokens, as a vector graphic, as an
+// interactive page or as JSON. The functions of heatmap.h make pictures.
 //
 //     Picture picture = heatmap(weights, {.rows = {"the", "cat"}, .columns = {"le", "chat"}});
 //     picture.save("attention.svg");            // or .html or .json
 //
-// Every format is one file that refers to no other: no font, script or style is fetched.
+// Every format is one self-contained file: no font, script or style is fetched.
 //
-//     svg()    for papers: white ground, vector cells, one colour scale for all panels; up to 80 tokens have a
-//     label
-//              each, of more every second, third, ...
-//     html()   for the screen: a map of all layers and heads; the chosen one large, as heat map or as lines between
-//              tokens; weights under the pointer or the arrow keys; follows the light or dark setting
+//     svg()    for papers: white background, one color scale for all panels, darker cells for larger weights; up to
+//              80 tokens have a label each, of more tokens every second, third, ...
+//     html()   for the screen: a map of all layers and heads, the selected one large as a heat map or as lines between
+//              tokens, weights under the pointer or the arrow keys; follows the light or dark setting
 //     json()   {"format": "qkv-attention", "version": 1, "title": text, "metadata": {key: text, ...},
 //               "groups": [{"title": text, "panels": [
 //                  {"title": text, "rows": [query tokens], "columns": [key tokens],
 //                   "weights": [[one number per key], one list per query]}, ...]}, ...]}
 //              weights have six significant digits; bytes of a token that are not UTF-8 become U+FFFD
 //
-// Errors name the panel: weights that are not a matrix or not finite (with the two tokens), labels that are not as
-// many as the queries or keys.
+// Errors name the panel: weights that are not a matrix or not finite (with the two tokens), and a number of labels
+// that is not that of the queries or keys.
 #pragma once
 
 #include <filesystem>
@@ -34,15 +33,15 @@ namespace qkv {
 struct Panel {
   std::string title;
   Tensor weights;                                    // (T, S)
-  std::vector<std::string> rows = {}, columns = {};  // T query tokens, S key tokens; none: their numbers
+  std::vector<std::string> rows = {}, columns = {};  // T query tokens, S key tokens; none: their indices
 };
 
-// Panels that stand together, line by line.
+// Panels in lines of per_line.
 struct PanelGroup {
   std::string title;
   std::vector<Panel> panels;
   int64_t per_line = 1;
-  std::vector<std::string> line_titles = {}, column_titles = {};  // none: the panels' own titles are shown
+  std::vector<std::string> line_titles = {}, column_titles = {};  // none: the titles of the panels are shown
 };
 
 struct PictureContent {
@@ -50,7 +49,8 @@ struct PictureContent {
   std::vector<PanelGroup> groups;
   std::string caption = {};  // what rows and columns are; none: queries and keys
   std::vector<std::pair<std::string, std::string>> metadata = {};  // shown under the title of the page
-  bool lines = false;                                              // lines between tokens rather than cells
+  bool lines = false;                                              // lines between tokens instead of cells
+  int64_t selected_group = 0;  // the page opens with its first panel; negative: from the last
 };
 
 class Picture {

@@ -17,17 +17,17 @@ constexpr double margin = 24, gap = 14, title_font = 16, group_font = 13, captio
 
 struct Block {
   double width = 0, height = 0;
-  double first_line = 0;  // where the cells of the first line of panels begin
+  double first_line = 0;  // y of the cells of the first line of panels
   std::string body;
 };
 
-// In pixels: a panel, its cells, and a panel of more tokens than can have a label each.
-struct Room {
+// In pixels: a panel, its cells, and a panel of more tokens than labels.
+struct Sizes {
   double panel, smallest_cell, largest_cell, long_panel;
 };
 
-// Cells as large as the number of panels and of tokens allows. Up to 80 tokens have a label each: cells stay large
-// enough to read them, and the picture grows. Of more tokens, every second, third, ... has a label.
+// Cells as large as the number of panels and of tokens allows. Up to 80 tokens have a label each and the picture grows
+// with them; of more tokens every second, third, ... has a label.
 PanelStyle style_of(const PictureContent& content) {
   int64_t longest = 1;
   size_t panels = 0;
@@ -39,14 +39,14 @@ PanelStyle style_of(const PictureContent& content) {
   const double tokens = static_cast<double>(longest);
   PanelStyle style;
   style.roomy = panels == 1;
-  const Room room = panels == 1   ? Room{560, 12, 40, 1040}
-                    : panels <= 4 ? Room{320, 9, 28, 600}
-                                  : Room{168, 7, 20, 420};
+  const Sizes sizes = panels == 1   ? Sizes{560, 12, 40, 1040}
+                      : panels <= 4 ? Sizes{320, 9, 28, 600}
+                                    : Sizes{168, 7, 20, 420};
   const bool is_long = longest > 80;
-  style.cell = is_long ? std::max(1.0, room.long_panel / tokens)
-                       : std::clamp(room.panel / tokens, room.smallest_cell, room.largest_cell);
+  style.cell = is_long ? std::max(1.0, sizes.long_panel / tokens)
+                       : std::clamp(sizes.panel / tokens, sizes.smallest_cell, sizes.largest_cell);
   if (content.lines) style.cell = std::clamp(style.cell, is_long ? 4.0 : 9.0, 22.0);
-  const auto every = static_cast<int64_t>(std::ceil(room.smallest_cell / style.cell));
+  const auto every = static_cast<int64_t>(std::ceil(sizes.smallest_cell / style.cell));
   style.label_every = every <= 5 ? every : (every + 9) / 10 * 10;
   style.font = std::min(content.lines ? 11.0 : 12.0, 0.84 * style.cell * static_cast<double>(style.label_every));
   return style;
@@ -57,8 +57,8 @@ std::string text(double x, double y, double font, std::string_view attributes, s
                      xml_escaped(label_text(content)));
 }
 
-// The panels of a group, line by line. Tokens are written where they differ from those of the panel to the left (of
-// the queries) or above (of the keys).
+// The panels of a group, line by line. Query tokens are written unless the panel to the left has the same ones, key
+// tokens unless the panel above has.
 Block draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
   const size_t count = group.panels.size();
   const size_t across = std::clamp<size_t>(static_cast<size_t>(group.per_line), 1, std::max<size_t>(count, 1));
@@ -120,10 +120,10 @@ Block draw_group(const PanelGroup& group, const PictureContent& content, const C
 // Round numbers between the ends of the scale, and the ends.
 std::vector<double> ticks(const ColorScale& scale) {
   const double high = std::strtod(fmt::format("{:.6g}", scale.high).c_str(), nullptr);
-  const double decade = std::pow(10, std::floor(std::log10(high))), most = scale.low < 0 ? 2.2 : 4.4;
+  const double decade = std::pow(10, std::floor(std::log10(high))), max_ticks = scale.low < 0 ? 2.2 : 4.4;
   double step = decade / 5;
   for (const double wider : {0.25, 0.5, 1.0, 2.0, 2.5, 5.0})
-    if (high / step > most) step = wider * decade;
+    if (high / step > max_ticks) step = wider * decade;
   std::vector<double> out = {high};
   for (double tick = 0; tick < high - 0.45 * step; tick += step) out.push_back(tick);
   if (scale.low < 0)
@@ -141,7 +141,7 @@ Block draw_scale(const ColorScale& scale, double height) {
     gradient += fmt::format("<stop offset=\"{:g}\" stop-color=\"{}\"/>", share,
                             hex(scale.color(scale.high + share * (scale.low - scale.high))));
   }
-  // Pictures that stand in one page, of a notebook say, may not mean different colours by one name.
+  // Pictures on the same page, as in a notebook, share ids: one id per gradient.
   const char* name = scale.low < 0 ? "scale-signed" : "scale";
   Block out;
   out.width = width + 34;

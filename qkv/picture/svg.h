@@ -1,5 +1,5 @@
-// A picture as one SVG file: its title, every group as a grid of panels, one colour bar. Cells of one colour are
-// one path, so a hundred heads stay a file of reasonable size and every line stays sharp at any magnification.
+// A picture as one SVG file: title, a grid of panels for every group, one color bar. All cells of a color are one path,
+// which keeps the file small.
 //
 //     std::string text = picture_svg(picture.content(), picture.scale());
 #pragma once

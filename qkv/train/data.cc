@@ -55,14 +55,14 @@ TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocab
   // Pairs too long for the model are left out one by one, so that the references stay beside their sources.
   for (const SentencePair& pair : valid) {
     const std::vector<int32_t> from = source.encode(pair.source), to = target.encode(pair.target);
-    const auto most = static_cast<size_t>(options.architecture.max_length);
+    const auto most = static_cast<size_t>(options.architecture.position_limit());
     if (from.size() >= most || to.size() >= most) continue;
     data.valid.add(from, to);
     data.references.push_back(pair.target);
   }
   require<InputError>(data.valid.size() > 0, options.valid.empty() ? options.train : options.valid,
                       "none of the {} pairs to validate on fits into the {} positions of the model", valid.size(),
-                      options.architecture.max_length);
+                      options.architecture.position_limit());
   return data;
 }
 

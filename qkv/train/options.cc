@@ -81,7 +81,7 @@ struct FixedSettings {
   }
   template <class T>
   void operator()(const Setting& setting, const T& value) {
-    if constexpr (std::is_same_v<T, AttentionVariant>) {
+    if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
       json[setting.name] = to_string(value);
     } else {
       Writer{json}(setting, value, Change::forbidden);
@@ -182,9 +182,9 @@ void TrainOptions::check() const {
     require<UsageError>(beta >= 0 && beta < 1, "train", "{} must be in [0, 1), got {}", name, beta);
   require<UsageError>(label_smoothing >= 0 && label_smoothing < 1, "train",
                       "label-smoothing must be in [0, 1), got {}", label_smoothing);
-  require<UsageError>(max_length <= architecture.max_length, "train",
+  require<UsageError>(max_length <= architecture.position_limit(), "train",
                       "max-length {} is more than the {} positions of the model", max_length,
-                      architecture.max_length);
+                      architecture.position_limit());
   const bool validates = !valid.empty() || hold_out > 0;
   require<UsageError>(max_steps > 0 || max_epochs > 0 || patience > 0, "train",
                       "this training would never end: give max-steps, max-epochs or patience");

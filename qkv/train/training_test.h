@@ -40,7 +40,7 @@ inline TrainOptions small_training(const std::filesystem::path& corpus, const st
                     .encoder_layers = 1,
                     .decoder_layers = 1,
                     .dropout = 0.1f,
-                    .max_length = 64};
+                    .max_positions = 64};
   o.schedule = ScheduleKind::inverse_sqrt;
   o.learning_rate = 5e-3;
   o.warmup = 10;

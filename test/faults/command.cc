@@ -78,7 +78,7 @@ RunningCommand::RunningCommand(const std::vector<std::string>& arguments, const 
     require(shared != MAP_FAILED, "mmap", "{}", std::strerror(errno));
     report_ = static_cast<FaultReport*>(shared);
   }
-  // All memory is had before the fork: the child only makes system calls.
+  // All memory is allocated before the fork: the child only makes system calls.
   std::vector<std::string> words = {QKV_COMMAND}, settings;
   words.insert(words.end(), arguments.begin(), arguments.end());
   for (const auto& [name, value] : environment_of(options, report_file_))
@@ -90,7 +90,7 @@ RunningCommand::RunningCommand(const std::vector<std::string>& arguments, const 
   ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
   ::dup2(output_, STDOUT_FILENO);
   ::dup2(error_, STDERR_FILENO);
-  // What started the tests may ignore them, as nohup does.
+  // The parent of the tests may ignore these signals, as nohup does.
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
   limit(RLIMIT_AS, most_memory);
   limit(RLIMIT_CORE, 0);

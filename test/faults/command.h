@@ -1,4 +1,4 @@
-// Runs the command `qkv` in a folder, quietly, with failures injected if a plan says so, and never for ever.
+// Runs the command `qkv` in a folder, without output, with injected failures if given, and for a limited time.
 //
 //     const Outcome o = run_command({"score", "--model", "model", "--input", "pairs.tsv"}, {.folder = folder});
 //     EXPECT_EQ(o.code, 0) << o.error;
@@ -22,24 +22,24 @@ struct CommandOptions {
   std::optional<FaultPlan> faults = {};                 // none: the library is not loaded
   std::string preload = {};                             // another library to load first
   std::map<std::string, std::string> environment = {};  // besides what this process has
-  unsigned seconds = 30;                                // 0: any
+  unsigned seconds = 30;                                // 0: no limit
 };
 
 struct Outcome {
-  int code = 0;    // exit code, when it ended by itself
+  int code = 0;    // exit code, if it was not ended by a signal
   int signal = 0;  // else
   std::string output, error;
-  std::array<int64_t, call_names.size()> calls{};  // of the library; zeros without it
+  std::array<int64_t, call_names.size()> calls{};  // counted by fault_library; zeros without it
   int64_t written = 0, injected = 0;
 
   bool succeeded() const { return code == 0 && signal == 0; }
 };
 
-// A command that runs beside this process.
+// A command that runs in the background.
 class RunningCommand {
  public:
   RunningCommand(const std::vector<std::string>& arguments, const CommandOptions& options);
-  ~RunningCommand();  // kills it if nobody waited
+  ~RunningCommand();  // kills it unless wait() was called
   RunningCommand(const RunningCommand&) = delete;
   RunningCommand& operator=(const RunningCommand&) = delete;
 

@@ -1,5 +1,6 @@
-// Preloaded into a program (LD_PRELOAD): makes chosen system calls fail, or kills the process in their place, as
-// fault_plan.h says. For glibc. fsync() is counted but not done: no power fails here, and it costs milliseconds.
+// Preloaded into a program (LD_PRELOAD): makes chosen system calls fail, or kills the process instead
+// (fault_plan.h). For glibc. fsync() is counted but not called: it takes milliseconds, and no power failure is
+// tested.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -86,7 +87,7 @@ bool watched(const char* path) {
   return after == '/' || after == '\0';
 }
 
-// A path beside a descriptor of its folder, as openat() and its family take it.
+// A path relative to the descriptor of a folder, as in openat().
 bool watched(int folder, const char* path) {
   return folder == AT_FDCWD || path[0] == '/' ? watched(path) : watched(folder);
 }
@@ -102,7 +103,7 @@ int open_file(bool in_folder, Open open) {
   return fails(Call::open) ? -1 : watch(open());
 }
 
-// write(size) is asked for fewer bytes than wanted where the disk ends.
+// The size of a write, reduced to what is left on the full disk.
 template <class Write>
 ssize_t write_bytes(int file, size_t wanted, Write write) {
   if (!watched(file)) return write(wanted);

@@ -8,7 +8,7 @@
 namespace qkv {
 namespace {
 
-// What the system says when such a call fails.
+// Error numbers with which such a call can fail.
 int error_of(Call call) {
   switch (call) {
     case Call::open: return EMFILE;
@@ -36,7 +36,7 @@ std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind) 
   std::vector<FaultPlan> plans;
   for (size_t i = 0; i < call_names.size(); ++i) {
     const Call call = static_cast<Call>(i);
-    // Allocations are far too many to try them all.
+    // There are too many allocations to try all of them.
     const bool memory = call == Call::allocate || call == Call::malloc;
     const int64_t most = memory ? std::min<int64_t>(most_of_a_kind, 60) : most_of_a_kind;
     for (const int64_t at : numbers_to(quiet.calls[i], most)) {

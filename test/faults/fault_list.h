@@ -1,4 +1,4 @@
-// Which failures are tried, for a command whose quiet run has made so many calls.
+// Which failures are injected, given the calls of a quiet run (a run without failures).
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace qkv {
 
-// Every call: once, lasting, and a kill in its place. Of a kind with more calls so many, evenly spread.
+// Every call: one failure, a lasting failure, and a kill instead of the call. Kinds with more calls than the limit
+// are sampled evenly.
 std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind);
 std::vector<FaultPlan> sample_of_faults(const Outcome& quiet);           // some of each kind, and some full disks
 std::vector<FaultPlan> full_disks(const Outcome& quiet, int64_t count);  // at random numbers of bytes

@@ -2,11 +2,11 @@
 //
 //     FaultPlan plan{.folder = "/tmp/x", .call = Call::write, .at = 3, .error = ENOSPC};
 //     const Outcome outcome = run_command({QKV_COMMAND, "train", ...}, {.faults = plan});
-//     outcome.report.calls[index_of(Call::write)];        // how many there were
+//     outcome.report.calls[index_of(Call::write)];        // their number
 //
-// Calls on files count when they are about a path in the folder or a descriptor opened there, threads wherever they
-// are begun. An allocation is `allocate` when the program's own code calls operator new; `malloc` counts those of
-// all libraries too, some of which do not survive a failure. All count from the first line of main() to its return.
+// Calls on files count if they use a path in the folder or a descriptor opened there, threads always. An allocation
+// is `allocate` if the program's own code calls operator new; `malloc` counts those of all libraries too, some of
+// which do not survive a failure. Counting starts at the first line of main() and ends at its return.
 #pragma once
 
 #include <array>
@@ -40,18 +40,19 @@ inline constexpr std::array<const char*, 14> call_names = {"open",     "read",  
 
 constexpr size_t index_of(Call call) { return static_cast<size_t>(call); }
 
-inline constexpr int kill_process = 0;  // an "error" that is kill -9 in place of the call
+inline constexpr int kill_process = 0;  // an "error": kill -9 instead of the call
 
 struct FaultPlan {
-  std::string folder = {};  // none: where the command runs
+  std::string folder = {};  // empty: where the command runs
   Call call = Call::open;
   int64_t at = 0;            // the number of the call that fails, from 1; 0: none
   int error = kill_process;  // errno
   bool lasting = false;      // every later call of this kind fails too
-  int64_t disk_bytes = -1;  // writes beyond so many bytes fail with `error`, the one that crosses is short; -1: any
+  int64_t disk_bytes =
+      -1;  // writes beyond this total fail with `error`, the one that reaches it is short; -1: no limit
 };
 
-// Filled by the library, in memory that both processes share.
+// Filled by the library, in shared memory.
 struct FaultReport {
   std::array<std::atomic<int64_t>, call_names.size()> calls;
   std::atomic<int64_t> written;   // bytes

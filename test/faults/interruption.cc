@@ -36,20 +36,20 @@ class Interrupter {
   }
 
  private:
-  // One line that begins and goes on.
+  // The same command line starts and resumes.
   static Arguments command() {
     Arguments line = small_training("pairs.tsv", 30);
     line.push_back("--resume");
     return line;
   }
 
-  // From its beginning to its end, with one interruption at least.
+  // From start to end, with at least one interruption.
   void interrupt_one() {
     const fs::path folder = work_.path() / "interrupted";
     restore(folder, files_);
     bool done = false;
     for (int64_t met = 0; !done;) {
-      // A second, third, ... signal becomes ever less likely, so that there is an end.
+      // Each further signal is less likely, so that the loop ends.
       const bool undisturbed = met > 0 && random_.below(2) == 0;
       const bool had_model = fs::exists(folder / "model/model.safetensors");
       RunningCommand training(command(), {.folder = folder});
@@ -65,10 +65,10 @@ class Interrupter {
         ++interruptions_;
         ++result_.by_signal[which];
         if (!check(o, which, folder, had_model)) return;
-      } else if (met == 0) {  // the end came before the signal: once more
+      } else if (met == 0) {  // it ended before the signal: repeat
         restore(folder, files_);
         done = false;
-        seconds_ *= 0.9;  // the machine was busier when it was measured
+        seconds_ *= 0.9;  // measured on a busier machine
       }
     }
     ++result_.trainings;

@@ -8,7 +8,7 @@
 
 namespace qkv {
 
-// What differs first; empty: nothing does. Times of the clock, in the state and in the log, are left out.
+// The first difference; empty if there is none. Wall-clock times, in the state and in the log, are ignored.
 std::string training_difference(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace qkv

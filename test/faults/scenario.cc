@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Words of digits, and the same words backwards.
+// Words of digits, and the same words in reverse order.
 std::string words(int64_t pairs, uint64_t seed) {
   Random random(seed);
   std::string text;
@@ -45,7 +45,7 @@ Arguments resuming(int steps) {
   return {"train", "--resume", "--model", "model", "--quiet", "--max-steps", fmt::format("{}", steps)};
 }
 
-// What is there after these commands, each of which must succeed unless it is killed.
+// The files after these commands, each of which must succeed unless it is killed.
 Snapshot after(const Snapshot& before, const Arguments& command, std::optional<FaultPlan> faults = {}) {
   const WorkFolder work("prepare");
   restore(work.path(), before);
@@ -72,7 +72,7 @@ Scenario overwrite_scenario(const std::string& name) {
           .resume = joined({small_training("other.tsv", 3), {"--resume"}})};
 }
 
-// An overwriting training that was killed after a part of what it does to the folder.
+// A training with --overwrite that was killed while it replaced files.
 Scenario overwrite_again(const std::string& name, double part) {
   Scenario s = overwrite_scenario(name);
   const WorkFolder work("count");

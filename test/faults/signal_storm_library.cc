@@ -1,6 +1,6 @@
 // Preloaded into a program (LD_PRELOAD): a timer signal every 150 microseconds, from before main() until the end.
-// Its handler runs on the ordinary stack of whichever thread it meets and does no more than write to a page of it,
-// as any handler of any host may.
+// Its handler runs on the ordinary stack of the interrupted thread and only writes to a page of it, as any handler
+// of a host program may.
 #include <csignal>
 #include <cstdlib>
 #include <sys/time.h>

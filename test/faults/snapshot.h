@@ -1,4 +1,4 @@
-// The files of a folder, all their bytes, and a folder of one's own to work in.
+// The files of a folder with their contents, and a temporary working folder.
 //
 //     const WorkFolder work("lost_files");
 //     restore(work.path(), before);
@@ -15,10 +15,10 @@ namespace qkv {
 using Snapshot = std::map<std::string, std::string>;  // bytes by path, relative to the folder
 
 Snapshot take_snapshot(const std::filesystem::path& folder);
-void restore(const std::filesystem::path& folder, const Snapshot& files);  // these and no others
+void restore(const std::filesystem::path& folder, const Snapshot& files);  // exactly these files
 
-// Empty at first, removed at the end; in memory where the system has such a place, for what is forced to a disk
-// takes its time there.
+// Empty at first, removed at the end; in memory if the system has a file system there, since syncing to disk is
+// slow.
 class WorkFolder {
  public:
   explicit WorkFolder(const std::string& name);

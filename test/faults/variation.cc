@@ -88,7 +88,7 @@ std::vector<Variation> bad_inputs(const Scenario& s) {
                    .removed = {"model/training/state.safetensors"},
                    .arguments = {"--max-steps", "1"}});
     all.push_back({.name = "fewer steps", .arguments = {"--max-steps", "1"}});
-    // A log that somebody has shortened goes on from what is left of it.
+    // A shortened log is continued from its end.
     for (Variation& variation : all) variation.exact = variation.name.find("log.jsonl") == std::string::npos;
   }
   return all;
@@ -103,7 +103,7 @@ std::vector<Variation> bad_options(const Scenario& s) {
     std::smatch match;
     if (!std::regex_match(line, match, flag)) continue;
     const std::string name = match[1];
-    if (name == "--accumulate") continue;  // a large one is a long training, and no error
+    if (name == "--accumulate") continue;  // a large value is valid, but a long training
     const auto add = [&](const Arguments& arguments) {
       all.push_back({.name = fmt::format("{}", fmt::join(arguments, " ")), .arguments = arguments});
     };
@@ -113,7 +113,7 @@ std::vector<Variation> bad_options(const Scenario& s) {
       continue;
     }
     for (const char* value : {"", "x", "-1", "0", "1", "8", "1.5", "nan", "1e30", "100000", "99999999999999999999"})
-      if (name != "--steps" || value != std::string("100000")) add({name, value});  // right, but long to wait for
+      if (name != "--steps" || value != std::string("100000")) add({name, value});  // valid, but slow
   }
   return all;
 }

@@ -23,8 +23,8 @@ bool holds(const Snapshot& files, const std::string& name, const std::string& by
   return at != files.end() && at->second == bytes;
 }
 
-// A training that was published, and whose files are not all in their places yet: readers find them here, and who
-// writes first moves them.
+// A published training, some of whose files have not been moved to their final paths: readers find them here, and
+// the next writer moves them.
 const std::string committed = "training/committed/";
 
 bool is_published(const Snapshot& files, const std::string& model) {
@@ -32,7 +32,7 @@ bool is_published(const Snapshot& files, const std::string& model) {
          files.lower_bound(model + "/" + committed) != files.lower_bound(model + "/" + committed + "~");
 }
 
-// The files that are the model's to a reader.
+// The files of the model, as a reader finds them.
 Snapshot model_in(const Snapshot& files, const std::string& model) {
   Snapshot found;
   for (const char* name : {"config.json", "model.safetensors", "source.model", "target.model", "held-out.tsv"}) {
@@ -90,8 +90,8 @@ Walk::Walk(const Scenario& scenario)
   if (!scenario_.model.empty()) learn_models();
 }
 
-// The model before, the one at the end, and those in between: a numbered checkpoint has the bytes of the model that
-// is saved at the same step.
+// The model before, the one at the end, and those in between: a numbered checkpoint has the bytes of the model
+// saved at the same step.
 void Walk::learn_models() {
   const auto model = [&](const Snapshot& files, const std::string& weights) {
     Snapshot m = model_in(files, scenario_.model);
@@ -109,7 +109,7 @@ void Walk::learn_models() {
   }
 }
 
-// What a reader finds in the folder; empty if it finds no model.
+// The model that a reader finds in the folder; empty if there is none.
 std::string Walk::scores(const fs::path& folder) const {
   const fs::path corpus = expected_ / "pairs.tsv";
   const Outcome o = run_command({"score", "--tokens", "--model", scenario_.model, "--input", corpus.string()},
@@ -136,8 +136,8 @@ void Walk::inject(const FaultPlan& plan) {
   ++tally_.runs;
   tally_.failures += outcome.injected;
   const bool killed = outcome.signal == SIGKILL && plan.error == kill_process && outcome.injected > 0;
-  // Libraries that do not look at what malloc() returns, and destructors of theirs that need memory (nlohmann's),
-  // may end a process that has none: its files are safe all the same.
+  // Libraries that do not check the result of malloc(), or whose destructors need memory (nlohmann's), may end the
+  // process: its files are safe all the same.
   const bool may_crash = plan.call == Call::malloc || (plan.call == Call::allocate && outcome.signal == SIGABRT);
   check_outcome(outcome, killed || (may_crash && outcome.signal != 0), what);
   const Snapshot now = take_snapshot(folder_);
@@ -155,7 +155,7 @@ void Walk::vary(const Variation& variation) {
   for (const auto& [name, bytes] : variation.files) before[name] = bytes;
   for (const std::string& name : variation.removed) before.erase(name);
   Arguments command = scenario_.command;
-  // A training ends with the corpus, if the number of steps is what is wrong.
+  // With an invalid number of steps, a training ends with the corpus.
   if (command.front() == "train") command.insert(command.end(), {"--max-epochs", "3"});
   command.insert(command.end(), variation.arguments.begin(), variation.arguments.end());
   restore(folder_, before);
@@ -172,8 +172,8 @@ void Walk::vary(const Variation& variation) {
   }
 }
 
-// A command that refuses what it is given changes no file. One that succeeds changes its own, into complete ones;
-// so does a training that began, and whose numbers then grew out of bounds.
+// A command that refuses its input changes no file. One that succeeds replaces its own by complete ones; so does a
+// training that started and diverged later.
 void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
                            const std::string& what) {
   const bool began = outcome.succeeded() || outcome.error.find("the loss is") != std::string::npos;
@@ -218,12 +218,12 @@ void Walk::check_bytes(const Snapshot& now, const std::string& what) {
         scenario_.resumes && (name.find("/training/") != name.npos || name.ends_with("model.safetensors"));
     const bool replaced = is_output(name) ? holds(now, name, bytes_of(after_, name))
                                           : in_model && (model == Holds::new_model || of_state || in_motion);
-    // A damaged model is one loss, and told above.
+    // A damaged model is one loss, counted above.
     if (!replaced && !(in_model && model == Holds::damaged)) found(tally_.lost, fmt::format("{}: {}", what, name));
   }
 }
 
-// What lies in the folder is what the quiet run has left.
+// The folder is as the quiet run left it.
 void Walk::check_end(const std::string& what, int64_t& differing) {
   const Snapshot now = take_snapshot(folder_);
   for (const std::string& name : scenario_.outputs)
@@ -234,7 +234,7 @@ void Walk::check_end(const std::string& what, int64_t& differing) {
 }
 
 void Walk::go_on(const std::string& what) {
-  // Every other time with the line that resumes, which may refuse, but not harm.
+  // Every other time with the command that resumes, which may refuse, but must not change files.
   const bool resumes = !scenario_.resume.empty() && tally_.runs % 2 == 0;
   const std::string after = what + (resumes ? ", resumed" : ", run again");
   Outcome last;

@@ -1,12 +1,12 @@
-// One scenario and its failures: whatever fails, and wherever, every file that was there before keeps its bytes,
-// unless the command is there to replace it and the replacement is complete.
+// Injects failures into one scenario: whatever fails, every file that existed before keeps its bytes, unless the
+// command is there to replace it and the replacement is complete.
 //
 //     Walk walk(make_scenario("overwrite"));
 //     walk.inject({.call = Call::write, .at = 3, .error = ENOSPC});
 //     EXPECT_EQ(walk.tally().lost, 0) << walk.findings();
 //
-// After a failure the command, or the one that goes on, is run once more without one: it must end as a run that
-// nothing has disturbed, with the same bits and the same files.
+// After a failure the command, or the one that resumes, runs again without failures: it must end like an
+// undisturbed run, with the same bits and the same files.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@
 namespace qkv {
 
 struct Tally {
-  int64_t runs = 0;       // commands that were made to fail, or given something wrong
-  int64_t failures = 0;   // calls that failed in them, kills
+  int64_t runs = 0;       // commands with injected failures or invalid input
+  int64_t failures = 0;   // failed calls and kills
   int64_t compared = 0;   // files
-  int64_t lost = 0;       // files, or models, that were there and are no more, nor replaced by a complete one
-  int64_t crashed = 0;    // by a signal that nobody sent, or out of time
-  int64_t unclear = 0;    // failed without a message that names an operation
-  int64_t wrong = 0;      // exit code 0, but another result than without the failure
-  int64_t different = 0;  // another end after going on
-  int64_t leftover = 0;   // files too many after going on
+  int64_t lost = 0;       // files or models that are missing and not replaced by a complete one
+  int64_t crashed = 0;    // ended by a signal that was not sent, or by the time limit
+  int64_t unclear = 0;    // failed without a message that names the operation
+  int64_t wrong = 0;      // exit code 0, but not the result of a quiet run
+  int64_t different = 0;  // another result after the repeated command
+  int64_t leftover = 0;   // additional files after the repeated command
 
   int64_t findings() const { return lost + crashed + unclear + wrong + different + leftover; }
   Tally& operator+=(const Tally& other);
@@ -37,12 +37,12 @@ class Walk {
  public:
   explicit Walk(const Scenario& scenario);
 
-  const Outcome& quiet() const { return quiet_; }  // of the run without failures: how many calls there are
+  const Outcome& quiet() const { return quiet_; }  // the run without failures, with its numbers of calls
   void inject(const FaultPlan& plan);
   void vary(const Variation& variation);
 
   const Tally& tally() const { return tally_; }
-  std::string findings() const;  // the first few, a line each
+  std::string findings() const;  // the first few, one line each
 
  private:
   enum class Holds { nothing, old_model, new_model, damaged };
@@ -61,11 +61,11 @@ class Walk {
 
   Scenario scenario_;
   WorkFolder work_;
-  std::filesystem::path folder_, expected_;  // where commands run; as the quiet run left it
+  std::filesystem::path folder_, expected_;  // where commands run; the result of the quiet run
   Outcome quiet_;
   Snapshot after_;
-  std::vector<Snapshot> models_;     // the files of each complete model that may be found; the old one first
-  std::vector<std::string> scores_;  // what those models say
+  std::vector<Snapshot> models_;     // the files of each complete model that is a valid result; the old one first
+  std::vector<std::string> scores_;  // the scores by these models
   Tally tally_;
   std::vector<std::string> findings_;
 };

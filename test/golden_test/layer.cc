@@ -92,7 +92,7 @@ void one_head_case(Case& c) {
 
 void multi_head_case(Case& c) {
   c.knows_arguments({"layer", "embed_dim", "num_heads", "causal"});
-  MultiHeadAttention layer({.width = c.integer("embed_dim"), .heads = c.integer("num_heads")});
+  MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = c.integer("num_heads")});
   const Variable w = c.leaf("qkv.weight"), b = c.leaf_if_held("qkv.bias"), x = c.leaf("x");
   Linear* projections[] = {&layer.query, &layer.key, &layer.value};
   for (int64_t n = 0; n < 3; ++n) set(*projections[n], part(w, 3, n), part(b, 3, n));
@@ -103,7 +103,7 @@ void multi_head_case(Case& c) {
 void packed_per_head_case(Case& c) {
   c.knows_arguments({"layer", "embed_dim", "num_heads", "causal", "input_dim"});
   const int64_t heads = c.integer("num_heads");
-  MultiHeadAttention layer({.width = c.integer("embed_dim"), .heads = heads});
+  MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = heads});
   const Variable w = c.leaf("qkv_proj.weight"), b = c.leaf_if_held("qkv_proj.bias"), x = c.leaf("x");
   Linear* projections[] = {&layer.query, &layer.key, &layer.value};
   for (int64_t n = 0; n < 3; ++n)
@@ -116,7 +116,7 @@ void packed_per_head_case(Case& c) {
 
 void separate_case(Case& c) {
   c.knows_arguments({"layer", "embed_dim", "num_heads", "causal"});
-  MultiHeadAttention layer({.width = c.integer("embed_dim"), .heads = c.integer("num_heads")});
+  MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = c.integer("num_heads")});
   set(c, layer.query, "q_linear");
   set(c, layer.key, "k_linear");
   set(c, layer.value, "v_linear");
@@ -128,7 +128,7 @@ void separate_case(Case& c) {
 
 void torch_attention_case(Case& c) {
   c.knows_arguments({"layer", "embed_dim", "num_heads", "causal", "bias", "kdim", "vdim"});
-  MultiHeadAttention layer({.width = c.integer("embed_dim"), .heads = c.integer("num_heads")});
+  MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = c.integer("num_heads")});
   set(c, layer, "");
   const auto source = [&](const char* name) { return c.holds("x") ? c.leaf("x") : c.leaf(name); };
   const MaskPtr mask = causal_if(c.flag("causal")) & padding_of(c, "key_padding_mask");
@@ -140,9 +140,9 @@ void torch_attention_case(Case& c) {
 LayerOptions layer_options(Case& c) {
   const std::string activation = c.has("activation") ? c.text("activation") : "relu";
   if (activation != "relu" && activation != "gelu") throw NotBuilt("activation " + activation + " is not known");
-  LayerOptions options{.width = c.integer("d_model"),
+  LayerOptions options{.d_model = c.integer("d_model"),
                        .heads = c.integer("nhead"),
-                       .hidden = c.integer("dim_feedforward"),
+                       .ffn = c.integer("dim_feedforward"),
                        .norm_order = c.flag("norm_first") ? NormOrder::pre : NormOrder::post,
                        .activation = activation == "gelu" ? Activation::gelu : Activation::relu};
   if (c.has("layer_norm_eps")) options.norm_eps = static_cast<float>(c.number("layer_norm_eps"));

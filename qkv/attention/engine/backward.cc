@@ -202,7 +202,7 @@ class Task {
     const size_t count = call_.modify.size();
     auto** tiles = reinterpret_cast<float**>(scratch.floats(static_cast<int64_t>(2 * count + 1)));
     for (size_t m = 0; m < count; ++m)
-      tiles[m] = call_.modify[m]->needs_modified() ? scratch.floats(tile_size) : nullptr;
+      tiles[m] = call_.modify[m]->saves() != Modifier::Saves::nothing ? scratch.floats(tile_size) : nullptr;
     return tiles;
   }
 

@@ -102,9 +102,14 @@ void PartialTile::add(const Tile& tile, int64_t lane, int64_t width, const KeyRa
 void modify_and_mask(const AttentionCall& call, const Tile& tile, const uint64_t* visible, float* s,
                      float* const* modified) {
   for (size_t m = 0; m < call.modify.size(); ++m) {
-    call.modify[m]->forward(tile, s);
-    if (modified && modified[m])
-      std::memcpy(modified[m], s, static_cast<size_t>(tile.keys * tile.width) * sizeof(float));
+    const Modifier& modifier = *call.modify[m];
+    const auto save = [&](Modifier::Saves when) {
+      if (modified && modifier.saves() == when)
+        std::memcpy(modified[m], s, static_cast<size_t>(tile.keys * tile.width) * sizeof(float));
+    };
+    save(Modifier::Saves::raw);
+    modifier.forward(tile, s);
+    save(Modifier::Saves::modified);
   }
   if (visible) kernel::kernels().attention.hide(s, tile.keys, tile.width, visible);
 }

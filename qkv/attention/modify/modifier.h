@@ -20,10 +20,11 @@ class Modifier {
   virtual ~Modifier() = default;
   virtual void check(const AttentionShape&) const {}
   virtual void forward(const Tile& tile, float* s) const = 0;
-  // ds holds the gradient of the modified scores and becomes that of the raw ones. `modified` is what forward()
-  // left, given only when needs_modified() says so. The gradients of parameters() are added to `parameters`.
-  virtual void backward(const Tile& tile, const float* modified, float* ds, float* parameters) const = 0;
-  virtual bool needs_modified() const { return false; }
+  // ds holds the gradient of the modified scores and becomes that of the raw ones. `saved` are the scores before or
+  // after forward(), as saves() specifies. The gradients of parameters() are added to `parameters`.
+  virtual void backward(const Tile& tile, const float* saved, float* ds, float* parameters) const = 0;
+  enum class Saves { nothing, raw, modified };
+  virtual Saves saves() const { return Saves::nothing; }
   virtual std::vector<Variable> parameters() const { return {}; }
   virtual std::string name() const = 0;
 };

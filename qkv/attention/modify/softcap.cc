@@ -38,7 +38,7 @@ class Softcap final : public Modifier {
       ds[i] *= hidden(modified[i]) ? 0.0f : slope;
     }
   }
-  bool needs_modified() const override { return true; }
+  Saves saves() const override { return Saves::modified; }
   std::string name() const override { return fmt::format("softcap({})", cap_); }
 
  private:

@@ -129,7 +129,7 @@ class Pass {
         value_products(slot, h, key, count, call_.post_mix.given() ? w.data + h * stride : c.data + h * c.stride,
                        dw.data + h * stride);
       if (call_.post_mix.given()) {
-        mix_gradient(call_.post_mix, dw, c, count * width, sums_.post_mix.of(part));
+        mix_gradient(call_.post_mix, dw, c, count * width, width, sums_.post_mix.of(part));
         mix_heads(call_.post_mix, dw, true, count * width, c, H_);
       } else {
         for (int64_t h = 0; h < H_; ++h) std::copy_n(dw.data + h * stride, count * width, c.data + h * c.stride);
@@ -194,19 +194,20 @@ class Pass {
     const StridedHeads a = {a_.of(slot, block, 0), a_.head_stride()}, g = {g_.of(slot, block, 0), g_.head_stride()};
     double* sums = sums_.pre_mix.of(block.batch * count_chunks(call_) + chunk);
     for_each_piece(block, keys, piece_keys, [&](int64_t at, int64_t count) {
-      mix_gradient(call_.pre_mix, {g.data + at, g.stride}, {a.data + at, a.stride}, count, sums);
+      mix_gradient(call_.pre_mix, {g.data + at, g.stride}, {a.data + at, a.stride}, count, block.width, sums);
     });
     mix_chunk(call_.pre_mix, true, block, keys, g, H_);
   }
 
-  // d matrix(o, h) += sum dout[o] in[h], for every group.
+  // d matrix(o, h) += sum dout[o] in[h], for every group, over `count` floats: rows of `width`.
   void mix_gradient(const HeadMix& mix, const StridedHeads& dout, const StridedHeads& in, int64_t count,
-                    double* sums) const {
+                    int64_t width, double* sums) const {
     const int64_t n = mix.size;
     for (int64_t h = 0; h < H_; h += n) {
-      const kernel::RowsOfFloats of_out = {dout.data + h * dout.stride, dout.stride, n},
-                                 of_in = {in.data + h * in.stride, in.stride, n};
-      loops().dot_all_rows(mix.input_first ? of_in : of_out, mix.input_first ? of_out : of_in, count, sums + h * n);
+      const kernel::HeadTiles of_out = {dout.data + h * dout.stride, dout.stride, n},
+                              of_in = {in.data + h * in.stride, in.stride, n};
+      loops().dot_all_heads(mix.input_first ? of_in : of_out, mix.input_first ? of_out : of_in, count / width,
+                            width, sums + h * n);
     }
   }
 

@@ -2,8 +2,8 @@
 // Only the sums over f leave the registers: the (queries, keys, features) array never exists.
 //
 // With E = e^2(q + k) = e^2q e^2k and r = 1 / (1 + E), tanh(q + k) = 1 - 2r and its slope is 4r (1 - r). So an
-// exponential is taken once a query and once a key, and what remains for a pair is a multiply-add and a reciprocal.
-// That holds while both exponentials are far from overflow; a tile where they are not takes every tanh itself.
+// exponential is taken once a query and once a key, and what remains for a pair is a multiply-add and half a division.
+// That holds while the product of two such x = 1 + E is far from overflow; a tile where they are not takes every tanh itself.
 
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/vector.h"
@@ -11,7 +11,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-constexpr float safe = 20.0f;  // e^(4 * safe) is a float
+constexpr float safe = 10.0f;  // e^(8 * safe) is a float
 
 constexpr vi magnitude_bits = lane_numbers * 0 + 0x7fffffff;  // all but the sign
 QKV_INLINE vf magnitude(vf x) { return from_bits(bits_of(x) & magnitude_bits); }
@@ -56,18 +56,19 @@ void plain_scores(const AdditiveTile& t, float* s) {
 void plain_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g) {
   for (int64_t j = 0; j < t.keys; ++j) {
     for (int64_t f = 0; f < t.features; ++f) {
-      vf to_k = {}, to_w = {};
-      for (int64_t i = 0; i < t.width; i += lanes) {
-        const vf d = load(ds + j * t.width + i);
-        const Tanh th = tanh(load(t.q + f * t.q_stride + i) + t.k[j * t.k_stride + f]);
-        const vf u = d * t.w[f] * th.slope;
-        float* dq = g.dq + f * t.q_stride + i;
-        store(dq, load(dq) + u);
-        to_k += u;
-        to_w += d * th.value;
-      }
-      g.dk[j * g.dk_stride + f] += sum_lanes(to_k);
-      g.dw[f] += sum_lanes(to_w);
+      vf to_k[sums_vectors] = {}, to_w[sums_vectors] = {};
+      for (int p = 0; p < sums_vectors; ++p)
+        for (int64_t i = p * lanes; i < t.width; i += partial_sums) {
+          const vf d = load(ds + j * t.width + i);
+          const Tanh th = tanh(load(t.q + f * t.q_stride + i) + t.k[j * t.k_stride + f]);
+          const vf u = d * t.w[f] * th.slope;
+          float* dq = g.dq + f * t.q_stride + i;
+          store(dq, load(dq) + u);
+          to_k[p] += u;
+          to_w[p] += d * th.value;
+        }
+      g.dk[j * g.dk_stride + f] += sum_all(to_k);
+      g.dw[f] += sum_all(to_w);
     }
   }
 }
@@ -80,16 +81,26 @@ void score_panel(const float* eq, int64_t width, const float* ek, const Additive
   for (int j = 0; j < KEYS; ++j)
 #pragma GCC unroll 2
     for (int n = 0; n < NV; ++n) sum[j][n] = vf{};
-  for (int64_t f = 0; f < t.features; ++f) {
-    const vf w = broadcast(t.w[f]);
+  int64_t f = 0;
+  for (; f + 1 < t.features; f += 2) {
+    const vf w1 = broadcast(t.w[f]), w2 = broadcast(t.w[f + 1]);
+#pragma GCC unroll 2
+    for (int n = 0; n < NV; ++n) {
+      const vf q1 = load(eq + f * width + n * lanes), q2 = load(eq + (f + 1) * width + n * lanes);
+#pragma GCC unroll 8
+      for (int j = 0; j < KEYS; ++j) {
+        const float* k = ek + j * t.features + f;
+        const vf x1 = q1 * k[0] + 1.0f, x2 = q2 * k[1] + 1.0f;
+        sum[j][n] += (w1 * x2 + w2 * x1) / (x1 * x2);  // w1 / x1 + w2 / x2: one division for two features
+      }
+    }
+  }
+  if (f < t.features) {
 #pragma GCC unroll 2
     for (int n = 0; n < NV; ++n) {
       const vf q = load(eq + f * width + n * lanes);
 #pragma GCC unroll 8
-      for (int j = 0; j < KEYS; ++j) {
-        const vf x = q * ek[j * t.features + f] + 1.0f, r = reciprocal_estimate(x);
-        sum[j][n] += (w * r) * (2.0f - x * r);  // a step of Newton's on the way into the sum
-      }
+      for (int j = 0; j < KEYS; ++j) sum[j][n] += t.w[f] / (q * ek[j * t.features + f] + 1.0f);
     }
   }
 #pragma GCC unroll 8
@@ -124,13 +135,16 @@ QKV_INLINE void backward_block(const float* eq, const float* ek, const float* ds
   for (int j = 0; j < KEYS; ++j) {
     const vf k = load(ek + j * lanes);
 #pragma GCC unroll 4
-    for (int i = 0; i < queries; ++i) {
-      const vf x = q[i] * k + 1.0f, estimate = reciprocal_estimate(x);
-      const vf r = estimate * (2.0f - x * estimate);
-      const vf u = r * ds[j * width + i], slope = u - u * r;
-      to_q[i] += slope;
-      dk[j] += slope;
-      dw += u;
+    for (int i = 0; i < queries; i += 2) {
+      const vf x1 = q[i] * k + 1.0f, x2 = q[i + 1] * k + 1.0f,
+               r = 1.0f / (x1 * x2);  // one division for two queries
+      const vf r1 = x2 * r, r2 = x1 * r;
+      const vf u1 = r1 * ds[j * width + i], u2 = r2 * ds[j * width + i + 1];
+      const vf slope1 = u1 - u1 * r1, slope2 = u2 - u2 * r2;
+      to_q[i] += slope1;
+      to_q[i + 1] += slope2;
+      dk[j] = (dk[j] + slope1) + slope2;
+      dw = (dw + u1) + u2;
     }
   }
 #pragma GCC unroll 4
@@ -217,9 +231,11 @@ void additive(const AdditiveTile& t, float* s, float* memory) {
 
 void additive_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g, float* memory) {
   if (!are_safe(t)) return plain_backward(t, ds, g);
-  vf sum = {};
-  for (int64_t at = 0; at < t.keys * t.width; at += lanes) sum += load(ds + at);
-  const float sum_of_ds = sum_lanes(sum);
+  vf sum[sums_vectors] = {};
+  for (int p = 0; p < sums_vectors; ++p)
+    for (int64_t i = p * lanes; i < t.width; i += partial_sums)
+      for (int64_t j = 0; j < t.keys; ++j) sum[p] += load(ds + j * t.width + i);
+  const float sum_of_ds = sum_all(sum);
   float *eq = memory, *dq = eq + t.width * lanes, *ek = dq + t.width * lanes;
   for (int64_t f = 0; f < t.features; f += lanes) {
     const int features = static_cast<int>(t.features - f < lanes ? t.features - f : lanes);

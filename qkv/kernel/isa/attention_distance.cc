@@ -32,19 +32,21 @@ template <int64_t n>
 QKV_INLINE void gradients_of(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride,
                              int64_t D, const float* ds, float* dq, float* dk, int64_t dk_stride) {
   for (int64_t d = 0; d < D; ++d) {
-    vf to_k[n] = {};
-    for (int64_t i = 0; i < width; i += lanes) {
-      const vf query = load(q + d * q_stride + i);
-      vf to_q = load(dq + d * q_stride + i);
+    vf to_k[n][sums_vectors] = {};
 #pragma GCC unroll 4
-      for (int64_t j = 0; j < n; ++j) {
-        const vf u = load(ds + j * width + i) * (query - k[j * k_stride + d]);
-        to_q -= u;
-        to_k[j] += u;
+    for (int p = 0; p < sums_vectors; ++p)
+      for (int64_t i = p * lanes; i < width; i += partial_sums) {
+        const vf query = load(q + d * q_stride + i);
+        vf to_q = load(dq + d * q_stride + i);
+#pragma GCC unroll 4
+        for (int64_t j = 0; j < n; ++j) {
+          const vf u = load(ds + j * width + i) * (query - k[j * k_stride + d]);
+          to_q -= u;
+          to_k[j][p] += u;
+        }
+        store(dq + d * q_stride + i, to_q);
       }
-      store(dq + d * q_stride + i, to_q);
-    }
-    for (int64_t j = 0; j < n; ++j) dk[j * dk_stride + d] += sum_lanes(to_k[j]);
+    for (int64_t j = 0; j < n; ++j) dk[j * dk_stride + d] += sum_all(to_k[j]);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/halves.h"
+#include "qkv/kernel/isa/rows.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
@@ -32,30 +32,45 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
     const int key = all || n < keys ? n : keys - 1;
     return k + (key / run * apart + key % run) * x.k_stride;
   };
+  // A pass has the columns of its own vector of partial sums: sums_vectors of every 16.
+  vf sums[sums_vectors][lanes];
+#pragma GCC unroll 4
+  for (int p = 0; p < sums_vectors; ++p) {
+    vf sum[lanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) sum[i] = vf{};
+    int64_t d = p * lanes;
+    for (; d + lanes <= x.D; d += partial_sums) {
+      vf query[Q];
+#pragma GCC unroll 4
+      for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
+#pragma GCC unroll 16
+      for (int n = 0; n < at_once; ++n) {
+        __builtin_prefetch(row(n) + tile_rows * x.k_stride + d, 0, 2);
+        const vf key = load_as_float(row(n) + d);
+#pragma GCC unroll 4
+        for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
+      }
+    }
+    const int rest = static_cast<int>(x.D - d);
+    if (rest > 0) {
+#pragma GCC unroll 16
+      for (int n = 0; n < at_once; ++n) {
+        const vf key = load_part_as_float(row(n) + d, rest);
+#pragma GCC unroll 4
+        for (int i = 0; i < Q; ++i) sum[i * at_once + n] += load_part(q + i * x.q_stride + d, rest) * key;
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) sums[p][i] = sum[i];
+  }
   vf sum[lanes];
 #pragma GCC unroll 16
-  for (int i = 0; i < lanes; ++i) sum[i] = vf{};
-  int64_t d = 0;
-  for (; d + lanes <= x.D; d += lanes) {
-    vf query[Q];
+  for (int i = 0; i < lanes; ++i) {
+    vf parts[sums_vectors];
 #pragma GCC unroll 4
-    for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
-#pragma GCC unroll 16
-    for (int n = 0; n < at_once; ++n) {
-      __builtin_prefetch(row(n) + tile_rows * x.k_stride + d, 0, 2);
-      const vf key = load_as_float(row(n) + d);
-#pragma GCC unroll 4
-      for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
-    }
-  }
-  const int rest = static_cast<int>(x.D - d);
-  if (rest > 0) {
-#pragma GCC unroll 16
-    for (int n = 0; n < at_once; ++n) {
-      const vf key = load_part_as_float(row(n) + d, rest);
-#pragma GCC unroll 4
-      for (int i = 0; i < Q; ++i) sum[i * at_once + n] += load_part(q + i * x.q_stride + d, rest) * key;
-    }
+    for (int p = 0; p < sums_vectors; ++p) parts[p] = sums[p][i];
+    sum[i] = sum_vectors(parts);
   }
   return sums_of_lanes(sum) * x.scale;
 }
@@ -92,10 +107,11 @@ void scores(const SingleScores<T>& x) {
   for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
-// NV vectors of columns. The keys go to two sums each, those of one stream to the same, so that additions do not
-// wait for one another; and in an order that does not depend on how many there are.
+// NV vectors of columns, or the `rest` columns that are left (NV = 1). The keys go to two sums each, those of one
+// stream to the same, so that additions do not wait for one another; and in an order that does not depend on how many
+// columns there are.
 template <int Q, int NV, class T>
-void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e) {
+void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest = 0) {
   vf even[Q][NV] = {}, odd[Q][NV] = {};
   const T* v = x.v + e;
   const float* w = x.w + first * x.w_stride;
@@ -103,7 +119,8 @@ void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
       __builtin_prefetch(v + (j + tile_rows) * x.v_stride + n * lanes, 0, 2);
-      const vf value = load_as_float(v + j * x.v_stride + n * lanes);
+      const T* at = v + j * x.v_stride + n * lanes;
+      const vf value = NV == 1 && rest ? load_part_as_float(at, rest) : load_as_float(at);
 #pragma GCC unroll 4
       for (int i = 0; i < Q; ++i) sum[i][n] += w[i * x.w_stride + j] * value;
     }
@@ -121,7 +138,11 @@ void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
       float* out = x.out + (first + i) * x.out_stride + e + n * lanes;
-      store(out, load(out) * x.rescale[first + i] + (even[i][n] + odd[i][n]));
+      const vf sum = even[i][n] + odd[i][n];
+      if (NV == 1 && rest)
+        store_part(out, load_part(out, rest) * x.rescale[first + i] + sum, rest);
+      else
+        store(out, load(out) * x.rescale[first + i] + sum);
     }
 }
 
@@ -131,15 +152,7 @@ void output_rows(const SingleOutput<T>& x, int64_t first) {
   int64_t e = 0;
   for (; e + vectors * lanes <= x.E; e += vectors * lanes) output_columns<Q, vectors>(x, first, e);
   for (; e + lanes <= x.E; e += lanes) output_columns<Q, 1>(x, first, e);
-  if (e == x.E) return;
-  const int rest = static_cast<int>(x.E - e);
-  for (int64_t i = first; i < first + Q; ++i) {
-    vf sum = {};
-    for (int64_t j = 0; j < x.keys; ++j)
-      sum += x.w[i * x.w_stride + j] * load_part_as_float(x.v + j * x.v_stride + e, rest);
-    float* out = x.out + i * x.out_stride + e;
-    store_part(out, load_part(out, rest) * x.rescale[i] + sum, rest);
-  }
+  if (e < x.E) output_columns<Q, 1>(x, first, e, static_cast<int>(x.E - e));
 }
 
 template <class T>
@@ -157,29 +170,17 @@ SingleQueryKernels<uint16_t> single_query_bf16() {
 }
 
 void single_softmax_step(float* s, int64_t n, RunningSoftmax running) {
-  const vf zero = {};
-  vf most = broadcast(*running.maximum);
-  int64_t j = 0;
-  for (; j + lanes <= n; j += lanes) most = max(most, load(s + j));
-  const int left = static_cast<int>(n - j);
-  if (left > 0) most = max(most, load_part(s + j, left, -INFINITY));
-  const float maximum = max_lanes(most), reference = maximum == -INFINITY ? 0.0f : maximum;
-  vf sum = zero;
-  for (j = 0; j + lanes <= n; j += lanes) {
-    const vf p = exp2_or_zero((load(s + j) - reference) * log2_e);
-    store(s + j, p);
-    sum += p;
-  }
-  if (left > 0) {
-    const vf p = exp2_or_zero((load_part(s + j, left, -INFINITY) - reference) * log2_e);
-    store_part(s + j, p, left);
-    sum += p;
-  }
+  const float maximum = max_over(s, n, *running.maximum), reference = maximum == -INFINITY ? 0.0f : maximum;
+  const float sum = sum_over<16>(n, [&](auto at, int64_t j) {
+    const vf p = at.only(exp2_or_zero((at(s + j) - reference) * log2_e));
+    at.put(s + j, p);
+    return p;
+  });
   const vf old = broadcast((*running.maximum - reference) * log2_e);
   const float rescale = exp2_or_zero(old)[0];
   *running.maximum = maximum;
   *running.rescale = rescale;
-  *running.sum = *running.sum * rescale + sum_lanes(sum);
+  *running.sum = *running.sum * rescale + sum;
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

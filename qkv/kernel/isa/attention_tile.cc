@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "qkv/kernel/isa/functions.h"
-#include "qkv/kernel/isa/halves.h"
+#include "qkv/kernel/isa/rows.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
@@ -118,20 +118,8 @@ namespace {
 template <class T>
 void dot_rows_of(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t columns,
                  float* sum) {
-  for (int64_t i = 0; i < rows; ++i, a += a_stride, b += b_stride) {
-    vf even = {}, odd = {};
-    int64_t c = 0;
-    for (; c + 2 * lanes <= columns; c += 2 * lanes) {
-      even += load_as_float(a + c) * load_as_float(b + c);
-      odd += load_as_float(a + c + lanes) * load_as_float(b + c + lanes);
-    }
-    for (; c + lanes <= columns; c += lanes) even += load_as_float(a + c) * load_as_float(b + c);
-    if (c < columns) {
-      const int n = static_cast<int>(columns - c);
-      odd += load_part_as_float(a + c, n) * load_part_as_float(b + c, n);
-    }
-    sum[i] = sum_lanes(even + odd);
-  }
+  for (int64_t i = 0; i < rows; ++i, a += a_stride, b += b_stride)
+    sum[i] = sum_over<32>(columns, [&](auto at, int64_t c) { return at(a + c) * at(b + c); });
 }
 
 }  // namespace

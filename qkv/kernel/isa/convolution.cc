@@ -17,23 +17,20 @@ constexpr int most_taps = 12;
 // gives its part to all the rows of `out` that it belongs to; the sums move on by one as the oldest is complete.
 template <int taps>
 void convolve_pass(const Convolution& c, int64_t first) {
-  const bool add = first > 0;
   for (int64_t i = 0; i < c.width; i += lanes) {
     vf sum[taps];
 #pragma GCC unroll 16
     for (int b = 0; b < taps; ++b) sum[b] = vf{};
     const float* in = c.in + (first - c.key_before) * c.width + i - c.query_before;
     for (int64_t t = 0; t < c.keys + taps - 1; ++t, in += c.width) {
+      if (first > 0 && t < c.keys) sum[0] = load(c.out + t * c.width + i);  // what the pass before left
       const float* k = c.taps + first;
       for (int64_t a = 0; a < c.query_taps; ++a, k += c.key_taps) {
         const vf x = load(in + a);
 #pragma GCC unroll 16
         for (int b = 0; b < taps; ++b) sum[b] += k[b] * x;
       }
-      if (t >= taps - 1) {
-        float* out = c.out + (t - taps + 1) * c.width + i;
-        store(out, add ? load(out) + sum[taps - 1] : sum[taps - 1]);
-      }
+      if (t >= taps - 1) store(c.out + (t - taps + 1) * c.width + i, sum[taps - 1]);
 #pragma GCC unroll 16
       for (int b = taps - 1; b > 0; --b) sum[b] = sum[b - 1];
       sum[0] = vf{};
@@ -49,18 +46,24 @@ void correlate_pass(const Convolution& c, const float* grad, double* out, int64_
   for (int64_t a = 0; a < c.query_taps; ++a)
     for (int64_t begin = 0; begin < c.keys; begin += few_keys) {
       const int64_t end = begin + few_keys < c.keys ? begin + few_keys : c.keys;
-      vf sum[taps];
+      vf sums[taps][sums_vectors];
+#pragma GCC unroll 4
+      for (int p = 0; p < sums_vectors; ++p) {
+        vf sum[taps];
 #pragma GCC unroll 16
-      for (int b = 0; b < taps; ++b) sum[b] = vf{};
-      for (int64_t i = 0; i < c.width; i += lanes)
-        for (int64_t j = begin; j < end; ++j) {
-          const vf g = load(grad + j * c.width + i + c.query_before - a);
-          const float* in = c.in + (j + first - c.key_before) * c.width + i;
+        for (int b = 0; b < taps; ++b) sum[b] = vf{};
+        for (int64_t i = p * lanes; i < c.width; i += partial_sums)
+          for (int64_t j = begin; j < end; ++j) {
+            const vf g = load(grad + j * c.width + i + c.query_before - a);
+            const float* in = c.in + (j + first - c.key_before) * c.width + i;
 #pragma GCC unroll 16
-          for (int b = 0; b < taps; ++b) sum[b] += g * load(in + b * c.width);
-        }
+            for (int b = 0; b < taps; ++b) sum[b] += g * load(in + b * c.width);
+          }
 #pragma GCC unroll 16
-      for (int b = 0; b < taps; ++b) out[a * c.key_taps + first + b] += static_cast<double>(sum_lanes(sum[b]));
+        for (int b = 0; b < taps; ++b) sums[b][p] = sum[b];
+      }
+#pragma GCC unroll 16
+      for (int b = 0; b < taps; ++b) out[a * c.key_taps + first + b] += static_cast<double>(sum_all(sums[b]));
     }
 }
 

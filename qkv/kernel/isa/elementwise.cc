@@ -22,8 +22,8 @@ void add_scaled(const float* x, float s, int64_t n, float* y) {
 
 void embed(const float* table_row, float scale, const float* position_row, int64_t n, float* y) {
   each(n, [&](auto at, int64_t i) {
-    const vf v = at(table_row + i) * scale;
-    at.put(y + i, position_row ? v + at(position_row + i) : v);
+    const vf position = position_row ? at(position_row + i) : vf{};
+    at.put(y + i, at(table_row + i) * scale + position);
   });
 }
 

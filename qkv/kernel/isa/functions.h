@@ -100,7 +100,7 @@ void column_exponentials(float* s, int64_t keys, int64_t width, const uint64_t* 
                          float* sum);
 void scale_columns(float* s, int64_t keys, int64_t width, const float* factor);
 void dot_columns(const float* a, const float* b, int64_t keys, int64_t width, float* sum);
-void dot_all_rows(const RowsOfFloats& a, const RowsOfFloats& b, int64_t n, double* sums);
+void dot_all_heads(const HeadTiles& a, const HeadTiles& b, int64_t keys, int64_t width, double* sums);
 
 // matmul.cc
 void multiply_panel(const PanelProduct& product);

@@ -9,14 +9,10 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 float cross_entropy(const float* logits, int64_t n, int64_t target, float smoothing, float scale, float* dlogits) {
   const vf zero = {};
-  vf largest = broadcast(-INFINITY);
-  for (int64_t i = 0; i + lanes <= n; i += lanes) largest = max(largest, load(logits + i));
-  if (n % lanes)
-    largest = max(largest, load_part(logits + n / lanes * lanes, static_cast<int>(n % lanes), -INFINITY));
-  const float m = max_lanes(largest);
+  const float m = max_over(logits, n, -INFINITY);
 
-  // Vocabularies are long: the running sums are poured into doubles every so often.
-  constexpr int64_t stretch = 64 * lanes;
+  // Vocabularies are long: sums of so many terms are floats, and are added up in double.
+  constexpr int64_t stretch = 1024;
   double total = 0.0, distance = 0.0;
   const float target_distance = logits[target] - m;
   for (int64_t start = 0; start < n; start += stretch) {
@@ -24,7 +20,7 @@ float cross_entropy(const float* logits, int64_t n, int64_t target, float smooth
     const float* x = logits + start;
     float* e = dlogits ? dlogits + start : nullptr;
     if (smoothing != 0.0f) distance += sum_over(count, [&](auto at, int64_t i) { return at.only(at(x + i) - m); });
-    total += sum_over(count, [&](auto at, int64_t i) {
+    total += sum_over<32>(count, [&](auto at, int64_t i) {
       const vf d = at(x + i) - m, w = at.only(d == -INFINITY ? zero : exp(d));
       if (e) at.put(e + i, w);
       return w;

@@ -82,29 +82,38 @@ namespace {
 constexpr int block_rows = 4;
 
 template <int R, int C>
-void dot_block(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t n, double* sums,
-               int64_t sums_stride) {
-  vf sum[R][C];
+void dot_block(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t keys, int64_t width,
+               double* sums, int64_t sums_stride) {
+  vf all[R][C][sums_vectors];
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r)
+  for (int p = 0; p < sums_vectors; ++p) {
+    vf sum[R][C];
 #pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) sum[r][c] = vf{};
-  for (int64_t i = 0; i < n; i += lanes) {
-    vf y[C];
+    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) y[c] = load(b + c * b_stride + i);
+      for (int c = 0; c < C; ++c) sum[r][c] = vf{};
+    for (int64_t j = 0; j < keys; ++j)
+      for (int64_t i = j * width + p * lanes; i < (j + 1) * width; i += partial_sums) {
+        vf y[C];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
-      const vf x = load(a + r * a_stride + i);
+        for (int c = 0; c < C; ++c) y[c] = load(b + c * b_stride + i);
 #pragma GCC unroll 4
-      for (int c = 0; c < C; ++c) sum[r][c] += x * y[c];
-    }
+        for (int r = 0; r < R; ++r) {
+          const vf x = load(a + r * a_stride + i);
+#pragma GCC unroll 4
+          for (int c = 0; c < C; ++c) sum[r][c] += x * y[c];
+        }
+      }
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) all[r][c][p] = sum[r][c];
   }
   for (int r = 0; r < R; ++r)
-    for (int c = 0; c < C; ++c) sums[r * sums_stride + c] += static_cast<double>(sum_lanes(sum[r][c]));
+    for (int c = 0; c < C; ++c) sums[r * sums_stride + c] += static_cast<double>(sum_all(all[r][c]));
 }
 
-using DotBlock = void (*)(const float*, int64_t, const float*, int64_t, int64_t, double*, int64_t);
+using DotBlock = void (*)(const float*, int64_t, const float*, int64_t, int64_t, int64_t, double*, int64_t);
 
 template <int R>
 DotBlock dot_block_of(int64_t columns) {
@@ -114,15 +123,16 @@ DotBlock dot_block_of(int64_t columns) {
 
 }  // namespace
 
-void dot_all_rows(const RowsOfFloats& a, const RowsOfFloats& b, int64_t n, double* sums) {
+void dot_all_heads(const HeadTiles& a, const HeadTiles& b, int64_t keys, int64_t width, double* sums) {
   using OfColumns = DotBlock (*)(int64_t);
   static constexpr OfColumns of_rows[block_rows] = {dot_block_of<1>, dot_block_of<2>, dot_block_of<3>,
                                                     dot_block_of<4>};
+  if (width % partial_sums == 0) width *= keys, keys = 1;  // one long row has the same sums
   for (int64_t r = 0; r < a.count; r += block_rows)
     for (int64_t c = 0; c < b.count; c += block_rows) {
       const int64_t rows = a.count - r < block_rows ? a.count - r : block_rows;
       const int64_t columns = b.count - c < block_rows ? b.count - c : block_rows;
-      of_rows[rows - 1](columns)(a.data + r * a.stride, a.stride, b.data + c * b.stride, b.stride, n,
+      of_rows[rows - 1](columns)(a.data + r * a.stride, a.stride, b.data + c * b.stride, b.stride, keys, width,
                                  sums + r * b.count + c, b.count);
     }
 }

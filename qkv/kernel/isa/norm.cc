@@ -7,6 +7,16 @@
 #include "qkv/kernel/isa/rows.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
+namespace {
+
+// A row that may be null. No branch may stand between a product and the sum that uses it: compilers would fuse the two
+// in whole vectors but not in the last one, or the other way round.
+template <class At>
+QKV_INLINE vf load_or(At at, const float* row, int64_t i, float otherwise) {
+  return row ? at(row + i) : broadcast(otherwise);
+}
+
+}  // namespace
 
 void layer_norm(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y, float* mean,
                 float* rstd) {
@@ -20,10 +30,8 @@ void layer_norm(const float* x, const float* weight, const float* bias, int64_t 
                          width;
   const float r = 1.0f / __builtin_sqrtf(variance + eps);
   each(n, [&](auto at, int64_t i) {
-    vf u = (at(x + i) - middle) * r;
-    if (weight) u = u * at(weight + i);
-    if (bias) u = u + at(bias + i);
-    at.put(y + i, u);
+    const vf w = load_or(at, weight, i, 1.0f), b = load_or(at, bias, i, 0.0f);
+    at.put(y + i, (at(x + i) - middle) * r * w + b);
   });
   if (mean) *mean = middle;
   if (rstd) *rstd = r;
@@ -33,17 +41,18 @@ void layer_norm_backward(const float* dy, const float* x, const float* weight, f
                          float* dx, float* dweight_sum, float* dbias_sum) {
   const float width = static_cast<float>(n);
   const auto g_at = [&](auto at, int64_t i) {
-    const vf g = at(dy + i);
-    return weight ? g * at(weight + i) : g;
+    const vf w = load_or(at, weight, i, 1.0f);
+    return at(dy + i) * w;
   };
   const float g_mean = sum_over(n, [&](auto at, int64_t i) { return g_at(at, i); }) / width;
   const float gu_mean =
       sum_over(n, [&](auto at, int64_t i) { return g_at(at, i) * ((at(x + i) - mean) * rstd); }) / width;
   each(n, [&](auto at, int64_t i) {
-    const vf d = at(dy + i), u = (at(x + i) - mean) * rstd, g = g_at(at, i);
+    const vf g = g_at(at, i), d = at(dy + i), u = (at(x + i) - mean) * rstd;
+    const vf gradient = (g - g_mean - u * gu_mean) * rstd;
     if (dweight_sum) at.put(dweight_sum + i, at(dweight_sum + i) + d * u);
     if (dbias_sum) at.put(dbias_sum + i, at(dbias_sum + i) + d);
-    at.put(dx + i, (g - g_mean - u * gu_mean) * rstd);
+    at.put(dx + i, gradient);
   });
 }
 
@@ -51,25 +60,23 @@ void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* 
   const float square =
       sum_over(n, [&](auto at, int64_t i) { return at(x + i) * at(x + i); }) / static_cast<float>(n);
   const float r = 1.0f / __builtin_sqrtf(square + eps);
-  each(n, [&](auto at, int64_t i) {
-    const vf u = at(x + i) * r;
-    at.put(y + i, weight ? u * at(weight + i) : u);
-  });
+  each(n, [&](auto at, int64_t i) { at.put(y + i, at(x + i) * r * load_or(at, weight, i, 1.0f)); });
   if (rstd) *rstd = r;
 }
 
 void rms_norm_backward(const float* dy, const float* x, const float* weight, float rstd, int64_t n, float* dx,
                        float* dweight_sum) {
   const auto g_at = [&](auto at, int64_t i) {
-    const vf g = at(dy + i);
-    return weight ? g * at(weight + i) : g;
+    const vf w = load_or(at, weight, i, 1.0f);
+    return at(dy + i) * w;
   };
   const float gu_mean =
       sum_over(n, [&](auto at, int64_t i) { return g_at(at, i) * (at(x + i) * rstd); }) / static_cast<float>(n);
   each(n, [&](auto at, int64_t i) {
-    const vf d = at(dy + i), u = at(x + i) * rstd, g = g_at(at, i);
+    const vf g = g_at(at, i), d = at(dy + i), u = at(x + i) * rstd;
+    const vf gradient = (g - u * gu_mean) * rstd;
     if (dweight_sum) at.put(dweight_sum + i, at(dweight_sum + i) + d * u);
-    at.put(dx + i, (g - u * gu_mean) * rstd);
+    at.put(dx + i, gradient);
   });
 }
 

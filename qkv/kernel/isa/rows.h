@@ -4,12 +4,13 @@
 //     each(n, [&](auto at, int64_t i) { at.put(y + i, max(zero, at(x + i))); });
 #pragma once
 
-#include "qkv/kernel/isa/vector.h"
+#include "qkv/kernel/isa/halves.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 struct Whole {
   __attribute__((always_inline)) vf operator()(const float* p) const { return load(p); }
+  __attribute__((always_inline)) vf operator()(const uint16_t* p) const { return load_as_float(p); }
   __attribute__((always_inline)) void put(float* p, vf v) const { store(p, v); }
   __attribute__((always_inline)) vf only(vf v) const { return v; }
 };
@@ -17,6 +18,7 @@ struct Whole {
 struct Part {
   int count;
   __attribute__((always_inline)) vf operator()(const float* p) const { return load_part(p, count); }
+  __attribute__((always_inline)) vf operator()(const uint16_t* p) const { return load_part_as_float(p, count); }
   __attribute__((always_inline)) void put(float* p, vf v) const { store_part(p, v, count); }
   // Zero in the lanes that do not exist.
   __attribute__((always_inline)) vf only(vf v) const { return lane_numbers < count ? v : vf{}; }
@@ -29,17 +31,34 @@ QKV_INLINE void each(int64_t n, F body) {
   if (i < n) body(Part{static_cast<int>(n - i)}, i);
 }
 
-// The sum of term(at, i) over a row: four running vectors, then a tree. The order depends on n alone. Where the row
-// has ended, at() gives zeros; terms that are not zero there pass through at.only().
-template <class F>
+// The sum of term(at, i) over a row, in `count` partial sums: sum l adds the terms l, l + count, ..., and a tree adds
+// the sums. So the order depends on n alone, on every instruction set. `count` is a multiple of 16; many sums hide the
+// latency of additions where terms are cheap. Behind the end of the row at() gives zeros; terms that are not zero
+// there pass through at.only().
+template <int count = 32, class F>
 QKV_INLINE float sum_over(int64_t n, F term) {
-  vf sum[4] = {};
+  constexpr int vectors = count / lanes;
+  vf sum[vectors] = {};
   int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes)
-    for (int k = 0; k < 4; ++k) sum[k] += term(Whole{}, i + k * lanes);
-  for (; i + lanes <= n; i += lanes) sum[0] += term(Whole{}, i);
-  if (i < n) sum[1] += term(Part{static_cast<int>(n - i)}, i);
-  return sum_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  for (; i + count <= n; i += count)
+#pragma GCC unroll 16
+    for (int k = 0; k < vectors; ++k) sum[k] += term(Whole{}, i + k * lanes);
+  if (i == n) return sum_all(sum);
+  vf last[vectors];  // not in registers: the index varies
+  for (int k = 0; k < vectors; ++k) last[k] = sum[k];
+  int k = 0;
+  for (; i + lanes <= n; i += lanes) last[k++] += term(Whole{}, i);
+  if (i < n) last[k] += term(Part{static_cast<int>(n - i)}, i);
+  return sum_all(last);
+}
+
+// The largest of x (n) and `start`. NaN is ignored.
+QKV_INLINE float max_over(const float* x, int64_t n, float start) {
+  vf largest = broadcast(start);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) largest = max(load(x + i), largest);
+  if (i < n) largest = max(load_part(x + i, static_cast<int>(n - i), start), largest);
+  return max_lanes(largest);
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

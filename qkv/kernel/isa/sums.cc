@@ -1,4 +1,4 @@
-// Long sums in double: half a vector of floats becomes a vector of doubles.
+// Long sums in double, in 32 partial sums on every instruction set: element i belongs to sum i % 32.
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/vector.h"
 
@@ -6,7 +6,7 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 namespace {
 
-constexpr int half = lanes / 2;
+constexpr int half = lanes / 2, count = 32, vectors = count / half;
 typedef float vh_unaligned __attribute__((vector_size(half * 4), aligned(4), may_alias));
 typedef double vd __attribute__((vector_size(half * 8)));
 
@@ -16,15 +16,23 @@ QKV_INLINE vd load_double(const float* p) {
 
 template <class F>
 QKV_INLINE double sum_of(const float* x, int64_t n, F term) {
-  vd sum[4] = {};
+  vd sum[vectors] = {};
+  const auto add_block = [&](const float* block) {
+#pragma GCC unroll 16
+    for (int k = 0; k < vectors; ++k) sum[k] += term(load_double(block + k * half));
+  };
   int64_t i = 0;
-  for (; i + 4 * half <= n; i += 4 * half)
-    for (int k = 0; k < 4; ++k) sum[k] += term(load_double(x + i + k * half));
-  const vd all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  double total = 0.0;
-  for (int k = 0; k < half; ++k) total += all[k];
-  for (; i < n; ++i) total += term(static_cast<double>(x[i]));
-  return total;
+  for (; i + count <= n; i += count) add_block(x + i);
+  if (i < n) {
+    float rest[count] = {};
+    for (int k = 0; i < n; ++i, ++k) rest[k] = x[i];
+    add_block(rest);
+  }
+  double total[count];
+  __builtin_memcpy(total, sum, sizeof total);
+  for (int step = count / 2; step > 0; step /= 2)
+    for (int k = 0; k < step; ++k) total[k] += total[k + step];
+  return total[0];
 }
 
 }  // namespace

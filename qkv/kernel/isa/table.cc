@@ -66,7 +66,7 @@ const Kernels& table() {
                       .exponentials = column_exponentials,
                       .scale = scale_columns,
                       .dot_columns = dot_columns,
-                      .dot_all_rows = dot_all_rows},
+                      .dot_all_heads = dot_all_heads},
       .matmul = {.width = panel_width,
                  .rows = tile_rows,
                  .multiply = multiply_panel,

@@ -177,23 +177,28 @@ QKV_INLINE vf sqrt(vf v) {
 #endif
 }
 
-// 1 / x with 12 bits or more: one step of Newton's, r (2 - x r), makes a float of it.
-QKV_INLINE vf reciprocal_estimate(vf x) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<vf>(_mm512_maskz_rcp14_ps(0xffff, reinterpret_cast<__m512>(x)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<vf>(_mm256_rcp_ps(reinterpret_cast<__m256>(x)));
-#else
-  return 1.0f / x;
-#endif
-}
+// Sums across lanes are made of 16 partial sums, or a multiple of it, on every instruction set: as vectors, that is
+// sums_vectors of them. Then a tree halves their number, x[l] += x[l + half], until one is left.
+constexpr int partial_sums = 16, sums_vectors = partial_sums / lanes;
 
-QKV_INLINE float sum_lanes(vf v) {  // a tree: the same order in every kernel
+template <int count>
+QKV_INLINE vf sum_vectors(vf (&v)[count]) {  // the steps of the tree that add whole vectors
+#pragma GCC unroll 8
+  for (int half = count / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) v[i] += v[i + half];
+  return v[0];
+}
+QKV_INLINE float sum_lanes(vf v) {  // the steps of the tree within a vector
   float x[lanes];
   store(x, v);
   for (int half = lanes / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) x[i] += x[i + half];
   return x[0];
+}
+template <int count>
+QKV_INLINE float sum_all(vf (&v)[count]) {
+  return sum_lanes(sum_vectors(v));
 }
 QKV_INLINE float max_lanes(vf v) {
   float x[lanes];

@@ -1,4 +1,4 @@
-// Words of Nadaraya-Watson regression: a kernel of the distance |q - k| / sigma instead of score and softmax.
+// Kernel (Nadaraya-Watson) regression: a kernel of the distance |q - k| / sigma instead of score and softmax.
 
 #include "qkv/attention/normalize/kernel_weights.h"
 #include "qkv/attention/score/distance.h"
@@ -16,8 +16,8 @@ void add_kernel(AttentionOptions& options, const AttentionPart& part) {
   options.normalize = kernel();
 }
 
-AttentionMechanism word(std::string_view name, std::string_view help,
-                        void (*add_to)(AttentionOptions&, const AttentionPart&)) {
+AttentionMechanism kernel_mechanism(std::string_view name, std::string_view help,
+                                    void (*add_to)(AttentionOptions&, const AttentionPart&)) {
   return {.name = name,
           .help = help,
           .role = Role::score,
@@ -30,9 +30,21 @@ AttentionMechanism word(std::string_view name, std::string_view help,
 
 AttentionMechanisms kernel_mechanisms() {
   return {
-      word("boxcar", "the mean of the keys nearer than sigma; queries and keys learn nothing", add_kernel<boxcar>),
-      word("epanechnikov", "weights 1 - |q - k|^2 / sigma^2, and none beyond sigma", add_kernel<epanechnikov>),
-      word("triangular", "weights 1 - |q - k| / sigma, and none beyond sigma", add_kernel<triangular>)};
+      kernel_mechanism(
+          "boxcar", "kernel regression, weight 1 where |q - k| < sigma, else 0; queries and keys get no gradient",
+          add_kernel<boxcar>),
+      kernel_mechanism("epanechnikov", "kernel regression, weight max(0, 1 - |q - k|^2 / sigma^2)",
+                       add_kernel<epanechnikov>),
+      kernel_mechanism("triangular", "kernel regression, weight max(0, 1 - |q - k| / sigma)",
+                       add_kernel<triangular>),
+      {.name = "constant",
+       .help = "the same weight for every visible key: average pooling, without query and key projections",
+       .role = Role::score,
+       .excludes = {Role::score, Role::normalize, Role::modify, Role::rotation, Role::position_bias,
+                    Role::global_projections},
+       .reads_queries = false,
+       .reads_keys = false,
+       .add_to = [](AttentionOptions& options, const AttentionPart&) { options.normalize = constant(); }}};
 }
 
 }  // namespace qkv

@@ -1,10 +1,10 @@
-// The words that say what kind of attention a layer has: "window=64+softcap=30" are two of them, with a number each
-// (attention_variant.h reads such texts). A word is a row of a table: what it is called, which numbers it takes, which
-// weights it needs in a layer, and what it adds to the sentence of a call.
+// The mechanisms that an attention variant is made of: "window=64+softcap=30" (attention_variant.h) are two, each
+// with one number. A mechanism is a row of a table: its name, its numbers, the parameters that it adds to a layer,
+// and what it adds to the options of attention().
 //
-//     for (const AttentionMechanism& word : attention_mechanisms()) fmt::print("{}  {}\n", usage(word), word.help);
+//     for (const AttentionMechanism& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(m), m.help);
 //
-// A new kind of attention is a new row. Tests, the help of the command and `qkv describe` go through the table.
+// A new mechanism is a new row; the command's help, `qkv describe` and the tests iterate over the table.
 #pragma once
 
 #include <optional>
@@ -14,75 +14,76 @@
 #include <vector>
 
 #include "qkv/attention/options.h"
+#include "qkv/layer/attention_use.h"
 #include "qkv/layer/parameters.h"
 
 namespace qkv {
 
 class AttentionPart;
 
-// Where the attention stands: in an encoder, which looks both ways; in a decoder, which looks back; or between
-// them.
-enum class AttentionUse { encoder, decoder, cross };
-
-// What a word may want to know of its layer.
+// What a mechanism may need to know of its layer.
 struct AttentionSize {
   AttentionUse use = AttentionUse::encoder;
-  int64_t width = 0, heads = 1, kv_heads = 1;           // C, H, G
-  int64_t key_width = 0, value_width = 0;               // of the sources
-  bool bias = true, dropout = false;                    // of projections; of weights
-  int64_t head_width() const { return width / heads; }  // D
+  int64_t d_model = 0, heads = 1, kv_heads = 1;           // C, H, G
+  int64_t key_width = 0, value_width = 0;                 // of the sources of keys and values
+  bool bias = true, dropout = false;                      // projections with biases; dropout of attention weights
+  int64_t head_width() const { return d_model / heads; }  // D
 };
 
-// What a word may want to know of a call.
+// What a mechanism may need to know of a call.
 struct AttentionCallContext {
   Variable q;                            // (B,H,T,D)
   Tensor key_lengths;                    // (B) i32
-  std::optional<int64_t> position = {};  // of all queries, in a step of decoding; else query i stands at i
+  std::optional<int64_t> position = {};  // of every query, in a decoding step; else query i has position i
 };
 
 struct AttentionMechanism {
   struct Number {
     std::string_view name;
     double minimum, maximum;
-    std::optional<double> default_value = {};  // none: it must be given
+    std::optional<double> default_value = {};  // none: required
     bool integer = true;
   };
   struct Parameter {
     std::string name;
     Shape shape;
-    std::string letters;  // how many numbers that is: "width D"
-    void (*start)(Variable& parameter, uint64_t seed, const std::string& name) = nullptr;  // null: zeros
+    std::string count;  // its number of elements as a formula: "width D"
+    void (*initialise)(Variable& parameter, uint64_t seed, const std::string& name) = nullptr;  // null: zeros
   };
   using Numbers = std::vector<double>;
   enum class Role {
     full,
-    score,  // a word of the sentence, like the next three
+    score,
     modify,
     mask,
+    prefix,  // a mask joined to the others with |
     normalize,
-    place,        // around which a query looks
-    turn,         // positions, by turning queries and keys
-    distance,     // positions, by what is added to scores
-    projections,  // a second set of them, for global positions
-    neighbours,   // multi-token attention, a walk of its own
+    local_window,        // a window around a position in the keys: Luong's local attention
+    rotation,            // positions by rotating queries and keys
+    position_bias,       // positions by a term added to the scores
+    global_projections,  // separate query, key and value projections for global positions
+    multi_token,         // attention() is replaced by multi_token_attention()
   };
 
   std::string_view name, help;
   Role role;
-  std::vector<Role> excludes = {};  // other words of these roles cannot stand beside it
+  std::vector<Role> excludes = {};  // roles of the mechanisms that it cannot be combined with
   bool in_self = true, in_cross = true;
+  bool reads_queries = true, reads_keys = true;  // false: the layer has no such projection
   std::vector<Number> numbers = {};
-  // What it does; null: nothing of that.
+  // Null where a mechanism needs none of it.
   std::vector<Parameter> (*parameters)(const Numbers&, const AttentionSize&) = nullptr;
-  std::string (*error)(const Numbers&, const AttentionSize&) = nullptr;  // why it does not fit a layer, or ""
-  void (*add_to)(AttentionOptions&, const AttentionPart&) = nullptr;     // once for a layer
-  void (*add_at)(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) = nullptr;  // in every call
-  Variable (*turn)(const Variable& x, int64_t first_position, const Numbers&) = nullptr;  // queries and keys
+  std::string (*error)(const Numbers&, const AttentionSize&) = nullptr;  // why it does not fit the layer, or ""
+  void (*add_to)(AttentionOptions&, const AttentionPart&) = nullptr;     // once, when the layer is made
+  void (*add_to_call)(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) = nullptr;
+  Variable (*rotate)(const Variable& x, int64_t first_position, const Numbers&) = nullptr;  // queries, keys
+  // FLOPs of a visible (query, key) pair in one head, beside those of score and values.
+  double (*pair_flops)(const Numbers&, const AttentionSize&) = nullptr;
 };
 
 std::span<const AttentionMechanism> attention_mechanisms();
 
-// "window=reach", "additive[=width]": how a word is written.
-std::string usage(const AttentionMechanism& word);
+// How a mechanism is written: "window=size", "additive[=width]".
+std::string usage(const AttentionMechanism& mechanism);
 
 }  // namespace qkv

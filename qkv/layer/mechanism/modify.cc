@@ -6,7 +6,7 @@ namespace qkv {
 
 AttentionMechanisms modify_mechanisms() {
   return {{.name = "softcap",
-           .help = "a smooth bound on the scores (Gemma 2, 2024)",
+           .help = "scores become cap tanh(score / cap) (Gemma 2, 2024)",
            .role = AttentionMechanism::Role::modify,
            .numbers = {{"cap", 1e-3, 1e6, 50, false}},
            .add_to = [](AttentionOptions& options, const AttentionPart& part) {

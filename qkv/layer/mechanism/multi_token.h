@@ -1,10 +1,10 @@
-// Multi-token attention in a layer (attention/multi_token.h; Golovneva et al., 2025): neighbouring queries and keys
-// look at each other's scores, heads mix their weights, and what comes out is normalised and gated head by head.
+// Multi-token attention in a layer (attention/multi_token.h; Golovneva et al., 2025): convolutions over the scores
+// of neighboring queries and keys, mixing of the weights of heads, then a norm and a gate for each head.
 //
 //     MultiTokenOptions options = multi_token_options(part, causal());
-//     Variable y = finished_heads(part, multi_token_attention(q, k, v, options));
+//     Variable y = norm_and_gate(part, multi_token_attention(q, k, v, options));
 //
-// In the beginning convolution and mixing change nothing.
+// Convolution and mixing are initialised as the identity.
 #pragma once
 
 #include "qkv/attention/multi_token.h"
@@ -13,6 +13,6 @@
 namespace qkv {
 
 MultiTokenOptions multi_token_options(const AttentionPart& part, const MaskPtr& mask);
-Variable finished_heads(const AttentionPart& part, const Variable& out);
+Variable norm_and_gate(const AttentionPart& part, const Variable& out);
 
 }  // namespace qkv

@@ -10,8 +10,8 @@ using Role = AttentionMechanism::Role;
 }  // namespace
 
 AttentionMechanisms normalize_mechanisms() {
-  return {{.name = "sink",
-           .help = "a learnt score a head that belongs to no key takes a part of the weights",
+  return {{.name = "softmax-with-sink",
+           .help = "attention sink: a learned score per head that belongs to no key takes part of the weight",
            .role = Role::normalize,
            .excludes = {Role::normalize},
            .parameters =

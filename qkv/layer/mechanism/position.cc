@@ -1,4 +1,4 @@
-// Words that tell a layer where queries and keys stand, by their distance.
+// Position encodings that act inside attention instead of on the embeddings.
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ using Role = AttentionMechanism::Role;
 std::string error_of_rotary(const Numbers&, const AttentionSize& size) {
   return size.head_width() % 2 == 0
              ? ""
-             : fmt::format("it turns pairs of numbers, so a head must have an even width, not {} / {} = {}",
-                           size.width, size.heads, size.head_width());
+             : fmt::format("the width of a head must be even, got d-model {} / heads {} = {}", size.d_model,
+                           size.heads, size.head_width());
 }
 
 void add_alibi(AttentionOptions& options, const AttentionPart& part) {
@@ -26,18 +26,20 @@ void add_alibi(AttentionOptions& options, const AttentionPart& part) {
 }
 
 RelativeBuckets buckets_of(const Numbers& n, AttentionUse use) {
-  return {.bidirectional = use != AttentionUse::decoder, .num_buckets = whole(n, 0), .max_distance = whole(n, 1)};
+  return {
+      .bidirectional = use != AttentionUse::decoder, .num_buckets = integer(n, 0), .max_distance = integer(n, 1)};
 }
 
-// Of N buckets in a direction half are for one distance each, and the others reach further.
-std::string error_of_t5(const Numbers& n, const AttentionSize&) {
-  if (whole(n, 0) % 4 != 0) return fmt::format("buckets must be a multiple of 4, got {}", whole(n, 0));
-  if (whole(n, 1) <= whole(n, 0) / 2)
-    return fmt::format("distance must be more than half the {} buckets, got {}", whole(n, 0), whole(n, 1));
+// Half of the buckets of a direction hold one distance each, the others logarithmically more.
+std::string error_of_relative_bias(const Numbers& n, const AttentionSize&) {
+  if (integer(n, 0) % 4 != 0) return fmt::format("buckets must be a multiple of 4, got {}", integer(n, 0));
+  if (integer(n, 1) <= integer(n, 0) / 2)
+    return fmt::format("max-distance must be more than half of the {} buckets, got {}", integer(n, 0),
+                       integer(n, 1));
   return "";
 }
 
-void add_t5(AttentionOptions& options, const AttentionPart& part) {
+void add_relative_bias(AttentionOptions& options, const AttentionPart& part) {
   options.modify.push_back(relative_bias(part.parameter(0), buckets_of(part.numbers(), part.size().use)));
 }
 
@@ -46,32 +48,33 @@ void add_t5(AttentionOptions& options, const AttentionPart& part) {
 AttentionMechanisms position_mechanisms() {
   return {
       {.name = "rotary",
-       .help = "queries and keys are turned by their positions (Su et al., 2021)",
-       .role = Role::turn,
-       .excludes = {Role::turn, Role::distance},
+       .help = "rotary position embedding, RoPE: queries and keys are rotated by their positions (Su et al., 2021)",
+       .role = Role::rotation,
+       .excludes = {Role::rotation, Role::position_bias},
        .in_cross = false,
        .numbers = {{"base", 1, 1e9, 10000, false}},
        .error = error_of_rotary,
-       .turn = [](const Variable& x, int64_t first,
-                  const Numbers& n) { return rotary(x, {.base = n[0], .offset = first}); }},
+       .rotate = [](const Variable& x, int64_t first,
+                    const Numbers& n) { return rotary(x, {.base = n[0], .offset = first}); }},
       {.name = "alibi",
-       .help = "scores fall with the distance, slower in some heads than in others (Press et al., 2022)",
-       .role = Role::distance,
-       .excludes = {Role::turn, Role::distance},
+       .help = "ALiBi: scores decrease linearly with the distance, with a slope per head (Press et al., 2022)",
+       .role = Role::position_bias,
+       .excludes = {Role::rotation, Role::position_bias},
        .in_cross = false,
        .add_to = add_alibi},
-      {.name = "t5",
-       .help = "a learnt number for every head and bucket of distances (Raffel et al., 2020)",
-       .role = Role::distance,
-       .excludes = {Role::turn, Role::distance},
+      {.name = "relative-bias",
+       .help =
+           "relative position bias of T5: a learned bias per head and bucket of distances (Raffel et al., 2020)",
+       .role = Role::position_bias,
+       .excludes = {Role::rotation, Role::position_bias},
        .in_cross = false,
-       .numbers = {{"buckets", 4, 1024, 32}, {"distance", 3, max_positions, 128}},
+       .numbers = {{"buckets", 4, 1024, 32}, {"max-distance", 3, max_distance, 128}},
        .parameters =
            [](const Numbers& n, const AttentionSize& size) {
-             return std::vector<AttentionMechanism::Parameter>{{"table", {whole(n, 0), size.heads}, "buckets H"}};
+             return std::vector<AttentionMechanism::Parameter>{{"table", {integer(n, 0), size.heads}, "buckets H"}};
            },
-       .error = error_of_t5,
-       .add_to = add_t5}};
+       .error = error_of_relative_bias,
+       .add_to = add_relative_bias}};
 }
 
 }  // namespace qkv

@@ -7,13 +7,15 @@
 namespace qkv {
 namespace {
 
-AttentionMechanisms all_words() {
+AttentionMechanisms all_mechanisms() {
   AttentionMechanisms all = {{.name = "full",
-                              .help = "every query sees every key, by scaled dot products: the default",
+                              .help = "scaled dot product and softmax over all keys, without other mechanisms: "
+                                      "the default (Vaswani et al., 2017)",
                               .role = AttentionMechanism::Role::full}};
   for (const AttentionMechanisms& group :
-       {mask_mechanisms(), projection_mechanisms(), score_mechanisms(), kernel_mechanisms(), modify_mechanisms(),
-        normalize_mechanisms(), place_mechanisms(), position_mechanisms(), multi_token_mechanisms()})
+       {mask_mechanisms(), global_projection_mechanisms(), score_mechanisms(), kernel_mechanisms(),
+        modify_mechanisms(), normalize_mechanisms(), local_window_mechanisms(), position_mechanisms(),
+        multi_token_mechanisms()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
@@ -21,21 +23,21 @@ AttentionMechanisms all_words() {
 }  // namespace
 
 std::span<const AttentionMechanism> attention_mechanisms() {
-  static const AttentionMechanisms all = all_words();
+  static const AttentionMechanisms all = all_mechanisms();
   return all;
 }
 
-std::string usage(const AttentionMechanism& word) {
+std::string usage(const AttentionMechanism& mechanism) {
   std::string numbers;
-  for (const AttentionMechanism::Number& number : word.numbers)
+  for (const AttentionMechanism::Number& number : mechanism.numbers)
     numbers += fmt::format("{}{}", numbers.empty() ? "=" : ":", number.name);
-  const bool optional = !word.numbers.empty() && word.numbers.front().default_value.has_value();
-  return optional ? fmt::format("{}[{}]", word.name, numbers) : fmt::format("{}{}", word.name, numbers);
+  const bool optional = !mechanism.numbers.empty() && mechanism.numbers.front().default_value.has_value();
+  return optional ? fmt::format("{}[{}]", mechanism.name, numbers) : fmt::format("{}{}", mechanism.name, numbers);
 }
 
-void start_with_ones(Variable& parameter, uint64_t, const std::string&) { parameter.mutable_value().fill(1.0f); }
+void initialise_ones(Variable& parameter, uint64_t, const std::string&) { parameter.mutable_value().fill(1.0f); }
 
-void start_as_score(Variable& parameter, uint64_t seed, const std::string& name) {
+void initialise_score_vector(Variable& parameter, uint64_t seed, const std::string& name) {
   normal(parameter, 1.0 / std::sqrt(static_cast<double>(parameter.dim(0))), seed, name);
 }
 

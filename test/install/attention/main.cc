@@ -1,11 +1,7 @@
-// What a user of the installed library may write.
+// A program that uses attention alone.
 #include <cstdio>
 
-#include <fmt/format.h>
-
-#include "qkv/attention/attention.h"
-#include "qkv/attention/mask/causal.h"
-#include "qkv/base/version.h"
+#include "qkv/attention.h"
 
 int main() {
   // One head, two positions of width 1: the first sees only itself.
@@ -13,5 +9,5 @@ int main() {
   const qkv::Tensor y = qkv::attention(q, q, v, {.mask = qkv::causal()});
   const float first = y.at<float>({0, 0, 0, 0}), second = y.at<float>({0, 0, 1, 0});
   if (first != 3.0f || second <= 4.0f || second >= 5.0f) return 1;
-  std::puts(fmt::format("consumer: qkv {} works, {} {}", qkv::version(), first, second).c_str());
+  std::puts(fmt::format("attention: qkv {} works, {} {}", qkv::version(), first, second).c_str());
 }
