@@ -1,10 +1,11 @@
 """The calls of qkv on PyTorch's tensors, with gradients: to q, k, v and to every array of the parts.
 
-    out = qkv.torch.attention(q, k, v, mask=qkv.causal(), modify=[qkv.alibi(slopes)])      # slopes may be a Parameter
+    out = qkv.torch.attention(q, k, v, mask=qkv.causal(), modify=[qkv.alibi(slopes)])      # slopes may be a
+    Parameter
 
-Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside of the function that these
-transform, because they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be taken once.
-scaled_dot_product_attention, flex_attention and MultiheadAttention are PyTorch's, computed here.
+Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside of the function that
+these transform, because they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be
+taken once. scaled_dot_product_attention, flex_attention and MultiheadAttention are PyTorch's, computed here.
 """
 
 import torch as _torch
@@ -66,8 +67,8 @@ def attention(
     axes = q.dim()
     if not axes == k.dim() == v.dim() or not 2 <= axes <= 4:
         raise ValueError(
-            "attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), or three, (B,T,D), or two, (T,D), "
-            f"of all of them; q is {tuple(q.shape)}, k is {tuple(k.shape)}, v is {tuple(v.shape)}"
+            "attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), or three, (B,T,D), or two, "
+            f"(T,D), of all of them; q is {tuple(q.shape)}, k is {tuple(k.shape)}, v is {tuple(v.shape)}"
         )
     parts = _parts_of(score, modify, mask, normalize, reweigh)
     call = _Call(parts, scale=scale, dropout=dropout, seed=seed, axes=axes)

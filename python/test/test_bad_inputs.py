@@ -1,4 +1,5 @@
-"""What does not fit is refused, with the name of what it is and, where shapes matter, of their axes; what only looks odd is taken."""
+"""What does not fit is refused, with the name of what it is and, where shapes matter, of their axes; what only
+looks odd is taken."""
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ q, k, v, upstream = (
     numbers(B, H, T, E, seed=4),
 )
 
-# Arguments that one of q, k, v is replaced with: attention and its backward, and the entry points for PyTorch, must refuse them alike.
+# Arguments that one of q, k, v is replaced with: attention and its backward, and the entry points for PyTorch, must
+# refuse them alike.
 inputs = {
     "v shorter than k": (
         dict(v=v[:, :, :-1]),
@@ -54,8 +56,16 @@ inputs = {
         ValueError,
         "attention: the last axis must be contiguous",
     ),
-    "integers": (dict(v=v.astype(np.int16)), TypeError, "v: expected float32, bfloat16, float16 or float64, got int"),
-    "booleans": (dict(q=q > 0), TypeError, "q: expected float32, bfloat16, float16 or float64, got (bool|integers)"),
+    "integers": (
+        dict(v=v.astype(np.int16)),
+        TypeError,
+        "v: expected float32, bfloat16, float16 or float64, got int",
+    ),
+    "booleans": (
+        dict(q=q > 0),
+        TypeError,
+        "q: expected float32, bfloat16, float16 or float64, got (bool|integers)",
+    ),
     "complex numbers": (
         dict(q=q.astype(np.complex64)),
         TypeError,

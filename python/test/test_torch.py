@@ -2,9 +2,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import formula
 import qkv
 import qkv.torch
-import formula
 
 B, H, G, T, S, D, E = 2, 4, 2, 19, 33, 16, 12
 
