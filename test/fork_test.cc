@@ -1,5 +1,5 @@
-// A process may fork at any moment, while its other threads compute: the child has one thread, and whatever it asks
-// of the library works, on all the threads it wants, with the same bits. QKV_FORKS=2000 makes more children.
+// A process may fork at any moment, while its other threads compute: the child begins with one thread, can call the
+// library with any number of threads, and gets the same bits. QKV_FORKS=2000 makes more children.
 #include "qkv/base/fork_test.h"
 
 #include <atomic>
@@ -14,41 +14,36 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/op/linear.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
 
-Tensor random(const Shape& shape, uint64_t stream) {
-  Tensor out = Tensor::empty(shape);
-  Random numbers(3, stream);
-  for (float& x : out.span<float>()) x = static_cast<float>(numbers.normal());
-  return out;
-}
+using namespace test;
 
-// Memory is taken and given back, a weight is packed, tiles are computed on all threads, forward and backward.
+// Allocates and releases memory, packs a weight, computes tiles on all threads, forward and backward.
 std::vector<float> computation() {
-  const auto learnt = [](const Tensor& value) { return Variable(value, {.requires_grad = true}); };
-  const Variable x = learnt(random({2, 64, 96}, 1)), w = learnt(random({96, 96}, 2));
+  const auto with_gradient = [](const Tensor& value) { return Variable(value, {.requires_grad = true}); };
+  const Variable x = with_gradient(random_tensor({2, 64, 96}, 1)), w = with_gradient(random_tensor({96, 96}, 2));
   const Tensor q = linear(x, w, {}).value().reshape({2, 64, 6, 16}).transpose(1, 2);
-  const Variable out = attention(learnt(q), learnt(q), learnt(q), {.mask = causal()});
-  out.backward(random(out.shape(), 4));
+  const Variable out = attention(with_gradient(q), with_gradient(q), with_gradient(q), {.mask = causal()});
+  out.backward(random_tensor(out.shape(), 4));
   const Variable y = linear(x, w, {});
-  y.backward(random(y.shape(), 5));
+  y.backward(random_tensor(y.shape(), 5));
   std::vector<float> numbers;
   for (const Tensor& t : {out.value().contiguous_copy(), w.grad(), x.grad()})
     numbers.insert(numbers.end(), t.span<float>().begin(), t.span<float>().end());
   return numbers;
 }
 
-TEST(Fork, ChildrenComputeTheSameBitsWhileTheParentGoesOnComputing) {
+TEST(Fork, ChildrenComputeTheSameBitsWhileTheParentComputes) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
 #endif
-  const char* wanted = std::getenv("QKV_FORKS");
-  const int children = wanted ? std::atoi(wanted) : 50;
+  const char* count = std::getenv("QKV_FORKS");
+  const int children = count ? std::atoi(count) : 50;
   set_threads(2);
   const std::vector<float> expected = computation();
   std::atomic<bool> stop{false};
@@ -62,7 +57,7 @@ TEST(Fork, ChildrenComputeTheSameBitsWhileTheParentGoesOnComputing) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) ::_exit(computation() == expected ? 0 : 1);
-    EXPECT_EQ(exit_code(child), 0) << "child " << i << " of " << children << ": -1 hung, 1 other bits";
+    EXPECT_EQ(exit_code(child), 0) << "child " << i << " of " << children << ": -1 if it hung, 1 for other bits";
   }
   stop = true;
   for (std::thread& other : others) other.join();

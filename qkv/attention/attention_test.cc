@@ -21,7 +21,7 @@ namespace qkv {
 
 #ifdef QKV_TEST_AMX
 namespace kernel::amx_in_software {
-const PairKernels& pair_kernels();
+const Bf16Kernels& bf16_kernels();
 }
 #endif
 
@@ -234,7 +234,7 @@ TEST(Attention, TakesBf16OfAnyShape) {
 TEST(Attention, TakesBf16ThroughTileRegisters) {
   if (!kernel::cpu_has("avx512_bf16") || kernel::kernels().lanes != 16) GTEST_SKIP() << "no products of bf16 here";
   kernel::Kernels tiled = kernel::kernels();
-  tiled.attention.pairs = &kernel::amx_in_software::pair_kernels();
+  tiled.attention.bf16 = &kernel::amx_in_software::bf16_kernels();
   const kernel::UseKernels guard(tiled);
   uint64_t stream = 6000;
   for (const Sizes& n :

@@ -27,7 +27,7 @@ std::string why_not_single(const AttentionShape& shape, const AttentionOptions& 
 std::string why_no_pairs(const AttentionShape& shape, DType dtype, const AttentionOptions& options) {
   if (dtype != DType::bf16) return "for bf16; the inputs are " + std::string(name_of(dtype));
   if (options.score && !options.score->dot_scale(shape.D)) return options.score->name() + " is not a dot product";
-  if (!kernel::kernels().attention.pairs) return fmt::format("{} has no products of bf16", kernel::kernels().isa);
+  if (!kernel::kernels().attention.bf16) return fmt::format("{} has no products of bf16", kernel::kernels().isa);
   return fmt::format("for even widths up to 512; D is {}, E is {}", shape.D, shape.E);
 }
 

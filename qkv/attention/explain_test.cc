@@ -12,9 +12,9 @@
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/attention/score/additive.h"
 #include "qkv/attention/score/dot.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {
@@ -135,7 +135,7 @@ TEST(Explain, NamesThePassAndWhatStandsInTheWayOfFasterOnes) {
   EXPECT_EQ(pass_of(attention_plan(x.q, x.k, x.v)), "tiles of f32");
   EXPECT_EQ(pass_of(attention_plan(one.q, one.k, one.v)), "single queries");
   EXPECT_EQ(pass_of(attention_plan(x.q, x.k, x.v, {.single_queries = true})), "single queries");
-  const bool pairs = kernel::kernels().attention.pairs != nullptr;
+  const bool pairs = kernel::kernels().attention.bf16 != nullptr;
   const Tensor q = x.q.to(DType::bf16), k = x.k.to(DType::bf16), v = x.v.to(DType::bf16);
   EXPECT_EQ(pass_of(attention_plan(q, k, v)), pairs ? "tiles of bf16 pairs" : "tiles of f32");
   EXPECT_NE(explain(x.q, x.k, x.v).find("not tiles of bf16 pairs: for bf16; the inputs are f32"),

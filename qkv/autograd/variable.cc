@@ -41,12 +41,12 @@ struct Variable::Node {
   Backward backward;  // empty for a leaf
 
   Tensor grad;                  // of a leaf: the sum so far; of an inner node: only while backward() runs
-  bool grad_is_shared = false;  // the tensor may be somebody else's too: copy before adding
+  bool grad_is_shared = false;  // another node may hold the tensor too: copy before adding
   bool fresh = true;            // a leaf without a gradient
   uint64_t version = 0;
   std::shared_ptr<void> derived;
 
-  // A chain of nodes is taken apart with a loop: recursion would follow it down the stack.
+  // Nodes are freed in a loop: recursion along a long chain would overflow the stack.
   ~Node() {
     std::vector<std::shared_ptr<Node>> rest;
     const auto take = [&rest](Node& node) {
@@ -68,7 +68,7 @@ struct Variable::Node {
             "a gradient of {} {} for a value of {} {}", name_of(g.dtype()), g.shape(), name_of(value.dtype()),
             value.shape());
     if (!backward) {  // leaf
-      if (fresh) {    // the first gradient becomes the sum, copied only if somebody else holds it
+      if (fresh) {    // the first gradient becomes the sum, copied only if it is shared
         const bool alone = g.storage().use_count() == 1 && g.contiguous() && g.storage()->writable();
         grad = alone ? std::move(g) : g.clone();
         fresh = false;
@@ -96,7 +96,7 @@ Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>
 }
 
 const Tensor& Variable::value() const {
-  require(defined(), "Variable", "no value here");
+  require(defined(), "Variable", "the variable is undefined");
   return node_->value;
 }
 
@@ -114,7 +114,7 @@ const Tensor& Variable::grad() const {
 }
 
 Tensor& Variable::mutable_grad() {
-  require(!node_->fresh, "Variable::mutable_grad", "no gradient has arrived yet");
+  require(!node_->fresh, "Variable::mutable_grad", "the variable has no gradient: call backward() first");
   return node_->grad;
 }
 
@@ -128,7 +128,8 @@ uint64_t Variable::version() const { return node_->version; }
 std::shared_ptr<void>& Variable::derived() const { return node_->derived; }
 
 void Variable::backward() const {
-  require(value().numel() == 1, "backward", "needs an upstream gradient for a value of shape {}", shape());
+  require(value().numel() == 1, "backward",
+          "a value of shape {} needs an upstream gradient; only one number does not", shape());
   Tensor one = Tensor::empty(shape());
   one.fill(1.0f);
   backward(one);
@@ -159,9 +160,9 @@ void Variable::backward(const Tensor& upstream) const {
       grads[i] = Tensor();
       if (first) waiting.push(node->inputs[i].node_);
     }
-    // What the op saved is not needed again: its memory serves the rest of the walk.
+    // What the op saved is not needed again: its memory can be reused by the remaining nodes.
     node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
-      fail(op, "backward() was called a second time on the same values; compute them again first");
+      fail(op, "backward() was called twice on the same values; compute them again first");
     };
     node->inputs.clear();
   }

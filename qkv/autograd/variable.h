@@ -1,13 +1,13 @@
-// Reverse-mode automatic differentiation: a value, and the tape of how it came about.
+// Reverse-mode automatic differentiation: a value, and the tape of operations that computed it.
 //
 //     Variable w(Tensor::full({2}, 3.0f), {.requires_grad = true});
 //     Variable y = sum(multiply(w, w));
 //     y.backward();                            // w.grad() is 2 w = {6, 6}
 //
-// An op computes its value and hands record() the values it came from and a function from the gradient of its
-// output to the gradients of its inputs. backward() visits the recorded nodes from the newest to the oldest, which
-// is a topological order, and lets go of each one's memory as it passes. A gradient that reaches a leaf is added to
-// what is there: gradients accumulate until zero_grad().
+// An op computes its value and calls record() with its inputs and a function from the gradient of its output to the
+// gradients of its inputs. backward() visits the recorded nodes from the newest to the oldest, which is a topological
+// order, and frees what each saved. A gradient that reaches a leaf is added to its gradient: gradients accumulate until
+// zero_grad().
 //
 // Inside a NoGrad scope nothing is recorded.
 #pragma once
@@ -24,8 +24,8 @@ namespace qkv {
 
 class Variable;
 
-// From the gradient of an op's output to those of its inputs, in their order. An undefined tensor stands for zero;
-// a gradient that nobody wants (needs[i] is false) may be left undefined.
+// From the gradient of the output of an op to those of its inputs, in their order. An undefined tensor means zero; a
+// gradient that is not needed (needs[i] is false) may be left undefined.
 using Backward = std::function<std::vector<Tensor>(const Tensor& grad, const std::vector<bool>& needs)>;
 
 class Variable {
@@ -40,24 +40,24 @@ class Variable {
 
   bool defined() const { return node_ != nullptr; }
   const Tensor& value() const;
-  Tensor& mutable_value();  // of a leaf: an optimizer writes here; counts as a new version
+  Tensor& mutable_value();  // of a leaf, for optimizers; increments the version
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
 
   const Tensor& grad() const;  // undefined until a backward() has reached this leaf
   Tensor& mutable_grad();
-  void zero_grad();  // forgets it: grad() is undefined again
+  void zero_grad();  // grad() is undefined again
 
   void backward() const;  // of a scalar
   void backward(const Tensor& upstream) const;
 
-  // How often mutable_value() was called, and a place where an op may keep what it derives from the value of a leaf
-  // (the packed form of a weight matrix), to be made again when the version has changed.
+  // The number of calls of mutable_value(), and a cache for what an op derives from the value of a leaf (the packed form
+  // of a weight matrix), valid for one version.
   uint64_t version() const;
   std::shared_ptr<void>& derived() const;
 
-  // The same leaf?
+  // Whether both are the same leaf or result.
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
 
  private:
@@ -66,13 +66,13 @@ class Variable {
   std::shared_ptr<Node> node_;
 };
 
-// A new value on the tape. Where recording is off, or no input requires a gradient, only the value is kept.
+// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored.
 Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
 
-// Whether an op over these inputs will be recorded: an op saves nothing for its backward when it will not.
+// Whether an op on these inputs will be recorded; if not, it need not save anything for its backward.
 bool recording(std::span<const Variable> inputs);
 
-// No recording in this thread while one lives.
+// Turns recording off in this thread while it is in scope.
 class NoGrad {
  public:
   NoGrad();

@@ -65,7 +65,7 @@ TEST(Variable, GradientsAccumulateUntilZeroGrad) {
   EXPECT_EQ(values(a.grad()), (List{6}));
 }
 
-// y = (a + b)(a + b) + (a + b) in all its uses of one value: dy/da = 2(a + b) + 1.
+// y = (a + b)(a + b) + (a + b), where a + b is one value: dy/da = 2(a + b) + 1.
 TEST(Variable, ADiamondSumsItsPaths) {
   const Variable a = leaf({2}), b = leaf({3});
   const Variable s = add(a, b);
@@ -164,8 +164,8 @@ TEST(Variable, OnlyALeafIsWrittenAndEveryWriteIsAVersion) {
   EXPECT_THROW(y.mutable_value(), Error);
 }
 
-// Memory of what an op saved goes as the walk passes it.
-TEST(Variable, BackwardLetsGoOfWhatWasSaved) {
+// backward() frees what an op saved as soon as it has visited it.
+TEST(Variable, BackwardFreesWhatWasSaved) {
   const Variable a = leaf({2});
   auto saved = std::make_shared<int>(1);
   const std::weak_ptr<int> watch = saved;
@@ -178,7 +178,7 @@ TEST(Variable, BackwardLetsGoOfWhatWasSaved) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST(Variable, AChainOfTwoHundredThousandFitsTheStack) {
+TEST(Variable, AChainOfTwoHundredThousandDoesNotOverflowTheStack) {
   const Variable a = leaf({1});
   const auto chain = [&] {
     Variable y = a;
@@ -187,7 +187,7 @@ TEST(Variable, AChainOfTwoHundredThousandFitsTheStack) {
   };
   chain().backward();
   EXPECT_EQ(values(a.grad()), (List{200'001}));
-  { const Variable never_walked = chain(); }
+  { const Variable without_backward = chain(); }
   Variable kept = chain();
   kept.backward();
   kept = Variable();

@@ -39,7 +39,7 @@ uint32_t crc32_parallel(std::string_view bytes) {
 
 std::string checksum_text(uint32_t sum) { return fmt::format("crc32:{:08x}", sum); }
 
-// The sum is that of the text in which it is 0.
+// The sum is computed over the text with a sum of 0.
 std::string with_checksum(std::string_view json) {
   std::string text(json);
   require(text.starts_with("{\n"), "checksum", "this is not a JSON object with a line for each key: {}", json);

@@ -28,17 +28,17 @@ TEST(Checksum, OnAllThreadsIsTheSame) {
 
 const std::string json = "{\n  \"width\": 8,\n  \"more\": {\n    \"checksum\": 1\n  }\n}\n";
 
-TEST(Checksum, OfAJsonFileIsItsFirstLine) {
+TEST(Checksum, OfAJsonFileIsInItsFirstLine) {
   const std::string text = with_checksum(json);
   EXPECT_EQ(text.find("{\n  \"checksum\": \"crc32:"), 0u);
   EXPECT_EQ(without_checksum(text, "x.json"), json);
-  EXPECT_EQ(without_checksum(json, "x.json"), json) << "somebody wrote it by hand";
+  EXPECT_EQ(without_checksum(json, "x.json"), json) << "written by hand";
   std::string deleted = text;
   deleted.erase(1, deleted.find('\n', 2) - 1);
   EXPECT_EQ(deleted, json);
 }
 
-// What is not found here is no key that a reader knows, or no JSON.
+// A changed key is not a key that a reader knows, or the text is not JSON.
 TEST(Checksum, EveryWrongBitOfAJsonFileIsFound) {
   const std::string good = with_checksum(json);
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
@@ -54,7 +54,7 @@ TEST(Checksum, EveryWrongBitOfAJsonFileIsFound) {
   }
 }
 
-TEST(Checksum, AFileEditedByHandSaysWhichLineToDelete) {
+TEST(Checksum, TheErrorForAnEditedFileNamesTheLineToDelete) {
   std::string text = with_checksum(json);
   text[text.find("8,", 40)] = '9';
   try {

@@ -1,9 +1,9 @@
-// File descriptors for the files of this folder that speak to the system themselves.
+// File descriptors, for the files of this folder that call the system directly.
 //
 //     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));   // closed at the end of its scope
 //     const ssize_t got = retried([&] { return ::read(file, data, size); });
 //
-// Nothing here throws: what a negative result means, and the errno beside it, is for the caller.
+// Nothing here throws: callers check for negative results and read errno.
 #pragma once
 
 #include <cerrno>
@@ -21,7 +21,7 @@ auto retried(Call call) {
   return result;
 }
 
-// A file descriptor that closes itself; negative: none.
+// A file descriptor that closes itself; none if negative.
 class Descriptor {
  public:
   explicit Descriptor(int file = -1) : file_(file) {}

@@ -1,10 +1,10 @@
-// Errors that say which operation failed, what it was given and what it expected.
+// Errors name the operation that failed, what it was given and what it expected.
 //
-//     require(k.dim(2) == v.dim(2), "attention", "k and v must have as many keys: k is {}, v is {}",
+//     require(k.dim(2) == v.dim(2), "attention", "k and v must have the same number of keys S: k is {}, v is {}",
 //             describe("BGSD", k.shape()), describe("BGSE", v.shape()));
 //
-// Error is what a caller of the library catches. InputError is for data that came from outside (a file, a line, a
-// stream); UsageError for a flag or a setting that makes no sense. The command line exits with 1 for the first two
+// Callers of the library catch Error. InputError is for data from outside (a file, a line, a stream); UsageError for
+// an invalid flag or setting. The command line exits with 1 for the first two
 // and with 2 for the third.
 #pragma once
 

@@ -17,7 +17,7 @@ constexpr size_t buffer_bytes = size_t{1} << 20;
 
 [[noreturn]] void fail_reading(const fs::path& path, int error) { throw FileError("read", path.string(), error); }
 
-// Opened for reading, and what it is.
+// Opens for reading and fills in `status`.
 Descriptor open_to_read(const fs::path& path, struct stat& status, int flags = 0) {
   Descriptor file(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); }));
   if (file < 0 || ::fstat(file, &status) != 0) fail_reading(path, errno);
@@ -33,11 +33,11 @@ FileError::FileError(std::string_view op, const std::string& file, int code)
 FileError::FileError(int code, const std::string& file, std::string_view message)
     : InputError(file, message), file_(file), code_(code) {}
 
-std::string read_file(const fs::path& path, size_t most) {
+std::string read_file(const fs::path& path, size_t max_bytes) {
   struct stat status = {};
   const Descriptor file = open_to_read(path, status);
   const auto check_size = [&](size_t bytes) {
-    require<InputError>(bytes <= most, "read", "{}: it has more than {} bytes", path.string(), most);
+    require<InputError>(bytes <= max_bytes, "read", "{}: it has more than {} bytes", path.string(), max_bytes);
   };
   if (S_ISREG(status.st_mode)) check_size(static_cast<size_t>(status.st_size));
   // One byte more than the file has: the read that finds its end needs no second buffer. A pipe has no size.
@@ -81,7 +81,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 RandomAccessFile::RandomAccessFile(const fs::path& path) : path_(path.string()) {
   struct stat status = {};
-  Descriptor file = open_to_read(path, status, O_NONBLOCK);  // a pipe is refused, not waited for
+  Descriptor file = open_to_read(path, status, O_NONBLOCK);  // does not block on a pipe
   require<InputError>(S_ISREG(status.st_mode), "read", "{}: not a regular file", path_);
   size_ = status.st_size;
   file_ = file.release();

@@ -1,11 +1,11 @@
-// Files: read whole or in places, and written so that a reader never sees half of one.
+// Files: read as a whole or in parts, and written so that a reader never sees a partial one.
 //
 //     std::string text = read_file("config.json");
 //     write_file("config.json", text);                   // replaces the old file, or leaves it untouched
 //     RandomAccessFile("model.safetensors").read(at, bytes);
 //
-// A file is written to a temporary name in the same folder, forced to the disk, and renamed over its target:
-// whatever goes wrong on the way (a full disk, an unwritable folder, a crash), the old file is still there, whole.
+// A file is written to a temporary name in the same folder, synced to disk, and renamed over its target: after any
+// failure (a full disk, an unwritable folder, a crash) the old file is unchanged.
 // Every failure is a FileError that names the file and the system's reason: "write: out/config.json: No space left
 // on device". A target that is a link is followed; one that is a device or a pipe is written directly.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace qkv {
 
-// A file or folder that cannot be had. code() is the number of the system's reason: errno.
+// A file or folder that cannot be opened, read or written. code() is the errno.
 class FileError : public InputError {
  public:
   FileError(std::string_view op, const std::string& file, int code);       // "op: file: what the system says"
@@ -36,12 +36,12 @@ class FileError : public InputError {
   int code_;
 };
 
-// InputError for a file of more than `most` bytes, before so much memory is taken; a device may have no end.
-std::string read_file(const std::filesystem::path& path, size_t most = std::numeric_limits<size_t>::max());
+// A file of more than `max_bytes` is an InputError, before the memory is allocated; a device may be endless.
+std::string read_file(const std::filesystem::path& path, size_t max_bytes = std::numeric_limits<size_t>::max());
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-// write_file() in pieces. Nothing has happened to the target until commit() returns; a writer that goes away
-// without it removes its temporary file.
+// write_file() in pieces. The target does not change until commit(); a writer destroyed without it removes its
+// temporary file.
 class FileWriter {
  public:
   explicit FileWriter(const std::filesystem::path& path);
@@ -54,7 +54,7 @@ class FileWriter {
 
  private:
   void flush();
-  void check(bool ok);  // else an InputError with the reason in errno
+  void check(bool ok);  // throws a FileError with the errno
   void abandon();
 
   std::filesystem::path path_, target_, temporary_;  // as given, links followed, and empty when written directly
@@ -62,23 +62,22 @@ class FileWriter {
   int file_ = -1;
 };
 
-// Whether there is something of that name, and what there is in a folder; nothing in one that is not there. A name
-// that cannot be looked up is a FileError: it may well be there.
+// Whether a file of that name exists, and the files in a folder; none if the folder does not exist. A name that cannot
+// be looked up is a FileError, because the file may exist.
 bool file_exists(const std::filesystem::path& path);
 std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder);
 
-// Removes temporary files in a folder whose writers were killed. A
-// FileWriter does so for its own target.
+// Removes the temporary files of killed writers in a folder. A FileWriter does so for its own target.
 void remove_abandoned_files(const std::filesystem::path& folder);
 
-// Renames a file over another one; copies it where that is on another disk.
+// Renames a file over another one; copies it if that is on another disk.
 void move_file(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// Forces the names in a folder to the disk, where the file system can do that.
+// Syncs a folder to disk, if the file system supports it.
 void force_folder(const std::filesystem::path& folder);
 
-// A regular file that stays open, to be read at any place by any thread. Nothing of it is mapped into memory: a
-// file that another program shortens meanwhile is an InputError.
+// A regular file that stays open, to be read at any offset by any thread. It is not mapped into memory: if another
+// program truncates it, reading is an InputError and not a signal.
 class RandomAccessFile {
  public:
   explicit RandomAccessFile(const std::filesystem::path& path);

@@ -24,19 +24,19 @@ FileWriter::FileWriter(const fs::path& path) : path_(path), target_(path) {
   check(exists || errno == ENOENT || errno == ENOTDIR);
   if (exists && !S_ISREG(status.st_mode)) {
     file_ = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC); });
-    check(file_ >= 0);  // a folder ends here
+    check(file_ >= 0);  // fails for a folder
     return;
   }
   struct stat link = {};
   check(!exists || ::lstat(path.c_str(), &link) == 0);
   if (S_ISLNK(link.st_mode)) target_ = fs::canonical(path);
-  if (exists) check(::access(path.c_str(), W_OK) == 0);  // a rename would not ask
+  if (exists) check(::access(path.c_str(), W_OK) == 0);  // rename() does not check the permissions of the target
   remove_abandoned(target_);
   const TemporaryFile temporary(target_);
   file_ = temporary.descriptor;
   check(file_ >= 0);
   temporary_ = temporary.path;
-  if (exists) ::fchmod(file_, status.st_mode & 0777);  // as it was, where the system lets us
+  if (exists) ::fchmod(file_, status.st_mode & 0777);  // the permissions of the old file, if possible
 }
 
 FileWriter::~FileWriter() { abandon(); }
@@ -71,7 +71,7 @@ void FileWriter::commit() {
   }
   check(::rename(temporary_.c_str(), target_.c_str()) == 0);  // while it is locked
   temporary_.clear();
-  ::close(std::exchange(file_, -1));  // fsync() has said what there is to say
+  ::close(std::exchange(file_, -1));  // errors were reported by fsync()
   // The new name must survive a power cut too.
   force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }
@@ -91,7 +91,7 @@ void FileWriter::abandon() {
 
 void force_folder(const fs::path& folder) {
   const Descriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (handle >= 0) ::fsync(handle);  // some network file systems cannot: no failure
+  if (handle >= 0) ::fsync(handle);  // not supported by some network file systems: errors are ignored
 }
 
 void move_file(const fs::path& from, const fs::path& to) {

@@ -29,7 +29,7 @@ void in_child() {
   for (void (*const action)() : registered().actions) action();
 }
 
-// Never destroyed: a process may fork while it ends.
+// Never destroyed: a process may fork during exit.
 Registered& registered() {
   static Registered* const instance = [] {
     auto* const made = new Registered;

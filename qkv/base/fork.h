@@ -1,13 +1,13 @@
-// What a fork must not break: a lock that another thread holds at the moment of a fork stays locked in the child
-// for ever, for the thread that would unlock it does not exist there.
+// Locks that survive a fork. A plain mutex that another thread holds during fork() stays locked in the child for ever,
+// because the thread that would unlock it does not exist there.
 //
 //     static ForkSafeMutex mutex;                       // of static lifetime, or never destroyed
-//     const std::lock_guard lock(mutex);                // for a few instructions: no other lock is taken inside
+//     const std::lock_guard lock(mutex);                // briefly, and without taking another lock
 //
 //     run_in_forked_child([] { team.store(nullptr); });
 //
-// A ForkSafeMutex is held by the forking thread while the process is copied, and free in both copies: what it
-// guards is whole in the child. Registering is for ever, hence the static lifetime.
+// The forking thread holds every ForkSafeMutex during fork() and releases it in both processes, so the data that it
+// guards is consistent in the child. Registration is permanent, hence the static lifetime.
 #pragma once
 
 #include <mutex>
@@ -27,7 +27,7 @@ class ForkSafeMutex {
   std::mutex mutex_;
 };
 
-// Called in every child that a fork makes from now on, before fork() returns there.
+// Calls `action` in every later child process, before fork() returns there.
 void run_in_forked_child(void (*action)());
 
 }  // namespace qkv

@@ -14,10 +14,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// How far a text has been read: events of the parser have no place of their own.
+// An iterator that counts the bytes read: events of the parser carry no position.
 struct Progress {
   size_t bytes = 0;
-  bool ended = false;  // somebody asked for more than there is
+  bool ended = false;  // read past the end
 };
 
 struct CountingIterator {
@@ -48,7 +48,7 @@ struct CountingIterator {
   bool operator!=(const CountingIterator& end) const { return !(*this == end); }
 };
 
-// Keeps nothing of the text but the names of the objects that are open.
+// Stores nothing but the names in the objects that are open.
 class Checker final : public nlohmann::json_sax<Json> {
  public:
   Checker(std::string_view text, std::string_view where, const JsonLimits& limits)

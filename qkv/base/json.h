@@ -1,11 +1,11 @@
-// JSON from a file that nobody vouches for, with bounds on what reading it may cost.
+// JSON from untrusted files: size and depth are limited before anything is stored.
 //
 //     using Json = nlohmann::json;
 //     const Json json = parse_json_object<Json>(read_file("config.json"), "config.json");
 //     if (json.contains("heads")) fail("config", "got {}", shown_json(json["heads"]));
 //
-// The text is one object: at most so many bytes, so many levels deep, names of at most so many bytes, no name twice
-// in one object, valid UTF-8. Whatever is not so is an InputError with its place:
+// The text is one object within JsonLimits, valid UTF-8, no name twice in one object. Anything else is an InputError
+// with line and byte:
 // "config.json: this is not a JSON object: line 3, byte 17: unexpected '}'".
 #pragma once
 
@@ -23,10 +23,10 @@ struct JsonLimits {
   size_t name_bytes = 200;
 };
 
-// Nothing, or an InputError that begins with `where`.
+// Throws an InputError that begins with `where` if the text is not such an object.
 void check_json_object(std::string_view text, std::string_view where, const JsonLimits& limits = {});
 
-// The values, in a type of nlohmann's library.
+// The parsed values; Json is nlohmann's type.
 template <class Json>
 Json parse_json_object(std::string_view text, std::string_view where, const JsonLimits& limits = {}) {
   check_json_object(text, where, limits);

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What is said about a text after "a.json: this is not a JSON object: ", or "" when it is taken.
+// The error after "a.json: this is not a JSON object: ", or "" if the text is accepted.
 std::string refusal(const std::string& text, const JsonLimits& limits = {}) {
   try {
     parse_json_object<Json>(text, "a.json", limits);
@@ -30,7 +30,7 @@ TEST(Json, AnObjectIsReadAsItIs) {
   EXPECT_EQ(parse_json_object<Json>(" {}\n", "a.json"), Json::object());
 }
 
-TEST(Json, WhatIsNoObjectIsRefusedWithItsPlace) {
+TEST(Json, OtherTextIsRefusedWithLineAndByte) {
   EXPECT_EQ(refusal(""), "line 1, byte 1: unexpected end");
   EXPECT_EQ(refusal("[1]"), "line 1, byte 1: a list, expected an object");
   EXPECT_EQ(refusal("{\"a\": 1,\n  \"b\": }"), "line 2, byte 8: unexpected '}'");

@@ -18,7 +18,7 @@ std::align_val_t alignment_of(int64_t bytes) { return std::align_val_t(bytes >= 
 std::byte* allocate_memory(int64_t bytes) {
   auto* const block = static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), alignment_of(bytes)));
 #ifdef MADV_HUGEPAGE
-  // A wish: where the system does not grant it, pages are of the common size.
+  // A hint: without huge pages the memory has pages of the default size.
   if (bytes >= 2 * huge_page) madvise(block, static_cast<size_t>(bytes / huge_page * huge_page), MADV_HUGEPAGE);
 #endif
   return block;

@@ -1,11 +1,10 @@
-// Memory of the system for tensors: aligned to 64 bytes; large blocks lie in huge pages where the system gives
-// them.
+// Memory for tensors from the system: aligned to 64 bytes; large blocks in huge pages if the system provides them.
 //
 //     std::byte* block = allocate_memory(bytes);
 //     free_memory(block, bytes);
 //
-// A page of 4 KiB ends the processor's reading ahead and costs a look into its table: reading keys and values that
-// do not fit the caches is up to half again as fast from huge pages.
+// Hardware prefetching stops at the end of a page of 4 KiB, and each page needs a TLB entry: reading keys and values
+// that do not fit the caches is up to 1.5 times as fast from huge pages.
 #pragma once
 
 #include <cstddef>

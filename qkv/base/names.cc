@@ -7,8 +7,8 @@
 namespace qkv {
 namespace {
 
-// How many letters must be put in, taken out, replaced, or swapped with their neighbour (Damerau, 1964; every
-// letter is touched once).
+// The number of letters to insert, delete, replace or swap with their neighbor (Damerau, 1964; optimal string
+// alignment).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -27,9 +27,9 @@ size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string one_line(std::string_view text, size_t longest) {
+std::string one_line(std::string_view text, size_t max_bytes) {
   std::string out;
-  size_t length = std::min(text.size(), longest);
+  size_t length = std::min(text.size(), max_bytes);
   while (length > 0 && length < text.size() && (text[length] & 0xc0) == 0x80) --length;  // whole characters
   for (size_t i = 0; i < length; ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -50,23 +50,23 @@ std::string quoted_name(std::string_view name) { return fmt::format("'{}'", one_
 std::string name_list(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known) {
-  constexpr size_t longest = 100;
-  if (given.size() > longest) return {};  // the number of comparisons grows with its length
+  constexpr size_t max_length = 100;
+  if (given.size() > max_length) return {};  // the number of comparisons grows with its length
   std::optional<std::string_view> best;
-  size_t least = given.size() / 3 + 2;  // so many changes are too many
-  for (const std::string_view word : known) {
-    const bool begun = given.size() >= 3 && word.starts_with(given);
-    const size_t changes = begun ? 1 : distance(given, word);
-    if (changes >= least || 2 * changes > std::max(given.size(), word.size())) continue;
-    least = changes;
-    best = word;
+  size_t min_distance = given.size() / 3 + 2;  // too many changes
+  for (const std::string_view name : known) {
+    const bool begun = given.size() >= 3 && name.starts_with(given);
+    const size_t changes = begun ? 1 : distance(given, name);
+    if (changes >= min_distance || 2 * changes > std::max(given.size(), name.size())) continue;
+    min_distance = changes;
+    best = name;
   }
   return best;
 }
 
 std::string did_you_mean(std::string_view given, std::span<const std::string_view> known, std::string_view before) {
-  const auto word = nearest(given, known);
-  return word ? fmt::format("; did you mean {}{}?", before, *word) : "";
+  const auto name = nearest(given, known);
+  return name ? fmt::format("; did you mean {}{}?", before, *name) : "";
 }
 
 }  // namespace qkv

@@ -1,4 +1,4 @@
-// The names of an enum's values, as files, flags and messages write them: one list for each enum, beside it.
+// The names of the values of an enum, in files, flags and messages: one list per enum, next to its definition.
 //
 //     enum class Tie { all, target, none };
 //     constexpr auto names_of(Tie) {
@@ -7,8 +7,7 @@
 //
 //     name_of(Tie::target)                                  // "target"
 //     value_named<Tie>("tagret", "config.json", "'tie'")    // throws: config.json: 'tie' must be one of all,
-//     target,
-//                                                           //         none, got 'tagret'; did you mean target?
+//                                                           // target, none, got 'tagret'; did you mean target?
 #pragma once
 
 #include <array>
@@ -31,8 +30,8 @@ struct Named {
 template <class Enum>
 Named(Enum, const char*) -> Named<Enum>;
 
-// Text from outside as a message shows it: one line, without control characters (as \x1b), at most `longest` bytes.
-std::string one_line(std::string_view text, size_t longest = 120);
+// Text from outside, made fit for a message: one line, control characters as \x1b, at most `max_bytes` bytes.
+std::string one_line(std::string_view text, size_t max_bytes = 120);
 std::string quoted_name(std::string_view name);  // the same between quotation marks: 'name'
 
 // "all, target, none".
@@ -57,14 +56,14 @@ std::string_view name_of(Enum value) {
   fail("names", "there is no value {} among {}", static_cast<int>(value), name_list(all_names<Enum>()));
 }
 
-// The known word that the given one was probably meant to be: few letters apart, or begun. None if nothing is near.
+// The known name that differs from the given one in few letters, or begins with it. None if there is no such name.
 std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known);
 
-// "; did you mean --model?" or nothing. `before` stands before the known word in the text, but is not compared.
+// "; did you mean --model?" or "". `before` is put in front of the name in the message, but is not compared.
 std::string did_you_mean(std::string_view given, std::span<const std::string_view> known,
                          std::string_view before = "");
 
-// The value of that name. `what` was given the name, in a file or an operation `where`: both are for the error.
+// The value of that name. `where` (a file or an operation) and `what` was to be set by it are for the error.
 template <WithNames Enum, class Kind = UsageError>
 Enum value_named(std::string_view given, std::string_view where, std::string_view what) {
   for (const auto& [value, name] : names_of(Enum{}))

@@ -38,7 +38,7 @@ TEST(Names, AnUnknownOneIsAnErrorThatListsThemAndNamesTheNearest) {
   EXPECT_EQ(error_for<InputError>(""), "basket.json: 'fruit' must be one of apple, pear, red-currant, got ''");
 }
 
-TEST(Nearest, IsAFewLettersAwayOrBegunOrNone) {
+TEST(Nearest, DiffersInAFewLettersOrIsAnAbbreviation) {
   const std::vector<std::string_view> known = {"model", "max-length", "beam", "batch-tokens", "scores"};
   EXPECT_EQ(nearest("modle", known), "model");  // swapped
   EXPECT_EQ(nearest("beem", known), "beam");    // replaced

@@ -40,7 +40,7 @@ double Random::normal() {
 
 uint64_t Random::below(uint64_t n) {
   require(n >= 1, "Random::below", "n must be at least 1");
-  const uint64_t limit = UINT64_MAX - UINT64_MAX % n;  // reject the incomplete last stretch
+  const uint64_t limit = UINT64_MAX - UINT64_MAX % n;  // reject the incomplete last interval
   for (;;) {
     const uint64_t high = bits(), x = (high << 32) | bits();
     if (x < limit) return x % n;

@@ -19,7 +19,7 @@ std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t position
 // Mixes two numbers into a stream number: streams named by (purpose, index).
 uint64_t mix(uint64_t a, uint64_t b);
 
-// A walk along one stream.
+// Draws the numbers of one stream in order.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) : seed_(seed), stream_(stream) {}

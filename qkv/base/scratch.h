@@ -1,5 +1,5 @@
-// Short-lived memory of one thread: taken from a stack, given back when the scope ends, never returned to the
-// system while the thread lives. Aligned to 64 bytes, contents undefined.
+// Temporary memory of one thread, allocated on a stack and released at the end of the scope; the stack keeps its memory
+// until the thread ends. Aligned to 64 bytes, contents undefined.
 //
 //     Scratch scratch;
 //     float* tile = scratch.floats(128 * 64);
@@ -19,7 +19,7 @@ class Scratch {
   float* floats(int64_t count);
 
  private:
-  int64_t chunk_, used_;  // where the stack stood when this scope began
+  int64_t chunk_, used_;  // top of the stack at the beginning of this scope
 };
 
 }  // namespace qkv

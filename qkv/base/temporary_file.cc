@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t host_digits = 8, random_digits = 16;
 
-// The number of this start of this machine, the same in all of its containers.
+// The boot id of this machine, the same in all of its containers.
 const std::string& host() {
   static const std::string id = [] {
     std::string digits(host_digits, '0');
@@ -45,7 +45,7 @@ uint64_t random_number() {
 
 bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == text.npos; }
 
-// The HOST of "TARGET.HOST-RANDOM.tmp", or nothing for any other name.
+// The HOST of "TARGET.HOST-RANDOM.tmp", or "" for any other name.
 std::string_view host_of(std::string_view name) {
   constexpr std::string_view end = ".tmp";
   constexpr size_t tail = 1 + host_digits + 1 + random_digits + end.size();
@@ -90,8 +90,9 @@ TemporaryFile::TemporaryFile(const fs::path& target) {
     descriptor = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     if (descriptor < 0 && errno == EEXIST) continue;
     if (descriptor < 0) return;
-    retried([&] { return ::flock(descriptor, LOCK_EX); });  // a file system without locks has none to ask for
-    // Whoever looked for abandoned files before it was locked has removed it.
+    retried(
+        [&] { return ::flock(descriptor, LOCK_EX); });  // fails on file systems without locks, which is harmless
+    // Another process may have removed it as abandoned before it was locked.
     struct stat status = {};
     if (::fstat(descriptor, &status) != 0 || status.st_nlink > 0) return;
     ::close(std::exchange(descriptor, -1));

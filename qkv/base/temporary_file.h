@@ -1,12 +1,12 @@
-// Files on their way to the disk: TARGET.HOST-RANDOM.tmp, beside the target that they will be renamed to.
+// Temporary files: TARGET.HOST-RANDOM.tmp, in the folder of the target that they will be renamed to.
 //
-//     TemporaryFile file("config.json");      // made and open, or file.descriptor is -1 and errno says why
+//     TemporaryFile file("config.json");      // created and open, or file.descriptor is -1 and errno is set
 //     ::write(file.descriptor, ...);          // locked (flock) for as long as it is open
-//     remove_abandoned("config.json");        // those of other writers of this target that are gone
+//     remove_abandoned("config.json");        // of writers of this target that no longer run
 //
-// No two writers get one name, whatever they share: 64 random bits, and the file is made with O_EXCL. Who looks for
-// abandoned ones asks for the lock. That answers for this machine; for a file made by another one, or before this
-// one was started, the lock must be free and nothing written for an hour.
+// Names are unique: 64 random bits, and the file is created with O_EXCL. A file is abandoned if its lock is free. Locks
+// may not be visible across machines: a file of another machine, or from before this one was booted, must also be
+// unmodified for an hour.
 #pragma once
 
 #include <filesystem>

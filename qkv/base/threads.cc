@@ -21,7 +21,7 @@
 namespace qkv {
 namespace {
 
-thread_local int own_index = 0;    // 0: a caller's thread; the members of the team count from 1
+thread_local int own_index = 0;    // 0: a caller's thread; members of the team have 1, 2, ...
 thread_local bool inside = false;  // of a parallel region
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
@@ -37,7 +37,7 @@ std::atomic<int>& wanted_threads() {
   return count;
 }
 
-// What the threads of one parallel_for share.
+// Shared by the threads of one parallel_for.
 struct Region {
   int64_t count;
   FunctionRef<void(int64_t)> item;
@@ -58,8 +58,8 @@ struct Region {
   }
 };
 
-// Signals of the host are handled on its own threads, not on the team's; those of a fault, and of profilers, which
-// count where time goes, reach every thread.
+// Blocks the signals of the host program on the threads of the team; only signals of faults and of profilers are not
+// blocked.
 class BlockSignals {
  public:
   BlockSignals() {
@@ -77,17 +77,16 @@ class BlockSignals {
   sigset_t before_;
 };
 
-// The members that help the caller of a parallel_for. They take items as long as there are any, and so does the
-// caller: it waits only for items that somebody has begun, never for a member that did not get a processor in time.
-// (With the barrier of OpenMP, everybody waits for everybody: on a machine with other work to do, a training step
-// took 25 times as long.)
+// The threads (members) that help the caller of a parallel_for. They take items until there are none left, and so does
+// the caller: it waits only for items that were begun, not for members that were not scheduled in time. (OpenMP's
+// barrier waits for all threads: on a busy machine a training step took 25 times as long.)
 //
-// The state is one word: the number of the region, whether it is open, and how many members are in it. A member
-// enters by adding one to a state that is open, so a closed region with nobody in it can be forgotten at once.
+// The state is one integer: the number of the region, whether it is open, and the number of members in it. A member
+// enters by incrementing an open state, so a closed region without members can be discarded at once.
 class Team {
  public:
-  // Never destroyed: members may still sleep in it when the process ends. A fork copies the caller's thread alone,
-  // so the child leaves its copy of the team as it is, whatever state it was caught in, and gets a new one.
+  // Never destroyed: members may still wait in it when the process ends. A fork copies only the calling thread, so the
+  // child abandons its copy of the team in whatever state it is, and creates a new one.
   static Team& instance() {
     Team* team = current.load(std::memory_order_acquire);
     if (team) return *team;
@@ -98,8 +97,8 @@ class Team {
     return *team;  // another thread was first
   }
 
-  // Runs the region with so many helpers, or fewer where the system has no more threads to give. False if the team
-  // is busy for another caller.
+  // Runs the region with `helpers` members, or fewer if the system cannot create more threads. False if the team is
+  // busy with another caller.
   bool run(Region& region, int helpers) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
@@ -113,7 +112,7 @@ class Team {
     for (int spins = 0;; ++spins) {
       const uint64_t state = state_.load();
       if ((state & entered) == 0) return true;
-      if (spins < most_spins) {
+      if (spins < max_spins) {
         QKV_PAUSE();
       } else {
         state_.wait(state);
@@ -123,15 +122,15 @@ class Team {
 
  private:
   static constexpr uint64_t entered = 0xffff, open = 0x10000, one_region = 0x20000;
-  static constexpr int most_spins = 2000;  // some tens of microseconds: the next region is often that near
+  static constexpr int max_spins = 2000;  // tens of microseconds: the next region often begins within that time
 
-  // How many of the wanted members there are, after the missing ones were started.
+  // Starts missing members; returns the number of members there are.
   int hire(int wanted) {
     if (members_ >= wanted) return wanted;
     const BlockSignals inherited;
     try {
       for (; members_ < wanted; ++members_) std::thread([this, index = members_ + 1] { serve(index); }).detach();
-    } catch (const std::exception&) {  // the results are the same with any number
+    } catch (const std::exception&) {  // results do not depend on the number of threads
     }
     return members_;
   }
@@ -156,7 +155,7 @@ class Team {
     for (int spins = 0;; ++spins) {
       const uint64_t state = state_.load();
       if ((state & open) && state / one_region != last) return state;
-      if (spins < most_spins) {
+      if (spins < max_spins) {
         QKV_PAUSE();
       } else {
         state_.wait(state);

@@ -1,10 +1,10 @@
-// The one place where the library runs in parallel.
+// Parallel loops: all threads of the library run here.
 //
 //     set_threads(2);                                          // default: OMP_NUM_THREADS, else every core
 //     parallel_for(rows, [&](int64_t row) { ... });            // items are handed out one by one
 //     parallel_ranges(n, 4096, [&](int64_t begin, int64_t end) { ... });   // cut at multiples of the grain
 //
-// Who computes an item never changes its value: callers give every item its own output and sum partial results in
+// Results do not depend on the number of threads: callers give every item its own output and sum partial results in
 // the order of the items. Calls inside a parallel region run serially. The first exception thrown by an item
 // is rethrown.
 #pragma once
@@ -16,7 +16,7 @@ namespace qkv {
 
 int threads();
 void set_threads(int count);  // 1 to max_threads()
-int max_threads();            // 64, or four times the cores: each takes memory, and more only wait for one another
+int max_threads();            // 64, or four times the number of cores if that is more
 
 // The index of the calling thread inside a parallel region, 0 outside: for scratch memory.
 int thread_index();

@@ -20,7 +20,7 @@
 namespace qkv {
 namespace {
 
-// Sets the number of threads, and sets it back.
+// Sets the number of threads, and restores it.
 class Threads {
  public:
   explicit Threads(int count) : before_(threads()) { set_threads(count); }
@@ -98,7 +98,7 @@ TEST(Threads, TheIndexOfAThreadIsBelowTheirNumberAndScratchMemoryIsItsOwn) {
   }
 }
 
-// The rule of the library: every item has its own output, partial results are summed in the order of the items.
+// Every item has its own output, partial results are summed in the order of the items.
 TEST(Threads, TheSameBitsAtAnyNumberOfThreads) {
   const auto compute = [](int count) {
     const Threads guard(count);
@@ -118,8 +118,8 @@ TEST(Threads, TheSameBitsAtAnyNumberOfThreads) {
   EXPECT_EQ(compute(4), one);
 }
 
-// What was written before a parallel call is seen inside, what was written inside is seen after: nothing else is
-// needed between two calls. (The thread sanitizer, when it runs this, would see what is missing.)
+// Writes before a parallel call are visible inside, writes inside are visible after it. (The thread sanitizer would
+// report a missing synchronization.)
 TEST(Threads, CallsFollowOneAnother) {
   const Threads guard(4);
   std::vector<int> x(64, 1), y(64);
@@ -131,12 +131,12 @@ TEST(Threads, CallsFollowOneAnother) {
   EXPECT_EQ(x, std::vector<int>(64, 1));
 }
 
-TEST(Threads, ANumberOfThreadsThatMakesNoSenseIsAnError) {
+TEST(Threads, AnInvalidNumberOfThreadsIsAnError) {
   EXPECT_THROW(set_threads(0), Error);
   EXPECT_THROW(set_threads(-1), Error);
 }
 
-// Two items that wait for each other: done only where two threads take one each.
+// Two items that wait for each other: they complete only if two threads take one each.
 bool two_threads_meet() {
   std::atomic<int> arrived{0};
   std::atomic<bool> met{true};
@@ -149,7 +149,7 @@ bool two_threads_meet() {
   return met;
 }
 
-TEST(Fork, AChildComputesOnAllItsThreadsWhateverTheOthersDid) {
+TEST(Fork, AChildUsesAllItsThreadsWhateverTheParentsThreadsDid) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
 #endif
@@ -179,7 +179,7 @@ TEST(Fork, AChildComputesOnAllItsThreadsWhateverTheOthersDid) {
   EXPECT_TRUE(two_threads_meet()) << "the parent";
 }
 
-TEST(Threads, WithoutThreadsToBeHadTheCallerDoesAllItems) {
+TEST(Threads, TheCallerDoesAllItemsIfNoThreadCanBeStarted) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

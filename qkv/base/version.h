@@ -1,4 +1,4 @@
-// The version of the library: the only place where it is written.
+// The version of the library. It is defined only here.
 //
 //     #if QKV_VERSION_MAJOR == 0 && QKV_VERSION_MINOR < 2
 //     fmt::print("qkv {}\n", qkv::version());    // qkv 0.1.0: of the library that is linked

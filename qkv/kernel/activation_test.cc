@@ -50,7 +50,7 @@ TEST(Activations, EqualTheFormulasAtEveryWidth) {
         (k.*c.backward)(x.data(), dy.data(), n, dx.data());
         const std::string what = isa + " " + c.name;
         expect_close(y, expected, 4e-7, what);
-        // A slope near a zero of its own is as exact as a slope of 1 would be.
+        // Near a zero of the slope the error is measured against 1.
         for (int64_t i = 0; i < n; ++i)
           EXPECT_NEAR(dx[i], slopes[static_cast<size_t>(i)], 6e-7 * std::max(1.0f, std::abs(dy[i]))) << what;
         EXPECT_TRUE(dx.intact()) << what;
@@ -63,7 +63,7 @@ TEST(Activations, EqualTheFormulasAtEveryWidth) {
   });
 }
 
-// Every 1/1024 from -20 to 20, against the size of the value itself or of the input's reach, whichever is larger.
+// Every 1/1024 from -20 to 20, against the size of the value or of the range of the input, whichever is larger.
 TEST(Activations, AreExactToAFewRoundingsOverTheirWholeRange) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     const int64_t n = 40 * 1024 + 1;

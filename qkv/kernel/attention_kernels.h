@@ -1,24 +1,24 @@
-// The loops of the attention engine on one tile: a block of queries by a block of keys.
+// The kernels of attention on one tile: a block of queries by a block of keys.
 //
 // One orientation everywhere: lanes are queries, rows are keys. A tile of scores s holds the score of key j and
-// query i at s[j * width + i]; width is the number of queries rounded up to the lanes of the machine. Statistics of
-// the softmax are then vectors over queries: no sum or maximum ever runs across lanes, and K and V are read as they
-// are stored.
+// query i at s[j * width + i]; width is the number of queries rounded up to a multiple of the SIMD width. Statistics
+// of the softmax are then vectors over queries: no sum or maximum runs across lanes, and K and V are read as they are
+// stored.
 //
-// Products work on units of 32 bits: a float, or two bf16 that are neighbours along the axis that is summed over
-// (the first in the low half). A product of two units is a product of floats, or the sum of two products of bf16;
-// sums are floats in both. So one algorithm serves both types; what differs is how operands are packed.
+// Products work on units of 32 bits: a float, or two bf16 that are neighbors along the summed axis, the first in the
+// low half (VNNI layout). A product of two units is a product of floats, or the sum of two products of bf16; sums are
+// floats in both. So one algorithm serves both types; only the packing of the operands differs.
 //
-// Minus infinity marks a hidden pair; its weight is exactly zero.
+// The score of a masked pair is minus infinity; its weight is exactly zero.
 #pragma once
 
 #include <cstdint>
 
 namespace qkv::kernel {
 
-// C (rows x width) = A (rows x depth) B (depth x width), plus C times what the kind of product says. A may be read
-// along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple
-// of the lanes. a and b are units, c are floats, strides count units.
+// C (rows x width) = A (rows x depth) B (depth x width), plus C times a factor that the kind of product sets. A may be
+// read along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple
+// of the SIMD width. a and b are units, c are floats, strides count units.
 struct TileProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
@@ -36,25 +36,23 @@ struct TileProducts {
   void (*rescale)(const TileProduct&, const float* factor);  // C = C * factor[column] + A B
 };
 
-// The running softmax of a block of queries (Milakov and Gimelshein, 2018): the largest score so far, the sum of
-// exp(score - maximum), and the factor that the sums so far must be multiplied with after a step.
+// The running statistics of the online softmax (Milakov and Gimelshein, 2018) of a block of queries: the largest score
+// so far, the sum of exp(score - maximum), and the factor that rescales earlier sums after a step.
 struct RunningSoftmax {
   float* maximum;
   float* sum;
   float* rescale;
 };
 
-// Products of bf16 and the packing that they want. In an array of units, row r of pairs holds rows 2r and 2r + 1.
-struct PairKernels {
-  // A run of products is bracketed by these two, on the thread that makes it: some machines must be told
-  // beforehand.
+// Products of bf16 and the packing of their operands. In VNNI layout, row r of units holds rows 2r and 2r + 1.
+struct Bf16Kernels {
+  // Called before and after a run of products, on the thread that computes them: AMX configures its tiles.
   void (*begin)();
   void (*end)();
   TileProducts products;
-  // Whether an A that is summed over keys is best stored as rows, one for each of its columns, rather than read
-  // along columns.
+  // Whether an A that is summed over keys should be transposed when it is packed, instead of read along columns.
   bool columns_as_rows;
-  // Rows of bf16 side by side: out (ceil(rows/2) x width) units; zero behind the last row and column.
+  // Rows of bf16 to VNNI layout: out (ceil(rows/2) x width) units; zero behind the last row and column.
   void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
                      int64_t width);
   // The same from rows of floats (rows x width), rounded.
@@ -62,9 +60,9 @@ struct PairKernels {
   // n floats rounded to bf16.
   void (*round)(const float* in, int64_t n, uint16_t* out);
 
-  // The kernels of the same names below, with results rounded for the products: rows are bf16 (keys x width),
-  // columns are pairs of keys (ceil(keys/2) x width). s and grad are not results here, but for the weights. Scores
-  // still lack a factor, `scale` > 0.
+  // The kernels of the same names below, with results rounded for the products: rows are bf16 (keys x width), columns
+  // are in VNNI layout (ceil(keys/2) x width units). s and grad are only read, but weights() writes s. Scores are
+  // still to be multiplied by `scale` > 0.
   void (*softmax_step)(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax, float* columns);
   void (*weights)(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
                   const float* inverse_sum, uint16_t* rows);
@@ -72,9 +70,8 @@ struct PairKernels {
                            uint16_t* rows, float* columns);
 };
 
-// Single queries, where lanes of queries would be empty: lanes run along the width of keys and values instead, and
-// the scores of a query are a row. Several queries that read the same keys read them once. T is float or uint16_t,
-// a bf16.
+// Single queries, as in decoding: lanes are columns of keys and values, and the scores of a query are a row. Several
+// queries that read the same keys read them once. T is float, or uint16_t for the bits of a bf16.
 template <class T>
 struct SingleScores {  // s_ij = scale * q_i . k_j
   const float* q;
@@ -112,7 +109,7 @@ struct AdditiveTile {
   int64_t features;
 };
 
-// Where the gradients are added.
+// The gradients are added to these.
 struct AdditiveGradients {
   float* dq;  // (features x width), rows q_stride apart
   float* dk;  // (keys x features)
@@ -122,11 +119,11 @@ struct AdditiveGradients {
 
 struct AttentionKernels {
   TileProducts products;
-  const PairKernels* pairs;  // null where the instruction set has no products of bf16
+  const Bf16Kernels* bf16;  // null where the instruction set has no products of bf16
 
   SingleQueryKernels<float> single;
   SingleQueryKernels<uint16_t> single_bf16;
-  // One step of the running softmax of a single query over n scores.
+  // One step of the online softmax of a single query over n scores.
   void (*single_softmax_step)(float* s, int64_t n, RunningSoftmax);
 
   // out (columns x width, with a stride) = transpose of in (rows x columns), in units; columns past `rows` are
@@ -137,14 +134,14 @@ struct AttentionKernels {
   void (*transpose_out)(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale,
                         float* out, int64_t out_stride);
 
-  // Where bit i of visible[j] is 0, score (j, i) becomes minus infinity. width <= 64.
-  void (*hide)(float* s, int64_t keys, int64_t width, const uint64_t* visible);
+  // Score (j, i) becomes minus infinity where bit i of visible[j] is 0. width <= 64.
+  void (*mask)(float* s, int64_t keys, int64_t width, const uint64_t* visible);
 
-  // One step of the running softmax: s becomes exp(s - new maximum).
+  // One step of the online softmax: s becomes exp(s - new maximum).
   void (*softmax_step)(float* s, int64_t keys, int64_t width, RunningSoftmax);
 
-  // s becomes exp(s - maximum) * inverse_sum: the weights, from what the running softmax ended with. (Not exp(s -
-  // lse): the rounding of lse alone would cost 1e-5 where scores are in the hundreds.)
+  // s becomes exp(s - maximum) * inverse_sum: the weights, from the final statistics of the online softmax. (Not
+  // exp(s - lse): the rounding of lse alone would cost 1e-5 where scores are in the hundreds.)
   void (*weights)(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum);
 
   // grad becomes weights * (grad - delta): the softmax backward, delta_i = sum_j weights_ij grad_ij.
@@ -156,13 +153,13 @@ struct AttentionKernels {
   void (*dot_rows_bf16)(const uint16_t* a, int64_t a_stride, const uint16_t* b, int64_t b_stride, int64_t rows,
                         int64_t columns, float* sum);
 
-  // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). Both want memory: so many floats.
+  // Additive score (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf). Both need additive_memory() floats.
   int64_t (*additive_memory)(const AdditiveTile&);
   void (*additive)(const AdditiveTile&, float* s, float* memory);
   void (*additive_backward)(const AdditiveTile&, const float* ds, const AdditiveGradients&, float* memory);
 
-  // Half of the squared distance, negative: s_ji = -1/2 sum_d (q_di - k_jd)^2. Differences are squared, so near
-  // points far from the origin keep their digits. q is (D x width), rows q_stride apart, and so is dq;
+  // Half of the squared distance, negative: s_ji = -1/2 sum_d (q_di - k_jd)^2. Differences are squared, so close
+  // points far from the origin keep their precision. q is (D x width), rows q_stride apart, and so is dq;
   // gradients are added.
   void (*distance)(const float* q, int64_t q_stride, int64_t width, const float* k, int64_t k_stride, int64_t keys,
                    int64_t D, float* s);

@@ -9,7 +9,7 @@ bool kept(const DropoutKey& key, int64_t index) {
   return (index % 2 ? word >> 16 : word & 0xffff) < key.threshold;
 }
 
-TEST(Dropout, EveryElementFollowsItsOwnNumberOnEveryInstructionSet) {
+TEST(Dropout, EveryElementIsDecidedByItsOwnNumberOnEveryInstructionSet) {
   const DropoutKey key = dropout_key(0x123456789abcdef0u, 0xfedcba9876543210u, 0.3f);
   for_every_isa([&](const RowKernels& k, const std::string& isa) {
     for (int64_t first : {int64_t{0}, int64_t{5}, int64_t{64}, int64_t{1001}, (int64_t{1} << 35) - 20}) {
@@ -26,13 +26,13 @@ TEST(Dropout, EveryElementFollowsItsOwnNumberOnEveryInstructionSet) {
         EXPECT_TRUE(y.intact() && z.intact()) << isa;
         k.dropout(x.data(), n, key, first, x.data());
         expect_same_bits(x, y, isa + " in place");
-        k.dropout_add(x.data(), r.data(), 0, key, first, x.data());  // nothing to do
+        k.dropout_add(x.data(), r.data(), 0, key, first, x.data());  // no elements
       }
     }
   });
 }
 
-TEST(Dropout, ACutChangesNoBit) {
+TEST(Dropout, BitsDoNotDependOnCuts) {
   const DropoutKey key = dropout_key(3, 4, 0.1f);
   for_every_isa([&](const RowKernels& k, const std::string& isa) {
     const int64_t n = 700;
@@ -46,7 +46,7 @@ TEST(Dropout, ACutChangesNoBit) {
   });
 }
 
-TEST(Dropout, KeepsTheShareItIsTold) {
+TEST(Dropout, KeepsTheShareThatItsRateSpecifies) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     const int64_t n = 1 << 20;
     std::vector<float> ones(static_cast<size_t>(n), 1.0f), y(ones.size());
@@ -59,7 +59,7 @@ TEST(Dropout, KeepsTheShareItIsTold) {
   });
 }
 
-TEST(Dropout, WhatIsLostIsZeroEvenIfItWasInfinite) {
+TEST(Dropout, DroppedElementsAreZeroEvenIfInfinite) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     Row x(100), y(100);
     std::fill(x.begin(), x.end(), INFINITY);

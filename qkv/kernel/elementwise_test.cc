@@ -34,7 +34,7 @@ TEST(Elementwise, SumsAndProductsEqualTheFormulas) {
   });
 }
 
-TEST(Elementwise, ACutChangesNoBit) {
+TEST(Elementwise, BitsDoNotDependOnCuts) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     const int64_t n = 300;
     Row a = Row::normal(n, 1), b = Row::normal(n, 2), old = Row::normal(n, 3), whole = old, cut = old;
@@ -131,7 +131,7 @@ TEST(Adam, EqualsTheFormulaStepByStep) {
   });
 }
 
-TEST(Adam, NothingMovesWithoutGradientAndEps) {
+TEST(Adam, ChangesNothingWithoutGradientAndEps) {
   for_every_isa([](const RowKernels& k, const std::string&) {
     Row p = Row::normal(20, 1), before = p, zero(20), m = zero, v = zero;
     for (Row* row : {&zero, &m, &v}) std::fill(row->begin(), row->end(), 0.0f);

@@ -120,7 +120,7 @@ TEST(InstructionSets, TilesHaveTheSameBits) {
       const RunningSoftmax running = {ones.data(), ones.data() + width, ones.data() + 2 * width};
       std::vector<uint64_t> visible(keys);
       for (size_t j = 0; j < keys; ++j) visible[j] = 0x5adf13579bdf2468 >> j;
-      k.hide(s.data(), keys, width, visible.data());
+      k.mask(s.data(), keys, width, visible.data());
       k.softmax_step(s.data(), keys, width, running);
       k.softmax_backward(s.data(), grad.data(), keys, width, running.maximum);
       Results out;

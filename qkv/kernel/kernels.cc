@@ -37,27 +37,27 @@ const Kernels& table();
 #endif
 #ifdef QKV_HAS_AVX512_BF16
 namespace avx512_bf16 {
-const PairKernels& pair_kernels();
+const Bf16Kernels& bf16_kernels();
 }
 #endif
 #ifdef QKV_HAS_AMX
 namespace amx {
-const PairKernels& pair_kernels();
+const Bf16Kernels& bf16_kernels();
 }
 #endif
 
 namespace {
 
-// A set with other products of bf16.
-[[maybe_unused]] Kernels with_pairs(Kernels kernels, std::string_view isa, const PairKernels& pairs) {
+// An instruction set with products of bf16.
+[[maybe_unused]] Kernels with_bf16(Kernels kernels, std::string_view isa, const Bf16Kernels& bf16) {
   kernels.isa = isa;
-  kernels.attention.pairs = &pairs;
+  kernels.attention.bf16 = &bf16;
   return kernels;
 }
 
 #if defined(__x86_64__) && defined(__linux__)
-// The processor has tiles of bf16, and the system lets this process use them: it saves their 8 KiB for a thread
-// only after being asked.
+// The CPU has tiles of bf16, and the system lets this process use them: Linux saves their 8 KiB per thread only after
+// a request.
 bool may_use_amx() {
   static const bool may = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -90,10 +90,10 @@ bool cpu_has(std::string_view isa) {
 std::span<const Kernels* const> all_kernels() {
   static const std::vector<const Kernels*> usable = [] {
 #ifdef QKV_HAS_AVX512_BF16
-    static const Kernels paired = with_pairs(avx512::table(), "avx512_bf16", avx512_bf16::pair_kernels());
+    static const Kernels avx512_with_bf16 = with_bf16(avx512::table(), "avx512_bf16", avx512_bf16::bf16_kernels());
 #endif
 #ifdef QKV_HAS_AMX
-    static const Kernels tiled = with_pairs(avx512::table(), "amx", amx::pair_kernels());
+    static const Kernels avx512_with_amx = with_bf16(avx512::table(), "amx", amx::bf16_kernels());
 #endif
     const std::vector<const Kernels*> compiled = {
 #ifdef QKV_HAS_GENERIC
@@ -106,10 +106,10 @@ std::span<const Kernels* const> all_kernels() {
         &avx512::table(),
 #endif
 #ifdef QKV_HAS_AVX512_BF16
-        &paired,
+        &avx512_with_bf16,
 #endif
 #ifdef QKV_HAS_AMX
-        &tiled,
+        &avx512_with_amx,
 #endif
     };
     std::vector<const Kernels*> out;

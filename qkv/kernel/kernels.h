@@ -1,9 +1,15 @@
-// The fast loops, chosen once for the machine at hand: kernels().relu(...) runs the best instruction set that was
-// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one (an
-// error if it cannot run).
+// The kernels, chosen once for this CPU: kernels().rows.relu(...) uses the best instruction set (ISA) that was compiled
+// in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one; it is an error if
+// the CPU does not have it.
 //
-// Kernels know nothing of tensors, threads or exceptions: they work on one piece of memory and return. Callers cut
-// the work into pieces (base/threads.h), and whatever the cut, an element gets the same bits.
+// Kernels use no tensors, threads or exceptions: they work on one piece of memory. Callers cut the work into pieces
+// (base/threads.h); the bits of an element do not depend on the cut.
+//
+// Kernels of floats give the same bits on avx2, avx512, avx512_bf16 and amx: sums across lanes are made of partial sums
+// whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only estimates.
+// generic has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of bf16: the
+// order of their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as floats, and
+// have the same bits everywhere.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +25,17 @@ namespace qkv::kernel {
 
 struct Kernels {
   std::string_view isa;
-  int lanes;  // floats in a vector
+  int lanes;  // floats in a vector: the SIMD width
   RowKernels rows;
   AttentionKernels attention;
   MultiTokenKernels multi_token;
   MatmulKernels matmul;
 };
 
-const Kernels& kernels();                       // the chosen ones
-std::span<const Kernels* const> all_kernels();  // every set compiled in that this CPU can run, the plainest first
+const Kernels& kernels();                       // of the chosen instruction set
+std::span<const Kernels* const> all_kernels();  // of every set compiled in that this CPU has, generic first
 
-// Other kernels for everybody while one lives: how tests and benchmarks compare sets in one process.
+// Replaces the kernels of the whole process while it is in scope: tests and benchmarks compare instruction sets.
 class UseKernels {
  public:
   explicit UseKernels(const Kernels& kernels);
@@ -41,8 +47,8 @@ class UseKernels {
   const Kernels* before_;
 };
 
-// While one lives, its thread takes numbers too small for a normal float (below 1.2e-38) for zero. Weights that
-// fade away pass through them, and some processors need a hundred times as long for each.
+// While it is in scope, its thread treats denormal floats (below 1.2e-38) as zero. Small attention weights pass through
+// them, and some processors need a hundred times as long for each.
 class FlushDenormals {
  public:
   FlushDenormals();
@@ -54,7 +60,6 @@ class FlushDenormals {
   uint64_t before_;
 };
 
-// The instruction sets of the CPU, best last: what QKV_ISA accepts here.
 bool cpu_has(std::string_view isa);
 
 }  // namespace qkv::kernel

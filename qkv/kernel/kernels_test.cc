@@ -17,7 +17,7 @@ TEST(Kernels, ThePinnedInstructionSetRuns) {
   RecordProperty("isa", std::string(kernels().isa));
 }
 
-TEST(Kernels, EverySetIsTheBestThatItSays) {
+TEST(Kernels, SetsAreSortedByWidthAndThisCpuHasThem) {
   int lanes = 0;
   for (const Kernels* k : all_kernels()) {
     EXPECT_TRUE(cpu_has(k->isa));
@@ -27,7 +27,7 @@ TEST(Kernels, EverySetIsTheBestThatItSays) {
   EXPECT_FALSE(cpu_has("abacus"));
 }
 
-TEST(FlushDenormals, LastsAsLongAsItsScope) {
+TEST(FlushDenormals, LastsUntilTheEndOfItsScope) {
   volatile float small = 1e-30f;
   const auto product = [&] {
     volatile float tiny = small * 1e-10f;

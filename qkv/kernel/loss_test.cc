@@ -44,7 +44,7 @@ TEST(CrossEntropy, EqualsTheFormulaAtEveryWidth) {
   });
 }
 
-TEST(CrossEntropy, LivesWithExtremeLogits) {
+TEST(CrossEntropy, IsFiniteForExtremeLogits) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     Row x(20), d(20);
     std::fill(x.begin(), x.end(), -INFINITY);

@@ -10,9 +10,9 @@
 namespace qkv::kernel {
 namespace {
 
-int64_t share(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
+int64_t ceil_div(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
 
-// A product over no numbers at all: zero.
+// A product with K = 0: zero.
 void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options) {
   for (int64_t r = 0; r < rows; ++r) {
     float* row = c + r * c_row_stride;
@@ -33,20 +33,20 @@ struct Panels {
   int64_t step, stride;
 };
 
-// Rows no further apart than this are read where they lie: a block of them fits the second-level cache as it is,
-// and packing it would cost more than it saves.
-constexpr int64_t most_stride = 256;
+// Rows no further apart than this are read in place: a block of them fits the second-level cache, and packing it would
+// cost more than it saves.
+constexpr int64_t max_stride = 256;
 
-// b as panels, packed into `memory` or as it is. In blocks of rows, several panels in turn: a row of a narrow panel
-// is a fraction of a line of the cache, and rows may be far apart.
+// b as panels, packed into `memory` or in place. In blocks of rows, several panels in turn: a row of a narrow panel is
+// a fraction of a cache line, and rows may be far apart.
 Panels panels_of(Matrix b, float* memory) {
   const MatmulKernels& k = kernels().matmul;
-  // Panels narrower than that are spread too thin; and a vector that is not whole would be read past the end.
+  // Narrower panels use too little of each cache line; and a partial vector would be read past the end.
   const bool wide = k.width >= 64 && b.columns % kernels().lanes == 0;
-  if (wide && b.column_stride == 1 && b.row_stride <= most_stride) return {b.data, k.width, b.row_stride};
-  constexpr int64_t block = 32, together = 128;  // rows, columns
-  parallel_for(share(b.columns, together), [&](int64_t item) {
-    const int64_t first = item * together, end = std::min(first + together, b.columns);
+  if (wide && b.column_stride == 1 && b.row_stride <= max_stride) return {b.data, k.width, b.row_stride};
+  constexpr int64_t block = 32, group = 128;  // rows, columns
+  parallel_for(ceil_div(b.columns, group), [&](int64_t item) {
+    const int64_t first = item * group, end = std::min(first + group, b.columns);
     for (int64_t row = 0; row < b.rows; row += block)
       for (int64_t column = first; column < end; column += k.width)
         k.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
@@ -56,17 +56,18 @@ Panels panels_of(Matrix b, float* memory) {
   return {memory, k.width * b.rows, k.width};
 }
 
-// c (+)= a times panels that hold so many columns.
+// c (+)= a times panels of `columns` columns in total.
 void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination c, MatmulOptions options) {
   const MatmulKernels& k = kernels().matmul;
-  const bool packs = a.column_stride > most_stride;
-  // Four items at least, where there is work for them: pieces of the rows, and of the columns where rows are few.
-  const int64_t pieces = std::max(share(a.rows, 16 * k.rows), std::min<int64_t>(4, share(a.rows, 2 * k.rows)));
-  const int64_t rows = share(share(a.rows, pieces), k.rows) * k.rows, count = share(columns, k.width);
+  const bool packs = a.column_stride > max_stride;
+  // At least four items if there is enough work: pieces of the rows, and of the columns if there are few rows.
+  const int64_t pieces =
+      std::max(ceil_div(a.rows, 16 * k.rows), std::min<int64_t>(4, ceil_div(a.rows, 2 * k.rows)));
+  const int64_t rows = ceil_div(ceil_div(a.rows, pieces), k.rows) * k.rows, count = ceil_div(columns, k.width);
   int64_t group = count;
-  while (pieces * share(count, group) < 4 && group * k.width > 64) group = share(group, 2);
-  const int64_t groups = share(count, group);
-  parallel_for(share(a.rows, rows) * groups, [&](int64_t item) {
+  while (pieces * ceil_div(count, group) < 4 && group * k.width > 64) group = ceil_div(group, 2);
+  const int64_t groups = ceil_div(count, group);
+  parallel_for(ceil_div(a.rows, rows) * groups, [&](int64_t item) {
     const int64_t row = item / groups * rows, first = item % groups * group;
     Matrix piece = a;
     piece.data += row * a.row_stride;
@@ -108,9 +109,9 @@ struct PackedMatrix::Data {
 
 PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns) {
   const MatmulKernels& k = kernels().matmul;
-  const int64_t panels = share(b.columns, k.width), bytes = panels * b.rows * k.width * int64_t{sizeof(float)};
+  const int64_t panels = ceil_div(b.columns, k.width), bytes = panels * b.rows * k.width * int64_t{sizeof(float)};
   const auto data = std::make_shared<Data>(Data{Storage::allocate(bytes), b.rows, k.width});
-  const int64_t depth = 16384 / k.width, parts = share(b.rows, depth);
+  const int64_t depth = 16384 / k.width, parts = ceil_div(b.rows, depth);
   parallel_for(panels * parts, [&](int64_t i) {
     const int64_t panel = i / parts, row = i % parts * depth, column = panel * k.width;
     k.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
@@ -121,36 +122,35 @@ PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns) {
 
 int64_t PackedMatrix::bytes() const { return data_ ? data_->storage->bytes() : 0; }
 
-// An item of work is a piece of rows by a group of panels, 16 items or more unless they would be smaller than what
-// it costs to hand one out. The larger b is, the more rows must pass by for one reading of it; where b is small,
-// few rows keep a's piece in the first-level cache, and whole rows of c go to one thread. Within an item the sum
-// runs in blocks, so that the block of a panel (at most 256 KiB) stays in a second-level cache while the rows pass
-// by.
+// An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than handing
+// them out. The larger b is, the more rows share one reading of it; if b is small, few rows keep the piece of a in the
+// first-level cache, and one thread writes whole rows of c. Within an item the sum runs in blocks of k, so that the
+// block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns() == 0) return;
   if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
   const MatmulKernels& k = kernels().matmul;
-  const int64_t K = a.columns, N = b.columns(), panels = share(N, k.width);
+  const int64_t K = a.columns, N = b.columns(), panels = ceil_div(N, k.width);
   const int64_t wanted = std::min(K * N / 8192, a.rows * panels / 64);
-  const int64_t most_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
-  const int64_t rows = share(share(a.rows, share(a.rows, most_rows)), k.rows) * k.rows,
-                pieces = share(a.rows, rows);
+  const int64_t max_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
+  const int64_t rows = ceil_div(ceil_div(a.rows, ceil_div(a.rows, max_rows)), k.rows) * k.rows,
+                pieces = ceil_div(a.rows, rows);
   const int64_t work_of_panel = std::min(rows, a.rows) * K * k.width;
   const int64_t group = std::clamp(std::max(pieces * panels / 16, 50'000 / work_of_panel), int64_t{1}, panels);
-  const int64_t groups = share(panels, group);
-  const int64_t most_depth = std::min<int64_t>(65536 / k.width, 2048);
+  const int64_t groups = ceil_div(panels, group);
+  const int64_t max_depth = std::min<int64_t>(65536 / k.width, 2048);
   parallel_for(pieces * groups, [&](int64_t item) {
     const int64_t row = item / groups * rows, first = item % groups * group;
     for (int64_t panel = first; panel < std::min(first + group, panels); ++panel) {
       const int64_t column = panel * k.width;
-      for (int64_t at = 0; at < K; at += most_depth) {
-        const bool last = at + most_depth >= K;
+      for (int64_t at = 0; at < K; at += max_depth) {
+        const bool last = at + max_depth >= K;
         k.multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
                     .a_row_stride = a.row_stride,
                     .a_column_stride = a.column_stride,
                     .a_packed = false,
                     .rows = std::min(rows, a.rows - row),
-                    .depth = std::min(most_depth, K - at),
+                    .depth = std::min(max_depth, K - at),
                     .panel = b.data().at(panel, at),
                     .panel_stride = k.width,
                     .c = c + row * c_row_stride + column,
@@ -164,9 +164,9 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
   });
 }
 
-// The sum runs in blocks, each in two parallel steps: the columns of b are packed once, for all; then every item of
-// work packs its rows of a and multiplies them by the panels. What an item packs stays in a second-level cache, and
-// a number packed serves a hundred multiply-adds or more. Blocks of columns keep the panels in the third-level
+// The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then every
+// item packs its rows of a and multiplies them by the panels. What an item packs stays in the second-level cache, and
+// each packed number is used in a hundred multiply-adds or more. Blocks of columns keep the panels in the third-level
 // cache.
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns == 0) return;
@@ -174,7 +174,7 @@ void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions op
   const int64_t depth = std::min<int64_t>(a.columns, 512), columns = std::min<int64_t>(b.columns, 2048);
   const int64_t width = kernels().matmul.width;
   Scratch scratch;
-  float* const memory = scratch.floats(share(columns, width) * width * depth);
+  float* const memory = scratch.floats(ceil_div(columns, width) * width * depth);
   for (int64_t column = 0; column < b.columns; column += columns)
     for (int64_t at = 0; at < a.columns; at += depth) {
       const int64_t terms = std::min(depth, a.columns - at);

@@ -1,15 +1,15 @@
 // Matrix products: c (M x N) = a (M x K) b (K x N) [+ bias] [relu], row-major floats.
 //
-//     PackedMatrix w({weight, out, in}.transposed());                 // once per value of the weight (out x in)
+//     PackedMatrix w({weight, out, in}.transposed());                 // the weight is (out x in)
 //     matmul({x, tokens, in}, w, y, out, {.bias = bias});             // y = x W^T + bias
 //     matmul(Matrix(dy, tokens, out).transposed(), {x, tokens, in}, dw, in);              // dW = dY^T X
 //
 // Calls run in parallel inside (base/threads.h). An element of c is one chain of multiply-adds over k, in order
-// (matmul_kernels.h), which keeps two promises:
-// - No result depends on the number of threads.
-// - A row of a product has the same bits whatever M is and wherever the row stands, packed or not.
+// (matmul_kernels.h), so
+// - no result depends on the number of threads or on the instruction set (kernels.h),
+// - a row of a product has the same bits for any M and any row index, packed or not.
 //
-// K and N are at least 1, M may be 0. No argument is checked: the callers are ops, which have.
+// K and N are at least 1, M may be 0. Arguments are not checked: the ops that call it have checked them.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct Matrix {
   Matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
 
-// A right-hand side in the layout that the product likes best. Immutable and cheap to copy: copies share the
-// memory, and any number of threads may use one at the same time.
+// A right-hand side in the layout of the kernels. Immutable and cheap to copy: copies share the memory, and any number
+// of threads may use it at the same time.
 class PackedMatrix {
  public:
-  PackedMatrix() = default;  // none: rows() is 0
+  PackedMatrix() = default;  // empty: rows() is 0
   explicit PackedMatrix(Matrix b);
 
   int64_t rows() const { return rows_; }

@@ -1,9 +1,9 @@
-// The inner loops of matrix products. matmul.h is what callers use.
+// The kernels of matrix products. Callers use matmul.h.
 //
-// b (K x N) is packed into panels of `width` columns; a panel holds the K rows one after another, columns that do
-// not exist being zero. a (M x K) is read where it lies, or packed too: in tiles of at most `rows` rows, a tile
-// holding its K columns one after another. An element of c is one chain of multiply-adds over k, in order, whatever
-// the block it is computed in: that is why the bits of a row do not depend on its neighbours.
+// b (K x N) is packed into panels of `width` columns; a panel holds its K rows one after another, columns behind the
+// last one are zero. a (M x K) is read in place, or packed too: in tiles of at most `rows` rows, a tile holding its K
+// columns one after another. An element of c is one chain of multiply-adds over k, in order, in any block: so the bits
+// of a row do not depend on its neighbors.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace qkv::kernel {
 struct PanelProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
-  bool a_packed;  // by pack_rows(): the strides do not count
+  bool a_packed;  // by pack_rows(): the strides are ignored
   int64_t rows, depth;
   const float* panel;
   int64_t panel_stride;  // from row to row: `width` of a packed one

@@ -87,14 +87,14 @@ TEST(Matmul, FactorsMayBePartsOfWiderMatrices) {
   expect_product(ma, mb, c, c, N, {});
 }
 
-TEST(Matmul, NoRowsIsNoWork) {
+TEST(Matmul, AcceptsZeroRows) {
   const std::vector<float> b = normal(12, 1);
   matmul(Matrix(nullptr, 0, 3), PackedMatrix(Matrix(b.data(), 3, 4)), nullptr, 4);
   matmul(Matrix(nullptr, 0, 3), Matrix(b.data(), 3, 4), nullptr, 4);
 }
 
-// The promise about rows: whatever M is and wherever the row stands, packed or not.
-TEST(Matmul, TheBitsOfARowDoNotDependOnItsNeighboursNorOnPacking) {
+// For any M and any row index, packed or not.
+TEST(Matmul, TheBitsOfARowDoNotDependOnOtherRowsNorOnPacking) {
   for (const auto& [K, N] : {std::pair<int64_t, int64_t>{512, 200}, {2500, 70}, {33, 1}, {7, 1000}, {128, 65}}) {
     const int64_t most = 300;
     const std::vector<float> a = normal(most * K, 1), b = normal(K * N, 2), bias = normal(N, 3);
@@ -114,7 +114,6 @@ TEST(Matmul, TheBitsOfARowDoNotDependOnItsNeighboursNorOnPacking) {
   }
 }
 
-// The promise about threads.
 TEST(Matmul, NoBitDependsOnTheNumberOfThreads) {
   const int before = threads();
   for (const auto& [M, K, N] : {Shape3{128, 1000, 130}, Shape3{300, 64, 700}, Shape3{1, 512, 512},
@@ -138,7 +137,7 @@ TEST(Matmul, NoBitDependsOnTheNumberOfThreads) {
   set_threads(before);
 }
 
-// A weight gradient is the same sum in the same order, however its factors lie in memory.
+// A weight gradient is the same sum in the same order for any memory layout of its factors.
 TEST(Matmul, TheBitsAreTheSameInEveryOrientation) {
   for (const auto& [M, K, N] : {Shape3{300, 600, 130}, Shape3{64, 1100, 192}, Shape3{7, 40, 5}}) {
     const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
@@ -157,7 +156,7 @@ TEST(Matmul, TheBitsAreTheSameInEveryOrientation) {
   }
 }
 
-// All but the generic set have fused multiply-adds; how wide their vectors are makes no difference.
+// All sets but generic have fused multiply-adds; the SIMD width makes no difference.
 TEST(Matmul, TheBitsAreTheSameOnEveryInstructionSetWithFusedMultiplyAdds) {
   const int64_t M = 130, K = 1100, N = 200;
   const std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2);
@@ -208,7 +207,7 @@ TEST(PackedMatrix, CopiesShareTheirMemory) {
   EXPECT_EQ(PackedMatrix().bytes(), 0);
 }
 
-// NaN and infinity go where the formula sends them, and nowhere else.
+// NaN and infinity appear only in the results whose formula contains them.
 TEST(PackedMatmul, NotANumberStaysInItsRow) {
   const int64_t M = 9, K = 20, N = 70;
   std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2), c(static_cast<size_t>(M * N));

@@ -1,9 +1,8 @@
-// The loops of multi-token attention on a block of query rows: keys are rows, queries are lanes, as everywhere in
-// attention (attention_kernels.h). A head of a block is (keys x width) floats, its rows side by side; width is a
-// multiple of the lanes, at most 64. One word a key says which queries see it: bit i is query i.
+// The kernels of multi-token attention on a block of query rows: keys are rows, queries are lanes, as everywhere in
+// attention (attention_kernels.h). A head of a block is (keys x width) floats, its rows contiguous; width is a
+// multiple of the SIMD width, at most 64. visible has 64 bits for each key: bit i is set if query i sees it.
 //
-// An element is computed by the same operations in the same order wherever its lane stands, and whatever stands in
-// the other lanes.
+// An element is computed by the same operations in the same order in every lane, whatever the other lanes hold.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@ namespace qkv::kernel {
 
 // Over keys j and queries i of a head:
 //     out[j][i] = sum_a sum_b taps[a][b] in[j + b - key_before][i + a - query_before]
-// It reads key_before rows in front of `in` and the rest of the taps behind it. Past the end of a row of queries it
-// reads on in the next one, and so on the other side: callers keep zeros there, or do not want those lanes.
+// It reads key_before rows in front of `in` and the other taps behind it. Past the ends of a row of queries it reads
+// the neighboring rows: callers keep zeros there, or ignore those lanes.
 struct Convolution {
   const float* in;
   float* out;

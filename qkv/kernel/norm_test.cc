@@ -32,7 +32,7 @@ Reference reference(const Doubles& x, const Doubles& w, const Doubles& b, const 
   return r;
 }
 
-// A far-off mean, as a norm has to live with.
+// Rows with a mean far from zero.
 Row shifted(int64_t n) {
   Row x = Row::normal(n, 1);
   for (float& v : x) v += 10.0f;
@@ -100,7 +100,7 @@ TEST(RmsNorm, EqualsTheFormulaAtEveryWidth) {
   });
 }
 
-TEST(Norms, TheBitsOfARowDoNotDependOnWhereItStands) {
+TEST(Norms, TheBitsOfARowDoNotDependOnItsAddress) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     for (int64_t n : {1, 7, 16, 50, 1000}) {
       Row w = Row::normal(n, 2), first(n);

@@ -1,9 +1,9 @@
-// Row-wise and element-wise loops: what surrounds the matrix products of a Transformer. x, y and so on are rows of
-// n contiguous floats, n >= 0 (softmax, norms and cross_entropy: n >= 1). Outputs may be the same memory as any
-// input row of the same length, unless the comment says otherwise; a partial overlap is not allowed.
+// Row-wise and element-wise kernels of a Transformer: everything but matrix products and attention. x, y and so on are
+// rows of n contiguous floats, n >= 0 (softmax, norms and cross_entropy: n >= 1). An output may be the same memory as
+// any input row of the same length, unless the comment excludes it; they must not overlap in part.
 //
-// The result for an element depends on its row only: never on where the row stands in memory, nor on the thread.
-// Element- wise kernels give an element the same bits however a long array is cut into calls.
+// The result for an element depends on its row only, not on its address or the thread. Element-wise kernels give an
+// element the same bits however a long array is cut into calls.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace qkv::kernel {
 
 // Dropout as a function of (seed, stream, index): element i of a stream is kept iff its 16-bit random number is
-// below `threshold`; what is kept is multiplied by `scale`. The number is half-word i % 8 (low half of a word
-// first) of philox(seed, stream, i / 8), base/random.h.
+// below `threshold`; kept elements are multiplied by `scale`. The number is the 16-bit number i % 8 (low half of each
+// 32-bit number first) of philox(seed, stream, i / 8), base/random.h.
 struct DropoutKey {
   uint64_t seed, stream;
-  uint32_t threshold;  // 0 .. 65536: the share that is kept, times 65536
+  uint32_t threshold;  // 0 .. 65536: 65536 (1 - rate)
   float scale;         // 65536 / threshold
 };
-DropoutKey dropout_key(uint64_t seed, uint64_t stream, float rate);  // rate: the share that is dropped, [0, 1)
+DropoutKey dropout_key(uint64_t seed, uint64_t stream, float rate);  // rate: the probability of zero, [0, 1)
 
 // One step of Adam (Kingma and Ba, 2015), with the decay of AdamW (Loshchilov and Hutter, 2019) when it is not 0:
 //     g = grad_scale g;  m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
@@ -31,8 +31,8 @@ struct AdamStep {
 };
 
 struct RowKernels {
-  // y = exp(x - max) / sum; returns log(sum exp(x)). Entries equal to -infinity get weight 0; a row of nothing else
-  // is all zero and returns -infinity.
+  // y = exp(x - max) / sum; returns log(sum exp(x)). Entries equal to -infinity get weight 0; a row of only such
+  // entries is all zero and returns -infinity.
   float (*softmax)(const float* x, int64_t n, float* y);
   // dx = y (dy - sum(y dy)), y being the output.
   void (*softmax_backward)(const float* y, const float* dy, int64_t n, float* dx);
@@ -40,7 +40,7 @@ struct RowKernels {
   // y = (x - mean) rstd weight + bias, rstd = 1 / sqrt(variance + eps). weight, bias, mean and rstd may be null.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y,
                      float* mean, float* rstd);
-  // dx, and this row's share added to dweight_sum and dbias_sum (null: not wanted). dx may be dy or x.
+  // dx; the gradients of this row are added to dweight_sum and dbias_sum unless they are null. dx may be dy or x.
   void (*layer_norm_backward)(const float* dy, const float* x, const float* weight, float mean, float rstd,
                               int64_t n, float* dx, float* dweight_sum, float* dbias_sum);
   // y = x rstd weight, rstd = 1 / sqrt(mean of x^2 + eps).
@@ -76,7 +76,7 @@ struct RowKernels {
   double (*sum_of_squares)(const float* x, int64_t n);
   // sum (n) += each of the count rows: gradients of biases.
   void (*add_rows)(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n);
-  // y = scale * table_row + position_row (null: nothing is added).
+  // y = scale * table_row + position_row, which may be null.
   void (*embed)(const float* table_row, float scale, const float* position_row, int64_t n, float* y);
 };
 

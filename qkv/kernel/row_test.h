@@ -1,5 +1,4 @@
-// What the tests of the row kernels share: rows of random numbers at odd places in memory, and comparison with
-// doubles.
+// For the tests of row kernels: rows of random numbers at unaligned addresses, and comparison with doubles.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@ TEST(Softmax, EqualsTheFormulaAtEveryWidth) {
   });
 }
 
-TEST(Softmax, HiddenEntriesGetZeroAndAnEmptyRowIsZero) {
+TEST(Softmax, MinusInfinityGetsZeroAndARowOfItIsZero) {
   for_every_isa([](const RowKernels& k, const std::string&) {
     for (int64_t n : {1, 5, 16, 33}) {
       Row x(n), y(n);
@@ -45,11 +45,15 @@ TEST(Softmax, HiddenEntriesGetZeroAndAnEmptyRowIsZero) {
   });
 }
 
-TEST(Softmax, NaNIsNotSwallowed) {
+TEST(Softmax, NaNIsKept) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     Row x = Row::normal(40, 2), y(40);
     x[3] = NAN;
     EXPECT_TRUE(std::isnan(k.softmax(x.data(), 40, y.data()))) << isa;
+    std::fill(x.begin(), x.end(), -INFINITY);
+    x[3] = NAN;
+    k.softmax(x.data(), 40, y.data());
+    EXPECT_TRUE(std::isnan(y[3])) << isa;
   });
 }
 

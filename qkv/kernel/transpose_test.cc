@@ -1,5 +1,4 @@
-// Transposes, on every instruction set: exact, for whole squares and for edges, and nothing behind the edges
-// written.
+// Transposes, on every instruction set: exact, for whole squares and for edges; nothing is written behind the edges.
 #include <cmath>
 #include <vector>
 
@@ -15,7 +14,7 @@ struct Sizes {
 };
 constexpr Sizes sizes[] = {{1, 1}, {3, 5}, {16, 16}, {17, 8}, {33, 40}, {64, 64}, {50, 96}, {64, 7}};
 
-// A number of its own for every element of an array with a stride, and NaN between the rows.
+// Distinct numbers for all elements of an array with a stride, and NaN between the rows.
 std::vector<float> numbers(int64_t rows, int64_t columns, int64_t stride) {
   std::vector<float> x(static_cast<size_t>(rows * stride), NAN);
   for (int64_t r = 0; r < rows; ++r)
@@ -24,7 +23,7 @@ std::vector<float> numbers(int64_t rows, int64_t columns, int64_t stride) {
   return x;
 }
 
-TEST(Transpose, BringsRowsInWithZerosBehindThem) {
+TEST(Transpose, TransposesRowsInWithZerosBehindThem) {
   for (const Kernels* k : all_kernels()) {
     for (const auto& [rows, columns] : sizes) {
       SCOPED_TRACE(testing::Message() << k->isa << ": " << rows << " x " << columns);
@@ -42,7 +41,7 @@ TEST(Transpose, BringsRowsInWithZerosBehindThem) {
   }
 }
 
-TEST(Transpose, BringsRowsOutEachTimesItsFactor) {
+TEST(Transpose, TransposesOutAndScalesEachRow) {
   for (const Kernels* k : all_kernels()) {
     for (const auto& [rows, columns] : sizes) {
       SCOPED_TRACE(testing::Message() << k->isa << ": " << rows << " x " << columns);

@@ -1,4 +1,4 @@
-// Activations, element by element.
+// Element-wise activations.
 //
 //     relu(x) = max(0, x)                        silu(x) = x sigmoid(x)
 //     gelu(x) = x/2 (1 + erf(x / sqrt 2))        Hendrycks and Gimpel, 2016

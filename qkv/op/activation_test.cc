@@ -1,6 +1,6 @@
 #include "qkv/op/activation.h"
 
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {
@@ -36,7 +36,7 @@ TEST(Activation, IsItsFormulaAndHasItsSlope) {
     check(c, random({2, 3, 7}, 1, 2.0));
     check(c, random({1}, 2));
     check(c, Tensor::empty({0, 4}));
-    // Where they are flat or straight lines; not at 0, where ReLU has no slope.
+    // Not at 0, where ReLU has no derivative.
     check(c, Tensor::from({-80, -20, -9, -5.5f, -1e-3f, 1e-3f, 4.5f, 8, 20, 80}, {10}));
   }
 }

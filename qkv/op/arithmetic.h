@@ -1,9 +1,9 @@
-// Element by element.
+// Element-wise arithmetic.
 //
 //     Variable y = add(x, multiply(a, b));          // same shapes
 //     Variable z = scale(x, 0.5f);
-//     Variable w = divide(x, width);                // width (1): the same number for all
-//     Variable v = scale(x, gain);                  // gain (1), too
+//     Variable w = divide(x, width);                // width (1): one number for all elements
+//     Variable v = scale(x, gain);                  // gain (1)
 //     Variable s = sum(x);                          // shape (1)
 #pragma once
 

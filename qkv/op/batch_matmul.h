@@ -1,4 +1,4 @@
-// A product of matrices per batch entry: out[n] = a[n] b[n].
+// Batched matrix product: out[n] = a[n] b[n].
 //
 //     Variable c = batch_matmul(a, b);       // a (N,R,K), b (N,K,C), c (N,R,C)
 #pragma once

@@ -29,8 +29,8 @@ struct CrossEntropy {
 
 CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const CrossEntropyOptions& options = {});
 
-// Goes through the tokens in pieces of a few hundred: logits of one piece, their loss, and, where gradients are
-// wanted, its shares of dx and dw at once. Rows of ignored tokens are not computed at all.
+// Processes a few hundred tokens at a time: their logits, their loss, and their part of dx and dw if gradients are
+// needed. Logits of ignored tokens are not computed.
 CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Tensor& targets,
                                   const CrossEntropyOptions& options = {});
 

@@ -37,7 +37,8 @@ Variable dropout(const Variable& x, const Dropout& options) {
 Variable dropout_add(const Variable& x, const Variable& residual, const Dropout& options) {
   const kernel::DropoutKey key = checked_key(options);
   if (options.rate == 0) return add(x, residual);
-  require(x.shape() == residual.shape(), "dropout_add", "x is {}, residual is {}", x.shape(), residual.shape());
+  require(x.shape() == residual.shape(), "dropout_add", "x and residual must have the same shape: {} and {}",
+          x.shape(), residual.shape());
   const Tensor in = x.value().contiguous_copy(), rest = residual.value().contiguous_copy();
   Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *r = rest.data<float>();

@@ -3,7 +3,7 @@
 //     Variable y = dropout(x, {.rate = 0.1, .seed = seed, .stream = stream});
 //     Variable z = dropout_add(x, residual, ...);      // residual + dropout(x) in one pass
 //
-// Whether an element is kept is a function of (seed, stream, its index): nothing is stored for the backward. A rate
+// Whether an element is kept is a function of (seed, stream, its index): no mask is stored for the backward. A rate
 // of 0 is the identity.
 #pragma once
 

@@ -1,7 +1,7 @@
 #include "qkv/op/dropout.h"
 
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {
@@ -76,7 +76,7 @@ TEST(Dropout, SaysWhatIsWrong) {
   EXPECT_EQ(error_of([] { dropout(ones({2}), {.rate = 1.0f}); }), "dropout: the rate must be in [0, 1), got 1");
   EXPECT_EQ(error_of([] { dropout(ones({2}), {.rate = -0.5f}); }), "dropout: the rate must be in [0, 1), got -0.5");
   EXPECT_EQ(error_of([] { dropout_add(ones({2}), ones({3}), {.rate = 0.5f}); }),
-            "dropout_add: x is (2), residual is (3)");
+            "dropout_add: x and residual must have the same shape: (2) and (3)");
 }
 
 }  // namespace

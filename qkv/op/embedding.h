@@ -1,5 +1,4 @@
-// Rows of a table by id, scaled, with positions added in the same pass (Vaswani et al., 2017, sections 3.4
-// and 3.5):
+// Embedding: rows of a table by id, scaled, plus position encodings (Vaswani et al., 2017, sections 3.4 and 3.5):
 //
 //     y[b, t] = scale * table[ids[b, t]] + positions[first_position + t]      ids (B,T) i32, table (V,C), y (B,T,C)
 //

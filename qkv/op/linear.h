@@ -1,8 +1,8 @@
-// A linear map of the last axis: y = x W^T + b.
+// Linear layer on the last axis: y = x W^T + b.
 //
-//     Variable y = linear(x, w, b);       // x (..., K), w (N, K), b (N) or none; y (..., N)
+//     Variable y = linear(x, w, b);       // x (..., K), w (N, K), b (N), optional; y (..., N)
 //
-// The weight is packed once for each of its values and used again until an optimizer writes it.
+// The packed form of the weight is cached until the weight changes (Variable::version()).
 #pragma once
 
 #include "qkv/autograd/variable.h"

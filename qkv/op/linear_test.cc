@@ -1,8 +1,8 @@
 #include "qkv/op/linear.h"
 
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/embedding.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

@@ -28,7 +28,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                   const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
                   const float *mu0 = mean.data<float>(), *r0 = rstd.data<float>();
                   float* out = dx.data<float>();
-                  // The sums of dweight and dbias lie side by side.
+                  // The sums of dweight are followed by those of dbias.
                   const Tensor sums = sum_over_rows(M, 2 * C, [&](int64_t begin, int64_t end, float* s) {
                     for (int64_t m = begin; m < end; ++m)
                       kernel::kernels().rows.layer_norm_backward(g + m * C, x0 + m * C, scale, mu0[m], r0[m], C,

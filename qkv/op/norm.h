@@ -1,10 +1,8 @@
-// Normalisation of the last axis, of width C.
+// Normalization of the last axis, of width C.
 //
-//     layer_norm(x) = (x - mean) / sqrt(var + eps) * weight + bias      Ba, Kiros and Hinton, 2016; var divided by
-//     C rms_norm(x)   = x / sqrt(mean of x^2 + eps) * weight              Zhang and Sennrich, 2019
-//
-//     unit_norm(x)  = x / |x|                                             a row of zeros stays one, without
-//     gradient
+//     layer_norm(x) = (x - mean) / sqrt(var + eps) * weight + bias    Ba, Kiros and Hinton, 2016; var divides by C
+//     rms_norm(x)   = x / sqrt(mean of x^2 + eps) * weight            Zhang and Sennrich, 2019
+//     unit_norm(x)  = x / |x|                                         zero, without gradient, for a row of zeros
 //
 //     Variable y = layer_norm(x, weight, bias, 1e-5f);
 #pragma once

@@ -8,7 +8,7 @@
 namespace qkv {
 namespace {
 
-// One of the two layouts, and the version of the weight that it was made of.
+// A packed weight, and the version of the weight that it was made from.
 struct Layout {
   kernel::PackedMatrix matrix;
   uint64_t version = 0;
@@ -19,8 +19,8 @@ struct Packed {
 
 kernel::Matrix matrix(const Tensor& w) { return {w.data<float>(), w.dim(0), w.dim(1), w.stride(0), w.stride(1)}; }
 
-// Packing itself is done without the lock, in parallel: of two threads that are the first to use a weight both pack
-// it, and one copy is kept.
+// Packing runs in parallel, without the lock: two threads that use a weight for the first time both pack it, and one
+// copy is kept.
 kernel::PackedMatrix packed(const Variable& w, Layout Packed::*layout, kernel::Matrix source) {
   static ForkSafeMutex mutex;
   const uint64_t version = w.version();
@@ -34,7 +34,7 @@ kernel::PackedMatrix packed(const Variable& w, Layout Packed::*layout, kernel::M
     if (const Layout& found = kept(); found.matrix.rows() > 0 && found.version == version) return found.matrix;
   }
   const Layout made = {kernel::PackedMatrix(source), version};
-  Layout replaced = made;  // its memory is given back when the lock is free again
+  Layout replaced = made;  // freed after the lock is released
   const std::lock_guard lock(mutex);
   std::swap(kept(), replaced);
   return made.matrix;

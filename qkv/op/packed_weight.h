@@ -1,5 +1,4 @@
-// A weight matrix in the layout of the matrix product, made when first asked for and again when the weight has
-// changed.
+// A weight matrix packed for the matrix product; cached until the weight changes.
 #pragma once
 
 #include "qkv/autograd/variable.h"

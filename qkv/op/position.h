@@ -1,4 +1,4 @@
-// Sinusoidal positions (Vaswani et al., 2017, section 3.5):
+// Sinusoidal position encoding (Vaswani et al., 2017, section 3.5):
 //
 //     P[p, c] = sin(p / 10000^(c / C))           c even
 //     P[p, c] = cos(p / 10000^((c - 1) / C))     c odd

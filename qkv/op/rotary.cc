@@ -9,7 +9,7 @@
 namespace qkv {
 namespace {
 
-// (T, 2, D/2): the cosines and the sines of a position lie side by side.
+// (T, 2, D/2): the cosines, then the sines, of each position.
 Tensor angles_of(int64_t T, int64_t D, const RotaryOptions& options) {
   const int64_t half = D / 2;
   Tensor table = Tensor::empty({T, 2, half});
@@ -25,7 +25,7 @@ Tensor angles_of(int64_t T, int64_t D, const RotaryOptions& options) {
   return table;
 }
 
-// Turns by the angles (direction 1), or back (direction -1): the transpose of a rotation, which is its gradient.
+// Rotates by the angles (direction 1) or back (direction -1): the gradient of a rotation is its transpose.
 Tensor turned(const Tensor& x, const Tensor& table, bool interleaved, float direction) {
   const int64_t H = x.dim(1), T = x.dim(2), half = x.dim(3) / 2;
   const int64_t pair = interleaved ? 2 : 1, other = interleaved ? 1 : half;

@@ -2,14 +2,14 @@
 
 #include <complex>
 
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {
 
 using namespace test;
 
-// A pair is a complex number, and turning it is a product.
+// Two columns are a complex number, and a rotation is a product.
 std::vector<double> formula(const std::vector<double>& x, int64_t T, int64_t D, const RotaryOptions& o) {
   std::vector<double> y(x.size());
   for (int64_t row = 0; row < static_cast<int64_t>(x.size()) / D; ++row)

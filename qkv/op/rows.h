@@ -1,5 +1,5 @@
-// Help for ops that work row by row: how a tensor is cut into pieces for the threads, and sums over rows whose
-// order does not depend on them.
+// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend on the
+// number of threads.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace qkv {
 
-// About 64 KiB a piece: large enough to be worth a thread, small enough for a cache.
+// About 64 KiB per piece: enough work for a thread, small enough for a cache.
 inline int64_t rows_per_piece(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)); }
 
 // each(row) over all rows of a given width.
@@ -26,11 +26,11 @@ void for_each_range(int64_t n, Range range) {
   parallel_ranges(n, 16384, range);
 }
 
-// Several sums over rows at once: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are
-// cut into at most 64 pieces by their number alone; the pieces' sums are added in order.
+// Sums over rows: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are cut into at most 64
+// pieces, depending only on their number; the sums of the pieces are added in order.
 Tensor sum_over_rows(int64_t rows, int64_t width, FunctionRef<void(int64_t, int64_t, float*)> accumulate);
 
-// The sum of the rows of x, seen as (rows, width): shape (width).
+// The sum of the rows of x, reshaped to (rows, width): shape (width).
 Tensor sum_rows(const Tensor& x, int64_t width);
 
 }  // namespace qkv

@@ -1,6 +1,6 @@
 #include "qkv/op/rows.h"
 
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

@@ -1,7 +1,7 @@
 #include "qkv/op/shape.h"
 
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/op/arithmetic.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

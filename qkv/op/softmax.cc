@@ -9,7 +9,7 @@
 namespace qkv {
 namespace {
 
-// length(row) entries of each row take part.
+// Over the first length(row) entries of each row; the others are masked.
 template <class Length>
 Variable softmax_rows(const char* op, const Variable& x, Length length) {
   const Tensor in = x.value().contiguous_copy();

@@ -1,13 +1,13 @@
 #include "qkv/op/softmax.h"
 
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {
 
 using namespace test;
 
-// Rows of width S; the first length(row) of each take part.
+// Rows of width S; entries from length(row) on are masked.
 std::vector<double> formula(const std::vector<double>& x, int64_t S,
                             const std::function<int64_t(int64_t)>& length) {
   std::vector<double> y(x.size());

@@ -1,4 +1,4 @@
-// The types a tensor can hold. Real numbers are float or bfloat16; ids, lengths and positions are int32;
+// The element types of tensors. Real numbers are float or bfloat16; ids, lengths and positions are int32;
 // masks are bytes.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace qkv {
 
 enum class DType : uint8_t { f32, bf16, i32, u8 };
 
-// The upper half of a float; rounded to nearest even.
+// bfloat16: the upper half of a float, rounded to nearest, ties to even.
 struct bfloat16 {
   uint16_t bits = 0;
   bfloat16() = default;

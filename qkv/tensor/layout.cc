@@ -9,11 +9,12 @@
 namespace qkv {
 
 Tensor empty_in_order_of(const Tensor& like, const Shape& shape, DType dtype) {
-  require(like.rank() == shape.rank(), "empty_in_order_of", "shape {} in the order of {}", shape, like.shape());
+  require(like.rank() == shape.rank(), "empty_in_order_of", "shape {} must have as many axes as {}", shape,
+          like.shape());
   const int rank = shape.rank();
   std::array<int, Shape::max_rank> order;  // axes from the slowest in memory to the fastest
   std::iota(order.begin(), order.begin() + rank, 0);
-  // Axes that like repeats (stride 0) or has one of say nothing about order: they stay where they stand.
+  // Axes of length 1 or stride 0 in `like` have no order: they keep their index.
   const auto outside = [&](int a, int b) {
     const bool speaks = like.dim(a) > 1 && like.dim(b) > 1 && like.stride(a) > 0 && like.stride(b) > 0;
     return speaks && like.stride(a) > like.stride(b);

@@ -38,7 +38,7 @@ float half_to_float(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-// Numbers of the file, each through a function.
+// Numbers of the file, each converted by a function.
 template <class To, class From, class Convert>
 Tensor converted(const std::vector<std::byte>& bytes, const Shape& shape, Convert convert) {
   Tensor out = Tensor::empty(shape, dtype_of<To>);
@@ -66,7 +66,7 @@ std::string_view bytes_of(const Tensor& packed) {
           static_cast<size_t>(packed.numel() * size)};
 }
 
-// The length and the JSON, filled up with blanks so that the data begins at a multiple of eight.
+// The length and the JSON, padded with blanks so that the data begins at a multiple of eight.
 std::string header_bytes(const std::string& file, const NamedTensors& tensors,
                          const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();

@@ -6,14 +6,13 @@
 //
 // | in the file                | get() gives                                          |
 // | F32, BF16, I32, U8, BOOL   | the numbers (f32, bf16, i32, u8)                     |
-// | F16, F64                   | them as f32                                          |
-// | I64                        | them as i32; an InputError if one does not fit       |
+// | F16, F64                   | the numbers as f32                                   |
+// | I64                        | the numbers as i32; an InputError if one overflows   |
 // | any other                  | an InputError that names the type                    |
 //
-// What the header claims is checked before it is used (safetensors_header.h). Files written here have a checksum
-// over all of their bytes in their metadata, and load() compares it: a file that was damaged is an InputError.
-// Files of other programs have none and are taken as they are. The file stays open, and get() reads the tensor from
-// it.
+// The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their bytes
+// in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have none and are
+// read without it. The file stays open, and get() reads the tensor from it.
 #pragma once
 
 #include <filesystem>
@@ -38,7 +37,7 @@ class SafetensorsFile {
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   Tensor get(std::string_view name) const;
   Tensor get(std::string_view name, const Shape& expected) const;
-  // What the header says of a tensor; with `expected`, an InputError if it has another shape.
+  // The header entry of a tensor; with `expected`, an InputError if it has another shape.
   const SafetensorsEntry& entry(std::string_view name) const;
   const SafetensorsEntry& entry(std::string_view name, const Shape& expected) const;
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }  // without the checksum
@@ -49,14 +48,14 @@ class SafetensorsFile {
   std::string path_;  // for messages
   std::shared_ptr<const RandomAccessFile> file_;
   SafetensorsHeader header_;
-  std::map<std::string, size_t, std::less<>> index_;  // name to place in header_.entries
+  std::map<std::string, size_t, std::less<>> index_;  // name to index in header_.entries
 };
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// Replaces the file as a whole, or leaves it alone (file.h). The data stands in the order given, wider types first
-// so that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The metadata cannot
-// have the key of the checksum, "qkv.checksum".
+// Replaces the file as a whole, or does not change it (file.h). The data is in the order given, wider types first so
+// that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The key of the checksum,
+// "qkv.checksum", is reserved in the metadata.
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

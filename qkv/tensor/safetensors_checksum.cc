@@ -10,9 +10,9 @@
 namespace qkv {
 namespace {
 
-// Where the sum stands in a header as it is written here. In JSON a quote inside a text has a backslash before it,
-// so this can only be a key and the begin of its value.
-size_t place_of_sum(std::string_view header) {
+// The offset of the sum in a header written by this library. In JSON a quote inside a text is escaped, so the match can
+// only be a key and the beginning of its value.
+size_t offset_of_sum(std::string_view header) {
   const std::string before = fmt::format("\"{}\":\"", safetensors_checksum_key);
   const size_t at = header.find(before);
   return at == header.npos ? at : at + before.size();
@@ -38,18 +38,18 @@ uint32_t sum_of_data(const RandomAccessFile& file, int64_t begin) {
 
 void set_safetensors_checksum(std::string& header, uint32_t sum) {
   const std::string text = checksum_text(sum);
-  header.replace(place_of_sum(header), text.size(), text);
+  header.replace(offset_of_sum(header), text.size(), text);
 }
 
 void check_safetensors_checksum(const RandomAccessFile& file, std::string header,
                                 std::map<std::string, std::string>& metadata, const std::string& file_name) {
-  // One wrong bit can hide the key or the value, not both.
+  // One wrong bit can damage the key or the value, not both.
   const std::string_view kind = "crc32:";
   const auto entry = std::find_if(metadata.begin(), metadata.end(), [&](const auto& e) {
     return e.first == safetensors_checksum_key || e.second.starts_with(kind);
   });
   if (entry == metadata.end()) return;
-  const size_t at = place_of_sum(header);
+  const size_t at = offset_of_sum(header);
   bool right = entry->first == safetensors_checksum_key && at != header.npos &&
                header.compare(at, entry->second.size(), entry->second) == 0 &&
                entry->second.size() == checksum_text(0).size();

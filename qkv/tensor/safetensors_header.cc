@@ -28,8 +28,8 @@ int64_t size_of_dtype(std::string_view name) {
   return 0;
 }
 
-// Walks over the JSON piece by piece and accepts the one form a header has, so that no header, however deep or
-// long, costs more than its own size. depth_ is the number of open braces and brackets:
+// A SAX parser that accepts only the structure of a header, so that no header, however deep or long, needs more memory
+// than its own size. depth_ is the number of open braces and brackets:
 //     1: names   2: the fields of a tensor, or metadata   3: the numbers of "shape" or "data_offsets"
 class HeaderReader final : public nlohmann::json_sax<json> {
  public:
@@ -145,7 +145,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     entry_.end = (*offsets_)[1];
     refuse_if(entry_.begin > entry_.end, "{}: offsets [{}, {}) end before they begin", where(), entry_.begin,
               entry_.end);
-    // An axis of length zero does not excuse the others: strides are products too.
+    // Checked even if another axis has length zero: strides are products too.
     int64_t largest = size_of_dtype(entry_.dtype);
     for (const int64_t dim : entry_.shape)
       refuse_if(__builtin_mul_overflow(largest, std::max<int64_t>(dim, 1), &largest) || largest > int64_t{1} << 56,
@@ -167,7 +167,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   std::optional<std::vector<int64_t>> shape_, offsets_;
 };
 
-// Sorted by place, the tensors must follow one another from the first byte of the data to the last.
+// Sorted by offset, the tensors must cover the data without gaps or overlaps.
 void check_cover(std::vector<SafetensorsEntry>& entries, int64_t data_bytes, const std::string& file) {
   std::sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);

@@ -28,7 +28,7 @@ class Safetensors : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder); }
 
   SafetensorsFile load(const std::string& bytes) const {
-    fs::remove(path);  // some file systems force a file that was cut to nothing onto the disk
+    fs::remove(path);  // some file systems sync a truncated file to disk, which is slow
     std::ofstream(path, std::ios::binary) << bytes;
     return SafetensorsFile::load(path);
   }
@@ -193,7 +193,7 @@ TEST_F(Safetensors, ConvertsHalfDoubleAndLong) {
             "safetensors: " + path.string() + ": tensor 'x': cannot read numbers of type U16");
 }
 
-TEST_F(Safetensors, AskingForWhatIsNotThereSaysWhatIs) {
+TEST_F(Safetensors, TheErrorForAnUnknownNameListsTheNames) {
   save_safetensors(path, {{"x", Tensor::zeros({2, 3})}});
   const SafetensorsFile file = SafetensorsFile::load(path);
   EXPECT_EQ(message_of([&] { file.get("y"); }), "safetensors: " + path.string() + ": no tensor 'y' among its 1");
@@ -314,8 +314,8 @@ TEST_F(Safetensors, ADeepOrLongHeaderIsRefusedAtOnce) {
   EXPECT_NE(message_of([&] { load(file_bytes(list)); }).find("more than 6 numbers"), std::string::npos);
 }
 
-// Bytes of a good file are changed, dropped, doubled or swapped for other numbers: whatever is read must either be
-// refused with an InputError or be a tensor that can be read to its end.
+// Bytes of a valid file are changed, removed, doubled or replaced by other numbers: reading must either throw an
+// InputError or give tensors that can be read to their end.
 TEST_F(Safetensors, RandomDamageIsRefusedOrHarmless) {
   save_safetensors(path,
                    {{"weight", Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3})},
@@ -340,7 +340,7 @@ TEST_F(Safetensors, RandomDamageIsRefusedOrHarmless) {
       }
     }
     try {
-      // In exactly as much memory as it needs: the address sanitizer sees a read past its end.
+      // In a block of exactly its size, so that the address sanitizer detects a read past its end.
       parse_safetensors_header(std::string_view(std::vector<char>(bytes.begin(), bytes.end()).data(), bytes.size()),
                                "copy");
       const SafetensorsFile file = load(bytes);

@@ -12,13 +12,15 @@ Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size()
   for (const int64_t d : dims) require(d >= 0, "Shape", "an axis cannot have a negative length: {}", *this);
 }
 
-void Shape::refuse(int axis) const { fail("Shape", "axis {} of a tensor with {} axes", axis, rank_); }
+void Shape::refuse(int axis) const {
+  fail("Shape", "axis {} is out of range for a tensor with {} axes", axis, rank_);
+}
 
 int64_t Shape::numel() const {
-  constexpr int64_t most = int64_t{1} << 56;  // so that the number of bytes does not overflow either
+  constexpr int64_t max_elements = int64_t{1} << 56;  // so that the number of bytes does not overflow either
   int64_t n = 1;
   for (const int64_t d : *this)
-    require(!__builtin_mul_overflow(n, d, &n) && n <= most, "Shape", "too many elements: {}", *this);
+    require(!__builtin_mul_overflow(n, d, &n) && n <= max_elements, "Shape", "too many elements: {}", *this);
   return n;
 }
 

@@ -1,4 +1,4 @@
-// Lengths of the axes of a tensor, at most six of them, and how an error message names them.
+// The lengths of the axes of a tensor, at most six, and their text in error messages.
 //
 //     Shape s{2, 8, 128, 64};
 //     fmt::print("{}", describe("BHTD", s));        // (B 2, H 8, T 128, D 64)
@@ -47,8 +47,8 @@ class Shape {
 
 std::string to_string(const Shape& shape);  // "(2, 8, 128, 64)"
 
-// One letter an axis (B batch, H query heads, ...); a shape of another rank is printed as it is. Put into words
-// only when it is printed: checks describe what they look at whether they hold or not.
+// A shape with a letter for each axis (B batch, H query heads, ...), without letters if their number differs. It is
+// formatted only when printed, because checks pass it whether they fail or not.
 struct Description {
   std::string_view axes;
   Shape shape;

@@ -13,8 +13,7 @@
 namespace qkv {
 namespace {
 
-// Eight sizes per power of two: at most an eighth is wasted, and batches of slightly different
-// lengths share blocks.
+// Eight sizes per power of two: at most an eighth is wasted, and batches of slightly different lengths share blocks.
 int64_t size_class(int64_t bytes) {
   if (bytes <= 256) return 256;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);
@@ -26,7 +25,7 @@ struct Block {
   int64_t capacity;
 };
 
-// A block that waits to be used again holds the address of the next one, so that giving one back needs no memory.
+// Free blocks form a linked list: each holds the address of the next one, so freeing a block allocates nothing.
 std::byte*& next_of(std::byte* block) { return *reinterpret_cast<std::byte**>(block); }
 
 class Pool {
@@ -34,8 +33,8 @@ class Pool {
   Block take(int64_t capacity) {
     {
       const std::lock_guard lock(mutex_);
-      // A larger block will do, up to twice the size: batches that differ in their shapes would otherwise keep a
-      // set of blocks for every shape, several times what any one of them needs.
+      // Use a block of up to twice the size: with batches of different shapes the pool would otherwise hold a set of
+      // blocks for every shape.
       for (auto at = free_.lower_bound(capacity); at != free_.end() && at->first <= 2 * capacity; ++at) {
         if (at->second == nullptr) continue;
         const Block block{at->second, at->first};

@@ -1,5 +1,5 @@
-// Memory of tensors: 64-byte aligned, counted, and kept for reuse when released, so that a training step that
-// repeats the shapes of the last one asks the system for nothing.
+// Memory of tensors: 64-byte aligned, counted, and pooled: a training step with the shapes of the one before allocates
+// nothing from the system.
 //
 //     StorageStatistics before = storage_statistics();   // system_allocations grows until the pool is warm
 #pragma once
@@ -13,7 +13,7 @@ namespace qkv {
 class Storage {
  public:
   static std::shared_ptr<Storage> allocate(int64_t bytes);  // from the pool; contents undefined
-  // Memory of somebody else (a mapped file, a caller's array), kept alive by its owner.
+  // Memory owned by the caller (a mapped file, an array); `owner` keeps it alive.
   static std::shared_ptr<Storage> borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable);
 
   ~Storage();
@@ -29,19 +29,19 @@ class Storage {
 
   std::byte* data_;
   int64_t bytes_;
-  int64_t capacity_;  // of the pool's block; 0 when borrowed
+  int64_t capacity_;  // of the block of the pool; 0 if borrowed
   std::shared_ptr<void> owner_;
   bool writable_;
 };
 
 struct StorageStatistics {
-  int64_t system_allocations = 0;  // blocks ever asked of the system
-  int64_t pool_bytes = 0;          // bytes now held from the system, in use or kept
-  int64_t used_bytes = 0;          // bytes now in use by tensors
+  int64_t system_allocations = 0;  // blocks allocated from the system so far
+  int64_t pool_bytes = 0;          // bytes allocated from the system and not returned, used or free
+  int64_t used_bytes = 0;          // bytes used by tensors
   int64_t peak_bytes = 0;          // the largest used_bytes so far
 };
 StorageStatistics storage_statistics();
 
-void release_unused_storage();  // gives the kept blocks back to the system
+void release_unused_storage();  // returns free blocks to the system
 
 }  // namespace qkv

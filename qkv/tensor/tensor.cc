@@ -24,7 +24,7 @@ int checked_axis(const Shape& shape, int axis, const char* op) {
   return a;
 }
 
-// Calls row(offset into a, offset into b) for every innermost row of two strided views of one shape.
+// Calls row(offset into a, offset into b) for every innermost row of two strided views with the same shape.
 template <class Row>
 void for_each_row(const Shape& shape, const Shape& a, const Shape& b, Row row) {
   if (shape.numel() == 0) return;
@@ -158,8 +158,8 @@ Tensor Tensor::transpose(int a, int b) const {
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
   const int a = checked_axis(shape_, axis, "slice");
-  require(0 <= begin && begin <= end && end <= shape_[a], "slice", "[{}, {}) of axis {} of shape {}", begin, end,
-          axis, shape_);
+  require(0 <= begin && begin <= end && end <= shape_[a], "slice", "range [{}, {}) is outside axis {} of shape {}",
+          begin, end, axis, shape_);
   Tensor t = *this;
   t.shape_[a] = end - begin;
   t.offset_ += begin * strides_[a];
@@ -168,7 +168,8 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
 
 Tensor Tensor::select(int axis, int64_t index) const {
   const int a = checked_axis(shape_, axis, "select");
-  require(0 <= index && index < shape_[a], "select", "index {} of axis {} of shape {}", index, axis, shape_);
+  require(0 <= index && index < shape_[a], "select", "index {} is outside axis {} of shape {}", index, axis,
+          shape_);
   Tensor t = *this;
   t.offset_ += index * strides_[a];
   t.shape_ = Shape{};
@@ -220,8 +221,9 @@ Tensor Tensor::to(DType dtype) const {
 }
 
 void Tensor::copy_from(const Tensor& other) {
-  require(shape_ == other.shape_ && dtype_ == other.dtype_, "copy_from", "{} {} from {} {}", name_of(dtype_),
-          shape_, name_of(other.dtype_), other.shape_);
+  require(shape_ == other.shape_ && dtype_ == other.dtype_, "copy_from",
+          "shapes and types must agree: {} {} and {} {}", name_of(dtype_), shape_, name_of(other.dtype_),
+          other.shape_);
   switch (dtype_) {
     case DType::f32: return copy_strided(data<float>(), strides_, other.data<float>(), other.strides_, shape_);
     case DType::i32: return copy_strided(data<int32_t>(), strides_, other.data<int32_t>(), other.strides_, shape_);
@@ -242,7 +244,7 @@ void Tensor::fill(float value) {
 }
 
 void Tensor::check_access(DType wanted, bool write) const {
-  require(defined(), "Tensor::data", "no tensor here");
+  require(defined(), "Tensor::data", "the tensor is undefined");
   require(wanted == dtype_, "Tensor::data", "the tensor holds {}, not {}", name_of(dtype_), name_of(wanted));
   require(!write || storage_->writable(), "Tensor::data", "this memory is read-only");
 }
@@ -252,11 +254,12 @@ void Tensor::check_contiguous() const {
 }
 
 int64_t Tensor::position(std::span<const int64_t> index) const {
-  require(static_cast<int>(index.size()) == rank(), "Tensor::at", "{} indices for shape {}", index.size(), shape_);
+  require(static_cast<int>(index.size()) == rank(), "Tensor::at", "got {} indices for shape {}", index.size(),
+          shape_);
   int64_t at = 0;
   for (int i = 0; i < rank(); ++i) {
-    require(index[i] >= 0 && index[i] < shape_[i], "Tensor::at", "index {} of axis {} of shape {}", index[i], i,
-            shape_);
+    require(index[i] >= 0 && index[i] < shape_[i], "Tensor::at", "index {} is outside axis {} of shape {}",
+            index[i], i, shape_);
     at += index[i] * strides_[i];
   }
   return at;

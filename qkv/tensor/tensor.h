@@ -1,5 +1,5 @@
-// A tensor: shared storage seen through a shape and strides (counted in elements). Copying a Tensor copies the
-// view, not the numbers; clone() copies the numbers.
+// A tensor: shared storage with a shape and strides (in elements). Copying a Tensor copies the view, not the numbers;
+// clone() copies the numbers.
 //
 //     Tensor x = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
 //     Tensor t = x.transpose(0, 1);            // a view, no copy
@@ -22,7 +22,7 @@ namespace qkv {
 
 class Tensor {
  public:
-  Tensor() = default;  // no tensor: defined() is false
+  Tensor() = default;  // undefined: defined() is false
 
   static Tensor empty(const Shape& shape, DType dtype = DType::f32);  // contents undefined
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
@@ -32,7 +32,7 @@ class Tensor {
   static Tensor from(std::initializer_list<float> values, const Shape& shape);
   static Tensor from(const std::vector<float>& values, const Shape& shape);
   static Tensor from(const std::vector<int32_t>& values, const Shape& shape);
-  // A view of memory that belongs to somebody else.
+  // A view of storage.
   static Tensor view(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Shape& strides,
                      int64_t offset = 0);
 
@@ -78,7 +78,7 @@ class Tensor {
   Tensor select(int axis, int64_t index) const;  // drops the axis
   Tensor expand(const Shape& shape) const;       // axes of length 1 are repeated with stride 0
 
-  Tensor contiguous_copy() const;       // this tensor if contiguous already, else a copy
+  Tensor contiguous_copy() const;       // this tensor if it is contiguous, else a copy
   Tensor clone() const;                 // always a contiguous copy
   Tensor to(DType dtype) const;         // f32 <-> bf16, i32, u8 -> f32
   void copy_from(const Tensor& other);  // same shape and type

@@ -153,7 +153,7 @@ TEST(Tensor, Bfloat16IsRoundedToTheNearestEven) {
   EXPECT_TRUE(std::isnan(nan.at<float>({0})));
 }
 
-TEST(Tensor, ConvertsWhatItSays) {
+TEST(Tensor, ConvertsBetweenTypes) {
   EXPECT_EQ(values(Tensor::from(std::vector<int32_t>{-3, 1 << 24}, {2}).to(DType::f32)), (List{-3, 1 << 24}));
   EXPECT_EQ(values(counting({2, 2}).transpose(0, 1).to(DType::bf16).to(DType::f32)), (List{0, 2, 1, 3}));
   EXPECT_THROW(counting({1}).to(DType::i32), Error);

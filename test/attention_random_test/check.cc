@@ -5,67 +5,73 @@
 
 #include <fmt/format.h>
 
-#include "test/attention_random_test/plain.h"
-
+#include "qkv/attention/attention.h"
 namespace qkv::test {
 namespace {
 
-// The largest difference; infinite where one number is infinite or none at all and the other is not.
-double error(const std::vector<double>& got, const std::vector<double>& wanted) {
-  double most = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (got[i] == wanted[i]) continue;
-    const double e = std::abs(got[i] - wanted[i]);
-    most = std::max(most, std::isfinite(e) ? e : INFINITY);
-  }
-  return most;
+struct Named {
+  std::string name;
+  ReferenceTensor tensor;
+};
+
+// What results() lists.
+std::vector<Named> expected(const Drawn& call, Precision precision) {
+  const ReferenceResult r = reference_attention(call.reference(), precision);
+  std::vector<Named> all = {{"out", r.out}, {"weights", r.weights}, {"lse", r.lse},
+                            {"dq", r.dq},   {"dk", r.dk},           {"dv", r.dv}};
+  const std::vector<Variable> parameters = call.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].requires_grad())
+      all.push_back({fmt::format("gradient of parameter {}", i), r.parameters.at(i)});
+  return all;
+}
+
+Tensor gradient_of(const Variable& x) {  // zero where none arrived
+  return x.grad().defined() ? as_float(x.grad()) : Tensor::zeros(x.shape());
 }
 
 }  // namespace
 
-Tensor as_float(const Tensor& x) { return (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy(); }
-
-std::vector<Tensor> results(const Drawn& call, const Inputs& inputs, const AttentionOptions& options) {
-  const Variable::Options learnt{.requires_grad = true};
-  const Variable x(inputs.q, learnt), y(inputs.k, learnt), z(inputs.v, learnt);
-  for (Variable parameter : call.learnt_parameters()) parameter.zero_grad();
-  const auto [out, weights, lse] = attention_with_weights(x, y, z, options);
+std::vector<Tensor> results(const Drawn& call, const Inputs& inputs, const BatchRows& rows) {
+  const Variable::Options with_gradient{.requires_grad = true};
+  const Variable q(inputs.q, with_gradient), k(inputs.k, with_gradient), v(inputs.v, with_gradient);
+  for (Variable parameter : call.parameters()) parameter.zero_grad();
+  const auto [out, weights, lse] = attention_with_weights(q, k, v, call.options(q, rows));
   out.backward(inputs.dout);
-  std::vector<Tensor> all = {out.value(), weights, lse, x.grad(), y.grad(), z.grad()};
-  for (const Variable& parameter : call.learnt_parameters())
-    if (parameter.grad().defined()) all.push_back(parameter.grad());
-  for (Tensor& result : all) result = as_float(result);
+  std::vector<Tensor> all = {as_float(out.value()), as_float(weights), as_float(lse)};
+  for (const Variable& x : {q, k, v}) all.push_back(gradient_of(x));
+  for (const Variable& parameter : call.parameters())
+    if (parameter.requires_grad()) all.push_back(gradient_of(parameter));
   return all;
 }
 
 std::vector<Tensor> results(const Drawn& call) {
-  return results(call, {call.q, call.k, call.v, call.dout}, call.options());
+  return results(call, {call.q, call.k, call.v, call.dout}, {0, call.n.B});
 }
 
-std::vector<Tensor> outputs(const Inputs& inputs, const AttentionOptions& options) {
-  const auto [out, weights, lse] = attention_with_weights(inputs.q, inputs.k, inputs.v, options);
+std::vector<Tensor> outputs(const Drawn& call, const Inputs& inputs, const BatchRows& rows) {
+  const auto [out, weights, lse] =
+      attention_with_weights(inputs.q, inputs.k, inputs.v, call.options(Variable(inputs.q), rows));
   return {as_float(out), as_float(weights), as_float(lse)};
 }
 
 std::vector<Tensor> outputs(const Drawn& call) {
-  return outputs({call.q, call.k, call.v, call.dout}, call.options());
+  return outputs(call, {call.q, call.k, call.v, call.dout}, {0, call.n.B});
 }
 
-std::string unfair_error(const Drawn& call, const std::vector<Tensor>& got) {
-  const bool single = call.q.dtype() == DType::f32;
-  const std::vector<Numbers> exact = plain_attention(call, Precision::exact);
-  const std::vector<Numbers> plain = plain_attention(call, single ? Precision::single : Precision::bf16);
-  const double ulp = single ? std::ldexp(1.0, -23) : std::ldexp(1.0, -8);
+std::string excess_error(const Drawn& call, const std::vector<Tensor>& got) {
+  const bool is_float = call.q.dtype() == DType::f32;
+  const std::vector<Named> exact =
+      expected(call, is_float ? Precision::float64_and_float32_error : Precision::float64_and_bfloat16_error);
+  const std::vector<Named> plain = expected(call, is_float ? Precision::float32 : Precision::bfloat16);
   if (got.size() != exact.size()) return fmt::format("{} results, expected {}", got.size(), exact.size());
   for (size_t n = 0; n < exact.size(); ++n) {
-    const auto values = got[n].span<float>();
-    if (values.size() != exact[n].values.size())
-      return fmt::format("{}: {} numbers, expected {}", exact[n].name, values.size(), exact[n].values.size());
-    const double fair = error(plain[n].values, exact[n].values), floor = 2 * ulp * exact[n].size;
-    const double ours = error({values.begin(), values.end()}, exact[n].values);
-    if (!(ours <= 2 * fair + floor))
-      return fmt::format("{} errs by {}, the plain computation by {}, the unit of rounding is {}", exact[n].name,
-                         ours, fair, ulp * exact[n].size);
+    const std::vector<double>& wanted = exact[n].tensor.values;
+    const double ours = largest_difference(doubles(got[n]), wanted),
+                 theirs = largest_difference(plain[n].tensor.values, wanted), deviation = exact[n].tensor.error;
+    if (!(ours <= 2 * theirs + 2 * deviation))
+      return fmt::format("{} has the error {}, the plain computation {}, of rounding {} is expected", exact[n].name,
+                         ours, theirs, deviation);
   }
   return "";
 }
@@ -76,11 +82,14 @@ std::string nonzero_empty_row(const Drawn& call, const std::vector<Tensor>& got)
   const auto all_zero = [](const float* x, int64_t n) {
     return std::all_of(x, x + n, [](float y) { return y == 0; });
   };
-  for (int64_t row = 0; row < call.n.B * call.n.H * call.n.T; ++row) {
-    const char* visible = call.visible.data() + row * call.n.S;
-    if (std::count(visible, visible + call.n.S, 0) < call.n.S) continue;
-    if (!all_zero(out + row * call.n.E, call.n.E) || !all_zero(weights + row * call.n.S, call.n.S) ||
-        !all_zero(dq + row * call.n.D, call.n.D) || lse[row] != -INFINITY)
+  const VisibleRule visible = call.reference().visible;
+  const AttentionShape& n = call.n;
+  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
+    bool is_empty = static_cast<bool>(visible);
+    for (int64_t j = 0; j < n.S && is_empty; ++j)
+      is_empty = !visible(row / (n.H * n.T), row / n.T % n.H, row % n.T, j);
+    if (is_empty && (!all_zero(out + row * n.E, n.E) || !all_zero(weights + row * n.S, n.S) ||
+                     !all_zero(dq + row * n.D, n.D) || lse[row] != -INFINITY))
       return fmt::format("row {} sees no key", row);
   }
   return "";

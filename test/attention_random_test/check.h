@@ -1,8 +1,8 @@
-// A call of attention() held against the plain computation.
+// A call of attention() compared with the reference.
 //
 //     const Drawn call = draw(17, DType::f32);
 //     const std::vector<Tensor> got = results(call);
-//     EXPECT_EQ(unfair_error(call, got), "");
+//     EXPECT_EQ(excess_error(call, got), "");
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@
 
 namespace qkv::test {
 
-Tensor as_float(const Tensor& x);  // contiguous f32
-
 struct Inputs {
   Tensor q, k, v, dout;
 };
 
-// What a call gives, forward and backward: as plain_attention() lists it, in f32.
+// out, weights, lse, dq, dk, dv, and the gradients of the parameters that ask for one, in f32.
 std::vector<Tensor> results(const Drawn& call);
-std::vector<Tensor> results(const Drawn& call, const Inputs& inputs, const AttentionOptions& options);
+// Of these rows of the batch; `inputs` has them alone.
+std::vector<Tensor> results(const Drawn& call, const Inputs& inputs, const BatchRows& rows);
 
 // out, weights and lse without a tape: few queries have a pass of their own then.
 std::vector<Tensor> outputs(const Drawn& call);
-std::vector<Tensor> outputs(const Inputs& inputs, const AttentionOptions& options);
+std::vector<Tensor> outputs(const Drawn& call, const Inputs& inputs, const BatchRows& rows);
 
-// The first result whose error is more than twice that of the plain computation in the type of the inputs; or "".
-std::string unfair_error(const Drawn& call, const std::vector<Tensor>& got);
+// The first result whose error is above twice that of the plain computation in the type of the inputs, plus two
+// standard deviations of the error that rounding explains; "" if there is none.
+std::string excess_error(const Drawn& call, const std::vector<Tensor>& got);
 
-// The first query that sees no key and has something else than zeros, and minus infinity for lse; or "".
+// The first query without weights that has anything but zeros, and -infinity for lse; "" if there is none.
 std::string nonzero_empty_row(const Drawn& call, const std::vector<Tensor>& got);
 
 }  // namespace qkv::test

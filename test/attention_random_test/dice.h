@@ -1,4 +1,4 @@
-// Choices of a random call: some made by bytes of the caller, as long as there are any, the others a function of a
+// Choices of a random call: the first are made by bytes of the caller, if there are any, the others are a function of a
 // number.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "qkv/autograd/variable.h"
 #include "qkv/base/random.h"
 
 namespace qkv::test {
@@ -30,6 +31,19 @@ class Dice {
     }
   }
   int64_t width() { return one_in(8) ? between(100, 512) : one_in(3) ? 8 * between(1, 16) : between(1, 70); }
+
+  Tensor normals(const Shape& shape, double spread) {
+    Tensor x = Tensor::empty(shape);
+    for (float& value : x.span<float>()) value = normal(spread);
+    return x;
+  }
+  Tensor integers(const Shape& shape, int64_t low, int64_t high) {
+    Tensor x = Tensor::empty(shape, DType::i32);
+    for (int32_t& value : x.span<int32_t>()) value = static_cast<int32_t>(between(low, high));
+    return x;
+  }
+  // With a gradient, mostly.
+  Variable parameter(const Tensor& values) { return {values, {.requires_grad = !one_in(4)}}; }
 
  private:
   uint64_t chosen() {  // of two bytes, so that every length can be chosen

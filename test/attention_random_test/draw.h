@@ -1,63 +1,44 @@
-// Calls of attention(), drawn at random: shapes, strides, scores, masks, modifiers, sinks, kernel weights, dropout.
+// Calls of attention(), drawn at random: shapes, strides, and every score, mask, modifier, normalizer and reweigher.
 //
 //     const Drawn call = draw(/*number=*/17, DType::f32);
 //     Variable y = attention(call.q, call.k, call.v, call.options());
+//     const ReferenceResult wanted = reference_attention(call.reference());
 //
 // A call is a function of its number, so one that fails can be drawn again.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "qkv/attention/attention.h"
-#include "qkv/attention/modify/relative_buckets.h"
+#include "test/attention_random_test/drawn_parts.h"
 
 namespace qkv::test {
 
-struct DrawnMask {
-  std::function<MaskPtr(int64_t first, int64_t rows)> of_rows;  // the mask of these rows of the batch alone
-  std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)> sees;
-};
-
-struct DrawnModifier {
-  enum Kind { softcap, bias, alibi, relative } kind;
-  float cap = 0;
-  RelativeBuckets buckets = {};
-  Variable parameter = {};  // of all but softcap
-};
-
-enum class DrawnScore { scaled_dot, dot, cosine, gaussian };
-enum class DrawnKernel { none, constant, epanechnikov, triangular };  // of kernel weights; none: softmax
-
 struct Drawn {
-  AttentionShape n;
+  AttentionShape n;  // D is the width of the queries
   Tensor q, k, v, dout;
-  DrawnScore score = DrawnScore::scaled_dot;
-  float scale = 1;  // of dot and cosine
-  float sigma = 1;  // of gaussian
-  DrawnKernel kernel = DrawnKernel::none;
-  std::vector<DrawnMask> masks;  // none or one
+  DrawnScore score;
   std::vector<DrawnModifier> modifiers;
-  Variable sink;  // (H), undefined: none
-  ReweigherPtr dropout;
+  DrawnMask mask;  // without a part: none
+  DrawnNormalizer normalizer;
+  std::vector<DrawnReweigher> reweighers;
   bool single_queries = false;
 
-  // What the plain computation reads. (B,H,T,S)
-  std::vector<char> visible;
-  std::vector<float> factors;  // of dropout
-
-  // With a gradient: of the modifiers, in their order, and of the sink.
-  std::vector<Variable> learnt_parameters() const;
-  AttentionOptions options() const { return options_of_rows(0, n.B); }
-  AttentionOptions options_of_rows(int64_t first, int64_t rows) const;
+  AttentionOptions options() const { return options(Variable(q), {0, n.B}); }
+  // For the queries q of these rows of the batch: local_p() gives them a gradient.
+  AttentionOptions options(const Variable& queries, const BatchRows& rows) const;
+  ReferenceCall reference() const;
+  // In the order of ReferenceResult::parameters; not all of them ask for a gradient.
+  std::vector<Variable> parameters() const;
+  std::vector<std::string> mechanisms() const;
+  bool has(const std::string& mechanism) const;
   std::string name() const;
 };
 
 struct DrawOptions {
   std::span<const uint8_t> choices = {};  // the first choices are made by these bytes
-  int64_t most_work = 2'000'000;          // pairs times widths: what the plain computation has time for
+  int64_t max_work = 400'000;             // pairs times widths, which the reference takes time for
 };
 Drawn draw(uint64_t number, DType dtype, const DrawOptions& options = {});
 

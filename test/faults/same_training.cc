@@ -1,9 +1,8 @@
 #include "test/faults/same_training.h"
 
-#include <cstring>
-
 #include "qkv/base/file.h"
 #include "qkv/tensor/safetensors.h"
+#include "qkv/test_support/tensors.h"
 #include "qkv/train/training_test.h"
 
 namespace qkv {
@@ -12,11 +11,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string bytes_at(const fs::path& path) { return fs::exists(path) ? read_file(path) : "none"; }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::memcmp(a.span<float>().data(), b.span<float>().data(), a.span<float>().size_bytes()) == 0;
-}
 
 }  // namespace
 
@@ -27,7 +21,7 @@ std::string training_difference(const fs::path& a, const fs::path& b) {
   const SafetensorsFile y = SafetensorsFile::load(b / "training" / "state.safetensors");
   if (x.names() != y.names()) return "the state has other tensors";
   for (const std::string& name : x.names())
-    if (!same_bits(x.get(name), y.get(name))) return fmt::format("the state's {} differs", name);
+    if (!test::same_bits(x.get(name), y.get(name))) return fmt::format("the state's {} differs", name);
   if (log_without_times(a) != log_without_times(b)) return "the log differs";
   return "";
 }

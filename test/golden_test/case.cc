@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv::golden {
 namespace {
@@ -40,12 +41,6 @@ std::map<std::string, Errors>& errors() {
 std::vector<std::string>& remarks() {
   static std::vector<std::string> all;
   return all;
-}
-
-std::vector<double> numbers(const Tensor& x) {
-  const Tensor real = (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy();
-  const auto values = real.span<float>();
-  return {values.begin(), values.end()};
 }
 
 // What a difference is measured against.
@@ -139,12 +134,18 @@ Variable Case::leaf(std::string_view name) {
   return made;
 }
 
+double Case::error_of(const std::string& name, const std::vector<double>& values) {
+  const std::vector<double> wanted = test::doubles(tensor(name));
+  return test::largest_difference(values, wanted) / size_of(wanted);
+}
+
 void Case::check(const std::string& name, const Tensor& got, double tolerance, bool gradient) {
-  tolerance = std::max(tolerance, precision_);
+  if (const auto own = tolerances_.find(name); own != tolerances_.end())
+    tolerance = std::max(tolerance, own->second);
   const Tensor stored = tensor(name);
   ASSERT_TRUE(got.defined()) << name << " was not computed";
   ASSERT_EQ(to_string(got.shape()), to_string(stored.shape())) << "shape of " << name;
-  const std::vector<double> wanted = numbers(stored), values = numbers(got);
+  const std::vector<double> wanted = test::doubles(stored), values = test::doubles(got);
   const double size = size_of(wanted);
   double error = 0;
   size_t at = 0;
@@ -169,7 +170,7 @@ void Case::compare_if_held(const std::string& name, const Tensor& got) {
 void Case::compare_each(const std::string& name, const Tensor& got) {
   const Tensor stored = tensor(name);
   ASSERT_EQ(to_string(got.shape()), to_string(stored.shape())) << "shape of " << name;
-  const std::vector<double> wanted = numbers(stored), values = numbers(got);
+  const std::vector<double> wanted = test::doubles(stored), values = test::doubles(got);
   double error = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double e = difference(values[i], wanted[i]) / (wanted[i] == 0 ? 1 : std::abs(wanted[i]));

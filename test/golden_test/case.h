@@ -63,8 +63,12 @@ class Case {
   Variable leaf_if_held(std::string_view name) { return holds(name) ? leaf(name) : Variable(); }
   std::vector<std::string> tensors() const { return file_.names(); }
 
-  // Expected numbers. In a type of low precision everything is compared with this tolerance instead.
-  void in_precision(double tolerance) { precision_ = tolerance; }
+  // The error that other numbers have as this output or gradient; infinite for another count of numbers.
+  double error_of(const std::string& name, const std::vector<double>& values);
+  // A larger tolerance for this output or gradient than the comparison has.
+  void tolerate(const std::string& name, double tolerance) { tolerances_[name] = tolerance; }
+
+  // Expected numbers.
   void compare(const std::string& name, const Tensor& got, double tolerance = output_tolerance);
   void compare_if_held(const std::string& name, const Tensor& got);
   void compare_each(const std::string& name, const Tensor& got);      // each number relative to itself
@@ -76,13 +80,13 @@ class Case {
   void finish() const;
 
  private:
-  double precision_ = 0.0;
   std::string json_of(std::string_view argument) const;
   void check(const std::string& name, const Tensor& got, double tolerance, bool gradient);
 
   SafetensorsFile file_;
   std::string group_, name_;
   std::map<std::string, Variable, std::less<>> leaves_;
+  std::map<std::string, double, std::less<>> tolerances_;
   std::set<std::string, std::less<>> seen_;
 };
 

@@ -38,16 +38,19 @@ MaskPtr mask_given(Case& c) {
   return mask;
 }
 
-// In the order of the formulas: a modifier works on what the one before has left.
+RelativeBuckets buckets_given(Case& c) {
+  return {.bidirectional = c.flag("t5.bidirectional"),
+          .num_buckets = c.integer("t5.num_buckets"),
+          .max_distance = c.integer("t5.max_distance")};
+}
+
+// In the order of the formulas: a modifier works on the scores that the one before has modified.
 std::vector<ModifierPtr> modifiers_given(Case& c) {
   std::vector<ModifierPtr> modify;
   if (c.has("softcap")) modify.push_back(softcap(static_cast<float>(c.number("softcap"))));
   if (c.holds("bias")) modify.push_back(bias(c.leaf("bias")));
   if (c.holds("slopes")) modify.push_back(alibi(c.leaf("slopes")));
-  if (c.has("t5"))
-    modify.push_back(relative_bias(c.leaf("rel_bias"), {.bidirectional = c.flag("t5.bidirectional"),
-                                                        .num_buckets = c.integer("t5.num_buckets"),
-                                                        .max_distance = c.integer("t5.max_distance")}));
+  if (c.has("t5")) modify.push_back(relative_bias(c.leaf("rel_bias"), buckets_given(c)));
   return modify;
 }
 

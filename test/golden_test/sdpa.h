@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "qkv/attention/modify/relative_buckets.h"
 #include "qkv/attention/options.h"
 #include "qkv/tensor/dtype.h"
 #include "test/golden_test/case.h"
@@ -10,6 +11,7 @@
 namespace qkv::golden {
 
 MaskPtr mask_given(Case& c);
+RelativeBuckets buckets_given(Case& c);
 std::vector<ModifierPtr> modifiers_given(Case& c);
 NormalizerPtr normalizer_given(Case& c);
 // Of the leaves q, k, v: out, weights, lse, and every gradient.

@@ -86,7 +86,7 @@ bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bo
   const Score& score = options.score ? *options.score : *scaled_dot();
   if (!score.dot_scale(shape.D)) return false;
   if (only_forward && are_single_queries(shape, options)) return true;
-  return kernel::kernels().attention.pairs && fits_pairs(shape.D) && fits_pairs(shape.E);
+  return kernel::kernels().attention.bf16 && fits_pairs(shape.D) && fits_pairs(shape.E);
 }
 
 }  // namespace qkv

@@ -55,13 +55,13 @@ BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows
                       .queries_per_row = 2};
   if (!with_rows) return out;
   float* packed = scratch.floats(row_depth * row_width);
-  kernels().pairs->interleave(from, x.stride(2), block.queries, columns, packed, row_width);
+  kernels().bf16->interleave(from, x.stride(2), block.queries, columns, packed, row_width);
   out.rows = packed;
   return out;
 }
 
 void round_row(const float* from, int64_t n, bfloat16* to) {
-  if (const kernel::PairKernels* pairs = kernels().pairs)
+  if (const kernel::Bf16Kernels* pairs = kernels().bf16)
     return pairs->round(from, n, reinterpret_cast<uint16_t*>(to));
   for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(from[i]);
 }
@@ -69,10 +69,10 @@ void round_row(const float* from, int64_t n, bfloat16* to) {
 }  // namespace
 
 const kernel::TileProducts& products(const AttentionCall& call) {
-  return call.is_bf16() ? kernels().pairs->products : kernels().products;
+  return call.is_bf16() ? kernels().bf16->products : kernels().products;
 }
 
-TileScope::TileScope(const AttentionCall& call) : pairs_(call.is_bf16() ? kernels().pairs : nullptr) {
+TileScope::TileScope(const AttentionCall& call) : pairs_(call.is_bf16() ? kernels().bf16 : nullptr) {
   if (pairs_) pairs_->begin();
 }
 TileScope::~TileScope() {
@@ -119,7 +119,7 @@ KeyOperands::KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with
   // Whole chunks, and rows that do not begin at the same place of every page.
   const int64_t units = (S_ + chunk - 1) / chunk * (chunk / 2);
   column_width_ = round_to_lanes(width_);
-  row_units_ = kernels().pairs->columns_as_rows ? units + 16 : 0;
+  row_units_ = kernels().bf16->columns_as_rows ? units + 16 : 0;
   columns_ = scratch.floats(row_units_ ? width_ * row_units_ : units * column_width_);
   const int64_t chunks = (S_ + chunk - 1) / chunk;
   packed_ = reinterpret_cast<uint8_t*>(scratch.floats((chunks + 3) / 4));
@@ -133,13 +133,13 @@ void KeyOperands::pack_columns(int64_t begin, int64_t end) {
     const int64_t row = c * chunk, count = std::min(chunk, S_ - row);
     const uint16_t* from = halves_ + row * row_stride_;
     if (row_units_ == 0) {
-      kernels().pairs->interleave(from, row_stride_, count, width_, columns_ + row / 2 * column_width_,
-                                  column_width_);
+      kernels().bf16->interleave(from, row_stride_, count, width_, columns_ + row / 2 * column_width_,
+                                 column_width_);
       continue;
     }
     Scratch scratch;
     float* pairs = scratch.floats(chunk / 2 * column_width_);
-    kernels().pairs->interleave(from, row_stride_, count, width_, pairs, column_width_);
+    kernels().bf16->interleave(from, row_stride_, count, width_, pairs, column_width_);
     kernels().transpose_in(pairs, column_width_, (count + 1) / 2, width_, columns_ + row / 2, chunk / 2,
                            row_units_);
   }
@@ -192,8 +192,8 @@ WeightPacker::WeightPacker(const AttentionCall& call, const QueryBlock& block, c
 WeightOperand WeightPacker::pack(const Tile& tile, const float* weights) const {
   if (!pairs_)
     return {.tile = weights, .rows = weights, .row_stride = tile.width, .columns = weights, .depth = tile.keys};
-  if (rows_) kernels().pairs->round(weights, tile.keys * tile.width, reinterpret_cast<uint16_t*>(rows_));
-  if (columns_) kernels().pairs->interleave_rounded(weights, tile.keys, tile.width, columns_);
+  if (rows_) kernels().bf16->round(weights, tile.keys * tile.width, reinterpret_cast<uint16_t*>(rows_));
+  if (columns_) kernels().bf16->interleave_rounded(weights, tile.keys, tile.width, columns_);
   return packed(tile, weights);
 }
 

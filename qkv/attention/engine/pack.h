@@ -20,7 +20,7 @@ class TileScope {
 
  private:
   const kernel::FlushDenormals flush_;
-  const kernel::PairKernels* pairs_;
+  const kernel::Bf16Kernels* pairs_;
 };
 
 // The scores of a tile. The scale of dot products of bf16 may wait for a softmax that reads every score anyway:

@@ -111,7 +111,7 @@ void modify_and_mask(const AttentionCall& call, const Tile& tile, const uint64_t
     modifier.forward(tile, s);
     save(Modifier::Saves::modified);
   }
-  if (visible) kernel::kernels().attention.hide(s, tile.keys, tile.width, visible);
+  if (visible) kernel::kernels().attention.mask(s, tile.keys, tile.width, visible);
 }
 
 BlockStatistics load_statistics(const SoftmaxStatistics& statistics, const QueryBlock& block, Scratch& scratch) {

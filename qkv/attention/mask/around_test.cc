@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "qkv/attention/mask/check_mask_test.h"
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

@@ -7,7 +7,7 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/attention/mask/window.h"
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

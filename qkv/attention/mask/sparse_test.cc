@@ -11,7 +11,7 @@
 #include "qkv/attention/mask/every.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/strided.h"
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

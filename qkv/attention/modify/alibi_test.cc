@@ -35,7 +35,7 @@ TEST(Alibi, SumsTheGradientOfASlopeOverAllTiles) {
   uint64_t stream = 0;
   for (const AttentionShape& n : modifier_shapes())
     for (const bool is_causal : {false, true}) {
-      const Variable slopes(strided(random({n.H}, ++stream, 0.05)), {.requires_grad = true});
+      const Variable slopes(with_gaps_between_elements(random({n.H}, ++stream, 0.05)), {.requires_grad = true});
       const Modified x(n, alibi(slopes), with_slopes(n, doubles(slopes.value())), is_causal, stream += 10);
       expect_close(slopes.grad(),
                    x.gradient(

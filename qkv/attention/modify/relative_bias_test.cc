@@ -35,7 +35,7 @@ TEST(RelativeBias, SumsTheGradientOfAnEntryOverAllTiles) {
   for (const AttentionShape& n : modifier_shapes())
     for (const bool is_causal : {false, true}) {
       const RelativeBuckets buckets{.bidirectional = !is_causal};
-      const Variable table(strided(random({32, n.H}, ++stream)), {.requires_grad = true});
+      const Variable table(with_gaps_between_elements(random({32, n.H}, ++stream)), {.requires_grad = true});
       const Modified x(n, relative_bias(table, buckets), with_table(n, doubles(table.value()), buckets), is_causal,
                        stream += 10);
       expect_close(table.grad(),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "qkv/attention/multi_token.h"
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv::test {
 

@@ -7,9 +7,9 @@
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/threads.h"
 #include "qkv/op/arithmetic.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

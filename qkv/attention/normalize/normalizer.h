@@ -39,7 +39,7 @@ class Normalizer {
   virtual bool needs_slope() const { return false; }
 
   // step(), weights() and backward() where only products of bf16 read the results: rounded for them, in the forms
-  // of kernel::PairKernels. Scores still lack the factor `scale`. A normalizer that has a faster way than one after
+  // of kernel::Bf16Kernels. Scores still lack the factor `scale`. A normalizer that has a faster way than one after
   // the other says so here.
   virtual void step_to_pairs(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
                              float* columns) const;

@@ -30,15 +30,15 @@ class Softmax : public Normalizer {
   }
   void step_to_pairs(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
                      float* columns) const override {
-    kernel::kernels().attention.pairs->softmax_step(s, tile.keys, tile.width, scale, running, columns);
+    kernel::kernels().attention.bf16->softmax_step(s, tile.keys, tile.width, scale, running, columns);
   }
   void weights_to_pairs(const Tile& tile, float* s, float scale, const float* maximum, const float* inverse_sum,
                         float*, uint16_t* rows) const override {
-    kernel::kernels().attention.pairs->weights(s, tile.keys, tile.width, scale, maximum, inverse_sum, rows);
+    kernel::kernels().attention.bf16->weights(s, tile.keys, tile.width, scale, maximum, inverse_sum, rows);
   }
   void backward_to_pairs(const Tile& tile, const float* weights, const float*, const float* delta, float* grad,
                          uint16_t* rows, float* columns) const override {
-    kernel::kernels().attention.pairs->softmax_backward(weights, grad, tile.keys, tile.width, delta, rows, columns);
+    kernel::kernels().attention.bf16->softmax_backward(weights, grad, tile.keys, tile.width, delta, rows, columns);
   }
   std::string name() const override { return "softmax()"; }
 };

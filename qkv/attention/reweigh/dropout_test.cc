@@ -1,8 +1,8 @@
 #include "qkv/attention/reweigh/dropout.h"
 
 #include "qkv/attention/attention.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

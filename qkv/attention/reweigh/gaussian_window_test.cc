@@ -6,8 +6,8 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/reweigh/dropout.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

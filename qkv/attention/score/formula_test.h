@@ -9,7 +9,7 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/autograd/gradient_check_test.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv::test {
 

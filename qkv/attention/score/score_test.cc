@@ -12,8 +12,8 @@
 #include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/attention/score/location.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

@@ -8,7 +8,7 @@ namespace {
 
 const vf zero = {};
 
-// f(x) = 1 / (1 + e^-x) and its slope f (1 - f), from e = e^-|x|: neither cancels. Beyond 88, e is taken as 0.
+// f(x) = 1 / (1 + e^-x) and its slope f (1 - f), from e = e^-|x|: neither cancels. Beyond 88, e is 0.
 struct Logistic {
   vf value, slope;
 };

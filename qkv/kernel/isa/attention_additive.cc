@@ -1,9 +1,9 @@
 // Scores of additive attention (Bahdanau et al., 2015): s_ji = sum_f w_f tanh(q_fi + k_jf).
-// Only the sums over f leave the registers: the (queries, keys, features) array never exists.
+// Only the sums over f leave the registers: the (queries, keys, features) array is never stored.
 //
 // With E = e^2(q + k) = e^2q e^2k and r = 1 / (1 + E), tanh(q + k) = 1 - 2r and its slope is 4r (1 - r). So an
-// exponential is taken once a query and once a key, and what remains for a pair is a multiply-add and half a division.
-// That holds while the product of two such x = 1 + E is far from overflow; a tile where they are not takes every tanh itself.
+// exponential is computed once per query and once per key, and a pair costs a few multiply-adds and half a division.
+// A tile where the product of two 1 + E might overflow computes every tanh instead.
 
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/vector.h"
@@ -16,7 +16,7 @@ constexpr float safe = 10.0f;  // e^(8 * safe) is a float
 constexpr vi magnitude_bits = lane_numbers * 0 + 0x7fffffff;  // all but the sign
 QKV_INLINE vf magnitude(vf x) { return from_bits(bits_of(x) & magnitude_bits); }
 
-// tanh(x) and its slope 1 - tanh(x)^2, from e = exp(-2 |x|): both keep their digits where tanh is nearly 1.
+// tanh(x) and its slope 1 - tanh(x)^2, from e = exp(-2 |x|): both keep their precision where tanh is near 1.
 struct Tanh {
   vf value, slope;
 };

@@ -1,5 +1,5 @@
 // Scores by distance: s_ji = -1/2 sum_d (q_di - k_jd)^2.
-// A few keys at a time share what is read of the queries; every score is still one chain of multiply-adds.
+// A few keys at a time share the loads of the queries; every score is still one chain of multiply-adds.
 
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/vector.h"

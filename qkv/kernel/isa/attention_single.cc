@@ -1,5 +1,5 @@
-// Attention of single queries, decoding: lanes run along the width of keys and values. Bound by the memory that K
-// and V stream from; bf16 is half of it.
+// Attention of single queries, as in decoding: lanes are columns of keys and values. Limited by the memory bandwidth of
+// reading K and V; bf16 halves it.
 
 #include <math.h>
 
@@ -9,22 +9,21 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// Memory is what a single query waits for. Processors ask for what comes next in every page that is being read, so
-// rows are taken from several places of a tile in turn; and the same rows of the next tile are asked for meanwhile,
-// into the second level of cache, where more fits.
-constexpr int tile_rows = 128;   // at most
-constexpr int stream_rows = 16;  // from one place to the next
+// Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
+// and the same rows of the next tile are prefetched into the second-level cache.
+constexpr int tile_rows = 128;   // maximum
+constexpr int stream_rows = 16;  // between the beginnings of two streams
 
-// As many queries are taken together: a row that was read, and made floats, serves all of them.
-constexpr int together = 4;
+// Queries computed together: they share a row that was loaded and converted to floats.
+constexpr int max_queries = 4;
 
-// Keys that are taken together follow one another in runs, eight runs if there are so many keys.
+// Keys computed together are consecutive in runs; there are at most eight runs.
 template <int Q>
 constexpr int run_of_keys = lanes / Q > 8 ? lanes / Q / 8 : 1;
 
-// Q queries and lanes / Q keys, `apart` rows from run to run: one vector of sums a pair, then one tree adds up all
-// of them. A pair is summed in the same order for every Q. Where there are fewer keys, the last one stands for the
-// missing.
+// The scores of Q queries and lanes / Q keys, `apart` rows from run to run: 16 partial sums for each (query, key) pair,
+// then one tree adds up all of them. A pair is summed in the same order for every Q. If there are fewer keys, the last
+// one is repeated.
 template <int Q, bool all, class T>
 QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int64_t apart, int keys) {
   constexpr int at_once = lanes / Q, run = run_of_keys<Q>;
@@ -32,7 +31,7 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
     const int key = all || n < keys ? n : keys - 1;
     return k + (key / run * apart + key % run) * x.k_stride;
   };
-  // A pass has the columns of its own vector of partial sums: sums_vectors of every 16.
+  // Pass p adds the columns that belong to vector p of the 16 partial sums.
   vf sums[sums_vectors][lanes];
 #pragma GCC unroll 4
   for (int p = 0; p < sums_vectors; ++p) {
@@ -80,36 +79,35 @@ void score_rows(const SingleScores<T>& x, int64_t first) {
   constexpr int at_once = lanes / Q, run = run_of_keys<Q>, apart = tile_rows * run / at_once;
   const float* q = x.q + first * x.q_stride;
   float* s = x.s + first * x.s_stride;
-  float pairs[lanes];
+  float scores_of_block[lanes];
   if (x.keys == tile_rows) {
     for (int j = 0; j < apart; j += run) {
-      store(pairs, score_block<Q, true>(x, q, x.k + j * x.k_stride, apart, at_once));
+      store(scores_of_block, score_block<Q, true>(x, q, x.k + j * x.k_stride, apart, at_once));
 #pragma GCC unroll 16
       for (int n = 0; n < lanes; ++n)
-        s[n / at_once * x.s_stride + j + n % at_once / run * apart + n % run] = pairs[n];
+        s[n / at_once * x.s_stride + j + n % at_once / run * apart + n % run] = scores_of_block[n];
     }
     return;
   }
   for (int64_t j = 0; j < x.keys; j += at_once) {
     const T* k = x.k + j * x.k_stride;
     const int keys = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
-    store(pairs,
+    store(scores_of_block,
           keys == at_once ? score_block<Q, true>(x, q, k, run, keys) : score_block<Q, false>(x, q, k, run, keys));
     for (int i = 0; i < Q; ++i)
-      for (int n = 0; n < keys; ++n) s[i * x.s_stride + j + n] = pairs[i * at_once + n];
+      for (int n = 0; n < keys; ++n) s[i * x.s_stride + j + n] = scores_of_block[i * at_once + n];
   }
 }
 
 template <class T>
 void scores(const SingleScores<T>& x) {
   int64_t i = 0;
-  for (; i + together <= x.queries; i += together) score_rows<together>(x, i);
+  for (; i + max_queries <= x.queries; i += max_queries) score_rows<max_queries>(x, i);
   for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
-// NV vectors of columns, or the `rest` columns that are left (NV = 1). The keys go to two sums each, those of one
-// stream to the same, so that additions do not wait for one another; and in an order that does not depend on how many
-// columns there are.
+// NV vectors of columns, or the last `rest` columns (NV = 1). The keys of a stream are added to two sums in turn, which
+// hides the latency of additions; the order does not depend on the number of columns.
 template <int Q, int NV, class T>
 void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest = 0) {
   vf even[Q][NV] = {}, odd[Q][NV] = {};
@@ -148,7 +146,7 @@ void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest
 
 template <int Q, class T>
 void output_rows(const SingleOutput<T>& x, int64_t first) {
-  constexpr int vectors = Q == 1 ? 4 : lanes == 16 ? 2 : 1;  // that fit the registers
+  constexpr int vectors = Q == 1 ? 4 : lanes == 16 ? 2 : 1;  // as fit the registers
   int64_t e = 0;
   for (; e + vectors * lanes <= x.E; e += vectors * lanes) output_columns<Q, vectors>(x, first, e);
   for (; e + lanes <= x.E; e += lanes) output_columns<Q, 1>(x, first, e);
@@ -158,7 +156,7 @@ void output_rows(const SingleOutput<T>& x, int64_t first) {
 template <class T>
 void output(const SingleOutput<T>& x) {
   int64_t i = 0;
-  for (; i + together <= x.queries; i += together) output_rows<together>(x, i);
+  for (; i + max_queries <= x.queries; i += max_queries) output_rows<max_queries>(x, i);
   for (; i < x.queries; ++i) output_rows<1>(x, i);
 }
 

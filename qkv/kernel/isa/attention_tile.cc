@@ -1,5 +1,5 @@
-// What happens to a tile of scores between its two matrix products: hiding, the running softmax, the softmax
-// backward; and the transposes that bring queries in and outputs out.
+// The steps between the two matrix products of a tile: masking, online softmax, softmax backward; and the transposes
+// of queries and outputs.
 
 #include <math.h>
 
@@ -56,7 +56,7 @@ void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns
   }
 }
 
-void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible) {
+void mask(float* s, int64_t keys, int64_t width, const uint64_t* visible) {
   vi bit;
   for (int i = 0; i < lanes; ++i) bit[i] = 1 << i;
   for (int64_t j = 0; j < keys; ++j) {
@@ -80,7 +80,7 @@ void softmax_step(float* s, int64_t keys, int64_t width, RunningSoftmax running)
     }
     if (j < keys) m = max(m, load(s + j * width + i));
     m = max(m, m1);
-    // A query that has seen no key yet: any finite reference gives its hidden scores the weight zero.
+    // For a query that has seen no key yet: any finite reference gives its masked scores the weight zero.
     const vf reference = m == -INFINITY ? zero : m;
     const vf rescale = exp2_or_zero((old - reference) * log2_e);
     vf sum = zero;

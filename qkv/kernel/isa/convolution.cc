@@ -6,15 +6,16 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// As many sums as there are taps along the keys live in registers; kernels with more go in several passes.
+// There is a register for each tap along the keys; convolutions with more taps take several passes.
 #if defined(__AVX512F__)
-constexpr int most_taps = 16;
+constexpr int max_taps = 16;
 #else
-constexpr int most_taps = 12;
+constexpr int max_taps = 12;
 #endif
 
 // Taps [first, first + taps) of every row of taps. A row of `in` is loaded once for each tap along the queries, and
-// gives its part to all the rows of `out` that it belongs to; the sums move on by one as the oldest is complete.
+// added to all rows of `out` that it belongs to; the sums shift by one register when the oldest is complete. A pass
+// continues the sums of the pass before: the order does not depend on the number of passes.
 template <int taps>
 void convolve_pass(const Convolution& c, int64_t first) {
   for (int64_t i = 0; i < c.width; i += lanes) {
@@ -23,7 +24,7 @@ void convolve_pass(const Convolution& c, int64_t first) {
     for (int b = 0; b < taps; ++b) sum[b] = vf{};
     const float* in = c.in + (first - c.key_before) * c.width + i - c.query_before;
     for (int64_t t = 0; t < c.keys + taps - 1; ++t, in += c.width) {
-      if (first > 0 && t < c.keys) sum[0] = load(c.out + t * c.width + i);  // what the pass before left
+      if (first > 0 && t < c.keys) sum[0] = load(c.out + t * c.width + i);
       const float* k = c.taps + first;
       for (int64_t a = 0; a < c.query_taps; ++a, k += c.key_taps) {
         const vf x = load(in + a);
@@ -38,8 +39,8 @@ void convolve_pass(const Convolution& c, int64_t first) {
   }
 }
 
-// Vectors of `in` at their places, gradients shifted against them: one unaligned load serves all taps of a row.
-// Sums of floats are short; what is added to is a double.
+// Vectors of `in` are aligned, gradients are shifted: one unaligned load is shared by all taps of a row. Sums of floats
+// are short, and are added up in double.
 template <int taps>
 void correlate_pass(const Convolution& c, const float* grad, double* out, int64_t first) {
   constexpr int64_t few_keys = 32;
@@ -87,10 +88,10 @@ constexpr Correlate correlate_passes[] = {
 #endif
 };
 
-// pass(taps, first) over even shares of the taps along the keys.
+// pass(taps, first) over parts of about equal size of the taps along the keys.
 template <class Pass>
 void for_each_pass(const Convolution& c, Pass pass) {
-  const int64_t passes = (c.key_taps + most_taps - 1) / most_taps;
+  const int64_t passes = (c.key_taps + max_taps - 1) / max_taps;
   for (int64_t p = 0, first = 0; p < passes; ++p) {
     const int64_t taps = (c.key_taps - first) / (passes - p);
     pass(taps, first);

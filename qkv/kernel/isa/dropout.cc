@@ -1,6 +1,5 @@
-// Dropout by Philox4x32-10 (Salmon et al., 2011), computed for half a vector of calls at once: every 32-bit word of
-// a call stands in the low half of a 64-bit lane, where the widening product wants it. What stands in the high
-// halves does not matter until the end.
+// Dropout by Philox4x32-10 (Salmon et al., 2011), for lanes / 2 calls at once: every 32-bit number of a call is in the
+// low half of a 64-bit lane, where the widening product reads it. The high halves are ignored until the end.
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/rows.h"
 
@@ -9,7 +8,7 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
 constexpr int calls = lanes / 2;  // Philox calls side by side
-constexpr int block = 8 * calls;  // 16-bit numbers they give
+constexpr int block = 8 * calls;  // 16-bit numbers that they generate
 typedef uint64_t vw __attribute__((vector_size(lanes * 4)));
 typedef uint64_t vw_unaligned __attribute__((vector_size(lanes * 4), aligned(2), may_alias));
 typedef uint16_t vs_unaligned __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
@@ -61,10 +60,10 @@ QKV_INLINE void draw(const DropoutKey& key, uint64_t position, uint16_t* numbers
   *reinterpret_cast<vw_unaligned*>(numbers + block / 2) = zip_high(a, b);
 }
 
-// body(at, i, kept): at the elements i of the row, kept being all ones where they stay.
+// body(at, i, kept) for every vector of the row; kept is all ones for the elements that are kept.
 template <class F>
 QKV_INLINE void each_kept(int64_t n, const DropoutKey& key, int64_t first_index, F body) {
-  uint16_t numbers[block + lanes] = {};  // a part at the end of a row may look beyond the block
+  uint16_t numbers[block + lanes] = {};  // the last vector of a row may read beyond the block
   const int32_t threshold = static_cast<int32_t>(key.threshold);
   for (int64_t i = 0; i < n;) {
     const int64_t index = first_index + i;

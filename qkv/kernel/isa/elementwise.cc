@@ -27,7 +27,7 @@ void embed(const float* table_row, float scale, const float* position_row, int64
   });
 }
 
-// Four vectors of columns at a time, so that a row is read by whole cache lines; even and odd rows apart.
+// Four vectors of columns at a time, so that a row is read by whole cache lines; even and odd rows have own sums.
 void add_rows(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n) {
   constexpr int wide = 4;
   int64_t i = 0;
@@ -66,7 +66,7 @@ void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamSte
     const vf first = at(m + i) * beta1 + grad * rest1, second = at(v + i) * beta2 + grad * grad * rest2;
     at.put(m + i, first);
     at.put(v + i, second);
-    // Where both moments are 0 and so is eps, nothing moves.
+    // If both moments and eps are 0, p does not change.
     const vf below = max(broadcast(1e-38f), sqrt(second * correction2) + eps);
     at.put(p + i, (before - before * decay) - rate * first / below);
   });

@@ -1,4 +1,4 @@
-// The kernels of one instruction set, as table.cc collects them.
+// The kernels of one instruction set; table.cc lists them.
 #pragma once
 
 #include <stdint.h>
@@ -69,7 +69,7 @@ void transpose_in(const float* in, int64_t in_stride, int64_t rows, int64_t colu
                   int64_t out_stride);
 void transpose_out(const float* in, int64_t width, int64_t rows, int64_t columns, const float* scale, float* out,
                    int64_t out_stride);
-void hide(float* s, int64_t keys, int64_t width, const uint64_t* visible);
+void mask(float* s, int64_t keys, int64_t width, const uint64_t* visible);
 void softmax_step(float* s, int64_t keys, int64_t width, RunningSoftmax running);
 void weights(float* s, int64_t keys, int64_t width, const float* maximum, const float* inverse_sum);
 void tile_softmax_backward(const float* weights, float* grad, int64_t keys, int64_t width, const float* delta);

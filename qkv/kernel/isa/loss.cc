@@ -11,7 +11,7 @@ float cross_entropy(const float* logits, int64_t n, int64_t target, float smooth
   const vf zero = {};
   const float m = max_over(logits, n, -INFINITY);
 
-  // Vocabularies are long: sums of so many terms are floats, and are added up in double.
+  // Vocabularies are long: sums of 1024 terms in float are added up in double.
   constexpr int64_t stretch = 1024;
   double total = 0.0, distance = 0.0;
   const float target_distance = logits[target] - m;

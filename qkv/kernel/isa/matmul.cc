@@ -5,9 +5,8 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 namespace {
 
-// Rows first_row ... of the product, as many columns as `vectors` hold; `last` of them in the last vector, which is
-// `whole` where that is all. Every loop over the sums is short and plain, so that compilers unroll it and keep the
-// sums in registers.
+// Rows [first_row, first_row + rows) of the product and `vectors` vectors of columns; `last` columns in the last vector,
+// `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in registers.
 template <int rows, int vectors, bool whole>
 void tile(const PanelProduct& p, int64_t first_row, int last) {
   const auto get = [&](const float* at, int v) {
@@ -33,8 +32,7 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
-        __builtin_prefetch(c + r * c_row + v * lanes,
-                           1);  // by the end the lines are there, and no store has to wait
+        __builtin_prefetch(c + r * c_row + v * lanes, 1);  // for the stores at the end
         sum[r][v] = vf{};
       }
   }
@@ -45,7 +43,8 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
     vf row[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) row[v] = load(b + v * lanes);
-    if constexpr (tile_vectors == 2) __builtin_prefetch(b + 8 * b_row);  // narrow: the processor's own is too late
+    if constexpr (tile_vectors == 2)
+      __builtin_prefetch(b + 8 * b_row);  // hardware prefetching is too late for narrow rows
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const vf x = broadcast(a[r * a_row]);
@@ -94,7 +93,7 @@ Tile tile_of(int64_t rows, int64_t vectors, bool whole) {
   return vectors == 2 ? tile_of<2, false>(rows) : tile_of<1, false>(rows);
 }
 
-// Tiles of even shares: 8 rows are 4 + 4, not 6 + 2. each(row, rows) for every tile.
+// Tiles of about equal height: 8 rows are 4 + 4, not 6 + 2. each(row, rows) for every tile.
 template <class Each>
 void for_each_tile(int64_t rows, Each each) {
   const int64_t tiles = (rows + tile_rows - 1) / tile_rows;
@@ -143,7 +142,7 @@ namespace {
 
 constexpr int64_t packed_columns = 8;  // of a block
 
-// Columns first ... end of one tile, of rows that are neighbours in memory.
+// Columns [first, end) of one tile, whose rows are neighbors in memory.
 template <int rows>
 void pack_columns(const float* from, int64_t column_stride, int64_t first, int64_t end, float* tile) {
   for (int64_t k = first; k < end; ++k) {
@@ -159,7 +158,7 @@ constexpr PackColumns pack_columns_of[tile_rows + 1] = {
 }  // namespace
 
 // In blocks of a few columns, all tiles of a block in turn: columns of a transposed factor are far apart in memory,
-// often by a power of two, and only so many lines of them stay in the first-level cache together.
+// often by a power of two, and only a few such cache lines fit the first-level cache together.
 void pack_rows(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles) {
   for (int64_t first = 0; first < depth; first += packed_columns) {
     const int64_t end = first + packed_columns < depth ? first + packed_columns : depth;

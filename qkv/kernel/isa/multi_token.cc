@@ -1,4 +1,4 @@
-// What multi-token attention does to a block of scores between its products and convolutions.
+// The steps of multi-token attention between its products and convolutions.
 
 #include <math.h>
 
@@ -8,7 +8,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// Which of the lanes from lane i on are visible, as a mask of lanes.
+// The visible lanes from lane i on, as a vector of ones and zeros.
 struct Bits {
   vi bit;
   Bits() {
@@ -23,9 +23,9 @@ struct Bits {
 
 void clear(const float* s, int64_t keys, int64_t width, const uint64_t* visible, float* out) {
   const Bits bits;
-  const uint64_t everyone = width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+  const uint64_t all_queries = width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
   for (int64_t j = 0; j < keys; ++j, s += width, out += width) {
-    if ((visible[j] & everyone) == everyone) {
+    if ((visible[j] & all_queries) == all_queries) {
       if (s != out)
         for (int64_t i = 0; i < width; i += lanes) store(out + i, load(s + i));
       continue;
@@ -36,10 +36,10 @@ void clear(const float* s, int64_t keys, int64_t width, const uint64_t* visible,
 
 void column_maximum(const float* s, int64_t keys, int64_t width, const uint64_t* visible, float* maximum) {
   const Bits bits;
-  const vf hidden = broadcast(-INFINITY);
+  const vf masked = broadcast(-INFINITY);
   for (int64_t i = 0; i < width; i += lanes) {
     vf m = load(maximum + i);
-    for (int64_t j = 0; j < keys; ++j) m = max(m, bits(visible[j], i) ? load(s + j * width + i) : hidden);
+    for (int64_t j = 0; j < keys; ++j) m = max(m, bits(visible[j], i) ? load(s + j * width + i) : masked);
     store(maximum + i, m);
   }
 }

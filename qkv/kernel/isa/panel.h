@@ -1,5 +1,5 @@
-// The largest tile of c in a matrix product whose sums, with a row of a panel and one element of a, fit the
-// registers: 32 registers hold 6 x 4 vectors, 16 hold 6 x 2.
+// The largest tile of c in a matrix product whose sums fit the registers together with a row of a panel and one
+// element of a: 32 registers hold 6 x 4 vectors, 16 hold 6 x 2.
 #pragma once
 
 #include "qkv/kernel/isa/vector.h"

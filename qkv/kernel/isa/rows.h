@@ -1,10 +1,10 @@
-// Walking rows by vectors. A kernel says what happens at a position; whole vectors and the part that is left over
-// at the end of a row run the same lines:
+// Loops over rows by vectors. A kernel is a function of the index of a vector; whole vectors and the partial vector at
+// the end of a row are computed by the same lines:
 //
 //     each(n, [&](auto at, int64_t i) { at.put(y + i, max(zero, at(x + i))); });
 #pragma once
 
-#include "qkv/kernel/isa/halves.h"
+#include "qkv/kernel/isa/bf16_bits.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
@@ -20,7 +20,7 @@ struct Part {
   __attribute__((always_inline)) vf operator()(const float* p) const { return load_part(p, count); }
   __attribute__((always_inline)) vf operator()(const uint16_t* p) const { return load_part_as_float(p, count); }
   __attribute__((always_inline)) void put(float* p, vf v) const { store_part(p, v, count); }
-  // Zero in the lanes that do not exist.
+  // Zero in the lanes behind the end of the row.
   __attribute__((always_inline)) vf only(vf v) const { return lane_numbers < count ? v : vf{}; }
 };
 
@@ -33,8 +33,8 @@ QKV_INLINE void each(int64_t n, F body) {
 
 // The sum of term(at, i) over a row, in `count` partial sums: sum l adds the terms l, l + count, ..., and a tree adds
 // the sums. So the order depends on n alone, on every instruction set. `count` is a multiple of 16; many sums hide the
-// latency of additions where terms are cheap. Behind the end of the row at() gives zeros; terms that are not zero
-// there pass through at.only().
+// latency of additions if terms are cheap. Behind the end of the row at() gives zeros; a term that is not zero there
+// must pass through at.only().
 template <int count = 32, class F>
 QKV_INLINE float sum_over(int64_t n, F term) {
   constexpr int vectors = count / lanes;

@@ -1,9 +1,9 @@
-// The matrix product of a tile: MR rows of C times NV vectors of columns live in registers while the depth runs.
+// The matrix product of a tile: MR rows of C times NV vectors of columns are in registers in the loop over the depth.
 //
 //     C[m][n] (+)= sum_k A(m, k) B[k][n]        A broadcast, B loaded, one multiply-add of units each
 //
-// Rows are cut into balanced panels (64 rows are 11 + 11 + ..., not 12 + ... + 4), so the last one is never a
-// sliver. Unit says what a unit is: see attention_kernels.h.
+// Rows are cut into panels of about equal height (64 rows are 11 + 11 + ..., not 12 + ... + 4). Unit is a float or two
+// bf16: see attention_kernels.h.
 #pragma once
 
 #include "qkv/kernel/attention_kernels.h"
@@ -12,7 +12,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-enum class Old { overwrite, add, rescale };
+enum class Update { overwrite, add, rescale };
 
 // Rows of a panel by vectors of columns: 32 registers hold 6 x 4 sums, 16 registers hold 6 x 2.
 #if defined(__AVX512F__)
@@ -22,9 +22,9 @@ constexpr int panel_rows[max_vectors + 1] = {0, 14, 12, 8, 6};
 constexpr int max_vectors = 2;
 constexpr int panel_rows[max_vectors + 1] = {0, 8, 6};
 #endif
-constexpr int most_rows = panel_rows[1];
+constexpr int max_rows = panel_rows[1];
 
-template <class Unit, int MR, int NV, bool along_rows, Old old>
+template <class Unit, int MR, int NV, bool along_rows, Update update>
 void panel(const TileProduct& t, const float* factor) {
   vf sum[MR][NV];
 #pragma GCC unroll 16
@@ -61,9 +61,9 @@ void panel(const TileProduct& t, const float* factor) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
       vf v = sum[m][n];
-      if (old == Old::overwrite) v *= t.scale;
-      if (old == Old::add) v += load(c + n * lanes);
-      if (old == Old::rescale) v += load(c + n * lanes) * load(factor + n * lanes);
+      if (update == Update::overwrite) v *= t.scale;
+      if (update == Update::add) v += load(c + n * lanes);
+      if (update == Update::rescale) v += load(c + n * lanes) * load(factor + n * lanes);
       store(c + n * lanes, v);
     }
   }
@@ -71,77 +71,77 @@ void panel(const TileProduct& t, const float* factor) {
 
 using Panel = void (*)(const TileProduct&, const float*);
 
-template <class Unit, int NV, bool along_rows, Old old>
+template <class Unit, int NV, bool along_rows, Update update>
 Panel panel_of(int64_t rows) {
   constexpr int most = panel_rows[NV];
-  static constexpr Panel table[most_rows] = {
-    panel<Unit, 1, NV, along_rows, old>,
-    panel<Unit, 2, NV, along_rows, old>,
-    panel<Unit, 3, NV, along_rows, old>,
-    panel<Unit, 4, NV, along_rows, old>,
-    panel<Unit, 5, NV, along_rows, old>,
-    panel<Unit, 6, NV, along_rows, old>,
-    panel<Unit, (most >= 7 ? 7 : 1), NV, along_rows, old>,
-    panel<Unit, (most >= 8 ? 8 : 1), NV, along_rows, old>,
+  static constexpr Panel table[max_rows] = {
+    panel<Unit, 1, NV, along_rows, update>,
+    panel<Unit, 2, NV, along_rows, update>,
+    panel<Unit, 3, NV, along_rows, update>,
+    panel<Unit, 4, NV, along_rows, update>,
+    panel<Unit, 5, NV, along_rows, update>,
+    panel<Unit, 6, NV, along_rows, update>,
+    panel<Unit, (most >= 7 ? 7 : 1), NV, along_rows, update>,
+    panel<Unit, (most >= 8 ? 8 : 1), NV, along_rows, update>,
 #if defined(__AVX512F__)
-    panel<Unit, (most >= 9 ? 9 : 1), NV, along_rows, old>,
-    panel<Unit, (most >= 10 ? 10 : 1), NV, along_rows, old>,
-    panel<Unit, (most >= 11 ? 11 : 1), NV, along_rows, old>,
-    panel<Unit, (most >= 12 ? 12 : 1), NV, along_rows, old>,
-    panel<Unit, (most >= 13 ? 13 : 1), NV, along_rows, old>,
-    panel<Unit, (most >= 14 ? 14 : 1), NV, along_rows, old>,
+    panel<Unit, (most >= 9 ? 9 : 1), NV, along_rows, update>,
+    panel<Unit, (most >= 10 ? 10 : 1), NV, along_rows, update>,
+    panel<Unit, (most >= 11 ? 11 : 1), NV, along_rows, update>,
+    panel<Unit, (most >= 12 ? 12 : 1), NV, along_rows, update>,
+    panel<Unit, (most >= 13 ? 13 : 1), NV, along_rows, update>,
+    panel<Unit, (most >= 14 ? 14 : 1), NV, along_rows, update>,
 #endif
   };
   return table[rows - 1];
 }
 
-template <class Unit, int NV, bool along_rows, Old old>
+template <class Unit, int NV, bool along_rows, Update update>
 void columns(TileProduct t, const float* factor) {
   const int64_t panels = (t.rows + panel_rows[NV] - 1) / panel_rows[NV];
   int64_t left = t.rows;
   for (int64_t p = panels; p > 0; --p) {
     const int64_t rows = (left + p - 1) / p;
-    panel_of<Unit, NV, along_rows, old>(rows)(t, factor);
+    panel_of<Unit, NV, along_rows, update>(rows)(t, factor);
     t.a += rows * t.a_row_stride;
     t.c += rows * t.c_row_stride;
     left -= rows;
   }
 }
 
-template <class Unit, bool along_rows, Old old>
+template <class Unit, bool along_rows, Update update>
 void all_columns(TileProduct t, const float* factor) {
   int64_t left = t.width / lanes;
   while (left > 0) {
     const int64_t vectors = left < max_vectors ? left : max_vectors;
     switch (vectors) {
-      case 1: columns<Unit, 1, along_rows, old>(t, factor); break;
-      case 2: columns<Unit, 2, along_rows, old>(t, factor); break;
+      case 1: columns<Unit, 1, along_rows, update>(t, factor); break;
+      case 2: columns<Unit, 2, along_rows, update>(t, factor); break;
 #if defined(__AVX512F__)
-      case 3: columns<Unit, 3, along_rows, old>(t, factor); break;
-      case 4: columns<Unit, 4, along_rows, old>(t, factor); break;
+      case 3: columns<Unit, 3, along_rows, update>(t, factor); break;
+      case 4: columns<Unit, 4, along_rows, update>(t, factor); break;
 #endif
       default: break;
     }
     t.b += vectors * lanes;
     t.c += vectors * lanes;
-    if (old == Old::rescale) factor += vectors * lanes;
+    if (update == Update::rescale) factor += vectors * lanes;
     left -= vectors;
   }
 }
 
-template <class Unit, Old old>
+template <class Unit, Update update>
 void product(const TileProduct& t, const float* factor) {
   if (t.a_column_stride == 1)
-    all_columns<Unit, true, old>(t, factor);
+    all_columns<Unit, true, update>(t, factor);
   else
-    all_columns<Unit, false, old>(t, factor);
+    all_columns<Unit, false, update>(t, factor);
 }
 
 template <class Unit>
 constexpr TileProducts products_of() {
-  return {.overwrite = [](const TileProduct& t) { product<Unit, Old::overwrite>(t, nullptr); },
-          .add = [](const TileProduct& t) { product<Unit, Old::add>(t, nullptr); },
-          .rescale = [](const TileProduct& t, const float* factor) { product<Unit, Old::rescale>(t, factor); }};
+  return {.overwrite = [](const TileProduct& t) { product<Unit, Update::overwrite>(t, nullptr); },
+          .add = [](const TileProduct& t) { product<Unit, Update::add>(t, nullptr); },
+          .rescale = [](const TileProduct& t, const float* factor) { product<Unit, Update::rescale>(t, factor); }};
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// The vector type of an instruction set: the only thing that differs between the builds of one kernel.
+// The vector type of an instruction set: the only difference between the builds of one kernel.
 //
-// GCC's and clang's vector extensions say almost all we need (arithmetic, comparison, selection); intrinsics stand
-// only where a vector type cannot say it. Only what lives in this namespace may be used in kernel/isa/*.cc: an
-// inline function of the standard library compiled here with AVX-512 flags could be the copy the linker keeps for
-// everybody.
+// Arithmetic, comparison and selection are GCC's and clang's vector extensions; intrinsics are used only for the rest.
+// kernel/isa/*.cc use nothing outside this namespace: an inline function of the standard library compiled here with
+// AVX-512 flags could be the copy that the linker keeps for the whole program.
 #pragma once
 
 #include <stdint.h>
@@ -78,7 +77,7 @@ QKV_INLINE void store_part(float* p, vf v, int n) {
 }
 #endif
 
-// One of each in turn: the first halves of a and b, or the second.
+// Interleaves the elements of the first halves of a and b, or of the second.
 #if defined(__AVX512F__)
 QKV_INLINE vf zip_low(vf a, vf b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -94,7 +93,7 @@ QKV_INLINE vf zip_low(vf a, vf b) { return __builtin_shufflevector(a, b, 0, 4, 1
 QKV_INLINE vf zip_high(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
 #endif
 
-// Two halves of a vector, loaded; and zip_low, zip_high within each half.
+// A vector from two halves in memory; and zip_low, zip_high within each half.
 #if defined(__AVX512F__)
 QKV_INLINE vf load_halves(const float* low, const float* high) {
   const __m512d v = _mm512_castpd256_pd512(_mm256_castps_pd(_mm256_loadu_ps(low)));
@@ -115,7 +114,7 @@ QKV_INLINE vf zip_low_of_halves(vf a, vf b) { return __builtin_shufflevector(a, 
 QKV_INLINE vf zip_high_of_halves(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15); }
 #endif
 
-// The rounds of a transpose: each zips vectors that are half of all apart.
+// The rounds of a transpose: each interleaves vectors i and i + count / 2.
 template <int count, class Low, class High>
 QKV_INLINE void zip_rounds(vf (&x)[count], Low low, High high) {
 #pragma GCC unroll 4
@@ -131,11 +130,11 @@ QKV_INLINE void zip_rounds(vf (&x)[count], Low low, High high) {
   }
 }
 
-// A square of vectors, transposed.
+// Transposes `lanes` vectors as a square matrix.
 QKV_INLINE void transpose(vf (&square)[lanes]) { zip_rounds(square, zip_low, zip_high); }
 
-// The transpose of a square in memory, rows `stride` apart. The halves of two rows come side by side as they are
-// loaded, which saves a round, and no zip crosses halves, which suits AVX2.
+// The transpose of a square in memory, rows `stride` apart. Halves of two rows are loaded into one vector, which saves
+// a round, and no shuffle crosses halves, which is faster on AVX2.
 QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[lanes]) {
 #if defined(__AVX2__)
   constexpr int half = lanes / 2;
@@ -154,8 +153,8 @@ QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[la
 #endif
 }
 
-// The sums of the lanes of as many vectors, lane i that of vector i: transpose() with every round's rows added. The
-// tree is that of sum_lanes().
+// Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums is
+// that of sum_lanes().
 QKV_INLINE vf sums_of_lanes(vf (&v)[lanes]) {
 #pragma GCC unroll 4
   for (int half = lanes / 2; half > 0; half /= 2)
@@ -220,8 +219,8 @@ QKV_INLINE vf exp2_polynomial(vf f) {
 }
 
 // 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 that is exact at 0 (relative error
-// 9.2e-8, with rounding 1.7e-7), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers clear what
-// must be zero.
+// 9.2e-8, with rounding 1.7e-7), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers set to
+// zero what must be.
 QKV_INLINE vf exp2(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   x = max(broadcast(-126.0f), x);           // in this order NaN stays NaN
@@ -238,7 +237,7 @@ QKV_INLINE __m512 nearest(__m512 x) {
 }
 #endif
 
-// 2^x for x <= 0, and zero (not a denormal, not 2^-126) for everything below 2^-126: a hidden pair weighs nothing.
+// 2^x for x <= 0, and zero (not a denormal, not 2^-126) for results below 2^-126: masked pairs have weight 0.
 QKV_INLINE vf exp2_or_zero(vf x) {
 #if defined(__AVX512F__)
   const __m512 y = reinterpret_cast<__m512>(x), n = nearest(y);

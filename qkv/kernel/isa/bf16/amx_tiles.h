@@ -1,8 +1,8 @@
-// The tile registers of AMX: eight squares of 16 rows by 64 bytes, and one instruction that multiplies two of bf16
-// and adds to one of floats.
+// The tile registers of AMX: eight tiles of 16 rows by 64 bytes, and one instruction that multiplies two tiles of bf16
+// and adds to a tile of floats.
 //
-// With QKV_AMX_IN_SOFTWARE the registers are memory and the instruction is a loop: the kernel above can then be
-// tested on any processor.
+// With QKV_AMX_IN_SOFTWARE the registers are memory and the instruction is a loop, to test product_amx.cc on any
+// processor.
 #pragma once
 
 #include "qkv/kernel/isa/vector.h"
@@ -56,7 +56,7 @@ QKV_INLINE void tile_multiply_add() {
 
 #else
 
-// The palette: every tile is a whole square. Slow (a hundred nanoseconds): once for many products.
+// Configures every tile as a whole square. Takes a hundred nanoseconds: once for many products.
 QKV_INLINE void configure_tiles() {
   struct alignas(64) Configuration {
     uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -66,8 +66,7 @@ QKV_INLINE void configure_tiles() {
   asm volatile("ldtilecfg %0" : : "m"(config));  // the intrinsic of GCC 12 lets the stores to config vanish
 }
 QKV_INLINE void release_tiles() { _tile_release(); }
-// Compilers want the number of a register as a literal, which a template cannot give their intrinsics: hence
-// assembly.
+// Assembly, because intrinsics accept only a literal as the number of a register, not a template parameter.
 template <int t>
 QKV_INLINE void tile_zero() {
   asm volatile("tilezero %%tmm%c0" : : "i"(t));

@@ -1,6 +1,6 @@
-// Packing for products of bf16: two rows side by side.
+// Packing for products of bf16: VNNI layout, two rows interleaved.
 
-#include "qkv/kernel/isa/bf16/pairs.h"
+#include "qkv/kernel/isa/bf16/functions.h"
 #include "qkv/kernel/isa/bf16/round.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
@@ -52,17 +52,17 @@ void round(const float* in, int64_t n, uint16_t* out) {
 
 }  // namespace
 
-const PairKernels& pair_kernels() {
-  static const PairKernels all = {.begin = begin_products,
+const Bf16Kernels& bf16_kernels() {
+  static const Bf16Kernels all = {.begin = begin_products,
                                   .end = end_products,
-                                  .products = pair_products(),
+                                  .products = bf16_products(),
                                   .columns_as_rows = columns_as_rows,
                                   .interleave = interleave,
                                   .interleave_rounded = interleave_rounded,
                                   .round = round,
-                                  .softmax_step = softmax_step_to_pairs,
-                                  .weights = weights_to_pairs,
-                                  .softmax_backward = softmax_backward_to_pairs};
+                                  .softmax_step = softmax_step_to_bf16,
+                                  .weights = weights_to_bf16,
+                                  .softmax_backward = softmax_backward_to_bf16};
   return all;
 }
 

@@ -1,15 +1,15 @@
-// Products of tiles of bf16 on AMX: C in two by two tile registers, A, B and C used as they lie wherever whole
-// squares lie there; edges, and an A that is read along columns, are copied into squares first.
+// Products of tiles of bf16 on AMX: C in two by two tile registers. Whole squares of A, B and C are used in place;
+// edges, and an A that is read along columns, are copied into squares first.
 
 #include "qkv/kernel/isa/bf16/amx_tiles.h"
-#include "qkv/kernel/isa/bf16/pairs.h"
+#include "qkv/kernel/isa/bf16/functions.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-enum class Old { overwrite, add, rescale };
+enum class Update { overwrite, add, rescale };
 
-constexpr int64_t most_depth = 256;  // units: 512 columns
+constexpr int64_t max_depth = 256;  // units: 512 columns
 constexpr int64_t square_size = square * square;
 
 struct Operand {
@@ -41,34 +41,34 @@ Operand squares_of_a(const TileProduct& t, const float* a, int64_t rows, float* 
   return {memory, square, square_size};
 }
 
-// Sixteen columns of B as squares: what lies behind the last row must be zero, whatever stands there.
+// The last rows of sixteen columns of B as a square: zero behind the last row, whatever the memory holds there.
 void last_square_of_b(const TileProduct& t, const float* b, float* memory) {
   const int64_t from = t.depth / square * square;
   for (int64_t r = 0; r < square; ++r)
     store(memory + r * square, from + r < t.depth ? load(b + (from + r) * t.b_row_stride) : vf{});
 }
 
-// Sums to C where they cannot go straight from their registers.
-template <Old old>
+// Adds sums to C if they cannot be stored from their registers.
+template <Update update>
 void write_square(const TileProduct& t, const float* sums, const float* factor, int64_t rows, float* c) {
   for (int64_t r = 0; r < rows; ++r) {
     float* to = c + r * t.c_row_stride;
     vf v = load(sums + r * square);
-    if (old == Old::overwrite) v *= t.scale;
-    if (old == Old::add) v += load(to);
-    if (old == Old::rescale) v += load(to) * load(factor);
+    if (update == Update::overwrite) v *= t.scale;
+    if (update == Update::add) v += load(to);
+    if (update == Update::rescale) v += load(to) * load(factor);
     store(to, v);
   }
 }
 
-// Two squares of rows by one or two of columns. C goes straight to and from the registers if `whole`: every row is
-// there, and C is overwritten as it is, or added to.
-template <bool two_columns, Old old, bool whole>
+// Two squares of rows by one or two of columns. If `whole`, C is loaded and stored as tiles: it has all rows, and is
+// overwritten without a scale, or added to.
+template <bool two_columns, Update update, bool whole>
 void block(const TileProduct& t, const Operand (&a)[2], const float* b, int64_t rows, const float* factor,
            float* c) {
   const int64_t stride = t.c_row_stride;
   float* lower_c = c + square * stride;
-  if (whole && old == Old::add) {
+  if (whole && update == Update::add) {
     tile_load<0>(c, stride);
     tile_load<1>(lower_c, stride);
     if (two_columns) tile_load<2>(c + square, stride);
@@ -110,30 +110,30 @@ void block(const TileProduct& t, const Operand (&a)[2], const float* b, int64_t 
   tile_store<0>(sums[0], square);
   tile_store<1>(sums[1], square);
   const int64_t upper = rows < square ? rows : square, lower = rows - upper;
-  write_square<old>(t, sums[0], factor, upper, c);
-  write_square<old>(t, sums[1], factor, lower, lower_c);
+  write_square<update>(t, sums[0], factor, upper, c);
+  write_square<update>(t, sums[1], factor, lower, lower_c);
   if (!two_columns) return;
   tile_store<2>(sums[2], square);
   tile_store<3>(sums[3], square);
-  const float* right = old == Old::rescale ? factor + square : nullptr;
-  write_square<old>(t, sums[2], right, upper, c + square);
-  write_square<old>(t, sums[3], right, lower, lower_c + square);
+  const float* right = update == Update::rescale ? factor + square : nullptr;
+  write_square<update>(t, sums[2], right, upper, c + square);
+  write_square<update>(t, sums[3], right, lower, lower_c + square);
 }
 
-template <Old old, bool whole>
+template <Update update, bool whole>
 void two_rows(const TileProduct& t, const Operand (&a)[2], int64_t rows, const float* factor, float* c) {
   for (int64_t n = 0; n < t.width; n += 2 * square) {
-    const float* f = old == Old::rescale ? factor + n : nullptr;
+    const float* f = update == Update::rescale ? factor + n : nullptr;
     if (n + square < t.width)
-      block<true, old, whole>(t, a, t.b + n, rows, f, c + n);
+      block<true, update, whole>(t, a, t.b + n, rows, f, c + n);
     else
-      block<false, old, whole>(t, a, t.b + n, rows, f, c + n);
+      block<false, update, whole>(t, a, t.b + n, rows, f, c + n);
   }
 }
 
-template <Old old>
+template <Update update>
 void product(const TileProduct& t, const float* factor) {
-  alignas(64) float memory[2][most_depth * square];
+  alignas(64) float memory[2][max_depth * square];
   for (int64_t m = 0; m < t.rows; m += 2 * square) {
     const int64_t rows = t.rows - m < 2 * square ? t.rows - m : 2 * square, upper = rows < square ? rows : square;
     const float* first = t.a + m * t.a_row_stride;
@@ -141,11 +141,11 @@ void product(const TileProduct& t, const float* factor) {
                           squares_of_a(t, rows > square ? first + square * t.a_row_stride : first,
                                        rows > square ? rows - square : upper, memory[1])};
     float* c = t.c + m * t.c_row_stride;
-    const bool plain = old == Old::add || (old == Old::overwrite && t.scale == 1.0f);
+    const bool plain = update == Update::add || (update == Update::overwrite && t.scale == 1.0f);
     if (plain && rows == 2 * square)
-      two_rows<old, old != Old::rescale>(t, a, rows, factor, c);
+      two_rows<update, update != Update::rescale>(t, a, rows, factor, c);
     else
-      two_rows<old, false>(t, a, rows, factor, c);
+      two_rows<update, false>(t, a, rows, factor, c);
   }
 }
 
@@ -153,10 +153,10 @@ void product(const TileProduct& t, const float* factor) {
 
 void begin_products() { configure_tiles(); }
 void end_products() { release_tiles(); }
-TileProducts pair_products() {
-  return {.overwrite = [](const TileProduct& t) { product<Old::overwrite>(t, nullptr); },
-          .add = [](const TileProduct& t) { product<Old::add>(t, nullptr); },
-          .rescale = [](const TileProduct& t, const float* factor) { product<Old::rescale>(t, factor); }};
+TileProducts bf16_products() {
+  return {.overwrite = [](const TileProduct& t) { product<Update::overwrite>(t, nullptr); },
+          .add = [](const TileProduct& t) { product<Update::add>(t, nullptr); },
+          .rescale = [](const TileProduct& t, const float* factor) { product<Update::rescale>(t, factor); }};
 }
 const bool columns_as_rows = true;
 

@@ -1,7 +1,7 @@
 // Floats rounded to bf16, to the nearest, ties to even.
 #pragma once
 
-#include "qkv/kernel/isa/halves.h"
+#include "qkv/kernel/isa/bf16_bits.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
@@ -12,7 +12,7 @@ QKV_INLINE void store_rounded(uint16_t* p, vf x) { *reinterpret_cast<vs_unaligne
 QKV_INLINE __m512i rounded_both(vf low, vf high) {
   return (__m512i)_mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low));
 }
-// The same as units of two, one of each, low in the low half.
+// The same in VNNI layout: unit i holds element i of low, in its low half, and of high.
 QKV_INLINE vf side_by_side(__m512i both) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                                          21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);

@@ -1,16 +1,15 @@
-// The softmax of a tile, rounded to bf16 on the way: what the products of pairs read is written at once, and
-// nothing is read twice.
+// The softmax of a tile with results rounded to bf16, in the layouts that the products read: one pass over the tile.
 
 #include <math.h>
 
-#include "qkv/kernel/isa/bf16/pairs.h"
+#include "qkv/kernel/isa/bf16/functions.h"
 #include "qkv/kernel/isa/bf16/round.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
 // 2^x for x <= 0, zero below 2^-126, by a minimax polynomial of degree 3: a relative error of 7.5e-5, a twentieth
-// of what rounding to bf16 costs. x = n + f with f in [0, 1): scalef takes n from x by itself.
+// of that of rounding to bf16. x = n + f with f in [0, 1): scalef computes n from x.
 QKV_INLINE vf rough_exp2_or_zero(vf x) {
   const __m512 y = reinterpret_cast<__m512>(x);
   const __mmask16 normal = _mm512_cmp_ps_mask(y, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);  // NaN stays NaN
@@ -22,7 +21,7 @@ QKV_INLINE vf rough_exp2_or_zero(vf x) {
   return reinterpret_cast<vf>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(p), y));
 }
 
-// The largest of a column of scores. Eight rows at a time: one would wait for the other.
+// The largest of each column of scores. Eight independent chains hide the latency.
 QKV_INLINE vf largest(const float* s, int64_t keys, int64_t width) {
   constexpr int chains = 8;
   vf m[chains];
@@ -37,7 +36,7 @@ QKV_INLINE vf largest(const float* s, int64_t keys, int64_t width) {
   return m[0];
 }
 
-// Two keys of a tile, rounded: rows one under the other, and columns as pairs.
+// Stores two rounded keys of a tile as two rows.
 QKV_INLINE void store_rows(uint16_t* rows, int64_t width, __m512i both) {
   *reinterpret_cast<vs_unaligned*>(rows) = reinterpret_cast<vs>(__builtin_shufflevector(both, both, 0, 1, 2, 3));
   *reinterpret_cast<vs_unaligned*>(rows + width) =
@@ -46,8 +45,8 @@ QKV_INLINE void store_rows(uint16_t* rows, int64_t width, __m512i both) {
 
 }  // namespace
 
-void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax running,
-                           float* columns) {
+void softmax_step_to_bf16(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax running,
+                          float* columns) {
   const vf zero = {};
   for (int64_t i = 0; i < width; i += lanes) {
     const vf old = load(running.maximum + i), m = max(old, largest(s + i, keys, width) * scale);
@@ -74,14 +73,14 @@ void softmax_step_to_pairs(const float* s, int64_t keys, int64_t width, float sc
   }
 }
 
-void weights_to_pairs(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
-                      const float* inverse_sum, uint16_t* rows) {
+void weights_to_bf16(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
+                     const float* inverse_sum, uint16_t* rows) {
   const vf factor = broadcast(scale * log2_e);
   for (int64_t i = 0; i < width; i += lanes) {
     const vf shift = load(maximum + i) * log2_e, share = load(inverse_sum + i);
     const auto weight = [&](int64_t j) {
       float* at = s + j * width + i;
-      // Exact to a float: the gradient of a score is a small difference of what its row's weights say.
+      // In full precision: the gradient of a score is a small difference of terms of its row.
       const vf p = exp2_or_zero(load(at) * factor - shift) * share;
       store(at, p);
       return p;
@@ -95,8 +94,8 @@ void weights_to_pairs(float* s, int64_t keys, int64_t width, float scale, const 
   }
 }
 
-void softmax_backward_to_pairs(const float* weights, const float* grad, int64_t keys, int64_t width,
-                               const float* delta, uint16_t* rows, float* columns) {
+void softmax_backward_to_bf16(const float* weights, const float* grad, int64_t keys, int64_t width,
+                              const float* delta, uint16_t* rows, float* columns) {
   for (int64_t i = 0; i < width; i += lanes) {
     const vf d = load(delta + i);
     const auto gradient = [&](int64_t j) {

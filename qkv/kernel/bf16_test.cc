@@ -12,7 +12,7 @@ namespace qkv::kernel {
 
 #ifdef QKV_TEST_AMX
 namespace amx_in_software {
-const PairKernels& pair_kernels();
+const Bf16Kernels& bf16_kernels();
 }
 #endif
 
@@ -20,15 +20,15 @@ namespace {
 
 struct Set {
   std::string_view isa;
-  const PairKernels* pairs;
+  const Bf16Kernels* bf16;
 };
 
 std::vector<Set> sets() {
   std::vector<Set> out;
   for (const Kernels* k : all_kernels())
-    if (k->attention.pairs) out.push_back({k->isa, k->attention.pairs});
+    if (k->attention.bf16) out.push_back({k->isa, k->attention.bf16});
 #ifdef QKV_TEST_AMX
-  if (cpu_has("avx512_bf16")) out.push_back({"amx_in_software", &amx_in_software::pair_kernels()});
+  if (cpu_has("avx512_bf16")) out.push_back({"amx_in_software", &amx_in_software::bf16_kernels()});
 #endif
   return out;
 }
@@ -93,7 +93,7 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
   EXPECT_LE(worst, 4e-7 * static_cast<double>(2 * depth));
 }
 
-TEST(Pairs, ProductsOfEveryShapeAndKind) {
+TEST(Bf16Kernels, ProductsOfEveryShapeAndKind) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   for (const Set& set : sets())
     for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale})
@@ -104,7 +104,7 @@ TEST(Pairs, ProductsOfEveryShapeAndKind) {
             check_product(set, rows, width, depth, along_rows, kind);
 }
 
-TEST(Pairs, RowsSideBySideWithZerosBehindThem) {
+TEST(Bf16Kernels, InterleavesRowsWithZerosBehindThem) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   const int64_t rows = 5, columns = 19, stride = 23, width = 32;
   const std::vector<bfloat16> in = random_halves(rows * stride, 3);
@@ -119,7 +119,7 @@ TEST(Pairs, RowsSideBySideWithZerosBehindThem) {
   }
 }
 
-TEST(Pairs, RoundsToTheNearest) {
+TEST(Bf16Kernels, RoundsToTheNearest) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   const int64_t rows = 3, width = 32;
   Random random(33, 0);

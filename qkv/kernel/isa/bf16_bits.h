@@ -1,4 +1,4 @@
-// bf16 read as floats: the upper half of one, on every instruction set.
+// bf16 read as floats, on every instruction set: a bf16 is the upper half of a float.
 #pragma once
 
 #include "qkv/kernel/isa/vector.h"

@@ -1,4 +1,4 @@
-// One line compares an op with the formula it stands for, forward and backward:
+// Compares an op with its formula, forward and backward:
 //
 //     check_op("multiply", {random({2, 3}, 1), random({2, 3}, 2)},
 //              [](const Variables& x) { return multiply(x[0], x[1]); },
@@ -6,12 +6,10 @@
 //
 // The formula is written in double precision on flat arrays. The op's value must be the formula's, and its
 // gradients those of sum(y * upstream), by central differences of the formula, both relative to the largest number.
-// Besides: gradients accumulate, a gradient asked for alone is the same, and so are all of them when inputs and
-// upstream lie in memory in another order: bit for bit.
+// Also, bit for bit: gradients accumulate, a gradient is the same if only it is needed, and all are the same for
+// another memory layout of inputs and upstream gradient.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/autograd/variable.h"
-#include "qkv/base/random.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv::test {
 
@@ -34,15 +32,7 @@ struct CheckOptions {
 };
 
 inline Tensor random(const Shape& shape, uint64_t stream, double spread = 1.0) {
-  Random numbers(17, stream);
-  Tensor x = Tensor::empty(shape);
-  for (float& v : x.span<float>()) v = static_cast<float>(spread * numbers.normal());
-  return x;
-}
-
-inline std::vector<double> doubles(const Tensor& x) {
-  const Tensor packed = x.contiguous_copy();
-  return {packed.span<float>().begin(), packed.span<float>().end()};
+  return random_tensor(shape, stream, spread);
 }
 
 // f(i) for every element of a flat array.
@@ -51,37 +41,6 @@ std::vector<double> each(const std::vector<double>& like, F f) {
   std::vector<double> y(like.size());
   for (size_t i = 0; i < y.size(); ++i) y[i] = f(i);
   return y;
-}
-
-// The same numbers, no two neighbours of the last axis side by side in memory.
-inline Tensor strided(const Tensor& x) {
-  Shape wide = x.shape();
-  wide.push_back(2);
-  Tensor y = Tensor::full(wide, -77.0f).select(x.rank(), 0);
-  y.copy_from(x);
-  return y;
-}
-
-inline bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.contiguous_copy(), y = b.contiguous_copy();
-  const auto p = x.span<float>(), q = y.span<float>();
-  return x.shape() == y.shape() && std::equal(p.begin(), p.end(), q.begin());
-}
-
-// |got - wanted| <= tolerance * (the largest |wanted|, at least 0.1): a remainder of large numbers has their
-// errors.
-inline void expect_close(const Tensor& got, const std::vector<double>& wanted, double tolerance,
-                         const std::string& what) {
-  ASSERT_TRUE(got.defined()) << what;
-  const std::vector<double> values = doubles(got);
-  ASSERT_EQ(values.size(), wanted.size()) << what;
-  double largest = 0.1;
-  for (const double w : wanted) largest = std::max(largest, std::abs(w));
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const double error = std::abs(values[i] - wanted[i]) / largest;
-    EXPECT_TRUE(error <= tolerance) << what << ": number " << i << " is " << values[i] << ", expected " << wanted[i]
-                                    << " (" << error << " of the largest)";
-  }
 }
 
 // The gradient of sum(formula(x) * upstream) with respect to x[n].
@@ -124,15 +83,15 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   for (const Tensor& input : inputs) {
     x.emplace_back(input.clone(), Variable::Options{.requires_grad = true});
     exact.push_back(doubles(input));
-    apart.push_back(options.strided ? strided(input) : input);
+    apart.push_back(options.strided ? with_gaps_between_elements(input) : input);
   }
   const Variable y = op(x);
   expect_close(y.value(), formula(exact), options.value, "value");
   const Tensor upstream = random(y.shape(), 999);
   y.backward(upstream);
   const auto all = [](size_t) { return true; };
-  const std::vector<Tensor> elsewhere = gradients_of(apart, op, strided(upstream), all);
-  Variables recorded;  // as y was: without a tape an op may go another way
+  const std::vector<Tensor> elsewhere = gradients_of(apart, op, with_gaps_between_elements(upstream), all);
+  Variables recorded;  // without a tape an op may take another path
   for (const Tensor& input : apart) recorded.emplace_back(input, Variable::Options{.requires_grad = true});
   EXPECT_TRUE(same_bits(y.value(), op(recorded).value())) << "strided inputs";
   for (size_t n = 0; n < x.size(); ++n) {
@@ -141,7 +100,7 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
                  "gradient");
     const auto only = [n](size_t i) { return i == n; };
     EXPECT_TRUE(same_bits(x[n].grad(), elsewhere[n])) << "gradients of strided inputs";
-    EXPECT_TRUE(same_bits(x[n].grad(), gradients_of(inputs, op, upstream, only)[n])) << "asked for alone";
+    EXPECT_TRUE(same_bits(x[n].grad(), gradients_of(inputs, op, upstream, only)[n])) << "the only gradient";
   }
   op(x).backward(upstream);
   for (size_t n = 0; n < x.size(); ++n) {
@@ -151,7 +110,7 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   }
 }
 
-// what() of the error that a call throws; "no error" if none.
+// The message of the error that a call throws, or "no error".
 template <class Call>
 std::string error_of(Call call) {
   try {

@@ -1,0 +1,25 @@
+// The functions of this folder. An instruction set with products of bf16 is avx512 and these sources: pack.cc,
+// softmax.cc and either product_avx512.cc or product_amx.cc.
+#pragma once
+
+#include "qkv/kernel/attention_kernels.h"
+#include "qkv/kernel/isa/vector.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+void begin_products();
+void end_products();
+TileProducts bf16_products();
+extern const bool columns_as_rows;  // see Bf16Kernels
+
+// softmax.cc
+void softmax_step_to_bf16(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax running,
+                          float* columns);
+void weights_to_bf16(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
+                     const float* inverse_sum, uint16_t* rows);
+void softmax_backward_to_bf16(const float* weights, const float* grad, int64_t keys, int64_t width,
+                              const float* delta, uint16_t* rows, float* columns);
+
+const Bf16Kernels& bf16_kernels();
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,0 +1,53 @@
+#include <limits>
+
+#include "qkv/attention/modify/alibi.h"
+#include "qkv/attention/modify/bias.h"
+#include "qkv/attention/modify/relative_bias.h"
+#include "qkv/attention/modify/softcap.h"
+#include "test/attention_random_test/drawn_parts.h"
+
+namespace qkv::test {
+namespace {
+
+DrawnModifier draw_softcap(Dice& dice) {
+  const float cap = static_cast<float>(dice.between(1, 40)) / 2;
+  return {"softcap", [=](const BatchRows&) { return softcap(cap); }, reference::softcap(static_cast<double>(cap))};
+}
+
+DrawnModifier draw_bias(Dice& dice, const AttentionShape& n) {
+  const auto axis = [&](int64_t length) { return dice.one_in(2) ? 1 : length; };
+  Tensor x = dice.normals({axis(n.B), axis(n.H), axis(n.T), axis(n.S)}, 1);
+  if (dice.one_in(3))
+    for (float& value : x.span<float>())
+      if (dice.one_in(5)) value = -std::numeric_limits<float>::infinity();
+  const Variable numbers = dice.parameter(x);
+  return {
+      "bias", [=](const BatchRows& rows) { return bias(rows.of(numbers)); }, reference::bias(numbers), {numbers}};
+}
+
+DrawnModifier draw_alibi(Dice& dice, const AttentionShape& n) {
+  const Variable slopes = dice.parameter(dice.normals({n.H}, 0.05));
+  return {"alibi", [=](const BatchRows&) { return alibi(slopes); }, reference::alibi(slopes), {slopes}};
+}
+
+DrawnModifier draw_relative_bias(Dice& dice, const AttentionShape& n) {
+  const RelativeBuckets buckets{dice.one_in(2), dice.between(4, 40), dice.between(30, 200)};
+  const Variable table = dice.parameter(dice.normals({buckets.num_buckets, n.H}, 1));
+  return {"relative_bias",
+          [=](const BatchRows&) { return relative_bias(table, buckets); },
+          reference::relative_bias(table, buckets),
+          {table}};
+}
+
+}  // namespace
+
+DrawnModifier draw_modifier(Dice& dice, const AttentionShape& n) {
+  switch (dice.between(0, 3)) {
+    case 0: return draw_softcap(dice);
+    case 1: return draw_bias(dice, n);
+    case 2: return draw_alibi(dice, n);
+    default: return draw_relative_bias(dice, n);
+  }
+}
+
+}  // namespace qkv::test
