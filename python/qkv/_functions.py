@@ -320,8 +320,10 @@ def score_function(
 ) -> Score:
     """A score from function(q, k, b, h, q_idx, kv_idx) -> scores (1, 1, t, s), q (1, 1, t, D), k (1, 1, s, D).
 
-        l2 = qkv.score_function(lambda q, k, b, h, q_idx, kv_idx: -((q[..., None, :] - k[..., None, :, :]) **
-        2).sum(-1))
+        def l2(q, k, b, h, q_idx, kv_idx):
+            return -((q[..., None, :] - k[..., None, :, :]) ** 2).sum(-1)
+
+        out = qkv.attention(q, k, v, score=qkv.score_function(l2))
 
     It is called on tiles, in float32. backward(grad, q, k, b, h, q_idx, kv_idx) returns (dq, dk), and behind them
     the gradients of the parameters. The rest is as in score_mod().

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
@@ -49,9 +49,10 @@ class Answer:
 
     @property
     def alignment(self) -> np.ndarray | None:
-        """Cross-attention weights (tokens, source tokens), the mean over the heads of the last layer; None of a
-        blank sentence. Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks
-        all keys.
+        """Cross-attention weights (tokens, source tokens), the mean over the heads of the last layer.
+
+        Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks all keys. None of
+        a blank sentence.
         """
         return self._alignments.of(self._index)
 
@@ -203,17 +204,6 @@ class Translator:
                 ),
             )
 
-        def answer_fields(answer: tuple[Any, ...], index: int, where: _Alignments) -> dict[str, Any]:
-            text, score, log_probability, tokens, _ = answer
-            return dict(
-                text=text,
-                score=score,
-                log_probability=log_probability,
-                tokens=tokens,
-                _index=index,
-                _alignments=where,
-            )
-
         def alignments(source: str, answers: list[Any]) -> _Alignments:
             found = [a[-1] for a in answers]
             return _Alignments(found if alignment else None, lambda: [a[-1] for a in search([source], True)[0][0]])
@@ -221,12 +211,10 @@ class Translator:
         out = []
         for source, (answers, source_tokens, truncated) in zip(lines, search(lines, alignment)):
             where = alignments(source, answers)
-            fields = [answer_fields(a, index, where) for index, a in enumerate(answers)]
-            best, all_of_them = fields[0], [Answer(**f) for f in fields]
+            ranked = [_answer(a, index, where) for index, a in enumerate(answers)]
+            best = {f.name: getattr(ranked[0], f.name) for f in fields(Answer)}
             out.append(
-                Translation(
-                    **best, source=source, source_tokens=source_tokens, truncated=truncated, n_best=all_of_them
-                )
+                Translation(**best, source=source, source_tokens=source_tokens, truncated=truncated, n_best=ranked)
             )
         return out[0] if isinstance(sentences, str) else out
 
@@ -254,3 +242,8 @@ class Translator:
 
     def __repr__(self) -> str:
         return f"qkv.Translator({self.model!r})"
+
+
+def _answer(answer: tuple[Any, ...], index: int, alignments: _Alignments) -> Answer:
+    text, score, log_probability, tokens, _ = answer
+    return Answer(text, score, log_probability, tokens, index, alignments)
