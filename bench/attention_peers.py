@@ -4,13 +4,13 @@
     python3 bench/attention_peers.py                                  # every case; minutes
     python3 bench/attention_peers.py --cases causal_2k_d64 --dtypes fp32 --directions forward --rounds 9
 
-Prints a table in Markdown: the median time of every engine on every case, and how much faster qkv is than the best of
-the others. Peers that are not installed are named and left out: pip install torch onnxruntime onnx openvino. Without any, it is
-attention_bench that runs.
+Prints a table in Markdown: the median time of every engine on every case, and how much faster qkv is than the best
+of the others. Peers that are not installed are named and left out: pip install torch onnxruntime onnx openvino.
+Without any, it is attention_bench that runs.
 
-All engines of a row are timed in one run, in turn, round after round, each in a process of its own that stays alive:
-whatever else the machine does in the meantime meets all of them alike. Every peer's output is first compared with the
-formula in double precision on some queries. Backward times are those of the backward alone.
+All engines of a row are timed in one run, in turn, round after round, each in a process of its own that stays
+alive: whatever else the machine does in the meantime meets all of them alike. Every peer's output is first compared
+with the formula in double precision on some queries. Backward times are those of the backward alone.
 """
 
 import argparse

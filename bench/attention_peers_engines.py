@@ -3,10 +3,11 @@
     python3 attention_peers_engines.py "torch sdpa"
 
 A line of JSON on stdin is a row of the table: its shape, its mask, the type and the direction; the answer is {} or
-{"error": why not}. Then every line "round" is answered with {"ms": median of one round}, and "done" forgets the row.
-A mask is whatever of these keys the row has: causal, window (so many keys, the own one counted), lengths (B), documents
-(their lengths), radius and global (keys to each side; the first positions, which see all), blocks with block (a table of
-blocks of that size), slopes (H, of ALiBi). With features the score is additive, of so many, and its weights learn, too.
+{"error": why not}. Then every line "round" is answered with {"ms": median of one round}, and "done" forgets the
+row. A mask is whatever of these keys the row has: causal, window (so many keys, the own one counted), lengths (B),
+documents (their lengths), radius and global (keys to each side; the first positions, which see all), blocks with
+block (a table of blocks of that size), slopes (H, of ALiBi). With features the score is additive, of so many, and
+its weights learn, too.
 """
 
 import json
@@ -240,7 +241,8 @@ class TorchCut(TorchSdpa):
 
 
 class TorchFlex(TorchSdpa):
-    """flex_attention, compiled; without torch.compile it is the dense computation, and on CPUs it has no backward."""
+    """flex_attention, compiled; without torch.compile it is the dense computation, and on CPUs it has no
+    backward."""
 
     def choose(self, row):
         pass
@@ -334,7 +336,8 @@ class OnnxRuntime(Engine):
 
 
 class OnnxRuntimeContrib(OnnxRuntime):
-    """Its own operators: GroupQueryAttention for grouped heads, windows and decoding, MultiHeadAttention for the rest."""
+    """Its own operators: GroupQueryAttention for grouped heads, windows and decoding, MultiHeadAttention for the
+    rest."""
 
     def prepare(self, row):
         if row.dtype == "bf16":
@@ -526,7 +529,7 @@ def serve(name):
             else:
                 engine = call = row = None
                 row = Row(json.loads(line))
-                engine, call = prepared(name, row)
+                engine, call = prepared(name, row)  # noqa: RUF059 (kept alive)
         except Exception as error:  # an engine that cannot do it is a result, too
             text = str(error).strip().splitlines()
             answer = {"error": text[0][:200] if text else type(error).__name__}

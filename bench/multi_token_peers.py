@@ -18,7 +18,7 @@ QUERIES, KEYS = 6, 11  # of both convolutions
 
 def attention(torch, q, k, v, pre_conv, pre_mix, post_conv, post_head):
     functional = torch.nn.functional
-    B, H, T, D = q.shape
+    _, H, T, D = q.shape
     hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
 
     def convolve(x, kernel):

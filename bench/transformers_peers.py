@@ -4,10 +4,10 @@
     PYTHONPATH=python python3 bench/transformers_peers.py               # every model; minutes
     python3 bench/transformers_peers.py --models llama --steps decode --seconds 60
 
-Prints a table in Markdown: the median time of each, and how much faster qkv is than the better of the others. The models
-are random and small (four layers), of the shapes that their families have; the weights are the same for all three, which
-take turns, round after round, in one process: whatever else the machine does meanwhile meets all of them alike. Before a
-row is timed its outputs are compared. Needs: pip install torch transformers, and this package.
+Prints a table in Markdown: the median time of each, and how much faster qkv is than the better of the others. The
+models are random and small (four layers), of the shapes that their families have; the weights are the same for all
+three, which take turns, round after round, in one process: whatever else the machine does meanwhile meets all of
+them alike. Before a row is timed its outputs are compared. Needs: pip install torch transformers, and this package.
 """
 
 import argparse
@@ -144,11 +144,13 @@ def main():
     qkv.huggingface.register()
     transformers.logging.set_verbosity_error()
     print(
-        f"{processor()}, {a.threads} threads, {qkv.instruction_set()}; torch {torch.__version__}, transformers {transformers.__version__}\n"
+        f"{processor()}, {a.threads} threads, {qkv.instruction_set()}; torch {torch.__version__}, "
+        f"transformers {transformers.__version__}\n"
     )
     print("Milliseconds a step, medians. The last column is the better of sdpa and eager over qkv.\n")
     print(
-        "| model | step | batch, tokens | qkv | sdpa | eager | qkv is faster by |\n| --- | --- | --- | --- | --- | --- | --- |"
+        "| model | step | batch, tokens | qkv | sdpa | eager | qkv is faster by |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |"
     )
     for name in a.models:
         model, inputs = made(name)

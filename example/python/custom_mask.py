@@ -1,7 +1,7 @@
 """Training through a mask of your own, in PyTorch, on the CPU, where FlexAttention has no backward.
 
-The task: say what came three places earlier. Queries may look three, six, nine ... places back; how much less the further
-ones count, the slope of ALiBi, is learnt with everything else.
+The task: say what came three places earlier. Queries may look three, six, nine ... places back; how much less the
+further ones count, the slope of ALiBi, is learnt with everything else.
 """
 
 import torch
@@ -42,5 +42,6 @@ for step in range(150):
     if step in (0, 149):
         right = (logits.argmax(-1) == told[:, :-3]).float().mean().item()
         print(
-            f"step {step + 1}: loss {loss.item():.2f}, {right:.0%} right, slopes {[f'{s:.2f}' for s in layer.slopes.tolist()]}"
+            f"step {step + 1}: loss {loss.item():.2f}, {right:.0%} right, "
+            f"slopes {[f'{s:.2f}' for s in layer.slopes.tolist()]}"
         )

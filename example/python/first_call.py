@@ -1,6 +1,7 @@
 """Attention on NumPy arrays, in five lines."""
 
 import numpy as np
+
 import qkv
 
 q, k, v = np.random.default_rng(1).standard_normal((3, 1, 4, 12, 16)).astype(np.float32)  # (B, H, T, D) each

@@ -1,10 +1,11 @@
 """A small Transformer, trained in seconds, and where its heads look: numbers in words to digits."""
 
 import itertools
+from pathlib import Path
 
 import qkv
 
-words = "zero one two three four five six seven eight nine".split()
+words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 with open("numbers.tsv", "w") as file:
     for digits in itertools.product(range(10), repeat=3):
         print(" ".join(words[d] for d in digits), "".join(map(str, digits)), sep="\t", file=file)
@@ -32,7 +33,7 @@ result = qkv.train(
 print(f"{result.steps} steps, perplexity {result.validation.perplexity:.3f} on pairs it has not seen")
 
 translator = result.translator()
-held_out = [line.rstrip("\n").split("\t") for line in open("numbers/held-out.tsv")]
+held_out = [line.split("\t") for line in Path("numbers/held-out.tsv").read_text().splitlines()]
 answers = translator.translate([source for source, _ in held_out])
 print(f"{sum(a.text == target for a, (_, target) in zip(answers, held_out))} of {len(held_out)} right")
 

@@ -30,6 +30,5 @@ print(f"logits differ by {(model(ids).logits - before).abs().max():.0e}")
 print("the same words:", torch.equal(model.generate(ids, **how), written))
 
 model.train()(ids, labels=ids, use_cache=False).loss.backward()
-print(
-    f"gradients: {sum(p.grad is not None for p in model.parameters())} of {len(list(model.parameters()))} parameters have one"
-)
+parameters = list(model.parameters())
+print(f"gradients: {sum(p.grad is not None for p in parameters)} of {len(parameters)} parameters have one")

@@ -4,8 +4,9 @@
 
     attention(Q, K, V) = reweigh( normalize( mask( modify( score(Q, K) ) ) ) ) V
 
-NumPy arrays, PyTorch tensors on the CPU and anything with DLPack are read without a copy; results are of the same library
-and type. qkv.torch has the same calls with gradients, qkv.huggingface this attention for models of transformers.
+NumPy arrays, PyTorch tensors on the CPU and anything with DLPack are read without a copy; results are of the same
+library and type. qkv.torch has the same calls with gradients, qkv.huggingface this attention for models of
+transformers.
 """
 
 from typing import Any as _Any
@@ -13,12 +14,13 @@ from typing import Any as _Any
 from ._attention import attention, attention_backward, attention_packed, explain
 from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
-from ._functions import mask_mod, score, score_mod
+from ._functions import mask_mod, score_function, score_mod
 from ._layer import AttentionCache, MultiHeadAttention
 from ._masks import (
     Mask,
     around,
     bigbird,
+    bigbird_table,
     blocks,
     causal,
     dense,
@@ -126,6 +128,7 @@ __all__ = [
     "attention_packed",
     "bias",
     "bigbird",
+    "bigbird_table",
     "bilinear",
     "bleu",
     "blocks",
@@ -164,7 +167,7 @@ __all__ = [
     "relative_bucket",
     "rotary",
     "scaled_dot",
-    "score",
+    "score_function",
     "score_mod",
     "sentence_bleu",
     "sentence_chrf",

@@ -42,6 +42,8 @@ def as_floats(x, name):
     elif torch := torch_of(x):
         if x.dtype in (torch.float64, torch.float16) and x.is_cpu and x.layout is torch.strided:
             return tensor_as_buffer(torch, x.float(), name)
+    elif other_float(x) and hasattr(x, "astype"):
+        return x.astype("float32")
     return as_buffer(x, name)
 
 
@@ -88,7 +90,8 @@ def _convert_tensor(torch, x, name):
 
 
 def tensor_of(result):
-    """A result of the extension module as a tensor; passing the capsule takes half the time of passing the object."""
+    """A result of the extension module as a tensor; passing the capsule takes half the time of passing the
+    object."""
     return sys.modules["torch"].from_dlpack(result.__dlpack__())
 
 
@@ -98,13 +101,13 @@ class Output:
     __slots__ = ("_from_dlpack", "_type", "numpy")
 
     def __init__(self, x):
-        self.numpy = isinstance(x, np.ndarray)  # whether the extension module makes NumPy arrays
         self._type = other_float(x)
         self._from_dlpack = None
         if torch_of(x):
             self._from_dlpack = tensor_of
-        elif not self.numpy and (namespace := getattr(x, "__array_namespace__", None)):
+        elif not isinstance(x, np.ndarray) and (namespace := getattr(x, "__array_namespace__", None)):
             self._from_dlpack = namespace().from_dlpack
+        self.numpy = self._from_dlpack is None  # whether the extension module makes NumPy arrays
 
     def __call__(self, result):
         return converted(self.array(result), self._type)
@@ -133,4 +136,4 @@ def other_float(x):
 def converted(x, name):
     if name is None:
         return x
-    return x.astype(name) if isinstance(x, np.ndarray) else x.to(getattr(sys.modules["torch"], name))
+    return x.to(getattr(sys.modules["torch"], name)) if torch_of(x) else x.astype(name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 from . import _core
 from ._arrays import Output, are_plain, as_floats
-from ._call import CallShape, checked_mask, parts_of, refuse_gradients, shape_of
+from ._call import CallShape, MadeParts, checked_mask, parts_of, refuse_gradients, shape_of
 from ._masks import Mask
 from ._parts import Modify, Normalize, Reweigh, Score
 
@@ -93,9 +94,10 @@ def attention(
     Parameters
     ----------
     q, k, v : array
-        q (B, H, T, D), k (B, G, S, D), v (B, G, S, E); G divides H. Three axes, (B, T, D), are a batch with one head; two,
-        (T, D), a single sequence. NumPy arrays, PyTorch tensors on the CPU, or anything with DLPack, of any strides with
-        a contiguous last axis. float32 and bfloat16 are read without a copy; float64 and float16 are computed in float32.
+        q (B, H, T, D), k (B, G, S, D), v (B, G, S, E); G divides H. Three axes, (B, T, D), are a batch with one
+        head; two, (T, D), a single sequence. NumPy arrays, PyTorch tensors on the CPU, or anything with DLPack, of
+        any strides with a contiguous last axis. float32 and bfloat16 are read without a copy; float64 and float16
+        are computed in float32.
     score : Score, optional
         Similarity of a query and a key; the scaled dot product by default.
     modify : Modify or sequence of Modify
@@ -118,8 +120,8 @@ def attention(
     Returns
     -------
     out : array
-        (B, H, T, E), with as many axes as q and of its library and type. Weights and lse follow where they are asked for;
-        they are float32 for bfloat16 and float16.
+        (B, H, T, E), with as many axes as q and of its library and type. Weights and lse follow where they are
+        asked for; they are float32 for bfloat16 and float16.
 
     Notes
     -----
@@ -132,7 +134,7 @@ def attention(
         wanted = 2 if return_weights == "mean" else 1
     if score is None and modify == () and normalize is None and reweigh == () and not dropout and scale is None:
         # The commonest call, without the microseconds that checking every part takes.
-        made = _no_parts if mask is None else (None, (), checked_mask(mask).of(shape_of(q, k)), None, ())
+        made: MadeParts = _no_parts if mask is None else (None, (), checked_mask(mask).of(shape_of(q, k)), None, ())
     else:
         parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
         refuse_gradients(*parts.arrays())
@@ -202,15 +204,16 @@ def attention_packed(
         out = qkv.attention_packed(q, k, v, [0, 5, 12], [0, 7, 9], mask=qkv.causal())        # two sequences
 
     q (T, H, D), k (S, G, D), v (S, G, E), T and S being the totals; out (T, H, E). Sequence n has the queries
-    q_offsets[n] to q_offsets[n + 1] and the keys k_offsets[n] to k_offsets[n + 1]; k_offsets is q_offsets by default. For
-    masks and modifiers every sequence is a call of its own with B = 1. qkv.torch.attention_packed has gradients.
+    q_offsets[n] to q_offsets[n + 1] and the keys k_offsets[n] to k_offsets[n + 1]; k_offsets is q_offsets by
+    default. For masks and modifiers every sequence is a call of its own with B = 1. qkv.torch.attention_packed has
+    gradients.
     """
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     refuse_gradients(q, k, v, *parts.arrays(), instead="qkv.torch.attention_packed")
     q_offsets = [int(n) for n in q_offsets]
     k_offsets = q_offsets if k_offsets is None else [int(n) for n in k_offsets]
     output = Output(q)
-    T, S = (max((b - a for a, b in zip(x, x[1:])), default=0) for x in (q_offsets, k_offsets))
+    T, S = (max((b - a for a, b in pairwise(x)), default=0) for x in (q_offsets, k_offsets))
     shape = CallShape(1, q.shape[1] if getattr(q, "ndim", 0) == 3 else 1, T, S, 4, False)  # type: ignore[attr-defined]
     inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
     return output(_core.attention_packed(*inputs, q_offsets, k_offsets, *parts.made(shape), output.numpy))
@@ -230,7 +233,8 @@ def explain(
     seed: int | None = None,
     scale: float | None = None,
 ) -> str:
-    """What the call would do: the pass and the kernels, and why not faster ones, visible pairs, operations, bytes."""
+    """What the call would do: the pass and the kernels, and why not faster ones, visible pairs, operations,
+    bytes."""
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
     return _core.explain(*inputs, *parts.made(shape_of(q, k)))

@@ -62,7 +62,8 @@ class MultiTokenCache:
         cache = qkv.MultiTokenCache(pre_conv=kernel, mask=qkv.causal())
         out = cache.attend(q, k, v)                     # of the next position, or of several
 
-    The options are those of multi_token_attention(). The mask is one that counts from the last key: causal(), window().
+    The options are those of multi_token_attention(). The mask is one that counts from the last key: causal(),
+    window().
     """
 
     __slots__ = ("_cache",)

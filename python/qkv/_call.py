@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from . import _core
 from ._arrays import torch_of
 from ._masks import Mask
 from ._parts import Modify, Normalize, Reweigh, Score, dot
+
+MadeParts = tuple[Any, Any, Any, Any, Any]  # score, modify, mask, normalize, reweigh in the extension module
 
 
 class CallShape(NamedTuple):
@@ -45,8 +47,14 @@ class Parts:
     """The parts of one call, checked."""
 
     __slots__ = ("dropout", "mask", "modify", "normalize", "reweigh", "score")
+    score: Score | None
+    modify: tuple[Modify, ...]
+    mask: Mask | None
+    normalize: Normalize | None
+    reweigh: tuple[Reweigh, ...]
+    dropout: tuple[float, int] | None  # rate and seed
 
-    def made(self, shape, arrays=None, requires_grad=False):
+    def made(self, shape, arrays=None, requires_grad=False) -> MadeParts:
         """The objects of the extension module; `arrays`, in the order of arrays(), replace those of the parts."""
         rest = iter(arrays) if arrays is not None else None
 
@@ -67,7 +75,9 @@ class Parts:
         return [x for part in parts if part is not None for x in part.arrays]
 
 
-def parts_of(score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None):
+def parts_of(
+    score=None, modify=(), mask=None, normalize=None, reweigh=(), dropout=0.0, seed=None, scale=None
+) -> Parts:
     parts = Parts()
     parts.score = _checked(score, Score, "score")
     parts.modify = _several(modify, Modify, "modify")

@@ -25,10 +25,11 @@ def flex_attention(
 ):
     """torch.nn.attention.flex_attention.flex_attention on the CPU, forward and backward, without torch.compile.
 
-    query (B, H, T, D), key (B, G, S, D), value (B, G, S, E). score_mod(score, b, h, q_idx, kv_idx) is called on tiles and
-    differentiated by autograd; gradients flow to the tensors in its closure. block_mask is a BlockMask, or a function
-    mask_mod(b, h, q_idx, kv_idx). Tiles that are masked are not computed, those that are fully visible without a mask.
-    return_lse gives (out, lse (B, H, T)); no gradient flows through lse. kernel_options are ignored.
+    query (B, H, T, D), key (B, G, S, D), value (B, G, S, E). score_mod(score, b, h, q_idx, kv_idx) is called on
+    tiles and differentiated by autograd; gradients flow to the tensors in its closure. block_mask is a BlockMask,
+    or a function mask_mod(b, h, q_idx, kv_idx). Tiles that are masked are not computed, those that are fully
+    visible without a mask. return_lse gives (out, lse (B, H, T)); no gradient flows through lse. kernel_options are
+    ignored.
     """
     for x, name in ((query, "query"), (key, "key"), (value, "value")):
         if x.dim() != 4:
@@ -62,7 +63,7 @@ def _mask_of(given, T, S):
 def _block_mask(given, T, S):
     """The full blocks, and of the others what mask_mod shows."""
     lengths = tuple(given.seq_lengths)
-    if T > lengths[0] or S > lengths[1]:
+    if lengths[0] < T or lengths[1] < S:
         raise ValueError(f"flex_attention: block_mask is for lengths {lengths}; query has {T}, key has {S}")
     rows, columns = given.BLOCK_SIZE
     block = math.gcd(rows, columns)

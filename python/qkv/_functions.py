@@ -1,8 +1,8 @@
 """Masks, score modifications and scores written as Python functions.
 
 A function is called on pieces of the scores, never on all of them, with index arrays that broadcast against them: b
-(1, 1, 1, 1), h (1, 1, 1, 1), q_idx (1, 1, t, 1) and kv_idx (1, 1, 1, s). Query and key indices both count from 0, as in
-PyTorch's FlexAttention. Arrays are of NumPy, or tensors of PyTorch where the queries of the call are tensors.
+(1, 1, 1, 1), h (1, 1, 1, 1), q_idx (1, 1, t, 1) and kv_idx (1, 1, 1, s). Query and key indices both count from 0,
+as in PyTorch's FlexAttention. Arrays are of NumPy, or tensors of PyTorch where the queries of the call are tensors.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ def _indices(first, count, axis, tensors):
 def _tile_indices(batch, head, query, key, shape, tensors):
     counts = 1, 1, *shape
     return [_indices(n, counts[axis], axis, tensors) for axis, n in enumerate((batch, head, query, key))]
+
+
+def _fits(given, whole):
+    return all(n in (1, m) for n, m in zip(given, whole))
 
 
 def _name(kind, function):
@@ -89,21 +93,22 @@ class _MaskMod(Mask):
 
     def _answer(self, at, whole):
         try:
-            seen = self._function(*at)
+            given = self._function(*at)
         except (ValueError, RuntimeError) as error:
             if "ambiguous" not in str(error):
                 raise
             raise ValueError(
-                "mask_mod: the function is called with index arrays b, h, q_idx, kv_idx and must return an array of "
-                f"booleans: use & | ~ instead of and, or, not; it raised: {error}"
+                "mask_mod: the function is called with index arrays b, h, q_idx, kv_idx and must return an array "
+                f"of booleans: use & | ~ instead of and, or, not; it raised: {error}"
             ) from error
-        seen = np.asarray(seen.detach().numpy() if torch_of(seen) else seen)
+        seen: np.ndarray = np.asarray(given.detach().numpy() if torch_of(given) else given)
         if seen.dtype != np.bool_:
             raise TypeError(f"mask_mod: the function must return booleans, got {seen.dtype}")
         seen = seen.reshape((1,) * (4 - seen.ndim) + seen.shape)
-        if seen.ndim > 4 or any(n not in (1, m) for n, m in zip(seen.shape, whole)):
+        if seen.ndim > 4 or not _fits(seen.shape, whole):
             raise ValueError(
-                f"mask_mod: the function returned shape {seen.shape}; expected one that broadcasts to (b,h,t,s) = {whole}"
+                f"mask_mod: the function returned shape {seen.shape}; expected one that broadcasts to "
+                f"(b,h,t,s) = {whole}"
             )
         return seen
 
@@ -116,13 +121,14 @@ def mask_mod(function: Callable[..., Any]) -> Mask:
 
         checkers = qkv.mask_mod(lambda b, h, q_idx, kv_idx: (q_idx + kv_idx) % 2 == h % 2)
 
-    It is called on pieces of the index arrays, once for every shape, and must always return the same. Its answers are kept
-    as a map of blocks: four bytes for a block of 64 by 128 that is all visible or all masked, a kilobyte for another.
+    It is called on pieces of the index arrays, once for every shape, and must always return the same. Its answers
+    are kept as a map of blocks: four bytes for a block of 64 by 128 that is all visible or all masked, a kilobyte
+    for another.
     """
     if not callable(function):
         raise TypeError(
-            f"mask_mod: expected a function (b, h, q_idx, kv_idx) -> bool, got {type(function).__name__}; a table of "
-            "booleans is dense(table)"
+            f"mask_mod: expected a function (b, h, q_idx, kv_idx) -> bool, got {type(function).__name__}; a table "
+            "of booleans is dense(table)"
         )
     return _MaskMod(function)
 
@@ -148,10 +154,23 @@ def _captured(function):
     return tuple({id(x): x for x in found}.values())
 
 
+def _with_autograd(torch):
+    """Autograd also within an operator, which PyTorch calls without it."""
+    autograd = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCPU)
+    excluded = torch._C._dispatch_tls_local_exclude_set() - autograd
+    return torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)
+
+
 class _Function:
-    """What score_mod() and score() have in common: calls with NumPy arrays or with tensors, and gradients."""
+    """What score_mod() and score_function() share: calls with NumPy arrays or with tensors, and gradients."""
 
     __slots__ = ()
+    _function: Callable[..., Any]
+    _backward: Callable[..., Any] | None
+    _core: Callable[..., Any]
+    _name: str
+    arrays: tuple[Array, ...]
+    _shape: Callable[[Sequence[np.ndarray]], tuple[int, int]]  # (queries, keys) of the arrays of a tile
 
     def made(self, arrays=None, requires_grad=False, shape=None):
         tensors = shape is not None and shape.tensors
@@ -166,7 +185,8 @@ class _Function:
         return self._core(self._evaluate(tensors), backward, buffers, self._name, requires_grad)
 
     def _evaluate(self, tensors):
-        """function(*tiles, b, h, q_idx, kv_idx) for the extension module: tiles of two axes in, scores of two out."""
+        """function(*tiles, b, h, q_idx, kv_idx) for the extension module: tiles of two axes in, scores of two
+        out."""
 
         def evaluate(*arguments):
             tiles, shape, at = self._arguments(arguments, tensors)
@@ -179,12 +199,14 @@ class _Function:
         return evaluate
 
     def _differentiate(self, tensors, originals):
+        given: Any = self._backward
+
         def by_function(grad, *arguments):
-            tiles, shape, at = self._arguments(arguments, tensors)
+            tiles, _, at = self._arguments(arguments, tensors)
             upstream = grad[None, None]
             if tensors:
                 upstream = sys.modules["torch"].from_numpy(upstream)
-            found = self._backward(upstream, *tiles, *at)
+            found = given(upstream, *tiles, *at)
             found = list(found) if isinstance(found, (tuple, list)) else [found]
             count = len(tiles) + len(originals)
             if len(found) != count:
@@ -198,19 +220,19 @@ class _Function:
             tiles, shape, at = self._arguments(arguments, tensors)
             inputs = [x.requires_grad_() for x in tiles]
             learned = [x for x in originals if x.requires_grad]
-            with torch.enable_grad():
+            with torch.enable_grad(), _with_autograd(torch):
                 out = torch.as_tensor(self._function(*tiles, *at)).float().expand(1, 1, *shape)
-            grads = [None] * (len(inputs) + len(learned))
-            if out.requires_grad:
-                upstream = torch.from_numpy(grad)[None, None]
-                grads = torch.autograd.grad(out, [*inputs, *learned], upstream, allow_unused=True)
+                grads: Any = [None] * (len(inputs) + len(learned))
+                if out.requires_grad:
+                    upstream = torch.from_numpy(grad)[None, None]
+                    grads = torch.autograd.grad(out, [*inputs, *learned], upstream, allow_unused=True)
             of_learned = dict(zip(map(id, learned), grads[len(inputs) :]))
             found = [*grads[: len(inputs)], *(of_learned.get(id(x)) for x in originals)]
             wanted = [*inputs, *originals]
             found = [torch.zeros(x.shape) if g is None else g.float() for g, x in zip(found, wanted)]
             return self._packed([g.numpy() for g in found], len(tiles))
 
-        return by_tape if tensors and self._backward is None else by_function
+        return by_function if given is not None else by_tape
 
     def _arguments(self, arguments, tensors):
         *tiles, batch, head, query, key = arguments
@@ -221,7 +243,7 @@ class _Function:
 
     def _checked(self, scores, shape):
         whole = (1, 1, *shape)
-        if scores.ndim > 4 or any(n not in (1, m) for n, m in zip(scores.shape[::-1], whole[::-1])):
+        if scores.ndim > 4 or not _fits(scores.shape[::-1], whole[::-1]):
             raise ValueError(
                 f"{self._name}: the function returned shape {tuple(scores.shape)}; expected one that broadcasts to "
                 f"(1, 1, t, s) = {whole}"
@@ -259,11 +281,11 @@ class _ScoreMod(_Function, Modify):
 
 class _Score(_Function, Score):
     __slots__ = ("_backward", "_function")
-    _core = staticmethod(_core.score)
+    _core = staticmethod(_core.score_function)
 
     def __init__(self, function, backward, parameters):
         self._function, self._backward = function, backward
-        super().__init__(None, parameters, _name("score", function))
+        super().__init__(None, parameters, _name("score_function", function))
 
     @staticmethod
     def _shape(tiles):
@@ -282,26 +304,29 @@ def score_mod(
 
     It is called on tiles, with scores (1, 1, t, s) in float32. A score of minus infinity is masked.
 
-    backward(grad, score, b, h, q_idx, kv_idx) returns the gradient of the scores from that of the result, or a tuple with
-    those of the parameters behind it. Without it, PyTorch's autograd differentiates the function in qkv.torch, and NumPy
-    arrays have no gradient. parameters: the arrays that gradients flow to; by default the tensors in the closure of the
-    function that require one.
+    backward(grad, score, b, h, q_idx, kv_idx) returns the gradient of the scores from that of the result, or a
+    tuple with those of the parameters behind it. Without it, PyTorch's autograd differentiates the function in
+    qkv.torch, and NumPy arrays have no gradient. parameters: the arrays that gradients flow to; by default the
+    tensors in the closure of the function that require one.
     """
     _checked("score_mod", function)
     return _ScoreMod(function, backward, _captured(function) if parameters is None else parameters)
 
 
-def score(
+def score_function(
     function: Callable[..., Any],
     backward: Callable[..., Any] | None = None,
     parameters: Sequence[Array] | None = None,
 ) -> Score:
     """A score from function(q, k, b, h, q_idx, kv_idx) -> scores (1, 1, t, s), q (1, 1, t, D), k (1, 1, s, D).
 
-        l1 = qkv.score(lambda q, k, b, h, q_idx, kv_idx: -abs(q[..., :, None, :] - k[..., None, :, :]).sum(-1))
+        def l2(q, k, b, h, q_idx, kv_idx):
+            return -((q[..., None, :] - k[..., None, :, :]) ** 2).sum(-1)
 
-    It is called on tiles, in float32. backward(grad, q, k, b, h, q_idx, kv_idx) returns (dq, dk), and behind them the
-    gradients of the parameters. The rest is as in score_mod().
+        out = qkv.attention(q, k, v, score=qkv.score_function(l2))
+
+    It is called on tiles, in float32. backward(grad, q, k, b, h, q_idx, kv_idx) returns (dq, dk), and behind them
+    the gradients of the parameters. The rest is as in score_mod().
     """
-    _checked("score", function)
+    _checked("score_function", function)
     return _Score(function, backward, _captured(function) if parameters is None else parameters)

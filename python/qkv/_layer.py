@@ -1,4 +1,5 @@
-"""The multi-head attention layer, without gradients. qkv.torch.MultiheadAttention is PyTorch's layer, for training."""
+"""The multi-head attention layer, without gradients. qkv.torch.MultiheadAttention is PyTorch's layer, for
+training."""
 
 from __future__ import annotations
 
@@ -87,18 +88,17 @@ class MultiHeadAttention:
         mask: Mask | None = None,
         return_weights: bool = False,
     ) -> Array:
-        """query (B, T, C); key and value (B, S, width), by default the query and the key. Returns y (B, T, C), or with
-        return_weights (y, weights (B, H, T, S))."""
+        """query (B, T, C); key and value (B, S, width), by default the query and the key. Returns y (B, T, C), or
+        with return_weights (y, weights (B, H, T, S))."""
         output = Output(query)
-        given = [
-            None if x is None else as_floats(x, name)
-            for x, name in ((query, "query"), (key, "key"), (value, "value"))
-        ]
+        q = as_floats(query, "query")
+        k = None if key is None else as_floats(key, "key")
+        v = None if value is None else as_floats(value, "value")
         made = None
         if checked_mask(mask) is not None:
             S = (query if key is None else key).shape[1]
             made = mask.of(CallShape(query.shape[0], self._heads, query.shape[1], S))  # type: ignore[union-attr]
-        out, weights = self._layer.forward(*given, made, return_weights, output.numpy)
+        out, weights = self._layer.forward(q, k, v, made, return_weights, output.numpy)
         return (output(out), output.statistics(weights)) if return_weights else output(out)
 
     def step(self, x: Array, cache: AttentionCache) -> Array:

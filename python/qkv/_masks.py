@@ -1,11 +1,13 @@
 """Masks: which keys a query may attend to; true means visible. Masks are combined with & | ~.
 
-Positions are aligned to the lower right: query i has the position p = i + S - T, the last query that of the last key.
+Positions are aligned to the lower right: query i has the position p = i + S - T, the last query that of the last
+key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,9 @@ class Mask(Known):
     """A mask; mask.of(shape) is its object in the extension module, for a call of that CallShape."""
 
     __slots__ = ()
+
+    def of(self, shape: Any) -> _core.Mask:
+        raise NotImplementedError
 
     def __and__(self, other: Mask) -> Mask:
         return _Combined("&", self, _mask(other))
@@ -173,6 +178,20 @@ def bigbird(
 ) -> Mask:
     """A window, global and random blocks (Zaheer et al., 2020)."""
     return _Made(_core.bigbird(block, window_blocks, list(global_blocks), random_blocks, heads, seed))
+
+
+def bigbird_table(
+    length: int,
+    *,
+    block: int = 64,
+    window_blocks: int = 3,
+    global_blocks: Iterable[int] = (0,),
+    random_blocks: int = 3,
+    heads: int = 1,
+    seed: int = 1,
+) -> np.ndarray:
+    """The blocks of bigbird() for that length, (1, heads, blocks, blocks), as blocks() takes them."""
+    return _core.bigbird_table(length, block, window_blocks, list(global_blocks), random_blocks, heads, seed) != 0
 
 
 def local_m(window: int) -> Mask:

@@ -1,6 +1,7 @@
 """BLEU, chrF and TER, equal to those of sacreBLEU.
 
-    qkv.bleu(hypotheses, references).score          # of a corpus; references: a line for each hypothesis, or several lists
+    qkv.bleu(hypotheses, references).score          # of a corpus; references: a line for each hypothesis, or
+    several lists
 
 Lines are plain text, not tokenized. Scores are in percent.
 """

@@ -1,4 +1,5 @@
-"""Operations beside attention(): softmax, positions, local and multi-token attention. qkv.torch has them with gradients."""
+"""Operations beside attention(): softmax, positions, local and multi-token attention. qkv.torch has them with
+gradients."""
 
 from __future__ import annotations
 
@@ -31,13 +32,14 @@ def softmax(x: A) -> A:
 
 
 def masked_softmax(x: A, lengths: Array) -> A:
-    """Softmax of the first lengths[b], or lengths[b, t], entries of each row of x (B, T, S); the others become 0."""
+    """Softmax of the first lengths[b], or lengths[b, t], entries of each row of x (B, T, S); the others become
+    0."""
     return _apply("masked_softmax", (x,), as_buffer(lengths, "masked_softmax: lengths"))
 
 
 def rotary(q: A, *, interleaved: bool = False, base: float = 10000.0, offset: int = 0) -> A:
-    """Rotary position embedding of q (B, H, T, D): number c of D / 2 is rotated with number c + D / 2, interleaved with its
-    neighbor, by the angle (i + offset) base^(-2c / D) (Su et al., 2021)."""
+    """Rotary position embedding of q (B, H, T, D): number c of D / 2 is rotated with number c + D / 2, interleaved
+    with its neighbor, by the angle (i + offset) base^(-2c / D) (Su et al., 2021)."""
     return _apply("rotary", (q,), interleaved, base, offset)
 
 
@@ -47,7 +49,8 @@ def sinusoidal(length: int, width: int, first: int = 0) -> np.ndarray:
 
 
 def alibi_slopes(heads: int) -> np.ndarray:
-    """The slopes of ALiBi for that number of heads, 2^(-8 (h + 1) / heads) for a power of two (Press et al., 2022)."""
+    """The slopes of ALiBi for that number of heads, 2^(-8 (h + 1) / heads) for a power of two (Press et al.,
+    2022)."""
     return _core.alibi_slopes(heads)
 
 
@@ -76,8 +79,8 @@ def local_p(q: Array, w_p: Array, v_p: Array, lengths: Array, window: int) -> Lo
         near = qkv.local_p(q, w_p, v_p, lengths, 3)
         out = qkv.attention(q, k, v, mask=qkv.padding(lengths) & near.mask, reweigh=near.reweigh)
 
-    q (B, H, T, D), w_p (F, D), v_p (F), lengths (B) of the keys. The mask shows the keys with |j - p_i| <= window; the
-    reweighting multiplies their weights with exp(-(j - p_i)^2 / (2 sigma^2)), sigma = window / 2.
+    q (B, H, T, D), w_p (F, D), v_p (F), lengths (B) of the keys. The mask shows the keys with |j - p_i| <= window;
+    the reweighting multiplies their weights with exp(-(j - p_i)^2 / (2 sigma^2)), sigma = window / 2.
     """
     p = _apply("local_p", (q, w_p, v_p), as_buffer(lengths, "local_p: lengths"), window)
     return local_p_parts(p, p, window)
@@ -108,9 +111,10 @@ def multi_token_attention(
     """Multi-token attention: convolutions over neighboring queries, keys and heads (Golovneva et al., 2025).
 
     q (B, H, T, D), k (B, G, S, D), v (B, G, S, E). pre_conv and post_conv (H, 1, c_q, c_k) are the kernels of the
-    convolutions of scores and of weights, pre_mix and post_mix (H, H) mix heads, post_head (H / c, c, c) mixes groups of c
-    heads; each step is left out without its array. pad_key: where a key stands among those of its convolution, in the
-    middle, last ("left") or first ("right"). Returns out (B, H, T, E), or with return_weights (out, weights (B, H, T, S)).
+    convolutions of scores and of weights, pre_mix and post_mix (H, H) mix heads, post_head (H / c, c, c) mixes
+    groups of c heads; each step is left out without its array. pad_key: where a key stands among those of its
+    convolution, in the middle, last ("left") or first ("right"). Returns out (B, H, T, E), or with return_weights
+    (out, weights (B, H, T, S)).
     """
     arrays = (q, k, v, pre_conv, pre_mix, post_conv, post_head, post_mix)
     refuse_gradients(*arrays, instead="qkv.torch.multi_token_attention")

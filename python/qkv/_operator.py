@@ -1,6 +1,8 @@
-"""Attention on PyTorch's tensors, three ways: a plain call of the extension module without gradients, an autograd Function
-with them, and an operator where PyTorch traces, compiles or exports, and needs shapes before there are numbers. The
-operator costs a few hundred microseconds in a training step, so it is used only there."""
+"""Attention on PyTorch's tensors, three ways: a plain call of the extension module without gradients, an autograd
+Function with them, and an operator where PyTorch traces, compiles or exports, and needs shapes before there are
+numbers. The operator costs a few hundred microseconds in a training step, so it is used only there."""
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -8,15 +10,15 @@ from torch.autograd import forward_ad
 
 from . import _core
 from ._arrays import tensor_as_buffer, tensor_of
-from ._call import CallShape, Parts, checked_seed
+from ._call import CallShape, MadeParts, Parts, checked_seed
 from ._parts import Known
 
 
 class Call:
     """The parts of a call, and tensors beside them.
 
-    table, booleans that mask, and bias, added to the scores, have four axes that broadcast to (B, H, T, S). They may be
-    another tensor in every call; parts are objects that stay. axes: of the queries as the user gave them.
+    table, booleans that mask, and bias, added to the scores, have four axes that broadcast to (B, H, T, S). They
+    may be another tensor in every call; parts are objects that stay. axes: of the queries as the user gave them.
     """
 
     __slots__ = ("axes", "bias", "dropout", "parts", "scale", "seed", "table")
@@ -50,7 +52,7 @@ class Call:
         _, weights, lse = _core.attention(*_buffers(q, k, v), *made, 2 if mean else 1, False)
         return tensor_of(weights), tensor_of(lse)
 
-    def _spec(self):
+    def _spec(self) -> "_Spec":
         return _Spec(self.parts, self.scale, self.dropout, self.axes)
 
 
@@ -65,7 +67,7 @@ def needs_no_tape(q, k, v):
     )
 
 
-def without_gradients(q, k, v, made):
+def without_gradients(q, k, v, made: MadeParts):
     return tensor_of(_core.attention(*_buffers(q, k, v), *made, 0, False))
 
 
@@ -77,9 +79,10 @@ class _Spec:
     def __init__(self, parts, scale, dropout, axes=4):
         self.parts, self.scale, self.dropout, self.axes = parts, scale, dropout, axes
 
-    def made(self, q, k, table, bias, seed, *numbers, requires_grad=False):
+    def made(self, q, k, table, bias, seed, *numbers, requires_grad=False) -> MadeParts:
         """The objects of the extension module; bias is applied after the modifiers."""
-        shape = CallShape(*q.shape[:3], k.shape[2], self.axes, True)
+        B, H, T = q.shape[:3]
+        shape = CallShape(B, H, T, k.shape[2], self.axes, True)
         score, modify, mask, normalize, reweigh = self.parts.made(
             shape, [x.detach() for x in numbers], requires_grad
         )
@@ -117,7 +120,8 @@ class _Spec:
 
 
 def _one_after_another(function, info, in_dims, arguments):
-    """The rule for vmap: masks and parts may have a batch of their own, and each call runs on all threads anyway."""
+    """The rule for vmap: masks and parts may have a batch of their own, and each call runs on all threads
+    anyway."""
     results = [
         function(*(x if dim is None else x.select(dim, n) for x, dim in zip(arguments, in_dims)))
         for n in range(info.batch_size)
@@ -162,7 +166,8 @@ class _Attention(torch.autograd.Function):
 
 
 class _Once(torch.autograd.Function):
-    """The backward where PyTorch would differentiate it again: its result is right, and cannot be differentiated."""
+    """The backward where PyTorch would differentiate it again: its result is right, and cannot be
+    differentiated."""
 
     @staticmethod
     def forward(spec, grad, out, maximum, inverse_sum, *tensors):
@@ -182,7 +187,8 @@ class _Once(torch.autograd.Function):
 
 
 def _is_traced(q, k, v):
-    """Whether tensors may have no data: under torch.compile and export, fake tensors and those of the meta device."""
+    """Whether tensors may have no data: under torch.compile and export, fake tensors and those of the meta
+    device."""
     return (
         torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack() > 0
@@ -192,8 +198,7 @@ def _is_traced(q, k, v):
 
 def _needs_gradients(*tensors):
     return (
-        torch.is_grad_enabled()
-        and any(x is not None and x.requires_grad for x in tensors)
+        (torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors))
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
     )
@@ -207,7 +212,7 @@ def cast(*tensors):
     return [x.to(dtype) if x.dtype in (torch.float32, torch.float16) else x for x in tensors]
 
 
-def _buffers(q, k, v):
+def _buffers(q, k, v) -> tuple[Any, Any, Any]:
     return tensor_as_buffer(torch, q, "q"), tensor_as_buffer(torch, k, "k"), tensor_as_buffer(torch, v, "v")
 
 
@@ -218,7 +223,8 @@ def _check(q, k, v):
                 f"attention: {name} is {tuple(x.shape)}; expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)"
             )
         if x.dtype not in (torch.float32, torch.bfloat16):
-            raise TypeError(f"{name}: expected float32 or bfloat16, got {str(x.dtype).removeprefix('torch.')}")
+            kind = str(x.dtype).removeprefix("torch.")
+            raise TypeError(f"{name}: expected float32, bfloat16, float16 or float64, got {kind}")
     if k.shape[2] != v.shape[2]:
         raise ValueError(
             f"attention: k and v must have the same number of keys S; k is {tuple(k.shape)}, v is {tuple(v.shape)}"

@@ -1,7 +1,8 @@
-"""The parts of the attention formula but the mask: a part remembers how it is made, and the arrays that it is made of.
+"""The parts of the attention formula but the mask: a part remembers how it is made, and the arrays that it is made
+of.
 
-A part without arrays is made once. One with arrays is made anew for every call, because the arrays may have changed;
-gradients flow to them in qkv.torch.
+A part without arrays is made once. One with arrays is made anew for every call, because the arrays may have
+changed; gradients flow to them in qkv.torch.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from ._arrays import Array, as_floats
 
 
 class Known:
-    """An object with a number by which it can be found while it lives: operators of PyTorch take numbers, not objects."""
+    """An object with a number by which it can be found while it lives: operators of PyTorch take numbers, not
+    objects."""
 
     __slots__ = ("__weakref__", "number")
     _all: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
@@ -152,11 +154,11 @@ def bias(numbers: Array) -> Modify:
 
 
 def relative_bias(table: Array, bidirectional: bool = True, max_distance: int = 128) -> Modify:
-    """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H): see relative_bucket()."""
+    """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H): see
+    relative_bucket()."""
     if getattr(table, "ndim", 0) != 2:
-        raise ValueError(
-            f"relative_bias: table must have two axes, (buckets, H); got {getattr(table, 'shape', type(table).__name__)}"
-        )
+        given = getattr(table, "shape", type(table).__name__)
+        raise ValueError(f"relative_bias: table must have two axes, (buckets, H); got {given}")
     buckets = int(table.shape[0])
     return Modify(
         lambda t, requires_grad: _core.relative_bias(t, bidirectional, buckets, max_distance, requires_grad),

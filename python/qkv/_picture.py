@@ -16,9 +16,9 @@ from ._arrays import torch_of
 class Picture:
     """A picture of attention. A notebook shows it; save() writes it as .svg, .html or .json.
 
-    In a notebook a few small panels are an SVG: sharp at any size, kept when the notebook is saved or printed. More or larger
-    ones are the page that save("x.html") writes, in a frame, where one panel at a time is large and pointing at a cell tells
-    its weight.
+    In a notebook a few small panels are an SVG: sharp at any size, kept when the notebook is saved or printed. More
+    or larger ones are the page that save("x.html") writes, in a frame, where one panel at a time is large and
+    pointing at a cell tells its weight.
     """
 
     __slots__ = ("_picture",)
@@ -72,9 +72,9 @@ def heatmap(
     caption: str = "",
     per_line: int = 4,
 ) -> Picture:
-    """Weights as cells: the darker, the larger. One matrix (T, S), the heads (H, T, S) of a layer, all layers (N, H, T, S), or
-    several matrices {title: (T, S), ...}, per_line of them side by side. rows and columns: the T queries and S keys, their
-    numbers unless given; caption: what rows and columns are.
+    """Weights as cells: the darker, the larger. One matrix (T, S), the heads (H, T, S) of a layer, all layers (N,
+    H, T, S), or several matrices {title: (T, S), ...}, per_line of them side by side. rows and columns: the T
+    queries and S keys, their numbers unless given; caption: what rows and columns are.
 
         out, weights = qkv.attention(q, k, v, return_weights=True)
         qkv.heatmap(weights[0], words, words).save("heads.svg")
@@ -88,7 +88,8 @@ def heatmap(
 def head_view(
     weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = ""
 ) -> Picture:
-    """Weights as lines from the queries on the left to the keys on the right, one panel for each head (Vig, 2019)."""
+    """Weights as lines from the queries on the left to the keys on the right, one panel for each head (Vig,
+    2019)."""
     return Picture(_core.heatmap(_numbers(weights), _labels(rows), _labels(columns), title, caption, True))
 
 

@@ -121,7 +121,8 @@ def normalize_attn_mask(attn_mask, shape, dtype):
     of_numbers = attn_mask.dtype != torch.bool
     if of_numbers and attn_mask.dtype not in (dtype, torch.float32):
         raise RuntimeError(
-            f"attn_mask must be of booleans, of float32 or of the type of query; it is {attn_mask.dtype}, query {dtype}"
+            f"attn_mask must be of booleans, of float32 or of the type of query; "
+            f"it is {attn_mask.dtype}, query {dtype}"
         )
     if attn_mask.dim() < 2:
         raise IndexError(

@@ -17,7 +17,8 @@ class Tokenizer:
         tokenizer.decode(ids)                           # "I am cold."
         tokenizer.save("source.model")                  # a file that SentencePiece reads, too
 
-    The ids of the special tokens are pad 0, bos 1, eos 2 and unk 3. The same sentences and options give the same file.
+    The ids of the special tokens are pad 0, bos 1, eos 2 and unk 3. The same sentences and options give the same
+    file.
     """
 
     __slots__ = ("_tokenizer",)
@@ -37,8 +38,8 @@ class Tokenizer:
         max_sentences: int = 1_000_000,
         seed: int = 1,
     ) -> Tokenizer:
-        """A vocabulary of at most vocabulary_size tokens. lossless: no normalization, and byte fallback for characters that
-        are not in the vocabulary. max_sentences: of more, as many are drawn by the seed."""
+        """A vocabulary of at most vocabulary_size tokens. lossless: no normalization, and byte fallback for
+        characters that are not in the vocabulary. max_sentences: of more, as many are drawn by the seed."""
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
         options = type, vocabulary_size, character_coverage, lossless, max_sentences, seed
         return Tokenizer(_core.Tokenizer.train(lines, *options))

@@ -79,7 +79,8 @@ def multi_token_attention(
 ):
     """qkv.multi_token_attention with gradients to all arrays."""
     made = checked_mask(mask)
-    visible = None if made is None else made.of(CallShape(*q.shape[:3], k.shape[2], 4, True))
+    B, H, T = q.shape[:3]
+    visible = None if made is None else made.of(CallShape(B, H, T, k.shape[2], 4, True))
     inputs = q, k, v, pre_conv, pre_mix, post_conv, post_head, post_mix
     return _apply("multi_token_attention", inputs, pad_key, visible, scale)
 

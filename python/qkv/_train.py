@@ -27,7 +27,7 @@ class TrainResult:
     """How a training ended. The model is in the folder."""
 
     model: str
-    ending: str  # max_steps, max_epochs, patience or interrupted
+    stop_reason: str  # max_steps, max_epochs, patience or interrupted
     steps: int
     epochs: int
     loss: float  # per target token, of the last updates
@@ -57,12 +57,12 @@ def train(
 ) -> TrainResult:
     """Trains a Transformer on sentence pairs, as `qkv train` does, and with its options:
 
-        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small", max_steps=20000)
-        result.translator().translate("I am cold.")
+        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small",
+        max_steps=20000) result.translator().translate("I am cold.")
 
-    model      the folder of the model
-    recipe     transformer-tiny, -small, -base or -big: the shape that the other options change
-    resume     go on with the training in the folder, where it was, or begin where there is none: one call that can be repeated;
+    model      the folder of the model recipe     transformer-tiny, -small, -base or -big: the shape that the other
+    options change resume     go on with the training in the folder, where it was, or begin where there is none: one
+    call that can be repeated;
                an option that cannot change and is given another value is a ValueError
     overwrite  begin anew in a folder that has a model, which stays until the new one can replace it
     quiet      say nothing but warnings on stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class _Alignments:
-    """Those of the answers to one sentence. Who asks late has the sentence translated again, which gives the same bits."""
+    """Alignments of the answers to one sentence, recomputed with the same bits on first access if not requested."""
 
-    __slots__ = ("_found", "_find")
+    __slots__ = ("_find", "_found")
 
     def __init__(
         self, found: list[np.ndarray | None] | None, find: Callable[[], list[np.ndarray | None]] | None = None
     ) -> None:
         self._found, self._find = found, find
 
-    def of(self, place: int) -> np.ndarray | None:
+    def of(self, index: int) -> np.ndarray | None:
         if self._found is None and self._find is not None:
             self._found = self._find()
-        return None if self._found is None else self._found[place]
+        return None if self._found is None else self._found[index]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Alignments, (self._found,)  # another process has no translator
@@ -44,13 +44,17 @@ class Answer:
     score: float  # what answers are ranked by: log_probability over the length penalty
     log_probability: float
     tokens: list[str]  # of the vocabulary; U+2581 stands for a space
-    _place: int = field(compare=False)
+    _index: int = field(compare=False)
     _alignments: _Alignments = field(compare=False)
 
     @property
     def alignment(self) -> np.ndarray | None:
-        """How much each token looked at each source token: (tokens, source tokens), rows sum to 1. None of a blank sentence."""
-        return self._alignments.of(self._place)
+        """Cross-attention weights (tokens, source tokens), the mean over the heads of the last layer.
+
+        Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks all keys. None of
+        a blank sentence.
+        """
+        return self._alignments.of(self._index)
 
     def __str__(self) -> str:
         return self.text
@@ -61,7 +65,7 @@ class Answer:
 
 @dataclass(frozen=True, repr=False)
 class Translation(Answer):
-    """The best answer, and what was answered."""
+    """The best translation of a sentence, and the n best."""
 
     source: str
     source_tokens: list[str]  # the end of the sentence last
@@ -69,7 +73,7 @@ class Translation(Answer):
     n_best: list[Answer]  # best first, the best included
 
     def heatmap(self, *, title: str | None = None) -> Picture:
-        """Where the model looked (columns) while it wrote each token (rows): the mean over the heads of the last layer.
+        """The alignment: translation tokens as rows, source tokens as columns.
 
         qkv.Translator.inspect() has every layer and head.
         """
@@ -139,7 +143,7 @@ class Inspection:
 
 
 class TranslateOptions(TypedDict, total=False):
-    """For those who check types; Translator.translate() says what they mean."""
+    """Options of Translator.translate(), for type checkers."""
 
     beam: int
     length_penalty: float
@@ -150,7 +154,7 @@ class TranslateOptions(TypedDict, total=False):
 
 
 class Translator:
-    """A model with its vocabularies, from the folder that a training has written. Any number of threads may ask it."""
+    """A trained model with its vocabularies, from its folder. Several threads may use it at once."""
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
         self.model = os.fspath(model)
@@ -172,17 +176,18 @@ class Translator:
         batch_tokens: int = 4096,
         alignment: bool = False,
     ) -> Translation | list[Translation]:
-        """A translation for each sentence, in their order; of a single text, one. The options are those of `qkv translate`:
+        """A translation for each sentence, in their order; of a single text, one. The options are those of `qkv
+        translate`:
 
         beam            hypotheses kept at a time; 1: greedy
         length_penalty  exponent alpha of Wu et al., 2016; 0: none
         n_best          answers for each sentence, at most `beam`
         max_length      tokens of an answer; 0: in proportion to the source
         batch_tokens    searched at a time
-        alignment       find where each token looked now, for all in a batch, and not when somebody asks
+        alignment       compute alignments with the batch, not on first access
 
-        A translation depends neither on the others nor on the number of threads (qkv.set_threads). Ctrl-C ends it after
-        the batch under way.
+        A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
+        after the current batch.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
 
@@ -206,16 +211,19 @@ class Translator:
         out = []
         for source, (answers, source_tokens, truncated) in zip(lines, search(lines, alignment)):
             where = alignments(source, answers)
-            n = [Answer(*answer[:-1], place, where) for place, answer in enumerate(answers)]
-            out.append(Translation(*answers[0][:-1], 0, where, source, source_tokens, truncated, n))
+            ranked = [_answer(a, index, where) for index, a in enumerate(answers)]
+            best = {f.name: getattr(ranked[0], f.name) for f in fields(Answer)}
+            out.append(
+                Translation(**best, source=source, source_tokens=source_tokens, truncated=truncated, n_best=ranked)
+            )
         return out[0] if isinstance(sentences, str) else out
 
     def score(self, sources: Iterable[str], targets: Iterable[str], *, batch_tokens: int = 4096) -> list[PairScore]:
-        """How likely each target is as the translation of its source."""
+        """Log-probabilities of given translations: log p(target given source) of each sentence pair."""
         return [PairScore(*s) for s in self._translator.score(list(sources), list(targets), batch_tokens)]
 
     def inspect(self, sentence: str, target: str | None = None, *, beam: int = 4) -> Inspection:
-        """The attention of every layer and head, of the model's own translation or of a given one."""
+        """The attention weights of every layer and head, for the model's translation or for a given target."""
         text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
             sentence, target, _core.TranslateOptions(beam=beam)
         )
@@ -234,3 +242,8 @@ class Translator:
 
     def __repr__(self) -> str:
         return f"qkv.Translator({self.model!r})"
+
+
+def _answer(answer: tuple[Any, ...], index: int, alignments: _Alignments) -> Answer:
+    text, score, log_probability, tokens, _ = answer
+    return Answer(text, score, log_probability, tokens, index, alignments)

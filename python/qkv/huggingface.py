@@ -3,20 +3,21 @@
     qkv.huggingface.register()
     model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="qkv")
 
-For the forward, generate() and training, on the CPU, in float32 and bfloat16. Causal masks, sliding windows and padding
-never become a table (B, 1, T, S); only other masks do. Families with an attention of their own (Falcon, BLOOM, GPT-J,
-GPT-Neo, DeBERTa, MPT, XLNet, Longformer, BigBird, LED) ignore attn_implementation, or fail: check() raises for them.
+For the forward, generate() and training, on the CPU, in float32 and bfloat16. Causal masks, sliding windows and
+padding never become a table (B, 1, T, S); only other masks do. Families with an attention of their own (Falcon,
+BLOOM, GPT-J, GPT-Neo, DeBERTa, MPT, XLNet, Longformer, BigBird, LED) ignore attn_implementation, or fail: check()
+raises for them.
 """
 
 import sys
+from typing import Any
 
 import torch
 
-from ._call import parts_of
+from ._call import Parts, parts_of
 from ._masks import causal, window
 from ._operator import Call, needs_no_tape, without_gradients
-from ._parts import dot, softmax_with_sink
-from ._parts import softcap as softcap_of
+from ._parts import dot, softcap as softcap_of, softmax_with_sink
 
 __all__ = ["check", "register"]
 
@@ -31,7 +32,8 @@ def register(name="qkv"):
 
 
 def check(model):
-    """ValueError for a model that has an attention of its own: it ignores the name, or misreads the mask (BLOOM)."""
+    """ValueError for a model that has an attention of its own: it ignores the name, or misreads the mask
+    (BLOOM)."""
     for layer in model.modules():
         kind = type(layer)
         of_a_family = kind.__module__.startswith(("transformers.models.", "transformers_modules."))
@@ -56,11 +58,12 @@ def mask(
     attention_mask=None,
     **more,
 ):
-    """For transformers: the padding (B, S) where attend() knows the rest of the mask, None without padding, else a table."""
+    """For transformers: the padding (B, S) where attend() knows the rest of the mask, None without padding, else a
+    table."""
     from transformers.masking_utils import sdpa_mask
 
     if _is_known(mask_function, more) and _ends_together(q_length, kv_length, q_offset, kv_offset, mask_function):
-        if attention_mask is None or not torch.compiler.is_compiling() and attention_mask.all():
+        if attention_mask is None or (not torch.compiler.is_compiling() and attention_mask.all()):
             return None
         seen = attention_mask[:, kv_offset : kv_offset + kv_length]
         missing = kv_length - seen.shape[1]
@@ -101,7 +104,8 @@ def _as_tuple(x):
 
 
 def _ends_together(q_length, kv_length, q_offset, kv_offset, function):
-    """Whether the last query has the position of the last key, as this library assumes, or the mask has no positions."""
+    """Whether the last query has the position of the last key, as this library assumes, or the mask has no
+    positions."""
     from transformers.masking_utils import bidirectional_mask_function
 
     if function is bidirectional_mask_function:
@@ -109,7 +113,9 @@ def _ends_together(q_length, kv_length, q_offset, kv_offset, function):
     return int(q_offset) + q_length == int(kv_offset) + kv_length
 
 
-_parts, _made_parts = {}, {}  # by the arguments of a layer: its parts, and their objects in the extension module
+# By the arguments of a layer: its parts, and their objects in the extension module.
+_parts: dict[Any, Parts] = {}
+_made_parts: dict[Any, tuple[Any, ...]] = {}
 
 
 @torch.compiler.assume_constant_result
@@ -157,10 +163,10 @@ def attend(
     if (
         attention_mask is position_bias is s_aux is None
         and not output_attentions
+        and not (dropout and module.training)
         and needs_no_tape(query, key, value)
     ):
-        if not (dropout and module.training):
-            return without_gradients(query, key, value, _made(scaling, layer)).transpose(1, 2).contiguous(), None
+        return without_gradients(query, key, value, _made(scaling, layer)).transpose(1, 2).contiguous(), None
     table = bias = None
     if attention_mask is not None:
         given = attention_mask[:, None, None] if is_padding else attention_mask

@@ -1,10 +1,11 @@
 """The calls of qkv on PyTorch's tensors, with gradients: to q, k, v and to every array of the parts.
 
-    out = qkv.torch.attention(q, k, v, mask=qkv.causal(), modify=[qkv.alibi(slopes)])      # slopes may be a Parameter
+    out = qkv.torch.attention(q, k, v, mask=qkv.causal(), modify=[qkv.alibi(slopes)])      # slopes may be a
+    Parameter
 
-Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside of the function that these
-transform, because they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be taken once.
-scaled_dot_product_attention, flex_attention and MultiheadAttention are PyTorch's, computed here.
+Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside of the function that
+these transform, because they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be
+taken once. scaled_dot_product_attention, flex_attention and MultiheadAttention are PyTorch's, computed here.
 """
 
 import torch as _torch
@@ -64,11 +65,18 @@ def attention(
     if return_weights not in (True, False, "mean"):
         raise ValueError(f'return_weights: expected True, False or "mean", got {return_weights!r}')
     axes = q.dim()
+    if not axes == k.dim() == v.dim() or not 2 <= axes <= 4:
+        raise ValueError(
+            "attention: expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), or three, (B,T,D), or two, "
+            f"(T,D), of all of them; q is {tuple(q.shape)}, k is {tuple(k.shape)}, v is {tuple(v.shape)}"
+        )
     parts = _parts_of(score, modify, mask, normalize, reweigh)
     call = _Call(parts, scale=scale, dropout=dropout, seed=seed, axes=axes)
     dtype = q.dtype
     q, k, v = (_as_computed(x, axes) for x in (q, k, v))
-    out = _as_given(call(q, k, v), axes).to(dtype)
+    out = _as_given(call(q, k, v), axes)
+    if dtype in _other_floats:
+        out = out.to(dtype)
     if not (return_weights or return_lse):
         return out
     weights, lse = call.weights_and_lse(q, k, v, return_weights == "mean")
@@ -80,9 +88,12 @@ def attention(
     return (out,) + ((weights,) if return_weights else ()) + ((lse,) if return_lse else ())
 
 
+_other_floats = (_torch.float64, _torch.float16)
+
+
 def _as_computed(x, axes):
     """With four axes; float64 and float16 in float32."""
-    if x.dtype in (_torch.float64, _torch.float16):
+    if x.dtype in _other_floats:
         x = x.float()
     if axes == x.dim() and axes in (2, 3):
         x = x[:, None] if axes == 3 else x[None, None]

@@ -160,7 +160,7 @@ Tensor tensor_of(nb::handle array, const char* name) {
   if (nb::isinstance<nb::tuple>(array)) {
     Tensor x = from_tuple(nb::borrow<nb::tuple>(array), name);
     if (x.dtype() != DType::f32 && x.dtype() != DType::bf16)
-      type_error("{}: expected float32 or bfloat16, got integers", name);
+      type_error("{}: expected float32, bfloat16, float16 or float64, got integers", name);
     return x;
   }
   if (PyObject_CheckBuffer(array.ptr()))
@@ -168,7 +168,7 @@ Tensor tensor_of(nb::handle array, const char* name) {
   const AnyArray x = array_from(array, name);
   if (is(x.dtype(), nb::dlpack::dtype_code::Float, 32)) return look_at(x, DType::f32, name);
   if (is(x.dtype(), nb::dlpack::dtype_code::Bfloat, 16)) return look_at(x, DType::bf16, name);
-  type_error("{}: expected float32 or bfloat16, got {}", name, words_of(x.dtype()));
+  type_error("{}: expected float32, bfloat16, float16 or float64, got {}", name, words_of(x.dtype()));
 }
 
 Tensor integers_of(nb::handle array, const char* name) {
@@ -184,7 +184,7 @@ Tensor integers_of(nb::handle array, const char* name) {
   type_error("{}: expected integers or bool, got {}", name, words_of(type));
 }
 
-nb::object array_of(const Tensor& tensor, bool numpy) {
+nb::any array_of(const Tensor& tensor, bool numpy) {
   size_t shape[Shape::max_rank];
   int64_t strides[Shape::max_rank];
   for (int i = 0; i < tensor.rank(); ++i) {
@@ -192,11 +192,14 @@ nb::object array_of(const Tensor& tensor, bool numpy) {
     strides[i] = tensor.stride(i);
   }
   nb::dlpack::dtype type{static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 32, 1};
+  if (tensor.dtype() == DType::u8) type = {static_cast<uint8_t>(nb::dlpack::dtype_code::UInt), 8, 1};
   if (tensor.dtype() == DType::bf16) type = {static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1};
   void* data = tensor.storage()->data() + tensor.offset() * size_of(tensor.dtype());
   const auto rank = static_cast<size_t>(tensor.rank());
-  if (numpy) return nb::cast(nb::ndarray<nb::numpy>(data, rank, shape, owner_of(tensor), strides, type));
-  return nb::cast(nb::ndarray<nb::array_api>(data, rank, shape, owner_of(tensor), strides, type));
+  const auto cast = [&]<class Kind>(Kind) {
+    return nb::borrow<nb::any>(nb::cast(nb::ndarray<Kind>(data, rank, shape, owner_of(tensor), strides, type)));
+  };
+  return numpy ? cast(nb::numpy{}) : cast(nb::array_api{});
 }
 
 }  // namespace qkv::python

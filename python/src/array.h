@@ -20,6 +20,6 @@ Tensor tensor_of(nb::handle array, const char* name);
 Tensor integers_of(nb::handle array, const char* name);
 
 // An array of NumPy where `numpy`, else something that any from_dlpack() takes.
-nb::object array_of(const Tensor& tensor, bool numpy);
+nb::any array_of(const Tensor& tensor, bool numpy);
 
 }  // namespace qkv::python

@@ -15,8 +15,8 @@ namespace {
 
 enum class Weights { none, all, mean };
 
-nb::object attend(nb::handle q, nb::handle k, nb::handle v, nb::handle score, nb::handle modify, nb::handle mask,
-                  nb::handle normalize, nb::handle reweigh, int weights, bool numpy) {
+nb::any attend(nb::handle q, nb::handle k, nb::handle v, nb::handle score, nb::handle modify, nb::handle mask,
+               nb::handle normalize, nb::handle reweigh, int weights, bool numpy) {
   const Inputs in(tensor_of(q, "q"), tensor_of(k, "k"), tensor_of(v, "v"));
   const AttentionOptions options = Arguments{score, modify, mask, normalize, reweigh}.options();
   const auto wanted = static_cast<Weights>(weights);
@@ -30,15 +30,15 @@ nb::object attend(nb::handle q, nb::handle k, nb::handle v, nb::handle score, nb
     else
       result.out = attention(in.q, in.k, in.v, options);
   }
-  const nb::object out = array_of(in.result(result.out), numpy);
+  const nb::any out = array_of(in.result(result.out), numpy);
   if (wanted == Weights::none) return out;
   const Tensor shown = wanted == Weights::all ? in.result(result.weights) : in.without_heads(result.weights);
-  return nb::make_tuple(out, array_of(shown, numpy), array_of(in.result(result.lse), numpy));
+  return nb::borrow<nb::any>(nb::make_tuple(out, array_of(shown, numpy), array_of(in.result(result.lse), numpy)));
 }
 
-nb::object packed(nb::handle q, nb::handle k, nb::handle v, const Offsets& q_offsets, const Offsets& k_offsets,
-                  nb::handle score, nb::handle modify, nb::handle mask, nb::handle normalize, nb::handle reweigh,
-                  bool numpy) {
+nb::any packed(nb::handle q, nb::handle k, nb::handle v, const Offsets& q_offsets, const Offsets& k_offsets,
+               nb::handle score, nb::handle modify, nb::handle mask, nb::handle normalize, nb::handle reweigh,
+               bool numpy) {
   const Tensor x = tensor_of(q, "q"), y = tensor_of(k, "k"), z = tensor_of(v, "v");
   const AttentionOptions options = Arguments{score, modify, mask, normalize, reweigh}.options();
   Tensor out;
@@ -49,8 +49,8 @@ nb::object packed(nb::handle q, nb::handle k, nb::handle v, const Offsets& q_off
   return array_of(out, numpy);
 }
 
-nb::object forward(nb::handle q, nb::handle k, nb::handle v, nb::handle score, nb::handle modify, nb::handle mask,
-                   nb::handle normalize, nb::handle reweigh, bool numpy) {
+nb::any forward(nb::handle q, nb::handle k, nb::handle v, nb::handle score, nb::handle modify, nb::handle mask,
+                nb::handle normalize, nb::handle reweigh, bool numpy) {
   const Tensor x = tensor_of(q, "q"), y = tensor_of(k, "k"), z = tensor_of(v, "v");
   const AttentionOptions options = Arguments{score, modify, mask, normalize, reweigh}.options();
   AttentionForward r;
@@ -58,12 +58,13 @@ nb::object forward(nb::handle q, nb::handle k, nb::handle v, nb::handle score, n
     const nb::gil_scoped_release unlocked;
     r = attention_forward(x, y, z, options);
   }
-  return nb::make_tuple(array_of(r.out, numpy), array_of(r.maximum, numpy), array_of(r.inverse_sum, numpy));
+  return nb::borrow<nb::any>(
+      nb::make_tuple(array_of(r.out, numpy), array_of(r.maximum, numpy), array_of(r.inverse_sum, numpy)));
 }
 
 // The gradients of q, k, v and of the parameters of all parts. `saved` is what forward() returned, or None.
-nb::object backward(nb::handle saved, nb::handle q, nb::handle k, nb::handle v, nb::handle dout, nb::handle score,
-                    nb::handle modify, nb::handle mask, nb::handle normalize, nb::handle reweigh, bool numpy) {
+nb::any backward(nb::handle saved, nb::handle q, nb::handle k, nb::handle v, nb::handle dout, nb::handle score,
+                 nb::handle modify, nb::handle mask, nb::handle normalize, nb::handle reweigh, bool numpy) {
   const Inputs in(tensor_of(q, "q"), tensor_of(k, "k"), tensor_of(v, "v"));
   const Tensor upstream = in.with_heads(tensor_of(dout, "the gradient of the output"));
   const Arguments arguments{score, modify, mask, normalize, reweigh};
@@ -84,7 +85,7 @@ nb::object backward(nb::handle saved, nb::handle q, nb::handle k, nb::handle v, 
   for (const Tensor* t : {&g.dq, &g.dk, &g.dv}) all.append(array_of(in.result(*t), numpy));
   for (const Variable& p : parameters)
     all.append(array_of(p.grad().defined() ? p.grad() : Tensor::zeros(p.shape()), numpy));
-  return all;
+  return nb::borrow<nb::any>(all);
 }
 
 std::string explain_call(nb::handle q, nb::handle k, nb::handle v, nb::handle score, nb::handle modify,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
@@ -81,58 +80,34 @@ class RowBlocks {
 
 // forward(score, batch, head, query, key) -> (queries, keys)
 // backward(grad, score, batch, head, query, key) -> ((queries, keys), [gradients of the parameters])
-class ScoreMod final : public Modifier {
+class FunctionScoreMod final : public Modifier {
  public:
-  ScoreMod(nb::handle forward, nb::handle backward, std::vector<Variable> parameters, std::string name)
-      : forward_(forward),
-        backward_(backward),
-        parameters_(std::move(parameters)),
-        name_(std::move(name)),
-        id_(new_id()) {}
+  FunctionScoreMod(nb::handle forward, nb::handle backward, std::vector<Variable> parameters, std::string name)
+      : forward_(forward), backward_(backward), parameters_(std::move(parameters)), name_(std::move(name)) {}
 
   void forward(const Tile& tile, float* s) const override {
-    Tensor score = tile_to_rows(tile, s);
-    {
-      const nb::gil_scoped_acquire lock;
-      const nb::object out = forward_(array_of(score, true), tile.batch, tile.head, tile.query, tile.key);
-      rows_to_tile(tile, floats_of(out, score.shape(), name_.c_str()), s);
-    }
-    if (backward_) last_scores()[id_] = {tile, std::move(score)};
+    const Tensor score = tile_to_rows(tile, s);
+    const nb::gil_scoped_acquire lock;
+    const nb::object out = forward_(array_of(score, true), tile.batch, tile.head, tile.query, tile.key);
+    rows_to_tile(tile, floats_of(out, score.shape(), name_.c_str()), s);
   }
 
-  void backward(const Tile& tile, const float* /*modified*/, float* ds, float* parameters) const override {
-    const Last& last = last_scores()[id_];
-    require(last.is_of(tile), name_, "the backward of a tile must follow its forward, on the same thread");
+  void backward(const Tile& tile, const float* raw, float* ds, float* parameters) const override {
+    const Tensor score = tile_to_rows(tile, raw), grad = tile_to_rows(tile, ds);
     const nb::gil_scoped_acquire lock;
-    const nb::object out = backward_(array_of(tile_to_rows(tile, ds), true), array_of(last.score, true), tile.batch,
-                                     tile.head, tile.query, tile.key);
-    rows_to_tile(tile, floats_of(out[0], last.score.shape(), name_.c_str()), ds);
+    const nb::object out =
+        backward_(array_of(grad, true), array_of(score, true), tile.batch, tile.head, tile.query, tile.key);
+    rows_to_tile(tile, floats_of(out[0], score.shape(), name_.c_str()), ds);
     add_gradients(out[1], parameters_, name_.c_str(), parameters);
   }
+  Saves saves() const override { return Saves::raw; }
   std::vector<Variable> parameters() const override { return parameters_; }
   std::string name() const override { return name_; }
 
  private:
-  // The scores of the last tile before they were modified: the backward computes a tile's scores again, then asks for
-  // their gradient, tile by tile on each thread.
-  struct Last {
-    Tile tile;
-    Tensor score;
-    bool is_of(const Tile& t) const {
-      return score.defined() && tile.batch == t.batch && tile.head == t.head && tile.query == t.query &&
-             tile.key == t.key && tile.queries == t.queries && tile.keys == t.keys;
-    }
-  };
-  static std::map<uint64_t, Last>& last_scores() {
-    thread_local std::map<uint64_t, Last> of_modifiers;
-    if (of_modifiers.size() > 64) of_modifiers.erase(of_modifiers.begin());  // ids grow: the oldest
-    return of_modifiers;
-  }
-
   Callback forward_, backward_;
   std::vector<Variable> parameters_;
   std::string name_;
-  uint64_t id_;
 };
 
 // forward(q, k, batch, head, query, key) -> (queries, keys), q (queries, D), k (keys, D)
@@ -199,11 +174,12 @@ void bind_functions(nb::module_& m) {
       "score_mod",
       [](nb::handle forward, nb::handle backward, nb::tuple parameters, std::string name, bool requires_grad) {
         std::vector<Variable> variables = variables_of(parameters, name.c_str(), requires_grad);
-        return ModifyPart{std::make_shared<ScoreMod>(forward, backward, variables, std::move(name)), variables};
+        return ModifyPart{std::make_shared<FunctionScoreMod>(forward, backward, variables, std::move(name)),
+                          variables};
       },
       nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
   m.def(
-      "score",
+      "score_function",
       [](nb::handle forward, nb::handle backward, nb::tuple parameters, std::string name, bool requires_grad) {
         std::vector<Variable> variables = variables_of(parameters, name.c_str(), requires_grad);
         return ScorePart{std::make_shared<FunctionScore>(forward, backward, variables, std::move(name)), variables};

@@ -36,10 +36,10 @@ nb::tuple forward(const MultiHeadAttention& layer, nb::handle query, nb::handle 
     out = is_self ? layer.forward(x, visible, pass) : layer.forward(x, y, z, visible, pass);
   }
   return nb::make_tuple(array_of(out.value(), numpy),
-                        log.entries.empty() ? nb::none() : array_of(log.entries[0].weights, numpy));
+                        log.entries.empty() ? nb::object(nb::none()) : array_of(log.entries[0].weights, numpy));
 }
 
-nb::object step(const MultiHeadAttention& layer, nb::handle x, AttentionCache& cache, bool numpy) {
+nb::any step(const MultiHeadAttention& layer, nb::handle x, AttentionCache& cache, bool numpy) {
   const Variable input = tensor_of(x, "x");
   Variable out;
   {
@@ -51,10 +51,10 @@ nb::object step(const MultiHeadAttention& layer, nb::handle x, AttentionCache& c
   return array_of(out.value(), numpy);
 }
 
-void make_layer(MultiHeadAttention* layer, int64_t width, int64_t heads, int64_t kv_heads, int64_t key_width,
+void make_layer(MultiHeadAttention* layer, int64_t d_model, int64_t heads, int64_t kv_heads, int64_t key_width,
                 int64_t value_width, bool bias, bool packed, const std::string& variant, const std::string& use,
                 uint64_t seed) {
-  new (layer) MultiHeadAttention({.width = width,
+  new (layer) MultiHeadAttention({.d_model = d_model,
                                   .heads = heads,
                                   .kv_heads = kv_heads,
                                   .key_width = key_width,

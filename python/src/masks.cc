@@ -63,6 +63,13 @@ void bind_masks(nb::module_& m) {
                       int64_t random_blocks, int64_t heads, uint64_t seed) {
     return MaskPart{bigbird({block, window_blocks, std::move(global_blocks), random_blocks, heads, seed})};
   });
+  m.def("bigbird_table",
+        [](int64_t length, int64_t block, int64_t window_blocks, std::vector<int64_t> global_blocks,
+           int64_t random_blocks, int64_t heads, uint64_t seed) {
+          const Tensor table =
+              bigbird_table(length, {block, window_blocks, std::move(global_blocks), random_blocks, heads, seed});
+          return array_of(table, true);
+        });
   m.def("local_m", [](int64_t window) { return MaskPart{local_m(window)}; });
 }
 

@@ -23,7 +23,7 @@ namespace {
 using Inputs = std::vector<Variable>;
 
 template <class Operation>
-nb::object apply(nb::tuple arrays, nb::handle grad, bool numpy, Operation operation) {
+nb::any apply(nb::tuple arrays, nb::handle grad, bool numpy, Operation operation) {
   Inputs inputs;
   for (const nb::handle array : arrays)
     inputs.push_back(array.is_none() ? Variable() : variable_of(array, "input", !grad.is_none()));
@@ -40,8 +40,8 @@ nb::object apply(nb::tuple arrays, nb::handle grad, bool numpy, Operation operat
   if (!upstream.defined()) return array_of(out, numpy);
   nb::list grads;
   for (const Variable& x : inputs)
-    grads.append(x.defined() && x.grad().defined() ? array_of(x.grad(), numpy) : nb::none());
-  return grads;
+    grads.append(x.defined() && x.grad().defined() ? nb::object(array_of(x.grad(), numpy)) : nb::none());
+  return nb::borrow<nb::any>(grads);
 }
 
 PadKey pad_key_named(const std::string& name) {
@@ -68,8 +68,8 @@ MultiTokenOptions multi_token_options(const Inputs& inputs, const std::string& p
 
 namespace {
 
-nb::object multi_token(nb::tuple arrays, nb::handle grad, bool numpy, const std::string& pad_key, nb::handle mask,
-                       std::optional<float> scale) {
+nb::any multi_token(nb::tuple arrays, nb::handle grad, bool numpy, const std::string& pad_key, nb::handle mask,
+                    std::optional<float> scale) {
   const MultiTokenOptions given = multi_token_options(Inputs(5), pad_key, mask, scale);
   return apply(arrays, grad, numpy, [&](const Inputs& in) {
     MultiTokenOptions options = given;

@@ -4,10 +4,10 @@
 
 namespace qkv::python {
 
-nb::object text_of(std::string_view text) {
+nb::str text_of(std::string_view text) {
   PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
   if (!decoded) throw nb::python_error();
-  return nb::steal(decoded);
+  return nb::steal<nb::str>(decoded);
 }
 
 nb::list texts_of(const std::vector<std::string>& texts) {

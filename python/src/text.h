@@ -11,7 +11,7 @@ namespace qkv::python {
 namespace nb = nanobind;
 
 // Bytes that are not UTF-8 become U+FFFD.
-nb::object text_of(std::string_view text);
+nb::str text_of(std::string_view text);
 nb::list texts_of(const std::vector<std::string>& texts);
 
 // Half of a surrogate pair becomes bytes that are not UTF-8, for those who put that into words. TypeError for what

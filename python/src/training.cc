@@ -128,7 +128,7 @@ const char* name_of(StopReason stop_reason) {
 
 nb::dict dict_of(const TrainResult& r) {
   nb::dict out;
-  out["ending"] = name_of(r.stop_reason);
+  out["stop_reason"] = name_of(r.stop_reason);
   out["steps"] = r.steps;
   out["epochs"] = r.epochs;
   out["loss"] = r.loss;

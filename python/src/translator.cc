@@ -15,7 +15,7 @@ namespace {
 
 nb::tuple tuple_of(const Candidate& a) {
   return nb::make_tuple(text_of(a.text), a.score, a.log_probability, texts_of(a.tokens),
-                        a.alignment.defined() ? array_of(a.alignment, true) : nb::none());
+                        a.alignment.defined() ? nb::object(array_of(a.alignment, true)) : nb::none());
 }
 
 // For every sentence ([an answer, ...], tokens of the source, whether it was cut).

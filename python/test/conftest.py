@@ -6,7 +6,7 @@ import pytest
 
 import qkv
 
-words = dict(zip("0123456789", "zero one two three four five six seven eight nine".split()))
+words = dict(zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]))
 pairs = [
     (" ".join(words[d] for d in digits), "".join(digits)) for digits in itertools.product("0123456789", repeat=2)
 ]

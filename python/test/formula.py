@@ -54,7 +54,8 @@ def in_blocks(rows, columns):
 
 
 def bird_with_draws():
-    """Which blocks are drawn is not specified; that window and global blocks are visible, and how many are drawn, is."""
+    """Which blocks are drawn is not specified; that window and global blocks are visible, and how many are drawn,
+    is."""
     bird = qkv.bigbird(random_blocks=2, **BIRD)
     seen = qkv.attention(*qkv_arrays(), mask=bird, return_weights=True)[1] > 0
     assert seen[:, :, in_blocks(p, j)].all()
@@ -297,7 +298,8 @@ cases["several modifiers"] = Case(
 
 
 def kept_by_dropout():
-    """Which weights dropout keeps is a function of its seed and nothing else: what is seen once holds for every call."""
+    """Which weights dropout keeps is a function of its seed and nothing else: what is seen once holds for every
+    call."""
     _, dropped = qkv.attention(*qkv_arrays(), dropout=0.25, seed=7, return_weights=True)
     assert 0.24 < (dropped == 0).mean() < 0.26
     return dropped > 0

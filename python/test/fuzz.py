@@ -1,4 +1,5 @@
-"""Random calls, most of them wrong: each must give a result without NaN, or a ValueError or TypeError. Runs apart from the tests.
+"""Random calls, most of them wrong: each must give a result without NaN, or a ValueError or TypeError. Runs apart
+from the tests.
 
 python python/test/fuzz.py 100000
 """

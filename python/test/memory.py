@@ -1,5 +1,5 @@
-"""What calls hold in memory at most, over what was held before them, in MB: a program, because memory that a call gives back
-is kept for the next one, and would hide what that one takes.
+"""What calls hold in memory at most, over what was held before them, in MB: a program, because memory that a call
+gives back is kept for the next one, and would hide what that one takes.
 
     python python/test/memory.py Torch        # a line of JSON: the call, and MB
 """
@@ -29,7 +29,8 @@ def grown_by(call):
 
 
 def calls(library):
-    """Later ones are larger, or take nothing: they do not fit into what earlier ones gave back. Arrays of 64, 128, 256 MB."""
+    """Later ones are larger, or take nothing: they do not fit into what earlier ones gave back. Arrays of 64, 128,
+    256 MB."""
     q, long = library.ones(1, 1, 1, 64), library.ones(1, 1, 1 << 18, 64)
     yield "keys and values", lambda: qkv.attention(q, long, long)
     keys, larger = library.ones(1, 1, 8, 64), library.ones(1, 1, 1 << 19, 64)

@@ -69,7 +69,8 @@ def kernel_weights(kernel):
 
 
 def attention(q, k, v, score=scaled_dot, modify=(), visible=None, normalize=softmax, reweigh=()):
-    """(out, weights, lse) of q (B, H, T, D), k (B, G, S, D), v (B, G, S, E): the sentence, its words as functions."""
+    """(out, weights, lse) of q (B, H, T, D), k (B, G, S, D), v (B, G, S, E): the sentence, its words as
+    functions."""
     k, v = shared(k, q.shape[1]), shared(v, q.shape[1])
     s = score(q, k)
     for change in modify:

@@ -51,7 +51,8 @@ class Jax:
 
 
 class AnyDlpack:
-    """A library that nobody has heard of: its arrays have the two methods of DLPack and nothing of Python's arrays but a shape."""
+    """A library that nobody has heard of: its arrays have the two methods of DLPack and nothing of Python's arrays
+    but a shape."""
 
     kind = np.ndarray  # what has no namespace to make arrays in is answered with NumPy's
 

@@ -1,4 +1,5 @@
-"""What does not fit is refused, with the name of what it is and, where shapes matter, of their axes; what only looks odd is taken."""
+"""What does not fit is refused, with the name of what it is and, where shapes matter, of their axes; what only
+looks odd is taken."""
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ q, k, v, upstream = (
     numbers(B, H, T, E, seed=4),
 )
 
-# Arguments that one of q, k, v is replaced with: attention and its backward, and the doors to PyTorch, must refuse them alike.
+# Arguments that one of q, k, v is replaced with: attention and its backward, and the entry points for PyTorch, must
+# refuse them alike.
 inputs = {
     "v shorter than k": (
         dict(v=v[:, :, :-1]),
@@ -54,14 +56,20 @@ inputs = {
         ValueError,
         "attention: the last axis must be contiguous",
     ),
-    "float64": (dict(q=q.astype(np.float64)), TypeError, "q: expected float32 or bfloat16, got float64"),
-    "float16": (dict(k=k.astype(np.float16)), TypeError, "k: expected float32 or bfloat16, got float16"),
-    "integers": (dict(v=v.astype(np.int16)), TypeError, "v: expected float32 or bfloat16, got int"),
-    "booleans": (dict(q=q > 0), TypeError, "q: expected float32 or bfloat16, got (bool|integers)"),
+    "integers": (
+        dict(v=v.astype(np.int16)),
+        TypeError,
+        "v: expected float32, bfloat16, float16 or float64, got int",
+    ),
+    "booleans": (
+        dict(q=q > 0),
+        TypeError,
+        "q: expected float32, bfloat16, float16 or float64, got (bool|integers)",
+    ),
     "complex numbers": (
         dict(q=q.astype(np.complex64)),
         TypeError,
-        "q: expected float32 or bfloat16, got complex64",
+        "q: expected float32, bfloat16, float16 or float64, got complex64",
     ),
 }
 only_numpy = {
@@ -137,10 +145,10 @@ calls = {
         ValueError,
         "attention_backward: the gradient",
     ),
-    "a gradient of float64": (
-        lambda: qkv.attention_backward(upstream.astype(float), q, k, v),
+    "a gradient of integers": (
+        lambda: qkv.attention_backward(upstream.astype(int), q, k, v),
         TypeError,
-        "the gradient of the output: .*float64",
+        "the gradient of the output: .*int64",
     ),
     "an explanation of other lengths": (lambda: qkv.explain(q, k, v[:, :, :-1]), ValueError, "explain: .*B,G,S,E"),
     "slopes of other heads": (
@@ -148,10 +156,10 @@ calls = {
         ValueError,
         "alibi: 5 slopes for H 4",
     ),
-    "slopes of float64": (lambda: qkv.alibi(np.ones(H)), TypeError, "alibi: slopes: .*float64"),
+    "slopes of integers": (lambda: qkv.alibi(np.ones(H, int)), TypeError, "alibi: slopes: .*int64"),
     "slopes in a list": (lambda: qkv.alibi([1.0] * H), TypeError, "alibi: slopes: expected an array"),
-    "a bias of two axes": (
-        lambda: qkv.attention(q, k, v, modify=qkv.bias(numbers(T, S))),
+    "a bias of five axes": (
+        lambda: qkv.attention(q, k, v, modify=qkv.bias(numbers(1, 1, 1, T, S))),
         ValueError,
         "bias: .*B, H, T, S",
     ),
@@ -165,7 +173,7 @@ calls = {
         ValueError,
         "sink: .*H 3.*4 heads H",
     ),
-    "buckets of one axis": (lambda: qkv.relative_bias(numbers(32)), ValueError, "relative: .*buckets, H"),
+    "buckets of one axis": (lambda: qkv.relative_bias(numbers(32)), ValueError, "relative_bias: .*buckets, H"),
     "too few buckets": (
         lambda: qkv.relative_bias(numbers(0, H)),
         ValueError,
@@ -236,8 +244,8 @@ calls = {
         TypeError,
         "dense: table: expected integers or bool",
     ),
-    "a mask of two axes": (
-        lambda: qkv.attention(q, k, v, mask=qkv.dense(np.ones((T, S), bool))),
+    "a mask of five axes": (
+        lambda: qkv.attention(q, k, v, mask=qkv.dense(np.ones((1, 1, 1, T, S), bool))),
         ValueError,
         "dense: .*B, H, T, S",
     ),
@@ -278,29 +286,29 @@ calls = {
     "a function that answers with numbers": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: i + j)),
         TypeError,
-        "mask: .*booleans",
+        "mask_mod: .*booleans",
     ),
     "a function that answers with nothing": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: None)),
         TypeError,
-        "mask: .*booleans",
+        "mask_mod: .*booleans",
     ),
     "a function of another shape": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((3, 3), bool))),
         ValueError,
-        "mask: .*broadcasts to .B,H,T,S. = .2, 4, 5, 7.",
+        "mask_mod: .*broadcasts to .b,h,t,s. = .2, 4, 5, 7.",
     ),
     "a function of five axes": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((1,) * 5, bool))),
         ValueError,
-        "mask: .*broadcasts",
+        "mask_mod: .*broadcasts",
     ),
     "a function with and": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: i > 3 and j > 3)),
         ValueError,
         "mask: .*& | ~",
     ),
-    "no function": (lambda: qkv.mask_mod(np.ones((T, S), bool)), TypeError, "mask: expected a function"),
+    "no function": (lambda: qkv.mask_mod(np.ones((T, S), bool)), TypeError, "mask_mod: expected a function"),
     "a table as a mask": (
         lambda: qkv.attention(q, k, v, mask=np.ones((T, S), bool)),
         TypeError,
@@ -426,7 +434,7 @@ kinds = {
     "quantized": (lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.quint8), "q: .*quint8"),
     "nested": (lambda x: torch.nested.nested_tensor([torch.ones(2, 3)]), "q: .*nested|q: expected an array"),
     "of eight bits": (lambda x: x.to(torch.float8_e4m3fn), "q: .*float8_e4m3fn"),
-    "of long integers": (lambda x: x.long(), "q: expected float32 or bfloat16, got int"),
+    "of long integers": (lambda x: x.long(), "q: expected float32, bfloat16, float16 or float64, got int"),
 }
 
 
@@ -488,7 +496,7 @@ def test_views_that_are_negated_or_conjugated_have_their_numbers_resolved():
     assert x.imag.is_neg()
     for call in (qkv.attention, qkv.torch.attention):
         assert torch.equal(call(x.imag, k, v), call(x.imag.resolve_neg(), k, v))
-        with pytest.raises(TypeError, match="q: expected float32 or bfloat16, got complex64"):
+        with pytest.raises(TypeError, match="q: expected float32, bfloat16, float16 or float64, got complex64"):
             call(x, k, v)
     grads = [qkv.attention_backward(torch.from_numpy(upstream), y, k, v)[1] for y in (x.imag, x.imag.resolve_neg())]
     assert torch.equal(*grads)

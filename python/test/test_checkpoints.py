@@ -2,9 +2,9 @@
 
     QKV_TEST_CHECKPOINTS=folder pytest python/test/test_checkpoints.py
 
-The folder has one for each model, as save_pretrained() leaves it, with two files more: reference.safetensors holds inputs
-and results under the names used here, reference.json the norms of gradients and the settings of generate(). Without it
-nothing is tested here; test_huggingface.py makes small models of its own.
+The folder has one for each model, as save_pretrained() leaves it, with two files more: reference.safetensors holds
+inputs and results under the names used here, reference.json the norms of gradients and the settings of generate().
+Without it nothing is tested here; test_huggingface.py makes small models of its own.
 """
 
 import json
@@ -19,8 +19,9 @@ folder = Path(os.environ.get("QKV_TEST_CHECKPOINTS", "/nonexistent"))
 if not folder.is_dir():
     pytest.skip("QKV_TEST_CHECKPOINTS names no folder of checkpoints", allow_module_level=True)
 
-import qkv.huggingface
 from safetensors.torch import load_file
+
+import qkv.huggingface
 
 qkv.huggingface.register()
 transformers.logging.set_verbosity_error()

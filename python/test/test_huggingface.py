@@ -101,7 +101,8 @@ def test_decoders_give_the_same_logits_ids_and_gradients(name, padding):
     expect_same(theirs(ids, **options).logits, ours(ids, **options).logits, seen)
     losses = []
     for model in (theirs, ours):
-        # A token behind padding is predicted from padding, which sees nothing: there everyone may say what they like.
+        # A token behind padding is predicted from padding, which sees nothing: there everyone may say what they
+        # like.
         labels = ids if seen is None else ids.masked_fill(~seen | ~seen.roll(1, 1), -100)
         loss = model(ids, labels=labels, use_cache=False, **options).loss
         loss.backward()
@@ -188,7 +189,7 @@ strangers = {
 
 @pytest.mark.parametrize("name", strangers)
 def test_families_with_attention_of_their_own_are_refused(name):
-    with pytest.raises(ValueError, match=f"a {name} model has attention of its own, "):
+    with pytest.raises(ValueError, match=f"{name}: the model has an attention of its own, "):
         qkv.huggingface.check(transformers.AutoModel.from_config(strangers[name]()))
 
 

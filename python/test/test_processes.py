@@ -83,6 +83,6 @@ def test_workers_of_a_data_loader_compute():
 
     loader = torch.utils.data.DataLoader(Attended(), batch_size=2, num_workers=2)
     with Computing():
-        for epoch in range(3):
+        for _ in range(3):
             values = torch.cat([batch[:, 0, 0, 0, 0] for batch in loader])
             torch.testing.assert_close(values, torch.arange(8.0))

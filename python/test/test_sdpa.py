@@ -1,12 +1,15 @@
 """qkv.torch.scaled_dot_product_attention beside PyTorch's own, which computes the wanted values in float64."""
 
+from types import MappingProxyType
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
-import qkv.torch
 from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 from torch.nn.functional import scaled_dot_product_attention as theirs
+
+import qkv.torch
 
 ours = qkv.torch.scaled_dot_product_attention
 
@@ -43,7 +46,8 @@ def errors(got, wanted):
 
 
 def formula(q, k, v, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
-    """In the type of q throughout: what the type alone loses. PyTorch's own computes in float32 whatever it is given."""
+    """In the type of q throughout: what the type alone loses. PyTorch's own computes in float32 whatever it is
+    given."""
     if enable_gqa:
         k, v = (x.repeat_interleave(q.shape[-3] // x.shape[-3], -3) for x in (k, v))
     s = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
@@ -54,7 +58,7 @@ def formula(q, k, v, attn_mask=None, is_causal=False, scale=None, enable_gqa=Fal
     return s.softmax(-1).masked_fill(s.amax(-1, True) == -torch.inf, 0) @ v
 
 
-def expect_equal(arguments, options={}):
+def expect_equal(arguments, options=MappingProxyType({})):
     wanted = with_gradients(
         theirs, [x.double() for x in arguments], {name: doubled(x) for name, x in options.items()}
     )

@@ -2,9 +2,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import formula
 import qkv
 import qkv.torch
-import formula
 
 B, H, G, T, S, D, E = 2, 4, 2, 19, 33, 16, 12
 
@@ -66,7 +66,7 @@ def test_the_operator_is_well_formed():
     for change in (lambda x: x, lambda x: x.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()):
         torch.library.opcheck(
             torch.ops.qkv.attention.default,
-            (change(q), change(k), change(v), [], [0, 0, mask.number, 0], None, None, None, 0.0, None),
+            (change(q), change(k), change(v), [], [0, 0, mask.number, 4, 0], None, None, None, 0.0, None),
         )
 
 

@@ -77,7 +77,8 @@ import qkv
 sys.path.append(sys.argv[3])
 from conftest import small
 def train():
-    return qkv.train(model=sys.argv[1], train=sys.argv[2], **{**small, "max_steps": 10**6, "report_every": 1, "quiet": False})
+    return qkv.train(model=sys.argv[1], train=sys.argv[2], **{**small, "max_steps": 10**6, "report_every": 1,
+    "quiet": False})
 """
 
 
@@ -89,7 +90,7 @@ def test_ctrl_c_saves_and_raises(pairs_file, tmp_path):
     )
     assert out == "interrupted\n" and "all is saved" in err
     assert qkv.Translator(tmp_path / "m").translate("one two").text is not None
-    steps = sum(1 for _ in open(tmp_path / "m" / "training" / "log.jsonl"))
+    steps = len((tmp_path / "m" / "training" / "log.jsonl").read_text().splitlines())
     assert qkv.train(model=tmp_path / "m", resume=True, max_steps=steps + 2, quiet=True).steps == steps + 2
 
 

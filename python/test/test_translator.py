@@ -31,7 +31,7 @@ def test_a_translation_says_what_it_was_made_from(translator):
     assert t.tokens == ["\N{LOWER ONE EIGHTH BLOCK}", "4", "2"]
     assert t.source_tokens == ["\N{LOWER ONE EIGHTH BLOCK}", *"four", "\N{LOWER ONE EIGHTH BLOCK}", *"two", "</s>"]
     assert t.alignment.shape == (3, 10) and np.allclose(t.alignment.sum(1), 1, atol=1e-5)
-    assert [a.text for a in t.n_best][0] == "42" and len({a.text for a in t.n_best}) == 3
+    assert t.n_best[0].text == "42" and len({a.text for a in t.n_best}) == 3
     scores = [a.score for a in t.n_best]
     assert scores == sorted(scores, reverse=True) and t.score == scores[0] and not t.truncated
 
@@ -122,7 +122,8 @@ def test_ctrl_c_ends_a_long_translation(translator):
     program = (
         "import qkv, sys\n"
         "t = qkv.Translator(sys.argv[1])\n"
-        "try:\n    print('begin', flush=True)\n    t.translate(['one two three'] * 10**5, beam=8, batch_tokens=800)\n"
+        "try:\n    print('begin', flush=True)\n"
+        "    t.translate(['one two three'] * 10**5, beam=8, batch_tokens=800)\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
     )
     asked = subprocess.Popen([sys.executable, "-c", program, translator.model], stdout=subprocess.PIPE, text=True)

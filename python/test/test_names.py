@@ -1,0 +1,101 @@
+"""Everything public in C++ has the same name in Python."""
+
+import pathlib
+import re
+
+import pytest
+
+import qkv
+
+library = pathlib.Path(__file__).parents[2] / "qkv"
+pytestmark = pytest.mark.skipif(not library.exists(), reason="the sources of the library")
+
+folders = [
+    "attention",
+    "attention/mask",
+    "attention/modify",
+    "attention/normalize",
+    "attention/reweigh",
+    "attention/score",
+]
+files = [
+    "decode/inspect.h",
+    "decode/translator.h",
+    "layer/attention_cache.h",
+    "layer/multi_head_attention.h",
+    "metric/bleu.h",
+    "metric/chrf.h",
+    "metric/ter.h",
+    "metric/tokenize.h",
+    "op/position.h",
+    "op/rotary.h",
+    "op/softmax.h",
+    "picture/heatmap.h",
+    "text/tokenizer.h",
+    "train/trainer.h",
+]
+elsewhere = {  # C++ -> where Python has it
+    "attention_forward": "attention_backward",  # which runs it, unless it is given
+    "attention_plan": "explain",
+    "attention_picture": "Inspection",  # .heatmap()
+    "attention_with_mean_weights": "attention",  # return_weights="mean"
+    "attention_with_weights": "attention",  # return_weights=True
+    "heatmaps": "heatmap",  # of a dict
+    "inspect": "Translator",  # .inspect()
+    "multi_token_attention_with_weights": "multi_token_attention",  # return_weights=True
+    "signature": "BleuScore",  # .signature
+    "tile_mask_mod": "mask_mod",
+    "AttentionGroup": "Inspection",  # .heatmap()
+    "AttentionPlan": "explain",
+    "Candidate": "explain",
+    "Trainer": "train",
+    "AttentionResult": "attention",
+    "MultiTokenResult": "multi_token_attention",
+}
+not_for_users = set(  # for mechanisms written in C++, or options structs that are keyword arguments in Python
+    """
+    AttentionCall AttentionForward AttentionGradients AttentionShape AttentionVariables BigBird BlockMap
+    BlockOperand DistanceBias DotProductScore Dual KeyOperand KeyRange MappedMask Mask MaskAxes MaskPtr Modifier
+    Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients ScoreOperands Tile TileDistances
+    WeightDropout WeightOperand add_by_distance add_rows_product check_batch_tokens check_options
+    columns_product distance_bias first_queries gather_rows history_of map_rows multiply_rows rows_product
+    search_options sum_by_distance
+    """.split()
+)
+
+
+def headers():
+    for folder in folders:
+        yield from (p for p in sorted((library / folder).glob("*.h")) if not p.name.endswith("_test.h"))
+    yield from (library / name for name in files)
+
+
+def names_of(text):
+    """Functions and classes of namespace qkv, without those of namespaces inside."""
+    text = re.sub(r"namespace (internal|kernel|metric|test)\b.*?\n}  // namespace", "", text, flags=re.S)
+    functions = set(
+        re.findall(
+            r"^(?!return|namespace|using|requires|template|inline|constexpr)[A-Za-z_][\w:<>, ]*[ *&](\w+)\(",
+            text,
+            re.M,
+        )
+    )
+    classes = set(re.findall(r"^(?:class|struct) (\w+)[^;\n]*{", text, re.M))
+    return {n for n in functions | classes if not n.endswith("Options") and n != "operator"}
+
+
+def test_every_name_of_the_library_is_in_the_package():
+    public = {name for path in headers() for name in names_of(path.read_text())}
+    assert len(public) > 60
+    missing = {
+        name
+        for name in public - not_for_users
+        if name not in qkv.__all__ and elsewhere.get(name) not in qkv.__all__
+    }
+    assert missing == set()
+
+
+def test_the_tables_of_this_test_name_what_there_is():
+    public = {name for path in headers() for name in names_of(path.read_text())}
+    assert all(name in qkv.__all__ for name in elsewhere.values())
+    assert {name for name in elsewhere if name not in public} == set()
