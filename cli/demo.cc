@@ -148,8 +148,8 @@ struct DemoCommand {
 }  // namespace
 
 Command add_demo(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand(
-      "demo", "train on a small task (dates or numbers) for about a minute, and show the result");
+  CLI::App& app =
+      *parent.add_subcommand("demo", "train on a small built-in task for about a minute, show the result");
   const auto command = std::make_shared<DemoCommand>();
   command->program = parent.get_name();
   flag(app, "task", command->task, "the task to learn: dates or numbers", "TASK");

@@ -6,12 +6,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <memory>
 #include <new>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/help_formatter.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/usage_message.h"
@@ -88,6 +90,7 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   CLI::App app(
       "Attention and the Transformer: train on sentence pairs, translate, evaluate, inspect attention weights.",
       program);
+  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
   app.set_version_flag("--version", fmt::format("qkv {}", version()));
   app.require_subcommand(0, 1);
   app.allow_extras();

@@ -37,6 +37,7 @@ Command add_train(CLI::App& parent) {
   command->recipe_option =
       recipe_flag(app, command->recipe, "architecture: transformer-tiny, -small, -base or -big; flags override it");
   TrainOptions& options = command->options;
+  options.architecture = recipe(default_recipe);  // the defaults that the help shows
   AddFlags add{app, command->flags};
   option_table::visit_data(options, add);
   for (CLI::Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);

@@ -191,6 +191,7 @@ TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
   for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
     write_file(at("out.txt"), "complete\n");
     std::filesystem::remove(at("out.txt.partial"));
+    std::filesystem::remove(at("messages"));
     Running command(
         {"translate", "--model", at("model"), "--beam", "1", "--max-length", "4", "--output", at("out.txt")},
         at("messages"));
@@ -209,7 +210,8 @@ TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
   }
 }
 
-TEST_F(Streams, AnInterruptedOutputOfNothingLeavesNoFile) {
+TEST_F(Streams, AnInterruptedOutputIsNoFileOfItsName) {
+  std::filesystem::remove(at("messages"));
   Running command({"score", "--model", at("model"), "--input", "-", "--output", at("scores.txt")}, at("messages"));
   command.write("\377\n");
   ASSERT_TRUE(wait_for(at("messages"), "stdin:1"));

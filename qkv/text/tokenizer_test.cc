@@ -187,14 +187,13 @@ TEST(Tokenizer, SaysWhichIdIsOutside) {
   }
 }
 
-TEST(Tokenizer, SaysHowManyPiecesTheCharactersNeed) {
+TEST(Tokenizer, ReportsHowManyTokensTheCharactersNeed) {
   try {
     Tokenizer::train(corpus(100), {.vocabulary_size = 10});
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "tokenizer: a vocabulary of 10 has no room for the 24 characters and special tokens of the corpus");
+    EXPECT_STREQ(error.what(),
+                 "tokenizer: vocabulary-size 10 is less than the 24 characters and special tokens of the corpus");
   }
   EXPECT_THROW(Tokenizer::train({"a"}, {.vocabulary_size = 4}), UsageError);
   EXPECT_THROW(Tokenizer::train({"a"}, {.character_coverage = 2}), UsageError);

@@ -46,7 +46,7 @@ void visit_update(Options& o, Visitor&& visitor) {
   constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
   visitor(Setting{"batch-tokens", "TOKENS", "batch size in target tokens, padding included"}, o.batch_tokens,
           fixed);
-  visitor(Setting{"batch-sentences", "N", "batch size in sentence pairs instead; 0: use --batch-tokens"},
+  visitor(Setting{"batch-sentences", "N", "batch size in sentence pairs instead; 0: use batch-tokens"},
           o.batch_sentences, fixed);
   visitor(Setting{"accumulate", "N", "gradient accumulation: batches per update"}, o.accumulate, fixed);
   visitor(Setting{"optimizer", "", "optimizer"}, o.optimizer, fixed);

@@ -50,7 +50,7 @@ struct TrainOptions {
 
   // The end, in updates of the parameters; 0: no limit. A resumed training may have another end; the schedules
   // cosine and linear then fall towards that one.
-  int64_t max_steps = 100'000;
+  int64_t max_steps = 4000;  // about an hour of transformer-small on two CPU cores
   int64_t max_epochs = 0;
   int64_t patience = 0;  // early stopping: validations without improvement
   Goal patience_on = Goal::loss;
@@ -64,7 +64,7 @@ struct TrainOptions {
   double weight_decay = 0.01;  // of adamw
   ScheduleKind schedule = ScheduleKind::noam;
   double learning_rate = 0;  // the peak, or the factor of noam; 0: 1 for noam, 5e-4 for the others
-  int64_t warmup = 4000;
+  int64_t warmup = 2000;
   double label_smoothing = 0.1;
   double clip = 0;  // maximum norm of the gradient; 0: no clipping
   uint64_t seed = 1;

@@ -228,13 +228,13 @@ TEST_F(Preserve, AModelWithoutAStateIsNotReplacedByResume) {
   EXPECT_TRUE(files("m") == before);
 }
 
-TEST_F(Preserve, AForeignFileIsNotReplacedUnasked) {
+TEST_F(Preserve, AForeignFileIsNotReplacedByDefault) {
   fs::create_directories(folder_ / "m");
   write_file(folder_ / "m/config.json", "{\"mine\": 1}");
   for (const bool resume : {false, true}) {
     TrainOptions o = options("m");
     o.resume = resume;
-    EXPECT_NE(error_of(o).find("m/config.json: this file is there already"), std::string::npos);
+    EXPECT_NE(error_of(o).find("m/config.json exists already"), std::string::npos);
   }
   EXPECT_EQ(files("m").size(), 1u);
   TrainOptions o = options("m");
@@ -352,7 +352,7 @@ TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
     trainer.run();
     ADD_FAILURE();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("down.bias is not finite any more"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("down.bias is not finite"), std::string::npos) << e.what();
   }
   Files after = files("m");
   after["training/log.jsonl"] = before.at("training/log.jsonl");
