@@ -55,19 +55,20 @@ def train(
     quiet: bool = False,
     **options: Any,
 ) -> TrainResult:
-    """Trains a Transformer on sentence pairs, as `qkv train` does, and with its options:
+    """Trains a Transformer on sentence pairs, as `qkv train` does, with the same options:
 
-        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small",
-        max_steps=20000) result.translator().translate("I am cold.")
+        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small")
+        result.translator().translate("I am cold.")
 
-    model      the folder of the model recipe     transformer-tiny, -small, -base or -big: the shape that the other
-    options change resume     go on with the training in the folder, where it was, or begin where there is none: one
-    call that can be repeated;
-               an option that cannot change and is given another value is a ValueError
-    overwrite  begin anew in a folder that has a model, which stays until the new one can replace it
-    quiet      say nothing but warnings on stderr
+    model      folder of the model
+    recipe     transformer-tiny, -small, -base or -big: values of options that are not given
+    resume     resume the training in the folder, or begin where there is none; a ValueError names an option that
+               cannot change on resume and has another value
+    overwrite  train anew in a folder that has a model, which stays until the new one can replace it
+    quiet      print nothing but warnings on stderr
 
-    Ctrl-C ends the update under way, saves all and raises KeyboardInterrupt; resume=True goes on, bit for bit.
+    Ctrl-C ends the current update, saves everything and raises KeyboardInterrupt; resume=True continues, with
+    the same bits as without the interruption.
     """
     result, number = _core.train(os.fspath(model), recipe, resume, overwrite, quiet, options)
     if number:

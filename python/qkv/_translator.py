@@ -51,8 +51,8 @@ class Answer:
     def alignment(self) -> np.ndarray | None:
         """Cross-attention weights (tokens, source tokens), the mean over the heads of the last layer.
 
-        Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks all keys. None of
-        a blank sentence.
+        Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks all keys. None
+        of a blank sentence.
         """
         return self._alignments.of(self._index)
 
