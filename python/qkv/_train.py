@@ -15,7 +15,7 @@ from ._translator import Translator
 
 @dataclass(frozen=True)
 class Validation:
-    """How good a model is on sentences it has not learnt from."""
+    """Measures on the held-out sentence pairs."""
 
     loss: float
     perplexity: float
@@ -24,7 +24,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """How a training ended. The model is in the folder."""
+    """Result of a training, whose model is in the folder."""
 
     model: str
     stop_reason: str  # max_steps, max_epochs, patience or interrupted
@@ -72,19 +72,19 @@ def train(
     """
     result, number = _core.train(os.fspath(model), recipe, resume, overwrite, quiet, options)
     if number:
-        signal.raise_signal(number)  # all is saved: the signal means what it meant before
+        signal.raise_signal(number)  # everything is saved: the signal is handled as before the training
     if result["validation"] is not None:
         result["validation"] = Validation(*result["validation"])
     return TrainResult(os.fspath(model), **result)
 
 
 def _describe() -> None:
-    """The options stand once, in C++; here they become the signature of train(), and a paragraph of its help."""
+    """The options are defined once, in C++; they become the signature of train() and a paragraph of its help."""
     table = _core.train_options()
     width = max(len(name) for name, *_ in table)
     lines = [f"{name:{width}}  {help} [{_shown(value, unit)}]" for name, value, unit, help in table]
-    words = _core.attention_mechanisms_help()
-    train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), words]) + "\n"
+    mechanisms = _core.attention_mechanisms_help()
+    train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), mechanisms]) + "\n"
     signature = inspect.signature(train)
     fixed = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value, *_ in table]
