@@ -1,7 +1,7 @@
 """Training through a mask of your own, in PyTorch, on the CPU, where FlexAttention has no backward.
 
-The task: say what came three places earlier. Queries may look three, six, nine ... places back; how much less the
-further ones count, the slope of ALiBi, is learnt with everything else.
+The task: predict the symbol three positions earlier. Queries attend to the positions three, six, nine ... before
+their own; the slopes of ALiBi, which reduce the weight of distant positions, are learned with all parameters.
 """
 
 import torch
@@ -11,9 +11,8 @@ import qkv.torch
 
 torch.manual_seed(1)
 H, D, T = 2, 8, 48
-every_third = qkv.mask_mod(
-    lambda b, h, q, k: (q > k) & ((q - k) % 3 == 0)
-)  # asked once; hidden tiles are never computed
+# Evaluated once for a shape; masked tiles are not computed.
+every_third = qkv.mask_mod(lambda b, h, q_idx, kv_idx: (q_idx > kv_idx) & ((q_idx - kv_idx) % 3 == 0))
 
 
 class Layer(torch.nn.Module):
@@ -33,14 +32,14 @@ layer, answer = Layer(), torch.nn.Linear(H * D, 10)
 parameters = [*symbols.parameters(), *layer.parameters(), *answer.parameters()]
 optimizer = torch.optim.Adam(parameters, lr=0.02)
 for step in range(150):
-    told = torch.randint(10, (8, T))
-    logits = answer(layer(symbols(told)))[:, 3:]
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), told[:, :-3].flatten())
+    sequence = torch.randint(10, (8, T))
+    logits = answer(layer(symbols(sequence)))[:, 3:]
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), sequence[:, :-3].flatten())
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     if step in (0, 149):
-        right = (logits.argmax(-1) == told[:, :-3]).float().mean().item()
+        right = (logits.argmax(-1) == sequence[:, :-3]).float().mean().item()
         print(
             f"step {step + 1}: loss {loss.item():.2f}, {right:.0%} right, "
             f"slopes {[f'{s:.2f}' for s in layer.slopes.tolist()]}"

@@ -1,4 +1,4 @@
-"""A small Transformer, trained in seconds, and where its heads look: numbers in words to digits."""
+"""A small Transformer, trained in seconds, and its attention weights: from numbers in words to digits."""
 
 import itertools
 from pathlib import Path
@@ -30,20 +30,20 @@ result = qkv.train(
     batch_tokens=600,
     max_steps=250,
 )
-print(f"{result.steps} steps, perplexity {result.validation.perplexity:.3f} on pairs it has not seen")
+print(f"{result.steps} steps, perplexity {result.validation.perplexity:.3f} on held-out pairs")
 
 translator = result.translator()
 held_out = [line.split("\t") for line in Path("numbers/held-out.tsv").read_text().splitlines()]
 answers = translator.translate([source for source, _ in held_out])
 print(f"{sum(a.text == target for a, (_, target) in zip(answers, held_out))} of {len(held_out)} right")
 
-seen = translator.inspect("seven two five")
-seen.heatmap().save("heads.html")  # every layer and head, to explore
-cross = seen.attention[2]
+inspection = translator.inspect("seven two five")
+inspection.heatmap().save("heads.html")  # every layer and head
+cross = inspection.attention[2]
 qkv.heatmap(
     cross.layers[-1],
     cross.rows,
     cross.columns,
-    title="The last layer reads seven two five",
-    caption="rows: what was written, columns: what was read",
+    title="Cross-attention of the last layer: seven two five",
+    caption="rows: translation, columns: source",
 ).save("heads.svg")

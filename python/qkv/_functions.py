@@ -7,6 +7,7 @@ as in PyTorch's FlexAttention. Arrays are of NumPy, or tensors of PyTorch where 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,11 +25,6 @@ def _indices(first, count, axis, tensors):
     shape[axis] = count
     at = np.arange(first, first + count).reshape(shape)
     return sys.modules["torch"].from_numpy(at) if tensors else at
-
-
-def _tile_indices(batch, head, query, key, shape, tensors):
-    counts = 1, 1, *shape
-    return [_indices(n, counts[axis], axis, tensors) for axis, n in enumerate((batch, head, query, key))]
 
 
 def _fits(given, whole):
@@ -68,52 +64,51 @@ class _MaskMod(Mask):
             axes = self._axes[key] = (*self._differs(shape), shape.tensors)
         made = self._made_by_axes.get(axes)
         if made is None:
-            tensors = axes[2]
-            made = _core.mask_mod(lambda *piece: self._piece(tensors, *piece), repr(self), *axes[:2])
-            self._made_by_axes[axes] = made
+            # Without a reference to this object: cycles through the extension module would never be freed.
+            piece = functools.partial(_mask_piece, self._function, axes[2])
+            made = self._made_by_axes[axes] = _core.mask_mod(piece, repr(self), *axes[:2])
         return made
 
     def _differs(self, shape):
-        """Whether the answers differ between batch rows, and between heads, seen on the first queries and keys."""
+        """Whether the answers differ between batch rows, and between heads: their shape for the first queries."""
         B, H, T, S = shape[:4]
         t = min(T, 64)
         s = min(S, max(1, self._probe // max(1, B * H * t)))
         at = [_indices(0, n, axis, shape.tensors) for axis, n in enumerate((B, H, t, s))]
-        seen = self._answer(at, (B, H, t, s))
+        seen = _mask_answer(self._function, at, (B, H, t, s))
         return seen.shape[0] > 1, seen.shape[1] > 1
-
-    def _piece(self, tensors, batch, head, query, queries, key, keys):
-        at = [
-            _indices(first, count, axis, tensors)
-            for axis, (first, count) in enumerate(((batch, 1), (head, 1), (query, queries), (key, keys)))
-        ]
-        whole = (1, 1, queries, keys)
-        seen = np.broadcast_to(self._answer(at, whole), whole)
-        return np.ascontiguousarray(seen[0, 0]).view(np.uint8)
-
-    def _answer(self, at, whole):
-        try:
-            given = self._function(*at)
-        except (ValueError, RuntimeError) as error:
-            if "ambiguous" not in str(error):
-                raise
-            raise ValueError(
-                "mask_mod: the function is called with index arrays b, h, q_idx, kv_idx and must return an array "
-                f"of booleans: use & | ~ instead of and, or, not; it raised: {error}"
-            ) from error
-        seen: np.ndarray = np.asarray(given.detach().numpy() if torch_of(given) else given)
-        if seen.dtype != np.bool_:
-            raise TypeError(f"mask_mod: the function must return booleans, got {seen.dtype}")
-        seen = seen.reshape((1,) * (4 - seen.ndim) + seen.shape)
-        if seen.ndim > 4 or not _fits(seen.shape, whole):
-            raise ValueError(
-                f"mask_mod: the function returned shape {seen.shape}; expected one that broadcasts to "
-                f"(b,h,t,s) = {whole}"
-            )
-        return seen
 
     def __repr__(self):
         return _name("mask_mod", self._function)
+
+
+def _mask_piece(function, tensors, batch, head, query, queries, key, keys):
+    firsts, counts = (batch, head, query, key), (1, 1, queries, keys)
+    at = [_indices(first, n, axis, tensors) for axis, (first, n) in enumerate(zip(firsts, counts))]
+    seen = np.broadcast_to(_mask_answer(function, at, counts), counts)
+    return np.ascontiguousarray(seen[0, 0]).view(np.uint8)
+
+
+def _mask_answer(function, at, whole):
+    try:
+        given = function(*at)
+    except (ValueError, RuntimeError) as error:
+        if "ambiguous" not in str(error):
+            raise
+        raise ValueError(
+            "mask_mod: the function is called with index arrays b, h, q_idx, kv_idx and must return an array of "
+            f"booleans: use & | ~ instead of and, or, not; it raised: {error}"
+        ) from error
+    seen: np.ndarray = np.asarray(given.detach().numpy() if torch_of(given) else given)
+    if seen.dtype != np.bool_:
+        raise TypeError(f"mask_mod: the function must return booleans, got {seen.dtype}")
+    seen = seen.reshape((1,) * (4 - seen.ndim) + seen.shape)
+    if seen.ndim > 4 or not _fits(seen.shape, whole):
+        raise ValueError(
+            f"mask_mod: the function returned shape {seen.shape}; expected one that broadcasts to "
+            f"(b,h,t,s) = {whole}"
+        )
+    return seen
 
 
 def mask_mod(function: Callable[..., Any]) -> Mask:
@@ -143,10 +138,8 @@ def _captured(function):
     found = []
     cells = getattr(function, "__closure__", None) or ()
     values = [cell.cell_contents for cell in cells]
-    values += [
-        *getattr(function, "args", ()),
-        *(getattr(function, "keywords", None) or {}).values(),
-    ]  # functools.partial
+    if isinstance(function, functools.partial):
+        values += [function.func, *function.args, *function.keywords.values()]
     for value in values:
         found += [value] if torch_of(value) is not None and value.requires_grad else []
         if isinstance(value, torch.nn.Module) or (callable(value) and hasattr(value, "__closure__")):
@@ -161,135 +154,116 @@ def _with_autograd(torch):
     return torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)
 
 
-class _Function:
-    """What score_mod() and score_function() share: calls with NumPy arrays or with tensors, and gradients."""
+class _Callbacks:
+    """A function of tiles and its gradient, as the extension module calls them: with NumPy arrays of two axes."""
 
-    __slots__ = ()
-    _function: Callable[..., Any]
-    _backward: Callable[..., Any] | None
-    _core: Callable[..., Any]
-    _name: str
-    arrays: tuple[Array, ...]
-    _shape: Callable[[Sequence[np.ndarray]], tuple[int, int]]  # (queries, keys) of the arrays of a tile
+    def __init__(self, name, function, backward, parameters, shape_of_tiles):
+        self.name, self.function, self.given_backward = name, function, backward
+        self.parameters, self.shape_of_tiles = parameters, shape_of_tiles
 
-    def made(self, arrays=None, requires_grad=False, shape=None):
-        tensors = shape is not None and shape.tensors
-        if requires_grad and self._backward is None and not tensors:
-            raise ValueError(
-                f"{self._name}: it has no gradient on NumPy arrays: pass backward=, or call qkv.torch.attention"
-            )
-        originals = self.arrays
-        arrays = originals if arrays is None else arrays
-        backward = self._differentiate(tensors, originals) if requires_grad else None
-        buffers = tuple(as_floats(x, self._name) for x in arrays)
-        return self._core(self._evaluate(tensors), backward, buffers, self._name, requires_grad)
+    def forward(self, tensors, *arguments):
+        tiles, shape, at = self._arguments(arguments, tensors)
+        if not tensors:
+            return self._scores(np.asarray(self.function(*tiles, *at)), shape)
+        torch = sys.modules["torch"]
+        with torch.no_grad():
+            return self._scores(torch.as_tensor(self.function(*tiles, *at)).float(), shape).numpy()
 
-    def _evaluate(self, tensors):
-        """function(*tiles, b, h, q_idx, kv_idx) for the extension module: tiles of two axes in, scores of two
-        out."""
+    def backward(self, tensors, grad, *arguments):
+        """The gradients of the tiles, and a list of those of the parameters."""
+        tiles, shape, at = self._arguments(arguments, tensors)
+        upstream = grad[None, None]
+        if tensors:
+            upstream = sys.modules["torch"].from_numpy(upstream)
+        found = (self._differentiate if self.given_backward is None else self._call_backward)(
+            upstream, tiles, at, shape
+        )
+        of_tiles = (np.ascontiguousarray(g[0, 0], np.float32) for g in found[: len(tiles)])
+        return (*of_tiles, [np.ascontiguousarray(g, np.float32) for g in found[len(tiles) :]])
 
-        def evaluate(*arguments):
-            tiles, shape, at = self._arguments(arguments, tensors)
-            if not tensors:
-                return self._checked(np.asarray(self._function(*tiles, *at)), shape)
-            torch = sys.modules["torch"]
-            with torch.no_grad():
-                return self._checked(torch.as_tensor(self._function(*tiles, *at)).float(), shape).numpy()
+    def _call_backward(self, upstream, tiles, at, shape):
+        found = self.given_backward(upstream, *tiles, *at)
+        found = list(found) if isinstance(found, (tuple, list)) else [found]
+        inputs = [*tiles, *self.parameters]
+        if len(found) != len(inputs):
+            raise ValueError(f"{self.name}: backward returned {len(found)} gradients, expected {len(inputs)}")
+        found = [x.detach().numpy() if torch_of(x) else np.asarray(x) for x in found]
+        return [np.broadcast_to(g, tuple(x.shape)) for g, x in zip(found, inputs)]
 
-        return evaluate
-
-    def _differentiate(self, tensors, originals):
-        given: Any = self._backward
-
-        def by_function(grad, *arguments):
-            tiles, _, at = self._arguments(arguments, tensors)
-            upstream = grad[None, None]
-            if tensors:
-                upstream = sys.modules["torch"].from_numpy(upstream)
-            found = given(upstream, *tiles, *at)
-            found = list(found) if isinstance(found, (tuple, list)) else [found]
-            count = len(tiles) + len(originals)
-            if len(found) != count:
-                raise ValueError(f"{self._name}: backward returned {len(found)} gradients, expected {count}")
-            found = [x.detach().numpy() if torch_of(x) else np.asarray(x) for x in found]
-            wanted = [x.shape for x in tiles] + [tuple(x.shape) for x in originals]
-            return self._packed([_fitted(g, s) for g, s in zip(found, wanted)], len(tiles))
-
-        def by_tape(grad, *arguments):
-            torch = sys.modules["torch"]
-            tiles, shape, at = self._arguments(arguments, tensors)
-            inputs = [x.requires_grad_() for x in tiles]
-            learned = [x for x in originals if x.requires_grad]
-            with torch.enable_grad(), _with_autograd(torch):
-                out = torch.as_tensor(self._function(*tiles, *at)).float().expand(1, 1, *shape)
-                grads: Any = [None] * (len(inputs) + len(learned))
-                if out.requires_grad:
-                    upstream = torch.from_numpy(grad)[None, None]
-                    grads = torch.autograd.grad(out, [*inputs, *learned], upstream, allow_unused=True)
-            of_learned = dict(zip(map(id, learned), grads[len(inputs) :]))
-            found = [*grads[: len(inputs)], *(of_learned.get(id(x)) for x in originals)]
-            wanted = [*inputs, *originals]
-            found = [torch.zeros(x.shape) if g is None else g.float() for g, x in zip(found, wanted)]
-            return self._packed([g.numpy() for g in found], len(tiles))
-
-        return by_function if given is not None else by_tape
+    def _differentiate(self, upstream, tiles, at, shape):
+        """By PyTorch's autograd."""
+        torch = sys.modules["torch"]
+        inputs = [*(x.requires_grad_() for x in tiles), *self.parameters]
+        learned = [x for x in inputs if getattr(x, "requires_grad", False)]
+        grads: Any = [None] * len(learned)
+        with torch.enable_grad(), _with_autograd(torch):
+            out = torch.as_tensor(self.function(*tiles, *at)).float().expand(1, 1, *shape)
+            if out.requires_grad:
+                grads = torch.autograd.grad(out, learned, upstream, allow_unused=True)
+        by_input = {id(x): g for x, g in zip(learned, grads) if g is not None}
+        return [by_input[id(x)].float().numpy() if id(x) in by_input else np.zeros(tuple(x.shape)) for x in inputs]
 
     def _arguments(self, arguments, tensors):
         *tiles, batch, head, query, key = arguments
-        shape = self._shape(tiles)
-        at = _tile_indices(batch, head, query, key, shape, tensors)
+        shape = self.shape_of_tiles(tiles)
+        firsts, counts = (batch, head, query, key), (1, 1, *shape)
+        at = [_indices(first, n, axis, tensors) for axis, (first, n) in enumerate(zip(firsts, counts))]
         from_numpy = sys.modules["torch"].from_numpy if tensors else lambda x: x
         return [from_numpy(x)[None, None] for x in tiles], shape, at
 
-    def _checked(self, scores, shape):
+    def _scores(self, scores, shape):
         whole = (1, 1, *shape)
         if scores.ndim > 4 or not _fits(scores.shape[::-1], whole[::-1]):
             raise ValueError(
-                f"{self._name}: the function returned shape {tuple(scores.shape)}; expected one that broadcasts to "
+                f"{self.name}: the function returned shape {tuple(scores.shape)}; expected one that broadcasts to "
                 f"(1, 1, t, s) = {whole}"
             )
         if isinstance(scores, np.ndarray):
             return np.ascontiguousarray(np.broadcast_to(scores.astype(np.float32, copy=False), whole)[0, 0])
         return scores.expand(whole)[0, 0].contiguous()
 
-    @staticmethod
-    def _packed(grads, tiles):
-        """What the extension module takes: the tiles' gradients with two axes, and a list of the others."""
-        tiles_, others = grads[:tiles], grads[tiles:]
-        return (
-            *(np.ascontiguousarray(g[0, 0], np.float32) for g in tiles_),
-            [np.ascontiguousarray(g, np.float32) for g in others],
+
+def _made_from_function(part, make, requires_grad, arrays, shape):
+    """The object of the extension module for a _ScoreMod or a _ScoreFunction."""
+    callbacks, tensors = part.callbacks, shape is not None and shape.tensors
+    if requires_grad and callbacks.given_backward is None and not tensors:
+        raise ValueError(
+            f"{callbacks.name}: it has no gradient on NumPy arrays: pass backward=, or call qkv.torch.attention"
         )
+    backward = functools.partial(callbacks.backward, tensors) if requires_grad else None
+    buffers = tuple(as_floats(x, callbacks.name) for x in (part.arrays if arrays is None else arrays))
+    return make(functools.partial(callbacks.forward, tensors), backward, buffers, callbacks.name, requires_grad)
 
 
-def _fitted(grad, shape):
-    return np.broadcast_to(grad, tuple(shape))
-
-
-class _ScoreMod(_Function, Modify):
-    __slots__ = ("_backward", "_function")
-    _core = staticmethod(_core.score_mod)
+class _ScoreMod(Modify):
+    __slots__ = ("callbacks",)
 
     def __init__(self, function, backward, parameters):
-        self._function, self._backward = function, backward
-        super().__init__(None, parameters, _name("score_mod", function))
+        name = _name("score_mod", function)
+        self.callbacks = _Callbacks(name, function, backward, parameters, lambda tiles: tiles[0].shape)
+        super().__init__(None, parameters, name)
 
-    @staticmethod
-    def _shape(tiles):
-        return tiles[0].shape
+    def made(self, arrays=None, requires_grad=False, shape=None):
+        return _made_from_function(self, _core.score_mod, requires_grad, arrays, shape)
 
 
-class _Score(_Function, Score):
-    __slots__ = ("_backward", "_function")
-    _core = staticmethod(_core.score_function)
+class _ScoreFunction(Score):
+    __slots__ = ("callbacks",)
 
     def __init__(self, function, backward, parameters):
-        self._function, self._backward = function, backward
-        super().__init__(None, parameters, _name("score_function", function))
+        name = _name("score_function", function)
+        shape_of_tiles = lambda tiles: (tiles[0].shape[0], tiles[1].shape[0])
+        self.callbacks = _Callbacks(name, function, backward, parameters, shape_of_tiles)
+        super().__init__(None, parameters, name)
 
-    @staticmethod
-    def _shape(tiles):
-        return tiles[0].shape[0], tiles[1].shape[0]
+    def made(self, arrays=None, requires_grad=False, shape=None):
+        return _made_from_function(self, _core.score_function, requires_grad, arrays, shape)
+
+
+def _parameters(function, backward, given):
+    if given is not None:
+        return tuple(given)
+    return _captured(function) if backward is None else ()
 
 
 def score_mod(
@@ -310,7 +284,7 @@ def score_mod(
     tensors in the closure of the function that require one.
     """
     _checked("score_mod", function)
-    return _ScoreMod(function, backward, _captured(function) if parameters is None else parameters)
+    return _ScoreMod(function, backward, _parameters(function, backward, parameters))
 
 
 def score_function(
@@ -329,4 +303,4 @@ def score_function(
     the gradients of the parameters. The rest is as in score_mod().
     """
     _checked("score_function", function)
-    return _Score(function, backward, _captured(function) if parameters is None else parameters)
+    return _ScoreFunction(function, backward, _parameters(function, backward, parameters))

@@ -1,5 +1,4 @@
-"""Operations beside attention(): softmax, positions, local and multi-token attention. qkv.torch has them with
-gradients."""
+"""Softmax, positions, local and multi-token attention; qkv.torch has them with gradients."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ def softmax(x: A) -> A:
 
 
 def masked_softmax(x: A, lengths: Array) -> A:
-    """Softmax of the first lengths[b], or lengths[b, t], entries of each row of x (B, T, S); the others become
-    0."""
+    """Softmax of the first lengths[b], or lengths[b, t], entries of each row of x (B, T, S), 0 for the others."""
     return _apply("masked_softmax", (x,), as_buffer(lengths, "masked_softmax: lengths"))
 
 
@@ -49,8 +47,7 @@ def sinusoidal(length: int, width: int, first: int = 0) -> np.ndarray:
 
 
 def alibi_slopes(heads: int) -> np.ndarray:
-    """The slopes of ALiBi for that number of heads, 2^(-8 (h + 1) / heads) for a power of two (Press et al.,
-    2022)."""
+    """The slopes of ALiBi (heads): 2^(-8 (h + 1) / heads) for a power of two (Press et al., 2022)."""
     return _core.alibi_slopes(heads)
 
 
@@ -112,7 +109,7 @@ def multi_token_attention(
 
     q (B, H, T, D), k (B, G, S, D), v (B, G, S, E). pre_conv and post_conv (H, 1, c_q, c_k) are the kernels of the
     convolutions of scores and of weights, pre_mix and post_mix (H, H) mix heads, post_head (H / c, c, c) mixes
-    groups of c heads; each step is left out without its array. pad_key: where a key stands among those of its
+    groups of c heads; each step is left out without its array. pad_key: the position of a key among those of its
     convolution, in the middle, last ("left") or first ("right"). Returns out (B, H, T, E), or with return_weights
     (out, weights (B, H, T, S)).
     """

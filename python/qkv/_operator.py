@@ -120,8 +120,7 @@ class _Spec:
 
 
 def _one_after_another(function, info, in_dims, arguments):
-    """The rule for vmap: masks and parts may have a batch of their own, and each call runs on all threads
-    anyway."""
+    """The rule for vmap: one call for each, because masks and parts may have a batch of their own."""
     results = [
         function(*(x if dim is None else x.select(dim, n) for x, dim in zip(arguments, in_dims)))
         for n in range(info.batch_size)
@@ -166,8 +165,7 @@ class _Attention(torch.autograd.Function):
 
 
 class _Once(torch.autograd.Function):
-    """The backward where PyTorch would differentiate it again: its result is right, and cannot be
-    differentiated."""
+    """The backward under create_graph: its result has no gradient, and asking for one is an error."""
 
     @staticmethod
     def forward(spec, grad, out, maximum, inverse_sum, *tensors):
@@ -187,8 +185,7 @@ class _Once(torch.autograd.Function):
 
 
 def _is_traced(q, k, v):
-    """Whether tensors may have no data: under torch.compile and export, fake tensors and those of the meta
-    device."""
+    """Whether tensors may have no data: under torch.compile and export, fake tensors, the meta device."""
     return (
         torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack() > 0

@@ -15,8 +15,7 @@ from ._arrays import Array, as_floats
 
 
 class Known:
-    """An object with a number by which it can be found while it lives: operators of PyTorch take numbers, not
-    objects."""
+    """An object that is found by its number while it lives: operators of PyTorch take numbers, not objects."""
 
     __slots__ = ("__weakref__", "number")
     _all: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
@@ -154,8 +153,7 @@ def bias(numbers: Array) -> Modify:
 
 
 def relative_bias(table: Array, bidirectional: bool = True, max_distance: int = 128) -> Modify:
-    """s_ij <- s_ij + table[bucket(j - p_i), h] (Raffel et al., 2020: T5). table (buckets, H): see
-    relative_bucket()."""
+    """s_ij <- s_ij + table[bucket(j - p_i), h], table (buckets, H): see relative_bucket() (Raffel et al., 2020)."""
     if getattr(table, "ndim", 0) != 2:
         given = getattr(table, "shape", type(table).__name__)
         raise ValueError(f"relative_bias: table must have two axes, (buckets, H); got {given}")

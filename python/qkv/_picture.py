@@ -16,9 +16,9 @@ from ._arrays import torch_of
 class Picture:
     """A picture of attention. A notebook shows it; save() writes it as .svg, .html or .json.
 
-    In a notebook a few small panels are an SVG: sharp at any size, kept when the notebook is saved or printed. More
-    or larger ones are the page that save("x.html") writes, in a frame, where one panel at a time is large and
-    pointing at a cell tells its weight.
+    In a notebook up to 12 small panels are an SVG, which is kept when the notebook is saved or printed. More or
+    larger ones are the page that save("x.html") writes, in a frame: one panel at a time is large, and the pointer
+    shows the weight of a cell.
     """
 
     __slots__ = ("_picture",)
@@ -31,14 +31,14 @@ class Picture:
         return self._picture.svg()
 
     def html(self) -> str:
-        """A page that explores the picture; it fetches nothing."""
+        """An interactive page in one file."""
         return self._picture.html()
 
     def json(self) -> str:
         return self._picture.json()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """By the end of the name: .svg, .html or .json. What stood there before is replaced as a whole."""
+        """Writes .svg, .html or .json, by the end of the name. An existing file is replaced as a whole."""
         self._picture.save(path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -46,10 +46,10 @@ class Picture:
         return {"text/plain": repr(self), kind: self._repr_html_()}
 
     def _repr_html_(self) -> str:
-        """For notebooks and reports that know nothing but HTML."""
+        """For notebooks and reports that show only HTML."""
         if self._is_small():
             return self.svg()
-        # A frame keeps the page's style and script and those of the notebook apart.
+        # In a frame, so that styles and scripts of the page and of the notebook do not mix.
         return (
             f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
             'style="width: 100%; height: 640px; border: 0"></iframe>'
@@ -72,9 +72,11 @@ def heatmap(
     caption: str = "",
     per_line: int = 4,
 ) -> Picture:
-    """Weights as cells: the darker, the larger. One matrix (T, S), the heads (H, T, S) of a layer, all layers (N,
-    H, T, S), or several matrices {title: (T, S), ...}, per_line of them side by side. rows and columns: the T
-    queries and S keys, their numbers unless given; caption: what rows and columns are.
+    """Weights as cells, darker for larger weights.
+
+    weights: one matrix (T, S), the heads (H, T, S) of a layer, all layers (N, H, T, S), or several matrices
+    {title: (T, S), ...}, per_line of them side by side. rows and columns: labels of the T queries and S keys, by
+    default their indices; caption: what rows and columns are.
 
         out, weights = qkv.attention(q, k, v, return_weights=True)
         qkv.heatmap(weights[0], words, words).save("heads.svg")
@@ -88,8 +90,7 @@ def heatmap(
 def head_view(
     weights: Any, rows: Sequence[Any] = (), columns: Sequence[Any] = (), *, title: str = "", caption: str = ""
 ) -> Picture:
-    """Weights as lines from the queries on the left to the keys on the right, one panel for each head (Vig,
-    2019)."""
+    """Weights as lines from queries (left) to keys (right), one panel for each head (Vig, 2019)."""
     return Picture(_core.heatmap(_numbers(weights), _labels(rows), _labels(columns), title, caption, True))
 
 

@@ -15,7 +15,7 @@ from ._translator import Translator
 
 @dataclass(frozen=True)
 class Validation:
-    """How good a model is on sentences it has not learnt from."""
+    """Measures on the held-out sentence pairs."""
 
     loss: float
     perplexity: float
@@ -24,7 +24,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """How a training ended. The model is in the folder."""
+    """Result of a training, whose model is in the folder."""
 
     model: str
     stop_reason: str  # max_steps, max_epochs, patience or interrupted
@@ -55,35 +55,36 @@ def train(
     quiet: bool = False,
     **options: Any,
 ) -> TrainResult:
-    """Trains a Transformer on sentence pairs, as `qkv train` does, and with its options:
+    """Trains a Transformer on sentence pairs, as `qkv train` does, with the same options:
 
-        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small",
-        max_steps=20000) result.translator().translate("I am cold.")
+        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small")
+        result.translator().translate("I am cold.")
 
-    model      the folder of the model recipe     transformer-tiny, -small, -base or -big: the shape that the other
-    options change resume     go on with the training in the folder, where it was, or begin where there is none: one
-    call that can be repeated;
-               an option that cannot change and is given another value is a ValueError
-    overwrite  begin anew in a folder that has a model, which stays until the new one can replace it
-    quiet      say nothing but warnings on stderr
+    model      folder of the model
+    recipe     transformer-tiny, -small, -base or -big: values of options that are not given
+    resume     resume the training in the folder, or begin where there is none; a ValueError names an option that
+               cannot change on resume and has another value
+    overwrite  train anew in a folder that has a model, which stays until the new one can replace it
+    quiet      print nothing but warnings on stderr
 
-    Ctrl-C ends the update under way, saves all and raises KeyboardInterrupt; resume=True goes on, bit for bit.
+    Ctrl-C ends the current update, saves everything and raises KeyboardInterrupt; resume=True continues, with
+    the same bits as without the interruption.
     """
     result, number = _core.train(os.fspath(model), recipe, resume, overwrite, quiet, options)
     if number:
-        signal.raise_signal(number)  # all is saved: the signal means what it meant before
+        signal.raise_signal(number)  # everything is saved: the signal is handled as before the training
     if result["validation"] is not None:
         result["validation"] = Validation(*result["validation"])
     return TrainResult(os.fspath(model), **result)
 
 
 def _describe() -> None:
-    """The options stand once, in C++; here they become the signature of train(), and a paragraph of its help."""
+    """The options are defined once, in C++; they become the signature of train() and a paragraph of its help."""
     table = _core.train_options()
     width = max(len(name) for name, *_ in table)
     lines = [f"{name:{width}}  {help} [{_shown(value, unit)}]" for name, value, unit, help in table]
-    words = _core.attention_mechanisms_help()
-    train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), words]) + "\n"
+    mechanisms = _core.attention_mechanisms_help()
+    train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), mechanisms]) + "\n"
     signature = inspect.signature(train)
     fixed = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
     more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value, *_ in table]

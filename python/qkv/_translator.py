@@ -33,15 +33,15 @@ class _Alignments:
         return None if self._found is None else self._found[index]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Alignments, (self._found,)  # another process has no translator
+        return _Alignments, (self._found,)  # the translator stays in its process
 
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """One answer to a sentence; str() is its text."""
+    """One translation of a sentence; str() is its text."""
 
     text: str
-    score: float  # what answers are ranked by: log_probability over the length penalty
+    score: float  # log_probability over the length penalty: answers are ranked by it
     log_probability: float
     tokens: list[str]  # of the vocabulary; U+2581 stands for a space
     _index: int = field(compare=False)
@@ -51,8 +51,8 @@ class Answer:
     def alignment(self) -> np.ndarray | None:
         """Cross-attention weights (tokens, source tokens), the mean over the heads of the last layer.
 
-        Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks all keys. None of
-        a blank sentence.
+        Rows sum to 1, except where the attention has a sink, a Gaussian window (local-p), or masks all keys. None
+        of a blank sentence.
         """
         return self._alignments.of(self._index)
 
@@ -94,7 +94,7 @@ class Translation(Answer):
 
 @dataclass(frozen=True, repr=False)
 class PairScore:
-    """How likely the model finds a given translation."""
+    """Log-probability of a given translation."""
 
     log_probability: float
     token_log_probabilities: list[float]
@@ -107,7 +107,7 @@ class PairScore:
 
 @dataclass(frozen=True, repr=False)
 class AttentionMaps:
-    """The weights of one kind of attention in all layers."""
+    """The weights of encoder self-attention, decoder self-attention or cross-attention, in all layers."""
 
     title: str  # "cross-attention"
     layers: list[np.ndarray] = field(compare=False)  # (H, T, S) each, the first layer first
@@ -120,7 +120,7 @@ class AttentionMaps:
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """Where a model looked in one sentence: every layer and head."""
+    """The attention weights of a model for one sentence: every layer and head."""
 
     source: str
     text: str
@@ -176,14 +176,13 @@ class Translator:
         batch_tokens: int = 4096,
         alignment: bool = False,
     ) -> Translation | list[Translation]:
-        """A translation for each sentence, in their order; of a single text, one. The options are those of `qkv
-        translate`:
+        """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`:
 
-        beam            hypotheses kept at a time; 1: greedy
+        beam            hypotheses of beam search; 1: greedy search
         length_penalty  exponent alpha of Wu et al., 2016; 0: none
         n_best          answers for each sentence, at most `beam`
-        max_length      tokens of an answer; 0: in proportion to the source
-        batch_tokens    searched at a time
+        max_length      maximum number of tokens; 0: in proportion to the source
+        batch_tokens    maximum number of source tokens in a batch
         alignment       compute alignments with the batch, not on first access
 
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it

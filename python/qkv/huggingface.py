@@ -32,8 +32,7 @@ def register(name="qkv"):
 
 
 def check(model):
-    """ValueError for a model that has an attention of its own: it ignores the name, or misreads the mask
-    (BLOOM)."""
+    """ValueError for a model with an attention of its own, which ignores the name, or misreads the mask (BLOOM)."""
     for layer in model.modules():
         kind = type(layer)
         of_a_family = kind.__module__.startswith(("transformers.models.", "transformers_modules."))
@@ -58,8 +57,7 @@ def mask(
     attention_mask=None,
     **more,
 ):
-    """For transformers: the padding (B, S) where attend() knows the rest of the mask, None without padding, else a
-    table."""
+    """For transformers: None or the padding (B, S) where attend() knows the rest of the mask, else a table."""
     from transformers.masking_utils import sdpa_mask
 
     if _is_known(mask_function, more) and _ends_together(q_length, kv_length, q_offset, kv_offset, mask_function):
@@ -104,8 +102,7 @@ def _as_tuple(x):
 
 
 def _ends_together(q_length, kv_length, q_offset, kv_offset, function):
-    """Whether the last query has the position of the last key, as this library assumes, or the mask has no
-    positions."""
+    """Whether the last query has the position of the last key, or positions do not matter."""
     from transformers.masking_utils import bidirectional_mask_function
 
     if function is bidirectional_mask_function:

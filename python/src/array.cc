@@ -12,8 +12,8 @@ namespace {
 
 using AnyArray = nb::ndarray<nb::ro>;
 
-// What an array holds, in words that its owner knows.
-std::string words_of(const nb::dlpack::dtype& type) {
+// The name of a type as NumPy has it.
+std::string type_name(const nb::dlpack::dtype& type) {
   using Code = nb::dlpack::dtype_code;
   const char* kind = "?";
   switch (static_cast<Code>(type.code)) {
@@ -45,18 +45,17 @@ std::shared_ptr<void> owner_of(nb::object object) {
           }};
 }
 
-Tensor look_at(const void* data, DType dtype, const Shape& shape, const Shape& strides, std::shared_ptr<void> owner,
+Tensor view_of(const void* data, DType dtype, const Shape& shape, const Shape& strides, std::shared_ptr<void> owner,
                const char* name) {
   int64_t last = 0;
   for (int i = 0; i < shape.rank(); ++i) {
     if (strides[i] < 0)
-      type_error("{}: axis {} runs backwards in memory (stride {}); copy it first", name, i, strides[i]);
+      type_error("{}: axis {} has a negative stride, {}; copy the array first", name, i, strides[i]);
     last += std::max<int64_t>(shape[i] - 1, 0) * strides[i];
   }
   const int64_t bytes = shape.numel() == 0 ? 0 : (last + 1) * size_of(dtype);
   alignas(64) static constexpr char nowhere[64] = {};
-  if (!data && bytes == 0)
-    data = nowhere;  // PyTorch's empty tensors have no address, and an address says more than one thing here
+  if (!data && bytes == 0) data = nowhere;  // empty tensors of PyTorch have no address
   auto storage = Storage::borrow(const_cast<void*>(data), bytes, std::move(owner), /*writable=*/false);
   return Tensor::view(std::move(storage), dtype, shape, strides);
 }
@@ -71,13 +70,13 @@ Shape shape_of(nb::tuple numbers, const char* name) {
 // (address, type, shape, strides, owner)
 Tensor from_tuple(nb::tuple t, const char* name) {
   const auto dtype = static_cast<DType>(nb::cast<int>(t[1]));
-  return look_at(reinterpret_cast<const void*>(nb::cast<uintptr_t>(t[0])), dtype,
+  return view_of(reinterpret_cast<const void*>(nb::cast<uintptr_t>(t[0])), dtype,
                  shape_of(nb::cast<nb::tuple>(t[2]), name), shape_of(nb::cast<nb::tuple>(t[3]), name),
                  owner_of(nb::borrow(t[4])), name);
 }
 
-// What shows its memory as a buffer, as NumPy's arrays do: ten times faster than DLPack. Undefined for other types
-// than float, which are left to those who put errors into words.
+// An array of float32 with the buffer protocol, as NumPy's: ten times faster than DLPack. Undefined for other types,
+// for which array_from() makes the error.
 Tensor from_buffer(nb::handle array, const char* name) {
   struct Buffer {
     Py_buffer view = {};
@@ -100,7 +99,7 @@ Tensor from_buffer(nb::handle array, const char* name) {
     shape.push_back(view.shape[i]);
     strides.push_back(view.strides[i] / 4);
   }
-  return look_at(view.buf, DType::f32, shape, strides, std::move(buffer), name);
+  return view_of(view.buf, DType::f32, shape, strides, std::move(buffer), name);
 }
 
 AnyArray array_from(nb::handle array, const char* name) {
@@ -108,26 +107,26 @@ AnyArray array_from(nb::handle array, const char* name) {
   if (!nb::try_cast<AnyArray>(array, x)) {
     if (nb::hasattr(array, "dtype")) {
       const nb::object dtype = array.attr("dtype");
-      type_error("{}: expected numbers as this machine stores them, in steps of their size; got an array of {}",
-                 name, nb::cast<std::string>(nb::str(dtype)));
+      type_error("{}: expected numbers in native byte order, at multiples of their size; got an array of {}", name,
+                 nb::cast<std::string>(nb::str(dtype)));
     }
     type_error("{}: expected an array (NumPy, PyTorch, or anything with DLPack), got {}", name,
                nb::cast<std::string>(nb::str(array.type())));
   }
   if (x.device_type() != nb::device::cpu::value)
-    type_error("{}: the array is not in the memory of the processor; move it to the CPU first", name);
+    type_error("{}: the array is not in CPU memory; move it to the CPU first", name);
   if (x.ndim() > Shape::max_rank) type_error("{}: {} axes are too many", name, x.ndim());
   return x;
 }
 
-Tensor look_at(const AnyArray& x, DType dtype, const char* name) {
+Tensor view_of(const AnyArray& x, DType dtype, const char* name) {
   Shape shape, strides;
   for (size_t i = 0; i < x.ndim(); ++i) {
     shape.push_back(static_cast<int64_t>(x.shape(i)));
     strides.push_back(x.stride(i));
   }
   auto keep = std::make_shared<AnyArray>(x);  // counts its references without the interpreter
-  return look_at(x.data(), dtype, shape, strides, std::move(keep), name);
+  return view_of(x.data(), dtype, shape, strides, std::move(keep), name);
 }
 
 template <class From>
@@ -166,9 +165,9 @@ Tensor tensor_of(nb::handle array, const char* name) {
   if (PyObject_CheckBuffer(array.ptr()))
     if (Tensor x = from_buffer(array, name); x.defined()) return x;
   const AnyArray x = array_from(array, name);
-  if (is(x.dtype(), nb::dlpack::dtype_code::Float, 32)) return look_at(x, DType::f32, name);
-  if (is(x.dtype(), nb::dlpack::dtype_code::Bfloat, 16)) return look_at(x, DType::bf16, name);
-  type_error("{}: expected float32, bfloat16, float16 or float64, got {}", name, words_of(x.dtype()));
+  if (is(x.dtype(), nb::dlpack::dtype_code::Float, 32)) return view_of(x, DType::f32, name);
+  if (is(x.dtype(), nb::dlpack::dtype_code::Bfloat, 16)) return view_of(x, DType::bf16, name);
+  type_error("{}: expected float32, bfloat16, float16 or float64, got {}", name, type_name(x.dtype()));
 }
 
 Tensor integers_of(nb::handle array, const char* name) {
@@ -176,12 +175,12 @@ Tensor integers_of(nb::handle array, const char* name) {
   using Code = nb::dlpack::dtype_code;
   const AnyArray x = array_from(array, name);
   const nb::dlpack::dtype type = x.dtype();
-  if (is(type, Code::Int, 32)) return look_at(x, DType::i32, name);
-  if (is(type, Code::Bool, 8) || is(type, Code::UInt, 8)) return look_at(x, DType::u8, name);
+  if (is(type, Code::Int, 32)) return view_of(x, DType::i32, name);
+  if (is(type, Code::Bool, 8) || is(type, Code::UInt, 8)) return view_of(x, DType::u8, name);
   // Only the shape and the strides of this view are read: the numbers are wider or narrower.
-  if (is(type, Code::Int, 64)) return narrowed<int64_t>(look_at(x, DType::u8, name), x, name);
-  if (is(type, Code::Int, 16)) return narrowed<int16_t>(look_at(x, DType::u8, name), x, name);
-  type_error("{}: expected integers or bool, got {}", name, words_of(type));
+  if (is(type, Code::Int, 64)) return narrowed<int64_t>(view_of(x, DType::u8, name), x, name);
+  if (is(type, Code::Int, 16)) return narrowed<int16_t>(view_of(x, DType::u8, name), x, name);
+  type_error("{}: expected integers or bool, got {}", name, type_name(type));
 }
 
 nb::any array_of(const Tensor& tensor, bool numpy) {

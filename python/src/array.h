@@ -1,5 +1,5 @@
-// Arrays of Python as tensors, and back. Nothing is copied: a tensor looks at the memory of the array that it is
-// made from and keeps it alive, and an array that is returned does the same to its tensor.
+// Arrays of Python as tensors, and back, without copies: a tensor shares the memory of its array and keeps it alive, and
+// a returned array that of its tensor.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,15 +11,15 @@ namespace qkv::python {
 
 namespace nb = nanobind;
 
-// Of anything that NumPy or DLPack describes, or of the tuple (address, type, shape, strides) that arrays.py makes
-// of a PyTorch tensor, which is twenty times faster. TypeError for what is no array, not in memory, or of another
-// type; `name` begins the message.
+// From an object with the buffer protocol or DLPack, or from the tuple (address, type, shape, strides, owner) that
+// _arrays.py makes of a PyTorch tensor, which is twenty times faster. TypeError, beginning with `name`, for what is not
+// an array of float32 or bfloat16 in CPU memory.
 Tensor tensor_of(nb::handle array, const char* name);
 
-// Lengths, identifiers and switches: integers of any width as i32, bool as u8.
+// Integers of any width as i32, bool as u8.
 Tensor integers_of(nb::handle array, const char* name);
 
-// An array of NumPy where `numpy`, else something that any from_dlpack() takes.
+// A NumPy array if `numpy`, else an object with DLPack.
 nb::any array_of(const Tensor& tensor, bool numpy);
 
 }  // namespace qkv::python

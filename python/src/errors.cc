@@ -1,5 +1,5 @@
-// Errors of the library as those of Python: what the system has against a file is an OSError (FileNotFoundError and
-// the like), everything else a ValueError with the library's text.
+// Errors of the library as Python exceptions: FileError as the OSError of its code (FileNotFoundError, ...), any other
+// as ValueError with the same message.
 
 #include <cstring>
 

@@ -36,7 +36,7 @@ class RowBlocks {
   void operator()(const Tile& tile, uint64_t* visible) const {
     thread_local Piece piece;
     if (!piece.covers(tile, id_)) evaluate(tile, piece);
-    std::copy_n(piece.words.data() + tile.key - piece.key, tile.keys, visible);
+    std::copy_n(piece.visible.data() + tile.key - piece.key, tile.keys, visible);
   }
 
  private:
@@ -45,11 +45,11 @@ class RowBlocks {
   struct Piece {
     uint64_t id = 0;
     int64_t batch = 0, head = 0, query = 0, queries = 0, key = 0;
-    std::vector<uint64_t> words = {};
+    std::vector<uint64_t> visible = {};  // as in Mask::fill
 
     bool covers(const Tile& t, uint64_t of) const {
       return id == of && batch == t.batch && head == t.head && query == t.query && queries == t.queries &&
-             t.key > key && t.key + t.keys <= key + static_cast<int64_t>(words.size());
+             t.key > key && t.key + t.keys <= key + static_cast<int64_t>(visible.size());
     }
   };
 
@@ -60,10 +60,10 @@ class RowBlocks {
       const nb::gil_scoped_acquire lock;
       const nb::object answer = function_(tile.batch, tile.head, tile.query, tile.queries, tile.key, keys);
       const auto bits = nb::cast<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(answer);
-      piece.words.assign(static_cast<size_t>(keys), 0);
+      piece.visible.assign(static_cast<size_t>(keys), 0);
       for (int64_t i = 0; i < tile.queries; ++i) {
         const uint8_t* row = bits.data() + i * keys;
-        for (int64_t j = 0; j < keys; ++j) piece.words[static_cast<size_t>(j)] |= uint64_t{row[j]} << i;
+        for (int64_t j = 0; j < keys; ++j) piece.visible[static_cast<size_t>(j)] |= uint64_t{row[j]} << i;
       }
     }
     piece.id = id_;

@@ -1,4 +1,4 @@
-// The module qkv._core: what the Python files of this package call. Users see those.
+// The extension module qkv._core, which only the Python files of the package call.
 
 #include <nanobind/stl/string.h>
 
@@ -10,7 +10,7 @@
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace qkv;
-  nb::set_leak_warnings(false);  // what lives until the interpreter ends is no leak
+  nb::set_leak_warnings(false);  // objects that live until the interpreter ends
   python::bind_errors();
   python::bind_masks(m);
   python::bind_scores(m);

@@ -1,4 +1,4 @@
-// Texts of Python as UTF-8, and back. Neither way trusts the other side.
+// Python strings as UTF-8, and back, whether valid or not.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,12 +14,12 @@ namespace nb = nanobind;
 nb::str text_of(std::string_view text);
 nb::list texts_of(const std::vector<std::string>& texts);
 
-// Half of a surrogate pair becomes bytes that are not UTF-8, for those who put that into words. TypeError for what
-// is no str.
+// A lone surrogate becomes bytes that are not UTF-8, for which the library has an error. TypeError for what is not a
+// str.
 std::string string_of(nb::handle text, const char* name);
 std::vector<std::string> strings_of(nb::handle texts, const char* name);
 
-// KeyboardInterrupt, if Ctrl-C was pressed: for loops that run without the interpreter.
+// Throws KeyboardInterrupt if Ctrl-C was pressed: for loops that run without the GIL.
 void check_signals();
 
 }  // namespace qkv::python

@@ -28,7 +28,7 @@ std::string python_name(const Setting& setting) {
   return name;
 }
 
-// Calls visitor(Setting, field) for all that a training can be told.
+// Calls visitor(Setting, field) for every option of a training.
 template <class Visitor>
 void visit_all(TrainOptions& o, Visitor&& visitor) {
   const auto without_change = [&](const Setting& setting, auto& field, OnResume) { visitor(setting, field); };

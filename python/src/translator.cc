@@ -18,7 +18,7 @@ nb::tuple tuple_of(const Candidate& a) {
                         a.alignment.defined() ? nb::object(array_of(a.alignment, true)) : nb::none());
 }
 
-// For every sentence ([an answer, ...], tokens of the source, whether it was cut).
+// For every sentence ([an answer, ...], source tokens, whether the source was cut).
 nb::list translate(const Translator& translator, nb::list sentences, const TranslateOptions& given) {
   const std::vector<std::string> lines = strings_of(sentences, "translate");
   TranslateOptions options = given;

@@ -154,7 +154,7 @@ scores = {
     "cosine": Row(("cosine",), lambda: qkv.cosine(4), lambda q, k: 4 * (unit(q) @ plain.transposed(unit(k)))),
     "distance": Row(("distance",), lambda: qkv.distance(), lambda q, k: -squares(q, k) / 2),
     "gaussian": Row(("gaussian",), lambda: qkv.gaussian(2.5), lambda q, k: -squares(q, k) / 2 / 2.5**2),
-    "gaussian, learnt": Row(
+    "gaussian, learned": Row(
         ("gaussian",), qkv.gaussian, lambda q, k, sigma: -squares(q, k) / 2 / sigma**2, [np.array([3], np.float32)]
     ),
     "bilinear": Row(("bilinear",), qkv.bilinear, lambda q, k, m: q @ m @ plain.transposed(k), [matrix]),
@@ -176,17 +176,17 @@ scores = {
 # modifiers
 
 
-def bucket(distance, both_ways, count, most):
-    """Of T5: near distances have a bucket each, far ones share, the more of them the farther they are."""
+def bucket(distance, both_ways, count, max_distance):
+    """Of T5: near distances have a bucket each, far ones share buckets that grow with the distance."""
     half = count // 2 if both_ways else count
     n = abs(distance) if both_ways else np.maximum(-distance, 0)
     near = half // 2
-    far = near + np.floor(np.log(np.maximum(n, 1) / near) / np.log(most / near) * (half - near)).astype(int)
+    far = near + np.floor(np.log(np.maximum(n, 1) / near) / np.log(max_distance / near) * (half - near)).astype(int)
     return np.where(n < near, n, np.minimum(far, half - 1)) + (half if both_ways else 0) * (distance > 0)
 
 
-def relative_bias(s, numbers_of_buckets, both_ways, most):
-    buckets = bucket(j - p, both_ways, numbers_of_buckets.shape[0], most)
+def relative_bias(s, numbers_of_buckets, both_ways, max_distance):
+    buckets = bucket(j - p, both_ways, numbers_of_buckets.shape[0], max_distance)
     return s + numbers_of_buckets[plain.library(s).asarray(buckets)].swapaxes(0, 2).swapaxes(1, 2)
 
 

@@ -1,7 +1,7 @@
 """Random calls, most of them wrong: each must give a result without NaN, or a ValueError or TypeError. Runs apart
 from the tests.
 
-python python/test/fuzz.py 100000
+    python python/test/fuzz.py 100000
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Attention as its formulas say, with nothing fused: what the tests compare with.
+"""Attention by its formulas, without fusion: the reference of the tests.
 
 On arrays of NumPy and on tensors of PyTorch alike, in the type that they have: float64 to be right, bfloat16 to see
 what the type alone loses. PyTorch's tape gives the gradients.
@@ -15,7 +15,7 @@ def library(x):
 
 
 def positions(T, S):
-    """p (T, 1), the keys that queries stand on, and j (1, S)."""
+    """p (T, 1), the positions of the queries, and j (1, S), those of the keys."""
     return np.arange(T)[:, None] + S - T, np.arange(S)[None]
 
 
@@ -32,25 +32,25 @@ def scaled_dot(q, k):
     return q @ transposed(k) / q.shape[-1] ** 0.5
 
 
-def hidden(s, visible):
+def masked(s, visible):
     return s if visible is None else library(s).where(library(s).asarray(visible), s, -np.inf)
 
 
 def softmax(s, visible, sink=None):
     """(weights, log of the sum of exponentials); sink (H): a score that belongs to no key."""
     xp = library(s)
-    s = hidden(s, visible)
-    most = xp.amax(s, -1)[..., None]
+    s = masked(s, visible)
+    maximum = xp.amax(s, -1)[..., None]
     if sink is not None:
-        most = xp.maximum(most, sink[:, None, None])
-    most = xp.where(xp.isfinite(most), most, 0)
-    e = xp.exp(s - most)
+        maximum = xp.maximum(maximum, sink[:, None, None])
+    maximum = xp.where(xp.isfinite(maximum), maximum, 0)
+    e = xp.exp(s - maximum)
     total = e.sum(-1)[..., None]
     some = total > 0
     if sink is not None:
-        total = total + xp.exp(sink[:, None, None] - most) * some
+        total = total + xp.exp(sink[:, None, None] - maximum) * some
     total = xp.where(some, total, 1)
-    return e / total, xp.where(some, xp.log(total) + most, -np.inf)[..., 0]
+    return e / total, xp.where(some, xp.log(total) + maximum, -np.inf)[..., 0]
 
 
 def kernel_weights(kernel):
@@ -69,8 +69,7 @@ def kernel_weights(kernel):
 
 
 def attention(q, k, v, score=scaled_dot, modify=(), visible=None, normalize=softmax, reweigh=()):
-    """(out, weights, lse) of q (B, H, T, D), k (B, G, S, D), v (B, G, S, E): the sentence, its words as
-    functions."""
+    """(out, weights, lse) of q (B, H, T, D), k (B, G, S, D), v (B, G, S, E), with the parts as functions."""
     k, v = shared(k, q.shape[1]), shared(v, q.shape[1])
     s = score(q, k)
     for change in modify:

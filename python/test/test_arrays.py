@@ -51,7 +51,7 @@ class Jax:
 
 
 class AnyDlpack:
-    """A library that nobody has heard of: its arrays have the two methods of DLPack and nothing of Python's arrays
+    """An unknown library: its arrays have the two methods of DLPack and nothing of Python's arrays
     but a shape."""
 
     kind = np.ndarray  # what has no namespace to make arrays in is answered with NumPy's
@@ -95,7 +95,7 @@ def test_the_kind_that_goes_in_comes_out_with_the_same_numbers(library):
         assert isinstance(got, library.kind) and np.array_equal(np.asarray(got), wanted)
 
 
-def test_the_queries_say_which_kind(library):
+def test_results_are_of_the_library_of_the_queries(library):
     q, k, v = (plain_numbers(shape, n) for n, shape in enumerate(shapes))
     assert isinstance(qkv.attention(library.array(q), k, v), library.kind)
     assert isinstance(qkv.attention(q, library.array(k), library.array(v)), np.ndarray)
@@ -121,7 +121,7 @@ def test_what_only_exists_while_jax_traces_is_refused():
 
 
 @pytest.mark.skipif(
-    not os.access("/proc/self/clear_refs", os.W_OK), reason="Linux knows the most memory that was held"
+    not os.access("/proc/self/clear_refs", os.W_OK), reason="needs the peak memory of a process, as Linux has it"
 )
 def test_nothing_is_copied(library):
     program = [sys.executable, Path(__file__).with_name("memory.py"), type(library).__name__]
@@ -132,8 +132,8 @@ def test_nothing_is_copied(library):
         "backward": 2 * 256,
         "a copy": 256,
     }  # the results; and a copy, to know that one is seen
-    for name, most in grown.items():
-        assert made.get(name, 0) - small < most < made.get(name, 0) + small, name
+    for name, peak in grown.items():
+        assert made.get(name, 0) - small < peak < made.get(name, 0) + small, name
     assert len(grown) >= 3
 
 
@@ -150,7 +150,7 @@ def test_arrays_that_may_only_be_read_are_read(library):
     assert all(np.array_equal(a, np.asarray(b)) for a, b in zip(before, (q, k, v)))
 
 
-def test_a_result_lives_as_long_as_somebody_looks_at_it(library):
+def test_a_result_keeps_its_memory_while_it_is_referenced(library):
     arrays = [library.array(plain_numbers(shape, n)) for n, shape in enumerate(shapes)]
     out = qkv.attention(*arrays)
     before = np.asarray(out).copy()

@@ -10,12 +10,13 @@ import sys
 import pytest
 
 folder = pathlib.Path(__file__).parents[2] / "example" / "python"
-says = {
-    "first_call": ["(1, 4, 12, 16) the last query looks at keys [ 7  8  9 10 11]"],
+prints = {
+    "first_call": ["(1, 4, 12, 16) the last query attends to keys [ 7  8  9 10 11]"],
     "custom_mask": ["step 1: loss 2.", "step 150: loss 0.0", "100% right"],
-    "mistral": ["the same words: True", "gradients: 21 of 21"],
+    "mistral": ["the same tokens: True", "gradients: 21 of 21"],
     "kernel_regression": ["Epanechnikov is 0.1", "width 3.0 is 0."],
     "valid_lengths": ["additive: [2.0, 3.0, 4.0, 5.0] [10.0, 11.0, 12.0, 13.0]"],
+    "flex_attention": ["equal to a bias and masks: True", "gradient of the table: (2, 127)"],
     "heads": ["250 steps", "100 of 100 right"],
 }
 draws = {
@@ -43,7 +44,7 @@ def test_runs(path, tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     ran = subprocess.run([sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    for words in says[path.stem]:
-        assert words in ran.stdout
+    for text in prints[path.stem]:
+        assert text in ran.stdout
     for picture in draws.get(path.stem, []):
         assert (tmp_path / picture).stat().st_size > 1000

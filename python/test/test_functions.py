@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -104,6 +105,23 @@ def test_a_mask_function_gets_tensors_where_the_queries_are_tensors():
     wanted = qkv.attention(*qkv_arrays(), mask=qkv.dense(seen[0, 0]))
     for call in (qkv.attention, qkv.torch.attention):
         assert np.array_equal(call(*tensors, mask=mask).numpy(), wanted)
+
+
+def test_masks_and_score_mods_of_functions_are_freed():
+    class Big:
+        pass
+
+    def call():
+        big = Big()
+        options = {
+            "mask": qkv.mask_mod(lambda b, h, i, j, big=big: i >= j),
+            "modify": qkv.score_mod(lambda s, *_, big=big: s),
+            "score": qkv.score_function(lambda q, k, *_, big=big: q @ k.swapaxes(-1, -2)),
+        }
+        qkv.attention(*qkv_arrays(), **options)
+        return weakref.ref(big)
+
+    assert call()() is None
 
 
 # score modifications

@@ -83,15 +83,15 @@ wrong = {
     "not finite": (lambda to: qkv.heatmap(weights / 0), ValueError, "query"),
     "too few labels": (lambda to: qkv.heatmap(weights, ["a"]), ValueError, "1 query tokens (rows)"),
     "a vector": (lambda to: qkv.heatmap(weights[0]), ValueError, "(T, S)"),
-    "nothing": (lambda to: qkv.heatmap({}), ValueError, "no panels"),
+    "nothing": (lambda to: qkv.heatmap({}), ValueError, "there must be at least one panel"),
 }
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("name", wrong)
 def test_refuses(tmp_path, name):
-    call, kind, words = wrong[name]
+    call, kind, message = wrong[name]
     with pytest.raises(kind) as caught:
         call(tmp_path)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert list(tmp_path.iterdir()) == []

@@ -87,7 +87,7 @@ options = {
     "booleans (B, 1, 1, S)": dict(attn_mask=j.expand(B, 1, 1, S) < torch.tensor([20, 5])[:, None, None, None]),
     "booleans (1, H, T, S)": dict(attn_mask=numbers(1, H, T, S, seed=11) > 0),
     "a row that sees nothing": dict(attn_mask=torch.arange(T)[:, None].expand(T, S) != 4),
-    "nobody sees anything": dict(attn_mask=torch.zeros(T, S, dtype=torch.bool)),
+    "all keys masked": dict(attn_mask=torch.zeros(T, S, dtype=torch.bool)),
     "floats (T, S)": dict(attn_mask=numbers(T, S, seed=11)),
     "floats (H, 1, S)": dict(attn_mask=numbers(H, 1, S, seed=11)),
     "floats (B, H, T, S)": dict(attn_mask=numbers(B, H, T, S, seed=11)),
@@ -341,8 +341,8 @@ differs = {
 
 @pytest.mark.parametrize("name", differs)
 def test_refuses_what_they_take(name):
-    arguments, chosen, kind, words = differs[name]
-    with pytest.raises(kind, match=words):
+    arguments, chosen, kind, message = differs[name]
+    with pytest.raises(kind, match=message):
         ours(*arguments, **chosen)
 
 

@@ -34,7 +34,7 @@ some = [
     "mask: causal",
     "mask: a function, and",
     "score: additive",
-    "score: gaussian, learnt",
+    "score: gaussian, learned",
     "several modifiers",
     "normalize: sink",
     "reweigh: gaussian window",
@@ -84,12 +84,12 @@ def test_multihead_attention_equals_pytorch(widths, batch_first):
         axes(numbers(2, 7, widths.get("vdim", 32), seed=3)),
     )
     padding = torch.tensor([[False] * 7, [False] * 4 + [True] * 3])
-    hidden = torch.arange(7)[None] > torch.arange(5)[:, None] + 2
+    masked = torch.arange(7)[None] > torch.arange(5)[:, None] + 2
     for options in (
         {},
         dict(key_padding_mask=padding),
-        dict(attn_mask=hidden),
-        dict(attn_mask=hidden, key_padding_mask=padding, average_attn_weights=False),
+        dict(attn_mask=masked),
+        dict(attn_mask=masked, key_padding_mask=padding, average_attn_weights=False),
     ):
         (a, wa), (b, wb) = theirs(q, k, v, **options), ours(q, k, v, **options)
         expect_near(b, a.detach())

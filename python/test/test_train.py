@@ -124,7 +124,11 @@ wrong = {
     "a number for a name": ({"schedule": 3}, TypeError, "schedule: expected a text, got int"),
     "an unknown name": ({"schedule": "nome"}, ValueError, "did you mean noam?"),
     "an unknown recipe": ({"recipe": "transformer-huge"}, ValueError, "transformer-base"),
-    "an unknown word": ({"self_attention": "widow=3"}, ValueError, "self_attention: unknown mechanism 'widow'"),
+    "an unknown mechanism": (
+        {"self_attention": "widow=3"},
+        ValueError,
+        "self_attention: unknown mechanism 'widow'",
+    ),
     "a negative seed": ({"seed": -1}, ValueError, "seed is out of range: -1"),
     "nothing to resume and nothing to begin with": ({"resume": True}, ValueError, "train is missing"),
     "heads that do not fit": (
@@ -143,10 +147,10 @@ wrong = {
 
 @pytest.mark.parametrize("name", wrong)
 def test_refuses(tmp_path, name):
-    options, kind, words = wrong[name]
+    options, kind, message = wrong[name]
     with pytest.raises(kind) as caught:
         qkv.train(model=tmp_path / "m", **options)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "m").exists()
 
 

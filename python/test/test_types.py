@@ -1,4 +1,4 @@
-"""What type checkers are told about the package."""
+"""The types of the package, as type checkers read them."""
 
 import ast
 import inspect
@@ -49,7 +49,7 @@ def public_definitions():
 @pytest.mark.parametrize(
     "name, node", [pytest.param(*pair, id=f"{pair[0]}:{pair[1].lineno}") for pair in public_definitions()]
 )
-def test_public_functions_say_their_types(name, node):
+def test_public_functions_have_types(name, node):
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     untyped = [a.arg for a in arguments if a is not None and a.annotation is None and a.arg != "self"]
     assert untyped == [] and node.returns is not None
