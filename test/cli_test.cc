@@ -94,6 +94,24 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
   }
 }
 
+TEST_F(Command, CompletionScriptsAreCompleteAndRun) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Outcome script = run(fmt::format("--completion {}", shell));
+    EXPECT_EQ(script.code, 0) << script.err;
+    for (const char* part : {"translate", "n-best", "unigram bpe character"})
+      EXPECT_NE(script.out.find(part), std::string::npos) << shell << " " << part;
+  }
+  write_file(at("complete.sh"), run("--completion bash").out + R"(
+try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qkv; echo "${COMPREPLY[@]}"; }
+try qkv tra
+try qkv train --tokenizer b
+try qkv score --tok
+)");
+  std::system(fmt::format("bash {} >{}", at("complete.sh"), at("completed")).c_str());
+  EXPECT_EQ(read_file(at("completed")), "train translate\nbpe\n--tokens\n");
+  expect_error(run("--completion tcsh"), 2, {"--completion must be bash, zsh or fish, got 'tcsh'"});
+}
+
 TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
   expect_error(run("trian"), 2, {"trian", "did you mean train?"});
   expect_error(run("frobnicate"), 2, {"frobnicate", "qkv --help"});
@@ -170,7 +188,8 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
   write_file(at("section.toml"), "recipe = \"transformer-tiny\"\n[tarin]\ndropout = 0.1\n[score]\ntokens = true\n");
   expect_error(run("describe --config " + at("section.toml")), 2,
                {"section.toml:2:2: unknown section [tarin]; did you mean train?"});
-  expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
+  expect_error(run("train --model x --config " + at("no-such.toml")), 1,
+               {"qkv train: --config: read: ", "no-such.toml"});
 }
 
 TEST_F(Command, SettingsAreTomlWithTheTypesOfTheFlags) {
