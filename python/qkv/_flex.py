@@ -12,6 +12,7 @@ from ._masks import blocks
 from ._operator import Call
 
 
+@torch.compiler.disable  # parts are made in every call: a compiled function calls this one outside of its graphs
 def flex_attention(
     query,
     key,

@@ -78,6 +78,13 @@ def test_a_mask_function_is_called_once_for_a_shape_and_never_on_all_scores():
     assert max(map(np.prod, calls)) <= 1 << 20
 
 
+def test_a_mask_function_takes_calls_without_scores():
+    mask = qkv.mask_mod(lambda b, h, i, j: i >= j)
+    q, k, v = qkv_arrays()
+    for x, y, z in ((q[:0], k[:0], v[:0]), (q[:, :, :0], k, v), (q, k[:, :, :0], v[:, :, :0])):
+        assert not qkv.attention(x, y, z, mask=mask).any()
+
+
 def test_the_memory_of_a_mask_function_is_bounded():
     program = """
 import numpy as np, qkv, resource
