@@ -3,10 +3,10 @@
 //     attention_bench                                                    # every case, both directions, f32
 //     attention_bench --case causal_2k_d64 --dtype bf16 --direction backward --repeat 20 --json
 //     attention_bench --list --json                                      # the cases and their shapes
-//     attention_bench --serve --case NAME ...                            # a line of JSON for every line of input
+//     attention_bench --serve --case NAME ...                            # one JSON line per line of input
 //
-// FLOPs are counted over visible pairs: forward 2 (D + E) a pair and head, backward 2.5 times that; of an additive
-// score 4 a feature.
+// FLOPs are counted over visible pairs: forward 2 (D + E) per pair and head, for an additive score 4 per feature;
+// backward 2.5 times as many.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -45,19 +45,19 @@ class Timing {
         k_(normal({c.B, c.G, c.S, c.D}, 1).to(dtype), {.requires_grad = backward}),
         v_(normal({c.B, c.G, c.S, c.D}, 2).to(dtype), {.requires_grad = backward}),
         upstream_(normal({c.B, c.H, c.T, c.D}, 3).to(dtype)),
-        subject_(subject_of(c, backward)),
+        call_(call_of(c, backward)),
         flops_(plan_of(c).flops * (backward ? 2.5 : 1.0)) {}
 
-  // Milliseconds of one pass.
+  // Milliseconds of one run.
   double once() {
     if (!backward_) {
       const auto start = Clock::now();
-      const Tensor out = attention(q_.value(), k_.value(), v_.value(), subject_.options);
+      const Tensor out = attention(q_.value(), k_.value(), v_.value(), call_.options);
       return milliseconds(start);
     }
     for (Variable* x : {&q_, &k_, &v_}) x->zero_grad();
-    for (Variable& x : subject_.parameters) x.zero_grad();
-    const Variable out = attention(q_, k_, v_, subject_.options);
+    for (Variable& x : call_.parameters) x.zero_grad();
+    const Variable out = attention(q_, k_, v_, call_.options);
     const auto start = Clock::now();
     out.backward(upstream_);
     return milliseconds(start);
@@ -89,17 +89,17 @@ class Timing {
   bool backward_;
   Variable q_, k_, v_;
   Tensor upstream_;
-  Subject subject_;
+  BenchCall call_;
   double flops_;
 };
 
-// The mask of a case in numbers, for programs that make it themselves.
+// The mask of a case as numbers, for the Python programs that compare with other engines.
 void add_mask(const Case& c, Json& out) {
   switch (c.pattern) {
     case Pattern::full: return;
     case Pattern::additive: out["features"] = c.D; return;
     case Pattern::longformer:
-      out["reach"] = longformer_reach;
+      out["radius"] = longformer_radius;
       out["global"] = longformer_global;
       return;
     case Pattern::causal: break;
@@ -136,7 +136,7 @@ void list(bool json) {
                      {"visible_pairs", pairs}});
       add_mask(c, all.back());
     } else {
-      fmt::print("{:20} B{} H{} G{} T{} S{} D{}, {} visible pairs a head\n", c.name, c.B, c.H, c.G, c.T, c.S, c.D,
+      fmt::print("{:20} B{} H{} G{} T{} S{} D{}, {} visible pairs per head\n", c.name, c.B, c.H, c.G, c.T, c.S, c.D,
                  pairs);
     }
   }
@@ -148,7 +148,7 @@ void print(const Json& r, bool json) {
     std::cout << r.dump() << std::endl;
     return;
   }
-  fmt::print("{:20} {} {:8} {:9.3f} ms (least {:9.3f})  {:7.1f} GFLOP/s  {} {} threads\n",
+  fmt::print("{:20} {} {:8} {:9.3f} ms (min {:9.3f})  {:7.1f} GFLOP/s  {} {} threads\n",
              r["case"].get<std::string>(), r["dtype"].get<std::string>(), r["direction"].get<std::string>(),
              r["ms_median"].get<double>(), r["ms_min"].get<double>(), r["gflops"].get<double>(),
              r["kernel"].get<std::string>(), r["threads"].get<int>());
@@ -164,10 +164,10 @@ int run(int argc, char** argv) {
   app.add_option("--dtype", dtypes, "fp32, bf16")->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--direction", directions, "forward, backward")->check(CLI::IsMember({"forward", "backward"}));
   app.add_option("--repeat", repeat, "passes to time")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_flag("--json", json, "a JSON object a line");
+  app.add_flag("--json", json, "one JSON object per line");
   app.add_flag("--list", only_list, "print the cases, time nothing");
-  app.add_flag("--peak", peak, "print what the machine's multiply-add units reach, time nothing");
-  app.add_flag("--serve", serve, "answer every line on stdin with one measurement of the one case given");
+  app.add_flag("--peak", peak, "print the peak rate of the multiply-add units, time nothing");
+  app.add_flag("--serve", serve, "make one measurement of the given case for every line on stdin");
   CLI11_PARSE(app, argc, argv);
 
   if (only_list) return list(json), 0;

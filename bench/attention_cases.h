@@ -54,13 +54,13 @@ inline const std::vector<Case>& cases() {
   return all;
 }
 
-inline constexpr int64_t window_keys = 256;                               // the query's own position counted
-inline constexpr int64_t longformer_reach = 256, longformer_global = 16;  // to each side; the first positions
+inline constexpr int64_t window_keys = 256;                                // including the position of the query
+inline constexpr int64_t longformer_radius = 256, longformer_global = 16;  // to each side; the first positions
 inline constexpr int64_t document_lengths[] = {96, 1024, 320, 640, 201, 777, 512, 526};
 inline const std::vector<int32_t> padding_lengths = {41, 87,  77, 23, 128, 16, 102, 65,
                                                      34, 119, 58, 96, 71,  29, 110, 47};
 
-// Blocks of 64: the block itself and both its neighbours, 2 global ones, 3 drawn at random for each row.
+// Blocks of 64: each block and its two neighbors, 2 global blocks, 3 random ones per row.
 inline constexpr int64_t bigbird_block = 64;
 inline Tensor bigbird_table(int64_t T) {
   const int64_t n = T / bigbird_block;
@@ -74,7 +74,7 @@ inline Tensor bigbird_table(int64_t T) {
   return table;
 }
 
-inline MaskPtr mask_mod(const Case& c) {
+inline MaskPtr mask_for(const Case& c) {
   switch (c.pattern) {
     case Pattern::full:
     case Pattern::additive: return {};
@@ -86,7 +86,7 @@ inline MaskPtr mask_mod(const Case& c) {
     case Pattern::longformer: {
       std::vector<int64_t> positions(longformer_global);
       std::iota(positions.begin(), positions.end(), 0);
-      return longformer(longformer_reach, positions);
+      return longformer(longformer_radius, positions);
     }
     case Pattern::documents: break;
   }
@@ -104,15 +104,15 @@ inline Tensor normal(const Shape& shape, uint64_t stream, float scale = 1.0f) {
   return x;
 }
 
-// An attention, and what learns in it beside q, k and v.
-struct Subject {
+// The options of a call, and the learned parameters in them.
+struct BenchCall {
   AttentionOptions options;
   std::vector<Variable> parameters;
 };
-inline Subject subject_of(const Case& c, bool requires_grad) {
-  Subject out = {.options = {.mask = mask_mod(c)}, .parameters = {}};
+inline BenchCall call_of(const Case& c, bool requires_grad) {
+  BenchCall out = {.options = {.mask = mask_for(c)}, .parameters = {}};
   if (c.pattern == Pattern::alibi) out.options.modify = {alibi(alibi_slopes(c.H))};
-  if (c.pattern == Pattern::additive) {  // as many features as columns
+  if (c.pattern == Pattern::additive) {  // F = D features
     const float scale = 1.0f / std::sqrt(static_cast<float>(c.D));
     for (const Shape& shape : {Shape{c.D, c.D}, Shape{c.D, c.D}, Shape{c.D}})
       out.parameters.push_back(
@@ -123,9 +123,9 @@ inline Subject subject_of(const Case& c, bool requires_grad) {
 }
 
 inline AttentionPlan plan_of(const Case& c) {
-  const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only shapes are asked about
+  const Tensor one = Tensor::zeros({1, 1, 1, 1});  // only the shapes are read
   const Tensor q = one.expand({c.B, c.H, c.T, c.D}), k = one.expand({c.B, c.G, c.S, c.D});
-  return attention_plan(q, k, k, subject_of(c, false).options);
+  return attention_plan(q, k, k, call_of(c, false).options);
 }
 
 }  // namespace qkv::bench

@@ -5,7 +5,7 @@
 A line of JSON on stdin is a row of the table: its shape, its mask, the type and the direction; the answer is {} or
 {"error": why not}. Then every line "round" is answered with {"ms": median of one round}, and "done" forgets the
 row. A mask is whatever of these keys the row has: causal, window (so many keys, the own one counted), lengths (B),
-documents (their lengths), reach and global (keys to each side; the first positions, which see all), blocks with
+documents (their lengths), radius and global (keys to each side; the first positions, which see all), blocks with
 block (a table of blocks of that size), slopes (H, of ALiBi). With features the score is additive, of so many, and
 its weights learn, too.
 """
@@ -33,8 +33,8 @@ class Row:
         self.causal = row.get("causal", False)
         self.window, self.lengths = row.get("window"), row.get("lengths")
         self.documents, self.blocks, self.slopes = row.get("documents"), row.get("blocks"), row.get("slopes")
-        self.reach, self.globals, self.features = row.get("reach"), row.get("global"), row.get("features")
-        self.plain = not (self.window or self.lengths or self.documents or self.reach or self.blocks or self.slopes)
+        self.radius, self.globals, self.features = row.get("radius"), row.get("global"), row.get("features")
+        self.plain = not (self.window or self.lengths or self.documents or self.radius or self.blocks or self.slopes)
         draw = np.random.RandomState(5)
         shapes = [(self.B, self.H, self.T, self.D)] + 2 * [(self.B, self.G, self.S, self.D)]
         self.q, self.k, self.v = (draw.standard_normal(shape).astype(np.float32) for shape in shapes)
@@ -60,8 +60,8 @@ class Row:
         if self.documents:
             document = self.document_of()
             seen = seen & (document[i] == document[j])
-        if self.reach:
-            seen = seen & ((np.abs(i - j) <= self.reach) | (i < self.globals) | (j < self.globals))
+        if self.radius:
+            seen = seen & ((np.abs(i - j) <= self.radius) | (i < self.globals) | (j < self.globals))
         if self.blocks:
             seen = seen & (np.array(self.blocks)[i // self.block, j // self.block] != 0)
         return seen
@@ -264,8 +264,8 @@ class TorchFlex(TorchSdpa):
         if row.documents:
             document = torch.from_numpy(row.document_of())
             parts.append(lambda b, h, i, j: document[i] == document[j])
-        if row.reach:
-            parts.append(lambda b, h, i, j: ((i - j).abs() <= row.reach) | (i < row.globals) | (j < row.globals))
+        if row.radius:
+            parts.append(lambda b, h, i, j: ((i - j).abs() <= row.radius) | (i < row.globals) | (j < row.globals))
         if row.blocks:
             blocks, size = torch.tensor(row.blocks, dtype=torch.bool), row.block
             parts.append(lambda b, h, i, j: blocks[i // size, j // size])
@@ -342,7 +342,7 @@ class OnnxRuntimeContrib(OnnxRuntime):
     def prepare(self, row):
         if row.dtype == "bf16":
             raise Unsupported("no bf16 on CPUs")
-        if row.documents or row.blocks or row.reach:
+        if row.documents or row.blocks or row.radius:
             raise Unsupported("no such mask")
         self.feed, self.inputs, self.binding = {}, [], None
         if row.T == 1 or row.G != row.H or row.window:

@@ -1,7 +1,7 @@
 // Speed of the kernels: products in GFLOP/s against the peak of the machine, rows in ns per element of one core.
 //
 //     kernel_bench --benchmark_filter=matmul          # QKV_ISA=avx2 pins an instruction set
-//     kernel_bench --benchmark_repetitions=5          # on a busy machine, look at the best
+//     kernel_bench --benchmark_repetitions=5          # on a busy machine, use the fastest repetition
 #include <functional>
 #include <random>
 #include <string>
@@ -30,12 +30,13 @@ benchmark::Counter rate(double per_iteration) {
   return {per_iteration, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000};
 }
 
-// Peak: independent multiply-adds on registers. What a processor cannot do, it is not asked.
+// Peak: independent multiply-adds on registers, for the instruction sets that the CPU has.
 template <class Vector>
 [[gnu::always_inline]] inline double multiply_adds(int64_t rounds) {
   Vector sum[12], x{}, y{};
   for (size_t i = 0; i < sizeof(Vector) / sizeof(float); ++i) x[i] = 0.999f, y[i] = 1e-3f;
-  for (int c = 0; c < 12; ++c) sum[c] = y * static_cast<float>(c);  // no two alike: equal chains would be merged
+  for (int c = 0; c < 12; ++c)
+    sum[c] = y * static_cast<float>(c);  // all different: the compiler would merge equal chains
   for (int64_t r = 0; r < rounds; ++r)
     for (Vector& s : sum) s = s * x + y;
   double total = 0.0;
@@ -71,7 +72,7 @@ void add_peaks() {
 #endif
 }
 
-// Products: y = x W^T with the weight packed, and dW = dY^T X.
+// Matrix products: y = x W^T with the weight packed, and dW = dY^T X.
 void forward(benchmark::State& state) {
   const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
   const std::vector<float> a = normal(M * K), b = normal(N * K);
@@ -113,7 +114,7 @@ void add_products() {
   p->ArgsProduct({{512}, {512}, {0, 1}})->ArgsProduct({{10000}, {512}, {0, 1}});
 }
 
-// Rows: 64 rows of 512 floats (they stay in the second-level cache), one core.
+// Row kernels: 64 rows of 512 floats, which fit the second-level cache, on one core.
 struct Rows {
   static constexpr int64_t count = 64, width = 512, size = count * width;
   std::vector<float> x = normal(size), dy = normal(size), y = std::vector<float>(size), m = y, v = y;
@@ -191,7 +192,7 @@ void add_rows() {
   });
 }
 
-// Before main(), which is Google Benchmark's.
+// Runs before main(), which is part of Google Benchmark.
 const bool added = [] {
   benchmark::AddCustomContext("isa", std::string(kernels().isa));
   benchmark::AddCustomContext("threads", std::to_string(threads()));

@@ -1,20 +1,23 @@
-// Every line of an input answered in its order, as the lines come.
+// Answers every line of an input in order, as lines arrive.
 //
 //     LineReader lines("-");
 //     answer_lines<std::string>(lines, reports, {}, [&](const auto& read) {
 //       for (const auto& line : read) out.print(line.item + "\n");
 //     });
 //
-// A line that cannot be read is reported on stderr, "stdin:2: invalid UTF-8 at byte 7", and is to be answered by an
-// empty line, so that answers keep the numbers of their lines; of more than ten of a kind, the first ten are
-// reported, and their number at the end. Strict, the first one ends the command with exit code 1. What was read
-// before an error of any kind is answered before it is thrown.
+// A line that cannot be read is reported on stderr, "stdin:2: invalid UTF-8 at byte 7", and has an empty line as its
+// answer, so that answers have the numbers of their lines. The first ten reports of a kind are printed, and their
+// number at the end. With `strict` the first one ends the command with exit code 1. Lines read before an error of
+// any kind are answered before it is thrown.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,15 +30,15 @@ namespace qkv::cli {
 class LineReports {
  public:
   void add(const std::string& kind, std::string_view message) {
-    if (++counts_[kind] <= most) say(message);
+    if (++counts_[kind] <= max_of_a_kind) say(message);
   }
   void finish() const {  // "12 lines in all could not be read"
     for (const auto& [kind, count] : counts_)
-      if (count > most) say(fmt::format("{} lines in all {}", count, kind));
+      if (count > max_of_a_kind) say(fmt::format("{} lines in all {}", count, kind));
   }
 
  private:
-  static constexpr int64_t most = 10;
+  static constexpr int64_t max_of_a_kind = 10;
   std::map<std::string, int64_t> counts_;
 };
 
@@ -48,21 +51,22 @@ struct ReadLine {
 
 struct AnswerOptions {
   bool strict = false;
-  size_t most_lines = 2048, most_bytes = size_t{1} << 24;  // answered at a time
+  size_t max_lines = 2048, max_bytes = size_t{1} << 24;  // read before they are answered
+  std::function<void()> before_wait = {};                // called repeatedly while no input arrives; may throw
 };
 
 inline size_t bytes_of(const std::string& line) { return line.size(); }
 inline size_t bytes_of(const SentencePair& pair) { return pair.source.size() + pair.target.size(); }
 
-// The next line into `line`, bad ones reported unless they are errors. False at the end.
+// Reads the next line into `line`, reporting a bad one unless strict. False at the end.
 template <class Item, class Reader>
 bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& reports) {
   try {
     if (!reader.next(line.item)) return false;
   } catch (const LineError& e) {
     if (strict) throw;
-    reports.add("could not be read and have an empty line for an answer",
-                fmt::format("{}; its answer is an empty line", e.what()));
+    reports.add("could not be read and were answered by an empty line",
+                fmt::format("{}; answered by an empty line", e.what()));
     line = {.bad = true};
   }
   line.where = reader.where();
@@ -76,12 +80,16 @@ void answer_lines(Reader& reader, LineReports& reports, const AnswerOptions& opt
     std::exception_ptr error;
     try {
       size_t bytes = 0;
+      while (options.before_wait && !reader.ready()) {
+        options.before_wait();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
       do {
         ReadLine<Item> line;
         more = read_line(reader, line, options.strict, reports);
         bytes += bytes_of(line.item);
         if (more) lines.push_back(std::move(line));
-      } while (more && lines.size() < options.most_lines && bytes < options.most_bytes && reader.ready());
+      } while (more && lines.size() < options.max_lines && bytes < options.max_bytes && reader.ready());
     } catch (...) {
       error = std::current_exception();
     }

@@ -1,4 +1,4 @@
-// The flags that say what a model is made of, for the commands that make one.
+// The flags for the architecture of a model, for the commands that train one.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace qkv::cli {
 
-// They write to `config`, which must outlive the app; the help shows what it holds now.
+// They write to `config`, which must outlive the app; the help shows its present values as the defaults.
 std::vector<CLI::Option*> architecture_flags(CLI::App& app, TransformerConfig& config);
 
 }  // namespace qkv::cli

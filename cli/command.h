@@ -1,7 +1,7 @@
 // A command of the program: `qkv NAME --flag value ...`.
 //
-// Each has a file of its own with a function add_NAME(app) that declares its flags and returns what to run.
-// Throwing an InputError or Error ends the program with exit code 1, a UsageError with 2.
+// Each has a file with a function add_NAME(app) that declares its flags and returns the function to run. An
+// InputError or Error ends the program with exit code 1, a UsageError with 2.
 #pragma once
 
 #include <functional>

@@ -35,8 +35,8 @@ TransformerConfig demo_architecture() {
   return a;
 }
 
-// What is known to learn such tasks in about a minute on two cores: characters, a small pre-LN model, one warm-up
-// and down to zero again.
+// Learns such tasks in about a minute on two cores: a vocabulary of characters, a small pre-LN model, a linear
+// schedule with warm-up.
 TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, uint64_t seed) {
   TrainOptions o;
   o.train = (folder / "train.tsv").string();
@@ -64,11 +64,11 @@ struct DemoCommand {
   int64_t steps = 0;
   uint64_t seed = 1;
   int threads = 0;
-  std::string program;  // as it was called
+  std::string program;  // argv[0]
 
   int run() const {
-    require<UsageError>(task == "dates" || task == "numbers", "qkv demo",
-                        "there are two: dates and numbers; got '{}'", task);
+    require<UsageError>(task == "dates" || task == "numbers", "qkv demo", "TASK must be dates or numbers, got '{}'",
+                        task);
     const bool dates = task == "dates";
     const DemoTask data =
         dates ? date_task(seed, training_pairs, held_out_pairs) : number_task(seed, training_pairs, held_out_pairs);
@@ -80,23 +80,23 @@ struct DemoCommand {
     if (threads > 0) set_threads(threads);
     std::error_code error;
     std::filesystem::create_directories(home, error);
-    require<InputError>(!error, home.string(), "cannot make this folder: {}", error.message());
+    require<InputError>(!error, home.string(), "cannot create this folder: {}", error.message());
     const std::string pairs = as_tsv(data.train), held_out = as_tsv(data.held_out);
     check_replaceable(
         home, {{"train.tsv", pairs}, {"held-out.tsv", held_out}, {"attention.html", ""}, {"attention.svg", ""}});
     write_file(home / "train.tsv", pairs);
     write_file(home / "held-out.tsv", held_out);
 
-    fmt::print("A Transformer learns to translate {}.\n", data.summary);
-    fmt::print("  {} pairs to learn, for example: {}  ->  {}\n", data.train.size(), data.train[0].first,
+    fmt::print("Training a Transformer to translate {}.\n", data.summary);
+    fmt::print("  {} training pairs, for example: {}  ->  {}\n", data.train.size(), data.train[0].first,
                data.train[0].second);
-    fmt::print("  {} others, never shown, to judge it by\n\n", data.held_out.size());
+    fmt::print("  {} other pairs for the evaluation\n\n", data.held_out.size());
     std::fflush(stdout);
     const TrainResult trained = train(options);
-    if (trained.stop_reason == StopReason::interrupted) return 130;
+    if (trained.stop_reason == StopReason::interrupted) return 128 + trained.signal;
 
     const Translator translator(home / "model");
-    fmt::print("\nIt translates:\n");
+    fmt::print("\nTranslations:\n");
     const std::vector<Translation> translations = translator.translate(data.examples, greedy);
     for (size_t i = 0; i < translations.size(); ++i)
       fmt::print("  {:28}  ->  {}\n", data.examples[i], translations[i].text);
@@ -113,17 +113,17 @@ struct DemoCommand {
     return std::filesystem::file_size(file) == text.size() && read_file(file) == text;
   }
 
-  // A demo replaces what a demo wrote, be it one that was killed early, and nothing else.
+  // A demo replaces only files that a demo wrote, complete or not.
   static void check_replaceable(const std::filesystem::path& home,
                                 const std::map<std::string, std::string>& files) {
     if (file_exists(home / "model" / "training" / "options.json")) return;
     for (const auto& [name, text] : files)
       require<InputError>(!file_exists(home / name) || holds(home / name, text), (home / name).string(),
-                          "no demo wrote this file: give another --folder");
+                          "this file was not written by qkv demo: give another --folder");
   }
 
   void print_next(const std::filesystem::path& home, const DemoTask& data) const {
-    fmt::print("\nWhere it looked, layer by layer and head by head:  {}  (open it in a browser)\n\n",
+    fmt::print("\nAttention weights of all layers and heads:  {}  (open it in a browser)\n\n",
                (home / "attention.html").string());
     fmt::print("Try next:\n");
     fmt::print("  echo \"{}\" | {} translate --model {}\n", data.held_out[0].first, program,
@@ -149,13 +149,13 @@ struct DemoCommand {
 
 Command add_demo(CLI::App& parent) {
   CLI::App& app =
-      *parent.add_subcommand("demo", "learn to translate dates (or numbers) in about a minute, and show it");
+      *parent.add_subcommand("demo", "train on a small built-in task for about a minute, show the result");
   const auto command = std::make_shared<DemoCommand>();
   command->program = parent.get_name();
-  flag(app, "task", command->task, "dates or numbers", "TASK");
-  flag(app, "--folder", command->folder, "where everything goes; none: demo/dates or demo/numbers", "FOLDER");
-  flag(app, "--steps", command->steps, "updates; 0: what the task is known to need", "UPDATES");
-  flag(app, "--seed", command->seed, "of the data and the model", "N");
+  flag(app, "task", command->task, "the task to learn: dates or numbers", "TASK");
+  flag(app, "--folder", command->folder, "folder for data, model and pictures; default: demo/TASK", "FOLDER");
+  flag(app, "--steps", command->steps, "number of updates; 0: enough for the task", "UPDATES");
+  flag(app, "--seed", command->seed, "random seed of the data and the model", "N");
   threads_flag(app, command->threads);
   architecture_flags(app, command->architecture);
   app.footer(attention_mechanisms_help());

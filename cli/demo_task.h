@@ -1,4 +1,4 @@
-// Small translation tasks made by code from a seed: what `qkv demo` trains on. Training and held-out pairs share no
+// Small synthetic translation tasks, generated from a seed, for `qkv demo`. Training and held-out pairs share no
 // source.
 #pragma once
 
@@ -13,7 +13,7 @@ struct DemoTask {
   using Pair = std::pair<std::string, std::string>;  // source, target
 
   std::string name;     // a folder name
-  std::string summary;  // what the model learns, one line
+  std::string summary;  // the task in one line
   std::vector<Pair> train, held_out;
   std::vector<std::string> examples;  // three sources to translate at the end
 };

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "qkv/model/model_file.h"
+#include "cli/model_folder.h"
 
 namespace qkv::cli {
 namespace {
@@ -14,10 +14,11 @@ struct DescribeCommand {
   int64_t vocabulary_size = 8000;
 
   int run() const {
-    require<UsageError>(model.empty() != recipe.empty(), "qkv describe", "give --model FOLDER or --recipe NAME");
+    require<UsageError>(model.empty() != recipe.empty(), "qkv describe",
+                        "give either --model FOLDER or --recipe NAME");
     TransformerConfig config;
     if (!model.empty()) {
-      config = load_config(model);
+      config = open_config("describe", model);
     } else {
       config = qkv::recipe(recipe);
       config.source_vocabulary = config.target_vocabulary = vocabulary_size;
@@ -31,11 +32,11 @@ struct DescribeCommand {
 }  // namespace
 
 Command add_describe(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("describe", "print a model layer by layer: parameters, FLOPs, bytes");
+  CLI::App& app = *parent.add_subcommand("describe", "print the layers of a model: parameters, FLOPs, bytes");
   const auto command = std::make_shared<DescribeCommand>();
-  flag(app, "--model", command->model, "a model folder", "FOLDER");
-  flag(app, "--recipe", command->recipe, "or a recipe: transformer-tiny, -small, -base, -big", "NAME");
-  flag(app, "--vocabulary-size", command->vocabulary_size, "of the recipe", "TOKENS");
+  model_flag(app, command->model);
+  recipe_flag(app, command->recipe, "or an architecture: transformer-tiny, -small, -base, -big");
+  flag(app, "--vocabulary-size", command->vocabulary_size, "vocabulary size, with --recipe", "TOKENS");
   return {&app, [command] { return command->run(); }};
 }
 

@@ -18,38 +18,108 @@
 #include "qkv/base/setting.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_variant.h"
+#include "qkv/model/config.h"
 
 namespace qkv::cli {
 
-// A number or a text. `unit` stands in the help for the value: "N tokens", "FILE".
+// What a flag accepts, for settings from a file: corpus is one file or two, variant a +-separated list.
+enum class ValueType { text, integer, number, boolean, corpus, variant };
+constexpr auto names_of(ValueType) {
+  return std::array{Named{ValueType::text, "text"},     Named{ValueType::integer, "integer"},
+                    Named{ValueType::number, "number"}, Named{ValueType::boolean, "boolean"},
+                    Named{ValueType::corpus, "corpus"}, Named{ValueType::variant, "variant"}};
+}
+
+constexpr const char* corpus_unit = "FILE[,FILE]";
+
+template <class T>
+constexpr ValueType value_type_of(std::string_view unit) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return ValueType::boolean;
+  } else if constexpr (std::is_integral_v<T>) {
+    return ValueType::integer;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return ValueType::number;
+  } else if constexpr (std::is_same_v<T, AttentionVariant>) {
+    return ValueType::variant;
+  } else {
+    return unit == corpus_unit ? ValueType::corpus : ValueType::text;
+  }
+}
+
+// Why a text is not a value of type T; empty if it is one. CLI11 would read 1e3 as 1, and -1 as the largest number.
+template <class T>
+std::string value_error(const std::string& given) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return given == "true" || given == "false" ? "" : "must be true or false, got " + quoted_name(given);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    const char* expected = std::is_integral_v<T> ? "an integer" : "a number";
+    if (given.empty()) return fmt::format("must be {}, got nothing", expected);
+    if (std::is_unsigned_v<T> && given.starts_with('-')) return "must not be negative, got " + one_line(given);
+    T number = 0;
+    const char* begin = given.data() + (given.starts_with('+') ? 1 : 0);
+    const auto [end, error] = std::from_chars(begin, given.data() + given.size(), number);
+    if (error == std::errc::result_out_of_range) return "is out of range: " + one_line(given);
+    if (error != std::errc() || end != given.data() + given.size())
+      return fmt::format("must be {}, got {}", expected, quoted_name(given));
+  }
+  return "";
+}
+
+// A number, a text or a truth value. `unit` stands for the value in the help: N, TOKENS, FILE.
 template <class T>
 CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::string& help,
                   const std::string& unit) {
   CLI::Option* option = app.add_option(name, value, help)->type_name(unit);
   option->default_str(fmt::format("{}", value));
-  // What strtoull() would take for another number: nothing for 0, -1 and what is too large for the largest there
-  // is.
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    option->check([](const std::string& given) {
-      T number = 0;
-      const std::errc error = std::from_chars(given.data(), given.data() + given.size(), number).ec;
-      if (given.empty()) return std::string("must be a number, got nothing");
-      if (error == std::errc::result_out_of_range) return fmt::format("is out of range: {}", given);
-      const bool negative = std::is_unsigned_v<T> && given.starts_with('-');
-      return negative ? fmt::format("must not be negative, got {}", given) : std::string();
-    });
-  } else if constexpr (std::is_floating_point_v<T>) {
-    option->check([](const std::string& given) {
-      return given.empty() ? std::string("must be a number, got nothing") : std::string();
-    });
-  }
-  return option;
+  return option->check(value_error<T>, "", std::string(name_of(value_type_of<T>(unit))));
 }
 
-// --threads of a command; 0 leaves the default. Each thread takes memory of its own: far more of them than cores
-// are a mistake.
+// A flag that may be given several times.
+inline CLI::Option* list_flag(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                              const std::string& help, const std::string& unit) {
+  return app.add_option(name, values, help)
+      ->type_name(unit)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+inline bool is_list(const CLI::Option& option) {
+  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
+inline CLI::Option* model_flag(CLI::App& app, std::string& model) {
+  return flag(app, "--model", model, "model folder, as qkv train makes it", "FOLDER");
+}
+
+inline CLI::Option* corpus_flag(CLI::App& app, std::string& corpus) {
+  return flag(app, "--input", corpus,
+              "sentence pairs: TSV (source TAB target), or two files with a sentence per line; plain or gzip",
+              corpus_unit);
+}
+
+inline CLI::Option* quiet_flag(CLI::App& app, bool& value) {
+  return app.add_flag("--quiet", value, "print no progress, warnings only");
+}
+
+inline CLI::Option* recipe_flag(CLI::App& app, std::string& value, const std::string& help) {
+  const auto check = [](const std::string& given) {
+    const std::vector<std::string_view> names = recipe_names();
+    if (std::find(names.begin(), names.end(), given) != names.end()) return std::string();
+    return fmt::format("must be one of {}, got {}{}", name_list(names), quoted_name(given),
+                       did_you_mean(given, names));
+  };
+  return flag(app, "--recipe", value, help, "NAME")->check(check, "");
+}
+
+// Each thread allocates memory of its own: far more threads than cores are a mistake.
 inline CLI::Option* threads_flag(CLI::App& app, int& value) {
-  return flag(app, "--threads", value, "0: one for every core", "N")->check(CLI::Range(0, max_threads()), "");
+  const auto check = [](const std::string& given) {
+    int number = 0;
+    std::from_chars(given.data(), given.data() + given.size(), number);
+    return number >= 0 && number <= max_threads() ? ""
+                                                  : fmt::format("must be 0 to {}, got {}", max_threads(), given);
+  };
+  return flag(app, "--threads", value, "number of threads; 0: one per core", "N")->check(check, "");
 }
 
 // One of the names of an enum's values.
@@ -63,14 +133,29 @@ CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const s
       ->default_str(std::string(name_of(value)));
 }
 
-// An attention variant, or that of both self-attentions.
+// A +-separated list of attention mechanisms: an attention variant, or that of both self-attentions.
 template <class Variant>
 CLI::Option* variant_flag(CLI::App& app, const std::string& name, Variant& value, const std::string& help,
                           const std::string& unit) {
   const auto read = [&value, where = "qkv " + app.get_name() + ": " + name](const std::string& given) {
     value = attention_variant(given, where);
   };
-  return app.add_option_function<std::string>(name, read, help)->type_name(unit)->default_str(to_string(value));
+  const auto anything = [](const std::string&) { return std::string(); };
+  return app.add_option_function<std::string>(name, read, help)
+      ->type_name(unit)
+      ->default_str(to_string(value))
+      ->check(anything, "", std::string(name_of(ValueType::variant)));
+}
+
+inline ValueType value_type(CLI::Option& option) {
+  for (const auto& [type, name] : names_of(ValueType{})) {
+    try {
+      option.get_validator(std::string(name));
+      return type;
+    } catch (const CLI::OptionNotFound&) {
+    }
+  }
+  return ValueType::text;
 }
 
 struct AddFlags {

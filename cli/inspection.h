@@ -1,4 +1,4 @@
-// Drawing where a model looked, for the commands that do.
+// Pictures of the attention weights of a translation.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace qkv::cli {
 
-// Every layer and head of one translation.
-Picture picture_of(const Inspection& explanation, const std::string& sentence);
+// All layers and heads.
+Picture picture_of(const Inspection& inspection, const std::string& sentence);
 
 }  // namespace qkv::cli

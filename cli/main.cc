@@ -1,19 +1,22 @@
 // qkv: train a Transformer, translate with it, look at its attention. Data goes to stdout, messages to stderr.
-// Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more: by the
-// signal SIGPIPE as any filter, or without a word where that is ignored.
+// Exit codes: 0 done, 1 bad input, 2 wrong usage, 128 + N interrupted by signal N (130: Ctrl-C), 141 standard output
+// was closed by its reader: by SIGPIPE, as any filter, or without a message where that signal is ignored.
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <memory>
 #include <new>
 #include <optional>
 #include <system_error>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/help_formatter.h"
 #include "cli/output.h"
 #include "cli/settings.h"
+#include "cli/usage_message.h"
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
 #include "qkv/base/version.h"
@@ -23,8 +26,8 @@ namespace {
 
 constexpr int bad_input = 1, wrong_usage = 2, closed_pipe = 141;
 
-// A standard stream that the caller closed must not become the number of a file that is opened later. Opened the
-// wrong way round, it is still an error to read or to write it.
+// The descriptor of a standard stream that the caller closed must not be reused by a file that is opened later.
+// Opened in the wrong direction, reading or writing it is still an error.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -34,8 +37,9 @@ std::vector<Command> add_commands(CLI::App& app) {
   std::vector<Command> commands = {add_demo(app),     add_train(app),   add_translate(app), add_score(app),
                                    add_evaluate(app), add_inspect(app), add_describe(app)};
   for (const Command& command : commands) {
-    command.app->allow_extras();  // reported below, with the nearest flag
-    command.app->add_option("--config", "read settings from a TOML file; flags given here win")->type_name("FILE");
+    command.app->allow_extras();  // reported by refuse_extras(), with the nearest flag
+    command.app->add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
+        ->type_name("FILE");
   }
   return commands;
 }
@@ -46,11 +50,10 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
     if (command.app->get_name() == name) return command;
     names.push_back(command.app->get_name());
   }
-  fail<UsageError>("qkv", "there is no command '{}'{}", name,
+  fail<UsageError>("qkv", "unknown command '{}'{}", name,
                    nearest(name, names) ? did_you_mean(name, names) : "; qkv --help lists them");
 }
 
-// What no flag or argument of the command took.
 void refuse_extras(const CLI::App& app, const std::string& who) {
   const std::vector<std::string> extras = app.remaining();
   for (const std::string& extra : extras) {
@@ -59,11 +62,15 @@ void refuse_extras(const CLI::App& app, const std::string& who) {
     const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
     fail<UsageError>(who, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
   }
-  if (!extras.empty()) fail<UsageError>(who, "'{}' is one argument too many", extras.front());
+  if (extras.empty()) return;
+  const std::vector<const CLI::Option*> positional =
+      app.get_options([](const CLI::Option* option) { return option->get_positional(); });
+  fail<UsageError>(who, "unexpected argument {}{}", quoted_name(extras.front()),
+                   positional.empty() ? "" : "; put quotation marks around several words");
 }
 
-// Nothing, or the exit code when there is no more to do (help, version). A flag that is unknown is told before one
-// that is missing: the one may be the other, mistyped.
+// Nothing, or the exit code when there is no more to do (help, version). Unknown flags are reported before missing
+// ones: a missing flag may be the unknown one, mistyped.
 std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std::string> arguments) {
   const std::string who = &app == &command ? "qkv" : "qkv " + command.get_name();
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last to first
@@ -73,21 +80,24 @@ std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std
     return app.exit(asked);
   } catch (const CLI::ParseError& e) {
     refuse_extras(command, who);
-    fail<UsageError>(who, "{}", one_line(e.what(), 1000));  // it repeats what was given
+    throw UsageError(who, usage_message(e, command).substr(who.size() + 2));
   }
   refuse_extras(command, who);
   return {};
 }
 
 int run(const std::string& program, const std::vector<std::string>& arguments) {
-  CLI::App app("Attention, and the Transformer built on it: train on sentence pairs, translate, see why.", program);
+  CLI::App app(
+      "Attention and the Transformer: train on sentence pairs, translate, evaluate, inspect attention weights.",
+      program);
+  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
   app.set_version_flag("--version", fmt::format("qkv {}", version()));
   app.require_subcommand(0, 1);
   app.allow_extras();
   app.option_defaults()->multi_option_policy(
-      CLI::MultiOptionPolicy::TakeLast);  // settings first, then what is typed
+      CLI::MultiOptionPolicy::TakeLast);  // the command line comes after the settings of --config
   const std::vector<Command> commands = add_commands(app);
-  app.footer(fmt::format("Each command has its own help: {} train --help", program));  // commands do not inherit it
+  app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited
 
   if (arguments.empty() || arguments.front().starts_with('-')) {
     std::vector<std::string> first(arguments.begin(), arguments.begin() + !arguments.empty());
@@ -99,7 +109,16 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> all = with_settings(*chosen.app, {arguments.begin() + 1, arguments.end()});
   all.insert(all.begin(), arguments.front());
   if (const auto code = parse(app, *chosen.app, all)) return *code;
-  return chosen.run();
+  try {
+    return chosen.run();
+  } catch (const UsageError& e) {
+    say(usage_message(e, *chosen.app));
+    return wrong_usage;
+  } catch (const FileError& e) {
+    if (e.code() == EPIPE) throw;
+    say(file_message(e, *chosen.app));
+    return bad_input;
+  }
 }
 
 }  // namespace
@@ -124,7 +143,7 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& e) {
     if (e.code().value() == EPIPE) return cli::closed_pipe;
     const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
-    cli::say(fmt::format("qkv: {}{}", no_thread ? "no thread can be begun: " : "", e.what()));
+    cli::say(fmt::format("qkv: {}{}", no_thread ? "cannot create a thread: " : "", e.what()));
   } catch (const std::bad_alloc&) {
     cli::say("qkv: out of memory");
   } catch (const std::exception& e) {

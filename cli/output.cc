@@ -30,6 +30,11 @@ void Output::close() {
   if (file_) file_->commit();
 }
 
+void Output::close_as(const std::string& path) {
+  if (!file_) return flush();
+  file_->commit_as(path);
+}
+
 void say(std::string_view message) { std::fputs((escape_controls(message) + "\n").c_str(), stderr); }
 
 }  // namespace qkv::cli

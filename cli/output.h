@@ -1,4 +1,4 @@
-// Where a command's data goes: standard output, or a file that appears under its name only when it is whole. And
+// Where a command's data goes: standard output, or a file that appears under its name only when it is complete. And
 // where its messages go: standard error.
 #pragma once
 
@@ -15,13 +15,16 @@ class Output {
   explicit Output(const std::string& path);  // "-": standard output
   void print(std::string_view text);
   void flush();
-  void close();  // FileError if anything could not be written
+  void close();                            // FileError if anything could not be written
+  void close_as(const std::string& path);  // the same, but under another name in the same folder
+
+  bool is_file() const { return file_ != nullptr; }
 
  private:
   std::unique_ptr<FileWriter> file_;
 };
 
-// A line on stderr, control characters in it made visible. That nobody can read it is no reason to stop.
+// A line on stderr, with control characters made visible. Failures to write it are ignored.
 void say(std::string_view message);
 
 }  // namespace qkv::cli

@@ -1,9 +1,10 @@
 #include <cmath>
 #include <memory>
 
-#include "cli/answer_lines.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/line_job.h"
+#include "cli/model_folder.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/translator.h"
 #include "qkv/text/corpus.h"
@@ -15,16 +16,15 @@ namespace {
 struct ScoreCommand {
   std::string model, input, output = "-";
   int64_t batch_tokens = 4096;
-  bool tokens = false, strict = false;
+  bool tokens = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() const {
     if (threads > 0) set_threads(threads);
     check_batch_tokens(batch_tokens);
-    const Translator translator{std::filesystem::path(model)};
+    const Translator translator = open_translator("score", model);
     CorpusReader pairs(input, {.every_line = true});
-    Output out(output);
-    LineReports reports;
+    LineJob job({.command = "score", .input = input, .output = output, .strict = strict, .quiet = quiet});
     Sum sum;
     const auto answer = [&](const std::vector<ReadLine<SentencePair>>& read) {
       std::vector<std::string> sources, targets;
@@ -33,26 +33,24 @@ struct ScoreCommand {
         sources.push_back(line.item.source);
         targets.push_back(line.item.target);
       }
-      const std::vector<PairScore> scores = translator.score(sources, targets, batch_tokens);
+      const std::vector<PairScore> scores =
+          translator.score(sources, targets, batch_tokens, [&](int64_t done) { job.show(done); });
       auto next = scores.begin();
       for (const ReadLine<SentencePair>& line : read) {
         if (line.bad) {
-          out.print("\n");
+          job.print("\n");
           continue;
         }
         if (next->truncated)
-          reports.add("were too long", fmt::format("{}: longer than the model's {} tokens; its end was left out",
-                                                   line.where, translator.model().config().position_limit()));
-        out.print(line_of(*next) + "\n");
+          job.report("were too long", fmt::format("{}: longer than the model's {} tokens; the rest was not scored",
+                                                  line.where, translator.model().config().position_limit()));
+        job.print(line_of(*next) + "\n");
         sum.add(*next++);
       }
-      out.flush();
     };
-    answer_lines<SentencePair>(pairs, reports, {.strict = strict}, answer);
-    out.close();
-    reports.finish();
-    say(sum.to_string());
-    return 0;
+    const int code = job.run([&] { job.answer<SentencePair>(pairs, answer); });
+    if (code == 0) job.say(sum.to_string());
+    return code;
   }
 
  private:
@@ -68,8 +66,8 @@ struct ScoreCommand {
     std::string to_string() const {
       if (tokens == 0) return fmt::format("{} pairs", pairs);
       const double mean = log_probability / static_cast<double>(tokens);
-      return fmt::format("{} pairs, {} tokens, {:.4f} a token, perplexity {:.3f}", pairs, tokens, mean,
-                         std::exp(-mean));
+      return fmt::format("{} pairs, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", pairs, tokens,
+                         mean, std::exp(-mean));
     }
   };
 
@@ -86,15 +84,14 @@ struct ScoreCommand {
 Command add_score(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand("score", "print the log-probability of given translations");
   const auto c = std::make_shared<ScoreCommand>();
-  flag(app, "--model", c->model, "the model folder", "FOLDER")->required();
-  flag(app, "--input", c->input, "sentence pairs: a TSV file (source TAB target), or two files a,b; plain or gzip",
-       "FILE")
-      ->required();
-  flag(app, "--output", c->output, "a line a pair: the natural logarithm of p(target | source); -: standard output",
+  model_flag(app, c->model)->required();
+  corpus_flag(app, c->input)->required();
+  flag(app, "--output", c->output, "natural logarithms of p(target | source), one per line; -: standard output",
        "FILE");
-  app.add_flag("--tokens", c->tokens, "put each piece of the target and its log-probability behind");
-  flag(app, "--batch-tokens", c->batch_tokens, "computed at a time", "TOKENS");
-  app.add_flag("--strict", c->strict, "end at a line that cannot be read; else it has an empty line for an answer");
+  app.add_flag("--tokens", c->tokens, "print each target token and its log-probability after a tab");
+  flag(app, "--batch-tokens", c->batch_tokens, "batch size in tokens", "TOKENS");
+  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};
 }

@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <sstream>
 
+#include <fmt/format.h>
+#define TOML_MAX_NESTED_VALUES \
+  8  // arrays and inline tables within one another; the default of 256 is meant for data
+#include <toml++/toml.h>
+
+#include "cli/flags.h"
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
 
@@ -16,54 +22,162 @@ std::vector<std::string_view> command_names(const CLI::App& program) {
   return names;
 }
 
-// CLI11 takes memory by the square of a section's depth, and time by the square of a list's length.
+// A file of settings and where in it something is wrong.
+struct Source {
+  const std::string& path;
+
+  template <class... Args>
+  [[noreturn]] void refuse(const toml::source_region& region, fmt::format_string<Args...> format,
+                           Args&&... args) const {
+    fail<UsageError>(fmt::format("{}:{}:{}", path, region.begin.line, region.begin.column), "{}",
+                     fmt::format(format, std::forward<Args>(args)...));
+  }
+};
+
+// Tables within tables are destroyed recursively, so their depth is bounded before they are made: by the dots of a
+// line (a.b.c.d = 1) times the nested values that the parser allows.
 std::string read_settings(const std::string& path) {
-  constexpr size_t most_bytes = 64 << 10, longest_section = 200;
-  std::string text = read_file(path, most_bytes);
+  constexpr size_t max_bytes = 64 << 10, max_dots = 100;
+  std::string text = read_file(path, max_bytes);
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    const size_t begin = line.find_first_not_of(" \t\r");
-    const bool is_section = begin != line.npos && line[begin] == '[';
-    require<UsageError>(!is_section || line.size() <= longest_section, path,
-                        "line {}: a section of {} bytes, expected at most {}", number, line.size(),
-                        longest_section);
+    const auto dots = static_cast<size_t>(std::count(line.begin(), line.end(), '.'));
+    require<UsageError>(dots <= max_dots, fmt::format("{}:{}", path, number),
+                        "a line with {} dots, expected at most {}: KEY = VALUE, or [COMMAND]", dots, max_dots);
   }
   return text;
 }
 
-void append_file(const CLI::App& command, const std::string& path, std::vector<std::string>& out) {
-  std::istringstream text(read_settings(path));
-  std::vector<CLI::ConfigItem> items;
+toml::table parse_settings(const std::string& path, const std::string& text) {
   try {
-    items = CLI::ConfigTOML().from_config(text);
-  } catch (const CLI::Error& e) {
-    fail<UsageError>(path, "this is not a TOML file: {}", one_line(e.what()));
+    return toml::parse(text, path);
+  } catch (const toml::parse_error& e) {
+    std::string reason(e.description());
+    constexpr std::string_view prefix = "Error while parsing ";
+    if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
+    Source{path}.refuse(e.source(), "this is not TOML: {}", one_line(reason, 300));
   }
-  const std::vector<std::string_view> known = flag_names(command), sections = command_names(*command.get_parent());
-  for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // the parser's marks of a section's begin and end
-    const std::string section = item.parents.empty() ? command.get_name() : item.parents.front();
-    if (section != command.get_name() && section != "default") {
-      if (std::find(sections.begin(), sections.end(), section) == sections.end())
-        fail<UsageError>(path, "unknown section [{}]{}", one_line(section), did_you_mean(section, sections));
-      continue;
-    }
-    const bool is_flag = std::find(known.begin(), known.end(), item.name) != known.end();
-    if (!is_flag || item.name == "config" || item.name == "help")
-      fail<UsageError>(path, "unknown key {} for qkv {}{}", quoted_name(item.name), command.get_name(),
-                       did_you_mean(item.name, known));
-    const CLI::Option* option = command.get_option("--" + item.name);
-    if (option->get_expected_max() == 0) {  // a switch
-      const std::string value = item.inputs.empty() ? "" : item.inputs.front();
-      require<UsageError>(value == "true" || value == "false", path, "'{}' must be true or false, got {}",
-                          item.name, quoted_name(value));
-      if (value == "true") out.push_back("--" + item.name);
-      continue;
-    }
-    for (const std::string& value : item.inputs) out.push_back("--" + item.name + "=" + value);
+}
+
+std::string shown(const toml::node& value) {
+  switch (value.type()) {
+    case toml::node_type::string: return quoted_name(value.ref<std::string>());
+    case toml::node_type::integer: return fmt::format("the integer {}", value.ref<int64_t>());
+    case toml::node_type::floating_point: return fmt::format("the number {:#}", value.ref<double>());
+    case toml::node_type::boolean: return value.ref<bool>() ? "true" : "false";
+    case toml::node_type::array: return "an array";
+    case toml::node_type::table: return "a table";
+    default: return "a date or time";
   }
+}
+
+// The settings of one table as arguments of the command.
+class Arguments {
+ public:
+  Arguments(CLI::App& command, const Source& source, std::span<const std::string> typed)
+      : command_(command), source_(source), known_(flag_names(command)), typed_(typed) {}
+
+  void add(std::string_view key, const toml::source_region& at, const toml::node& value) {
+    const bool is_flag = std::find(known_.begin(), known_.end(), key) != known_.end();
+    if (!is_flag || key == "config" || key == "help")
+      source_.refuse(at, "unknown key {} for qkv {}{}", quoted_name(key), command_.get_name(),
+                     did_you_mean(key, known_));
+    CLI::Option& option = *command_.get_option(fmt::format("--{}", key));
+    if (option.get_expected_max() == 0) {  // a flag without a value
+      if (!value.is_boolean()) wrong_type(key, "true or false", value);
+      if (value.ref<bool>()) out_.push_back(fmt::format("--{}", key));
+    } else if (const toml::array* list = value.as_array()) {
+      add_list(key, *list, option);
+    } else {
+      push(key, text_of(key, value, value_type(option)));
+    }
+  }
+
+  std::vector<std::string> take() { return std::move(out_); }
+
+ private:
+  void add_list(std::string_view key, const toml::array& list, CLI::Option& option) {
+    const ValueType type = value_type(option);
+    std::vector<std::string> values;
+    for (const toml::node& element : list) {
+      if (element.is_array()) wrong_type(key, "a list of strings", element);
+      values.push_back(text_of(key, element, type));
+    }
+    if (type == ValueType::variant) {
+      push(key, fmt::format("{}", fmt::join(values, "+")));
+    } else if (type == ValueType::corpus && values.size() == 2) {
+      push(key, values[0] + "," + values[1]);
+    } else if (is_list(option)) {
+      if (!is_typed(key))  // the command line replaces a list
+        for (const std::string& value : values) push(key, value);
+    } else {
+      source_.refuse(list.source(), "'{}' must be one value, got an array of {}", key, list.size());
+    }
+  }
+
+  std::string text_of(std::string_view key, const toml::node& value, ValueType type) const {
+    switch (type) {
+      case ValueType::integer:
+        if (const auto* integer = value.as_integer()) return fmt::format("{}", integer->get());
+        wrong_type(key, "an integer", value);
+      case ValueType::number:
+        if (const auto* integer = value.as_integer()) return fmt::format("{}", integer->get());
+        if (const auto* number = value.as_floating_point()) return fmt::format("{}", number->get());
+        wrong_type(key, "a number", value);
+      case ValueType::boolean:
+        if (const auto* boolean = value.as_boolean()) return boolean->get() ? "true" : "false";
+        wrong_type(key, "true or false", value);
+      case ValueType::text:
+      case ValueType::corpus:
+      case ValueType::variant: break;
+    }
+    if (const auto* text = value.as_string()) return text->get();
+    wrong_type(key, "a string in quotation marks", value);
+  }
+
+  [[noreturn]] void wrong_type(std::string_view key, std::string_view expected, const toml::node& value) const {
+    source_.refuse(value.source(), "'{}' must be {}, got {}", key, expected, shown(value));
+  }
+
+  bool is_typed(std::string_view key) const {
+    const std::string name = fmt::format("--{}", key);
+    return std::any_of(typed_.begin(), typed_.end(),
+                       [&](const std::string& a) { return a == name || a.starts_with(name + "="); });
+  }
+
+  void push(std::string_view key, const std::string& value) { out_.push_back(fmt::format("--{}={}", key, value)); }
+
+  CLI::App& command_;
+  const Source& source_;
+  const std::vector<std::string_view> known_;
+  std::span<const std::string> typed_;
+  std::vector<std::string> out_;
+};
+
+// Keys before the first section, and those of the command's own section.
+std::vector<std::string> arguments_of(CLI::App& command, const std::string& path,
+                                      std::span<const std::string> typed) {
+  const std::string text = read_settings(path);
+  const toml::table table = parse_settings(path, text);
+  const Source source{path};
+  const std::vector<std::string_view> sections = command_names(*command.get_parent());
+  Arguments arguments(command, source, typed);
+  const toml::table* own = nullptr;
+  for (const auto& [key, value] : table) {
+    const toml::table* section = value.as_table();
+    if (!section) {
+      arguments.add(key, key.source(), value);
+    } else if (std::find(sections.begin(), sections.end(), key.str()) == sections.end()) {
+      source.refuse(key.source(), "unknown section [{}]{}", one_line(key.str()), did_you_mean(key.str(), sections));
+    } else if (key == command.get_name()) {
+      own = section;
+    }
+  }
+  if (own)
+    for (const auto& [key, value] : *own) arguments.add(key, key.source(), value);
+  return arguments.take();
 }
 
 }  // namespace
@@ -75,14 +189,17 @@ std::vector<std::string_view> flag_names(const CLI::App& command) {
   return names;
 }
 
-std::vector<std::string> with_settings(const CLI::App& command, const std::vector<std::string>& arguments) {
+std::vector<std::string> with_settings(CLI::App& command, const std::vector<std::string>& typed) {
   std::vector<std::string> out;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& a = arguments[i];
-    if (a == "--config" && i + 1 < arguments.size()) append_file(command, arguments[i + 1], out);
-    if (a.starts_with("--config=")) append_file(command, a.substr(9), out);
+  const auto append = [&](const std::string& path) {
+    const std::vector<std::string> settings = arguments_of(command, path, typed);
+    out.insert(out.end(), settings.begin(), settings.end());
+  };
+  for (size_t i = 0; i < typed.size(); ++i) {
+    if (typed[i] == "--config" && i + 1 < typed.size()) append(typed[i + 1]);
+    if (typed[i].starts_with("--config=")) append(typed[i].substr(9));
   }
-  out.insert(out.end(), arguments.begin(), arguments.end());
+  out.insert(out.end(), typed.begin(), typed.end());
   return out;
 }
 

@@ -1,14 +1,16 @@
 // Settings of a command from a TOML file: every flag is also a key, and the command line wins.
 //
-//     # train.toml
-//     recipe = "transformer-small"
+//     # settings.toml
+//     recipe = "transformer-small"     # before the first section: for whatever command reads the file
+//     [train]                          # for qkv train alone; sections of other commands are skipped
 //     max-steps = 20000
-//     [train]                          # a section with the name of the command is read too; those of other
-//     commands
-//                                      # are passed over
-//     dropout = 0.2
+//     train = ["pairs.de", "pairs.en"] # the same as "pairs.de,pairs.en"
+//     self-attention = ["window=64", "softcap=30"]
 //
-//     qkv train --config train.toml --dropout 0.1
+//     qkv train --config settings.toml --dropout 0.1
+//
+// Values have the type of the flag: strings, integers, numbers, true and false. Errors are UsageErrors that begin
+// with FILE:LINE:COLUMN: what is not TOML, unknown keys and sections (with the nearest known one), wrong types.
 #pragma once
 
 #include <string>
@@ -19,9 +21,8 @@
 
 namespace qkv::cli {
 
-// The arguments of a command with those of its --config files put before them. Unknown keys and sections are
-// UsageErrors that name the nearest known one.
-std::vector<std::string> with_settings(const CLI::App& command, const std::vector<std::string>& arguments);
+// The arguments of a command, preceded by those that its --config files contain.
+std::vector<std::string> with_settings(CLI::App& command, const std::vector<std::string>& typed);
 
 // The names of the flags of a command, without dashes.
 std::vector<std::string_view> flag_names(const CLI::App& command);

@@ -1,8 +1,9 @@
 #include <memory>
 
-#include "cli/answer_lines.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/line_job.h"
+#include "cli/model_folder.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/translator.h"
@@ -14,42 +15,40 @@ namespace {
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
   TranslateOptions options;
-  bool scores = false, alignment = false, strict = false;
+  bool scores = false, alignment = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
     options.alignment = alignment;
-    check_options(options);  // wrong numbers are told before anything is read
-    const Translator translator{std::filesystem::path(model)};
-    Output out(output);
+    check_options(options);  // before anything is read
+    const Translator translator = open_translator("translate", model);
     LineReader lines(input);
-    LineReports reports;
+    LineJob job({.command = "translate", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       std::vector<std::string> sentences;
       for (const ReadLine<std::string>& line : read) sentences.push_back(line.item);
-      const std::vector<Translation> translations = translator.translate(sentences, options);
+      const std::vector<Translation> translations =
+          translator.translate(sentences, options, [&](int64_t done) { job.show(done); });
       for (size_t i = 0; i < read.size(); ++i) {
         if (translations[i].truncated)
-          reports.add("were too long", fmt::format("{}: longer than the model's {} tokens; its end was left out",
-                                                   read[i].where, translator.model().config().position_limit()));
-        read[i].bad ? out.print("\n") : write(out, translations[i]);
+          job.report("were too long",
+                     fmt::format("{}: longer than the model's {} tokens; the rest was not translated",
+                                 read[i].where, translator.model().config().position_limit()));
+        job.print(read[i].bad ? "\n" : lines_of(translations[i]));
       }
-      out.flush();
     };
-    answer_lines<std::string>(lines, reports, {.strict = strict}, answer);
-    out.close();
-    reports.finish();
-    return 0;
+    return job.run([&] { job.answer<std::string>(lines, answer); });
   }
 
  private:
-  // Of several answers a blank line is the end, so an empty line is none of them.
-  void write(Output& out, const Translation& t) const {
-    if (options.n_best == 1) return out.print(line_of(t) + "\n");
+  // n-best lists end with a blank line, so empty translations are left out of them.
+  std::string lines_of(const Translation& t) const {
+    if (options.n_best == 1) return line_of(t) + "\n";
+    std::string lines;
     for (const Candidate& answer : t.n_best)
-      if (const std::string line = line_of(answer); !line.empty()) out.print(line + "\n");
-    out.print("\n");
+      if (const std::string line = line_of(answer); !line.empty()) lines += line + "\n";
+    return lines + "\n";
   }
 
   std::string line_of(const Candidate& answer) const {
@@ -75,20 +74,25 @@ struct TranslateCommand {
 }  // namespace
 
 Command add_translate(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("translate", "translate lines of text, as they come");
+  CLI::App& app = *parent.add_subcommand("translate", "translate text line by line");
   const auto c = std::make_shared<TranslateCommand>();
-  flag(app, "--model", c->model, "the model folder", "FOLDER")->required();
-  flag(app, "--input", c->input, "a sentence a line; plain or gzip; -: standard input", "FILE");
-  flag(app, "--output", c->output, "a translation a line, in the order of the input; -: standard output", "FILE");
-  flag(app, "--beam", c->options.beam, "hypotheses kept at a time; 1: greedy", "N");
-  flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of Wu et al., 2016; 0: none", "ALPHA");
+  model_flag(app, c->model)->required();
+  flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
+       "FILE");
+  flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N");
+  flag(app, "--length-penalty", c->options.length_penalty,
+       "exponent alpha of the length penalty (Wu et al., 2016); 0: none", "ALPHA");
   flag(app, "--n-best", c->options.n_best,
-       "answers a sentence, a blank line behind them, empty ones left out; at most --beam", "N");
-  app.add_flag("--scores", c->scores, "put the score and a tab before each answer");
-  app.add_flag("--alignment", c->alignment, "put a tab and source-target links of tokens behind each answer");
-  flag(app, "--max-length", c->options.max_length, "of an answer; 0: in proportion to the source", "TOKENS");
-  flag(app, "--batch-tokens", c->options.batch_tokens, "searched at a time", "TOKENS");
-  app.add_flag("--strict", c->strict, "end at a line that cannot be read; else it has an empty line for an answer");
+       "number of translations per sentence, at most --beam; each list ends with a blank line", "N");
+  app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
+  app.add_flag("--alignment", c->alignment,
+               "print a tab and SOURCE-TARGET token alignments after each translation");
+  flag(app, "--max-length", c->options.max_length, "maximum length of a translation; 0: 3 times the source + 100",
+       "TOKENS");
+  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
+  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};
 }

@@ -10,6 +10,7 @@ find_package(SentencePiece REQUIRED)
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)
 find_path(QKV_JSON nlohmann/json.hpp REQUIRED)
 find_path(QKV_CLI11 CLI/CLI.hpp REQUIRED)
+find_path(QKV_TOML toml++/toml.h REQUIRED)
 
 if(QKV_TESTS)
   find_package(GTest REQUIRED)

@@ -1,5 +1,5 @@
-// What hostile input may cost: in an address space of 2 GB every command ends within seconds, with an exit code of
-// its own and a message where it refuses, whatever it is given. No signal ends it.
+// The cost of hostile input: in an address space of 2 GB every command ends within seconds, with its own exit code
+// and, where it refuses, a message. No signal ends it.
 
 #include <fstream>
 #include <string>
@@ -96,8 +96,8 @@ TEST_F(Bounds, AModelThatAllowsForMillionsOfPositions) {
   config.replace(config.find(given), given.size(), "\"max_positions\": 16777216");
   write_file(at("positions/config.json"), config);
   const std::string line = "echo Go on. | qkv translate --max-length 5 --model ";
-  const Outcome outcome = bounded(line + "positions", 500'000), usual = bounded(line + "model", 500'000);
-  EXPECT_EQ(usual.code, 0) << usual.err;
+  const Outcome outcome = bounded(line + "positions", 500'000), reference = bounded(line + "model", 500'000);
+  EXPECT_EQ(reference.code, 0) << reference.err;
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(lines_in(outcome.out), 1);
 }

@@ -1,11 +1,12 @@
-// What the command does with its input, good and bad: every error is one line on stderr that names the file, the
-// line or the flag; the exit code is 1 for bad input and 2 for wrong usage; and nothing that was there is lost.
+// The command on good and bad input: every error is one line on stderr that names the file, the line or the flag;
+// the exit code is 1 for bad input and 2 for wrong usage; and existing files are not lost.
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 
@@ -87,11 +88,13 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
     const Outcome own = run(fmt::format("{} --help", name));
     EXPECT_EQ(own.code, 0) << name;
     EXPECT_NE(own.out.find("--"), std::string::npos) << name;
+    std::istringstream flags(own.out.substr(0, own.out.find("\n\n", own.out.find("Options:"))));
+    for (std::string line; std::getline(flags, line);) EXPECT_LE(line.size(), 100u) << line;
     EXPECT_TRUE(own.err.empty()) << own.err;
   }
 }
 
-TEST_F(Command, UnknownWordsNameTheNearestKnown) {
+TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
   expect_error(run("trian"), 2, {"trian", "did you mean train?"});
   expect_error(run("frobnicate"), 2, {"frobnicate", "qkv --help"});
   expect_error(run("--verison"), 2, {"unknown flag --verison; did you mean --version?"});
@@ -99,42 +102,53 @@ TEST_F(Command, UnknownWordsNameTheNearestKnown) {
   expect_error(run("translate --model x --beem=3"), 2, {"unknown flag --beem; did you mean --beam?"});
   expect_error(run("translate --model x -beam 3"), 2, {"unknown flag -beam; did you mean --beam?"});
   expect_error(run("train --model x --recipe transformer-huge --train y"), 2,
-               {"transformer-huge", "transformer-base"});
+               {"qkv train: --recipe must be one of transformer-tiny, ", "got 'transformer-huge'"});
   expect_error(run("train --model x --schedule nome --train y"), 2,
                {"--schedule", "nome", "inverse-sqrt", "did you mean noam?"});
   expect_error(run("translate --model x --beam many"), 2, {"--beam", "many"});
   expect_error(run("inspect --model x one two --beem 3"), 2, {"unknown flag --beem; did you mean --beam?"});
-  expect_error(run("inspect --model x one two"), 2, {"'two' is one argument too many"});
+  expect_error(run("inspect --model x one two"), 2,
+               {"qkv inspect: unexpected argument 'two'; put quotation marks around several words"});
 }
 
-TEST_F(Command, TrainTakesAKindOfAttentionAndListsItsWords) {
+TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
   const Outcome help = run("train --help");
-  for (const char* text : {"--self-attention WORDS", "window=reach", "bigbird[=block:window:globals:random]"})
+  for (const char* text : {"--self-attention VARIANT", "--encoder-self-attention VARIANT", "window=size",
+                           "bigbird[=block:window:globals:random]"})
     EXPECT_NE(help.out.find(text), std::string::npos) << text;
-  EXPECT_EQ(run("translate --help").out.find("window=reach"), std::string::npos);
+  EXPECT_EQ(run("translate --help").out.find("window=size"), std::string::npos);
   expect_error(run("train --model x --train y --self-attention widow=64"), 2,
-               {"qkv train: --self-attention: there is no word 'widow'", "did you mean window?"});
+               {"qkv train: --self-attention: unknown mechanism 'widow'", "did you mean window?"});
   expect_error(run("train --model x --train y --cross-attention additive=x"), 2,
-               {"--cross-attention: 'additive=x': width must be a whole number from 0 to 65536, got 'x'"});
+               {"--cross-attention: 'additive=x': width must be an integer from 0 to 65536, got 'x'"});
   expect_error(run(train_on("pairs.tsv") + " --cross-attention window=3"), 2,
-               {"cross-attention: 'window' is not for attention to the other sentence"});
+               {"cross-attention: 'window' is for self-attention only"});
 
-  const Outcome trained = run(train_on("pairs.tsv") +
-                              " --kv-heads 2 --positions rotary --self-attention window=4+sink --cross-attention "
-                              "local-p=3+additive --quiet");
+  const Outcome trained =
+      run(train_on("pairs.tsv") +
+          " --kv-heads 2 --positions rotary --self-attention window=4+softmax-with-sink "
+          "--decoder-self-attention strided=2 --cross-attention local-p=3+additive --max-length 5000 --quiet");
   EXPECT_EQ(trained.code, 0) << trained.err;
   const Outcome described = run("describe --model " + at("new"));
-  EXPECT_NE(described.out.find("self-attention window=4+sink, cross-attention local-p=3+additive"),
-            std::string::npos)
+  EXPECT_NE(
+      described.out.find("self-attention window=4+softmax-with-sink in the encoder, strided=2 in the decoder,"),
+      std::string::npos)
       << described.out;
   EXPECT_EQ(run("translate --beam 3 --model " + at("new"), "echo 'Go on.' |").code, 0);
+  // Rotary positions have no limit: a line of more than 1024 tokens is not cut.
+  const Outcome longer =
+      run("translate --beam 1 --max-length 3 --model " + at("new"), "yes go | head -n 1500 | tr '\\n' ' ' |");
+  EXPECT_EQ(longer.code, 0);
+  EXPECT_EQ(longer.err, "");
   const Outcome changed =
       run(fmt::format("train --resume --model {} --max-steps 2 --self-attention full", at("new")));
-  expect_error(changed, 2, {"'self-attention' was \"window=4+sink\" and is now \"full\""});
+  expect_error(changed, 2,
+               {"qkv train: --self-attention was \"window=4+softmax-with-sink in the encoder, strided=2 in the "
+                "decoder\" and is now \"full\"; this option cannot change on resume"});
   std::filesystem::remove_all(at("new"));
 }
 
-TEST_F(Command, AnUnknownFlagIsToldBeforeAMissingOne) {
+TEST_F(Command, AnUnknownFlagIsReportedBeforeAMissingOne) {
   for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe"}) {
     const std::string near = name == std::string("demo") ? "folder" : "model";
     const std::string wrong = "--" + near.substr(0, 3) + near.substr(4);
@@ -143,8 +157,9 @@ TEST_F(Command, AnUnknownFlagIsToldBeforeAMissingOne) {
     expect_error(run(fmt::format("{} --zzz", name)), 2, {fmt::format("qkv {}: unknown flag --zzz\n", name)});
   }
   for (const char* name : {"train", "translate", "score", "inspect"})
-    expect_error(run(name), 2, {fmt::format("qkv {}: --model is required", name)});
-  expect_error(run("translate --model"), 2, {"qkv translate: --model"});
+    expect_error(run(name), 2, {fmt::format("qkv {}: --model is required: FOLDER, ", name)});
+  expect_error(run("translate --model"), 2, {"qkv translate: --model needs a value: --model FOLDER"});
+  expect_error(run("train --model x"), 2, {"qkv train: --train is required: a TSV file of sentence pairs"});
 }
 
 TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
@@ -158,21 +173,60 @@ TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
 
   write_file(at("unknown.toml"), "recipe = \"transformer-tiny\"\n[train]\ndropuot = 0.1\n");
   expect_error(run("train --model x --config " + at("unknown.toml")), 2,
-               {"unknown.toml", "dropuot", "did you mean dropout?"});
+               {"unknown.toml:3:1: unknown key 'dropuot' for qkv train; did you mean dropout?"});
   expect_error(run("train --config " + at("unknown.toml")), 2, {"dropuot"});
   write_file(at("section.toml"), "recipe = \"transformer-tiny\"\n[tarin]\ndropout = 0.1\n[score]\ntokens = true\n");
   expect_error(run("describe --config " + at("section.toml")), 2,
-               {"section.toml", "unknown section [tarin]; did you mean train?"});
+               {"section.toml:2:2: unknown section [tarin]; did you mean train?"});
   expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
+}
+
+TEST_F(Command, SettingsAreTomlWithTheTypesOfTheFlags) {
+  const auto refused = [](const std::string& text, const std::string& message) {
+    write_file(at("bad.toml"), text + "\n");
+    expect_error(run("train --model x --train y --config " + at("bad.toml")), 2, {"bad.toml:" + message});
+  };
+  refused("max-steps = = 3", "1:13: this is not TOML: ");
+  refused("\nrecipe = transformer-tiny", "2:12: this is not TOML: ");
+  refused("max-steps = 3\nmax-steps = 4", "2:");
+  refused("max-steps = \"3\"", "1:13: 'max-steps' must be an integer, got '3'");
+  refused("max-steps = 1e3", "1:13: 'max-steps' must be an integer, got the number 1000");
+  refused("quiet = 1", "1:9: 'quiet' must be true or false, got the integer 1");
+  refused("lossless = \"true\"", "1:12: 'lossless' must be true or false, got 'true'");
+  refused("recipe = 3", "1:10: 'recipe' must be a string in quotation marks, got the integer 3");
+  refused("dropout = [0.1, 0.2]", "1:11: 'dropout' must be one value, got an array of 2");
+  refused("seed = 2024-01-01", "1:8: 'seed' must be an integer, got a date or time");
+  refused("heads = {a = 1}", "1:1: unknown section [heads]");
+  refused("[train.more]\na = 1", "1:");
+
+  write_file(at("good.toml"),
+             fmt::format("quiet = true\n[train]\ntrain = '{}'\nrecipe = 'transformer-tiny'\nmax-steps = 1\n"
+                         "tokenizer = 'character'\ndropout = 0\nself-attention = ['window=4', "
+                         "'softcap=30']\nlossless = false\n[score]\ninput = 'other'\n",
+                         at("pairs.tsv")));
+  const Outcome trained = run("train --config " + at("good.toml") + " --model " + at("new"));
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.err, "");
+  EXPECT_NE(read_file(at("new/config.json")).find("\"self_attention\": \"window=4+softcap=30\""),
+            std::string::npos);
+  EXPECT_NE(read_file(at("new/config.json")).find("\"dropout\": 0"), std::string::npos);
+  std::filesystem::remove_all(at("new"));
 }
 
 TEST_F(Command, SettingsThatAreTooLargeOrTooDeepAreRefusedAtOnceAndShownOnOneLine) {
   std::string deep = "[a";
   for (int i = 0; i < 20'000; ++i) deep += ".a";  // as sections: 12 GB
   write_file(at("deep.toml"), "dropout = 0.1\n" + deep + "]\nb = 1\n");
-  expect_error(run("describe --config " + at("deep.toml")), 2, {"deep.toml", "line 2: a section of 40003 bytes"});
+  expect_error(run("describe --config " + at("deep.toml")), 2, {"deep.toml:2: a line with 20000 dots"});
+  for (const std::string open : {"[", "{a=", "{a.a.a.a.a.a.a.a.a=["}) {
+    std::string nested = "seed = ";
+    for (size_t i = 0; i < 60'000 / open.size(); ++i) nested += open;
+    write_file(at("nested.toml"), nested + "\n");
+    const Outcome outcome = run("train --model x --config " + at("nested.toml"));
+    expect_error(outcome, 2, {"nested.toml:1"});
+  }
   expect_error(run("describe --config /dev/zero"), 1, {"/dev/zero", "more than 65536 bytes"});
-  write_file(at("control.toml"), "\"\x1b[31m\" = 1\n");
+  write_file(at("control.toml"), "\"\\u001b[31m\" = 1\n");
   expect_error(run("describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
 }
 
@@ -189,11 +243,15 @@ TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
   EXPECT_FALSE(std::filesystem::exists(at("new/config.json")));
 }
 
-TEST_F(Command, AFolderThatIsNotAModelIsSaidToBeNone) {
+TEST_F(Command, AFolderThatIsNoModelIsReportedWithTheWayToMakeOne) {
   std::filesystem::create_directories(at("bare"));
-  expect_error(run("translate --model " + at("nowhere"), "echo hello |"), 1, {"nowhere"});
-  expect_error(run("translate --model " + at("bare"), "echo hello |"), 1, {"bare", "config.json"});
-  expect_error(run("translate --model " + at("pairs.tsv"), "echo hello |"), 1, {"pairs.tsv"});
+  expect_error(run("translate --model " + at("nowhere"), "echo hello |"), 1,
+               {"qkv translate: --model " + at("nowhere") +
+                " is not a model folder: it does not exist; qkv train --model "});
+  expect_error(run("translate --model " + at("bare"), "echo hello |"), 1,
+               {"qkv translate: --model " + at("bare") + " is not a model folder: it has no config.json"});
+  expect_error(run("translate --model " + at("pairs.tsv"), "echo hello |"), 1,
+               {"pairs.tsv is not a model folder: it is a file"});
 }
 
 TEST_F(Command, LyingModelFilesAreRefused) {
@@ -241,7 +299,7 @@ TEST_F(Command, TranslateKeepsTheOrderAndAnswersEveryLine) {
                {"stdin:2", "UTF-8"});
 }
 
-TEST_F(Command, WhatCannotBeWrittenIsSaid) {
+TEST_F(Command, WhatCannotBeWrittenIsReported) {
   expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("nowhere/picture.svg")), 1,
                {"picture.svg"});
   expect_error(run("inspect --model " + at("model") + " 'Go on.' --output " + at("picture.gif")), 2,
@@ -260,7 +318,7 @@ std::map<std::string, std::string> files_under(const std::filesystem::path& fold
   return files;
 }
 
-TEST_F(Command, AnOverwriteThatCannotBeginTouchesNothing) {
+TEST_F(Command, AnOverwriteThatCannotStartChangesNothing) {
   std::string good, blank;
   for (int i = 10; i < 60; ++i) good += fmt::format("{}\t{}\n", i, 1000 - i), blank += " \t \n";
   write_file(at("good.tsv"), good);
@@ -301,7 +359,7 @@ TEST_F(Command, AnOverwriteThatCannotBeginTouchesNothing) {
   std::filesystem::remove_all(at("kept"));
 }
 
-TEST_F(Command, ResumeIsOneLineThatBeginsGoesOnAndEnds) {
+TEST_F(Command, TheSameLineWithResumeStartsContinuesAndEnds) {
   const std::string line = fmt::format(
       "train --resume --train {} --model {} --recipe transformer-tiny --tokenizer character --heads 2 --quiet ",
       at("pairs.tsv"), at("line"));
@@ -310,9 +368,9 @@ TEST_F(Command, ResumeIsOneLineThatBeginsGoesOnAndEnds) {
   const auto before = files_under(at("line"));
   EXPECT_EQ(run(line + "--max-steps 4").code, 0) << "it is finished";
   EXPECT_EQ(run(fmt::format("train --resume --quiet --model {}", at("line"))).code, 0);
-  expect_error(run(line + "--heads 4"), 2, {"'heads' was 2 and is now 4"});
-  expect_error(run(line + "--recipe transformer-small"), 2, {"'d-model' was 128 and is now 256"});
-  expect_error(run(line + "--seed 3"), 2, {"'seed' was 1 and is now 3"});
+  expect_error(run(line + "--heads 4"), 2, {"--heads was 2 and is now 4"});
+  expect_error(run(line + "--recipe transformer-small"), 2, {"--d-model was 128 and is now 256"});
+  expect_error(run(line + "--seed 3"), 2, {"--seed was 1 and is now 3"});
   expect_error(run(line + "--max-steps 9 --train " + at("missing.tsv")), 1, {"missing.tsv"});
   EXPECT_TRUE(files_under(at("line")) == before);
   std::filesystem::remove(at("line/training/state.safetensors"));
@@ -332,16 +390,27 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--seed -1", {"--seed", "must not be negative, got -1"});
   refused("--seed=-1", {"--seed", "must not be negative, got -1"});
   refused("--max-steps 99999999999999999999", {"--max-steps", "out of range"});
-  refused("--seed ''", {"--seed", "must be a number, got nothing"});
-  refused("--threads -1", {"threads must be at least 0, got -1"});
-  refused("--beta2 1", {"beta2 must be in [0, 1), got 1"});
-  refused("--heads 3", {"heads 3 must divide d-model 128"});
-  refused("--kv-heads 3", {"kv-heads 3 must divide heads 4"});
+  refused("--seed ''", {"--seed must be an integer, got nothing"});
+  refused("--max-steps 1e3", {"qkv train: --max-steps must be an integer, got '1e3'"});
+  refused("--dropout 0,1", {"qkv train: --dropout must be a number, got '0,1'"});
+  refused("--vocabulary-size 3", {"qkv train: --vocabulary-size must be 5 to 10000000, got 3"});
+  refused("--vocabulary-size 100 --lossless true", {"--vocabulary-size must be 261 to 10000000, got 100"});
+  refused("--character-coverage 0.5", {"--character-coverage must be 0.98 to 1"});
+  refused("--max-length 5000", {"--max-length 5000 exceeds the "});
+  refused("--self-attention multi-token --attention-dropout 0.1", {"--self-attention", "multi-token"});
+  refused("--patience 2", {"--patience 2 needs validations: give --valid or --hold-out, and --valid-every"});
+  refused("--schedule cosine --max-steps 0 --max-epochs 2", {"--schedule cosine needs", "--max-steps"});
+  refused("--resume --overwrite", {"--resume and --overwrite exclude each other"});
+  refused("--threads -1", {"qkv train: --threads must be at least 0, got -1"});
+  refused("--beta2 1", {"qkv train: --beta2 must be in [0, 1), got 1"});
+  refused("--heads 3", {"qkv train: --heads 3 must divide --d-model 128"});
+  refused("--kv-heads 3", {"qkv train: --kv-heads 3 must divide --heads 4"});
   refused("--self-attention window=4+causal", {"--self-attention"});
-  refused("--d-model 12 --heads 4 --positions rotary", {"rotary", "even width"});
+  refused("--d-model 12 --heads 4 --positions rotary",
+          {"rotary", "the width of a head must be even, got d-model 12"});
 }
 
-TEST_F(Command, DemoReplacesNoFileOfSomebodyElse) {
+TEST_F(Command, DemoReplacesNoFileThatItDidNotWrite) {
   std::filesystem::create_directories(at("mine"));
   write_file(at("mine/train.tsv"), "my\twork\n");
   expect_error(run(fmt::format("demo --steps 1 --folder {}", at("mine"))), 1, {"mine/train.tsv", "--folder"});
@@ -349,7 +418,7 @@ TEST_F(Command, DemoReplacesNoFileOfSomebodyElse) {
   EXPECT_FALSE(std::filesystem::exists(at("mine/model")));
 }
 
-TEST_F(Command, TrainDoesNotOverwriteAModelUnasked) {
+TEST_F(Command, TrainDoesNotOverwriteAModelByDefault) {
   const std::string before = read_file(at("model/model.safetensors"));
   const Outcome outcome = run(fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1",
                                           at("pairs.tsv"), at("model")));
@@ -373,6 +442,29 @@ TEST_F(Command, EvaluateComparesFiles) {
   EXPECT_NE(same.out.find("100.0"), std::string::npos) << same.out;
   EXPECT_NE(same.out.find("exact match 1.0000 (1 of 1)"), std::string::npos) << same.out;
   expect_error(run("evaluate --model x --hypotheses y"), 2, {"--hypotheses"});
+}
+
+TEST_F(Command, EvaluatePrintsSignaturesAndConfidenceAndJson) {
+  write_file(at("a.txt"), "the cat sat on the mat\nHello there , world\n");
+  write_file(at("b.txt"), "the cat sat on a mat\nhello there , world\n");
+  const std::string compare = fmt::format("evaluate --hypotheses {} --references {} ", at("a.txt"), at("b.txt"));
+  const Outcome plain = run(compare);
+  EXPECT_NE(plain.out.find("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp = "), std::string::npos) << plain.out;
+  EXPECT_NE(plain.out.find("chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no = "), std::string::npos);
+  EXPECT_NE(plain.out.find("TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no = "), std::string::npos);
+  const Outcome options = run(compare + "--tokenize none --lowercase --chrf-word-order 2 --confidence");
+  EXPECT_NE(options.out.find("BLEU|nrefs:1|bs:1000|seed:12345|case:lc|eff:no|tok:none|smooth:exp = "),
+            std::string::npos)
+      << options.out;
+  EXPECT_NE(options.out.find("chrF2++|nrefs:1|bs:1000"), std::string::npos) << options.out;
+  EXPECT_NE(options.out.find(" (\u03bc = "), std::string::npos) << options.out;
+  const Outcome several = run(compare + "--json --references " + at("a.txt"));
+  EXPECT_NE(several.out.find("\"signature\": \"nrefs:2|"), std::string::npos) << several.out;
+  EXPECT_NE(several.out.find("\"score\": 100.0"), std::string::npos) << several.out;
+  write_file(at("short.txt"), "one\n");
+  expect_error(run(compare + "--references " + at("short.txt")), 1, {"short.txt: 1 lines, but ", "a.txt has 2"});
+  expect_error(run("evaluate --hypotheses " + at("a.txt")), 2, {"--hypotheses needs --references FILE"});
+  expect_error(run(compare + "--tokenize moses"), 2, {"--tokenize must be one of 13a, intl, char, none"});
 }
 
 TEST_F(Command, ScorePrintsALineForEveryPair) {

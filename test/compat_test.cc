@@ -1,5 +1,5 @@
-// Models and trainings of earlier versions, kept in test/compat/VERSION: this version loads them, translates alike,
-// and goes on with their training as they would have gone on.
+// Models and trainings of earlier versions, kept in test/compat/VERSION: this version loads them, gives the same
+// translations, and resumes their training with the same results.
 //
 //     build/test/compat_test --write test/compat/1.0      keeps those of this version
 

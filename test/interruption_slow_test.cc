@@ -1,5 +1,5 @@
 // A training that is interrupted at random moments, by TERM, INT, HUP or KILL, and resumed, ends with the same bits
-// and the same log as one that is not. QKV_INTERRUPTIONS=N: so many instead of 1,000.
+// and the same log as one that is not. QKV_INTERRUPTIONS=N: their number; default 1,000.
 #include <cstdlib>
 
 #include <fmt/format.h>

@@ -37,7 +37,7 @@ TrainOptions options_for(const fs::path& folder, const std::string& model) {
 int train_in_child(const fs::path& folder, const std::string& model) {
   TrainOptions o = options_for(folder, model);
   if (model == "replaced") {
-    // It takes the place of another model: until then there is that one to be found, and nothing to resume.
+    // It replaces another model: until it does, that one is found, and there is nothing to resume.
     o.overwrite = !staged_training(o.model) && load_model(o.model).config().d_model != o.architecture.d_model;
   }
   o.resume = !o.overwrite;
@@ -151,7 +151,7 @@ TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
   int code = 130;
   for (int tries = 0; tries < 100 && code == 130; ++tries) {
     const pid_t child = start("stopped");
-    // Before the training has begun a signal simply ends it.
+    // Before the training has started a signal ends the process.
     while (!fs::exists(folder_ / "stopped/training/log.jsonl")) ::usleep(1000);
     ::usleep(20'000);
     const int signal = tries % 2 ? SIGHUP : SIGTERM;

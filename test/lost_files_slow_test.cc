@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "test/faults/fault_list.h"
-#include "test/faults/walk.h"
+#include "test/faults/scenario_run.h"
 
 namespace qkv {
 namespace {
@@ -12,11 +12,11 @@ class LostFiles : public testing::TestWithParam<const char*> {
  protected:
   static void TearDownTestSuite() { fmt::print("all: {}\n", total.to_string()); }
 
-  void expect_nothing_lost(const Walk& walk) {
-    total += walk.tally();
-    fmt::print("{}: {}\n", GetParam(), walk.tally().to_string());
-    EXPECT_GT(walk.tally().runs, 0);
-    EXPECT_EQ(walk.tally().findings(), 0) << walk.findings();
+  void expect_nothing_lost(const ScenarioRun& run) {
+    total += run.tally();
+    fmt::print("{}: {}\n", GetParam(), run.tally().to_string());
+    EXPECT_GT(run.tally().runs, 0);
+    EXPECT_EQ(run.tally().findings(), 0) << run.findings();
   }
 
   static Tally total;
@@ -25,31 +25,31 @@ Tally LostFiles::total;
 
 TEST_P(LostFiles, NoneByFailuresOfAnyCall) {
   const Scenario scenario = make_scenario(GetParam());
-  Walk walk(scenario);
-  for (const FaultPlan& plan : all_faults(walk.quiet(), scenario.slow ? 4 : 1000)) walk.inject(plan);
-  expect_nothing_lost(walk);
+  ScenarioRun run(scenario);
+  for (const FaultPlan& plan : all_faults(run.quiet(), scenario.slow ? 4 : 1000)) run.inject(plan);
+  expect_nothing_lost(run);
 }
 
 TEST_P(LostFiles, NoneByAFullDisk) {
   const Scenario scenario = make_scenario(GetParam());
-  Walk walk(scenario);
-  for (const FaultPlan& plan : full_disks(walk.quiet(), scenario.slow ? 6 : 30)) walk.inject(plan);
-  expect_nothing_lost(walk);
+  ScenarioRun run(scenario);
+  for (const FaultPlan& plan : full_disks(run.quiet(), scenario.slow ? 6 : 30)) run.inject(plan);
+  expect_nothing_lost(run);
 }
 
 TEST_P(LostFiles, NoneByBadInput) {
   const Scenario scenario = make_scenario(GetParam());
   if (bad_inputs(scenario).empty()) GTEST_SKIP() << "it reads no file that a user has written";
-  Walk walk(scenario);
-  for (const Variation& variation : bad_inputs(scenario)) walk.vary(variation);
-  expect_nothing_lost(walk);
+  ScenarioRun run(scenario);
+  for (const Variation& variation : bad_inputs(scenario)) run.vary(variation);
+  expect_nothing_lost(run);
 }
 
 TEST_P(LostFiles, NoneByWrongOptions) {
   const Scenario scenario = make_scenario(GetParam());
-  Walk walk(scenario);
-  for (const Variation& variation : every_nth(bad_options(scenario), scenario.slow ? 10 : 1)) walk.vary(variation);
-  expect_nothing_lost(walk);
+  ScenarioRun run(scenario);
+  for (const Variation& variation : every_nth(bad_options(scenario), scenario.slow ? 10 : 1)) run.vary(variation);
+  expect_nothing_lost(run);
 }
 
 std::string name_of_scenario(const testing::TestParamInfo<const char*>& scenario) { return scenario.param; }

@@ -10,7 +10,7 @@
 #include "qkv/attention/score/additive.h"
 #include "qkv/attention/score/distance.h"
 #include "qkv/base/random.h"
-#include "qkv/decode/padded.h"
+#include "qkv/decode/padded_batch.h"
 #include "qkv/decode/search.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/layer/attention_mechanisms_test.h"

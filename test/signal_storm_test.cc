@@ -20,7 +20,7 @@ class SignalStorm : public testing::Test {
   }
 
   Outcome run(const std::string& folder, const Arguments& command) {
-    const bool storm = folder == "storm";  // its timer takes the place of the time limit
+    const bool storm = folder == "storm";  // its timer replaces that of the time limit
     return run_command(command, {.folder = work_.path() / folder,
                                  .preload = storm ? QKV_SIGNAL_STORM_LIBRARY : "",
                                  .seconds = storm ? 0u : 120u});

@@ -1,13 +1,14 @@
-// What the command does with streams: every line is answered in its place, whatever stands in it; pipes, standard
-// input and what a shell makes of <(command) serve wherever a file does; and who stops reading or writing half-way
-// ends it in an orderly way.
+// The command on streams: every line is answered in order, whatever it contains; pipes, standard input and <(command)
+// work wherever a file does; a reader or writer that stops half-way ends it in an orderly way.
 
 #include <algorithm>
+#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "test/command_test.h"
 
@@ -18,7 +19,7 @@ using Streams = CommandTest;
 
 const std::string translate = "qkv translate --model model --beam 2 --max-length 4 ";
 
-TEST_F(Streams, TranslateAnswersEveryLineInItsPlace) {
+TEST_F(Streams, TranslateAnswersEveryLineInOrder) {
   const Outcome good = bash("printf 'Go on.\\nI am cold.\\n' | " + translate);
   EXPECT_EQ(good.code, 0) << good.err;
   const std::string first = good.out.substr(0, good.out.find('\n') + 1), second = good.out.substr(first.size());
@@ -28,9 +29,9 @@ TEST_F(Streams, TranslateAnswersEveryLineInItsPlace) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, first + "\n\n\n\n" + second);
   EXPECT_EQ(outcome.err,
-            "stdin:2: invalid UTF-8 at byte 2 (0xff); its answer is an empty line\n"
-            "stdin:4: a NUL byte at byte 3; its answer is an empty line\n"
-            "stdin:5: a line of 1000000 bytes or more; its answer is an empty line\n");
+            "stdin:2: invalid UTF-8 at byte 2 (0xff); answered by an empty line\n"
+            "stdin:4: a NUL byte at byte 3; answered by an empty line\n"
+            "stdin:5: a line of 1000000 bytes or more; answered by an empty line\n");
 }
 
 TEST_F(Streams, AnswersOfSeveralEndWithABlankLineForEveryLine) {
@@ -44,7 +45,7 @@ TEST_F(Streams, AnswersOfSeveralEndWithABlankLineForEveryLine) {
   }
 }
 
-TEST_F(Streams, ScoreAnswersEveryLineInItsPlace) {
+TEST_F(Streams, ScoreAnswersEveryLineInOrder) {
   write_file(at("mixed.tsv"), "Go on.\tContinue.\nno tab\n\tContinue.\nGo on.\t\n\n\xff\tx\nI am\there\n");
   const Outcome outcome = bash("qkv score --model model --input mixed.tsv");
   EXPECT_EQ(outcome.code, 0);
@@ -53,8 +54,8 @@ TEST_F(Streams, ScoreAnswersEveryLineInItsPlace) {
     kinds += outcome.out[at] == '-' ? '#' : outcome.out[at] == '\n' ? '.' : '?';
   EXPECT_EQ(kinds, "#.###.#") << outcome.out;
   EXPECT_EQ(outcome.err.substr(0, outcome.err.find("5 pairs")),
-            "mixed.tsv:2: no tab, expected 'source TAB target'; its answer is an empty line\n"
-            "mixed.tsv:6: invalid UTF-8 at byte 1 (0xff); its answer is an empty line\n");
+            "mixed.tsv:2: no tab, expected 'source TAB target'; answered by an empty line\n"
+            "mixed.tsv:6: invalid UTF-8 at byte 1 (0xff); answered by an empty line\n");
   EXPECT_EQ(bash("qkv score --model model --input /dev/null").out, "");
 }
 
@@ -103,13 +104,14 @@ TEST_F(Streams, EvaluateCountsBlankSidesAndRefusesBadLines) {
 // The command with its standard input and output as pipes.
 class Running {
  public:
-  explicit Running(const std::vector<std::string>& arguments) {
+  explicit Running(const std::vector<std::string>& arguments, const std::string& messages = "/dev/null") {
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) throw FileError("pipe", "test", errno);
     process_ = fork();
     if (process_ == 0) {
       dup2(in[0], STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
+      dup2(open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
       std::vector<char*> argv = {const_cast<char*>(QKV_COMMAND)};
       for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
       argv.push_back(nullptr);
@@ -123,12 +125,13 @@ class Running {
   }
   ~Running() {
     finish();
+    if (in_ >= 0) close(in_);
     close(out_);
   }
   void write(const std::string& text) {
     EXPECT_EQ(::write(in_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
-  // What is printed until so many lines came, or for ten seconds nothing.
+  // The output until `count` lines have arrived, or none for ten seconds.
   std::string read_lines(int64_t count) {
     std::string text;
     pollfd out = {.fd = out_, .events = POLLIN, .revents = 0};
@@ -140,9 +143,13 @@ class Running {
     }
     return text;
   }
+  void kill(int signal) { ::kill(process_, signal); }
   int finish() {
     if (process_ < 0) return -1;
-    close(in_);
+    close(std::exchange(in_, -1));
+    return wait();
+  }
+  int wait() {  // without closing its input
     int status = 0;
     waitpid(process_, &status, 0);
     process_ = -1;
@@ -154,6 +161,12 @@ class Running {
   int in_, out_;
 };
 
+bool wait_for(const std::string& file, const std::string& text) {
+  for (int tenths = 0; tenths < 300; ++tenths, usleep(100'000))
+    if (std::filesystem::exists(file) && read_file(file).find(text) != std::string::npos) return true;
+  return false;
+}
+
 TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineHoldsNoneBack) {
   Running command({"translate", "--model", at("model"), "--beam", "1", "--max-length", "4"});
   command.write("Go on.\nI am cold.\nI am");
@@ -163,7 +176,7 @@ TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineHoldsNoneBack) {
   EXPECT_EQ(command.finish(), 0);
 }
 
-TEST_F(Streams, NobodyReadsTheAnswersAnyMore) {
+TEST_F(Streams, TheReaderOfTheAnswersStopsReading) {
   const std::string pipe = "yes 'Go on.' | " + translate + "| head -n 1; echo ${PIPESTATUS[1]}";
   for (const std::string& line :
        {pipe, "trap '' PIPE; " + pipe}) {  // by the signal, or by EPIPE where it is ignored
@@ -172,6 +185,39 @@ TEST_F(Streams, NobodyReadsTheAnswersAnyMore) {
     EXPECT_EQ(outcome.out.substr(outcome.out.find('\n')), "\n141\n");
     EXPECT_EQ(outcome.err.find("qkv"), std::string::npos) << outcome.err;
   }
+}
+
+TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
+  for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    write_file(at("out.txt"), "complete\n");
+    std::filesystem::remove(at("out.txt.partial"));
+    std::filesystem::remove(at("messages"));
+    Running command(
+        {"translate", "--model", at("model"), "--beam", "1", "--max-length", "4", "--output", at("out.txt")},
+        at("messages"));
+    command.write("Go on.\n");
+    command.write("I\377\n");
+    ASSERT_TRUE(wait_for(at("messages"), "stdin:2"));  // so the first line is answered, or the second one with it
+    command.write("\377\n");
+    ASSERT_TRUE(wait_for(at("messages"), "stdin:3"));
+    command.kill(signal);
+    const int status = command.wait();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == code) << status;
+    EXPECT_NE(read_file(at("messages")).find("qkv translate: interrupted; kept "), std::string::npos)
+        << read_file(at("messages"));
+    EXPECT_GE(lines_in(read_file(at("out.txt.partial"))), 1);
+    EXPECT_EQ(read_file(at("out.txt")), "complete\n");
+  }
+}
+
+TEST_F(Streams, AnInterruptedOutputIsNoFileOfItsName) {
+  std::filesystem::remove(at("messages"));
+  Running command({"score", "--model", at("model"), "--input", "-", "--output", at("scores.txt")}, at("messages"));
+  command.write("\377\n");
+  ASSERT_TRUE(wait_for(at("messages"), "stdin:1"));
+  command.kill(SIGTERM);
+  command.wait();
+  EXPECT_FALSE(std::filesystem::exists(at("scores.txt")));
 }
 
 TEST_F(Streams, StandardStreamsMayBeClosedOrFull) {
@@ -213,21 +259,23 @@ TEST_F(Streams, ACorpusMayBeAnyStream) {
       scored.out);
 }
 
-TEST_F(Streams, WrongNumbersAreToldBeforeAnythingIsRead) {
+TEST_F(Streams, WrongNumbersAreReportedBeforeAnythingIsRead) {
   expect_error(bash("qkv translate --model nowhere --n-best 9 --beam 4 </dev/null"), 2,
-               {"n-best must be 1 to the beam of 4, got 9"});
-  expect_error(bash("qkv translate --model nowhere --beam 1000"), 2, {"beam must be 1 to 256, got 1000"});
-  expect_error(bash("qkv evaluate --model nowhere --input x --beam 0"), 2, {"beam must be 1 to 256, got 0"});
+               {"qkv translate: --n-best must be 1 to the beam of 4, got 9"});
+  expect_error(bash("qkv translate --model nowhere --beam 1000"), 2,
+               {"qkv translate: --beam must be 1 to 256, got 1000"});
+  expect_error(bash("qkv evaluate --model nowhere --input x --beam 0"), 2,
+               {"qkv evaluate: --beam must be 1 to 256, got 0"});
   for (const char* command : {"translate", "score --input x", "evaluate --input x"})
     expect_error(bash(fmt::format("qkv {} --model nowhere --batch-tokens 1000000000", command)), 2,
-                 {"batch-tokens must be 1 to 1000000, got 1000000000"});
+                 {"--batch-tokens must be 1 to 1000000, got 1000000000"});
   for (const char* command : {"translate", "score --input x", "evaluate --input x", "inspect"})
     for (const char* threads : {"-1", "100000"})
       expect_error(bash(fmt::format("qkv {} --model nowhere --threads {}", command, threads)), 2,
-                   {"--threads", threads, "0 to "});
+                   {"--threads must be 0 to ", threads});
 }
 
-TEST_F(Streams, ControlCharactersOfAVocabularyAreSeenNotObeyed) {
+TEST_F(Streams, ControlCharactersOfAVocabularyAreEscaped) {
   make_model(at("hostile"), {"\x1b[31m\x07\x08\x0b\x0c\r\x7f", "\u009b31m"},
              {.type = TokenizerType::character, .lossless = true});
   const auto controls = [](const std::string& text) {

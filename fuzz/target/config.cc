@@ -1,4 +1,5 @@
-// config.json: what is taken fits together, can be described, and is the same after the way through JSON.
+// config.json: a configuration that is accepted is consistent, can be described, and is the same after a round trip
+// through JSON.
 #include "qkv/model/config.h"
 
 #include "fuzz/input.h"

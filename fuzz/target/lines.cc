@@ -1,5 +1,5 @@
-// Bytes, plain or gzip, as lines: the same lines whether they come as a file or piece by piece from a stream, none
-// longer than allowed, all of them text where text is asked for. Three bytes in front choose the options.
+// Bytes, plain or gzip, as lines: the same lines from a file and in chunks from a stream, none longer than allowed,
+// all of them text where text is required. The first three bytes choose the options.
 #include "qkv/text/lines.h"
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace qkv;
 
-// Gives its bytes in pieces.
+// Returns its bytes in chunks.
 class Pieces final : public std::streambuf {
  public:
   Pieces(std::string bytes, size_t piece) : bytes_(std::move(bytes)), piece_(piece) {}

@@ -1,4 +1,4 @@
-// training/options.json: what is taken is the same after the way through JSON, and has no difference to itself.
+// training/options.json: options that are accepted are the same after a round trip through JSON.
 #include "qkv/train/options.h"
 
 #include "fuzz/input.h"

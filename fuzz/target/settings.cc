@@ -1,4 +1,4 @@
-// Settings of `qkv train` from a TOML file, as the program reads them, up to where the training would begin.
+// Settings of `qkv train` from a TOML file, as the program reads them, up to the start of the training.
 #include "cli/settings.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace qkv;
 
-// Made once: a command line has dozens of flags.
+// Constructed once: a command line has dozens of flags.
 struct Program {
   CLI::App app{"", "qkv"};
   std::vector<cli::Command> commands;

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<int32_t> all(static_cast<size_t>(tokenizer.size()));
     std::iota(all.begin(), all.end(), 0);
     tokenizer.decode(all);
-    for (const int32_t id : all) fuzz::expect(!tokenizer.piece(id).empty(), "an empty piece");
+    for (const int32_t id : all) fuzz::expect(!tokenizer.token(id).empty(), "an empty token");
   });
   return 0;
 }

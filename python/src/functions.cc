@@ -54,7 +54,7 @@ class RowBlocks {
   };
 
   void evaluate(const Tile& tile, Piece& piece) const {
-    const int64_t keys = std::min(piece_keys, tile.whole->S - tile.key);
+    const int64_t keys = std::min(piece_keys, tile.shape->S - tile.key);
     piece.id = 0;
     {
       const nb::gil_scoped_acquire lock;

@@ -41,7 +41,7 @@ void bind_tokenizer(nb::module_& m) {
       .def("serialized", [](const Tokenizer& t) { return nb::bytes(t.serialized().data(), t.serialized().size()); })
       .def("encode", [](const Tokenizer& t, nb::handle text) { return t.encode(string_of(text, "encode")); })
       .def("decode", [](const Tokenizer& t, const std::vector<int32_t>& ids) { return text_of(t.decode(ids)); })
-      .def("token", [](const Tokenizer& t, int32_t id) { return text_of(t.piece(id)); })
+      .def("token", [](const Tokenizer& t, int32_t id) { return text_of(t.token(id)); })
       .def("size", &Tokenizer::size);
 }
 

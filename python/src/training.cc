@@ -31,7 +31,7 @@ std::string python_name(const Setting& setting) {
 // Calls visitor(Setting, field) for every option of a training.
 template <class Visitor>
 void visit_all(TrainOptions& o, Visitor&& visitor) {
-  const auto without_change = [&](const Setting& setting, auto& field, Change) { visitor(setting, field); };
+  const auto without_change = [&](const Setting& setting, auto& field, OnResume) { visitor(setting, field); };
   option_table::visit_data(o, without_change);
   visit_architecture(o.architecture, visitor);
   option_table::visit_update(o, without_change);

@@ -9,61 +9,84 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 enum class Weights { none, all, mean };
 
-struct Run {
+struct Request {
+  const Variable &q, &k, &v;
+  const AttentionOptions& options;
+  Weights weights = Weights::none;
+  bool with_backward = false;            // a backward will follow, even if nothing is recorded
+  const ForwardResult* known = nullptr;  // of an earlier forward, which is not computed again
+};
+
+struct Response {
   Variable out;
   ForwardResult forward;
   Tensor weights, lse;
 };
 
-// With `known`, a forward that ran before, only the tape is made.
-Run run(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options, Weights wanted,
-        const ForwardResult* known = nullptr, bool for_backward = false) {
-  check_inputs(q.value(), k.value(), v.value());
-  if (q.value().dtype() == DType::bf16) {
-    const AttentionShape shape = {.T = q.dim(2), .D = prepared_width(q.value(), k.value(), options), .E = v.dim(3)};
-    if (!takes_bf16(shape, options, !for_backward && !recording(inputs_of(q, k, v, options)))) {
-      const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
-      std::optional<ForwardResult> known_floats;
-      if (known) known_floats = {known->out.to(DType::f32), known->statistics};
-      Run result =
-          run(floats(q), floats(k), floats(v), options, wanted, known ? &*known_floats : nullptr, for_backward);
-      result.out = convert(result.out, DType::bf16);
-      return result;
-    }
-  }
-  const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
-  std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
-  const bool with_tape = recording(inputs);
-  const AttentionCall call = prepare(prepared, v.value(), options, with_tape || for_backward);
-  const ForwardResult forward = known ? *known : forward_pass(call);
+struct Prepared {
+  AttentionCall call;
+  std::vector<Variable> inputs;
+};
 
-  Run result = {.out = {}, .forward = forward, .weights = {}, .lse = {}};
-  if (wanted != Weights::none) {
-    result.weights = wanted == Weights::all ? attention_weights(call, forward.statistics)
-                                            : mean_attention_weights(call, forward.statistics);
-    result.lse = log_sum_exp(forward.statistics);
+Prepared prepare_as(DType dtype, const Request& r) {
+  const Variable q = convert(r.q, dtype), k = convert(r.k, dtype), v = convert(r.v, dtype);
+  const Score::Prepared prepared = r.options.score ? r.options.score->prepare(q, k) : Score::Prepared{q, k};
+  std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, r.options);
+  const bool with_backward = r.with_backward || recording(inputs);
+  return {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs)};
+}
+
+// bf16 is converted to f32 before the score prepares it, unless a pass reads bf16. Whether a gradient is recorded,
+// which excludes the single-query pass, is known from the prepared inputs.
+Prepared prepare_inputs(const Request& r) {
+  const Tensor &q = r.q.value(), &k = r.k.value(), &v = r.v.value();
+  check_inputs(q, k, v);
+  if (q.dtype() == DType::f32) return prepare_as(DType::f32, r);
+  if (reads_bf16(select_pass({shape_of(q, k, v, r.options), DType::bf16, r.options}))) {
+    Prepared prepared = prepare_as(DType::bf16, r);
+    if (reads_bf16(prepared.call.pass)) return prepared;
   }
-  if (!with_tape) {
-    result.out = forward.out;
-    return result;
+  return prepare_as(DType::f32, r);
+}
+
+ForwardResult forward_of(const Request& r, const AttentionCall& call) {
+  if (!r.known) return forward_pass(call);
+  return {r.known->out.to(call.q.dtype()), r.known->statistics};
+}
+
+Variable recorded(const AttentionCall& call, const ForwardResult& forward, std::vector<Variable> inputs) {
+  if (!recording(inputs)) return forward.out;
+  return record("attention", std::move(inputs), forward.out,
+                [call, forward](const Tensor& dout, const std::vector<bool>&) {
+                  BackwardResult g = backward_pass(call, forward, dout);
+                  std::vector<Tensor> grads = {g.dq, g.dk, g.dv};
+                  grads.insert(grads.end(), g.parameters.begin(), g.parameters.end());
+                  return grads;
+                });
+}
+
+Response run(const Request& r) {
+  auto [call, inputs] = prepare_inputs(r);
+  const ForwardResult forward = forward_of(r, call);
+  Response response = {.out = {}, .forward = forward, .weights = {}, .lse = {}};
+  if (r.weights != Weights::none) {
+    response.weights = r.weights == Weights::all ? attention_weights(call, forward.statistics)
+                                                 : mean_attention_weights(call, forward.statistics);
+    response.lse = log_sum_exp(forward.statistics);
   }
-  result.out = record("attention", std::move(inputs), forward.out,
-                      [call, forward](const Tensor& dout, const std::vector<bool>&) {
-                        BackwardResult g = backward_pass(call, forward, dout);
-                        std::vector<Tensor> grads = {g.dq, g.dk, g.dv};
-                        grads.insert(grads.end(), g.parameters.begin(), g.parameters.end());
-                        return grads;
-                      });
-  return result;
+  response.out = convert(recorded(call, forward, std::move(inputs)), r.q.value().dtype());
+  return response;
 }
 
 AttentionResult run_without_gradients(const Tensor& q, const Tensor& k, const Tensor& v,
-                                      const AttentionOptions& options, Weights wanted) {
+                                      const AttentionOptions& options, Weights weights) {
   const NoGrad guard;
-  Run result = run(q, k, v, options, wanted);
-  return {result.out.value(), result.weights, result.lse};
+  Response response = run({q, k, v, options, weights});
+  return {response.out.value(), response.weights, response.lse};
 }
 
 }  // namespace
@@ -73,7 +96,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Variable attention(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options) {
-  return run(q, k, v, options, Weights::none).out;
+  return run({q, k, v, options}).out;
 }
 
 AttentionResult attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -81,10 +104,10 @@ AttentionResult attention_with_weights(const Tensor& q, const Tensor& k, const T
   return run_without_gradients(q, k, v, options, Weights::all);
 }
 
-AttentionVariables attention_with_weights(const Variable& q, const Variable& k, const Variable& v,
-                                          const AttentionOptions& options) {
-  Run result = run(q, k, v, options, Weights::all);
-  return {result.out, result.weights, result.lse};
+AttentionVariableResult attention_with_weights(const Variable& q, const Variable& k, const Variable& v,
+                                               const AttentionOptions& options) {
+  Response response = run({q, k, v, options, Weights::all});
+  return {response.out, response.weights, response.lse};
 }
 
 AttentionResult attention_with_mean_weights(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -95,9 +118,9 @@ AttentionResult attention_with_mean_weights(const Tensor& q, const Tensor& k, co
 AttentionForward attention_forward(const Tensor& q, const Tensor& k, const Tensor& v,
                                    const AttentionOptions& options) {
   const NoGrad guard;
-  const Run result = run(q, k, v, options, Weights::none, nullptr, /*for_backward=*/true);
-  const SoftmaxStatistics& statistics = result.forward.statistics;
-  return {result.out.value(), statistics.maximum, statistics.inverse_sum};
+  const Response response = run({.q = q, .k = k, .v = v, .options = options, .with_backward = true});
+  const SoftmaxStatistics& statistics = response.forward.statistics;
+  return {response.out.value(), statistics.maximum, statistics.inverse_sum};
 }
 
 AttentionGradients attention_backward(const AttentionForward& forward, const Tensor& q, const Tensor& k,
@@ -105,11 +128,12 @@ AttentionGradients attention_backward(const AttentionForward& forward, const Ten
   require(dout.shape() == forward.out.shape() && dout.dtype() == forward.out.dtype(), "attention_backward",
           "the gradient of the output is {} {}, the output {} {}", name_of(dout.dtype()),
           describe("BHTE", dout.shape()), name_of(forward.out.dtype()), describe("BHTE", forward.out.shape()));
-  const Variable::Options learnt{.requires_grad = true};
-  const Variable x(q, learnt), y(k, learnt), z(v, learnt);
+  // Records the call with the known forward, and runs the backward of that record.
+  const Variable::Options with_gradient{.requires_grad = true};
+  const Variable x(q, with_gradient), y(k, with_gradient), z(v, with_gradient);
   const ForwardResult known = {forward.out, {forward.maximum, forward.inverse_sum}};
-  run(x, y, z, options, Weights::none, &known).out.backward(dout);
-  // A score may not look at the keys: location.
+  run({.q = x, .k = y, .v = z, .options = options, .known = &known}).out.backward(dout);
+  // A location score does not read the keys: they have no gradient.
   const auto gradient = [](const Variable& of) {
     return of.grad().defined() ? of.grad() : Tensor::zeros(of.shape(), of.value().dtype());
   };

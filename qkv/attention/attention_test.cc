@@ -12,6 +12,7 @@
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/prefix.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/attention/score/bilinear.h"
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
@@ -72,15 +73,15 @@ Reference reference(const Tensor& q, const Tensor& k, const Tensor& v, const Ten
     const double *query = &qs[row * D], *upstream = &ds[row * E];
     const double *keys = ks.data() + first_key * D, *values = vs.data() + first_key * E;
     double* p = r.weights.data() + row * S;
-    double most = -INFINITY, total = 0, delta = 0;
+    double maximum = -INFINITY, total = 0, delta = 0;
     for (int64_t j = 0; j < S; ++j) {
       p[j] = sees(b, h, i, j) ? scale * dot_product(query, keys + j * D, D) : -INFINITY;
-      most = std::max(most, p[j]);
+      maximum = std::max(maximum, p[j]);
     }
-    for (int64_t j = 0; j < S; ++j) total += p[j] == -INFINITY ? 0 : std::exp(p[j] - most);
-    r.lse[row] = total > 0 ? most + std::log(total) : -INFINITY;
+    for (int64_t j = 0; j < S; ++j) total += p[j] == -INFINITY ? 0 : std::exp(p[j] - maximum);
+    r.lse[row] = total > 0 ? maximum + std::log(total) : -INFINITY;
     for (int64_t j = 0; j < S; ++j) {
-      p[j] = p[j] == -INFINITY ? 0 : std::exp(p[j] - most) / total;
+      p[j] = p[j] == -INFINITY ? 0 : std::exp(p[j] - maximum) / total;
       if (p[j] == 0) continue;
       dp[j] = dot_product(upstream, values + j * E, E);
       delta += p[j] * dp[j];
@@ -230,6 +231,21 @@ TEST(Attention, TakesBf16OfAnyShape) {
       [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
 }
 
+// A gradient that only a weight of the score records excludes the single-query pass, for bf16 too.
+TEST(Attention, RecordsTheWeightsOfAScoreForASingleBf16Query) {
+  const auto gradient = [](DType dtype) {
+    const auto draw = [&](const Shape& shape, uint64_t stream) {
+      return random_tensor(shape, stream).to(DType::bf16).to(dtype);
+    };
+    const Variable m(random_tensor({6, 6}, 4), {.requires_grad = true});
+    attention(Variable(draw({2, 2, 1, 6}, 1)), Variable(draw({2, 1, 9, 6}, 2)), Variable(draw({2, 1, 9, 4}, 3)),
+              {.score = bilinear(m)})
+        .backward(draw({2, 2, 1, 4}, 5));
+    return m.grad();
+  };
+  expect_close(gradient(DType::bf16), doubles(gradient(DType::f32)), 0x1p-6, "m");
+}
+
 #ifdef QKV_TEST_AMX
 TEST(Attention, TakesBf16ThroughTileRegisters) {
   if (!kernel::cpu_has("avx512_bf16") || kernel::kernels().lanes != 16) GTEST_SKIP() << "no products of bf16 here";
@@ -247,8 +263,8 @@ TEST(Attention, TakesBf16ThroughTileRegisters) {
 }
 #endif
 
-TEST(Attention, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
-  const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see nothing
+TEST(Attention, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
+  const Sizes n{1, 2, 2, 9, 4, 8, 8};  // causal with T > S: the first five queries see no key
   const Variable q(random_tensor({n.B, n.H, n.T, n.D}, 1), {.requires_grad = true});
   const Variable k(random_tensor({n.B, n.G, n.S, n.D}, 2), {.requires_grad = true});
   const auto [out, weights, lse] = attention_with_weights(q, k, k, {.mask = causal()});
@@ -281,7 +297,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::equal(x.span<float>().begin(), x.span<float>().end(), y.span<float>().begin());
 }
 
-TEST(Attention, ColumnsOfValuesHaveTheirBitsWhateverStandsBesideThem) {
+TEST(Attention, ColumnsOfValuesDoNotDependOnEachOther) {
   const Tensor q = random_tensor({2, 2, 70, 16}, 1), k = random_tensor({2, 2, 100, 16}, 2);
   const Tensor v = random_tensor({2, 2, 100, 67}, 3), first = v.slice(3, 0, 64);  // whole vectors, or not
   for (const MaskPtr& mask : {MaskPtr(), causal(), window(9)})
@@ -327,7 +343,7 @@ TEST(Attention, ReadsStridedInputsAndKeepsTheirMemoryOrder) {
       same_bits(y, attention(q.transpose(1, 2).clone(), k.transpose(1, 2).clone(), k.transpose(1, 2).clone())));
 }
 
-TEST(Attention, SaysWhatDoesNotFit) {
+TEST(Attention, RejectsWhatDoesNotFit) {
   const auto message = [](const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) {
     try {
       attention(q, k, v, options);
@@ -341,8 +357,8 @@ TEST(Attention, SaysWhatDoesNotFit) {
       message(q, k, v),
       "attention: k and v must have the same number of keys S; q is (B 2, H 4, T 5, D 8), k is (B 2, G 2, S 7, D "
       "8), v is (B 2, G 2, S 6, E 8)");
-  EXPECT_EQ(message(q, k, k, {.mask = padding({3})}), "padding: 1 lengths for a batch of B 2");
-  EXPECT_EQ(message(q, k, k, {.mask = padding({3, 8})}), "padding: a length is 0 to S 7, got 8");
+  EXPECT_EQ(message(q, k, k, {.mask = padding({3})}), "padding: 1 lengths for B 2");
+  EXPECT_EQ(message(q, k, k, {.mask = padding({3, 8})}), "padding: lengths must be 0 to S 7, got 8");
   EXPECT_NE(message(q, Tensor::zeros({2, 3, 7, 8}), Tensor::zeros({2, 3, 7, 8})).find("must divide H"),
             std::string::npos);
 }

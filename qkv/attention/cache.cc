@@ -9,20 +9,27 @@ namespace qkv {
 namespace {
 
 Tensor grown(const Tensor& old, const Tensor& like, int64_t length, int64_t capacity) {
-  Tensor out = Tensor::empty({like.dim(0), like.dim(1), capacity, like.dim(3)});
+  Tensor out = Tensor::empty({like.dim(0), like.dim(1), capacity, like.dim(3)}, like.dtype());
   if (old.defined()) out.slice(2, 0, length).copy_from(old.slice(2, 0, length));
   return out;
 }
 
-// out[b] = x[source[b]], the rows shared out among the threads in pieces of about 64 KiB.
+// out[b] = x[source[b]], in parallel pieces of about 16384 elements.
 void gather(std::span<const int64_t> source, const Tensor& out, const Tensor& x) {
   const auto rows = static_cast<int64_t>(source.size());
   if (rows == 0) return;
-  const int64_t row_numbers = std::max<int64_t>(1, out.numel() / rows);
-  parallel_ranges(rows, std::max<int64_t>(1, 16384 / row_numbers), [&](int64_t begin, int64_t end) {
+  const int64_t row_size = std::max<int64_t>(1, out.numel() / rows);
+  parallel_ranges(rows, std::max<int64_t>(1, 16384 / row_size), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) out.select(0, b).copy_from(x.select(0, source[static_cast<size_t>(b)]));
   });
 }
+
+bool continues(const Tensor& x, const Tensor& cached) {
+  return x.dtype() == cached.dtype() && x.dim(0) == cached.dim(0) && x.dim(1) == cached.dim(1) &&
+         x.dim(3) == cached.dim(3);
+}
+
+std::string describe_typed(const Tensor& x) { return fmt::format("{} {}", name_of(x.dtype()), x.shape()); }
 
 }  // namespace
 
@@ -34,12 +41,13 @@ void KeyValueCache::reserve(int64_t length, const Tensor& k, const Tensor& v) {
 }
 
 void KeyValueCache::append(const Tensor& k, const Tensor& v) {
-  require(k.rank() == 4 && v.rank() == 4 && k.dim(2) == v.dim(2), "KeyValueCache",
-          "k (B,G,t,D) is {}, v (B,G,t,E) is {}", k.shape(), v.shape());
-  require(!k_.defined() ||
-              (k.dim(0) == k_.dim(0) && k.dim(1) == k_.dim(1) && k.dim(3) == k_.dim(3) && v.dim(3) == v_.dim(3)),
-          "KeyValueCache", "k {} and v {} do not continue keys {} and values {}", k.shape(), v.shape(),
-          k_.defined() ? keys().shape() : Shape{}, v_.defined() ? values().shape() : Shape{});
+  require(k.rank() == 4 && v.rank() == 4 && k.dim(2) == v.dim(2) && k.dtype() == v.dtype() &&
+              (k.dtype() == DType::f32 || k.dtype() == DType::bf16),
+          "KeyValueCache", "expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is {}, v is {}",
+          describe_typed(k), describe_typed(v));
+  if (k_.defined() && !(continues(k, k_) && continues(v, v_)))
+    fail("KeyValueCache", "k {} and v {} do not continue keys {} and values {}", describe_typed(k),
+         describe_typed(v), describe_typed(keys()), describe_typed(values()));
   const int64_t after = length_ + k.dim(2);
   reserve(after, k, v);
   k_.slice(2, length_, after).copy_from(k);
@@ -50,7 +58,7 @@ void KeyValueCache::append(const Tensor& k, const Tensor& v) {
 void KeyValueCache::reorder(std::span<const int64_t> source) {
   if (!k_.defined()) return;
   const auto gathered = [&](const Tensor& x) {
-    Tensor out = Tensor::empty({static_cast<int64_t>(source.size()), x.dim(1), x.dim(2), x.dim(3)});
+    Tensor out = Tensor::empty({static_cast<int64_t>(source.size()), x.dim(1), x.dim(2), x.dim(3)}, x.dtype());
     gather(source, out.slice(2, 0, length_), x.slice(2, 0, length_));
     return out;
   };

@@ -1,12 +1,12 @@
-// Keys and values of the positions so far, for producing a sequence one position at a time.
+// The KV cache: keys and values of the positions so far, for decoding one position at a time.
 //
 //     KeyValueCache cache;
-//     cache.append(k, v);                    // (B,G,1,D) and (B,G,1,E), one more position
+//     cache.append(k, v);                    // (B,G,1,D) and (B,G,1,E): one more position, or several (prefill)
 //     Tensor y = attention(q, cache.keys(), cache.values());
-//     cache.reorder({0, 0, 2});              // row b goes on from what row source[b] was: beam search, finished
-//     rows
+//     cache.reorder({0, 0, 2});              // row b continues row source[b]: beam search
 //
-// Memory grows by doubling; appending a position copies that position alone.
+// f32 or bf16, as the first append(). Memory grows by doubling, so append() copies little but the new positions.
+// Errors: keys and values whose shapes or types do not continue the ones before.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ class KeyValueCache {
   int64_t length_ = 0;
 };
 
-// Rows of axis 0, gathered: out[b] = x[source[b]].
+// out[b] = x[source[b]] on axis 0.
 Tensor gather_rows(const Tensor& x, std::span<const int64_t> source);
 
 }  // namespace qkv

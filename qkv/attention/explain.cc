@@ -17,38 +17,25 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
 using Choice = AttentionPlan::Choice;
 
-std::string why_not_single(const AttentionShape& shape, const AttentionOptions& options) {
-  if (options.score && !options.score->dot_scale(shape.D)) return options.score->name() + " is not a dot product";
-  return fmt::format("for T 1, or .single_queries; T is {}", shape.T);
-}
-
-std::string why_no_pairs(const AttentionShape& shape, DType dtype, const AttentionOptions& options) {
-  if (dtype != DType::bf16) return "for bf16; the inputs are " + std::string(name_of(dtype));
-  if (options.score && !options.score->dot_scale(shape.D)) return options.score->name() + " is not a dot product";
-  if (!kernel::kernels().attention.bf16) return fmt::format("{} has no products of bf16", kernel::kernels().isa);
-  return fmt::format("for even widths up to 512; D is {}, E is {}", shape.D, shape.E);
-}
-
-// The pass that runs: what stands in the way of the faster ones.
-std::vector<Choice> passes(const AttentionShape& shape, DType dtype, const AttentionOptions& options) {
-  const bool single = are_single_queries(shape, options);
-  const bool pairs = dtype == DType::bf16 && takes_bf16(shape, options, false);
-  std::vector<Choice> out = {
-      {"single queries", single, single ? "lanes along the width, keys in spans" : why_not_single(shape, options)},
-      {"tiles of bf16 pairs", !single && pairs,
-       pairs ? "products of two bf16 at a time" : why_no_pairs(shape, dtype, options)},
-      {"tiles of f32", !single && !pairs,
-       dtype == DType::bf16 ? "inputs are converted once" : "lanes are queries"}};
-  if (single)
-    out.resize(1);
-  else if (pairs)
-    out.resize(2);
+// The candidates of select_pass() up to the one that takes the call.
+std::vector<Choice> passes(const PassRequest& request) {
+  std::vector<Choice> out;
+  for (const PassCandidate& candidate : pass_candidates()) {
+    const std::string why_not = candidate.why_not(request);
+    const bool chosen = why_not.empty();
+    out.push_back({candidate.name, chosen, chosen ? candidate.description : why_not});
+    if (!chosen) continue;
+    if (request.dtype == DType::bf16 && !reads_bf16(candidate.pass))
+      out.back().reason += "; inputs converted to f32";
+    break;
+  }
   return out;
 }
 
-// The instruction set, the best first.
+// The instruction sets, best first.
 std::vector<Choice> instruction_sets() {
   const std::string_view chosen = kernel::kernels().isa;
   const char* pinned = std::getenv("QKV_ISA");
@@ -62,9 +49,9 @@ std::vector<Choice> instruction_sets() {
     const bool runs = std::find(usable.begin(), usable.end(), name) != usable.end();
     std::string reason = fmt::format("{} is faster", chosen);
     if (name == chosen) {
-      reason = pinned && *pinned ? "QKV_ISA pins it" : "the fastest of this build that this CPU has";
+      reason = pinned && *pinned ? "QKV_ISA pins it" : "the fastest in this build that this CPU supports";
     } else if (!runs) {
-      reason = kernel::cpu_has(name) ? "this build was made without it" : "this CPU does not have it";
+      reason = kernel::cpu_has(name) ? "not in this build" : "not supported by this CPU";
     } else if (pinned && *pinned) {
       reason = fmt::format("QKV_ISA pins {}", pinned);
     }
@@ -73,21 +60,21 @@ std::vector<Choice> instruction_sets() {
   return out;
 }
 
-template <class Parts>
-std::string names_of_parts(const Parts& parts) {
+template <class Mechanisms>
+std::string names_of(const Mechanisms& mechanisms) {
   std::vector<std::string> names;
-  for (const auto& part : parts) names.push_back(part->name());
+  for (const auto& mechanism : mechanisms) names.push_back(mechanism->name());
   return fmt::format("{{{}}}", fmt::join(names, ", "));
 }
 
 std::string call_text(const AttentionOptions& options) {
-  std::vector<std::string> parts;
-  if (options.score) parts.push_back(".score = " + options.score->name());
-  if (!options.modify.empty()) parts.push_back(".modify = " + names_of_parts(options.modify));
-  if (options.mask) parts.push_back(".mask = " + options.mask->name());
-  if (options.normalize) parts.push_back(".normalize = " + options.normalize->name());
-  if (!options.reweigh.empty()) parts.push_back(".reweigh = " + names_of_parts(options.reweigh));
-  return parts.empty() ? "attention(q, k, v)" : fmt::format("attention(q, k, v, {{{}}})", fmt::join(parts, ", "));
+  std::vector<std::string> fields;
+  if (options.score) fields.push_back(".score = " + options.score->name());
+  if (!options.modify.empty()) fields.push_back(".modify = " + names_of(options.modify));
+  if (options.mask) fields.push_back(".mask = " + options.mask->name());
+  if (options.normalize) fields.push_back(".normalize = " + options.normalize->name());
+  if (!options.reweigh.empty()) fields.push_back(".reweigh = " + names_of(options.reweigh));
+  return fields.empty() ? "attention(q, k, v)" : fmt::format("attention(q, k, v, {{{}}})", fmt::join(fields, ", "));
 }
 
 AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
@@ -96,8 +83,7 @@ AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, 
                     q.dim(1) % k.dim(1) == 0 && k.dim(2) == v.dim(2);
   require(fits, "explain", "expected q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), G a divisor of H; got {}, {}, {}",
           q.shape(), k.shape(), v.shape());
-  AttentionShape shape = {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .E = v.dim(3)};
-  shape.D = prepared_width(q, k, options);
+  const AttentionShape shape = shape_of(q, k, v, options);
   if (options.mask) options.mask->check(shape);
   for (const ModifierPtr& modifier : options.modify) modifier->check(shape);
   if (options.normalize) options.normalize->check(shape);
@@ -106,22 +92,23 @@ AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, 
 }
 
 struct Counts {
-  int64_t visible = 0, computed = 0, blind = 0, visited = 0, partial = 0;
+  int64_t visible = 0, computed = 0, fully_masked = 0, visited = 0, partial = 0;
   Counts operator+(const Counts& o) const {
-    return {visible + o.visible, computed + o.computed, blind + o.blind, visited + o.visited, partial + o.partial};
+    return {visible + o.visible, computed + o.computed, fully_masked + o.fully_masked, visited + o.visited,
+            partial + o.partial};
   }
 };
 
 Counts count_block(const AttentionCall& call, const QueryBlock& block) {
   Counts n;
   const uint64_t all = first_queries(block.queries);
-  uint64_t seeing = 0;  // one bit for every query that sees a key
+  uint64_t unmasked = 0;  // the queries with a visible key, one bit each
   for_each_visible_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
     ++n.visited;
     if (visibility == Visibility::visible) {
       n.computed += tile.width * tile.keys;
       n.visible += tile.queries * tile.keys;
-      seeing = all;
+      unmasked = all;
       return;
     }
     ++n.partial;
@@ -130,11 +117,11 @@ Counts count_block(const AttentionCall& call, const QueryBlock& block) {
       for (int64_t j = 0; j < piece.tile.keys; ++j) {
         const uint64_t visible = piece.visible[j] & first_queries(piece.tile.queries);
         n.visible += std::popcount(visible);
-        seeing |= visible << piece.tile.lane;
+        unmasked |= visible << piece.tile.lane;
       }
     }
   });
-  n.blind = block.queries - std::popcount(seeing);
+  n.fully_masked = block.queries - std::popcount(unmasked);
   return n;
 }
 
@@ -143,7 +130,8 @@ Counts count_all(const AttentionCall& call) {
   std::vector<Counts> heads(static_cast<size_t>(s.B * s.H));
   parallel_for(s.B * s.H, [&](int64_t i) {
     Counts& n = heads[static_cast<size_t>(i)];
-    for (int64_t b = 0; b < count_blocks(call); ++b) n = n + count_block(call, block_of(call, i / s.H, i % s.H, b));
+    for (int64_t b = 0; b < count_query_blocks(call); ++b)
+      n = n + count_block(call, query_block(call, i / s.H, i % s.H, b));
   });
   return std::accumulate(heads.begin(), heads.end(), Counts());
 }
@@ -178,7 +166,7 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   plan.q = q.shape();
   plan.k = k.shape();
   plan.dtype = q.dtype();
-  plan.passes = passes(plan.shape, plan.dtype, options);
+  plan.passes = passes({plan.shape, plan.dtype, options});
   plan.instruction_sets = instruction_sets();
   const AttentionShape& s = plan.shape;
   const ScorePtr score = options.score ? options.score : scaled_dot();
@@ -188,8 +176,8 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   const Counts n = count_all(call);
   plan.pairs = s.B * s.H * s.T * s.S;
   plan.visible_pairs = n.visible;
-  plan.blind_queries = n.blind;
-  plan.tiles = s.B * s.H * count_blocks(call) * ((s.S + max_block_keys - 1) / max_block_keys);
+  plan.fully_masked_queries = n.fully_masked;
+  plan.tiles = s.B * s.H * count_query_blocks(call) * ((s.S + max_block_keys - 1) / max_block_keys);
   plan.visited_tiles = n.visited;
   plan.partial_tiles = n.partial;
   const double pair = score->pair_flops(s.D) + 2.0 * static_cast<double>(s.E);
@@ -202,29 +190,29 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
 std::string AttentionPlan::text() const {
   const AttentionShape& s = shape;
   std::string out = call + "\n";
-  const auto line = [&](std::string_view word, std::string_view rest) {
-    out += fmt::format("  {:11}{}\n", word, rest);
+  const auto line = [&](std::string_view label, std::string_view rest) {
+    out += fmt::format("  {:11}{}\n", label, rest);
   };
   line("q", fmt::format("{} {}", describe("BHTD", q), name_of(dtype)));
   line("k, v", fmt::format("{}, {}", describe("BGSD", k), describe("BGSE", {s.B, s.G, s.S, s.E})));
   line("out", to_string(describe("BHTE", {s.B, s.H, s.T, s.E})));
-  const auto lines = [&](std::string_view word, const std::vector<Choice>& choices) {
+  const auto lines = [&](std::string_view label, const std::vector<Choice>& choices) {
     for (const Choice& c : choices)
-      line(&c == &choices.front() ? word : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
+      line(&c == &choices.front() ? label : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
   };
   lines("pass", passes);
   lines("kernels", instruction_sets);
   line("pairs", fmt::format("{} of {} visible ({:.3g}%)", grouped(visible_pairs), grouped(pairs),
                             percent(static_cast<double>(visible_pairs), static_cast<double>(pairs))));
-  if (blind_queries > 0)
-    line("", fmt::format("{} of {} queries see no key: their output is zero", grouped(blind_queries),
-                         grouped(s.B * s.H * s.T)));
-  line("tiles", fmt::format("{} of {} visited, {} of them visible in part", grouped(visited_tiles), grouped(tiles),
+  if (fully_masked_queries > 0)
+    line("", fmt::format("{} of {} queries have no visible key: their output is zero",
+                         grouped(fully_masked_queries), grouped(s.B * s.H * s.T)));
+  line("tiles", fmt::format("{} of {} visited, {} of them partially masked", grouped(visited_tiles), grouped(tiles),
                             grouped(partial_tiles)));
   line("forward", fmt::format("{}FLOP, {:.3g}% of the {}FLOP that the tiles compute", scaled(flops),
                               percent(flops, tile_flops), scaled(tile_flops)));
-  line("memory",
-       fmt::format("{}B of q, k, v and out, {:.3g} FLOP a byte", scaled(static_cast<double>(bytes)), intensity()));
+  line("memory", fmt::format("{}B of q, k, v and out, {:.3g} FLOP per byte", scaled(static_cast<double>(bytes)),
+                             intensity()));
   return out;
 }
 

@@ -29,10 +29,10 @@ Inputs inputs(int64_t B, int64_t H, int64_t G, int64_t T, int64_t S, int64_t D =
   return {random({B, H, T, D}, 1), random({B, G, S, D}, 2), random({B, G, S, E}, 3)};
 }
 
-// A call of any size in no memory to speak of.
+// A tensor of any size in the memory of one row.
 Tensor broadcast(const Shape& shape) { return Tensor::zeros({1, 1, 1, shape.dim(3)}).expand(shape); }
 
-TEST(Explain, CountsThePairsAndQueriesThatTheWeightsShow) {
+TEST(Explain, CountsPairsAndQueriesAsTheWeightsDo) {
   const std::vector<int32_t> lengths = {130, 0};
   const MaskPtr masks[] = {
       {},
@@ -48,16 +48,16 @@ TEST(Explain, CountsThePairsAndQueriesThatTheWeightsShow) {
       if (mask && mask->name().find("padding") != std::string::npos && S < 130) continue;
       const AttentionPlan plan = attention_plan(x.q, x.k, x.v, {.mask = mask});
       const Tensor weights = attention_with_weights(x.q, x.k, x.v, {.mask = mask}).weights;
-      int64_t visible = 0, blind = 0;
+      int64_t visible = 0, fully_masked = 0;
       const std::span<const float> w = weights.span<float>();
       for (size_t row = 0; row < w.size(); row += static_cast<size_t>(S)) {
         const auto keys = w.subspan(row, static_cast<size_t>(S));
         const int64_t seen = std::count_if(keys.begin(), keys.end(), [](float weight) { return weight > 0; });
         visible += seen;
-        blind += seen == 0;
+        fully_masked += seen == 0;
       }
       EXPECT_EQ(plan.visible_pairs, visible) << plan.text();
-      EXPECT_EQ(plan.blind_queries, blind) << plan.text();
+      EXPECT_EQ(plan.fully_masked_queries, fully_masked) << plan.text();
       EXPECT_EQ(plan.pairs, 2 * 2 * T * S);
       EXPECT_EQ(plan.flops, static_cast<double>(visible) * (2 * 4 + 2 * 6));
       EXPECT_GE(plan.tile_flops, plan.flops);
@@ -78,7 +78,7 @@ TEST(Explain, SkippedTilesAreNotVisited) {
   EXPECT_EQ(half.visible_pairs, 2 * 256 * 257 / 2);
 }
 
-TEST(Explain, CountsWhatIsReadAndWritten) {
+TEST(Explain, CountsBytesReadAndWritten) {
   const Inputs x = inputs(2, 4, 2, 10, 20, 8, 16);
   const AttentionPlan plan = attention_plan(x.q, x.k, x.v);
   EXPECT_EQ(plan.bytes, 4 * (2 * 4 * 10 * 8 + 2 * 2 * 20 * 8 + 2 * 2 * 20 * 16 + 2 * 4 * 10 * 16));
@@ -88,7 +88,7 @@ TEST(Explain, CountsWhatIsReadAndWritten) {
   EXPECT_EQ(attention_plan(x.q, x.k, x.v, {.score = score}).flops, 2.0 * 4 * 10 * 20 * (4 * 5 + 2 * 16));
 }
 
-TEST(Explain, SaysTheCallAsItIsWritten) {
+TEST(Explain, ShowsTheCallAsCode) {
   const Inputs x = inputs(1, 1, 1, 3, 3);
   EXPECT_EQ(attention_plan(x.q, x.k, x.v).call, "attention(q, k, v)");
   const AttentionPlan plan = attention_plan(
@@ -100,12 +100,12 @@ TEST(Explain, SaysTheCallAsItIsWritten) {
       << plan.call;
   const std::string text = explain(x.q, x.k, x.v, {.mask = causal()});
   for (const char* part :
-       {"{.mask = causal()}", "(B 1, H 1, T 3, D 4) f32", "6 of 9 visible (66.7%)", "FLOP a byte"})
+       {"{.mask = causal()}", "(B 1, H 1, T 3, D 4) f32", "6 of 9 visible (66.7%)", "FLOP per byte"})
     EXPECT_NE(text.find(part), text.npos) << text;
-  EXPECT_EQ(text.find("see no key"), text.npos) << text;
+  EXPECT_EQ(text.find("no visible key"), text.npos) << text;
 }
 
-TEST(Explain, ChoosesTheKernelsInUseAndSaysWhyNotTheOthers) {
+TEST(Explain, ChoosesTheKernelsInUseAndStatesWhyNotTheOthers) {
   const Inputs x = inputs(1, 1, 1, 3, 3);
   int chosen = 0;
   for (const AttentionPlan::Choice& choice : attention_plan(x.q, x.k, x.v).instruction_sets) {
@@ -115,31 +115,60 @@ TEST(Explain, ChoosesTheKernelsInUseAndSaysWhyNotTheOthers) {
       EXPECT_EQ(choice.name, kernel::kernels().isa);
     }
     if (!kernel::cpu_has(choice.name)) {
-      EXPECT_EQ(choice.reason, "this CPU does not have it");
+      EXPECT_EQ(choice.reason, "not supported by this CPU");
     }
   }
   EXPECT_EQ(chosen, 1);
 }
 
-std::string pass_of(const AttentionPlan& plan) {
-  std::string chosen;
+// The passes of a plan, one per line: "name: reason" for those that decline, "NAME" for the chosen one.
+std::string passes_of(const AttentionPlan& plan) {
+  std::string text;
   for (const AttentionPlan::Choice& choice : plan.passes) {
     EXPECT_FALSE(choice.reason.empty()) << choice.name;
-    if (choice.chosen) chosen += choice.name;
+    text += choice.chosen ? "-> " + choice.name : fmt::format("{}: {}\n", choice.name, choice.reason);
   }
-  return chosen;
+  return text;
 }
 
-TEST(Explain, NamesThePassAndWhatStandsInTheWayOfFasterOnes) {
-  const Inputs x = inputs(1, 1, 1, 3, 3), one = inputs(1, 1, 1, 1, 3);
-  EXPECT_EQ(pass_of(attention_plan(x.q, x.k, x.v)), "tiles of f32");
-  EXPECT_EQ(pass_of(attention_plan(one.q, one.k, one.v)), "single queries");
-  EXPECT_EQ(pass_of(attention_plan(x.q, x.k, x.v, {.single_queries = true})), "single queries");
-  const bool pairs = kernel::kernels().attention.bf16 != nullptr;
-  const Tensor q = x.q.to(DType::bf16), k = x.k.to(DType::bf16), v = x.v.to(DType::bf16);
-  EXPECT_EQ(pass_of(attention_plan(q, k, v)), pairs ? "tiles of bf16 pairs" : "tiles of f32");
-  EXPECT_NE(explain(x.q, x.k, x.v).find("not tiles of bf16 pairs: for bf16; the inputs are f32"),
-            std::string::npos);
+TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
+  const Inputs x = inputs(1, 1, 1, 3, 3), one = inputs(1, 1, 1, 1, 3), many = inputs(1, 1, 1, 3, 300);
+  const auto passes = [](const Inputs& in, const AttentionOptions& options = {}) {
+    return passes_of(attention_plan(in.q, in.k, in.v, options));
+  };
+  EXPECT_EQ(passes(one), "-> single query");
+  EXPECT_EQ(passes(x, {.single_queries = true}), "-> single query");
+  const std::string not_f32 = "single query: T is 3, not 1\nbf16 tiles: inputs are f32\n";
+  EXPECT_EQ(passes(many), not_f32 + "one f32 tile: 300 keys, a tile has 128\n-> f32 tiles");
+  EXPECT_EQ(passes(x), not_f32 + fmt::format("one f32 tile: E 6 is not a multiple of {} SIMD lanes\n-> f32 tiles",
+                                             kernel::kernels().lanes));
+  const Inputs whole = inputs(1, 1, 1, 3, 3, 4, 16);
+  EXPECT_EQ(passes(whole), not_f32 + "-> one f32 tile");
+  const Tensor w = random({5, 4}, 4);
+  EXPECT_EQ(passes({one.q, one.k, whole.v}, {.score = additive(w, w, random({5}, 5))}),
+            "single query: additive(w_q, w_k, w_v) is not a dot product\nbf16 tiles: inputs are f32\n"
+            "-> one f32 tile");
+  EXPECT_NE(explain(x.q, x.k, x.v).find("not bf16 tiles: inputs are f32"), std::string::npos);
+}
+
+TEST(Explain, ListsThePassesForBf16) {
+  const auto passes = [](const Shape& qk, const Shape& v) {
+    const Tensor q = random(qk, 1).to(DType::bf16);
+    return attention_plan(q, q, random(v, 2).to(DType::bf16));
+  };
+  const bool has_products = kernel::kernels().attention.bf16 != nullptr;
+  const std::string not_single = "single query: T is 3, not 1\n", odd = "D and E must be even and at most 512; ";
+  const auto declined = [&](const std::string& reason) {
+    const std::string no_products = fmt::format("{} has no bf16 products", kernel::kernels().isa);
+    return not_single + "bf16 tiles: " + (has_products ? reason : no_products) + "\n";
+  };
+  EXPECT_EQ(passes_of(passes({1, 1, 3, 4}, {1, 1, 3, 16})),
+            has_products ? not_single + "-> bf16 tiles" : declined("") + "-> one f32 tile");
+  EXPECT_EQ(passes_of(passes({1, 1, 3, 5}, {1, 1, 3, 16})), declined(odd + "D is 5, E is 16") + "-> one f32 tile");
+  EXPECT_EQ(passes_of(passes({1, 1, 3, 4}, {1, 1, 3, 514})).substr(0, declined("").size()),
+            declined(odd + "D is 4, E is 514").substr(0, declined("").size()));
+  EXPECT_TRUE(passes({1, 1, 3, 5}, {1, 1, 3, 16}).passes.back().reason.ends_with("inputs converted to f32"));
+  EXPECT_EQ(passes_of(passes({1, 1, 1, 5}, {1, 1, 1, 3})), "-> single query");
 }
 
 TEST(Explain, AHugeCallIsExplainedWithoutBeingRun) {
@@ -151,7 +180,7 @@ TEST(Explain, AHugeCallIsExplainedWithoutBeingRun) {
   EXPECT_NE(plan.text().find("G"), std::string::npos);
 }
 
-TEST(Explain, SaysWhatDoesNotFit) {
+TEST(Explain, RejectsWhatDoesNotFit) {
   const Inputs x = inputs(1, 4, 2, 3, 3);
   EXPECT_EQ(
       error_of([&] {

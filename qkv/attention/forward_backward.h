@@ -1,14 +1,13 @@
-// Attention as two calls, for a program that keeps a tape of its own: a forward that hands out what the backward
-// will want, and the backward.
+// The forward and the backward of attention as two calls, for a program with a tape of its own.
 //
 //     AttentionForward forward = attention_forward(q, k, v, options);
 //     AttentionGradients g = attention_backward(forward, q, k, v, dout, options);     // g.dq, g.dk, g.dv
 //
-// Gradients of the parameters of the parts are left in their Variables, as by any backward(). maximum and
-// inverse_sum, (B,H,T) f32, are what the normalizer ended with for each query: the largest score, and one over the
-// sum of exp(score - maximum); lse = maximum - log(inverse_sum), and -infinity for a query that saw no key.
+// Gradients of the parameters of the mechanisms are added to their Variables, as by any backward(). maximum and
+// inverse_sum, (B,H,T) f32, are the softmax statistics of each query: the maximum score, and one over the sum of
+// exp(score - maximum). lse = maximum - log(inverse_sum), and -infinity for a query without visible keys.
 //
-// Shapes, types and errors are those of attention.h; the second call takes what the first was given.
+// Shapes, types and errors are those of attention.h; attention_backward() takes the inputs of attention_forward().
 #pragma once
 
 #include "qkv/attention/options.h"

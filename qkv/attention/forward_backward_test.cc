@@ -24,8 +24,8 @@ std::vector<float> values(const Tensor& x) {
   return {packed.span<float>().begin(), packed.span<float>().end()};
 }
 
-// The two calls give what the tape gives: bit for bit in floats. The output that lies between the calls is rounded
-// to bf16, which not every processor does on the tape.
+// The two calls give the results of the tape, in f32 bit for bit. Between the calls the output is rounded to bf16,
+// on the tape only where a pass reads bf16.
 void expect_equal(DType dtype, const Tensor& got, const Tensor& wanted) {
   const std::vector<float> a = values(got), b = values(wanted);
   if (dtype == DType::f32) {
@@ -47,8 +47,8 @@ void expect_results_of_the_tape(DType dtype, const AttentionOptions& options,
     of_parameters.push_back(values(p.grad()));
     p.zero_grad();
   }
-  const Variable::Options learnt{.requires_grad = true};
-  const Variable x(q, learnt), y(k, learnt), z(v, learnt);
+  const Variable::Options with_gradient{.requires_grad = true};
+  const Variable x(q, with_gradient), y(k, with_gradient), z(v, with_gradient);
   const Variable out = attention(x, y, z, options);
   out.backward(dout);
   EXPECT_EQ(values(forward.out), values(out.value()));
@@ -58,13 +58,14 @@ void expect_results_of_the_tape(DType dtype, const AttentionOptions& options,
   for (size_t i = 0; i < parameters.size(); ++i) EXPECT_EQ(of_parameters[i], values(parameters[i].grad()));
 }
 
-TEST(AttentionForward, GivesWhatTheTapeGives) {
+TEST(AttentionForward, EqualsTheTape) {
   for (const DType dtype : {DType::f32, DType::bf16}) expect_results_of_the_tape(dtype, {.mask = causal()});
 }
 
-TEST(AttentionForward, LeavesGradientsInTheParametersOfAScore) {
-  const Variable::Options learnt{.requires_grad = true};
-  const Variable w_q(numbers({5, 8}, 5), learnt), w_k(numbers({5, 8}, 6), learnt), w_v(numbers({5}, 7), learnt);
+TEST(AttentionForward, AddsGradientsToTheParametersOfAScore) {
+  const Variable::Options with_gradient{.requires_grad = true};
+  const Variable w_q(numbers({5, 8}, 5), with_gradient), w_k(numbers({5, 8}, 6), with_gradient),
+      w_v(numbers({5}, 7), with_gradient);
   expect_results_of_the_tape(DType::f32, {.score = additive(w_q, w_k, w_v)}, {w_q, w_k, w_v});
 }
 
@@ -77,7 +78,7 @@ TEST(AttentionForward, GivesZerosToKeysThatNoScoreReads) {
   EXPECT_EQ(values(g.dk), std::vector<float>(21 * 8, 0.0f));
 }
 
-TEST(AttentionForward, RefusesAGradientOfAnotherShape) {
+TEST(AttentionForward, RejectsAGradientOfAnotherShape) {
   const Tensor q = numbers({1, 1, 3, 8}, 1);
   const AttentionForward forward = attention_forward(q, q, q);
   EXPECT_THROW(attention_backward(forward, q, q, q, numbers({1, 1, 2, 8}, 2)), Error);

@@ -13,40 +13,40 @@ namespace {
 
 using namespace test;
 
-TEST(LocalM, StandsAtTheQuerysOwnIndexWhateverTheLengths) {
+TEST(LocalM, IsCenteredAtTheIndexOfTheQueryWhateverTheLengths) {
   for (const AttentionShape& n : mask_shapes())
-    for (const int64_t reach : {0, 1, 7}) {
-      const auto sees = [=](int64_t, int64_t, int64_t i, int64_t j) { return std::abs(j - i) <= reach; };
-      check_mask(local_m(reach), n, sees);
-      expect_exact_keys(local_m(reach), n, sees);
+    for (const int64_t radius : {0, 1, 7}) {
+      const auto sees = [=](int64_t, int64_t, int64_t i, int64_t j) { return std::abs(j - i) <= radius; };
+      check_mask(local_m(radius), n, sees);
+      expect_exact_keys(local_m(radius), n, sees);
     }
 }
 
-// q, k, v, w_p, v_p. Dot products without a scale, lengths 11 and 4, window 3; the window itself from exact places.
+// x: q, k, v, w_p, v_p. Dot products without a scale, lengths 11 and 4, radius 3; `edges`: centers of the mask.
 std::vector<double> formula(const AttentionShape& n, int64_t F, const Doubles& x,
                             const std::vector<double>& edges) {
-  const double lengths[] = {11, 4}, window = 3, sigma = window / 2;
+  const double lengths[] = {11, 4}, radius = 3, sigma = radius / 2;
   std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
   for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
     const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
-    double place = 0, total = 0;
+    double position = 0, total = 0;
     for (int64_t f = 0; f < F; ++f) {
       double feature = 0;
       for (int64_t d = 0; d < n.D; ++d) feature += x[3][f * n.D + d] * x[0][row * n.D + d];
-      place += x[4][f] * std::tanh(feature);
+      position += x[4][f] * std::tanh(feature);
     }
-    place = lengths[b] / (1 + std::exp(-place));
+    position = lengths[b] / (1 + std::exp(-position));
     for (int64_t j = 0; j < n.S; ++j) {
       double s = 0;
       for (int64_t d = 0; d < n.D; ++d) s += x[0][row * n.D + d] * x[1][(first + j) * n.D + d];
       const auto key = static_cast<double>(j);
-      total += w[j] = key < lengths[b] && std::abs(key - edges[row]) <= window ? std::exp(s) : 0;
+      total += w[j] = key < lengths[b] && std::abs(key - edges[row]) <= radius ? std::exp(s) : 0;
     }
     for (int64_t j = 0; j < n.S; ++j) {
-      const double away = static_cast<double>(j) - place;
+      const double distance = static_cast<double>(j) - position;
       for (int64_t e = 0; e < n.E; ++e)
         out[row * n.E + e] +=
-            w[j] / total * std::exp(-away * away / (2 * sigma * sigma)) * x[2][(first + j) * n.E + e];
+            w[j] / total * std::exp(-distance * distance / (2 * sigma * sigma)) * x[2][(first + j) * n.E + e];
     }
   }
   return out;
@@ -74,20 +74,19 @@ TEST(LocalP, IsItsFormulaInEveryInputAndWeight) {
 TEST(LocalP, TakesBf16) {
   const Tensor q = random({1, 2, 5, 4}, 1).to(DType::bf16), w = random({3, 4}, 2), v = random({3}, 3);
   const Tensor lengths = Tensor::from(std::vector<int32_t>{9}, {1});
-  const LocalP halves = local_p(q, w, v, lengths, 2), floats = local_p(q.to(DType::f32), w, v, lengths, 2);
-  EXPECT_TRUE(same_bits(halves.p.value(), floats.p.value()));
+  const LocalP bf16 = local_p(q, w, v, lengths, 2), f32 = local_p(q.to(DType::f32), w, v, lengths, 2);
+  EXPECT_TRUE(same_bits(bf16.p.value(), f32.p.value()));
 }
 
-TEST(Local, SaysWhatDoesNotFit) {
+TEST(Local, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({2, 1, 3, 4}), w = Tensor::zeros({5, 4}), v = Tensor::zeros({5});
   const Tensor lengths = Tensor::zeros({2}, DType::i32);
-  EXPECT_EQ(error_of([] { local_m(-1); }), "local_m: the window is a number of positions to either side, got -1");
+  EXPECT_EQ(error_of([] { local_m(-1); }), "local_m: the radius must not be negative, got -1");
   EXPECT_EQ(error_of([&] { local_p(q, w, Tensor::zeros({4}), lengths, 2); }),
             "local_p: q (B,H,T,D) is (2, 1, 3, 4), w_p (F,D) is (5, 4), v_p (F) is (4)");
   EXPECT_EQ(error_of([&] { local_p(q, w, v, v, 2); }),
             "local_p: lengths are i32 of shape (B), got f32 (5) for B 2");
-  EXPECT_EQ(error_of([&] { local_p(q, w, v, lengths, 0); }),
-            "local_p: the window is a positive number of positions to either side, got 0");
+  EXPECT_EQ(error_of([&] { local_p(q, w, v, lengths, 0); }), "local_p: the radius must be positive, got 0");
 }
 
 }  // namespace

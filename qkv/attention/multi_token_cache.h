@@ -1,13 +1,12 @@
-// Multi-token attention one position at a time: keys and values of the positions so far, and the last few queries,
-// which the convolutions reach back to.
+// Multi-token attention one position at a time: a KV cache, and the last queries, which the convolutions read.
 //
 //     MultiTokenCache cache(options);
 //     Tensor y = cache.attend(q, k, v);     // of one more position, or of several
 //     cache.reorder({0, 0, 2});             // as KeyValueCache
 //
-// What comes out has the same bits as one call over all positions, with a mask that is the same for a query
-// wherever its call begins: causal(), window(), and what else stands on positions counted from the last key. Of the
-// queries only c_q - 1 for each convolution are kept, whatever the length.
+// f32 or bf16. The results have the bits of one call over all positions, for masks that depend on positions counted
+// from the last key: causal(), window(). Of the queries c_q - 1 per convolution are kept, whatever the length.
+// Errors: q, k and v whose shapes or types do not continue the ones before.
 #pragma once
 
 #include "qkv/attention/cache.h"
@@ -28,7 +27,7 @@ class MultiTokenCache {
  private:
   MultiTokenOptions options_;
   KeyValueCache cache_;
-  Tensor queries_;  // (B,H,history,D) at most
+  Tensor queries_;  // (B,H,t,D), t <= history_of(options_)
 };
 
 }  // namespace qkv

@@ -20,7 +20,11 @@ MultiTokenOptions options_for(int64_t H) {
 }
 
 struct Sequence {
-  Tensor q = random({2, 4, 90, 8}, 11), k = random({2, 2, 90, 8}, 12), v = random({2, 2, 90, 5}, 13);
+  explicit Sequence(DType dtype = DType::f32)
+      : q(random({2, 4, 90, 8}, 11).to(dtype)),
+        k(random({2, 2, 90, 8}, 12).to(dtype)),
+        v(random({2, 2, 90, 5}, 13).to(dtype)) {}
+  Tensor q, k, v;
   Tensor attend(MultiTokenCache& cache, int64_t begin, int64_t end) const {
     return cache.attend(q.slice(2, begin, end), k.slice(2, begin, end), v.slice(2, begin, end));
   }
@@ -41,12 +45,23 @@ TEST(MultiTokenCache, StepByStepGivesTheBitsOfTheFullPass) {
   }
 }
 
-TEST(MultiTokenCache, ReorderedRowsGoOnFromTheirSource) {
+TEST(MultiTokenCache, TakesBf16) {
+  const Sequence x(DType::bf16);
+  const Tensor full = multi_token_attention(x.q, x.k, x.v, options_for(4)).value();
+  MultiTokenCache cache(options_for(4));
+  for (int64_t begin = 0, end = 60; begin < 90; begin = end, ++end) {
+    const Tensor y = x.attend(cache, begin, end);
+    ASSERT_EQ(y.dtype(), DType::bf16);
+    ASSERT_TRUE(same_bits(y.to(DType::f32), full.slice(2, begin, end).to(DType::f32))) << begin;
+  }
+}
+
+TEST(MultiTokenCache, ReorderedRowsContinueTheirSource) {
   const Sequence x;
   MultiTokenCache cache(options_for(4));
   x.attend(cache, 0, 40);
   cache.reorder(std::vector<int64_t>{1, 1, 0});
-  const auto rows = [](const Tensor& y) {  // as they are after it
+  const auto rows = [](const Tensor& y) {  // as reordered
     return gather_rows(y, std::vector<int64_t>{1, 1, 0});
   };
   const Tensor next =
@@ -56,16 +71,23 @@ TEST(MultiTokenCache, ReorderedRowsGoOnFromTheirSource) {
   EXPECT_TRUE(same_bits(next, rows(x.attend(plain, 40, 41))));
 }
 
-TEST(MultiTokenCache, SaysWhatDoesNotContinue) {
+TEST(MultiTokenCache, RejectsWhatDoesNotContinue) {
   MultiTokenCache cache(options_for(4));
   const Tensor q = Tensor::zeros({1, 4, 1, 8}), k = Tensor::zeros({1, 2, 1, 8});
   cache.attend(q, k, k);
   EXPECT_EQ(error_of([&] {
               cache.attend(Tensor::zeros({2, 4, 1, 8}), Tensor::zeros({2, 2, 1, 8}), k);
             }),
-            "MultiTokenCache: q (2, 4, 1, 8) does not continue queries (1, 4, 1, 8)");
+            "MultiTokenCache: q f32 (2, 4, 1, 8) does not continue queries f32 (1, 4, 1, 8)");
+  EXPECT_EQ(error_of([&] { cache.attend(q.to(DType::bf16), k.to(DType::bf16), k.to(DType::bf16)); }),
+            "MultiTokenCache: q bf16 (1, 4, 1, 8) does not continue queries f32 (1, 4, 1, 8)");
+  EXPECT_EQ(
+      error_of([&] { cache.attend(q, k.to(DType::bf16), k); }),
+      "MultiTokenCache: expected q (B,H,t,D) and k (B,G,t,D) of one type; q is f32 (1, 4, 1, 8), k is bf16 (1, "
+      "2, 1, 8)");
+  EXPECT_EQ(cache.length(), 1);
   EXPECT_EQ(error_of([] { MultiTokenCache({.history = 3}); }),
-            "MultiTokenCache: it keeps the history itself, 3 queries were given");
+            "MultiTokenCache: options.history must be 0, the cache sets it; it is 3");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(MultiToken, EqualsTheFormulaOverManyBlocks) {
   plain.sees = [](int64_t b, int64_t, int64_t j) { return j < (b == 0 ? 33 : 150); };
   expect_gradients(plain, plain.inputs(40), padding({33, 150}));
 
-  plain.post_queries = 0, plain.pre_mix = true;  // heads alone
+  plain.post_queries = 0, plain.pre_mix = true;  // heads only
   expect_gradients(plain, plain.inputs(60), padding({33, 150}));
 }
 
@@ -96,7 +96,7 @@ TEST(MultiToken, WeightsAreWhatMultipliesTheValues) {
                "weights");
 }
 
-// Everything that a call gives: the output and all gradients.
+// The output and all gradients of a call.
 std::vector<Tensor> results(const PlainMultiToken& plain, const std::vector<Tensor>& inputs, const MaskPtr& mask,
                             const Tensor& upstream) {
   Variables x;
@@ -165,9 +165,9 @@ TEST(MultiToken, ReadsStridedInputsAndKeepsTheirMemoryOrder) {
   for (size_t n = 0; n < got.size(); ++n) EXPECT_TRUE(same_bits(got[n], wanted[n])) << n;
 }
 
-TEST(MultiToken, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
+TEST(MultiToken, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
   PlainMultiToken plain = full_call(1, 20);
-  plain.S = 6;  // causal: the first 14 queries see nothing
+  plain.S = 6;  // causal: the first 14 queries see no key
   const std::vector<Tensor> g = results(plain, plain.inputs(1), causal(), random({1, 4, 20, 7}, 9));
   for (const Tensor& x : {g[0].slice(2, 0, 14), g[1].slice(2, 0, 14)})
     for (const double v : doubles(x)) EXPECT_EQ(v, 0.0);
@@ -177,7 +177,7 @@ TEST(MultiToken, AQueryThatSeesNoKeyGivesZerosAndPassesNothingBack) {
     for (const double v : doubles(x)) EXPECT_EQ(v, 0.0);
 }
 
-TEST(MultiToken, HistoryIsForTheConvolutionsAlone) {
+TEST(MultiToken, HistoryIsReadByTheConvolutionsOnly) {
   const PlainMultiToken plain = full_call(1, 100);
   const std::vector<Tensor> x = plain.inputs(1);
   MultiTokenOptions options = plain.options(x, causal());
@@ -249,7 +249,47 @@ TEST(MultiToken, GatesOneNumberOrAHead) {
       });
 }
 
-TEST(MultiToken, SaysWhatDoesNotFit) {
+// bf16 in, f32 arithmetic, one rounding at the end of each function; gradients are bf16 too.
+TEST(MultiToken, GatesAndNormalizesBf16) {
+  const Tensor out = random({2, 3, 4, 6}, 1).to(DType::bf16), upstream = random({2, 3, 4, 6}, 2).to(DType::bf16);
+  const Tensor weight = random({6}, 3), bias = random({6}, 5), one_bias = random({1}, 6);
+  const auto expect_rounded = [&](const std::string& what, const Op& op) {
+    const Variable x(out, {.requires_grad = true}), exact(out.to(DType::f32), {.requires_grad = true});
+    const Variable y = op({x}), wanted = op({exact});
+    EXPECT_EQ(y.value().dtype(), DType::bf16) << what;
+    EXPECT_TRUE(same_bits(y.value().to(DType::f32), wanted.value().to(DType::bf16).to(DType::f32))) << what;
+    y.backward(upstream);
+    wanted.backward(upstream.to(DType::f32));
+    EXPECT_EQ(x.grad().dtype(), DType::bf16) << what;
+    expect_close(x.grad().to(DType::f32), doubles(exact.grad()), 0x1p-8, what);
+  };
+  expect_rounded("norm", [&](const Variables& x) { return normalize_heads(x[0], weight, 1e-5f, 0.25f); });
+  expect_rounded("gate per head", [&](const Variables& x) {
+    return gate_heads(x[0], random({1, 6}, 4), one_bias);
+  });
+  expect_rounded("gate per element", [&](const Variables& x) { return gate_heads(x[0], random({6, 6}, 4), bias); });
+  EXPECT_EQ(gate_heads(normalize_heads(out, weight), random({1, 6}, 4), one_bias).value().dtype(), DType::bf16);
+}
+
+TEST(MultiToken, GatesAndNormsNameThemselvesInErrors) {
+  const Tensor out = Tensor::zeros({2, 3, 4, 6}), weight = Tensor::zeros({6}), bf16 = weight.to(DType::bf16);
+  EXPECT_EQ(error_of([&] { normalize_heads(out, bf16); }),
+            "normalize_heads: weight must be f32 (E) with E 6, it is bf16 (6)");
+  EXPECT_EQ(error_of([&] {
+              normalize_heads(Tensor::zeros({2, 6}), weight);
+            }),
+            "normalize_heads: out must be (B,H,T,E), f32 or bf16; it is f32 (2, 6)");
+  EXPECT_EQ(error_of([&] {
+              gate_heads(out, Tensor::zeros({2, 6}), {});
+            }),
+            "gate_heads: weight must be f32 (1,E) or (E,E) with E 6, it is f32 (2, 6)");
+  EXPECT_EQ(error_of([&] {
+              gate_heads(out, Tensor::zeros({1, 6}), weight);
+            }),
+            "gate_heads: bias must be f32 (1), it is f32 (6)");
+}
+
+TEST(MultiToken, RejectsWhatDoesNotFit) {
   const Tensor x = Tensor::zeros({1, 4, 5, 8});
   const auto message = [&](const MultiTokenOptions& options) {
     return error_of([&] { multi_token_attention(x, x, x, options); });
@@ -257,15 +297,15 @@ TEST(MultiToken, SaysWhatDoesNotFit) {
   EXPECT_EQ(message({.pre_conv = Tensor::zeros({3, 1, 2, 3})}),
             "multi_token_attention: pre_conv must be f32 (H,1,c_q,c_k) with H 4, it is f32 (3, 1, 2, 3)");
   EXPECT_EQ(message({.post_conv = Tensor::zeros({4, 1, 2, 4})}),
-            "multi_token_attention: post_conv (4, 1, 2, 4): c_k must be odd with PadKey::both, so that a key can "
-            "stand in the middle");
+            "multi_token_attention: post_conv (4, 1, 2, 4): c_k must be odd with PadKey::both, which centers "
+            "the keys");
   EXPECT_EQ(message({.post_head = Tensor::zeros({2, 2, 2}), .post_mix = Tensor::zeros({4, 4})}),
-            "multi_token_attention: post_head and post_mix are two ways of mixing heads: one of them can be given");
+            "multi_token_attention: post_head and post_mix exclude each other: give one of them");
   EXPECT_EQ(message({.post_head = Tensor::zeros({2, 3, 3})}),
             "multi_token_attention: post_head must be f32 (H/c,c,c) with H 4, it is f32 (2, 3, 3)");
   EXPECT_EQ(message({.pre_conv = Tensor::zeros({4, 1, 60, 1})}),
-            "multi_token_attention: the convolutions reach back over 59 queries together, 48 at most");
-  EXPECT_EQ(message({.history = 6}), "multi_token_attention: a history of 6 queries, where T is 5");
+            "multi_token_attention: the convolutions may read at most 48 earlier queries together, they read 59");
+  EXPECT_EQ(message({.history = 6}), "multi_token_attention: history must be 0 to T 5, it is 6");
 }
 
 }  // namespace

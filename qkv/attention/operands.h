@@ -1,23 +1,24 @@
-// What the products of a tile read, packed for them once: a block of queries, a tile of keys or values, a tile of
-// weights. Units are floats, or pairs of bf16 (kernel/attention_kernels.h): the parts of the sentence need not
-// know.
+// Operands of the matrix products of a tile, packed once: a block of queries, a tile of keys or values, a tile of
+// weights. Their elements are 32-bit units, as kernel::TileProduct reads them: a float, or two bf16 numbers
+// interleaved along the summed axis (VNNI layout).
 #pragma once
 
+#include <cstdint>
+
 #include "qkv/attention/tile.h"
-#include "qkv/kernel/attention_kernels.h"
 
 namespace qkv {
 
-// A block of queries, or of upstream gradients.
+// A block of queries, or of output gradients.
 struct BlockOperand {
-  const float* transposed;  // (depth, width), rows `stride` apart: lanes are queries, zero past the last one
+  const float* transposed;  // (depth, width), rows `stride` apart; zero in the lanes behind the last query
   int64_t depth, stride;
-  // (row_depth, row_width), in the backward only: queries one after another, zero behind the last column.
+  // (row_depth, row_width), for the backward only: one row per query (or two), zero behind the last column.
   const float* rows;
   int64_t row_depth, row_width, row_stride;
-  int64_t queries_per_row;  // 1, or 2 where they are paired
+  int64_t queries_per_row;  // 2 in VNNI layout, else 1
 
-  // Of the queries of a tile that is cut from the block.
+  // The queries of a tile of this block.
   BlockOperand of(const Tile& tile) const {
     BlockOperand part = *this;
     part.transposed += tile.lane;
@@ -27,12 +28,12 @@ struct BlockOperand {
   }
 };
 
-// Keys or values of a tile, seen as rows (as they are stored) and as columns.
+// Keys or values of a tile, read by rows or by columns.
 struct KeyOperand {
   const float* rows;
   int64_t row_stride;
-  const float* columns;  // null where nobody sums over keys
-  int64_t column_step, key_step;
+  const float* columns;  // null if no product sums over the keys
+  int64_t column_stride, key_stride;
   int64_t width;  // D or E
 };
 
@@ -44,66 +45,5 @@ struct WeightOperand {
   const float* columns;  // units along the keys: (depth, tile.width)
   int64_t depth;
 };
-
-// s (keys, queries) = scale * K Q^T
-inline void multiply_rows(const kernel::TileProducts& products, const Tile& tile, const KeyOperand& k,
-                          const BlockOperand& q, float scale, float* s) {
-  products.overwrite({.a = k.rows,
-                      .a_row_stride = k.row_stride,
-                      .a_column_stride = 1,
-                      .b = q.transposed,
-                      .b_row_stride = q.stride,
-                      .c = s,
-                      .c_row_stride = tile.width,
-                      .rows = tile.keys,
-                      .width = tile.width,
-                      .depth = q.depth,
-                      .scale = scale});
-}
-
-// The product V^T W, (columns, queries), to be overwritten, added or rescaled. Rows of out are `stride` apart.
-inline kernel::TileProduct columns_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w,
-                                           float* out, int64_t stride) {
-  return {.a = v.columns,
-          .a_row_stride = v.column_step,
-          .a_column_stride = v.key_step,
-          .b = w.columns,
-          .b_row_stride = tile.width,
-          .c = out,
-          .c_row_stride = stride,
-          .rows = v.width,
-          .width = tile.width,
-          .depth = w.depth};
-}
-
-// The same product the other way round, W^T V (queries, columns), for floats. The columns are whole vectors.
-inline kernel::TileProduct rows_product(const Tile& tile, const KeyOperand& v, const WeightOperand& w, float* out,
-                                        int64_t stride) {
-  return {.a = w.columns,
-          .a_row_stride = 1,
-          .a_column_stride = tile.width,
-          .b = v.rows,
-          .b_row_stride = v.row_stride,
-          .c = out,
-          .c_row_stride = stride,
-          .rows = tile.queries,
-          .width = v.width,
-          .depth = w.depth};
-}
-
-// dk (keys, row_width) += dS Q
-inline void add_rows_product(const kernel::TileProducts& products, const Tile& tile, const WeightOperand& w,
-                             const BlockOperand& q, float* dk) {
-  products.add({.a = w.rows,
-                .a_row_stride = w.row_stride,
-                .a_column_stride = 1,
-                .b = q.rows,
-                .b_row_stride = q.row_stride,
-                .c = dk,
-                .c_row_stride = q.row_width,
-                .rows = tile.keys,
-                .width = q.row_width,
-                .depth = q.row_depth});
-}
 
 }  // namespace qkv

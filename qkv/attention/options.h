@@ -1,4 +1,4 @@
-// The sentence, as options of a call:
+// The attention formula, as options of a call:
 //
 //     attention(Q, K, V) = reweigh( normalize( mask( modify( score(Q, K) ) ) ) ) V
 //
@@ -21,8 +21,8 @@ struct AttentionOptions {
   MaskPtr mask = nullptr;                // null: every query sees every key
   NormalizerPtr normalize = nullptr;     // null: softmax()
   std::vector<ReweigherPtr> reweigh = {};
-  // Every query goes by itself, as the only query of a call (T = 1) does in any case: for the steps of decoding,
-  // whose results should not depend on how many hypotheses share keys. Without effect where a gradient is recorded.
+  // Take the single-query pass for T > 1 too, so that a decoding step has the same bits for any number of
+  // hypotheses that share keys. Ignored where a gradient is recorded.
   bool single_queries = false;
 };
 

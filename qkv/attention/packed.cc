@@ -12,12 +12,15 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 void check_offsets(std::string_view name, const Offsets& offsets, int64_t total) {
   require(!offsets.empty() && offsets.front() == 0 && offsets.back() == total, "attention_packed",
-          "{} must begin with 0 and end with the {} rows that there are", name, total);
+          "{} must begin with 0 and end with the number of rows, {}", name, total);
   for (size_t n = 1; n < offsets.size(); ++n)
     require(offsets[n - 1] <= offsets[n], "attention_packed",
-            "{}[{}] is {}, before it stands {}: offsets never fall", name, n, offsets[n], offsets[n - 1]);
+            "offsets must not decrease: {0}[{1}] is {2} and {0}[{3}] is {4}", name, n - 1, offsets[n - 1], n,
+            offsets[n]);
 }
 
 // Sequence n of a (1, H, total, D) tensor.
@@ -30,22 +33,23 @@ struct Sequences {
   std::vector<AttentionCall> calls;
   std::vector<ForwardResult> results;
 
-  // run(n) for every sequence: long ones one after another, each in parallel inside; short ones side by side.
+  // run(n) for every sequence: long ones one after another, each of them parallel; short ones in parallel.
   template <class Run>
   void for_each(Run run) const {
     const auto work = [&](size_t n) { return calls[n].shape.T * calls[n].shape.S; };
     int64_t total = 0;
     for (size_t n = 0; n < calls.size(); ++n) total += work(n);
-    std::vector<size_t> together;
+    std::vector<size_t> concurrent;
     for (size_t n = 0; n < calls.size(); ++n) {
       if (work(n) * 4 > total)
         run(n);
       else
-        together.push_back(n);
+        concurrent.push_back(n);
     }
-    // The longest first: what is left at the end is short.
-    std::stable_sort(together.begin(), together.end(), [&](size_t a, size_t b) { return work(a) > work(b); });
-    parallel_for(static_cast<int64_t>(together.size()), [&](int64_t i) { run(together[static_cast<size_t>(i)]); });
+    // The longest first, so that threads finish at about the same time.
+    std::stable_sort(concurrent.begin(), concurrent.end(), [&](size_t a, size_t b) { return work(a) > work(b); });
+    parallel_for(static_cast<int64_t>(concurrent.size()),
+                 [&](int64_t i) { run(concurrent[static_cast<size_t>(i)]); });
   }
 };
 
@@ -74,11 +78,12 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
              const Offsets& k_offsets, const AttentionOptions& options) {
   check_inputs(q.value(), k.value(), v.value());
   if (options.score && options.score->reads_positions())
-    fail("attention_packed", "{} counts keys from the first of all sequences: call attention() for each",
+    fail("attention_packed",
+         "{} depends on positions of keys and is not for packed sequences: call attention() for each",
          options.score->name());
-  if (q.value().dtype() == DType::bf16 &&
-      !takes_bf16({.T = q.dim(2), .D = prepared_width(q.value(), k.value(), options), .E = v.dim(3)}, options,
-                  false)) {
+  if (const DType dtype = q.value().dtype();
+      dtype == DType::bf16 &&
+      !reads_bf16(select_pass({shape_of(q.value(), k.value(), v.value(), options), dtype, options, true}))) {
     const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
     return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
   }
@@ -97,9 +102,9 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
   out = out.transpose(1, 2);
   s->for_each([&](size_t n) {
     s->results[n] = forward_pass(s->calls[n]);
-    Tensor place = sequence(out, q_offsets, n);
-    place.copy_from(s->results[n].out);
-    s->results[n].out = place;
+    Tensor rows = sequence(out, q_offsets, n);
+    rows.copy_from(s->results[n].out);
+    s->results[n].out = rows;
   });
   return record("attention_packed", inputs, out,
                 [s, inputs](const Tensor& dout, const std::vector<bool>&) { return backward(*s, inputs, dout); });
@@ -112,7 +117,7 @@ Variable attention_packed(const Variable& q, const Variable& k, const Variable& 
   for (const Variable* x : {&q, &k, &v})
     require(x->value().rank() == 3, "attention_packed",
             "expected three axes, q (T,H,D), k (S,G,D), v (S,G,E); got {}", x->shape());
-  require(q_offsets.size() == k_offsets.size(), "attention_packed", "{} offsets of queries, {} of keys",
+  require(q_offsets.size() == k_offsets.size(), "attention_packed", "q_offsets has {} numbers, k_offsets has {}",
           q_offsets.size(), k_offsets.size());
   check_offsets("q_offsets", q_offsets, q.dim(0));
   check_offsets("k_offsets", k_offsets, k.dim(0));

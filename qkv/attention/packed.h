@@ -1,17 +1,15 @@
-// Attention over sequences of unequal lengths, stored one after another without padding: nothing is computed for
-// positions that do not exist.
+// Attention over a packed (variable-length, "varlen") batch: sequences stored one after another without padding.
 //
 //     Tensor y = attention_packed(q, k, v, {0, 5, 12}, {0, 7, 9}, {.mask = causal()});   // two sequences
 //     Tensor z = attention_packed(x, x, x, offsets, offsets);                            // self-attention
 //
-// Shapes   q (T,H,D), k (S,G,D), v (S,G,E), T and S being the totals; out (T,H,E).
-//          Sequence n has the queries [q_offsets[n], q_offsets[n + 1]) and the keys [k_offsets[n], k_offsets[n +
-//          1]); offsets begin with 0, never fall, and end with T or S. A sequence may be empty. To masks and
-//          modifiers every sequence is a call of its own with B = 1: query 0 is its first query.
-// Errors   Error, naming the offset, when offsets are not of this form; those of attention(). The score location()
-//          is not for packed sequences.
+// Shapes   q (T,H,D), k (S,G,D), v (S,G,E) with T and S the totals; out (T,H,E).
+//          Sequence n has queries [q_offsets[n], q_offsets[n + 1]) and keys [k_offsets[n], k_offsets[n + 1]).
+//          Offsets begin with 0, do not decrease, and end with T or S; a sequence may be empty. Masks and modifiers
+//          see every sequence as a call with B = 1, whose query 0 is its first query.
+// Errors   those of attention(); offsets that are not of this form; a location() score.
 //
-// Differentiable like attention(). A sequence has the same bits as in a call of its own.
+// Differentiable like attention(). Each sequence has the bits of attention() on it alone.
 #pragma once
 
 #include <span>

@@ -26,13 +26,13 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 const Offsets q_offsets = {0, 3, 3, 90, 231}, k_offsets = {0, 7, 12, 99, 230};  // the second has no query
 
-// Rows [begin, end) of a packed tensor as a call of its own: (1, H, rows, D).
+// Rows [begin, end) of a packed tensor as the input of a separate call: (1, H, rows, D).
 Variable alone(const Tensor& x, int64_t begin, int64_t end) {
   return Variable(x.slice(0, begin, end).clone().reshape({1, end - begin, x.dim(1), x.dim(2)}).transpose(1, 2),
                   {.requires_grad = true});
 }
 
-void expect_each_alone(DType dtype, const AttentionOptions& options) {
+void expect_separate_calls(DType dtype, const AttentionOptions& options) {
   const auto draw = [&](const Shape& shape, uint64_t stream) {
     return Variable(random_tensor(shape, stream).to(dtype), {.requires_grad = true});
   };
@@ -59,10 +59,10 @@ void expect_each_alone(DType dtype, const AttentionOptions& options) {
   for (const float x : unseen.span<float>()) EXPECT_EQ(x, 0.0f);
 }
 
-TEST(AttentionPacked, EverySequenceIsAsInACallOfItsOwn) {
-  expect_each_alone(DType::f32, {});
-  expect_each_alone(DType::f32, {.mask = causal()});
-  expect_each_alone(DType::bf16, {.mask = causal()});
+TEST(AttentionPacked, EverySequenceHasTheBitsOfASeparateCall) {
+  expect_separate_calls(DType::f32, {});
+  expect_separate_calls(DType::f32, {.mask = causal()});
+  expect_separate_calls(DType::bf16, {.mask = causal()});
 }
 
 TEST(AttentionPacked, ParametersGetTheGradientsOfAllSequences) {
@@ -82,7 +82,7 @@ TEST(AttentionPacked, ParametersGetTheGradientsOfAllSequences) {
   for (int64_t h = 0; h < 4; ++h) EXPECT_NEAR(sink.grad().at<float>({h}), again.grad().at<float>({h}), 1e-4);
 }
 
-TEST(AttentionPacked, SaysWhichOffsetIsWrong) {
+TEST(AttentionPacked, NamesTheWrongOffset) {
   const Tensor x = Tensor::zeros({5, 1, 4});
   const auto message = [&](const Offsets& of_queries, const Offsets& of_keys) {
     try {
@@ -93,10 +93,10 @@ TEST(AttentionPacked, SaysWhichOffsetIsWrong) {
     return std::string("no error");
   };
   EXPECT_EQ(message({0, 5}, {0, 4}),
-            "attention_packed: k_offsets must begin with 0 and end with the 5 rows that there are");
+            "attention_packed: k_offsets must begin with 0 and end with the number of rows, 5");
   EXPECT_EQ(message({0, 3, 2, 5}, {0, 1, 2, 5}),
-            "attention_packed: q_offsets[2] is 2, before it stands 3: offsets never fall");
-  EXPECT_EQ(message({0, 5}, {0, 1, 5}), "attention_packed: 2 offsets of queries, 3 of keys");
+            "attention_packed: offsets must not decrease: q_offsets[1] is 3 and q_offsets[2] is 2");
+  EXPECT_EQ(message({0, 5}, {0, 1, 5}), "attention_packed: q_offsets has 2 numbers, k_offsets has 3");
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class FileWriter {
 
   void write(std::string_view bytes);
   void commit();
+  void commit_as(const std::filesystem::path& path);  // under another name in the same folder
 
  private:
   void flush();

@@ -76,6 +76,11 @@ void FileWriter::commit() {
   force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }
 
+void FileWriter::commit_as(const fs::path& path) {
+  if (!temporary_.empty()) path_ = target_ = path;
+  commit();
+}
+
 void FileWriter::check(bool ok) {
   if (ok) return;
   const int error = errno;

@@ -8,7 +8,7 @@
 
 namespace qkv {
 
-// What a child returned, 128 if a signal ended it, or -1 if it was still at work after so many seconds.
+// The exit status of a child, 128 if a signal ended it, or -1 if it did not end within the given seconds.
 inline int exit_code(pid_t child, int seconds = 20) {
   for (int waited = 0; waited < 1000 * seconds; ++waited) {
     int status = 0;

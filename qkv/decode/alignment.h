@@ -1,5 +1,5 @@
-// Alignments of given translations: the cross-attention weights of one decoder layer, averaged over its heads. Row t
-// holds the weights with which token t was predicted.
+// Alignments of given translations: the cross-attention weights of one decoder layer, averaged over its heads.
+// Row t holds the weights with which token t was predicted.
 //
 //     std::vector<Tensor> a = alignments(model, encoded, sources, targets);     // a[i] is (T_i, S_i)
 //

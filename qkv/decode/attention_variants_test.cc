@@ -1,5 +1,5 @@
-// Search with every attention variant: decoding steps equal a pass of the whole decoder and do not depend on the batch
-// and the beam.
+// Search with every attention variant: decoding steps equal a pass of the whole decoder and do not depend on the
+// batch and the beam.
 #include <gtest/gtest.h>
 
 #include "qkv/base/threads.h"

@@ -7,7 +7,7 @@ namespace qkv {
 
 std::vector<std::string> tokens_of(std::span<const int32_t> ids, const Tokenizer& tokenizer) {
   std::vector<std::string> out;
-  for (const int32_t id : ids) out.push_back(tokenizer.piece(id));
+  for (const int32_t id : ids) out.push_back(tokenizer.token(id));
   return out;
 }
 

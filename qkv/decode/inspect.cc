@@ -54,7 +54,7 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
                  .attention = {}};
   const std::vector<std::string> sources = source.tokens(translator.source());
   std::vector<std::string> inputs = tokens_of(targets[0], translator.target());
-  inputs.insert(inputs.begin(), translator.target().piece(Tokenizer::bos));
+  inputs.insert(inputs.begin(), translator.target().token(Tokenizer::bos));
   out.attention = {{AttentionUse::encoder, "encoder self-attention", {}, sources, sources},
                    {AttentionUse::decoder, "decoder self-attention", {}, out.tokens, inputs},
                    {AttentionUse::cross, "cross-attention", {}, out.tokens, sources}};

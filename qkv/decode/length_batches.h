@@ -2,8 +2,8 @@
 //
 //     for (const std::vector<size_t>& batch : length_batches(lengths, 4096)) ...     // indices into `lengths`
 //
-// Longest first, so that the batch that needs the most memory comes first. Sentences times longest length of a batch
-// is at most `tokens`, but a batch holds at least one sentence. Sentences of length 0 are left out.
+// Longest first, so that the batch that needs the most memory comes first. Sentences times longest length of a
+// batch is at most `tokens`, but a batch holds at least one sentence. Sentences of length 0 are left out.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,7 @@
 //
 // One pass of the decoder over the batch; a score does not depend on the batch. Perplexity is
 // exp(-sum of log-probabilities / number of tokens).
-// Errors: Error for a target that with its eos is longer than the model's position limit, or ids outside the
-// vocabulary.
+// Errors: Error for a target that is longer than the model's position limit with its eos, or has unknown ids.
 #pragma once
 
 #include <cstdint>

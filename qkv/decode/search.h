@@ -1,5 +1,5 @@
-// The most likely translations of a batch of sentences, from token ids to token ids: greedy search (beam 1) or beam
-// search.
+// The most likely translations of a batch of sentences, from token ids to token ids: greedy search (beam 1) or
+// beam search.
 //
 //     auto found = search(model, source, lengths, {.beam = 4, .n_best = 2});       // source i32 (B,S), lengths (B)
 //     found[b][0].ids                                                              // the best one of sentence b
@@ -15,8 +15,8 @@
 // best. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is always
 // that of ids and eos, as score_targets() computes it.
 //
-// Determinism: the result of a sentence is the same bit for bit in any batch, with any padding and number of threads.
-// Finished sentences leave the batch; the decoder has a KV cache.
+// Determinism: the result of a sentence is the same bit for bit in any batch, with any padding and number of
+// threads. Finished sentences leave the batch; the decoder has a KV cache.
 // Errors: UsageError for options out of range; Error for ids or lengths that do not fit the model.
 #pragma once
 
@@ -34,13 +34,13 @@ struct SearchOptions {
   double length_penalty = 1.0;  // alpha
   int64_t n_best = 1;           // at most beam
   int64_t min_length = 0;       // in tokens, without eos
-  // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S + max_length_extra.
-  // The model's position limit applies, too.
+  // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
+  // max_length_extra. The model's position limit applies, too.
   int64_t max_length = 0;
   double max_length_ratio = 3.0;
   int64_t max_length_extra = 100;
-  // Maximum number of hypotheses times positions in the KV cache, for at least one sentence; 0: no limit. Sentences
-  // beyond it are searched later, in batches of their own.
+  // Maximum number of hypotheses times positions in the KV cache, for at least one sentence; 0: no limit.
+  // Sentences beyond it are searched later, in batches of their own.
   int64_t max_tokens = 0;
   bool alignment = false;
   int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;

@@ -112,13 +112,13 @@ TEST(Search, AWideBeamFindsTheBestTranslation) {
   }
 }
 
-struct Kind {
+struct Variant {
   const char* name;
   void (*change)(TransformerConfig&);
 };
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
-class SearchOf : public testing::TestWithParam<Kind> {};
+class SearchOf : public testing::TestWithParam<Variant> {};
 
 TEST_P(SearchOf, StepsGiveTheLogitsOfTheWholeDecoder) {
   const NoGrad guard;
@@ -183,15 +183,15 @@ TEST_P(SearchOf, ResultsDoNotDependOnTheBatchBitForBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, SearchOf,
+    Variants, SearchOf,
     testing::Values(
-        Kind{"PostNorm", [](TransformerConfig&) {}},
-        Kind{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
-        Kind{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 2; }},
-        Kind{"OneKeyHeadAndGelu", [](TransformerConfig& c) { c.kv_heads = 1, c.activation = Activation::gelu; }},
-        Kind{"LearnedPositions", [](TransformerConfig& c) { c.positions = Positions::learned; }},
-        Kind{"NothingTiedNoBias", [](TransformerConfig& c) { c.tie = Tie::none, c.attention_bias = false; }}),
-    [](const testing::TestParamInfo<Kind>& kind) { return std::string(kind.param.name); });
+        Variant{"PostNorm", [](TransformerConfig&) {}},
+        Variant{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
+        Variant{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 2; }},
+        Variant{"OneKeyHeadAndGelu", [](TransformerConfig& c) { c.kv_heads = 1, c.activation = Activation::gelu; }},
+        Variant{"LearnedPositions", [](TransformerConfig& c) { c.positions = Positions::learned; }},
+        Variant{"NothingTiedNoBias", [](TransformerConfig& c) { c.tie = Tie::none, c.attention_bias = false; }}),
+    [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
 TEST(Search, AWiderBeamScoresBetterOnAverage) {
   const Transformer model = random_model(10);
@@ -208,14 +208,14 @@ TEST(Search, ResultsDoNotDependOnMaxTokens) {
     const Transformer model = random_model(seed);
     const std::vector<Ids> sentences = random_sentences(13, 8, seed);
     SearchOptions options = {.beam = 3, .n_best = 2, .max_length = 20};
-    const auto wanted = search(model, sentences, options);
+    const auto expected = search(model, sentences, options);
     for (const int64_t tokens : {1, 30, 200}) {
       options.max_tokens = tokens;
       const auto found = search(model, sentences, options);
-      ASSERT_EQ(found.size(), wanted.size());
-      for (size_t b = 0; b < wanted.size(); ++b) {
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t b = 0; b < expected.size(); ++b) {
         ASSERT_FALSE(found[b].empty());
-        expect_same(found[b], wanted[b]);
+        expect_same(found[b], expected[b]);
       }
     }
   }
@@ -267,8 +267,8 @@ TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
   for (size_t b = 0; b < 5; ++b) expect_same(encoded[b], expected[b]);
 }
 
-// Where the masks of a variant leave a target token no source position there is no link. The first source position is
-// still a link of others.
+// Where the masks of a variant leave a target token no source position there is no link. The first source
+// position is still a link of others.
 TEST(Search, ATokenThatSeesNoSourceIsLinkedToNone) {
   const Transformer model =
       random_model(18, [](TransformerConfig& c) { c.cross_attention = attention_variant("local-m=1"); });

@@ -13,8 +13,8 @@ namespace {
 
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
-// The `count` largest logits so far, sorted. Ids are offered in increasing order and only a strictly larger logit moves
-// ahead of another, so equal ones stay sorted by id.
+// The `count` largest logits so far, sorted. Ids are offered in increasing order and only a strictly larger logit
+// moves ahead of another, so equal ones stay sorted by id.
 class Best {
  public:
   Best(TokenChoice* choices, int64_t count) : choices_(choices), count_(count) {}
@@ -74,8 +74,8 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
       }
     }
     top.lengths_[static_cast<size_t>(r)] = best.length();
-    // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely token
-    // would be large, with large rounding errors.)
+    // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
+    // token would be large, with large rounding errors.)
     const bool eos_is_best = best.length() == 0 || x[options.eos] > choices[0].log_probability;
     const int32_t best_id = eos_is_best ? options.eos : choices[0].id;
     const float log_p = -kernel::kernels().rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);

@@ -6,9 +6,9 @@
 //     top.row(r)[0]                                                                      // the most likely token
 //     top.eos(r)                                                                         // log p of eos
 //
-// eos is not among the tokens of a row: beam search treats it separately. A row is sorted, equal logits by id, lower
-// first. It is shorter than `count` if the vocabulary is; a logit of -infinity is no candidate. Rows are computed in
-// parallel and independently. Errors: a row that holds +infinity or NaN.
+// eos is not among the tokens of a row: beam search treats it separately. A row is sorted, equal logits by id,
+// lower first. It is shorter than `count` if the vocabulary is; a logit of -infinity is no candidate. Rows are
+// computed in parallel and independently. Errors: a row that holds +infinity or NaN.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,8 @@ void check_batch_tokens(int64_t batch_tokens) {
 }
 
 std::vector<Translation> Translator::translate(std::span<const std::string> sentences,
-                                               const TranslateOptions& options) const {
+                                               const TranslateOptions& options,
+                                               const ProgressFunction& progress) const {
   check_batch_tokens(options.batch_tokens);
   const SearchOptions how = search_options(options);
   check_options(how, model_.config());
@@ -90,6 +91,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
     out[i].truncated = sources[i].truncated;
     if (sources[i].blank()) out[i].n_best.emplace_back();
   }
+  int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
     std::vector<std::vector<int32_t>> rows;
     for (const size_t i : batch) rows.push_back(sources[i].ids);
@@ -100,13 +102,15 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
       for (const Hypothesis& hypothesis : found[b]) translation.n_best.push_back(candidate(hypothesis));
       static_cast<Candidate&>(translation) = translation.n_best.front();
     }
+    done += static_cast<int64_t>(batch.size());
     if (options.after_batch) options.after_batch();
+    if (progress) progress(done);
   }
   return out;
 }
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
-                                         int64_t batch_tokens) const {
+                                         int64_t batch_tokens, const ProgressFunction& progress) const {
   require<InputError>(sources.size() == targets.size(), "score",
                       "there must be one target for each source, got {} sources and {} targets", sources.size(),
                       targets.size());
@@ -117,6 +121,7 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
   for (size_t i = 0; i < from.size(); ++i)
     lengths.push_back(static_cast<int64_t>(std::max(from[i].ids.size(), to[i].ids.size())));
   std::vector<PairScore> out(sources.size());
+  int64_t done = 0;
   for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
     std::vector<std::vector<int32_t>> rows, targets_of_batch;
     for (const size_t i : batch) {
@@ -130,6 +135,8 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
                        .token_log_probabilities = scores[b].token_log_probabilities,
                        .tokens = to[batch[b]].tokens(target_),
                        .truncated = from[batch[b]].truncated || to[batch[b]].truncated};
+    done += static_cast<int64_t>(batch.size());
+    if (progress) progress(done);
   }
   return out;
 }

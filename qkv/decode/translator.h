@@ -3,9 +3,10 @@
 //     Translator translator("my-model");
 //     for (const Translation& t : translator.translate(lines, {.beam = 4})) fmt::print("{}\n", t.text);
 //
-// Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a translation
-// does not depend on the other sentences. A blank sentence has a blank translation. A source longer than the position
-// limit of the model is cut and marked as truncated, so that one bad line does not end a run over thousands.
+// Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a
+// translation does not depend on the other sentences. A blank sentence has a blank translation. A source longer
+// than the position limit of the model is cut and marked as truncated, so that one bad line does not end a run
+// over thousands.
 //
 // A model folder holds config.json, model.safetensors, source.model and target.model.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,10 +73,12 @@ class Translator {
   // Errors begin with `name`.
   Translator(Transformer model, Tokenizer source, Tokenizer target, const std::string& name = "Translator");
 
-  std::vector<Translation> translate(std::span<const std::string> sentences,
-                                     const TranslateOptions& options = {}) const;
+  // progress(n) is called after every batch, n sentences being done; it may throw to stop.
+  using ProgressFunction = std::function<void(int64_t)>;
+  std::vector<Translation> translate(std::span<const std::string> sentences, const TranslateOptions& options = {},
+                                     const ProgressFunction& progress = {}) const;
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
-                               int64_t batch_tokens = 4096) const;
+                               int64_t batch_tokens = 4096, const ProgressFunction& progress = {}) const;
 
   const Transformer& model() const { return model_; }
   const Tokenizer& source() const { return source_; }

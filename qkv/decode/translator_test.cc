@@ -64,6 +64,18 @@ TEST(Translator, CanBeStoppedBetweenBatches) {
   EXPECT_EQ(batches, 3);
 }
 
+TEST(Translator, TellsHowManySentencesAreDone) {
+  const Translator translator = random_translator(1);
+  std::vector<int64_t> translated, scored;
+  translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, [&](int64_t done) { translated.push_back(done); });
+  translator.score(lines(), lines(), 1, [&](int64_t done) { scored.push_back(done); });
+  for (const std::vector<int64_t>& counts : {translated, scored}) {
+    EXPECT_TRUE(std::is_sorted(counts.begin(), counts.end()));
+    EXPECT_GT(counts.size(), 1u);
+    EXPECT_EQ(counts.back(), static_cast<int64_t>(lines().size()));
+  }
+}
+
 TEST(Translator, ABlankSentenceHasABlankTranslation) {
   const auto t = random_translator(2).translate(lines(), {.beam = 1, .max_length = 5});
   for (const size_t i : {2, 4}) {
@@ -197,15 +209,15 @@ TEST(Inspect, HasTheWeightsOfEveryLayerWithTheirTokens) {
     EXPECT_EQ(e.token_log_probabilities.size(), e.tokens.size());
     ASSERT_EQ(e.attention.size(), 3u);
     const Shape shapes[] = {{4, S, S}, {4, T, T}, {4, T, S}};
-    for (size_t kind = 0; kind < 3; ++kind) {
-      ASSERT_EQ(e.attention[kind].layers.size(), 2u);
-      EXPECT_EQ(static_cast<int64_t>(e.attention[kind].rows.size()), shapes[kind][1]);
-      EXPECT_EQ(static_cast<int64_t>(e.attention[kind].columns.size()), shapes[kind][2]);
-      for (const Tensor& weights : e.attention[kind].layers) {
-        EXPECT_EQ(weights.shape(), shapes[kind]);
+    for (size_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(e.attention[i].layers.size(), 2u);
+      EXPECT_EQ(static_cast<int64_t>(e.attention[i].rows.size()), shapes[i][1]);
+      EXPECT_EQ(static_cast<int64_t>(e.attention[i].columns.size()), shapes[i][2]);
+      for (const Tensor& weights : e.attention[i].layers) {
+        EXPECT_EQ(weights.shape(), shapes[i]);
         double sum = 0;
         for (const float w : weights.span<float>()) sum += w;
-        EXPECT_NEAR(sum, static_cast<double>(4 * shapes[kind][1]), 1e-3) << "rows sum to one";
+        EXPECT_NEAR(sum, static_cast<double>(4 * shapes[i][1]), 1e-3) << "rows sum to one";
       }
     }
     EXPECT_EQ(e.attention[1].columns.front(), "<s>");

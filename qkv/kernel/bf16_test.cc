@@ -33,7 +33,7 @@ std::vector<Set> sets() {
   return out;
 }
 
-std::vector<bfloat16> random_halves(int64_t n, uint64_t stream) {
+std::vector<bfloat16> random_bf16(int64_t n, uint64_t stream) {
   Random random(31, stream);
   std::vector<bfloat16> x(static_cast<size_t>(n));
   for (bfloat16& v : x) v = bfloat16(static_cast<float>(random.normal()));
@@ -47,7 +47,7 @@ enum class Kind { overwrite, add, rescale };
 void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, bool along_rows, Kind kind) {
   SCOPED_TRACE(testing::Message() << set.isa << ": " << rows << " x " << width << ", depth " << depth
                                   << (along_rows ? ", rows" : ", columns") << ", kind " << static_cast<int>(kind));
-  const std::vector<bfloat16> a = random_halves(2 * rows * depth, 1), b = random_halves(2 * depth * width, 2);
+  const std::vector<bfloat16> a = random_bf16(2 * rows * depth, 1), b = random_bf16(2 * depth * width, 2);
   const auto a_at = [&](int64_t m, int64_t k) {
     return value(a[static_cast<size_t>(along_rows ? m * 2 * depth + k : (k / 2 * rows + m) * 2 + k % 2)]);
   };
@@ -71,13 +71,13 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
                                .width = width,
                                .depth = depth,
                                .scale = scale};
-  set.pairs->begin();
+  set.bf16->begin();
   switch (kind) {
-    case Kind::overwrite: set.pairs->products.overwrite(product); break;
-    case Kind::add: set.pairs->products.add(product); break;
-    case Kind::rescale: set.pairs->products.rescale(product, factor.data()); break;
+    case Kind::overwrite: set.bf16->products.overwrite(product); break;
+    case Kind::add: set.bf16->products.add(product); break;
+    case Kind::rescale: set.bf16->products.rescale(product, factor.data()); break;
   }
-  set.pairs->end();
+  set.bf16->end();
   double worst = 0;
   for (int64_t m = 0; m < rows; ++m) {
     for (int64_t n = 0; n < width; ++n) {
@@ -107,11 +107,11 @@ TEST(Bf16Kernels, ProductsOfEveryShapeAndKind) {
 TEST(Bf16Kernels, InterleavesRowsWithZerosBehindThem) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   const int64_t rows = 5, columns = 19, stride = 23, width = 32;
-  const std::vector<bfloat16> in = random_halves(rows * stride, 3);
+  const std::vector<bfloat16> in = random_bf16(rows * stride, 3);
   for (const Set& set : sets()) {
     std::vector<uint16_t> out(static_cast<size_t>((rows + 1) / 2 * width * 2), 0xffff);
-    set.pairs->interleave(reinterpret_cast<const uint16_t*>(in.data()), stride, rows, columns,
-                          reinterpret_cast<float*>(out.data()), width);
+    set.bf16->interleave(reinterpret_cast<const uint16_t*>(in.data()), stride, rows, columns,
+                         reinterpret_cast<float*>(out.data()), width);
     for (int64_t r = 0; r < rows + 1; ++r)
       for (int64_t c = 0; c < width; ++c)
         EXPECT_EQ(out[static_cast<size_t>((r / 2 * width + c) * 2 + r % 2)],
@@ -126,15 +126,15 @@ TEST(Bf16Kernels, RoundsToTheNearest) {
   std::vector<float> in(static_cast<size_t>(rows * width));
   for (float& x : in) x = static_cast<float>(random.normal());
   for (const Set& set : sets()) {
-    std::vector<uint16_t> plain(in.size() + 8, 7), pairs(static_cast<size_t>(4 * width));
-    set.pairs->round(in.data(), rows * width - 5, plain.data());
-    set.pairs->interleave_rounded(in.data(), rows, width, reinterpret_cast<float*>(pairs.data()));
+    std::vector<uint16_t> plain(in.size() + 8, 7), interleaved(static_cast<size_t>(4 * width));
+    set.bf16->round(in.data(), rows * width - 5, plain.data());
+    set.bf16->interleave_rounded(in.data(), rows, width, reinterpret_cast<float*>(interleaved.data()));
     for (int64_t i = 0; i < rows * width - 5; ++i)
       EXPECT_EQ(plain[static_cast<size_t>(i)], bfloat16(in[static_cast<size_t>(i)]).bits);
     EXPECT_EQ(plain[static_cast<size_t>(rows * width - 5)], 7);  // nothing behind the end is written
     for (int64_t r = 0; r < 4; ++r)
       for (int64_t i = 0; i < width; ++i)
-        EXPECT_EQ(pairs[static_cast<size_t>((r / 2 * width + i) * 2 + r % 2)],
+        EXPECT_EQ(interleaved[static_cast<size_t>((r / 2 * width + i) * 2 + r % 2)],
                   r < rows ? bfloat16(in[static_cast<size_t>(r * width + i)]).bits : 0);
   }
 }

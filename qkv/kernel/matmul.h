@@ -56,8 +56,8 @@ struct MatmulOptions {
 
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options = {});
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options = {});
-// count products of one shape: a, b and c of product i stand i strides (in elements) behind those of product 0. A
-// stride of 0 in a or b shares the factor.
+// count products of one shape: a, b and c of product i are i strides (in elements) behind those of product 0. A stride
+// of 0 in a or b shares the factor.
 struct MatmulBatch {
   int64_t count;
   int64_t a_stride, b_stride, c_stride;

@@ -31,7 +31,8 @@ MultiHeadAttention layer_of(const MultiHeadAttentionOptions& options) {
 class SelfVariant : public testing::TestWithParam<std::string> {};
 class CrossVariant : public testing::TestWithParam<std::string> {};
 
-// The derivative of y . upstream along a direction, by finite differences and by gradients: of x and every parameter.
+// The derivative of y . upstream along a direction, by finite differences and by gradients: of x and every
+// parameter.
 template <class Forward>
 void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
   const auto dot = [](const Tensor& a, const Tensor& b) {
@@ -53,9 +54,9 @@ void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
       return dot(forward(x).value(), upstream);
     };
     const auto slope = [&](double h) { return (at(h) - at(-h)) / (2 * h); };
-    const double wanted = (4 * slope(1e-3) - slope(2e-3)) / 3, got = dot(grad, direction);
+    const double expected = (4 * slope(1e-3) - slope(2e-3)) / 3, got = dot(grad, direction);
     at(0);
-    EXPECT_NEAR(got, wanted, 0.02 * std::max(1.0, std::abs(wanted))) << name;
+    EXPECT_NEAR(got, expected, 0.02 * std::max(1.0, std::abs(expected))) << name;
   };
   check("x", x);
   layer.visit("", check);

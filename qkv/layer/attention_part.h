@@ -31,7 +31,7 @@ class AttentionPart {
   std::vector<Variable> parameters_;
 };
 
-// What the parts add to every call of a layer, whatever its inputs.
+// The options of attention() that are the same in every call of a layer.
 AttentionOptions attention_options(std::span<const AttentionPart> parts);
 
 }  // namespace qkv

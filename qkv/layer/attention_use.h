@@ -1,4 +1,4 @@
-// Where an attention stands in a Transformer.
+// The uses of attention in a Transformer.
 #pragma once
 
 namespace qkv {

@@ -18,7 +18,7 @@ std::string error(const std::string& text) {
   }
 }
 
-std::string misuse(const std::string& text, const AttentionSize& size) {
+std::string error_in_layer(const std::string& text, const AttentionSize& size) {
   try {
     check_variant(attention_variant(text), size, "there");
     return "";
@@ -75,22 +75,24 @@ TEST(AttentionVariant, IsCheckedAgainstItsUseAndLayer) {
   AttentionSize cross = self, dropping = self;
   cross.use = AttentionUse::cross;
   dropping.dropout = true;
-  EXPECT_EQ(misuse("window=3", self), "");
-  EXPECT_EQ(misuse("window=3", cross), "there: 'window' is for self-attention only");
-  EXPECT_EQ(misuse("local-p", self), "there: 'local-p' is for cross-attention only");
-  EXPECT_EQ(misuse("local-p", cross), "");
-  EXPECT_EQ(misuse("rotary", self),
+  EXPECT_EQ(error_in_layer("window=3", self), "");
+  EXPECT_EQ(error_in_layer("window=3", cross), "there: 'window' is for self-attention only");
+  EXPECT_EQ(error_in_layer("local-p", self), "there: 'local-p' is for cross-attention only");
+  EXPECT_EQ(error_in_layer("local-p", cross), "");
+  EXPECT_EQ(error_in_layer("rotary", self),
             "there: 'rotary': the width of a head must be even, got d-model 12 / heads 4 = 3");
-  EXPECT_EQ(misuse("bigbird=2:2", self), "there: 'bigbird=2:2': window must be an odd number of blocks, got 2");
-  EXPECT_EQ(misuse("relative-bias=6", self), "there: 'relative-bias=6': buckets must be a multiple of 4, got 6");
-  EXPECT_EQ(misuse("relative-bias=64:32", self),
+  EXPECT_EQ(error_in_layer("bigbird=2:2", self),
+            "there: 'bigbird=2:2': window must be an odd number of blocks, got 2");
+  EXPECT_EQ(error_in_layer("relative-bias=6", self),
+            "there: 'relative-bias=6': buckets must be a multiple of 4, got 6");
+  EXPECT_EQ(error_in_layer("relative-bias=64:32", self),
             "there: 'relative-bias=64:32': max-distance must be more than half of the 64 buckets, got 32");
-  EXPECT_EQ(misuse("prefix=2", self),
+  EXPECT_EQ(error_in_layer("prefix=2", self),
             "there: 'prefix=2' needs another mask in the variant, as in window=64+prefix=4");
-  EXPECT_EQ(misuse("multi-token=2:4", self), "there: 'multi-token=2:4': keys must be odd, got 4");
-  EXPECT_EQ(misuse("multi-token=2:3:3", self),
+  EXPECT_EQ(error_in_layer("multi-token=2:4", self), "there: 'multi-token=2:4': keys must be odd, got 4");
+  EXPECT_EQ(error_in_layer("multi-token=2:3:3", self),
             "there: 'multi-token=2:3:3': heads must divide the 4 heads of the layer, got 3");
-  EXPECT_EQ(misuse("multi-token", dropping),
+  EXPECT_EQ(error_in_layer("multi-token", dropping),
             "there: 'multi-token': it has no dropout of attention weights: attention-dropout must be 0");
 }
 

@@ -102,7 +102,7 @@ TEST_P(LayersOf, LogNamesEveryAttention) {
   EXPECT_EQ(log.entries[2].weights.shape(), (Shape{2, 3, 3, 5}));
 }
 
-TEST_P(LayersOf, DropoutIsOfTrainingOnlyAndEverySublayerHasItsOwn) {
+TEST_P(LayersOf, DropoutIsForTrainingOnlyAndDiffersBetweenSublayers) {
   LayerOptions o = options();
   o.dropout = o.attention_dropout = o.ffn_dropout = 0.3f;
   DecoderLayer layer(o), plain(options());

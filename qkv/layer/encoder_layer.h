@@ -1,5 +1,5 @@
-// An encoder layer (Vaswani et al., 2017, figure 1, left): self-attention, then the feed-forward network, each in a
-// residual connection.
+// An encoder layer (Vaswani et al., 2017, figure 1, left): self-attention, then the feed-forward network, each in
+// a residual connection.
 //
 //     EncoderLayer layer({.d_model = 512, .heads = 8, .ffn = 2048});
 //     Variable y = layer.forward(x, padding(lengths), pass);             // (B,S,C)

@@ -105,7 +105,7 @@ MultiHeadAttention::Queries MultiHeadAttention::project_queries(const Variable& 
   return queries;
 }
 
-// Where keys are not read, the values stand for them: they have the shape.
+// Where keys are not read, the values are passed instead: they have the same shape.
 MultiHeadAttention::KeyValues MultiHeadAttention::project_keys_values(const Variable& key_source,
                                                                       const Variable& value_source,
                                                                       int64_t first_position) const {
@@ -146,8 +146,8 @@ AttentionLog* MultiHeadAttention::log_of(const Pass& pass) const {
   return pass.log && pass.log->records({options_.use, options_.layer}) ? pass.log : nullptr;
 }
 
-AttentionVariables MultiHeadAttention::attend_heads(const Queries& queries, const KeyValues& memory,
-                                                    const Call& call, Pass& pass) const {
+AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries, const KeyValues& memory,
+                                                         const Call& call, Pass& pass) const {
   AttentionOptions options = call_options_;
   options.mask = options.mask & call.mask;
   options.single_queries = call.single_queries;
@@ -161,7 +161,7 @@ AttentionVariables MultiHeadAttention::attend_heads(const Queries& queries, cons
   if (const Dropout d = pass.dropout(options_.dropout); d.rate > 0)
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
   const AttentionLog* log = log_of(pass);
-  const auto attend = [&](const Variable& q, const Variable& k, const Variable& v) -> AttentionVariables {
+  const auto attend = [&](const Variable& q, const Variable& k, const Variable& v) -> AttentionVariableResult {
     if (!log) return {attention(q, k, v, options), {}, {}};
     if (!log->mean_over_heads || queries.global_q.defined()) return attention_with_weights(q, k, v, options);
     require(!recording(std::vector<Variable>{q, k, v}), "AttentionLog",
@@ -177,14 +177,14 @@ AttentionVariables MultiHeadAttention::attend_heads(const Queries& queries, cons
                   {.B = queries.q.dim(0), .T = queries.q.dim(2), .S = memory.k.dim(2)}, call.first_position);
   const MaskPtr all = options.mask;
   options.mask = all & !rows;
-  const AttentionVariables others = attend(queries.q, memory.k, memory.v);
+  const AttentionVariableResult others = attend(queries.q, memory.k, memory.v);
   options.mask = all & rows;
-  const AttentionVariables global = attend(queries.global_q, memory.global_k, memory.global_v);
+  const AttentionVariableResult global = attend(queries.global_q, memory.global_k, memory.global_v);
   return {add(others.out, global.out), log ? add(others.weights, global.weights).value() : Tensor(), {}};
 }
 
-AttentionVariables MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
-                                                           const MaskPtr& mask, Pass& pass) const {
+AttentionVariableResult MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
+                                                                const MaskPtr& mask, Pass& pass) const {
   const AttentionPart& part = *part_with(Role::multi_token);
   const MultiTokenOptions options = multi_token_options(part, call_options_.mask & mask);
   if (!log_of(pass)) return {norm_and_gate(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
@@ -194,9 +194,9 @@ AttentionVariables MultiHeadAttention::multi_token_forward(const Variable& q, co
 
 Variable MultiHeadAttention::attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call,
                                                 Pass& pass) const {
-  const AttentionVariables result = part_with(Role::multi_token)
-                                        ? multi_token_forward(queries.q, memory, call.mask, pass)
-                                        : attend_heads(queries, memory, call, pass);
+  const AttentionVariableResult result = part_with(Role::multi_token)
+                                             ? multi_token_forward(queries.q, memory, call.mask, pass)
+                                             : attend_heads(queries, memory, call, pass);
   if (AttentionLog* log = log_of(pass)) {
     const bool average = log->mean_over_heads && result.weights.rank() == 4;
     log->entries.push_back(

@@ -56,8 +56,8 @@ class MultiHeadAttention {
                    const MaskPtr& mask, Pass& pass) const;
   KeyValues project(const Variable& key_source, const Variable& value_source, const Tensor& lengths = {}) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
-  // A decoding step of cross-attention: all queries have the same `position`. The result of a query does not depend
-  // on the number of queries that share the memory.
+  // A decoding step of cross-attention: all queries have the same `position`. The result of a query does not
+  // depend on the number of queries that share the memory.
   Variable cross_attend_step(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                              int64_t position, Pass& pass) const;
   // A decoding step of causal self-attention: x (B,1,C) attends to the cached positions and to itself.
@@ -85,10 +85,10 @@ class MultiHeadAttention {
   std::pair<Queries, KeyValues> project_self(const Variable& x, int64_t first_position) const;
 
   Variable attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  AttentionVariables attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
-                                  Pass& pass) const;
-  AttentionVariables multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
-                                         Pass& pass) const;
+  AttentionVariableResult attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
+                                       Pass& pass) const;
+  AttentionVariableResult multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
+                                              Pass& pass) const;
   AttentionLog* log_of(const Pass& pass) const;
   const AttentionPart* part_with(AttentionMechanism::Role role) const;
 

@@ -82,7 +82,7 @@ TEST(FeedForward, DropsItsHiddenLayerInTrainingOnly) {
   EXPECT_EQ(testing.dropouts, 0u);
 }
 
-TEST(Pass, EveryPlaceAndStepDrawsFromAStreamOfItsOwn) {
+TEST(Pass, EveryDropoutAndStepHasAStreamOfItsOwn) {
   Pass a{.training = true, .seed = 5, .step = 1}, b{.training = true, .seed = 5, .step = 2};
   const Dropout first = a.dropout(0.1f), second = a.dropout(0.1f), later = b.dropout(0.1f);
   EXPECT_EQ(first.seed, 5u);

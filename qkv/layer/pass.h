@@ -1,5 +1,5 @@
-// The state of one forward pass: training or not, the random numbers of its dropouts, and the attention weights that
-// are to be recorded.
+// The state of one forward pass: training or not, the random numbers of its dropouts, and the attention weights
+// that are to be recorded.
 //
 //     Pass pass{.training = true, .seed = seed, .step = step};
 //     Variable y = layer.forward(x, pass);

@@ -20,7 +20,7 @@ double smoothing_value(const BleuOptions& options) {
   return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
 }
 
-// A line as a string of word numbers.
+// A line as a sequence of word numbers.
 std::u32string symbols(std::string_view line, const BleuOptions& options, metric::Words& numbers) {
   std::u32string text = utf8_decode(line);
   if (options.lowercase) text = lowercase(text);
@@ -31,35 +31,46 @@ std::u32string symbols(std::string_view line, const BleuOptions& options, metric
   return out;
 }
 
-// Adds the counts of one sentence to the sums of the corpus.
-void add(const std::string& hypothesis, const std::vector<std::string_view>& references, const BleuOptions& options,
-         BleuScore& sums) {
+// Hypothesis length, reference length, matches by order, totals by order.
+std::vector<double> statistics(const std::string& hypothesis, const std::vector<std::string_view>& references,
+                               const BleuOptions& options) {
   metric::Words numbers;
-  const std::u32string said = symbols(hypothesis, options, numbers);
-  std::vector<std::u32string> wanted;
-  for (const std::string_view reference : references) wanted.push_back(symbols(reference, options, numbers));
+  const std::u32string words = symbols(hypothesis, options, numbers);
+  std::vector<std::u32string> references_words;
+  for (const std::string_view reference : references)
+    references_words.push_back(symbols(reference, options, numbers));
 
-  const auto length = static_cast<int64_t>(said.size());
-  const auto closeness = [&](const std::u32string& w) {  // of two equally close lengths the shorter
-    const auto words = static_cast<int64_t>(w.size());
-    return std::pair(std::abs(words - length), words);
+  const auto length = static_cast<int64_t>(words.size());
+  const auto closeness = [&](const std::u32string& reference) {  // of two equally close lengths the shorter
+    const auto size = static_cast<int64_t>(reference.size());
+    return std::pair(std::abs(size - length), size);
   };
-  sums.hypothesis_length += length;
-  sums.reference_length +=
-      static_cast<int64_t>(std::min_element(wanted.begin(), wanted.end(), [&](auto& a, auto& b) {
-                             return closeness(a) < closeness(b);
-                           })->size());
-
-  for (int n = 1; n <= options.max_order; ++n) {
-    metric::NgramCounts most;  // the most often that any one reference has an n-gram
-    for (const std::u32string& reference : wanted)
+  const auto closest = std::min_element(references_words.begin(), references_words.end(),
+                                        [&](auto& a, auto& b) { return closeness(a) < closeness(b); });
+  const auto orders = static_cast<size_t>(options.max_order);
+  std::vector<double> row(2 + 2 * orders);
+  row[0] = static_cast<double>(words.size());
+  row[1] = static_cast<double>(closest->size());
+  for (size_t order = 0; order < orders; ++order) {
+    const int n = static_cast<int>(order) + 1;
+    metric::NgramCounts clip;  // the maximum count of an n-gram in any one reference
+    for (const std::u32string& reference : references_words)
       for (const auto& [ngram, count] : metric::count_ngrams(reference, n))
-        most[ngram] = std::max(most[ngram], count);
-    const metric::NgramCounts counts = metric::count_ngrams(said, n);
-    const auto order = static_cast<size_t>(n - 1);
-    sums.matches[order] += static_cast<double>(metric::matches(counts, most));
-    sums.totals[order] += static_cast<double>(metric::total(counts));
+        clip[ngram] = std::max(clip[ngram], count);
+    const metric::NgramCounts counts = metric::count_ngrams(words, n);
+    row[2 + order] = static_cast<double>(metric::matches(counts, clip));
+    row[2 + orders + order] = static_cast<double>(metric::total(counts));
   }
+  return row;
+}
+
+metric::Statistics statistics(std::span<const std::string> hypotheses, const metric::References& references,
+                              const BleuOptions& options) {
+  require<UsageError>(options.max_order >= 1, "bleu", "max_order is {}, expected at least 1", options.max_order);
+  metric::Statistics rows;
+  for (size_t i = 0; i < hypotheses.size(); ++i)
+    rows.push_back(statistics(hypotheses[i], references.of(i), options));
+  return rows;
 }
 
 // From the sums of matches, totals and lengths to precisions, brevity penalty and score.
@@ -92,27 +103,35 @@ void finish(BleuScore& s, const BleuOptions& options) {
   s.score = s.brevity_penalty * std::exp(logs / static_cast<double>(used));
 }
 
-BleuScore bleu(std::span<const std::string> hypotheses, const metric::References& references,
-               const BleuOptions& options) {
-  require<UsageError>(options.max_order >= 1, "bleu", "max_order is {}, expected at least 1", options.max_order);
+}  // namespace
+
+metric::Statistics bleu_statistics(std::span<const std::string> hypotheses,
+                                   std::span<const std::vector<std::string>> reference_streams,
+                                   const BleuOptions& options) {
+  return statistics(hypotheses, metric::References("bleu", hypotheses.size(), reference_streams), options);
+}
+
+BleuScore bleu_of(std::span<const double> sums, const BleuOptions& options) {
+  const auto orders = static_cast<size_t>(options.max_order);
   BleuScore score;
-  score.matches.assign(static_cast<size_t>(options.max_order), 0.0);
-  score.totals = score.matches;
-  for (size_t i = 0; i < hypotheses.size(); ++i) add(hypotheses[i], references.of(i), options, score);
+  score.hypothesis_length = static_cast<int64_t>(sums[0]);
+  score.reference_length = static_cast<int64_t>(sums[1]);
+  const std::span<const double> matches = sums.subspan(2, orders), totals = sums.subspan(2 + orders, orders);
+  score.matches.assign(matches.begin(), matches.end());
+  score.totals.assign(totals.begin(), totals.end());
   finish(score, options);
   return score;
 }
 
-}  // namespace
-
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
                const BleuOptions& options) {
-  return bleu(hypotheses, metric::References("bleu", hypotheses.size(), references), options);
+  const metric::References checked("bleu", hypotheses.size(), references);
+  return bleu_of(metric::sum(statistics(hypotheses, checked, options)), options);
 }
 
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const BleuOptions& options) {
-  return bleu(hypotheses, metric::References("bleu", hypotheses.size(), reference_streams), options);
+  return bleu_of(metric::sum(bleu_statistics(hypotheses, reference_streams, options)), options);
 }
 
 BleuScore sentence_bleu(const std::string& hypothesis, const std::vector<std::string>& references,
@@ -122,13 +141,15 @@ BleuScore sentence_bleu(const std::string& hypothesis, const std::vector<std::st
   return bleu({&hypothesis, 1}, streams, options);
 }
 
-std::string BleuScore::to_string() const {
+std::string BleuScore::to_string() const { return fmt::format("BLEU = {:.2f} {}", score, details()); }
+
+std::string BleuScore::details() const {
   const double ratio =
       reference_length == 0 ? 0.0 : static_cast<double>(hypothesis_length) / static_cast<double>(reference_length);
   std::string by_order;
   for (const double p : precisions) by_order += fmt::format("{}{:.1f}", by_order.empty() ? "" : "/", p);
-  return fmt::format("BLEU = {:.2f} {} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", score, by_order,
-                     brevity_penalty, ratio, hypothesis_length, reference_length);
+  return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", by_order, brevity_penalty, ratio,
+                     hypothesis_length, reference_length);
 }
 
 std::string signature(const BleuOptions& options, int references) {

@@ -1,14 +1,14 @@
-// BLEU (Papineni et al., 2002), equal to sacreBLEU (Post, 2018):
+// BLEU (Papineni et al., 2002), equal to that of sacreBLEU (Post, 2018):
 //
 //     BLEU = 100 BP exp(1/N sum over n = 1..N of log p_n)        p_n: clipped n-gram precision, N = 4
 //     BP   = min(1, exp(1 - reference length / hypothesis length))
 //
 //     BleuScore score = bleu(hypotheses, references);             // of a corpus; one reference each
-//     fmt::print("{}\n", score.to_string());                      // BLEU = 61.99 85.9/68.9/57.4/50.5 (BP = 0.963
-//     ...) double one = sentence_bleu("the cat", {{"the cat sat"}}).score;
+//     fmt::print("{}\n", score.to_string());                      // BLEU = 61.99 85.9/68.9/57.4/50.5 (BP = 0.963 ...
+//     double one = sentence_bleu("the cat", {{"the cat sat"}}).score;
 //
-// Lines are plain text, not tokenized: the metric has tokenizers of its own. Any bytes are accepted. Scores are in
-// percent. Error when there are no lines, or not as many references as hypotheses.
+// Lines are plain text, not tokenized: the metric has its own tokenizers. Any bytes are accepted. Scores are in
+// percent. InputError for no lines, or different numbers of references and hypotheses.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@
 #include <string>
 #include <vector>
 
+#include "qkv/metric/statistics.h"
 #include "qkv/metric/tokenize.h"
 
 namespace qkv {
 
-// What to do about an order without any match (Chen and Cherry, 2014).
+// Smoothing of orders without any match (Chen and Cherry, 2014).
 enum class BleuSmoothing {
   none,         // the score is zero
   floor,        // smoothing_value matches, default 0.1
   add_k,        // smoothing_value (default 1) added to matches and totals of the orders above 1
-  exponential,  // 1/2, 1/4, 1/8 ... of a match: mteval's way, and the default
+  exponential,  // 1/2, 1/4, 1/8 ... of a match, as mteval does; the default
 };
 
 struct BleuOptions {
@@ -35,7 +36,7 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exponential;
   std::optional<double> smoothing_value = {};
   int max_order = 4;             // N
-  bool effective_order = false;  // leave out orders that the hypothesis is too short for: for single sentences
+  bool effective_order = false;  // skip orders that the hypothesis is too short for: for single sentences
 };
 
 struct BleuScore {
@@ -45,21 +46,28 @@ struct BleuScore {
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0, reference_length = 0;  // words
 
-  std::string to_string() const;  // the line that sacreBLEU prints
+  std::string to_string() const;  // "BLEU = 61.99 " and details()
+  std::string details() const;    // "85.9/68.9/57.4/50.5 (BP = 0.963 ratio = ...)"
 };
 
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
                const BleuOptions& options = {});
-// Several references: each stream has one line for every hypothesis. An n-gram may match in any of them; the length
-// that counts is the closest one.
+// Several references: each stream has one line for every hypothesis. An n-gram may match in any of them; the
+// reference length is the one closest to the hypothesis.
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const BleuOptions& options = {});
+
+// Per sentence: hypothesis and reference length, matches by order, totals by order; and the score from their sums.
+metric::Statistics bleu_statistics(std::span<const std::string> hypotheses,
+                                   std::span<const std::vector<std::string>> reference_streams,
+                                   const BleuOptions& options = {});
+BleuScore bleu_of(std::span<const double> sums, const BleuOptions& options = {});
 
 // One sentence with one or more references; effective_order is on unless options say otherwise.
 BleuScore sentence_bleu(const std::string& hypothesis, const std::vector<std::string>& references,
                         const BleuOptions& options = {.effective_order = true});
 
-// What has to be the same for two scores to be comparable, as sacreBLEU writes it (its version left out):
+// The options that must agree for two scores to be comparable, as sacreBLEU writes them, without its version:
 // "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp".
 std::string signature(const BleuOptions& options, int references = 1);
 

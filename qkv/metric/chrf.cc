@@ -36,7 +36,7 @@ std::vector<std::u32string_view> words_and_marks(std::u32string_view text) {
   return out;
 }
 
-// A line as the two sequences that n-grams are counted of.
+// The two sequences of a line whose n-grams are counted.
 struct Symbols {
   std::u32string characters, words;
 };
@@ -55,18 +55,19 @@ Symbols symbols(std::string_view line, const ChrfOptions& options, metric::Words
   return out;
 }
 
-Order compare(std::u32string_view said, std::u32string_view wanted, int n) {
-  const metric::NgramCounts hypothesis = metric::count_ngrams(said, n), reference = metric::count_ngrams(wanted, n);
-  // An order that the reference is too short for counts for nobody.
+Order compare(std::u32string_view hypothesis_symbols, std::u32string_view reference_symbols, int n) {
+  const metric::NgramCounts hypothesis = metric::count_ngrams(hypothesis_symbols, n),
+                            reference = metric::count_ngrams(reference_symbols, n);
+  // As in sacreBLEU, an order that the reference is too short for does not count for the hypothesis either.
   return {reference.empty() ? 0 : metric::total(hypothesis), metric::total(reference),
           metric::matches(hypothesis, reference)};
 }
 
-Orders compare(const Symbols& said, const Symbols& wanted, const ChrfOptions& options) {
+Orders compare(const Symbols& hypothesis, const Symbols& reference, const ChrfOptions& options) {
   Orders orders;
   for (int n = 1; n <= options.character_order; ++n)
-    orders.push_back(compare(said.characters, wanted.characters, n));
-  for (int n = 1; n <= options.word_order; ++n) orders.push_back(compare(said.words, wanted.words, n));
+    orders.push_back(compare(hypothesis.characters, reference.characters, n));
+  for (int n = 1; n <= options.word_order; ++n) orders.push_back(compare(hypothesis.words, reference.words, n));
   return orders;
 }
 
@@ -92,42 +93,56 @@ double f_score(const Orders& orders, const ChrfOptions& options) {
   return used == 0 ? 0.0 : 100.0 * f_score(precisions / used, recalls / used, options.beta);
 }
 
-ChrfScore chrf(std::span<const std::string> hypotheses, const metric::References& references,
-               const ChrfOptions& options) {
+metric::Statistics statistics(std::span<const std::string> hypotheses, const metric::References& references,
+                              const ChrfOptions& options) {
   require<UsageError>(options.character_order >= 0 && options.word_order >= 0 &&
                           options.character_order + options.word_order >= 1 && options.beta > 0,
                       "chrf",
                       "character_order {}, word_order {}, beta {}: expected orders of at least 0, one of them 1, "
                       "and a positive beta",
                       options.character_order, options.word_order, options.beta);
-  Orders sums(static_cast<size_t>(options.character_order + options.word_order));
+  metric::Statistics rows;
   for (size_t i = 0; i < hypotheses.size(); ++i) {
     metric::Words numbers;
-    const Symbols said = symbols(hypotheses[i], options, numbers);
+    const Symbols hypothesis = symbols(hypotheses[i], options, numbers);
     Orders best;
     for (const std::string_view reference : references.of(i)) {
-      Orders orders = compare(said, symbols(reference, options, numbers), options);
+      Orders orders = compare(hypothesis, symbols(reference, options, numbers), options);
       if (best.empty() || f_score(orders, options) > f_score(best, options)) best = std::move(orders);
     }
-    for (size_t n = 0; n < sums.size(); ++n) {
-      sums[n].hypothesis += best[n].hypothesis;
-      sums[n].reference += best[n].reference;
-      sums[n].match += best[n].match;
-    }
+    std::vector<double>& row = rows.emplace_back();
+    for (const Order& order : best)
+      for (const int64_t count : {order.hypothesis, order.reference, order.match})
+        row.push_back(static_cast<double>(count));
   }
-  return {f_score(sums, options), options.beta, options.word_order};
+  return rows;
 }
 
 }  // namespace
 
+metric::Statistics chrf_statistics(std::span<const std::string> hypotheses,
+                                   std::span<const std::vector<std::string>> reference_streams,
+                                   const ChrfOptions& options) {
+  return statistics(hypotheses, metric::References("chrf", hypotheses.size(), reference_streams), options);
+}
+
+ChrfScore chrf_of(std::span<const double> sums, const ChrfOptions& options) {
+  Orders orders;
+  for (size_t i = 0; i + 3 <= sums.size(); i += 3)
+    orders.push_back(
+        {static_cast<int64_t>(sums[i]), static_cast<int64_t>(sums[i + 1]), static_cast<int64_t>(sums[i + 2])});
+  return {f_score(orders, options), options.beta, options.word_order};
+}
+
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
                const ChrfOptions& options) {
-  return chrf(hypotheses, metric::References("chrf", hypotheses.size(), references), options);
+  const metric::References checked("chrf", hypotheses.size(), references);
+  return chrf_of(metric::sum(statistics(hypotheses, checked, options)), options);
 }
 
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const ChrfOptions& options) {
-  return chrf(hypotheses, metric::References("chrf", hypotheses.size(), reference_streams), options);
+  return chrf_of(metric::sum(chrf_statistics(hypotheses, reference_streams, options)), options);
 }
 
 ChrfScore sentence_chrf(const std::string& hypothesis, const std::vector<std::string>& references,
@@ -137,9 +152,11 @@ ChrfScore sentence_chrf(const std::string& hypothesis, const std::vector<std::st
   return chrf({&hypothesis, 1}, streams, options);
 }
 
-std::string ChrfScore::to_string() const {
-  return fmt::format("chrF{:g}{} = {:.2f}", beta, std::string(static_cast<size_t>(word_order), '+'), score);
+std::string ChrfScore::name() const {
+  return fmt::format("chrF{:g}{}", beta, std::string(static_cast<size_t>(word_order), '+'));
 }
+
+std::string ChrfScore::to_string() const { return fmt::format("{} = {:.2f}", name(), score); }
 
 std::string signature(const ChrfOptions& options, int references) {
   return fmt::format("nrefs:{}|case:{}|eff:{}|nc:{}|nw:{}|space:{}", references, options.lowercase ? "lc" : "mixed",

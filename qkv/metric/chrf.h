@@ -1,5 +1,5 @@
-// chrF (Popovic, 2015) and chrF++ (2017), equal to sacreBLEU: the F score of character n-grams, and of word n-grams
-// too.
+// chrF (Popovic, 2015) and chrF++ (Popovic, 2017), equal to those of sacreBLEU: the F score of character n-grams; in
+// chrF++ of word n-grams too.
 //
 //     chrF = 100 (1 + beta^2) P R / (beta^2 P + R)       P, R: precision and recall averaged over the orders
 //
@@ -7,13 +7,15 @@
 //     ChrfScore plus = chrf(hypotheses, references, {.word_order = 2});        // chrF2++
 //
 // Lines are plain text; any bytes are accepted, a byte that is not UTF-8 is a character of its own. Scores are in
-// percent. Of several references the best one counts. Error when there are no lines, or not as many references as
-// hypotheses.
+// percent. Of several references the best one counts. InputError for no lines, or different numbers of references
+// and hypotheses.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
+
+#include "qkv/metric/statistics.h"
 
 namespace qkv {
 
@@ -31,6 +33,7 @@ struct ChrfScore {
   double beta = 2;
   int word_order = 0;
 
+  std::string name() const;       // "chrF2", "chrF2++"
   std::string to_string() const;  // "chrF2 = 79.32"
 };
 
@@ -38,10 +41,16 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::str
                const ChrfOptions& options = {});
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const ChrfOptions& options = {});
+// Per sentence and order: n-grams of the hypothesis, of the reference, and in both; and the score from their sums.
+metric::Statistics chrf_statistics(std::span<const std::string> hypotheses,
+                                   std::span<const std::vector<std::string>> reference_streams,
+                                   const ChrfOptions& options = {});
+ChrfScore chrf_of(std::span<const double> sums, const ChrfOptions& options = {});
+
 ChrfScore sentence_chrf(const std::string& hypothesis, const std::vector<std::string>& references,
                         const ChrfOptions& options = {});
 
-// "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no", as sacreBLEU writes it, its version left out.
+// "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no", as sacreBLEU writes it, without its version.
 std::string signature(const ChrfOptions& options, int references = 1);
 
 }  // namespace qkv

@@ -1,5 +1,5 @@
-// Steps that the tokenizers of BLEU and TER have in common: spaces around marks. They do what the regular
-// expressions of NIST's mteval scripts do.
+// Common steps of the tokenizers of BLEU and TER: spaces around punctuation, equivalent to the regular expressions of
+// NIST's mteval scripts.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace qkv::metric {
 
 inline bool is_digit(char32_t c) { return c >= U'0' && c <= U'9'; }
-// ASCII punctuation but ' , - . which need a look at their neighbours.
+// ASCII punctuation but ' , - . which depend on their neighbors.
 bool is_western_mark(char32_t c);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
@@ -29,9 +29,8 @@ std::u32string isolate(std::u32string_view text, Predicate holds) {
   return out;
 }
 
-// Looks for pairs of neighbours from left to right. As with a regular expression's global substitution, the
-// characters of a pair found are used up: a run of marks is taken two by two. The mark of the pair gets spaces
-// around it.
+// Finds adjacent characters that match, from left to right and without overlap, as a global substitution by a regular
+// expression does, and puts spaces around the first or second of the two.
 enum class Mark { first, second };
 template <class First, class Second>
 std::u32string isolate_in_pairs(std::u32string_view text, First first, Second second, Mark mark) {
@@ -49,7 +48,7 @@ std::u32string isolate_in_pairs(std::u32string_view text, First first, Second se
   return out;
 }
 
-// Points and commas but those between digits, and dashes behind a digit.
+// Dots and commas except between digits, and dashes after a digit.
 std::u32string isolate_near_digits(std::u32string_view text);
 
 }  // namespace qkv::metric

@@ -1,5 +1,4 @@
-// N-grams of a sequence of symbols, counted. A symbol is a character (chrF) or a word that Words has numbered
-// (BLEU).
+// Counts of the n-grams of a sequence of symbols. A symbol is a character (chrF) or a word numbered by Words (BLEU).
 //
 //     NgramCounts counts = count_ngrams(U"banana", 2);     // ba 1, an 2, na 2
 //     int64_t shared = matches(counts, count_ngrams(U"bandana", 2));
@@ -17,7 +16,7 @@ using NgramCounts = std::unordered_map<std::u32string_view, int64_t>;
 
 NgramCounts count_ngrams(std::u32string_view symbols, int n);
 int64_t total(const NgramCounts& counts);
-// How many n-grams of the hypothesis the reference also has, each at most as often as there ("clipped").
+// The number of n-grams of the hypothesis that are in the reference, each at most as often as there ("clipped").
 int64_t matches(const NgramCounts& hypothesis, const NgramCounts& reference);
 
 // Numbers words in the order of their first appearance, so that a sentence becomes a string of symbols.

@@ -1,4 +1,4 @@
-// One or more reference lines for every hypothesis, checked to be as many.
+// One or more reference lines for every hypothesis; their numbers are checked.
 #pragma once
 
 #include <span>

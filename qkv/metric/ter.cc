@@ -35,39 +35,50 @@ std::u32string symbols(std::string_view line, const TerOptions& options, metric:
   return out;
 }
 
-TerScore ter(std::span<const std::string> hypotheses, const metric::References& references,
-             const TerOptions& options) {
-  TerScore score;
+metric::Statistics statistics(std::span<const std::string> hypotheses, const metric::References& references,
+                              const TerOptions& options) {
+  metric::Statistics rows;
   for (size_t i = 0; i < hypotheses.size(); ++i) {
     metric::Words numbers;
-    const std::u32string said = symbols(hypotheses[i], options, numbers);
+    const std::u32string hypothesis = symbols(hypotheses[i], options, numbers);
     const auto lines = references.of(i);
     auto fewest = std::numeric_limits<int64_t>::max();
     double lengths = 0;
     for (const std::string_view line : lines) {
-      const std::u32string wanted = symbols(line, options, numbers);
-      fewest = std::min(fewest, metric::edits(said, wanted));
-      lengths += static_cast<double>(wanted.size());
+      const std::u32string reference = symbols(line, options, numbers);
+      fewest = std::min(fewest, metric::edits(hypothesis, reference));
+      lengths += static_cast<double>(reference.size());
     }
-    score.edits += fewest;
-    score.reference_length += lengths / static_cast<double>(lines.size());
+    rows.push_back({static_cast<double>(fewest), lengths / static_cast<double>(lines.size())});
   }
+  return rows;
+}
+
+}  // namespace
+
+metric::Statistics ter_statistics(std::span<const std::string> hypotheses,
+                                  std::span<const std::vector<std::string>> reference_streams,
+                                  const TerOptions& options) {
+  return statistics(hypotheses, metric::References("ter", hypotheses.size(), reference_streams), options);
+}
+
+TerScore ter_of(std::span<const double> sums) {
+  TerScore score{.edits = static_cast<int64_t>(sums[0]), .reference_length = sums[1]};
   const bool perfect = score.edits == 0;
   score.score = score.reference_length > 0 ? 100.0 * static_cast<double>(score.edits) / score.reference_length
                                            : (perfect ? 0.0 : 100.0);
   return score;
 }
 
-}  // namespace
-
 TerScore ter(std::span<const std::string> hypotheses, std::span<const std::string> references,
              const TerOptions& options) {
-  return ter(hypotheses, metric::References("ter", hypotheses.size(), references), options);
+  return ter_of(
+      metric::sum(statistics(hypotheses, metric::References("ter", hypotheses.size(), references), options)));
 }
 
 TerScore ter(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
              const TerOptions& options) {
-  return ter(hypotheses, metric::References("ter", hypotheses.size(), reference_streams), options);
+  return ter_of(metric::sum(ter_statistics(hypotheses, reference_streams, options)));
 }
 
 TerScore sentence_ter(const std::string& hypothesis, const std::vector<std::string>& references,

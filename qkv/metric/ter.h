@@ -1,16 +1,16 @@
-// TER, the translation edit rate (Snover et al., 2006), equal to sacreBLEU: how many edits make the translation the
-// reference, over the number of words of the reference. An edit inserts, deletes or replaces a word, or moves some
-// neighbours together.
+// TER, the translation edit rate (Snover et al., 2006), equal to that of sacreBLEU: the number of edits that turn the
+// hypothesis into the reference, over the number of words of the reference. An edit inserts, deletes or replaces a
+// word, or moves a block of words.
 //
 //     TER = 100 edits / reference length            0 is best; more than 100 is possible
 //
 //     TerScore score = ter(hypotheses, references);
 //     fmt::print("{}\n", score.to_string());               // TER = 25.09
 //
-// The fewest edits with moves are not computable in reasonable time; as in Tercom, the move that saves most is made
-// for as long as one saves anything. Lines are plain text, cut at white space; any bytes are accepted. Of several
-// references the closest one counts, and the mean of their lengths. Error when there are no lines, or not as many
-// references as hypotheses.
+// Finding the minimum with moves is NP-hard; as in Tercom, the best move is made greedily while one reduces the edit
+// distance. Lines are plain text, split at white space; any bytes are accepted. Of several references the closest
+// one counts, and the mean of their lengths. InputError for no lines, or different numbers of references and
+// hypotheses.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,14 @@
 #include <string>
 #include <vector>
 
+#include "qkv/metric/statistics.h"
+
 namespace qkv {
 
 struct TerOptions {
   bool case_sensitive = false;
-  bool normalized = false;      // Western punctuation stands alone, as in BLEU's 13a
-  bool no_punctuation = false;  // . , ? : ; ! " ( ) are removed
+  bool normalized = false;      // separate Western punctuation, as in BLEU's 13a
+  bool no_punctuation = false;  // remove . , ? : ; ! " ( )
 };
 
 struct TerScore {
@@ -38,10 +40,16 @@ TerScore ter(std::span<const std::string> hypotheses, std::span<const std::strin
              const TerOptions& options = {});
 TerScore ter(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
              const TerOptions& options = {});
+// Per sentence: edits and reference length; and the score from their sums.
+metric::Statistics ter_statistics(std::span<const std::string> hypotheses,
+                                  std::span<const std::vector<std::string>> reference_streams,
+                                  const TerOptions& options = {});
+TerScore ter_of(std::span<const double> sums);
+
 TerScore sentence_ter(const std::string& hypothesis, const std::vector<std::string>& references,
                       const TerOptions& options = {});
 
-// "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no", as sacreBLEU writes it, its version left out.
+// "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no", as sacreBLEU writes it, without its version.
 std::string signature(const TerOptions& options, int references = 1);
 
 }  // namespace qkv

@@ -1,12 +1,12 @@
-// The tokenizers of BLEU: how a line of plain text becomes the words that are compared. They are part of the
-// metric, not of a model: scores are comparable only under the same one.
+// The tokenizers of BLEU, which split a line of plain text into the words that are compared. Scores are comparable
+// only with the same tokenizer.
 //
 //     tokenize("It's 3.14, not 3,14!", BleuTokenizer::wmt13a)         // "It's 3.14 , not 3,14 !"
 //
-//     wmt13a          mteval-v13a.pl of NIST, the standard of WMT: Western punctuation off, numbers kept whole
-//     international   mteval-v14.pl: all Unicode punctuation (unless between numbers) and symbols stand alone
-//     character       every character a word
-//     none            cut at white space only: for text that is tokenized already
+//     wmt13a          mteval-v13a.pl of NIST, the standard of WMT: separates Western punctuation, except in numbers
+//     international   mteval-v14.pl: separates all Unicode punctuation (except between numbers) and symbols
+//     character       every character is a word
+//     none            splits at white space only: for tokenized text
 //
 // Equal to sacreBLEU's 13a, intl, char and none. Any bytes are accepted: a byte that is not UTF-8 is a character of
 // its own.

@@ -12,9 +12,7 @@ template <class Config, class Visitor>
 void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
   visitor(Setting{"heads", "N", "query heads H; divides d-model"}, c.heads);
-  visitor(
-      Setting{"kv-heads", "N", "key/value heads G of grouped-query attention; divides heads; 0: as many as heads"},
-      c.kv_heads);
+  visitor(Setting{"kv-heads", "N", "key/value heads G (grouped-query); divides heads; 0: as many"}, c.kv_heads);
   visitor(Setting{"ffn", "N", "width F of the feed-forward network"}, c.ffn);
   visitor(Setting{"encoder-layers", "N", "number of encoder layers"}, c.encoder_layers);
   visitor(Setting{"decoder-layers", "N", "number of decoder layers"}, c.decoder_layers);
@@ -24,18 +22,14 @@ void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"norm", "", "layer norm after (post-LN) or before (pre-LN) every sublayer"}, c.norm_order);
   visitor(Setting{"activation", "", "activation of the feed-forward network"}, c.activation);
   visitor(Setting{"positions", "", "position encoding"}, c.positions);
-  visitor(Setting{"max-positions", "N",
-                  "longest sequence, in tokens, of sinusoidal and learned positions; the others have no limit"},
+  visitor(Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions"},
           c.max_positions);
   visitor(Setting{"self-attention", "VARIANT", "attention variant of encoder and decoder self-attention"},
           c.self_attention);
   visitor(Setting{"encoder-self-attention", "VARIANT", "that of the encoder alone"}, c.self_attention.encoder);
   visitor(Setting{"decoder-self-attention", "VARIANT", "that of the decoder alone"}, c.self_attention.decoder);
   visitor(Setting{"cross-attention", "VARIANT", "attention variant of cross-attention"}, c.cross_attention);
-  visitor(Setting{"tie", "",
-                  "embeddings that share one matrix: all (one vocabulary for both languages), target (target "
-                  "embedding and output projection) or none"},
-          c.tie);
+  visitor(Setting{"tie", "", "embeddings that share one matrix; all: one vocabulary for both languages"}, c.tie);
 }
 
 }  // namespace qkv

@@ -48,7 +48,7 @@ TransformerConfig config_of(const Variant& variant) {
 
 class ModelOf : public testing::TestWithParam<Variant> {};
 
-TEST_P(ModelOf, ASentenceDoesNotSeeItsBatchPaddingNorThreads) {
+TEST_P(ModelOf, ResultsDoNotDependOnTheBatchPaddingOrThreads) {
   const int before = threads();
   const Transformer model(config_of(GetParam()), 3);
   const std::vector<int32_t> lengths = {3, 9, 1, 6, 9, 2, 8};

@@ -18,7 +18,8 @@
 
 namespace qkv {
 
-// Which of the three (vocabulary, C) matrices are shared (Press and Wolf, 2017; Vaswani et al., 2017, section 3.4).
+// Which of the three (vocabulary, C) matrices are shared (Press and Wolf, 2017; Vaswani et al., 2017, section
+// 3.4).
 enum class Tie {
   all,     // source embedding = target embedding = output projection: one vocabulary for both languages
   target,  // target embedding = output projection
@@ -28,8 +29,8 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
 }
 
-// Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias are
-// mechanisms of every self-attention.
+// Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias
+// are mechanisms of every self-attention.
 enum class Positions { sinusoidal, learned, rotary, alibi, relative_bias, none };
 constexpr auto names_of(Positions) {
   return std::array{Named{Positions::sinusoidal, "sinusoidal"},
@@ -70,7 +71,8 @@ struct TransformerConfig {
   AttentionVariant cross_attention = {};
   int64_t max_positions = 1024;  // of sinusoidal and learned positions
 
-  // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else 2^24.
+  // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else
+  // 2^24.
   int64_t position_limit() const;
   // The position encodings that are mechanisms are part of self_attention.
   LayerOptions encoder_layer() const;

@@ -68,7 +68,7 @@ TEST(Config, WhatIsNotInTheFileHasItsDefault) {
 TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
   EXPECT_EQ(error_of(to_json(unusual())), "");
   struct Case {
-    std::string text, says;
+    std::string text, expected;
   };
   const std::string huge(100'000, '[');
   for (const Case& bad : {
@@ -121,7 +121,7 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
        }) {
     const std::string got = error_of(bad.text);
     EXPECT_TRUE(got.starts_with("folder/config.json: ")) << got;
-    EXPECT_NE(got.find(bad.says), std::string::npos) << got << "\ndoes not say: " << bad.says;
+    EXPECT_NE(got.find(bad.expected), std::string::npos) << got << "\ndoes not contain: " << bad.expected;
     EXPECT_EQ(got.find('\n'), std::string::npos) << "one line";
   }
 }

@@ -32,7 +32,7 @@ class ModelFile : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // Saves a model whose tensors have been changed, and says what load_model finds wrong.
+  // Saves a model with changed tensors; the error of load_model, or "".
   template <class Change>
   std::string error_of(Change change) {
     Transformer model(small(), 1);
@@ -83,24 +83,26 @@ TEST_F(ModelFile, GivesTheSameBitsBack) {
 TEST_F(ModelFile, WrongTensorsAreNamed) {
   EXPECT_EQ(error_of([](NamedTensors&) {}), "");
   const std::string file = (folder_ / "model.safetensors").string();
-  const auto says = [&](const std::string& got, const std::string& what) {
+  const auto expect_error = [&](const std::string& got, const std::string& what) {
     EXPECT_NE(got.find(file), std::string::npos) << got;
     EXPECT_NE(got.find(what), std::string::npos) << got;
   };
-  says(error_of([](NamedTensors& t) { t.erase(t.begin() + 4); }), "encoder.layers.0.self_attention.query.bias");
-  says(error_of([](NamedTensors& t) { t.emplace_back("extra", Tensor::zeros({2})); }), "'extra' does not belong");
-  says(error_of([](NamedTensors& t) { t[0].second = Tensor::zeros({9, 9}); }), "source_embedding");
-  says(error_of([](NamedTensors& t) {
-         t[0].second = Tensor::zeros({9, 8}, DType::i32);
-       }),
-       "tensor 'source_embedding' is i32");
+  expect_error(error_of([](NamedTensors& t) { t.erase(t.begin() + 4); }),
+               "encoder.layers.0.self_attention.query.bias");
+  expect_error(error_of([](NamedTensors& t) { t.emplace_back("extra", Tensor::zeros({2})); }),
+               "'extra' does not belong");
+  expect_error(error_of([](NamedTensors& t) { t[0].second = Tensor::zeros({9, 9}); }), "source_embedding");
+  expect_error(error_of([](NamedTensors& t) {
+                 t[0].second = Tensor::zeros({9, 8}, DType::i32);
+               }),
+               "tensor 'source_embedding' is i32");
   for (const float wrong : {INFINITY, -INFINITY, NAN})
-    says(error_of([&](NamedTensors& t) {
-           Tensor copy = t[0].second.contiguous_copy();
-           copy.span<float>()[3] = wrong;
-           t[0].second = copy;
-         }),
-         "tensor 'source_embedding' holds");
+    expect_error(error_of([&](NamedTensors& t) {
+                   Tensor copy = t[0].second.contiguous_copy();
+                   copy.span<float>()[3] = wrong;
+                   t[0].second = copy;
+                 }),
+                 "tensor 'source_embedding' holds");
 }
 
 TEST_F(ModelFile, HalfPrecisionIsRead) {

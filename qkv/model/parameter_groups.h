@@ -4,9 +4,9 @@
 //       fmt::print("{} {} {}\n", g.name, g.formula, g.times * g.parameters);
 //     parameter_count(config);             // Transformer(config, seed).parameter_count()
 //
-// Letters: C d_model, F ffn, V and W source and target vocabulary, P max_positions, K = C kv_heads / heads the width
-// of keys and values (C unless heads are grouped). The parameters of a mechanism are counted in D, the width of a
-// head, H heads, and the names of its numbers (layer/mechanism).
+// Letters: C d_model, F ffn, V and W source and target vocabulary, P max_positions, K = C kv_heads / heads the
+// width of keys and values (C unless heads are grouped). The parameters of a mechanism are counted in D, the
+// width of a head, H heads, and the names of its numbers (layer/mechanism).
 #pragma once
 
 #include <cstdint>

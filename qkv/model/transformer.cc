@@ -14,7 +14,7 @@
 namespace qkv {
 namespace {
 
-// Sinusoidal positions are stored up to this one and computed on demand behind it, so that a large max_positions
+// Sinusoidal positions are stored up to this one and computed on demand beyond it, so that a large max_positions
 // costs no memory.
 constexpr int64_t stored_positions = 4096;
 

@@ -7,8 +7,9 @@
 //     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);
 //     e.loss.backward();
 //
-// Token ids are i32 (B,S) and (B,T), padded at the end with any valid ids; `lengths` has the length of every source.
-// Pre-LN models have a layer norm after the last encoder layer and after the last decoder layer, post-LN models not.
+// Token ids are i32 (B,S) and (B,T), padded at the end with any valid ids; `lengths` has the length of every
+// source. Pre-LN models have a layer norm after the last encoder layer and after the last decoder layer, post-LN
+// models not.
 #pragma once
 
 #include <memory>
@@ -54,8 +55,8 @@ class Transformer {
                     const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const;
 
   // Incremental decoding. step() takes the R ids of the newest position and returns the logits (R,V) of the next;
-  // reorder() makes row r continue row source[r]. The rows of a sentence must stay adjacent. Finished sentences are
-  // dropped by reorder() to the rows of the others, then keep_sentences() with their indices and lengths.
+  // reorder() makes row r continue row source[r]. The rows of a sentence must stay adjacent. Finished sentences
+  // are dropped by reorder() to the rows of the others, then keep_sentences() with their indices and lengths.
   DecoderState start(const Encoded& encoded) const;
   Tensor step(DecoderState& state, const Tensor& ids, Pass& pass) const;
   void reorder(DecoderState& state, std::span<const int64_t> source) const;

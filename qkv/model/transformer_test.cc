@@ -46,7 +46,7 @@ TEST(Transformer, NamesEveryParameterOnceInAFixedOrder) {
   EXPECT_EQ(names, names_of(model));
 }
 
-TEST(Transformer, TiedPlacesAreOneParameter) {
+TEST(Transformer, TiedMatricesAreOneParameter) {
   TransformerConfig c = small();
   c.tie = Tie::all;
   Transformer all(c, 1);
@@ -57,7 +57,7 @@ TEST(Transformer, TiedPlacesAreOneParameter) {
   EXPECT_EQ(target.parameter_count(), all.parameter_count() + 11 * 16);
   EXPECT_EQ(none.parameter_count(), all.parameter_count() + 2 * 11 * 16);
 
-  // The gradient of a shared matrix is the sum over its places: that of three separate ones with the same values.
+  // The gradient of a shared matrix is the sum over its uses, that of three separate ones with the same values.
   const auto gradients = [&](Transformer& model) {
     Pass pass;
     model.loss(random_ids(3, 5, 1), {5, 4, 2}, random_ids(3, 6, 2), random_ids(3, 6, 3), {}, pass).loss.backward();
@@ -142,15 +142,15 @@ TEST(Transformer, EmbedsWithScaleAndPositions) {
     }
 }
 
-struct Kind {
+struct Variant {
   const char* name;
   void (*change)(TransformerConfig&);
 };
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
-class TransformerOf : public testing::TestWithParam<Kind> {};
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+class TransformerOf : public testing::TestWithParam<Variant> {};
 
 // Row b of a batch with padding, alone, with other padding, on one thread or two.
-TEST_P(TransformerOf, ASentenceDoesNotSeeItsBatchPaddingNorThreads) {
+TEST_P(TransformerOf, ResultsDoNotDependOnTheBatchPaddingOrThreads) {
   const int before = threads();
   TransformerConfig c = small();
   GetParam().change(c);
@@ -209,16 +209,16 @@ TEST_P(TransformerOf, GradientsDoNotDependOnThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, TransformerOf,
-    testing::Values(Kind{"PostNorm", [](TransformerConfig&) {}},
-                    Kind{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
-                    Kind{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 1; }},
-                    Kind{"LearnedPositions", [](TransformerConfig& c) { c.positions = Positions::learned; }},
-                    Kind{"GeluNothingTiedNoBias",
-                         [](TransformerConfig& c) {
-                           c.activation = Activation::gelu, c.tie = Tie::none, c.attention_bias = false;
-                         }}),
-    [](const testing::TestParamInfo<Kind>& kind) { return std::string(kind.param.name); });
+    Variants, TransformerOf,
+    testing::Values(Variant{"PostNorm", [](TransformerConfig&) {}},
+                    Variant{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
+                    Variant{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 1; }},
+                    Variant{"LearnedPositions", [](TransformerConfig& c) { c.positions = Positions::learned; }},
+                    Variant{"GeluNothingTiedNoBias",
+                            [](TransformerConfig& c) {
+                              c.activation = Activation::gelu, c.tie = Tie::none, c.attention_bias = false;
+                            }}),
+    [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
 TEST(Transformer, StatesAreReorderedAndSentencesDropped) {
   const NoGrad guard;

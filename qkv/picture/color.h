@@ -3,8 +3,8 @@
 //     ColorScale scale = ColorScale::of(0.0f, 0.93f);
 //     std::string fill = hex(scale.color(0.5f));            // a blue
 //
-// From white (zero) to dark blue for positive weights and to dark red for negative ones: darker is larger. For a dark
-// page from the dark background (zero) to light colors.
+// From white (zero) to dark blue for positive weights and to dark red for negative ones: darker is larger. For a
+// dark page from the dark background (zero) to light colors.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,10 @@
 //     auto [y, weights, lse] = attention_with_weights(q, k, v);
 //     heatmap(weights.select(0, 0), {.rows = source, .columns = source, .title = "layer 1"}).save("layer1.svg");
 //
-// heatmap() and head_view() take one matrix (T, S), the heads (H, T, S) of a layer, or all of a stack (N, H, T, S):
-// layers down, heads across. head_view() draws a line for every pair of a query (left) and a key (right), its opacity
-// in proportion to the weight (Vig, "A Multiscale Visualization of Attention in the Transformer Model", 2019).
+// heatmap() and head_view() take one matrix (T, S), the heads (H, T, S) of a layer, or all of a stack (N, H, T,
+// S): layers down, heads across. head_view() draws a line for every pair of a query (left) and a key (right), its
+// opacity in proportion to the weight (Vig, "A Multiscale Visualization of Attention in the Transformer Model",
+// 2019).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A picture as one interactive HTML page, with the weights as 16-bit numbers. It fetches nothing: its content security
-// policy forbids it.
+// A picture as one interactive HTML page, with the weights as 16-bit numbers. It fetches nothing: its content
+// security policy forbids it.
 //
 //     std::string text = picture_page(picture.content(), picture.scale());
 #pragma once

@@ -1,5 +1,5 @@
-// A picture of attention: matrices of attention weights with their query and key tokens, as a vector graphic, as an
-// interactive page or as JSON. The functions of heatmap.h make pictures.
+// A picture of attention: matrices of attention weights with their query and key tokens, as a vector graphic, as
+// an interactive page or as JSON. The functions of heatmap.h make pictures.
 //
 //     Picture picture = heatmap(weights, {.rows = {"the", "cat"}, .columns = {"le", "chat"}});
 //     picture.save("attention.svg");            // or .html or .json

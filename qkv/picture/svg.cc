@@ -26,8 +26,8 @@ struct Sizes {
   double panel, smallest_cell, largest_cell, long_panel;
 };
 
-// Cells as large as the number of panels and of tokens allows. Up to 80 tokens have a label each and the picture grows
-// with them; of more tokens every second, third, ... has a label.
+// Cells as large as the number of panels and of tokens allows. Up to 80 tokens have a label each and the picture
+// grows with them; of more tokens every second, third, ... has a label.
 PanelStyle style_of(const PictureContent& content) {
   int64_t longest = 1;
   size_t panels = 0;
@@ -57,8 +57,8 @@ std::string text(double x, double y, double font, std::string_view attributes, s
                      xml_escaped(label_text(content)));
 }
 
-// The panels of a group, line by line. Query tokens are written unless the panel to the left has the same ones, key
-// tokens unless the panel above has.
+// The panels of a group, line by line. Query tokens are written unless the panel to the left has the same ones,
+// key tokens unless the panel above has.
 Block draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
   const size_t count = group.panels.size();
   const size_t across = std::clamp<size_t>(static_cast<size_t>(group.per_line), 1, std::max<size_t>(count, 1));

@@ -20,7 +20,7 @@ TEST(Storage, IsAlignedForVectors) {
   }
 }
 
-// The promise a training step rests on: the same sequence of shapes asks the system once.
+// A repeated sequence of shapes, as in training, allocates from the system only once.
 TEST(Storage, ARepeatedStepTakesNothingFromTheSystem) {
   const auto step = [] {
     std::vector<Tensor> alive;

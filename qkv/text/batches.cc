@@ -20,15 +20,15 @@ Random random_of(Purpose purpose, uint64_t seed, int64_t epoch) {
 
 bool same_every_epoch(BatchOrder order) { return order == BatchOrder::sorted || order == BatchOrder::as_given; }
 
-// By target length, then source length, upwards and downwards in turns, so that neighbours of different target
-// lengths still have sources of like length. Pairs that are equal in both stay in the order they have.
+// By target length, then by source length, alternately ascending and descending, so that neighbors of different
+// target lengths have similar source lengths. Pairs that are equal in both keep their order.
 void sort_by_length(const EncodedCorpus& corpus, std::span<uint32_t> pairs) {
-  std::vector<std::pair<uint64_t, uint32_t>> keys;  // sorted by key and place: a stable sort that looks nothing up
+  std::vector<std::pair<uint64_t, uint32_t>> keys;  // sorted by key and index: a stable sort without lookups
   keys.reserve(pairs.size());
   std::vector<uint32_t> before(pairs.begin(), pairs.end());
-  for (uint32_t place = 0; place < before.size(); ++place) {
-    const uint64_t target = corpus.target(before[place]).size(), source = corpus.source(before[place]).size();
-    keys.emplace_back(target << 32 | (target % 2 == 0 ? source : 0xffffffff - source), place);
+  for (uint32_t i = 0; i < before.size(); ++i) {
+    const uint64_t target = corpus.target(before[i]).size(), source = corpus.source(before[i]).size();
+    keys.emplace_back(target << 32 | (target % 2 == 0 ? source : 0xffffffff - source), i);
   }
   std::sort(keys.begin(), keys.end());
   for (size_t i = 0; i < keys.size(); ++i) pairs[i] = before[keys[i].second];
@@ -41,11 +41,10 @@ BatchStream::BatchStream(const EncodedCorpus& corpus, const BatchOptions& option
   require<InputError>(corpus.size() > 0, "batches", "the corpus has no pairs");
   require(corpus.size() < std::numeric_limits<uint32_t>::max(), "batches",
           "the corpus has {} pairs, at most 2^32 - 2 fit", corpus.size());
-  require<UsageError>(options.sentences >= 0, "batches", "{} sentences a batch, expected at least 0",
-                      options.sentences);
+  require<UsageError>(options.sentences >= 0, "batches", "sentences must be at least 0, got {}", options.sentences);
   require<UsageError>(options.sentences > 0 || options.batch_tokens >= 1, "batches",
-                      "{} tokens a batch, expected at least 1", options.batch_tokens);
-  require<UsageError>(options.pool >= 1, "batches", "a pool of {} pairs, expected at least 1", options.pool);
+                      "batch_tokens must be at least 1, got {}", options.batch_tokens);
+  require<UsageError>(options.pool >= 1, "batches", "pool must be at least 1, got {}", options.pool);
 }
 
 void BatchStream::make_plan(int64_t epoch) {
@@ -129,8 +128,8 @@ Batch BatchStream::next() {
 }
 
 Tensor pad_ids(std::span<const std::span<const int32_t>> rows, std::optional<int32_t> before,
-               std::optional<int32_t> behind) {
-  const size_t extra = (before ? 1 : 0) + (behind ? 1 : 0);
+               std::optional<int32_t> after) {
+  const size_t extra = (before ? 1 : 0) + (after ? 1 : 0);
   size_t longest = 0;
   for (const auto row : rows) longest = std::max(longest, row.size() + extra);
   Tensor out = Tensor::empty({static_cast<int64_t>(rows.size()), static_cast<int64_t>(longest)}, DType::i32);
@@ -139,7 +138,7 @@ Tensor pad_ids(std::span<const std::span<const int32_t>> rows, std::optional<int
     int32_t* const end = at + longest;
     if (before) *at++ = *before;
     at = std::copy(row.begin(), row.end(), at);
-    if (behind) *at++ = *behind;
+    if (after) *at++ = *after;
     at = std::fill_n(at, end - at, Tokenizer::pad);
   }
   return out;

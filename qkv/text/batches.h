@@ -1,13 +1,13 @@
 // Batches of sentence pairs as padded tensors, in an order that is a function of the seed and the epoch alone.
 //
 //     BatchStream batches(corpus, {.batch_tokens = 4096, .seed = 1});
-//     Batch batch = batches.next();                 // goes on for ever, epoch after epoch
-//     BatchPosition here = batches.position();      // to be saved; batches.seek(here) goes on from there, exactly
+//     Batch batch = batches.next();                 // never ends: epoch after epoch
+//     BatchPosition here = batches.position();      // for a checkpoint; batches.seek(here) continues from there
 //
-// How an epoch is made (the default order): the pairs are shuffled and cut into pools; a pool is sorted by length,
-// so that sentences of a batch are about as long as one another and little is padding; it is cut into batches,
-// whose order is shuffled again. Every pair occurs once in an epoch. seek() costs the same for any position: an
-// epoch's plan takes some seconds for ten million pairs, and is made when its first batch is asked for.
+// An epoch in the default order: the pairs are shuffled and divided into pools; a pool is sorted by length, so that
+// the sentences of a batch have similar lengths and little padding; it is divided into batches, whose order is
+// shuffled again. Every pair occurs once per epoch. seek() costs the same for any position: planning an epoch takes
+// some seconds for ten million pairs, and is done when its first batch is requested.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,17 @@
 namespace qkv {
 
 enum class BatchOrder {
-  bucketed,  // shuffled, each batch of about equal lengths: for training
-  shuffled,  // shuffled, lengths as they come
+  bucketed,  // shuffled, each batch of similar lengths: for training
+  shuffled,  // shuffled, regardless of length
   sorted,    // by length, the same every epoch: for validation
   as_given,  // in the order of the corpus
 };
 
 struct BatchOptions {
-  // No batch has more target tokens, nor source tokens, padding and eos counted; a longer sentence is a batch of
-  // its own.
+  // Maximum number of target tokens, and of source tokens, in a batch, padding and eos included; a longer sentence
+  // is a batch of its own.
   int64_t batch_tokens = 4096;
-  int64_t sentences =
-      0;  // if not 0: so many pairs in every batch (the last ones may have fewer), however many tokens
+  int64_t sentences = 0;  // if not 0: pairs per batch (the last ones may have fewer), instead of batch_tokens
   BatchOrder order = BatchOrder::bucketed;
   uint64_t seed = 1;
   int64_t pool = 100'000;  // pairs sorted by length together
@@ -43,33 +42,33 @@ struct BatchPosition {
   friend bool operator==(const BatchPosition&, const BatchPosition&) = default;
 };
 
-// B sentences, the longest source S tokens and the longest target T, eos counted. Rows end in padding.
+// B sentence pairs, the longest source S tokens and the longest target T, eos included. Rows end in padding.
 struct Batch {
   Tensor source;                                        // (B,S) i32: ids, eos
-  Tensor target_in;                                     // (B,T) i32: bos, ids: what the decoder is given
-  Tensor target_out;                                    // (B,T) i32: ids, eos: what it must say
+  Tensor target_in;                                     // (B,T) i32: bos, ids: the input of the decoder
+  Tensor target_out;                                    // (B,T) i32: ids, eos: its expected output
   std::vector<int32_t> source_lengths, target_lengths;  // (B) without padding, with eos
   int64_t source_tokens = 0, target_tokens = 0;         // their sums
-  std::vector<int64_t> pairs;                           // (B) numbers in the corpus
+  std::vector<int64_t> pairs;                           // (B) indices in the corpus
   BatchPosition position;
 };
 
 class BatchStream {
  public:
-  // The corpus must outlive the stream. UsageError for options that make no sense.
+  // The corpus must outlive the stream. UsageError for options out of range.
   explicit BatchStream(const EncodedCorpus& corpus, const BatchOptions& options = {});
 
   Batch next();
-  BatchPosition position() const { return position_; }  // of the batch that next() will give
+  BatchPosition position() const { return position_; }  // of the batch that next() will return
   void seek(BatchPosition position);                    // InputError if the epoch has no such batch
-  int64_t batches_in_epoch();  // of the epoch of position(): it may differ a little from others
+  int64_t batches_in_epoch();                           // in the epoch of position(); epochs differ slightly
 
  private:
   struct Plan {
     int64_t epoch = -1;
     std::vector<uint32_t> order = {};   // pairs, batch after batch
     std::vector<uint32_t> begins = {};  // of the batches in the order, and their end
-    std::vector<uint32_t> turns = {};   // which batch comes when
+    std::vector<uint32_t> turns = {};   // the order of the batches
   };
   void make_plan(int64_t epoch);
   void cut(size_t begin, size_t end);
@@ -80,8 +79,8 @@ class BatchStream {
   Plan plan_;
 };
 
-// Rows of ids as one tensor (B,L) i32, with a token before or behind each of them, padded to the longest.
+// Rows of ids as one tensor (B,L) i32, with a token before or after each of them, padded to the longest.
 Tensor pad_ids(std::span<const std::span<const int32_t>> rows, std::optional<int32_t> before,
-               std::optional<int32_t> behind);
+               std::optional<int32_t> after);
 
 }  // namespace qkv

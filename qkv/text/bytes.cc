@@ -28,9 +28,9 @@ class FileSource final : public ByteSource {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
-  size_t read(char* to, size_t most) override {
+  size_t read(char* to, size_t size) override {
     for (;;) {
-      const ssize_t n = ::read(file_, to, most);
+      const ssize_t n = ::read(file_, to, size);
       if (n >= 0) return static_cast<size_t>(n);
       if (errno != EINTR) throw FileError("read", name_, errno);
     }
@@ -50,12 +50,12 @@ class StreamSource final : public ByteSource {
  public:
   explicit StreamSource(std::istream& stream) : stream_(stream) {}
 
-  size_t read(char* to, size_t most) override {
+  size_t read(char* to, size_t size) override {
     std::streambuf& buffer = *stream_.rdbuf();
     if (buffer.sgetc() == std::char_traits<char>::eof())
       return 0;  // waits for one character, then takes what is there
     const auto there = static_cast<size_t>(std::max<std::streamsize>(buffer.in_avail(), 1));
-    return static_cast<size_t>(buffer.sgetn(to, static_cast<std::streamsize>(std::min(there, most))));
+    return static_cast<size_t>(buffer.sgetn(to, static_cast<std::streamsize>(std::min(there, size))));
   }
 
   bool ready() override { return stream_.rdbuf()->in_avail() != 0; }
@@ -64,7 +64,7 @@ class StreamSource final : public ByteSource {
   std::istream& stream_;
 };
 
-// Passes bytes on as they are, or inflates them if they begin as gzip does.
+// Passes bytes through, or decompresses them if they begin like gzip.
 class MaybeGzip final : public ByteSource {
  public:
   MaybeGzip(std::unique_ptr<ByteSource> source, std::string name)
@@ -75,9 +75,9 @@ class MaybeGzip final : public ByteSource {
   MaybeGzip(const MaybeGzip&) = delete;
   MaybeGzip& operator=(const MaybeGzip&) = delete;
 
-  size_t read(char* to, size_t most) override {
+  size_t read(char* to, size_t size) override {
     if (state_ == State::unknown) detect();
-    return state_ == State::plain ? read_plain(to, most) : inflate_some(to, most);
+    return state_ == State::plain ? read_plain(to, size) : inflate_some(to, size);
   }
 
   bool ready() override { return begin_ < end_ || source_->ready(); }
@@ -105,16 +105,16 @@ class MaybeGzip final : public ByteSource {
     state_ = State::inside;
   }
 
-  size_t read_plain(char* to, size_t most) {
-    if (begin_ == end_) return source_->read(to, most);
-    const size_t n = std::min(most, end_ - begin_);
+  size_t read_plain(char* to, size_t size) {
+    if (begin_ == end_) return source_->read(to, size);
+    const size_t n = std::min(size, end_ - begin_);
     std::memcpy(to, buffer_.data() + begin_, n);
     begin_ += n;
     return n;
   }
 
-  size_t inflate_some(char* to, size_t most) {
-    most = std::min<size_t>(most, 1u << 30);  // zlib counts in 32 bits
+  size_t inflate_some(char* to, size_t size) {
+    size = std::min<size_t>(size, 1u << 30);  // zlib counts in 32 bits
     for (;;) {
       if (corrupt_)
         fail<InputError>("read", "{}: corrupt gzip file: {}", name_, zlib_.msg ? zlib_.msg : "inflate fails");
@@ -123,13 +123,13 @@ class MaybeGzip final : public ByteSource {
       zlib_.next_in = reinterpret_cast<Bytef*>(buffer_.data() + begin_);
       zlib_.avail_in = static_cast<uInt>(end_ - begin_);
       zlib_.next_out = reinterpret_cast<Bytef*>(to);
-      zlib_.avail_out = static_cast<uInt>(most);
+      zlib_.avail_out = static_cast<uInt>(size);
       const int result = inflate(&zlib_, Z_NO_FLUSH);
       begin_ = end_ - zlib_.avail_in;
       if (result == Z_STREAM_END) state_ = State::between;
-      const size_t n = most - zlib_.avail_out;
+      const size_t n = size - zlib_.avail_out;
       corrupt_ = result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END;
-      if (n > 0) return n;  // what comes before the corrupt place too, in however many pieces it arrives
+      if (n > 0) return n;  // also what precedes the corruption, however the input is divided
     }
   }
 

@@ -1,13 +1,11 @@
-// Bytes from a file, standard input or a stream, one after the other; gzip is recognised by its first two bytes and
-// undone.
+// Bytes from a file, standard input or a stream; gzip is recognised by its first two bytes and decompressed.
 //
 //     auto bytes = open_bytes("corpus.tsv.gz");       // "-" is standard input
 //     size_t n = bytes->read(buffer, sizeof buffer);  // 0 at the end
 //
-// read() returns as soon as there is anything: what is typed or piped is not waited for in blocks. A gzip file may
-// have several members (files put one after the other). Every failure is an InputError that names the file: it
-// cannot be opened, is a folder, is truncated or corrupt gzip. What is to be read more than once is a
-// RepeatableFile (repeatable_file.h).
+// read() returns as soon as any bytes are available, without waiting for a full block of a pipe or terminal. A gzip
+// file may have several members (concatenated files). Every failure is an InputError that names the file: it cannot
+// be opened, is a folder, is truncated or corrupt gzip. To read a file several times use repeatable_file.h.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +18,14 @@ namespace qkv {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  virtual size_t read(char* to, size_t most) = 0;  // most >= 1
-  virtual bool ready() = 0;                        // read() would not wait for whoever writes
+  virtual size_t read(char* to, size_t size) = 0;  // at most `size` bytes, size >= 1
+  virtual bool ready() = 0;                        // read() would not block
 };
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
-// The stream must outlive the source; name is what errors call it.
+// The stream must outlive the source; `name` stands for it in errors.
 std::unique_ptr<ByteSource> open_bytes(std::istream& stream, const std::string& name);
-// What the source gives, inflated if it begins as gzip does.
+// The bytes of the source, decompressed if it begins like gzip.
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name);
 
 }  // namespace qkv

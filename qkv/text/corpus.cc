@@ -23,7 +23,7 @@ std::vector<std::string> files_of(const std::string& spec) {
   return files;
 }
 
-// The next line, or why there is none but a bad one.
+// Like next(), but with the error of a bad line in `error`, unless one is there already.
 bool next_or_error(LineReader& lines, std::string& line, std::optional<LineError>& error) {
   try {
     return lines.next(line);
@@ -96,7 +96,7 @@ bool CorpusReader::read_line(SentencePair& pair) {
 }
 
 bool CorpusReader::read_two_lines(SentencePair& pair) {
-  std::optional<LineError> error;  // both files go on to their next lines before it is thrown
+  std::optional<LineError> error;  // thrown after both files have advanced by a line
   const bool source = next_or_error(first_, pair.source, error);
   const bool target = next_or_error(*second_, pair.target, error);
   if (source != target)

@@ -4,15 +4,15 @@
 //     for (SentencePair pair; corpus.next(pair);) use(pair.source, pair.target);
 //     log("{} pairs, {} with an empty side", corpus.pairs(), corpus.blank());
 //
-// In a .tsv file every line is "source TAB target"; what stands behind a second tab is not read. Any file may be
-// gzip, a pipe, or "-" for standard input. A path with a comma in it is one file if there is a file of that name.
-// Pairs of which one side is blank are passed over and counted, blank lines among them. LineError, naming file and
-// line: no tab, invalid UTF-8, a NUL byte, a line too long; next() goes on behind it, the other file's line of that
-// number passed over too. InputError: files that differ in their number of lines, a corpus without pairs.
+// In a .tsv file every line is "source TAB target"; columns after the second are ignored. Any file may be gzip, a
+// pipe, or "-" for standard input. A path with a comma in it is one file if a file of that name exists. Pairs with a
+// blank side, blank lines among them, are skipped and counted. LineError, naming file and line: no tab, invalid
+// UTF-8, a NUL byte, a line too long; next() then continues after it, in both files. InputError: files with
+// different numbers of lines, a corpus without pairs.
 //
-// What is read several times is opened once:
+// A corpus that is read several times is opened once:
 //
-//     const Corpus corpus("-");                          // kept, or copied (repeatable_file.h)
+//     const Corpus corpus("-");                          // a pipe is copied to a temporary file (repeatable_file.h)
 //     Holdout holdout(corpus, 500, /*seed=*/1);
 //     CorpusReader rest(corpus, {.holdout = &holdout});
 #pragma once
@@ -35,14 +35,14 @@ struct SentencePair {
 };
 
 struct CorpusOptions {
-  const Holdout* holdout = nullptr;  // pairs whose source it contains are passed over; must outlive the reader
-  bool every_line = false;           // a pair for each line, blank sides or not; that there is none is no error
+  const Holdout* holdout = nullptr;  // pairs with its sources are skipped; must outlive the reader
+  bool every_line = false;           // a pair for each line, blank sides included; an empty file is no error
   LineOptions lines = {};
 };
 
 class Corpus {
  public:
-  Corpus(const std::string& spec);  // NOLINT: whatever reads a corpus takes its path, too
+  Corpus(const std::string& spec);  // NOLINT: implicit, so that functions of a corpus accept its path
   const std::string& name() const { return name_; }
 
  private:
@@ -53,15 +53,15 @@ class Corpus {
 
 class CorpusReader {
  public:
-  // Of a path, read as it comes and only once.
+  // Of a path: read once, as data arrives.
   explicit CorpusReader(const std::string& spec, const CorpusOptions& options = {});
   explicit CorpusReader(const Corpus& corpus, const CorpusOptions& options = {});
 
   bool next(SentencePair& pair);
-  bool ready();                                   // next() would not wait for whoever writes
-  int64_t pairs() const { return pairs_; }        // given so far
-  int64_t blank() const { return blank_; }        // passed over: a side was blank
-  int64_t held_out() const { return held_out_; }  // passed over: held out
+  bool ready();                                   // next() would not block
+  int64_t pairs() const { return pairs_; }        // returned so far
+  int64_t blank() const { return blank_; }        // skipped: a side was blank
+  int64_t held_out() const { return held_out_; }  // skipped: held out
   const std::string& name() const { return name_; }
   std::string where() const { return first_.where(); }  // "train.tsv:17", of the last pair
 
@@ -79,7 +79,7 @@ class CorpusReader {
 
 std::vector<SentencePair> read_corpus(const Corpus& corpus, const CorpusOptions& options = {});
 
-// The sentences of one side or both, one at a time: what a tokenizer is trained on.
+// The sentences of one side or both, one at a time, for the training of a tokenizer.
 //
 //     Tokenizer joint = Tokenizer::train(CorpusSentences("train.tsv", Side::both), {.vocabulary_size = 8000});
 enum class Side { source, target, both };

@@ -187,7 +187,7 @@ TEST_F(Corpus, RefusesToHoldOutEverything) {
     Holdout(path, 10, 1);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_EQ(error.what(), path + ": 10 pairs to hold out, but it has only 10 distinct sources");
+    EXPECT_EQ(error.what(), path + ": hold-out is 10, but the corpus has only 10 distinct source sentences");
   }
   EXPECT_TRUE(Holdout(path, 0, 1).pairs().empty());
 }

@@ -25,14 +25,14 @@ void add(const Ids& ids, const EncodeOptions& options, EncodedCorpus& corpus) {
   }
 }
 
-// A few thousand pairs at a time are text.
+// Only a few thousand pairs at a time are in memory as text.
 void encode(FunctionRef<bool(SentencePair&)> next, const Tokenizer& source, const Tokenizer& target,
             const EncodeOptions& options, EncodedCorpus& corpus) {
-  constexpr size_t most = 1 << 13;
-  std::vector<SentencePair> pairs(most);
-  std::vector<Ids> ids(most);
-  for (size_t count = most; count == most;) {
-    for (count = 0; count < most && next(pairs[count]);) ++count;
+  constexpr size_t chunk = 1 << 13;
+  std::vector<SentencePair> pairs(chunk);
+  std::vector<Ids> ids(chunk);
+  for (size_t count = chunk; count == chunk;) {
+    for (count = 0; count < chunk && next(pairs[count]);) ++count;
     parallel_for(static_cast<int64_t>(count), [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
       ids[at] = {source.encode(pairs[at].source), target.encode(pairs[at].target)};
@@ -41,7 +41,7 @@ void encode(FunctionRef<bool(SentencePair&)> next, const Tokenizer& source, cons
   }
 }
 
-void mix_into(uint64_t& hash, uint64_t x) {  // FNV-1a, a word at a time, its high bits brought down
+void mix_into(uint64_t& hash, uint64_t x) {  // FNV-1a, 64 bits at a time, with the high bits folded down
   hash = (hash ^ (x + 1)) * 0x9e3779b97f4a7c15;
   hash ^= hash >> 29;
 }
@@ -50,7 +50,7 @@ void check(const EncodedCorpus& corpus, const std::string& name, const EncodeOpt
   const auto& skipped = corpus.skipped();
   require<InputError>(
       corpus.size() > 0, name,
-      "no sentence pairs are left: {} have a blank side, {} are longer than {} tokens, {} are held out",
+      "no sentence pairs to train on: {} have a blank side, {} are longer than {} tokens, {} are held out",
       skipped.blank, skipped.too_long, options.max_length, skipped.held_out);
 }
 

@@ -1,8 +1,8 @@
 // Sentence pairs as token ids, millions of them in little memory: 16 bytes a pair and 4 a token.
 //
-//     EncodedCorpus corpus = encode_corpus("train.tsv.gz", source_tokenizer, target_tokenizer, {.max_length =
-//     256}); std::span<const int32_t> ids = corpus.source(17);        // no bos, no eos corpus.skipped().too_long
-//     // pairs left out
+//     EncodedCorpus corpus = encode_corpus("train.tsv.gz", source, target, {.max_length = 256});   // two tokenizers
+//     std::span<const int32_t> ids = corpus.source(17);        // no bos, no eos
+//     int64_t n = corpus.skipped().too_long;                   // pairs
 //
 // Encoding runs on all threads; the order is that of the corpus. InputError if no pair is left.
 #pragma once
@@ -19,8 +19,8 @@
 namespace qkv {
 
 struct EncodeOptions {
-  int64_t max_length = 0;            // pairs with a longer side are left out; eos counts; 0: any length
-  const Holdout* holdout = nullptr;  // pairs with its sources are left out
+  int64_t max_length = 0;            // pairs with a longer side, eos included, are skipped; 0: any length
+  const Holdout* holdout = nullptr;  // pairs with its sources are skipped
 };
 
 class EncodedCorpus {
@@ -32,25 +32,24 @@ class EncodedCorpus {
   int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
   std::span<const int32_t> source(int64_t pair) const;
   std::span<const int32_t> target(int64_t pair) const;
-  int64_t source_tokens() const { return source_tokens_; }  // eos not counted
+  int64_t source_tokens() const { return source_tokens_; }  // without eos
   int64_t target_tokens() const { return target_tokens_; }
   const Skipped& skipped() const { return skipped_; }
-  // Differs, as good as always, from that of any other pairs: a checkpoint can tell that it goes on with the same
-  // ones.
+  // A hash of all pairs: a checkpoint stores it to detect that a training is resumed with other data.
   uint64_t fingerprint() const { return fingerprint_; }
 
   void add(std::span<const int32_t> source, std::span<const int32_t> target);
   Skipped& skipped() { return skipped_; }
 
  private:
-  struct Pair {  // source and target stand side by side
+  struct Pair {  // the target follows the source in memory
     const int32_t* ids;
     int32_t source, target;
   };
 
-  // Blocks, never moved: a vector that doubles would need twice the memory at times.
+  // In blocks: a vector that doubles its capacity would need twice the memory at times.
   std::vector<std::unique_ptr<int32_t[]>> blocks_;
-  int32_t* next_ = nullptr;  // the free part of the last block
+  int32_t* next_ = nullptr;  // free part of the last block
   size_t free_ = 0;
   std::vector<Pair> pairs_;
   int64_t source_tokens_ = 0, target_tokens_ = 0;

@@ -90,14 +90,14 @@ TEST(EncodedCorpus, LeavesOutWhatIsTooLongAndCountsIt) {
   EXPECT_EQ(corpus.skipped().blank, 1);
 }
 
-TEST(EncodedCorpus, SaysWhyNothingIsLeft) {
+TEST(EncodedCorpus, ReportsWhyNothingIsLeft) {
   try {
     encode_corpus(pairs(3), characters(), characters(), {.max_length = 2});
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(
         error.what(),
-        "corpus: no sentence pairs are left: 0 have a blank side, 3 are longer than 2 tokens, 0 are held out");
+        "corpus: no sentence pairs to train on: 0 have a blank side, 3 are longer than 2 tokens, 0 are held out");
   }
 }
 

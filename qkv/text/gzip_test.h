@@ -1,4 +1,4 @@
-// For tests that read gzip files.
+// For tests: gzip compression.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace qkv {
 
-// The text as a whole gzip member.
+// The text as one gzip member.
 inline std::string gzip(const std::string& text) {
   z_stream zlib = {};
   deflateInit2(&zlib, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);

@@ -13,8 +13,8 @@ namespace qkv {
 
 namespace {
 
-// A random number that belongs to the source sentence.
-uint64_t number_of(std::string_view source, uint64_t seed) {
+// A hash of the source sentence, random for each seed.
+uint64_t hash_of(std::string_view source, uint64_t seed) {
   uint64_t hash =
       0xcbf29ce484222325;  // FNV-1a (Fowler, Noll and Vo) over code points, then made random by the seed
   const auto add = [&](char32_t c) { hash = (hash ^ c) * 0x100000001b3; };
@@ -28,17 +28,17 @@ uint64_t number_of(std::string_view source, uint64_t seed) {
 
 }  // namespace
 
-// The sources with the smallest numbers are chosen: a source that has dropped out of them never comes back, so the
-// first pair of each chosen source is at hand when the corpus ends.
+// The sources with the smallest hashes are chosen: a source that has dropped out never returns, so the first pair of
+// each chosen source is known when the corpus ends.
 Holdout::Holdout(const Corpus& corpus, int64_t count, uint64_t seed) : seed_(seed) {
-  require<UsageError>(count >= 0, "holdout", "{} pairs to hold out, expected at least 0", count);
+  require<UsageError>(count >= 0, "holdout", "hold-out must be at least 0, got {}", count);
   if (count == 0) return;
   const auto wanted = static_cast<size_t>(count);
   std::map<uint64_t, std::pair<int64_t, SentencePair>> smallest;
-  bool more = false;  // sources than are wanted
+  bool more = false;  // more sources than wanted
   CorpusReader reader(corpus);
   for (SentencePair pair; reader.next(pair);) {
-    const uint64_t number = number_of(pair.source, seed);
+    const uint64_t number = hash_of(pair.source, seed);
     if (smallest.contains(number)) continue;
     more = more || smallest.size() == wanted;
     if (smallest.size() == wanted) {
@@ -48,8 +48,8 @@ Holdout::Holdout(const Corpus& corpus, int64_t count, uint64_t seed) : seed_(see
     }
     smallest.emplace(number, std::pair(reader.pairs(), pair));
   }
-  require<InputError>(more, corpus.name(), "{} pairs to hold out, but it has only {} distinct sources", count,
-                      smallest.size());
+  require<InputError>(more, corpus.name(), "hold-out is {}, but the corpus has only {} distinct source sentences",
+                      count, smallest.size());
 
   std::vector<std::pair<int64_t, SentencePair>> ordered;
   for (auto& [number, entry] : smallest) {
@@ -61,7 +61,7 @@ Holdout::Holdout(const Corpus& corpus, int64_t count, uint64_t seed) : seed_(see
 }
 
 bool Holdout::contains(std::string_view source) const {
-  return !chosen_.empty() && chosen_.contains(number_of(source, seed_));
+  return !chosen_.empty() && chosen_.contains(hash_of(source, seed_));
 }
 
 }  // namespace qkv

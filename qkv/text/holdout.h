@@ -1,12 +1,12 @@
-// Sentence pairs that are kept out of training, to measure on. They are chosen by source sentence: one that is held
-// out never occurs in training, with whatever translation.
+// Held-out sentence pairs, for validation. They are chosen by source sentence: a source that is held out does not
+// occur in training, with any translation.
 //
 //     Holdout holdout("pairs.tsv.gz", 2000, /*seed=*/1);
 //     CorpusReader training("pairs.tsv.gz", {.holdout = &holdout});          // everything else
 //     evaluate(holdout.pairs());                                             // 2,000 pairs, no source twice
 //
-// Which ones depends only on the seed and the set of source sentences, not on their order. Two sources that differ
-// in white space alone are the same. One pass over the corpus; memory for the chosen pairs only.
+// The choice depends only on the seed and the set of source sentences, not on their order. Sources that differ only
+// in white space count as one. One pass over the corpus; memory for the chosen pairs only.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ namespace qkv {
 
 class Holdout {
  public:
-  Holdout() = default;  // holds nothing out
+  Holdout() = default;  // nothing held out
   // InputError if the corpus has no more than `count` distinct sources.
   Holdout(const Corpus& corpus, int64_t count, uint64_t seed);
 
   bool contains(std::string_view source) const;
-  // In the order of the corpus, each source with the first of its translations.
+  // In the order of the corpus, each source with its first translation.
   const std::vector<SentencePair>& pairs() const { return pairs_; }
 
  private:
   uint64_t seed_ = 0;
-  std::unordered_set<uint64_t> chosen_;  // numbers of the sources: a wrong hit would only hold out one more
+  std::unordered_set<uint64_t> chosen_;  // hashes of the sources: a collision holds out one source more
   std::vector<SentencePair> pairs_;
 };
 

@@ -20,7 +20,7 @@ bool LineReader::next(std::string& line) {
   gather(/*wait=*/true);
   line.clear();
   std::swap(line, line_);
-  if (!std::exchange(whole_, false) && line.empty()) return false;
+  if (!std::exchange(complete_, false) && line.empty()) return false;
   ++number_;
   if (std::exchange(too_long_, false))
     fail<LineError>(where(), "a line of {} bytes or more{}", options_.max_bytes,
@@ -33,10 +33,10 @@ bool LineReader::next(std::string& line) {
 
 bool LineReader::ready() { return gather(/*wait=*/false); }
 
-// Reads until the next line is whole or nothing is left: true. Without waiting, only what is there: false if that
-// is not enough.
+// Reads until the next line is complete or the file ends: true. Without waiting only the available bytes: false if
+// they do not complete a line.
 bool LineReader::gather(bool wait) {
-  while (!whole_ && !ended_) {
+  while (!complete_ && !ended_) {
     if (begin_ == end_) {
       if (!wait && !bytes_->ready()) return false;
       begin_ = 0;
@@ -51,12 +51,12 @@ bool LineReader::gather(bool wait) {
       skip(n);
       skipping_ = !feed;
     } else if (line_.size() + n >= static_cast<size_t>(options_.max_bytes)) {
-      whole_ = too_long_ = skipping_ = true;  // reported at once, though its end may be far
+      complete_ = too_long_ = skipping_ = true;  // reported at once, though its end may be far
       skipped_ = 0;
       return true;
     } else {
       line_.append(from, n);
-      whole_ = feed;
+      complete_ = feed;
     }
     begin_ += feed ? n + 1 : n;
   }
@@ -64,9 +64,10 @@ bool LineReader::gather(bool wait) {
 }
 
 void LineReader::skip(size_t bytes) {
-  constexpr size_t most = size_t{1} << 30;
+  constexpr size_t max_skipped = size_t{1} << 30;
   skipped_ += bytes;
-  require<InputError>(skipped_ <= most, where(), "no line feed within {} bytes: this is not lines of text", most);
+  require<InputError>(skipped_ <= max_skipped, where(), "no line feed within {} bytes: this is not lines of text",
+                      max_skipped);
 }
 
 void LineReader::check(const std::string& line) const {

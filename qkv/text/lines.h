@@ -5,12 +5,12 @@
 //       if (line.empty()) fail<InputError>(lines.where(), "an empty line");     // corpus.tsv.gz:17: an empty line
 //
 // A line ends with LF or CR LF, which are not part of it; the last one may end with the file. A byte order mark at
-// the very beginning is dropped. What is typed or piped comes line by line, as soon as a line is whole.
+// the beginning is dropped. Lines from a pipe or terminal are returned as soon as they are complete.
 //
-// A line that is too long, not UTF-8, or has a NUL byte is a LineError, an InputError that names file and line, and
-// next() goes on behind it. So is a whole file whose lines end with CR alone (as on Macs before 2001): it would be
-// taken for one line. Of a line that is too long at most 1 GiB is passed over: more without a line feed is no text,
-// and an InputError.
+// A line that is too long, not UTF-8, or has a NUL byte is a LineError, an InputError that names file and line;
+// next() then continues with the line after it. So is a file whose lines end with CR alone (as on Macs before 2001):
+// it would be read as one line. At most 1 GiB of a line that is too long is skipped; more without a line feed is an
+// InputError.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@
 
 namespace qkv {
 
-// One line is bad; what stands behind it can still be read.
+// A bad line; the lines after it can still be read.
 class LineError : public InputError {
   using InputError::InputError;
 };
 
 struct LineOptions {
-  int64_t max_bytes = 1'000'000;  // a line of as many bytes or more is an error
-  bool check_text = true;         // UTF-8 without NUL; else any bytes are a line
+  int64_t max_bytes = 1'000'000;  // a line of this size or more is an error
+  bool check_text = true;         // require UTF-8 without NUL
 };
 
 class LineReader {
@@ -41,7 +41,7 @@ class LineReader {
   LineReader(std::unique_ptr<ByteSource> bytes, const std::string& name, const LineOptions& options = {});
 
   bool next(std::string& line);               // false at the end
-  bool ready();                               // next() would not wait: a line is whole, or there are no more
+  bool ready();                               // next() would not block: a line is complete, or none follows
   int64_t number() const { return number_; }  // of the last line read, counted from 1; 0 before the first
   const std::string& name() const { return name_; }
   std::string where() const;  // "corpus.tsv:17", of the last line read
@@ -55,13 +55,13 @@ class LineReader {
   LineOptions options_;
   std::unique_ptr<ByteSource> bytes_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
-  size_t begin_ = 0, end_ = 0;  // of what was read and belongs to no line yet
+  size_t begin_ = 0, end_ = 0;  // of the unused part of buffer_
   std::string line_;            // the next line, as far as it was read
-  bool whole_ = false;          // there is no more of it
+  bool complete_ = false;       // line_ is
   bool too_long_ = false;
   bool skipping_ = false;  // the rest of a line that is too long
   size_t skipped_ = 0;
-  bool ended_ = false;  // there are no more bytes
+  bool ended_ = false;  // end of file
   int64_t number_ = 0;
 };
 

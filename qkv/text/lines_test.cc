@@ -103,9 +103,9 @@ TEST(LineReader, CarriageReturnsAloneAreNoLineEndsAndSaidToBeNone) {
 // The same letter for ever.
 class Endless final : public ByteSource {
  public:
-  size_t read(char* to, size_t most) override {
-    if (*to != 'x') std::fill(to, to + most, 'x');
-    return most;
+  size_t read(char* to, size_t size) override {
+    if (*to != 'x') std::fill(to, to + size, 'x');
+    return size;
   }
   bool ready() override { return true; }
 };

@@ -36,14 +36,14 @@ namespace {
 
 using Opened = RepeatableFile::Opened;
 
-// One pass: bytes from a place of its own in a file that others read too.
+// One pass: an offset of its own in a file that other passes read, too.
 class FilePass final : public ByteSource {
  public:
   explicit FilePass(std::shared_ptr<const Opened> opened) : opened_(std::move(opened)), at_(opened_->begin) {}
 
-  size_t read(char* to, size_t most) override {
+  size_t read(char* to, size_t size) override {
     ssize_t n;
-    do n = ::pread(opened_->file, to, most, at_);
+    do n = ::pread(opened_->file, to, size, at_);
     while (n < 0 && errno == EINTR);
     if (n < 0) throw FileError("read", opened_->name, errno);
     check_unchanged();
@@ -161,7 +161,7 @@ std::vector<RepeatableFile> open_repeatable(const std::vector<std::string>& path
     opened.push_back(open_file(path));
     if (!S_ISREG(status_of(*opened.back()).st_mode)) {
       streams.push_back(opened.back().get());
-    } else if (path == "-") {  // somebody may have read a part of it
+    } else if (path == "-") {  // a part of it may have been read already
       opened.back()->begin = std::max<off_t>(0, ::lseek(opened.back()->file, 0, SEEK_CUR));
     }
   }

@@ -1,5 +1,5 @@
-// What must hold in a SentencePiece model file before the SentencePiece library is given it: the library trusts
-// offsets and texts inside the file, and a broken one makes it read outside its memory or end the program.
+// Validation of a SentencePiece model file before the SentencePiece library loads it: the library trusts offsets and
+// strings in the file, and a corrupt file makes it read out of bounds or abort.
 //
 //     if (auto wrong = sentencepiece_error(bytes)) fail<InputError>(path, "not a SentencePiece model: {}", *wrong);
 //

@@ -21,18 +21,18 @@ namespace qkv {
 struct Tokenizer::Model {
   sentencepiece::SentencePieceProcessor processor;
   std::string bytes;
-  bool has_bytes = false;  // pieces for the bytes of unknown characters
+  bool has_bytes = false;  // byte fallback
 };
 
 namespace {
 
-// All sentences, or max_sentences of them drawn with equal chances (Vitter's algorithm R, 1985).
+// All sentences, or a uniform sample of max_sentences of them (Vitter's algorithm R, 1985).
 std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
   std::vector<std::string> drawn;
   Random random(options.seed, mix(0x746f6b656e, 0));
   uint64_t seen = 0;
   for (std::string sentence; next(sentence);) {
-    if (is_blank(sentence)) continue;  // SentencePiece ends the program over a corpus of nothing else
+    if (is_blank(sentence)) continue;  // SentencePiece aborts on a corpus of blank sentences
     ++seen;
     if (drawn.size() < static_cast<size_t>(options.max_sentences)) {
       drawn.push_back(sentence);
@@ -43,34 +43,34 @@ std::vector<std::string> draw(FunctionRef<bool(std::string&)> next, const Tokeni
   return drawn;
 }
 
-// The size of the first piece of a text: no more than so many bytes, to the last white space within them, else to
-// the last whole character.
-size_t piece_size(std::string_view text, size_t most) {
-  if (text.size() <= most) return text.size();
+// The size of the first part of a text: at most `limit` bytes, up to the last white space, else to the last complete
+// character.
+size_t part_size(std::string_view text, size_t limit) {
+  if (text.size() <= limit) return text.size();
   size_t whole = 0, words = 0;
-  for (size_t at = 0; at < most;) {
+  for (size_t at = 0; at < limit;) {
     const auto [bytes, value] = utf8_first(text.substr(at));
     at += std::max<size_t>(bytes, 1);
-    if (at <= most) whole = at;
-    if (at <= most && is_space(value)) words = at;
+    if (at <= limit) whole = at;
+    if (at <= limit && is_space(value)) words = at;
   }
   return words > 0 ? words : whole;
 }
 
-// SentencePiece takes time by the square of a word's length, and ends the program over one of 64 Ki characters.
+// SentencePiece takes quadratic time in the length of a word, and aborts on one of 64 Ki characters.
 std::vector<std::string> cut_long(std::vector<std::string> sentences) {
-  constexpr size_t most = 4096;  // bytes
+  constexpr size_t max_bytes = 4096;
   for (size_t i = 0, count = sentences.size(); i < count; ++i) {
-    if (sentences[i].size() <= most) continue;
+    if (sentences[i].size() <= max_bytes) continue;
     const std::string whole = std::move(sentences[i]);
     std::string_view rest = whole;
     for (bool first = true; !rest.empty(); first = false) {
-      const std::string piece(rest.substr(0, piece_size(rest, most)));
-      rest.remove_prefix(piece.size());
+      const std::string part(rest.substr(0, part_size(rest, max_bytes)));
+      rest.remove_prefix(part.size());
       if (first) {
-        sentences[i] = piece;
-      } else if (!is_blank(piece)) {
-        sentences.push_back(piece);
+        sentences[i] = part;
+      } else if (!is_blank(part)) {
+        sentences.push_back(part);
       }
     }
   }
@@ -90,11 +90,11 @@ class Sentences final : public sentencepiece::SentenceIterator {
   size_t at_ = 0;
 };
 
-constexpr double least_coverage = 0.98;  // SentencePiece takes no less
+constexpr double min_coverage = 0.98;  // SentencePiece accepts no less
 
-// The share of the characters that the most frequent ones make up, as many as there is room for. European languages
-// have few enough for all: at SentencePiece's own default of 0.9995 the text of an English-French corpus, encoded
-// and decoded again, scores 99 BLEU.
+// The fraction of the text made up by the most frequent characters, as many as fit. European languages have few
+// enough for all: at SentencePiece's default of 0.9995 the text of an English-French corpus, encoded and decoded
+// again, has 99 BLEU.
 double coverage(const std::vector<std::string>& sentences, const TokenizerOptions& options) {
   if (options.character_coverage != 0) return options.character_coverage;
   std::unordered_map<char32_t, int64_t> counts;
@@ -103,15 +103,15 @@ double coverage(const std::vector<std::string>& sentences, const TokenizerOption
   std::vector<int64_t> descending;
   for (const auto& [c, count] : counts) descending.push_back(count);
   std::sort(descending.begin(), descending.end(), std::greater());
-  const int64_t places =
+  const int64_t room =
       options.type == TokenizerType::character ? options.vocabulary_size : options.vocabulary_size / 4;
-  const auto room = static_cast<size_t>(places);
-  if (descending.size() <= room) return 1.0;
+  const auto fitting = static_cast<size_t>(room);
+  if (descending.size() <= fitting) return 1.0;
   const auto sum = [&](size_t n) {
     return static_cast<double>(
         std::accumulate(descending.begin(), descending.begin() + static_cast<int64_t>(n), int64_t{0}));
   };
-  return std::max(least_coverage, sum(room) / sum(descending.size()));
+  return std::max(min_coverage, sum(fitting) / sum(descending.size()));
 }
 
 std::unordered_map<std::string, std::string> trainer_arguments(const std::vector<std::string>& sentences,
@@ -126,7 +126,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const std::vector
       {"unk_id", fmt::format("{}", Tokenizer::unk)},
       {"hard_vocab_limit", "false"},
       {"max_sentence_length", "1000000"},
-      {"num_threads", "16"},  // its sums depend on how many, so always the same, however many there are
+      {"num_threads", "16"},  // its sums depend on the number of threads: a constant makes them deterministic
       {"minloglevel", "2"},
   };
   if (options.lossless) {
@@ -142,7 +142,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const std::vector
   if (message.find(small) == message.npos) fail<InputError>("tokenizer", "training failed: {}", message);
   const std::string_view versus = message.substr(message.rfind(" vs ") + 4);
   fail<UsageError>("tokenizer",
-                   "a vocabulary of {} has no room for the {} characters and special tokens of the corpus",
+                   "vocabulary-size {} is less than the {} characters and special tokens of the corpus",
                    options.vocabulary_size, versus.substr(0, versus.find_first_not_of("0123456789")));
 }
 
@@ -150,16 +150,20 @@ std::string checksum_of(std::string_view bytes) { return fmt::format("{:08x}", c
 
 }  // namespace
 
-Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
-  const int64_t least = unk + 2 + (options.lossless ? 256 : 0);
-  require<UsageError>(options.vocabulary_size >= least && options.vocabulary_size <= 10'000'000, "tokenizer",
-                      "vocabulary_size is {}, expected {} to 10000000", options.vocabulary_size, least);
-  const double share = options.character_coverage;
-  require<UsageError>(share == 0 || (share >= least_coverage && share <= 1), "tokenizer",
-                      "character_coverage is {}, expected {} to 1, or 0 for as much as has room", share,
-                      least_coverage);
-  require<UsageError>(options.max_sentences >= 1, "tokenizer", "max_sentences is {}, expected at least 1",
+void check_options(const TokenizerOptions& options) {
+  const int64_t minimum = Tokenizer::unk + 2 + (options.lossless ? 256 : 0);
+  require<UsageError>(options.vocabulary_size >= minimum && options.vocabulary_size <= 10'000'000, "tokenizer",
+                      "vocabulary-size must be {} to 10000000, got {}", minimum, options.vocabulary_size);
+  const double coverage = options.character_coverage;
+  require<UsageError>(coverage == 0 || (coverage >= min_coverage && coverage <= 1), "tokenizer",
+                      "character-coverage must be {} to 1, or 0 for as many characters as fit, got {}",
+                      min_coverage, coverage);
+  require<UsageError>(options.max_sentences >= 1, "tokenizer", "max-sentences must be at least 1, got {}",
                       options.max_sentences);
+}
+
+Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const TokenizerOptions& options) {
+  check_options(options);
   const std::vector<std::string> drawn = cut_long(draw(next, options));
   require<InputError>(!drawn.empty(), "tokenizer", "no sentences to train on: all are blank");
   Sentences sentences(drawn);
@@ -181,8 +185,8 @@ Tokenizer Tokenizer::train(const std::vector<std::string>& sentences, const Toke
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path, std::string_view checksum) {
-  constexpr size_t most = size_t{1} << 28;  // ten million pieces of 26 bytes
-  std::string bytes = read_file(path, most);
+  constexpr size_t max_bytes = size_t{1} << 28;  // ten million tokens of 26 bytes
+  std::string bytes = read_file(path, max_bytes);
   require<InputError>(
       checksum.empty() || checksum_of(bytes) == checksum, path.string(),
       "this is not the vocabulary that the model was trained with, or it is damaged: its checksum is "
@@ -210,17 +214,17 @@ void Tokenizer::save(const std::filesystem::path& path) const { write_file(path,
 const std::string& Tokenizer::serialized() const { return model_->bytes; }
 std::string Tokenizer::checksum() const { return checksum_of(model_->bytes); }
 
-// SentencePiece takes time by the square of a run of unknown characters.
+// SentencePiece takes quadratic time in the length of a run of unknown characters.
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  const size_t most = model_->has_bytes ? text.size() : size_t{1} << 14;
+  const size_t limit = model_->has_bytes ? text.size() : size_t{1} << 14;
   std::vector<int32_t> all;
   do {
     std::vector<int> ids;
-    const std::string_view piece = text.substr(0, piece_size(text, most));
-    const auto status = model_->processor.Encode(piece, &ids);
+    const std::string_view part = text.substr(0, part_size(text, limit));
+    const auto status = model_->processor.Encode(part, &ids);
     if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
     all.insert(all.end(), ids.begin(), ids.end());
-    text.remove_prefix(piece.size());
+    text.remove_prefix(part.size());
   } while (!text.empty());
   return all;
 }
@@ -235,8 +239,8 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   return text;
 }
 
-const std::string& Tokenizer::piece(int32_t id) const {
-  require(id >= 0 && id < size(), "Tokenizer::piece", "id {} is outside the vocabulary of {}", id, size());
+const std::string& Tokenizer::token(int32_t id) const {
+  require(id >= 0 && id < size(), "Tokenizer::token", "id {} is outside the vocabulary of {}", id, size());
   return model_->processor.IdToPiece(id);
 }
 

@@ -140,10 +140,10 @@ TEST_P(EveryType, RefusesACorpusOfNothing) {
 }
 
 TEST(Tokenizer, HasTheFourSpecialTokensFirst) {
-  EXPECT_EQ(small().piece(Tokenizer::pad), "<pad>");
-  EXPECT_EQ(small().piece(Tokenizer::bos), "<s>");
-  EXPECT_EQ(small().piece(Tokenizer::eos), "</s>");
-  EXPECT_EQ(small().piece(Tokenizer::unk), "<unk>");
+  EXPECT_EQ(small().token(Tokenizer::pad), "<pad>");
+  EXPECT_EQ(small().token(Tokenizer::bos), "<s>");
+  EXPECT_EQ(small().token(Tokenizer::eos), "</s>");
+  EXPECT_EQ(small().token(Tokenizer::unk), "<unk>");
   EXPECT_EQ(small().size(), 150);
 }
 
@@ -178,7 +178,7 @@ TEST(Tokenizer, EncodesAnyBytes) {
 
 TEST(Tokenizer, SaysWhichIdIsOutside) {
   EXPECT_THROW(small().decode(std::vector<int32_t>{5, -1}), Error);
-  EXPECT_THROW(small().piece(150), Error);
+  EXPECT_THROW(small().token(150), Error);
   try {
     small().decode(std::vector<int32_t>{5, 150});
     FAIL();
@@ -187,14 +187,13 @@ TEST(Tokenizer, SaysWhichIdIsOutside) {
   }
 }
 
-TEST(Tokenizer, SaysHowManyPiecesTheCharactersNeed) {
+TEST(Tokenizer, ReportsHowManyTokensTheCharactersNeed) {
   try {
     Tokenizer::train(corpus(100), {.vocabulary_size = 10});
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "tokenizer: a vocabulary of 10 has no room for the 24 characters and special tokens of the corpus");
+    EXPECT_STREQ(error.what(),
+                 "tokenizer: vocabulary-size 10 is less than the 24 characters and special tokens of the corpus");
   }
   EXPECT_THROW(Tokenizer::train({"a"}, {.vocabulary_size = 4}), UsageError);
   EXPECT_THROW(Tokenizer::train({"a"}, {.character_coverage = 2}), UsageError);

@@ -10,7 +10,7 @@ namespace qkv {
 
 namespace {
 
-// The last entry that begins at or before the point, or null.
+// The last entry that begins at or before the code point, or null.
 template <class Entry>
 const Entry* find(std::span<const Entry> table, char32_t point) {
   const auto after =
@@ -40,7 +40,7 @@ bool is_cased(char32_t point) {
   return small(point) != point || is_small(point) || point == 0xdf || point == 0x130;
 }
 
-// What may stand inside a word without ending it, near enough: apostrophes, full stops, accents.
+// Characters within a word (approximately Case_Ignorable): apostrophes, full stops, accents.
 bool is_case_ignorable(char32_t point) {
   return point == '\'' || point == '.' || point == ':' || point == '^' || point == '`' || point == 0xad ||
          point == 0xb7 || point == 0x2019 || (point >= 0x300 && point <= 0x36f);

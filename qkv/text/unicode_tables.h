@@ -1,4 +1,4 @@
-// The tables behind unicode.h, sorted by first code point. Not for anybody else.
+// Internal: the tables of unicode.h, sorted by first code point.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct Range {
 };
 extern const std::span<const Range> punctuation, number, symbol;
 
-// The code points first, first + step, ..., last have the small letter code point + shift.
+// The code points first, first + step, ..., last have the lower-case letter code point + shift.
 struct Lower {
   uint32_t first, last, step;
   int32_t shift;

@@ -1,9 +1,8 @@
-// The mean of the parameters of several checkpoints of one training (Vaswani et al., 2017, section 6.1).
+// Checkpoint averaging: the mean of the parameters of several checkpoints (Vaswani et al., 2017, section 6.1).
 //
 //     NamedTensors mean = average_checkpoints({"step-900.safetensors", "step-1000.safetensors"});
 //
-// Sums are doubles, so the order of the files does not matter beyond their last bit. InputError when the files do
-// not hold the same tensors in the same shapes, all of them f32.
+// Sums are doubles. InputError unless the files hold the same tensors in the same shapes, all of them f32.
 #pragma once
 
 #include <filesystem>

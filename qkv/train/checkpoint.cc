@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 constexpr const char* format = "qkv training state 2";
 
-// each(name, tensor) for every tensor of the file; they are views of the training's own memory.
+// Calls each(name, tensor) for every tensor of the file; they are views of the parameters and moments.
 template <class Each>
 void for_each_tensor(Transformer& model, Adam& adam, Each each) {
   size_t i = 0;

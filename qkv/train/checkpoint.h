@@ -1,15 +1,15 @@
-// Everything that a training must know to go on as if nothing had happened, in one file that is replaced as a
-// whole:
+// The state that a training resumes from, with the same bits as if it had never stopped, in one file that is
+// replaced atomically:
 //
 //     training/state.safetensors     parameter.NAME, adam.first.NAME, adam.second.NAME; the rest is metadata
 //
 //     save_checkpoint(path, state, model, adam);
-//     const Checkpoint checkpoint(path);                     // read and checked
-//     checkpoint.load(model, adam);                          // once its state() is found to be the right one
+//     const Checkpoint checkpoint(path);                     // reads and checks the metadata
+//     checkpoint.load(model, adam);                          // then the tensors
 //
 // Dropout, shuffling and initialisation are functions of the seed and of these counters, so there is no random
-// state. InputError, naming the file: not a training state, a counter that makes no sense, a tensor that is
-// missing, of another shape, or too many.
+// state. InputError, naming the file: not a training state, a counter out of range, a tensor that is missing,
+// unknown or of another shape.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +29,23 @@ namespace qkv {
 struct TrainingState {
   int64_t step = 0;        // updates made
   BatchPosition position;  // of the next batch
-  int64_t tokens = 0;      // target tokens learnt from
+  int64_t tokens = 0;      // target tokens trained on
   double seconds = 0;      // spent on updates
-  double loss = 0;         // per target token, in the last line of the log
-  struct Window {          // since the last line of the log
+  double loss = 0;         // per target token, in the last line of log.jsonl
+  struct Window {          // since the last line of log.jsonl
     double loss_sum = 0, seconds = 0;
     int64_t tokens = 0;
   } window;
   EarlyStopping::State best;
   std::optional<Validation> best_validation;
   int64_t validated = 0;       // step of the last validation
-  std::vector<int64_t> saved;  // steps of the numbered checkpoints that are there, oldest first
+  std::vector<int64_t> saved;  // steps of the numbered checkpoints on disk, oldest first
   int64_t log_bytes = 0;
   uint64_t corpus = 0;             // fingerprint of the sentence pairs
-  bool has_model = false;          // there is a model beside it, or was to be at once
-  bool finished = false;           // nothing was left to do
+  bool has_model = false;          // a model is beside it, or was about to be written
+  bool finished = false;           // the training ended, averaging included
   VocabularyChecksums vocabulary;  // of source.model and target.model
-  std::string options;             // to_json() of them
+  std::string options;             // to_json() of TrainOptions
 };
 
 void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Transformer& model, Adam& adam);

@@ -13,19 +13,30 @@ constexpr const char* source_file = "source.model";
 constexpr const char* target_file = "target.model";
 constexpr const char* held_out_file = "held-out.tsv";
 
-Tokenizer learn_tokenizer(const TrainOptions& options, const Corpus& corpus, Side side, const Holdout& holdout) {
-  return Tokenizer::train(CorpusSentences(corpus, side, {.holdout = &holdout}),
-                          {.type = options.tokenizer,
-                           .vocabulary_size = options.vocabulary_size,
-                           .character_coverage = options.character_coverage,
-                           .lossless = options.lossless,
-                           .seed = options.seed});
+Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Side side, const Holdout& holdout,
+                          Progress& progress) {
+  CorpusSentences sentences(corpus, side, {.holdout = &holdout});
+  int64_t count = 0;
+  const auto next = [&](std::string& sentence) { return sentences(sentence) && ++count; };
+  const char* of = side == Side::both ? "joint" : side == Side::source ? "source" : "target";
+  double seconds = 0;
+  const Tokenizer tokenizer = [&] {
+    const ElapsedTime time(progress, fmt::format("training the tokenizer: {} vocabulary of at most {} tokens", of,
+                                                 options.vocabulary_size));
+    Tokenizer trained = Tokenizer::train(next, options.tokenizer_options());
+    seconds = time.seconds();
+    return trained;
+  }();
+  progress.note(fmt::format("{} vocabulary of {} tokens trained on {} sentences in {}", of, tokenizer.size(), count,
+                            format_seconds(seconds)));
+  return tokenizer;
 }
 
-Vocabularies learn_vocabularies(const TrainOptions& options, const Corpus& corpus, const Holdout& holdout) {
+Vocabularies train_vocabularies(const TrainOptions& options, const Corpus& corpus, const Holdout& holdout,
+                                Progress& progress) {
   const bool joint = options.architecture.tie == Tie::all;
-  const Tokenizer source = learn_tokenizer(options, corpus, joint ? Side::both : Side::source, holdout);
-  return {source, joint ? source : learn_tokenizer(options, corpus, Side::target, holdout)};
+  const Tokenizer source = train_tokenizer(options, corpus, joint ? Side::both : Side::source, holdout, progress);
+  return {source, joint ? source : train_tokenizer(options, corpus, Side::target, holdout, progress)};
 }
 
 std::string text_of(const std::vector<SentencePair>& pairs) {
@@ -41,27 +52,33 @@ VocabularyChecksums Vocabularies::checksums() const {
 }
 
 TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known) {
+  Progress silent({.quiet = true});
+  return prepare_data(options, known, silent);
+}
+
+TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
+                          Progress& progress) {
   const Corpus corpus(options.train);
   Holdout holdout;
   if (options.hold_out > 0) holdout = Holdout(corpus, options.hold_out, options.seed);
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);
-  const Vocabularies vocabularies = known ? *known : learn_vocabularies(options, corpus, holdout);
+  const Vocabularies vocabularies = known ? *known : train_vocabularies(options, corpus, holdout, progress);
   const auto& [source, target] = vocabularies;
   TrainingData data{
       .vocabularies = vocabularies,
       .train = encode_corpus(corpus, source, target, {.max_length = options.max_length, .holdout = &holdout}),
       .held_out = holdout.pairs()};
   if (valid.empty()) return data;
-  // Pairs too long for the model are left out one by one, so that the references stay beside their sources.
+  // Pairs too long for the model are skipped here, so that `references` and `valid` stay aligned.
   for (const SentencePair& pair : valid) {
     const std::vector<int32_t> from = source.encode(pair.source), to = target.encode(pair.target);
-    const auto most = static_cast<size_t>(options.architecture.position_limit());
-    if (from.size() >= most || to.size() >= most) continue;
+    const auto positions = static_cast<size_t>(options.architecture.position_limit());
+    if (from.size() >= positions || to.size() >= positions) continue;
     data.valid.add(from, to);
     data.references.push_back(pair.target);
   }
   require<InputError>(data.valid.size() > 0, options.valid.empty() ? options.train : options.valid,
-                      "none of the {} pairs to validate on fits into the {} positions of the model", valid.size(),
+                      "none of the {} validation pairs fits into the {} positions of the model", valid.size(),
                       options.architecture.position_limit());
   return data;
 }
@@ -88,9 +105,10 @@ bool check_held_out(const fs::path& folder, const TrainingData& data) {
   const fs::path path = folder / held_out_file;
   if (!file_exists(path)) return false;
   if (data.held_out.empty()) return true;
-  require<InputError>(read_file(path) == text_of(data.held_out), path.string(),
-                      "these are not the pairs that this training holds out: the file is damaged or was edited; "
-                      "delete it to have it written anew");
+  require<InputError>(
+      read_file(path) == text_of(data.held_out), path.string(),
+      "these are not the sentence pairs that this training holds out: the file is damaged or was edited; "
+      "delete it to have it written again");
   return true;
 }
 

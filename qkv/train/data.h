@@ -1,10 +1,9 @@
-// What a training learns from and is measured on: vocabularies and encoded sentence pairs.
+// The data of a training: vocabularies, encoded training pairs and validation pairs.
 //
-//     TrainingData data = prepare_data(options);                         // nothing is written
-//     save_data("my-model", data);                                       // source.model, target.model,
-//     held-out.tsv
+//     TrainingData data = prepare_data(options);     // nothing is written
+//     save_data("my-model", data);                   // source.model, target.model, held-out.tsv
 //
-// Vocabularies are made from the pairs to learn; a training that goes on hands over those it began with.
+// Vocabularies are trained on the training pairs; a resumed training passes those that it started with.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "qkv/base/progress.h"
 #include "qkv/model/model_file.h"
 #include "qkv/text/encoded_corpus.h"
 #include "qkv/train/options.h"
@@ -26,20 +26,22 @@ struct Vocabularies {
 struct TrainingData {
   Vocabularies vocabularies;
   EncodedCorpus train;
-  EncodedCorpus valid = {};                  // no pairs: no validation
+  EncodedCorpus valid = {};                  // empty: no validation
   std::vector<std::string> references = {};  // target sentences of `valid`
   std::vector<SentencePair> held_out = {};
 };
 
 TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known = {});
+TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
+                          Progress& progress);
 
-// The vocabularies in a folder, if they have these checksums: else an InputError that names the file.
+// The vocabularies in a folder. InputError, naming the file, if one has another checksum.
 Vocabularies load_vocabularies(const std::filesystem::path& folder, const VocabularyChecksums& sums);
 
 void save_data(const std::filesystem::path& folder, const TrainingData& data);
-void save_held_out(const std::filesystem::path& folder,
-                   const TrainingData& data);  // of save_data(), this file alone
-// Whether held-out.tsv is there. InputError if it holds other pairs: what is measured on it would mean nothing.
+void save_held_out(const std::filesystem::path& folder, const TrainingData& data);  // held-out.tsv alone
+// Whether held-out.tsv exists. InputError if it holds other pairs than those held out: a score measured on pairs
+// that were trained on would be meaningless.
 bool check_held_out(const std::filesystem::path& folder, const TrainingData& data);
 
 }  // namespace qkv

@@ -1,10 +1,10 @@
-// Which validation was the best, and how many went by since.
+// Early stopping: which validation was the best, and how many have followed it.
 //
 //     EarlyStopping best({.patience = 5, .larger_is_better = true});
 //     if (best.offer(bleu, step)) save();
-//     if (best.exhausted()) return;
+//     if (best.exhausted()) return;        // `patience` validations without improvement
 //
-// A score that is not a number is never the best. The state can be kept and given back.
+// A NaN is never the best. The state can be stored and restored.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace qkv {
 
 struct EarlyStoppingOptions {
-  int64_t patience = 0;  // validations without a new best until it is time to stop; 0: never
+  int64_t patience = 0;  // validations without improvement before stopping; 0: never stop
   bool larger_is_better = false;
 };
 

@@ -7,10 +7,10 @@
 namespace qkv {
 namespace {
 
-TEST(EarlyStopping, CountsWhatIsNoBetter) {
+TEST(EarlyStopping, CountsValidationsWithoutImprovement) {
   EarlyStopping loss({.patience = 2});
   EXPECT_TRUE(loss.offer(3.0, 10));
-  EXPECT_FALSE(loss.offer(3.0, 20));  // as good is not better
+  EXPECT_FALSE(loss.offer(3.0, 20));  // equal is no improvement
   EXPECT_TRUE(loss.offer(2.5, 30));
   EXPECT_FALSE(loss.offer(2.6, 40));
   EXPECT_FALSE(loss.exhausted());
@@ -27,13 +27,13 @@ TEST(EarlyStopping, LargerCanBeBetter) {
   EXPECT_TRUE(bleu.exhausted());
 }
 
-TEST(EarlyStopping, WithoutPatienceNeverEnds) {
+TEST(EarlyStopping, WithoutPatienceNeverStops) {
   EarlyStopping loss({});
   for (int i = 0; i < 100; ++i) loss.offer(i, i);
   EXPECT_FALSE(loss.exhausted());
 }
 
-TEST(EarlyStopping, GoesOnFromItsState) {
+TEST(EarlyStopping, ContinuesFromItsState) {
   EarlyStopping first({.patience = 2});
   first.offer(1.0, 1);
   first.offer(2.0, 2);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Says early what making the folder would say, when nothing has been read yet.
+// The error that creating the folder would raise, before anything is read.
 void check_can_be_made(const fs::path& model) {
   fs::path at = fs::absolute(model);
   while (!file_exists(at) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
@@ -27,16 +27,16 @@ void check_can_be_made(const fs::path& model) {
   const int code = !fs::is_directory(at, error) ? ENOTDIR : ::access(at.c_str(), W_OK | X_OK) != 0 ? errno : 0;
   if (code == 0) return;
   throw FileError(code, (model / "training").string(),
-                  "cannot make this folder: " + std::error_code(code, std::generic_category()).message());
+                  "cannot create this folder: " + std::error_code(code, std::generic_category()).message());
 }
 
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) throw FileError(error.value(), path.string(), "cannot make this folder: " + error.message());
+  if (error) throw FileError(error.value(), path.string(), "cannot create this folder: " + error.message());
 }
 
-// A file of a name that a training writes, in a folder where none was begun.
+// A file with the name of one that a training writes, in a folder without a training.
 std::optional<fs::path> foreign_file(const fs::path& model) {
   if (file_exists(model / "training" / "options.json")) return {};
   for (const char* name : training_files)
@@ -59,29 +59,31 @@ TrainingFolder::~TrainingFolder() {
   try {
     std::error_code error;
     if (lock_ >= 0 && replaces() && !has_state()) fs::remove_all(root_, error);
-  } catch (const std::exception&) {  // the next training removes it
+  } catch (const std::exception&) {  // the next training removes the folder
   }
 }
 
-// Where to work, and whether to go on.
+// Sets the folder to write to, and whether to resume.
 void TrainingFolder::choose(const TrainOptions& options) {
   const std::optional<fs::path> staged = staged_training(model_);
   const bool occupied = staged || has_model() || has_state();
   if (options.resume && (staged || has_state())) {
     root_ = staged.value_or(model_);
-    goes_on_ = true;
+    resumes_ = true;
     return;
   }
   require<UsageError>(
-      !options.resume || !has_model(), model_.string(),
-      "this folder holds a model, but no state to resume its training from (training/{}): overwrite "
-      "begins anew, and replaces the model when the new training has one",
-      state().filename().string());
-  require<UsageError>(options.overwrite || !occupied, model_.string(),
-                      "this folder holds a model already: resume goes on training it, overwrite begins anew");
+      !options.resume || !has_model(), "train",
+      "{} holds a model, but no state to resume its training from (training/{}): 'overwrite' starts "
+      "again, and replaces the model when the new training has one",
+      model_.string(), state().filename().string());
+  require<UsageError>(options.overwrite || !occupied, "train",
+                      "{} holds a model already: 'resume' continues its training, 'overwrite' starts again",
+                      model_.string());
   const std::optional<fs::path> other = foreign_file(model_);
-  require<UsageError>(options.overwrite || !other, other ? other->string() : "",
-                      "this file is there already, and a training would replace it: overwrite allows that");
+  require<UsageError>(options.overwrite || !other, "train",
+                      "{} exists already, and the training would replace it: 'overwrite' allows that",
+                      other ? other->string() : "");
   if (!occupied && !other) return;
   int64_t last = 0;
   for (const fs::path& path : files_in(training())) last = std::max(last, number_of_staged(path));
@@ -93,7 +95,7 @@ void TrainingFolder::begin() {
   if (lock_ < 0) {
     lock();
     require<InputError>(replaces() || (!has_model() && !has_state()), model_.string(),
-                        "another training has written a model here meanwhile");
+                        "another training has written a model to this folder in the meantime");
   }
   make_folder(training());
   remove_abandoned_files(root_);
@@ -115,12 +117,12 @@ void TrainingFolder::lock() {
   const fs::path path = model_ / "training" / "lock";
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (file < 0) throw FileError("write", path.string(), errno);
-  // A file system without locks is no reason not to train.
+  // Some file systems have no locks: train without one.
   if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
     lock_ = std::move(file);
     return;
   }
-  fail<InputError>(model_.string(), "another training is at work in this folder");
+  fail<InputError>(model_.string(), "another training is using this folder");
 }
 
 bool TrainingFolder::has_state() const { return file_exists(state()); }

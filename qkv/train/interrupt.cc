@@ -5,17 +5,17 @@
 namespace qkv {
 namespace {
 
-// A signal handler can only speak to a global.
+// A signal handler has access to globals only.
 volatile std::sig_atomic_t received = 0;
-bool listening = false;
+bool handling = false;
 
 void handle(int signal) { received = signal; }
 
 }  // namespace
 
 Interrupt::Interrupt() {
-  require(!listening, "Interrupt", "somebody else waits for the signals already");
-  listening = true;
+  require(!handling, "Interrupt", "another Interrupt handles the signals already");
+  handling = true;
   received = 0;
   struct sigaction action = {};
   action.sa_handler = handle;
@@ -29,7 +29,7 @@ Interrupt::Interrupt() {
 
 Interrupt::~Interrupt() {
   for (size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
-  listening = false;
+  handling = false;
 }
 
 bool Interrupt::requested() const { return received != 0; }

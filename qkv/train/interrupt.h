@@ -1,10 +1,10 @@
-// Ctrl-C (SIGINT), SIGTERM and the end of a terminal (SIGHUP) as a question asked between two steps. The second
-// signal ends the program as ever. One that is ignored, as nohup makes it, stays so.
+// SIGINT (Ctrl-C), SIGTERM and SIGHUP as a flag to be polled between two steps. A second signal has the default
+// effect and ends the program. A signal that is ignored, as under nohup, stays ignored.
 //
 //     Interrupt interrupt;
 //     while (!interrupt.requested()) step();
 //
-// While one lives it has these signals; then they mean what they meant before. One at a time.
+// The destructor restores the previous handlers. Only one may exist at a time.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool requested() const;
-  int signal() const;  // the first one that came, or 0
+  int signal() const;  // the signal received, or 0
 
  private:
   static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};

@@ -48,14 +48,14 @@ Adam::Adam(std::vector<Variable> parameters, const AdamOptions& options)
 void Adam::step(double learning_rate, double grad_scale) {
   ++updates_;
   const double n = static_cast<double>(updates_);
-  kernel::AdamStep spared{.lr = learning_rate,
-                          .beta1 = options_.beta1,
-                          .beta2 = options_.beta2,
-                          .eps = options_.eps,
-                          .correction1 = 1 / (1 - std::pow(options_.beta1, n)),
-                          .correction2 = 1 / (1 - std::pow(options_.beta2, n)),
-                          .grad_scale = grad_scale};
-  kernel::AdamStep decayed = spared;
+  kernel::AdamStep undecayed{.lr = learning_rate,
+                             .beta1 = options_.beta1,
+                             .beta2 = options_.beta2,
+                             .eps = options_.eps,
+                             .correction1 = 1 / (1 - std::pow(options_.beta1, n)),
+                             .correction2 = 1 / (1 - std::pow(options_.beta2, n)),
+                             .grad_scale = grad_scale};
+  kernel::AdamStep decayed = undecayed;
   decayed.weight_decay = options_.weight_decay;
   struct Pointers {
     float *p, *m, *v;
@@ -76,7 +76,8 @@ void Adam::step(double learning_rate, double grad_scale) {
     const auto& [p, m, v, g] = at[parameter];
     if (!g) return;
     const bool decays = options_.decay_vectors || parameters_[parameter].value().rank() >= 2;
-    kernel::kernels().rows.adam(p + begin, m + begin, v + begin, g + begin, end - begin, decays ? decayed : spared);
+    kernel::kernels().rows.adam(p + begin, m + begin, v + begin, g + begin, end - begin,
+                                decays ? decayed : undecayed);
   });
 }
 
@@ -110,7 +111,7 @@ double gradient_norm(std::span<const Variable> parameters) {
 }
 
 double clip_factor(double norm, double max_norm) {
-  require<UsageError>(max_norm >= 0, "clip", "the largest norm must not be negative, got {}", max_norm);
+  require<UsageError>(max_norm >= 0, "clip", "the maximum norm must not be negative, got {}", max_norm);
   return max_norm > 0 && norm > max_norm ? max_norm / norm : 1.0;
 }
 

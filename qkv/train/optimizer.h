@@ -1,5 +1,5 @@
-// Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter, 2019) when weight_decay is not 0. At update n, from
-// 1:
+// Optimizers: Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter, 2019) when weight_decay is not 0. At
+// update n = 1, 2, ...:
 //
 //     g = grad_scale * gradient
 //     m = beta1 m + (1 - beta1) g                 v = beta2 v + (1 - beta2) g^2
@@ -10,9 +10,9 @@
 //     adam.step(rate);
 //     adam.zero_grad();
 //
-// A parameter that no gradient has reached is left alone, and so are its moments. Decay is for matrices: norms and
-// biases (rank below 2) are spared unless decay_vectors says otherwise. The work is cut into pieces of a fixed
-// size: the same bits on any number of threads.
+// A parameter without a gradient is not changed, and neither are its moments. Only matrices decay; norms and biases
+// (rank below 2) do so with decay_vectors. The work is divided into pieces of a fixed size: the same bits on any
+// number of threads.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ struct AdamOptions {
 
 class Adam {
  public:
-  // UsageError unless betas are in [0, 1) and the rest is not negative. No parameter may be given twice.
+  // UsageError unless betas are in [0, 1) and the rest is not negative; Error for a parameter given twice.
   explicit Adam(std::vector<Variable> parameters, const AdamOptions& options = {});
 
   void step(double learning_rate, double grad_scale = 1.0);
   void zero_grad();
 
-  // What a checkpoint keeps: the moments, in the order of the parameters, and how many updates were made.
+  // For checkpoints: the moments, in the order of the parameters, and the number of updates made.
   std::span<Tensor> first_moments() { return first_; }
   std::span<Tensor> second_moments() { return second_; }
   int64_t updates() const { return updates_; }
@@ -60,9 +60,9 @@ class Adam {
 // an order that does not depend on the threads.
 double gradient_norm(std::span<const Variable> parameters);
 
-// Scales the gradients by min(1, max_norm / norm) and returns the norm they had (Pascanu et al., 2013).
+// Gradient clipping (Pascanu et al., 2013): scales the gradients by min(1, max_norm / norm) and returns their norm.
 double clip_gradients(std::span<Variable> parameters, double max_norm);
-// The factor alone: min(1, max_norm / norm); 1 when max_norm is 0, which means no limit.
+// min(1, max_norm / norm); 1 when max_norm is 0, which means no limit.
 double clip_factor(double norm, double max_norm);
 
 }  // namespace qkv

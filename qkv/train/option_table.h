@@ -1,8 +1,8 @@
 // Every option of a training that is stored with it, row by row: name, unit, help, the field of TrainOptions, and
-// whether a training that goes on may have another value than before. The flags of `qkv train`,
-// training/options.json and qkv.train() of Python are made from these rows.
+// whether it may have another value when the training is resumed. The flags of `qkv train`, training/options.json
+// and qkv.train() of Python are made from these rows.
 //
-//     visit_options(options, [](const Setting& setting, auto& field, Change change) { ... });
+//     visit_options(options, [](const Setting& setting, auto& field, OnResume on_resume) { ... });
 #pragma once
 
 #include "qkv/base/setting.h"
@@ -10,66 +10,79 @@
 
 namespace qkv {
 
-enum class Change { free, forbidden };
+enum class OnResume { may_change, fixed };
 
 namespace option_table {
 
 template <class Options, class Visitor>
 void visit_data(Options& o, Visitor&& visitor) {
-  // Files may move: that the sentences are the same ones is checked by their fingerprint.
-  visitor(Setting{"train", "FILE",
-                  "sentence pairs to learn: a TSV file (source TAB target), or two files a,b; plain or gzip"},
-          o.train, Change::free);
-  visitor(Setting{"valid", "FILE", "sentence pairs to validate on; none: those held out"}, o.valid, Change::free);
-  visitor(Setting{"hold-out", "PAIRS", "so many pairs, by distinct source, are not learnt but validate"},
-          o.hold_out, Change::forbidden);
-  visitor(Setting{"max-length", "TOKENS", "leave out pairs with a longer side"}, o.max_length, Change::forbidden);
-  visitor(Setting{"vocabulary-size", "TOKENS", "most pieces in the vocabulary"}, o.vocabulary_size,
-          Change::forbidden);
-  visitor(Setting{"tokenizer", "", "how the vocabulary is made"}, o.tokenizer, Change::forbidden);
-  visitor(Setting{"character-coverage", "SHARE", "share of the characters that are in the vocabulary"},
-          o.character_coverage, Change::forbidden);
-  visitor(Setting{"lossless", "true|false", "a vocabulary that can say every text exactly"}, o.lossless,
-          Change::forbidden);
+  constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
+  // Files may be moved: that they hold the same sentence pairs is checked by their fingerprint.
+  visitor(
+      Setting{"train", "FILE[,FILE]",
+              "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; "
+              "plain or gzip"},
+      o.train, may_change);
+  visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: the held-out pairs"},
+          o.valid, may_change);
+  visitor(Setting{"hold-out", "N",
+                  "number of distinct source sentences kept for validation; all pairs with these sources are held "
+                  "out of training"},
+          o.hold_out, fixed);
+  visitor(Setting{"max-length", "TOKENS", "maximum length of a training sentence; longer pairs are skipped"},
+          o.max_length, fixed);
+  visitor(Setting{"vocabulary-size", "TOKENS", "maximum size of a vocabulary"}, o.vocabulary_size, fixed);
+  visitor(Setting{"tokenizer", "", "subword model"}, o.tokenizer, fixed);
+  visitor(Setting{"character-coverage", "FRACTION",
+                  "fraction of the training text whose characters are in the vocabulary; 0: as many as fit"},
+          o.character_coverage, fixed);
+  visitor(Setting{"lossless", "true|false",
+                  "no normalization, and byte fallback for characters outside the vocabulary"},
+          o.lossless, fixed);
 }
 
 template <class Options, class Visitor>
 void visit_update(Options& o, Visitor&& visitor) {
-  visitor(Setting{"batch-tokens", "TOKENS", "target tokens in a batch, padding counted"}, o.batch_tokens,
-          Change::forbidden);
-  visitor(Setting{"batch-sentences", "PAIRS", "pairs in a batch instead; 0: count tokens"}, o.batch_sentences,
-          Change::forbidden);
-  visitor(Setting{"accumulate", "N", "batches in an update"}, o.accumulate, Change::forbidden);
-  visitor(Setting{"optimizer", "", "how parameters follow gradients"}, o.optimizer, Change::forbidden);
-  visitor(Setting{"beta1", "RATE", "of Adam: share of the mean gradient that stays"}, o.beta1, Change::forbidden);
-  visitor(Setting{"beta2", "RATE", "of Adam: share of the mean square that stays"}, o.beta2, Change::forbidden);
-  visitor(Setting{"eps", "NUMBER", "of Adam: added to the root of the mean square"}, o.eps, Change::forbidden);
-  visitor(Setting{"weight-decay", "RATE", "of adamw"}, o.weight_decay, Change::forbidden);
-  visitor(Setting{"schedule", "", "how the learning rate changes"}, o.schedule, Change::forbidden);
-  visitor(Setting{"learning-rate", "RATE", "the peak, or the factor of noam; 0: 1 for noam, else 5e-4"},
-          o.learning_rate, Change::forbidden);
-  visitor(Setting{"warmup", "UPDATES", "updates until the peak"}, o.warmup, Change::forbidden);
-  visitor(Setting{"label-smoothing", "SHARE", "share of the target spread over all tokens"}, o.label_smoothing,
-          Change::forbidden);
-  visitor(Setting{"clip", "NORM", "largest norm of the gradient; 0: any"}, o.clip, Change::forbidden);
-  visitor(Setting{"seed", "N", "of everything random"}, o.seed, Change::forbidden);
-  visitor(Setting{"threads", "N", "0: one for every core"}, o.threads, Change::free);
+  constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
+  visitor(Setting{"batch-tokens", "TOKENS", "batch size in target tokens, padding included"}, o.batch_tokens,
+          fixed);
+  visitor(Setting{"batch-sentences", "N", "batch size in sentence pairs instead; 0: use batch-tokens"},
+          o.batch_sentences, fixed);
+  visitor(Setting{"accumulate", "N", "gradient accumulation: batches per update"}, o.accumulate, fixed);
+  visitor(Setting{"optimizer", "", "optimizer"}, o.optimizer, fixed);
+  visitor(Setting{"beta1", "RATE", "Adam: decay rate of the first moment"}, o.beta1, fixed);
+  visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment"}, o.beta2, fixed);
+  visitor(Setting{"eps", "NUMBER", "Adam: epsilon added to the square root of the second moment"}, o.eps, fixed);
+  visitor(Setting{"weight-decay", "RATE", "weight decay of adamw"}, o.weight_decay, fixed);
+  visitor(Setting{"schedule", "", "learning-rate schedule"}, o.schedule, fixed);
+  visitor(Setting{"learning-rate", "RATE", "peak learning rate, or the factor of noam; 0: 1 for noam, else 5e-4"},
+          o.learning_rate, fixed);
+  visitor(Setting{"warmup", "UPDATES", "length of the learning-rate warm-up"}, o.warmup, fixed);
+  visitor(Setting{"label-smoothing", "FRACTION", "label smoothing"}, o.label_smoothing, fixed);
+  visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none"}, o.clip, fixed);
+  visitor(Setting{"seed", "N", "random seed"}, o.seed, fixed);
+  visitor(Setting{"threads", "N", "number of threads; 0: one per core"}, o.threads, may_change);
 }
 
 template <class Options, class Visitor>
 void visit_run(Options& o, Visitor&& visitor) {
-  visitor(Setting{"max-steps", "UPDATES", "stop after so many; 0: no limit"}, o.max_steps, Change::free);
-  visitor(Setting{"max-epochs", "EPOCHS", "stop after so many; 0: no limit"}, o.max_epochs, Change::free);
-  visitor(Setting{"valid-every", "UPDATES", "validate; 0: only at the end"}, o.valid_every, Change::free);
-  visitor(Setting{"valid-sentences", "PAIRS", "translate so many for BLEU; 0: none"}, o.valid_sentences,
-          Change::free);
-  visitor(Setting{"patience", "VALIDATIONS", "stop after so many without a new best; 0: never"}, o.patience,
-          Change::free);
-  visitor(Setting{"patience-on", "", "what is best"}, o.patience_on, Change::forbidden);
-  visitor(Setting{"save-every", "UPDATES", "save the state; 0: only at the end"}, o.save_every, Change::free);
-  visitor(Setting{"keep", "N", "numbered checkpoints to keep"}, o.keep, Change::free);
-  visitor(Setting{"average", "N", "average the last so many into the model at the end"}, o.average, Change::free);
-  visitor(Setting{"report-every", "UPDATES", "a line of log.jsonl"}, o.report_every, Change::free);
+  constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
+  visitor(Setting{"max-steps", "UPDATES", "maximum number of updates; 0: no limit"}, o.max_steps, may_change);
+  visitor(Setting{"max-epochs", "EPOCHS", "maximum number of epochs; 0: no limit"}, o.max_epochs, may_change);
+  visitor(Setting{"valid-every", "UPDATES", "interval between validations; 0: only at the end"}, o.valid_every,
+          may_change);
+  visitor(Setting{"valid-sentences", "N", "number of validation sentences translated for BLEU; 0: none"},
+          o.valid_sentences, may_change);
+  visitor(Setting{"patience", "N", "early stopping: validations without improvement; 0: never"}, o.patience,
+          may_change);
+  visitor(Setting{"patience-on", "", "metric for early stopping and the best model"}, o.patience_on, fixed);
+  visitor(Setting{"save-every", "UPDATES", "interval between checkpoints; 0: only at the end"}, o.save_every,
+          may_change);
+  visitor(Setting{"keep", "N", "number of numbered checkpoints to keep"}, o.keep, may_change);
+  visitor(Setting{"average", "N", "number of last checkpoints averaged at the end; 0: none"}, o.average,
+          may_change);
+  visitor(Setting{"report-every", "UPDATES", "interval between lines of training/log.jsonl"}, o.report_every,
+          may_change);
 }
 
 }  // namespace option_table

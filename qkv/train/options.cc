@@ -25,11 +25,11 @@ using Json = nlohmann::ordered_json;
 struct Writer {
   Json& json;
   template <class T>
-  void operator()(const Setting& setting, const T& value, Change) {
+  void operator()(const Setting& setting, const T& value, OnResume) {
     json[setting.name] = value;
   }
   template <WithNames Enum>
-  void operator()(const Setting& setting, const Enum& value, Change) {
+  void operator()(const Setting& setting, const Enum& value, OnResume) {
     json[setting.name] = name_of(value);
   }
 };
@@ -45,7 +45,7 @@ struct Reader {
     return at == json.end() ? nullptr : &*at;
   }
   template <class T>
-  void operator()(const Setting& setting, T& value, Change) {
+  void operator()(const Setting& setting, T& value, OnResume) {
     const char* key = setting.name;
     const Json* j = find(key);
     if (!j) return;
@@ -59,12 +59,12 @@ struct Reader {
     } else if constexpr (std::is_floating_point_v<T>) {
       require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, shown_json(*j));
     } else {
-      require<InputError>(j->is_string(), where, "'{}' must be a text, got {}", key, shown_json(*j));
+      require<InputError>(j->is_string(), where, "'{}' must be a string, got {}", key, shown_json(*j));
     }
     value = j->template get<T>();
   }
   template <WithNames Enum>
-  void operator()(const Setting& setting, Enum& value, Change) {
+  void operator()(const Setting& setting, Enum& value, OnResume) {
     const Json* j = find(setting.name);
     if (!j) return;
     value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : shown_json(*j), where,
@@ -72,19 +72,19 @@ struct Reader {
   }
 };
 
-// Every setting that must not change, with its value.
+// Every setting that is fixed on resume, with its value.
 struct FixedSettings {
   Json json = Json::object();
   template <class T>
-  void operator()(const Setting& setting, const T& value, Change change) {
-    if (change == Change::forbidden) Writer{json}(setting, value, change);
+  void operator()(const Setting& setting, const T& value, OnResume on_resume) {
+    if (on_resume == OnResume::fixed) Writer{json}(setting, value, on_resume);
   }
   template <class T>
   void operator()(const Setting& setting, const T& value) {
     if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
       json[setting.name] = to_string(value);
     } else {
-      Writer{json}(setting, value, Change::forbidden);
+      Writer{json}(setting, value, OnResume::fixed);
     }
   }
 };
@@ -102,7 +102,7 @@ Json fixed_settings(const TrainOptions& options) {
   FixedSettings settings;
   visit_options(options, settings);
   visit_architecture(options.architecture, settings);
-  settings.json["architecture"] = json_of(options)["architecture"];  // what is no setting of a person
+  settings.json["architecture"] = json_of(options)["architecture"];  // also what no setting changes
   return settings.json;
 }
 
@@ -112,7 +112,7 @@ std::filesystem::path options_file(const std::filesystem::path& model) {
   return find_in_model(model, name.string());
 }
 
-// The vocabularies are not known before the tokenizers are, and no options: they are 0, which no model has.
+// The sizes of the vocabularies are not options: they are 0 here, which a model refuses.
 TransformerConfig config_of(Json architecture, const std::string& where) {
   require<InputError>(architecture.is_object(), where, "'architecture' must be an object");
   architecture["source_vocabulary"] = architecture["target_vocabulary"] = 1;
@@ -121,7 +121,7 @@ TransformerConfig config_of(Json architecture, const std::string& where) {
   return config;
 }
 
-// A model of one layer, which can be made at once, has every misfit that a deep one has.
+// Whatever does not fit in a deep model does not fit in one of a single layer, which is constructed quickly.
 void check_architecture(TransformerConfig config) {
   config.source_vocabulary = config.target_vocabulary = Tokenizer::unk + 1;
   config.check();
@@ -136,6 +136,14 @@ double TrainOptions::rate() const {
   return schedule == ScheduleKind::noam ? 1.0 : 5e-4;
 }
 
+TokenizerOptions TrainOptions::tokenizer_options() const {
+  return {.type = tokenizer,
+          .vocabulary_size = vocabulary_size,
+          .character_coverage = character_coverage,
+          .lossless = lossless,
+          .seed = seed};
+}
+
 AdamOptions TrainOptions::adam() const {
   return {.beta1 = beta1,
           .beta2 = beta2,
@@ -148,12 +156,13 @@ ScheduleOptions TrainOptions::schedule_options() const {
 }
 
 void TrainOptions::check() const {
-  const auto at_least = [](const char* name, auto value, auto least) {
-    require<UsageError>(value >= least, "train", "{} must be at least {}, got {}", name, least, value);
+  const auto at_least = [](const char* name, auto value, auto minimum) {
+    require<UsageError>(value >= minimum, "train", "{} must be at least {}, got {}", name, minimum, value);
   };
-  require<UsageError>(!train.empty(), "train", "train is missing: which file has the sentence pairs?");
-  require<UsageError>(!model.empty(), "train", "model is missing: which folder shall the model be in?");
-  require<UsageError>(!(resume && overwrite), "train", "resume and overwrite exclude each other");
+  require<UsageError>(!train.empty(), "train",
+                      "train is required: a TSV file of sentence pairs (source TAB target), or two files a,b");
+  require<UsageError>(!model.empty(), "train", "model is required: the folder that the model is written to");
+  require<UsageError>(!(resume && overwrite), "train", "'resume' and 'overwrite' exclude each other");
   at_least("hold-out", hold_out, 0);
   at_least("max-length", max_length, 2);
   at_least("max-steps", max_steps, 0);
@@ -162,37 +171,37 @@ void TrainOptions::check() const {
   at_least("batch-sentences", batch_sentences, 0);
   at_least("batch-tokens", batch_tokens, 1);
   at_least("accumulate", accumulate, 1);
-  at_least("learning-rate", learning_rate, 0.0);
   at_least("warmup", warmup, 0);
-  at_least("clip", clip, 0.0);
   at_least("threads", threads, 0);
-  require<UsageError>(threads <= max_threads(), "train", "threads must be at most {} here, got {}", max_threads(),
-                      threads);
+  require<UsageError>(threads <= max_threads(), "train", "threads must be at most {} on this machine, got {}",
+                      max_threads(), threads);
   at_least("save-every", save_every, 0);
   at_least("valid-every", valid_every, 0);
   at_least("report-every", report_every, 0);
   at_least("keep", keep, 0);
   at_least("average", average, 0);
   at_least("valid-sentences", valid_sentences, 0);
-  for (const double number : {learning_rate, clip, beta1, beta2, eps, weight_decay})
-    require<UsageError>(std::isfinite(number), "train", "{} is not a number to train with", number);
-  at_least("eps", eps, 0.0);
-  at_least("weight-decay", weight_decay, 0.0);
-  for (const auto& [name, beta] : {std::pair("beta1", beta1), std::pair("beta2", beta2)})
-    require<UsageError>(beta >= 0 && beta < 1, "train", "{} must be in [0, 1), got {}", name, beta);
-  require<UsageError>(label_smoothing >= 0 && label_smoothing < 1, "train",
-                      "label-smoothing must be in [0, 1), got {}", label_smoothing);
+  for (const auto& [name, number] :
+       {std::pair("learning-rate", learning_rate), std::pair("clip", clip), std::pair("eps", eps),
+        std::pair("weight-decay", weight_decay), std::pair("beta1", beta1), std::pair("beta2", beta2)}) {
+    require<UsageError>(std::isfinite(number), "train", "{} must be finite, got {}", name, number);
+    at_least(name, number, 0.0);
+  }
+  for (const auto& [name, fraction] :
+       {std::pair("beta1", beta1), std::pair("beta2", beta2), std::pair("label-smoothing", label_smoothing)})
+    require<UsageError>(fraction >= 0 && fraction < 1, "train", "{} must be in [0, 1), got {}", name, fraction);
   require<UsageError>(max_length <= architecture.position_limit(), "train",
-                      "max-length {} is more than the {} positions of the model", max_length,
+                      "max-length {} exceeds the {} positions of the model", max_length,
                       architecture.position_limit());
   const bool validates = !valid.empty() || hold_out > 0;
   require<UsageError>(max_steps > 0 || max_epochs > 0 || patience > 0, "train",
-                      "this training would never end: give max-steps, max-epochs or patience");
+                      "max-steps, max-epochs and patience are all 0: the training would never end");
   require<UsageError>(patience == 0 || (validates && valid_every > 0), "train",
-                      "patience needs a validation: give valid or hold-out, and valid-every");
+                      "patience {} needs validations: give 'valid' or hold-out, and valid-every", patience);
   require<UsageError>(patience_on == Goal::loss || valid_sentences > 0, "train",
-                      "patience-on bleu needs valid-sentences");
+                      "patience-on bleu needs valid-sentences of at least 1, got {}", valid_sentences);
   Schedule{schedule_options()};
+  check_options(tokenizer_options());
   check_architecture(architecture);
 }
 
@@ -214,7 +223,7 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
 TrainOptions stored_options(const std::filesystem::path& model) {
   const std::filesystem::path path = options_file(model);
   require<InputError>(file_exists(path), model.string(),
-                      "no training was begun in this folder: it has no training/options.json");
+                      "no training was started in this folder: it has no training/options.json");
   const std::string text = without_checksum(read_file(path, JsonLimits{}.bytes), path.string());
   TrainOptions options = train_options_from_json(text, path.string());
   options.model = model;
@@ -223,9 +232,9 @@ TrainOptions stored_options(const std::filesystem::path& model) {
 
 TrainOptions base_options(const std::filesystem::path& model, bool resume,
                           const std::optional<std::string>& recipe_name) {
-  const bool begun = resume && file_exists(options_file(model));
-  TrainOptions options = begun ? stored_options(model) : TrainOptions();
-  if (recipe_name || !begun) options.architecture = recipe(recipe_name.value_or("transformer-base"));
+  const bool started = resume && file_exists(options_file(model));
+  TrainOptions options = started ? stored_options(model) : TrainOptions();
+  if (recipe_name || !started) options.architecture = recipe(recipe_name.value_or(default_recipe));
   options.model = model;
   options.resume = resume;
   return options;

@@ -24,7 +24,7 @@ void expect_refused(const TrainOptions& options, const std::string& word) {
   }
 }
 
-TEST(TrainOptions, SurviveTheWayToJsonAndBack) {
+TEST(TrainOptions, AreTheSameAfterJson) {
   TrainOptions o = some_options();
   o.seed = 0xffffffffffffffff;
   o.learning_rate = 0.1 + 0.2;
@@ -40,7 +40,7 @@ TEST(TrainOptions, SurviveTheWayToJsonAndBack) {
   EXPECT_EQ(back.architecture.d_model, 128);
 }
 
-TEST(TrainOptions, RefuseAFileThatIsNotTheirs) {
+TEST(TrainOptions, RefuseAFileThatIsNotOptions) {
   for (const char* text :
        {"", "[]", "{}", R"({"surprise": 1})", R"({"max-steps": "many"})", R"({"threads": 1e99})",
         R"({"threads": 99999999999})", R"({"seed": -1})", R"({"schedule": "step"})", R"({"architecture": 7})"})
@@ -60,7 +60,7 @@ TEST(TrainOptions, RefuseAFileThatIsNestedTooDeep) {
   }
 }
 
-TEST(TrainOptions, SayWhatMakesNoSense) {
+TEST(TrainOptions, NameTheOptionThatIsOutOfRange) {
   EXPECT_NO_THROW(some_options().check());
   const auto refused = [](const std::string& word, auto change) {
     TrainOptions o = some_options();

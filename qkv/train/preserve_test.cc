@@ -1,4 +1,4 @@
-// A training never loses anything: what was in its folder keeps its bytes until something complete takes its place.
+// A training loses nothing: the files in its folder keep their bytes until a complete replacement is there.
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -117,7 +117,7 @@ TEST_F(Preserve, AnOverwriteThatFailsBeforeItsFirstSaveLeavesNothing) {
   EXPECT_TRUE(files("m") == before);
 }
 
-// A limit on the size of a file stands for a disk that is full: at the options, a vocabulary, the log, the state,
+// A limit on the size of a file simulates a full disk: at the options, a vocabulary, the log, the state,
 // the model.
 TEST_F(Preserve, AFullDiskAtAnyFileOfAnOverwriteCostsNothing) {
   train(options("m"));
@@ -160,7 +160,7 @@ TEST_F(Preserve, AnOverwriteOfAnInterruptedOneKeepsBothUntilItsFirstSave) {
   EXPECT_EQ(load_model(folder_ / "m").config().d_model, 24);
 }
 
-// A publication that dies at the n-th file: readers see the new model whole, and the next training goes on with it.
+// A publication that stops at the n-th file: readers see the complete new model, and the next training resumes it.
 TEST_F(Preserve, APublicationThatDiesIsWholeForReadersAndIsCompleted) {
   train(options("old"));
   TrainOptions o = other("new");
@@ -228,13 +228,13 @@ TEST_F(Preserve, AModelWithoutAStateIsNotReplacedByResume) {
   EXPECT_TRUE(files("m") == before);
 }
 
-TEST_F(Preserve, AForeignFileIsNotReplacedUnasked) {
+TEST_F(Preserve, AForeignFileIsNotReplacedByDefault) {
   fs::create_directories(folder_ / "m");
   write_file(folder_ / "m/config.json", "{\"mine\": 1}");
   for (const bool resume : {false, true}) {
     TrainOptions o = options("m");
     o.resume = resume;
-    EXPECT_NE(error_of(o).find("m/config.json: this file is there already"), std::string::npos);
+    EXPECT_NE(error_of(o).find("m/config.json exists already"), std::string::npos);
   }
   EXPECT_EQ(files("m").size(), 1u);
   TrainOptions o = options("m");
@@ -319,7 +319,7 @@ TEST_F(Preserve, EveryFileIsCheckedWhenItIsRead) {
       std::ofstream(folder_ / "m" / name, std::ios::binary) << bytes;
       try {
         read();
-        ADD_FAILURE() << name << ": bit " << bit << " of " << bits << " is wrong and nobody says so";
+        ADD_FAILURE() << name << ": bit " << bit << " of " << bits << " is wrong and is not detected";
         break;
       } catch (const InputError& e) {
         ASSERT_NE(std::string(e.what()).find(fs::path(name).filename().string()), std::string::npos) << e.what();
@@ -352,7 +352,7 @@ TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
     trainer.run();
     ADD_FAILURE();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("down.bias is not finite any more"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("down.bias is not finite"), std::string::npos) << e.what();
   }
   Files after = files("m");
   after["training/log.jsonl"] = before.at("training/log.jsonl");

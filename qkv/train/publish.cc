@@ -17,8 +17,7 @@ std::vector<fs::path> numbered_checkpoints(const fs::path& folder) {
   return files;
 }
 
-// What the training before had and the new one has not, and trainings that were to replace the model before this
-// one: none of them is resumed any more.
+// Removes files of the training before that the new one lacks, and other trainings that were to replace the model.
 void remove_stale(const fs::path& model, const fs::path& committed) {
   std::error_code error;
   for (const char* name : training_files)

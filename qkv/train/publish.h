@@ -1,9 +1,9 @@
-// How the files of a new training take the place of those of another one, all at once.
+// Replacing the files of one training by those of another, atomically.
 //
 //     commit_training(model, staging);     // a rename: from here on the files of `staging` are the model's
-//     place_committed(model);              // moves them to where they belong; also after a crash in the middle
+//     place_committed(model);              // moves them to their final paths; also after a crash in between
 //
-// FileError where a file cannot be moved: what is left to do is done by the next call.
+// FileError where a file cannot be moved; the next call does the rest.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ void place_committed(const std::filesystem::path& model);
 int64_t number_of_staged(const std::filesystem::path& path);
 bool is_numbered_checkpoint(const std::filesystem::path& path);  // step-000001000.safetensors
 
-// What a training writes, relative to the model's folder, but for the numbered checkpoints.
+// The files of a training, relative to the model folder, without the numbered checkpoints.
 inline constexpr const char* training_files[] = {"model.safetensors",
                                                  "config.json",
                                                  "source.model",

@@ -1,9 +1,9 @@
-// log.jsonl: one JSON object a line, each written whole before the training goes on. A checkpoint knows how long
-// the log was; a training that goes on from it cuts the log there, so that no line is lost or doubled.
+// log.jsonl: one JSON object per line, each written before the training continues. A checkpoint stores the length of
+// the log; a resumed training truncates the log to it, so that no line is lost or repeated.
 //
 //     RunLog log("model/training/log.jsonl", state.log_bytes);
 //     log.write(R"({"step": 100, "loss": 3.2})");
-//     log.force();                                       // onto the disk, before the checkpoint that counts on it
+//     log.force();                              // fsync, before the checkpoint that refers to its length
 //
 // Every failure is an InputError that names the file.
 #pragma once
@@ -16,7 +16,7 @@ namespace qkv {
 
 class RunLog {
  public:
-  // Keeps the first `bytes` bytes of the file (all of it, if it is shorter) and makes it if there is none.
+  // Truncates the file to at most `bytes` bytes, and creates it if there is none.
   RunLog(const std::filesystem::path& path, int64_t bytes);
   ~RunLog();
   RunLog(const RunLog&) = delete;

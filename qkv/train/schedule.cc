@@ -10,14 +10,12 @@ namespace qkv {
 
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   require<UsageError>(options.peak >= 0 && std::isfinite(options.peak), "schedule",
-                      "the learning rate must be a number of at least 0, got {}", options.peak);
-  require<UsageError>(options.warmup >= 0, "schedule", "the warm-up must be at least 0 steps, got {}",
-                      options.warmup);
-  require<UsageError>(options.d_model >= 1, "schedule", "the width of the model must be at least 1, got {}",
-                      options.d_model);
+                      "learning-rate must be a number of at least 0, got {}", options.peak);
+  require<UsageError>(options.warmup >= 0, "schedule", "warmup must be at least 0, got {}", options.warmup);
+  require<UsageError>(options.d_model >= 1, "schedule", "d-model must be at least 1, got {}", options.d_model);
   const bool ends = options.kind == ScheduleKind::cosine || options.kind == ScheduleKind::linear;
-  require<UsageError>(!ends || options.steps >= 1, "schedule", "'{}' must know the number of steps",
-                      name_of(options.kind));
+  require<UsageError>(!ends || options.steps >= 1, "schedule",
+                      "schedule {} needs the number of updates: give max-steps", name_of(options.kind));
 }
 
 double Schedule::rate(int64_t step) const {

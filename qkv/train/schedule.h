@@ -1,5 +1,4 @@
-// How large the steps of an optimizer are, over time. n counts updates from 1, w is the length of the warm-up, N
-// the last step:
+// Learning-rate schedules. n counts updates from 1, w is the length of the warm-up, N the last update:
 //
 //     noam          factor C^(-1/2) min(n^(-1/2), n w^(-3/2))            Vaswani et al., 2017, section 5.3
 //     inverse-sqrt  peak min(n / w, sqrt(w / n))                         the same curve, named by its peak
@@ -34,7 +33,7 @@ struct ScheduleOptions {
 
 class Schedule {
  public:
-  explicit Schedule(const ScheduleOptions& options);  // UsageError for numbers that make no sense
+  explicit Schedule(const ScheduleOptions& options);  // UsageError for values out of range
   double rate(int64_t n) const;
 
  private:

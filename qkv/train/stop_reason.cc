@@ -5,7 +5,7 @@
 namespace qkv {
 namespace {
 
-// The most memory this process ever had.
+// The peak resident memory of this process, bytes.
 int64_t peak_memory() {
   struct rusage usage = {};
   ::getrusage(RUSAGE_SELF, &usage);

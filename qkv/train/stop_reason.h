@@ -1,4 +1,4 @@
-// When a training is over, and what it says then.
+// When a training ends, and its result.
 //
 //     while (!stop_reason_of(options, state)) update();
 //     return result_of(state, *stop_reason_of(options, state));
@@ -15,10 +15,10 @@ namespace qkv {
 EarlyStoppingOptions stopping_options(const TrainOptions& options);
 
 std::optional<StopReason> stop_reason_of(const TrainOptions& options, const TrainingState& state);
-// Over, and all that is done at the end was done.
+// Ended, with everything that is done at the end.
 bool is_finished(const TrainOptions& options, const TrainingState& state);
 
-// Per target token, since the last line of the log; where that is now, in that line.
+// The loss per target token since the last line of log.jsonl; right after that line, the loss in it.
 double window_loss(const TrainingState& state);
 TrainResult result_of(const TrainingState& state, StopReason stop_reason);
 

@@ -39,13 +39,13 @@ class TrainTest : public ::testing::Test {
     return parameters_of(t);
   }
   double distance(const NamedTensors& a, const NamedTensors& b) {
-    double most = 0;
+    double largest = 0;
     EXPECT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i)
       for (size_t j = 0; j < a[i].second.span<float>().size(); ++j)
-        most = std::max(most, std::abs(static_cast<double>(a[i].second.span<float>()[j]) -
-                                       static_cast<double>(b[i].second.span<float>()[j])));
-    return most;
+        largest = std::max(largest, std::abs(static_cast<double>(a[i].second.span<float>()[j]) -
+                                             static_cast<double>(b[i].second.span<float>()[j])));
+    return largest;
   }
   void expect_same_weights(const std::string& a, const std::string& b) {
     EXPECT_EQ(bytes(a + "/model.safetensors"), bytes(b + "/model.safetensors"));
@@ -188,7 +188,7 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   o.save_every = 0;
   o.max_steps = 4;
   const TrainingData data = prepare_data(o);
-  const auto go_on = [&](int64_t steps) {
+  const auto resume_to = [&](int64_t steps) {
     o.max_steps = steps;
     TrainingFolder folder(o);
     const Checkpoint checkpoint(folder.state());
@@ -199,9 +199,9 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
     Trainer(o, data, folder).run();
   }
   o.resume = true;
-  go_on(12);  // going on has shapes of its own
+  resume_to(12);  // a resumed training has shapes of its own
   const int64_t before = storage_statistics().system_allocations;
-  go_on(60);
+  resume_to(60);
   // 48 updates take some ten thousand tensors. A block may still turn up that no free one fits, but not in every
   // update.
   EXPECT_LE(storage_statistics().system_allocations, before + 4);
@@ -325,7 +325,7 @@ TEST_F(TrainTest, NamesAFolderItCannotWrite) {
   expect_error(o, "file/m");
 }
 
-// A limit on the size of files stands for a disk that is full.
+// A limit on the size of files simulates a full disk.
 TEST_F(TrainTest, AFullDiskCostsNothingThatWasSaved) {
   TrainOptions o = options("m");
   o.max_steps = 10;

@@ -64,7 +64,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   if (checkpoint) {
-    go_on(*checkpoint);
+    resume(*checkpoint);
   } else {
     state_.corpus = data_.train.fingerprint();
     state_.vocabulary = data_.vocabularies.checksums();
@@ -80,12 +80,12 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
   first_seconds_ = state_.seconds;
 }
 
-std::optional<StopReason> Trainer::over() const { return stop_reason_of(options_, state_); }
+std::optional<StopReason> Trainer::stop_reason() const { return stop_reason_of(options_, state_); }
 
 TrainResult Trainer::run() {
   const Interrupt interrupt;
-  introduce();
-  while (!over()) {
+  log_start();
+  while (!stop_reason()) {
     if (interrupt.requested()) return interrupted(interrupt.signal());
     update();
     show_progress();
@@ -99,28 +99,36 @@ TrainResult Trainer::run() {
     if (files.model || files.state) save(files);
   }
   finish();
-  return result_of(state_, *over());
+  return result_of(state_, *stop_reason());
 }
 
 TrainResult Trainer::interrupted(int signal) {
-  // A folder without any model is of no use to anybody; one with another model keeps it until this one is due.
+  // A folder without a model gets one; a model to be replaced is kept until the regular save.
   save({.model = !folder_.replaces() && (!validates() || !state_.best_validation), .state = true});
-  progress_.note(fmt::format("stopped after step {}, all is saved; resume goes on{}", state_.step,
-                             folder_.replaces() ? ", and the model in the folder stays until then" : ""));
+  progress_.note(fmt::format("interrupted after step {}, state saved; resume continues{}", state_.step,
+                             folder_.replaces() ? "; the model in the folder is not replaced yet" : ""));
   TrainResult result = result_of(state_, StopReason::interrupted);
   result.signal = signal;
   return result;
 }
 
-void Trainer::introduce() {
+void Trainer::log_start() {
   const EncodedCorpus::Skipped& skipped = data_.train.skipped();
-  progress_.note(fmt::format("{} pairs to learn from ({} blank, {} too long, {} held out), {} to validate on",
-                             data_.train.size(), skipped.blank, skipped.too_long, skipped.held_out,
-                             data_.valid.size()));
-  progress_.note(fmt::format("{} parameters, vocabularies of {} and {} pieces, {} threads",
+  progress_.note(fmt::format("training on {} sentence pairs (skipped: {} with a blank side, {} too long)",
+                             data_.train.size(), skipped.blank, skipped.too_long));
+  if (options_.valid.empty() && skipped.held_out > 0)
+    progress_.note(
+        fmt::format("validating on {} distinct source sentences; all {} pairs with these sources are held "
+                    "out of training",
+                    data_.valid.size(), skipped.held_out));
+  else if (validates())
+    progress_.note(
+        fmt::format("validating on {} sentence pairs{}", data_.valid.size(),
+                    skipped.held_out > 0 ? fmt::format("; {} pairs are held out", skipped.held_out) : ""));
+  progress_.note(fmt::format("{} parameters, vocabularies of {} and {} tokens, {} threads",
                              model_.parameter_count(), data_.vocabularies.source.size(),
                              data_.vocabularies.target.size(), threads()));
-  if (state_.step > 0) progress_.note(fmt::format("going on after step {}", state_.step));
+  if (state_.step > 0) progress_.note(fmt::format("resuming after step {}", state_.step));
 }
 
 void Trainer::update() {
@@ -132,11 +140,11 @@ void Trainer::update() {
     parts.push_back(batches_.next());
     tokens += parts.back().target_tokens;
   }
-  // Sums here and one division at the end: so many small batches make the same update as a large one.
+  // Sums here and one division at the end: several small batches make the same update as a large one.
   double loss = 0;
-  auto place = static_cast<uint64_t>(state_.step * options_.accumulate);
+  auto pass_number = static_cast<uint64_t>(state_.step * options_.accumulate);
   for (const Batch& batch : parts) {
-    Pass pass{.training = true, .seed = options_.seed, .step = place++};
+    Pass pass{.training = true, .seed = options_.seed, .step = pass_number++};
     const CrossEntropy part = model_.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
                                           {.label_smoothing = static_cast<float>(options_.label_smoothing),
                                            .ignore_index = Tokenizer::pad,
@@ -164,7 +172,7 @@ void Trainer::update() {
 
 void Trainer::check_numbers(double loss, BatchPosition position) const {
   if (std::isfinite(loss) && std::isfinite(norm_)) return;
-  fail("train", "step {}: the loss is {}, the gradient's norm {} (epoch {}, batch {}); {}", state_.step + 1, loss,
+  fail("train", "step {}: the loss is {}, the gradient norm {} (epoch {}, batch {}); {}", state_.step + 1, loss,
        norm_, position.epoch + 1, position.batch + 1, advice());
 }
 
@@ -210,13 +218,13 @@ void Trainer::finish() {
   state_.finished = !averages;
   save({.model = is_best || !validates(), .state = true});
   if (averages) average();
-  const TrainResult r = result_of(state_, *over());
-  progress_.note(fmt::format("done: {} steps, {} target tokens in {} of updates ({} tokens/s), {:.0f} MB of memory",
+  const TrainResult r = result_of(state_, *stop_reason());
+  progress_.note(fmt::format("done: {} updates of {} target tokens in {} ({} tokens/s), {:.0f} MB of memory",
                              r.steps, format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
                              format_count(r.tokens_per_s), static_cast<double>(r.peak_bytes) / 1e6));
 }
 
-// The mean of the last checkpoints becomes the model, unless a single one is better. The training itself can go on
+// The mean of the last checkpoints becomes the model, unless a single one is better. The training can be resumed
 // from the last one.
 void Trainer::average() {
   const size_t count = std::min(state_.saved.size(), static_cast<size_t>(options_.average));
@@ -254,21 +262,26 @@ void Trainer::set_parameters(const NamedTensors& values) {
 }
 
 void Trainer::show_progress() {
+  if (!progress_.due()) return;
   const double seconds = state_.seconds - first_seconds_;
-  const double per_step = seconds / static_cast<double>(state_.step - first_step_);
-  ProgressLine line{.step = state_.step,
-                    .steps = options_.max_steps,
-                    .epoch = state_.position.epoch + 1,
-                    .loss = window_loss(state_),
-                    .rate = rate_,
-                    .tokens_per_s = static_cast<double>(state_.tokens - first_tokens_) / seconds};
+  int64_t last = options_.max_steps;  // 0: unknown
   if (options_.max_epochs > 0) {
     const int64_t batches = (options_.max_epochs - state_.position.epoch) * batches_.batches_in_epoch();
-    const int64_t last = state_.step + (batches - state_.position.batch) / options_.accumulate;
-    line.steps = line.steps > 0 ? std::min(line.steps, last) : last;
+    const int64_t step = state_.step + (batches - state_.position.batch) / options_.accumulate;
+    last = last > 0 ? std::min(last, step) : step;
   }
-  if (line.steps > 0) line.seconds_left = per_step * static_cast<double>(line.steps - state_.step);
-  progress_.show(line);
+  ProgressStatus status;
+  status.parts = {{last > 0 ? fmt::format("step {}/{}", state_.step, last) : fmt::format("step {}", state_.step)},
+                  {fmt::format("epoch {}", state_.position.epoch + 1), 3},
+                  {fmt::format("loss {:.3f}", window_loss(state_)), 2},
+                  {fmt::format("lr {:.1e}", rate_), 5},
+                  {format_count(static_cast<double>(state_.tokens - first_tokens_) / seconds) + " tokens/s", 4}};
+  if (last > 0) {
+    status.fraction = static_cast<double>(state_.step) / static_cast<double>(last);
+    const double per_step = seconds / static_cast<double>(state_.step - first_step_);
+    status.parts.push_back({format_seconds(per_step * static_cast<double>(last - state_.step)) + " left", 1});
+  }
+  progress_.show(status);
 }
 
 }  // namespace qkv

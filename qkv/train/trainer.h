@@ -1,5 +1,5 @@
-// The loop of a training: update after update, reports, validations, saves, until it is over. train() of train.h is
-// the way in; this is for those who have prepared data and a folder of their own.
+// The training loop: updates, reports, validations and saves. train() of train.h does all of it; this class is for
+// data and folders prepared by the caller.
 //
 //     TrainingFolder folder(options);
 //     TrainingData data = prepare_data(options);
@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "qkv/base/progress.h"
 #include "qkv/base/random.h"
 #include "qkv/text/batches.h"
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/data.h"
 #include "qkv/train/folder.h"
-#include "qkv/train/progress.h"
 #include "qkv/train/run_log.h"
 #include "qkv/train/train.h"
 
@@ -23,8 +23,8 @@ namespace qkv {
 
 class Trainer {
  public:
-  // Begins, or goes on from a checkpoint of the folder. Nothing is written before all is found to fit. What is
-  // given must outlive the trainer.
+  // Starts, or resumes from a checkpoint of the folder. Nothing is written before everything is checked. The
+  // arguments must outlive the trainer.
   Trainer(const TrainOptions& options, const TrainingData& data, TrainingFolder& folder,
           const Checkpoint* checkpoint = nullptr);
 
@@ -35,10 +35,10 @@ class Trainer {
  private:
   bool validates() const { return data_.valid.size() > 0; }
   bool due(int64_t every) const { return every > 0 && state_.step % every == 0; }
-  std::optional<StopReason> over() const;
+  std::optional<StopReason> stop_reason() const;
 
-  void go_on(const Checkpoint& checkpoint);
-  void introduce();
+  void resume(const Checkpoint& checkpoint);
+  void log_start();
   void update();
   void check_numbers(double loss, BatchPosition position) const;
   void check_parameters();
@@ -73,10 +73,10 @@ class Trainer {
   std::optional<RunLog> log_;
   Progress progress_;
   double rate_ = 0, norm_ = 0;                 // of the last update
-  int64_t first_step_ = 0, first_tokens_ = 0;  // when this process took over
+  int64_t first_step_ = 0, first_tokens_ = 0;  // when this process started
   double first_seconds_ = 0;
   int64_t checked_ = -1;          // step of the last check of all parameters
-  bool options_written_ = false;  // those of this process
+  bool options_written_ = false;  // to training/options.json, by this process
 };
 
 }  // namespace qkv

@@ -1,4 +1,4 @@
-// What a training writes, and how it goes on from it.
+// Saving and resuming.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -11,21 +11,21 @@
 
 namespace qkv {
 
-void Trainer::go_on(const Checkpoint& checkpoint) {
+void Trainer::resume(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
   require<InputError>(state_.corpus == data_.train.fingerprint(), folder_.state().string(),
-                      "{} has other sentence pairs than the training began with", options_.train);
+                      "{} has other sentence pairs than the training was started with", options_.train);
   const bool held_out = check_held_out(folder_.root(), data_);
   batches_.seek(state_.position);
   checkpoint.load(model_, adam_);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
   state_.finished = false;
-  // Killed between the first state and the model beside it, the model is the one of the state.
+  // If the training was killed between writing its first state and the model, the model is that of the state.
   const bool lost = state_.has_model && !folder_.has_model();
   require<InputError>(
       !lost || !validates() || state_.best.best_step == state_.step, folder_.root().string(),
-      "model.safetensors is gone: it was the best model, of step {}, and the training is at step {}; "
-      "put it back, or begin anew with overwrite",
+      "model.safetensors is missing: it was the best model, of step {}, and the training is at step {}; "
+      "restore it, or start again with overwrite",
       state_.best.best_step, state_.step);
   folder_.begin();
   if (!held_out) save_held_out(folder_.root(), data_);
@@ -33,15 +33,15 @@ void Trainer::go_on(const Checkpoint& checkpoint) {
   if (state_.has_model) folder_.publish();
 }
 
-// What helps against numbers that are not finite.
+// What to do about numbers that are not finite.
 std::string Trainer::advice() const {
   const std::string saved = state_.saved.empty()
-                                ? "nothing was saved yet"
+                                ? "nothing has been saved yet"
                                 : fmt::format("the last checkpoint is of step {}", state_.saved.back());
   return saved + "; try a smaller learning-rate, a longer warmup, or clip 1";
 }
 
-// The loss of the next update would tell, but the last one has none.
+// The loss of the next update would not be finite, but after the last update there is none.
 void Trainer::check_parameters() {
   if (std::exchange(checked_, state_.step) == state_.step) return;
   model_.visit([&](const std::string& name, Variable& parameter) {
@@ -51,13 +51,13 @@ void Trainer::check_parameters() {
       const auto part = values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
       if (!std::all_of(part.begin(), part.end(), [](float x) { return std::isfinite(x); })) finite = false;
     });
-    require(finite, "train", "step {}: parameter {} is not finite any more, and is not saved; {}", state_.step,
-            name, advice());
+    require(finite, "train", "step {}: parameter {} is not finite and is not saved; {}", state_.step, name,
+            advice());
   });
 }
 
-// A model is saved before the state that counts on it. The first one is saved after it: a folder with a model
-// always has a state to go on from. Then both take the place of those of another training.
+// A model is saved before the state that refers to it, except for the first one: a folder with a model always has a
+// state to resume from. Then both replace those of another training.
 void Trainer::save(Due due) {
   check_parameters();
   state_.has_model = state_.has_model || due.model;
@@ -88,7 +88,7 @@ void Trainer::save_numbered() {
 
 void Trainer::save_model_files() { save_model(folder_.root(), model_, state_.vocabulary); }
 
-// Everything that the state counts on is on the disk before it.
+// Everything that the state refers to is on disk before it.
 void Trainer::save_state() {
   if (!std::exchange(options_written_, true)) folder_.write_options(options_);
   log_->force();

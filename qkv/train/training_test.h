@@ -1,4 +1,4 @@
-// A training that takes a fraction of a second: words of digits to the same words backwards. For tests only.
+// For tests: a training that takes a fraction of a second, of strings of digits to the same strings reversed.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ inline TrainOptions small_training(const std::filesystem::path& corpus, const st
   return o;
 }
 
-// The lines of a log without the numbers that depend on the clock.
+// The lines of log.jsonl without the numbers that depend on time.
 inline std::vector<std::string> log_without_times(const std::filesystem::path& model) {
   std::ifstream file(model / "training" / "log.jsonl");
   std::vector<std::string> lines;

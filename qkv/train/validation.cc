@@ -35,7 +35,7 @@ double Validator::loss(const Transformer& model) const {
 double Validator::translation_bleu(const Transformer& model) const {
   const auto count = static_cast<size_t>(std::min(options_.translated, data_.valid.size()));
   const auto source = [&](size_t pair) { return data_.valid.source(static_cast<int64_t>(pair)); };
-  // Sentences of about equal length go together.
+  // Sorted by length, so that batches have little padding.
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -52,7 +52,7 @@ double Validator::translation_bleu(const Transformer& model) const {
       rows.push_back(row);
       lengths.push_back(static_cast<int32_t>(row.size()) + 1);
     }
-    // A model that has not learnt to end its sentences yet is not waited for.
+    // Early in training a model does not end its sentences: short limits keep the validation fast.
     const auto answers = search(model, pad_ids(rows, {}, Tokenizer::eos), lengths,
                                 {.max_length_ratio = 2.0, .max_length_extra = 10});
     for (size_t b = 0; b < rows.size(); ++b)

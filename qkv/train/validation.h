@@ -1,10 +1,10 @@
-// How good a model is on sentences it has not learnt from.
+// Validation: the loss and BLEU of a model on sentence pairs that it is not trained on.
 //
 //     Validator validator(data, {.batch_tokens = 4096, .translated = 500});
 //     Validation v = validator.measure(model);
 //     fmt::print("loss {:.3f}, perplexity {:.2f}, BLEU {:.1f}\n", v.loss, v.perplexity(), v.bleu.value_or(0));
 //
-// The loss is the cross entropy per target token, the end of the sentence counted, in nats and without label
+// The loss is the cross entropy per target token, the end of the sentence included, in nats and without label
 // smoothing. BLEU is that of greedy translations of the first `translated` pairs.
 #pragma once
 

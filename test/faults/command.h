@@ -1,4 +1,4 @@
-// Runs the command `qkv` in a folder, without output, with injected failures if given, and for a limited time.
+// Runs the command `qkv` in a folder, without output, optionally with injected failures and always with a time limit.
 //
 //     const Outcome o = run_command({"score", "--model", "model", "--input", "pairs.tsv"}, {.folder = folder});
 //     EXPECT_EQ(o.code, 0) << o.error;
@@ -35,7 +35,7 @@ struct Outcome {
   bool succeeded() const { return code == 0 && signal == 0; }
 };
 
-// A command that runs in the background.
+// A command that runs concurrently with this process.
 class RunningCommand {
  public:
   RunningCommand(const std::vector<std::string>& arguments, const CommandOptions& options);

@@ -1,6 +1,5 @@
-// Preloaded into a program (LD_PRELOAD): makes chosen system calls fail, or kills the process instead
-// (fault_plan.h). For glibc. fsync() is counted but not called: it takes milliseconds, and no power failure is
-// tested.
+// Preloaded into a program (LD_PRELOAD): makes chosen system calls fail, or kills the process instead, as
+// fault_plan.h specifies. For glibc. fsync() is counted but not done: no power fails here, and it costs milliseconds.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -103,7 +102,7 @@ int open_file(bool in_folder, Open open) {
   return fails(Call::open) ? -1 : watch(open());
 }
 
-// The size of a write, reduced to what is left on the full disk.
+// Shortens write(size) where the simulated disk ends.
 template <class Write>
 ssize_t write_bytes(int file, size_t wanted, Write write) {
   if (!watched(file)) return write(wanted);

@@ -8,7 +8,7 @@
 namespace qkv {
 namespace {
 
-// Error numbers with which such a call can fail.
+// A typical errno of such a call.
 int error_of(Call call) {
   switch (call) {
     case Call::open: return EMFILE;
@@ -22,7 +22,7 @@ int error_of(Call call) {
   }
 }
 
-// At most `most` numbers from 1 to n, evenly spread.
+// At most `most` numbers from 1 to n, evenly spaced.
 std::vector<int64_t> numbers_to(int64_t n, int64_t most) {
   std::vector<int64_t> numbers;
   const int64_t count = std::min(n, most);

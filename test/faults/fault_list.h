@@ -1,4 +1,4 @@
-// Which failures are injected, given the calls of a quiet run (a run without failures).
+// The failures to try, for a command whose run without failures made the given numbers of calls.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,7 @@
 
 namespace qkv {
 
-// Every call: one failure, a lasting failure, and a kill instead of the call. Kinds with more calls than the limit
-// are sampled evenly.
+// Every call fails once, permanently, and is replaced by a kill; of more calls of a type `max`, evenly spaced.
 std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind);
 std::vector<FaultPlan> sample_of_faults(const Outcome& quiet);           // some of each kind, and some full disks
 std::vector<FaultPlan> full_disks(const Outcome& quiet, int64_t count);  // at random numbers of bytes

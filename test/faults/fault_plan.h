@@ -2,11 +2,11 @@
 //
 //     FaultPlan plan{.folder = "/tmp/x", .call = Call::write, .at = 3, .error = ENOSPC};
 //     const Outcome outcome = run_command({QKV_COMMAND, "train", ...}, {.faults = plan});
-//     outcome.report.calls[index_of(Call::write)];        // their number
+//     outcome.report.calls[index_of(Call::write)];        // the number of writes
 //
-// Calls on files count if they use a path in the folder or a descriptor opened there, threads always. An allocation
-// is `allocate` if the program's own code calls operator new; `malloc` counts those of all libraries too, some of
-// which do not survive a failure. Counting starts at the first line of main() and ends at its return.
+// Calls on files count when they are about a path in the folder or a descriptor opened there, threads wherever they
+// are created. An allocation is `allocate` when the program's own code calls operator new; `malloc` counts those of
+// all libraries too, some of which do not survive a failure. All count from the first line of main() to its return.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ struct FaultReport {
   std::atomic<int64_t> injected;  // failures
 };
 
-// Names of the environment variables that carry the plan.
+// Environment variables that pass the plan to the library.
 namespace fault_variable {
 inline constexpr const char* folder = "QKV_FAULT_FOLDER";
 inline constexpr const char* report = "QKV_FAULT_REPORT";  // a descriptor of the shared memory

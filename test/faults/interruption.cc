@@ -77,7 +77,7 @@ class Interrupter {
   }
 
   bool check(const Outcome& o, size_t which, const fs::path& folder, bool had_model) {
-    const bool saved = o.code == 130;
+    const bool saved = o.code == 128 + signals[which];
     result_.saved += saved;
     if (!saved && o.signal != signals[which]) {
       found(result_.crashed,

@@ -8,7 +8,7 @@
 
 namespace qkv {
 
-// The first difference; empty if there is none. Wall-clock times, in the state and in the log, are ignored.
+// The first difference, empty if there is none. Times, in the state and in the log, are ignored.
 std::string training_difference(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace qkv

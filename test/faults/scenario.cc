@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Words of digits, and the same words in reverse order.
+// Strings of digits, and the same strings reversed.
 std::string words(int64_t pairs, uint64_t seed) {
   Random random(seed);
   std::string text;

@@ -1,7 +1,7 @@
-// Commands for fault injection: the files before, the command line, the files that it may replace, and how to
-// continue after a failure.
+// Commands whose failures are tried: the files in the folder before, the command, the files it may replace, and how
+// to continue after a failure.
 //
-//     for (const char* name : quick_scenario_names) Walk(make_scenario(name)) ...
+//     for (const char* name : quick_scenario_names) ScenarioRun(make_scenario(name)) ...
 //
 // A new command is a new row in scenario.cc.
 #pragma once
@@ -38,7 +38,7 @@ Scenario make_scenario(const std::string& name);
 Snapshot small_corpus_files();
 Arguments small_training(const std::string& corpus, int steps);
 
-// Invalid input: changed files, or more arguments.
+// Wrong input: changed files, or additional arguments.
 struct Variation {
   std::string name;
   Snapshot files = {};       // instead of those of the scenario

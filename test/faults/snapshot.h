@@ -1,4 +1,4 @@
-// The files of a folder with their contents, and a temporary working folder.
+// The files of a folder with all their bytes, and temporary folders.
 //
 //     const WorkFolder work("lost_files");
 //     restore(work.path(), before);
@@ -17,8 +17,7 @@ using Snapshot = std::map<std::string, std::string>;  // bytes by path, relative
 Snapshot take_snapshot(const std::filesystem::path& folder);
 void restore(const std::filesystem::path& folder, const Snapshot& files);  // exactly these files
 
-// Empty at first, removed at the end; in memory if the system has a file system there, since syncing to disk is
-// slow.
+// Empty at first, removed at the end; in memory where the system allows, because fsync to a disk is slow.
 class WorkFolder {
  public:
   explicit WorkFolder(const std::string& name);

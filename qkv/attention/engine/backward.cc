@@ -1,11 +1,11 @@
-// The backward of attention, scores computed again tile by tile. With P the weights before and W those after
-// reweighing (W = f P), and delta_i = sum_e out_ie dout_ie:
+// The backward of attention, with scores recomputed tile by tile. With P the weights before and W those after the
+// reweighting (W = f P), and delta_i = sum_e out_ie dout_ie:
 //
 //     dV = W^T dO      dW = dO V^T      dP = f dW      dS = P (dP - delta)      dQ, dK and parameters from dS
 //
-// One task holds a span of the keys of one key/value head of one batch row and goes through all queries that read
-// them, in order: sums need no atomics, and their order does not depend on the threads. Where there are few heads
-// the keys are cut into several spans, whose dQ are added in the order of the spans.
+// A task takes a span of the keys of one key/value head of one batch row and iterates over all queries that read
+// them, in order: sums need no atomics, and their order does not depend on the threads. With few heads the keys are
+// cut into several spans, whose dQ are added in the order of the spans.
 
 #include <algorithm>
 #include <cstring>
@@ -18,27 +18,28 @@
 #include "qkv/kernel/kernels.h"
 #include "qkv/tensor/layout.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
-// How the keys of a head are cut: at fixed places, so that a batch row has the same bits in any batch and with any
-// padding. Heads alone give enough tasks, or spans are added; as many go at a time as it takes to have enough.
+// How the keys of a head are cut into spans: at fixed positions, so that a batch row has the same bits in any batch
+// and with any padding. One span if the heads alone are enough tasks; else as many spans run concurrently as make
+// enough tasks.
 struct Spans {
-  int64_t count = 1, keys, at_a_time = 1;
+  int64_t count = 1, keys, concurrent = 1;
 
   explicit Spans(const AttentionShape& shape) : keys(shape.S) {
     constexpr int64_t enough_tasks = 8, span_keys = 512;
     if (shape.G >= enough_tasks || shape.S <= span_keys) return;
     keys = span_keys;
     count = (shape.S + keys - 1) / keys;
-    at_a_time = std::min(count, (enough_tasks + shape.G - 1) / shape.G);
+    concurrent = std::min(count, (enough_tasks + shape.G - 1) / shape.G);
   }
   KeyRange range(int64_t span, int64_t S) const { return {span * keys, std::min(S, (span + 1) * keys)}; }
 };
 
-// Where the gradients of the parameters of the parts lie in a partial sum, and how many partial sums there are: one
-// a task while they are small, else fewer, each shared by the tasks of a chain that runs in order. The spans of a
-// head have neighbouring chains: what a parameter gets from them is added in their order, whatever heads there are.
+// The offsets of the parameters' gradients in a partial sum, and the number of partial sums: one per task while
+// they are small, else fewer, each shared by a chain of tasks that run in order. The spans of a head are in
+// adjacent chains, so their contributions are added in the order of the spans, whatever the number of heads.
 struct ParameterLayout {
   std::vector<Variable> parameters;
   std::vector<int64_t> modifier_offset, reweigher_offset;
@@ -56,8 +57,8 @@ struct ParameterLayout {
       reweigher_offset.push_back(size);
       append(reweigher->parameters());
     }
-    constexpr int64_t most_floats = int64_t{4} << 20, fewest_chains = 4;
-    const int64_t fitting = size == 0 ? heads * spans : std::max(fewest_chains, most_floats / size);
+    constexpr int64_t max_floats = int64_t{4} << 20, min_chains = 4;
+    const int64_t fitting = size == 0 ? heads * spans : std::max(min_chains, max_floats / size);
     chains = std::max<int64_t>(1, std::min(fitting / spans, heads)) * spans;
   }
 
@@ -85,7 +86,7 @@ class Task {
         deferred_scale_(deferred_scale(call)),
         scope_(call) {}
 
-  // dq receives what the keys of the span give: all of it, or one of the parts that are added later.
+  // dq receives the contribution of the span's keys: the gradient itself, or a part of it.
   void run(int64_t batch, int64_t kv_head, const KeyRange& span, Tensor& dq, BackwardResult& result) {
     const AttentionShape& shape = call_.shape;
     const int64_t keys = span.end - span.begin;
@@ -95,27 +96,27 @@ class Task {
     dv_ = scratch.floats(keys * e_width_);
     std::fill_n(dk_, keys * d_width_, 0.0f);
     std::fill_n(dv_, keys * e_width_, 0.0f);
-    KeyOperands k(call_.k, batch, kv_head, true, scratch), v(call_.v, batch, kv_head, false, scratch);
+    KeyPacker k(call_.k, batch, kv_head, true, scratch), v(call_.v, batch, kv_head, false, scratch);
     const int64_t group = shape.H / shape.G;
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      for (int64_t index = 0; index < count_blocks(call_); ++index)
-        block(block_of(call_, batch, head, index), k, v, dq);
+      for (int64_t index = 0; index < count_query_blocks(call_); ++index)
+        block(query_block(call_, batch, head, index), k, v, dq);
     write_rows(dk_, d_width_, keys, scale_, result.dk, {batch, kv_head, span.begin});
     write_rows(dv_, e_width_, keys, 1.0f, result.dv, {batch, kv_head, span.begin});
   }
 
  private:
-  void block(const QueryBlock& block, KeyOperands& k, KeyOperands& v, Tensor& dq) {
+  void block(const QueryBlock& block, KeyPacker& k, KeyPacker& v, Tensor& dq) {
     const int64_t D = call_.shape.D, width = block.width, tile_size = max_block_keys * width;
     Scratch scratch;
-    // Where it can be had, the gradient of the queries comes out as it is stored: no transpose.
+    // Dot products of f32 write dq in its memory order, without a transpose.
     const bool as_rows = !call_.is_bf16() && call_.score->dot_scale(D) && D == d_width_;
     float* dq_block = scratch.floats(D * width);
     std::fill_n(dq_block, D * width, 0.0f);
     const float* delta = pack_delta(block, scratch);
-    const BlockStatistics ended = load_statistics(forward_.statistics, block, scratch);
+    const BlockStatistics statistics = load_statistics(forward_.statistics, block, scratch);
     if (span_.begin == 0)
-      call_.normalize->backward_block(block, ended.maximum, ended.inverse_sum, delta,
+      call_.normalize->backward_block(block, statistics.maximum, statistics.inverse_sum, delta,
                                       parameters_ + layout_.normalizer_offset);
     const BlockOperand queries = pack_block(call_.q, block, true, scratch);
     const BlockOperand upstream = pack_block(dout_, block, true, scratch);
@@ -130,22 +131,21 @@ class Task {
     for_each_tile(call_, block, span_, [&](const Tile& tile, const uint64_t* visible) {
       const ScoreOperands operands = {&products(call_), queries.of(tile), k.at(tile)};
       const BlockOperand dout = upstream.of(tile);
-      const float *maximum = ended.maximum + tile.lane, *inverse_sum = ended.inverse_sum + tile.lane;
-      scores(call_, tile, operands, p);
+      const float *maximum = statistics.maximum + tile.lane, *inverse_sum = statistics.inverse_sum + tile.lane;
+      compute_scores(call_, tile, operands, p);
       modify_and_mask(call_, tile, visible, p, modified);
-      const bool plain = call_.reweigh.empty(), paired = call_.is_bf16();
-      if (paired && plain)
-        call_.normalize->weights_to_pairs(tile, p, deferred_scale_, maximum, inverse_sum, slope,
-                                          pack_weights.rows());
+      const bool fused = call_.is_bf16() && call_.reweigh.empty();  // one kernel computes and packs the weights
+      if (fused)
+        call_.normalize->weights_to_bf16(tile, p, deferred_scale_, maximum, inverse_sum, slope,
+                                         pack_weights.rows());
       else
         call_.normalize->weights(tile, p, maximum, inverse_sum, slope);
       multiply_rows(products(call_), tile, v.at(tile), dout, 1.0f, ds);  // dW^T = V dO^T
       if (w != p) std::memcpy(w, p, static_cast<size_t>(tile.keys * tile.width) * sizeof(float));
       reweigh(tile, w, ds);
       const int64_t row = tile.key - span_.begin;
-      add_rows_product(products(call_), tile,
-                       paired && plain ? pack_weights.packed(tile, w) : pack_weights.pack(tile, w), dout,
-                       dv_ + row * e_width_);
+      add_rows_product(products(call_), tile, fused ? pack_weights.packed(tile, w) : pack_weights.pack(tile, w),
+                       dout, dv_ + row * e_width_);
       call_.score->backward(tile, operands,
                             gradient(tile, p, slope, delta + tile.lane, modified, ds, pack_gradient),
                             {.dq_transposed = as_rows ? nullptr : dq_block + tile.lane,
@@ -160,7 +160,7 @@ class Task {
     write_block(dq_block, block, scale, dq);
   }
 
-  // The weights become those that multiply V, and their gradient that of the weights before.
+  // w: P to W; dw: dW to dP.
   void reweigh(const Tile& tile, float* w, float* dw) const {
     for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, w);
     for (size_t r = 0; r < call_.reweigh.size(); ++r)
@@ -168,11 +168,11 @@ class Task {
     for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, dw);
   }
 
-  // From the gradient of the weights, in ds, to that of the raw scores, packed.
+  // ds: dP to the gradient of the raw scores, which is returned packed.
   WeightOperand gradient(const Tile& tile, const float* p, const float* slope, const float* delta,
                          float* const* modified, float* ds, const WeightPacker& packer) const {
     if (call_.is_bf16() && call_.modify.empty()) {
-      call_.normalize->backward_to_pairs(tile, p, slope, delta, ds, packer.rows(), packer.columns());
+      call_.normalize->backward_to_bf16(tile, p, slope, delta, ds, packer.rows(), packer.columns());
       return packer.packed(tile, ds);
     }
     call_.normalize->backward(tile, p, slope, delta, ds);
@@ -187,17 +187,17 @@ class Task {
     const Tensor &d = dout_, &o = forward_.out;
     const auto& kernels = kernel::kernels().attention;
     if (!call_.is_bf16()) {
-      kernels.dot_rows(rows(d, block.batch, block.head, block.query), d.stride(2),
-                       rows(o, block.batch, block.head, block.query), o.stride(2), block.queries, call_.shape.E,
-                       delta);
+      kernels.dot_rows(row_pointer(d, block.batch, block.head, block.query), d.stride(2),
+                       row_pointer(o, block.batch, block.head, block.query), o.stride(2), block.queries,
+                       call_.shape.E, delta);
     } else {
-      const auto at = [&](const Tensor& x) { return halves(x, block.batch, block.head, block.query); };
+      const auto at = [&](const Tensor& x) { return bf16_row_pointer(x, block.batch, block.head, block.query); };
       kernels.dot_rows_bf16(at(d), d.stride(2), at(o), o.stride(2), block.queries, call_.shape.E, delta);
     }
     return delta;
   }
 
-  // Memory for what modifiers left in the forward, where they ask for it.
+  // Memory for the modified scores, for modifiers whose backward needs them.
   float** modified_tiles(int64_t tile_size, Scratch& scratch) const {
     const size_t count = call_.modify.size();
     auto** tiles = reinterpret_cast<float**>(scratch.floats(static_cast<int64_t>(2 * count + 1)));
@@ -212,13 +212,13 @@ class Task {
   const ParameterLayout& layout_;
   float* parameters_;
   KeyRange span_;
-  float *dk_ = nullptr, *dv_ = nullptr;  // (keys of the span, D or E), rows rounded up to the lanes
+  float *dk_ = nullptr, *dv_ = nullptr;  // (keys of the span, D or E rounded up to the lanes)
   int64_t d_width_, e_width_;
   float scale_, deferred_scale_;
   TileScope scope_;
 };
 
-// sum += the parts, one a span, in their order.
+// sum += the parts of the spans, in their order.
 void add_parts(std::span<const Tensor> parts, Tensor& sum) {
   const int64_t D = sum.dim(3);
   parallel_ranges(sum.numel() / D, 64, [&](int64_t begin, int64_t end) {
@@ -243,10 +243,10 @@ std::vector<Tensor> sum_parameters(const ParameterLayout& layout, const Tensor& 
   return out;
 }
 
-// The upstream gradient with rows that products can read.
+// The output gradient with rows that products can read.
 Tensor readable(const AttentionCall& call, const Tensor& dout) {
   const bool contiguous = dout.stride(-1) == 1 || dout.dim(-1) == 1;
-  if (!contiguous || (call.is_bf16() && !lies_in_pairs(dout))) return dout.clone();
+  if (!contiguous || (call.is_bf16() && !has_vnni_alignment(dout))) return dout.clone();
   return dout;
 }
 
@@ -260,15 +260,15 @@ BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& for
                            .dv = empty_in_order_of(call.v, call.v.shape(), dtype),
                            .parameters = {}};
   const Spans spans(shape);
-  const int64_t heads = shape.B * shape.G, at_a_time = spans.at_a_time;
-  const ParameterLayout layout(call, heads, at_a_time);
+  const int64_t heads = shape.B * shape.G, concurrent = spans.concurrent;
+  const ParameterLayout layout(call, heads, concurrent);
   Tensor partial = Tensor::zeros({layout.chains, layout.size});
   const Tensor upstream = readable(call, dout);
-  // Tasks over `count` spans from `first` on, at most at_a_time; task i gives dq to parts[i % at_a_time].
+  // Runs spans [first, first + count), at most `concurrent`; span i writes its dq to parts[i].
   const auto run_spans = [&](int64_t first, int64_t count, std::span<Tensor> parts) {
     parallel_for(layout.chains, [&](int64_t chain) {
-      for (int64_t task = chain; task < heads * at_a_time; task += layout.chains) {
-        const int64_t span = task % at_a_time, head = task / at_a_time;
+      for (int64_t task = chain; task < heads * concurrent; task += layout.chains) {
+        const int64_t span = task % concurrent, head = task / concurrent;
         if (span >= count) continue;
         Task(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
             .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S),
@@ -281,9 +281,9 @@ BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& for
   } else {
     Tensor sum = Tensor::zeros(call.q.shape());
     std::vector<Tensor> parts;
-    for (int64_t i = 0; i < spans.at_a_time; ++i) parts.push_back(Tensor::empty(call.q.shape()));
-    for (int64_t first = 0; first < spans.count; first += spans.at_a_time) {
-      const int64_t count = std::min(spans.at_a_time, spans.count - first);
+    for (int64_t i = 0; i < spans.concurrent; ++i) parts.push_back(Tensor::empty(call.q.shape()));
+    for (int64_t first = 0; first < spans.count; first += spans.concurrent) {
+      const int64_t count = std::min(spans.concurrent, spans.count - first);
       run_spans(first, count, parts);
       add_parts(std::span(parts).first(static_cast<size_t>(count)), sum);
     }
@@ -293,4 +293,4 @@ BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& for
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

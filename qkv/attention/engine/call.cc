@@ -1,16 +1,14 @@
 #include "qkv/attention/engine/call.h"
 
-#include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
 #include "qkv/attention/normalize/softmax.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
-#include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
-  // The shapes are put into words only when something is wrong: this runs for every token of a translation.
+  // Shapes are formatted only on failure: this runs for every token of a translation.
   const auto check = [&](bool holds, std::string_view message) {
     if (holds) return;
     fail("attention", "{}; q is {}, k is {}, v is {}", message, describe("BHTD", q.shape()),
@@ -27,6 +25,11 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
   check(k.dim(1) == v.dim(1), "k and v must have the same number of heads G");
   check(k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0, "G key/value heads must divide H query heads");
   check(k.dim(2) == v.dim(2), "k and v must have the same number of keys S");
+}
+
+AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  const int64_t D = options.score ? options.score->prepared_width(q.dim(3), k.dim(3)) : q.dim(3);
+  return {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = D, .E = v.dim(3)};
 }
 
 namespace {
@@ -57,11 +60,11 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
   if (call.mask) call.mask->check(call.shape);
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
   call.normalize->check(call.shape);
-  call.single_queries = !with_backward && are_single_queries(call.shape, options);
-  if (call.is_bf16() && !call.single_queries)
-    for (Tensor* x : {&call.q, &call.k, &call.v})
-      if (!lies_in_pairs(*x)) *x = x->clone();
   for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);
+  call.pass = select_pass({call.shape, q.dtype(), options, with_backward});
+  if (call.pass == Pass::bf16_tiles)
+    for (Tensor* x : {&call.q, &call.k, &call.v})
+      if (!has_vnni_alignment(*x)) *x = x->clone();
   return call;
 }
 
@@ -78,15 +81,4 @@ std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Vari
   return inputs;
 }
 
-int64_t prepared_width(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-  return options.score ? options.score->prepared_width(q.dim(3), k.dim(3)) : q.dim(3);
-}
-
-bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bool only_forward) {
-  const Score& score = options.score ? *options.score : *scaled_dot();
-  if (!score.dot_scale(shape.D)) return false;
-  if (only_forward && are_single_queries(shape, options)) return true;
-  return kernel::kernels().attention.bf16 && fits_pairs(shape.D) && fits_pairs(shape.E);
-}
-
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,27 +1,41 @@
-// From the arguments of a call to what the engine walks over.
+// A call of attention(), checked and prepared for the engine.
 #pragma once
 
 #include <vector>
 
-#include "qkv/attention/engine/tiles.h"
+#include "qkv/attention/engine/select_pass.h"
+#include "qkv/attention/options.h"
+#include "qkv/tensor/tensor.h"
 
-namespace qkv {
+namespace qkv::internal {
+
+// q and k are what the score reads, v the values: all f32, or all bf16.
+struct AttentionCall {
+  AttentionShape shape;
+  Tensor q, k, v;
+  ScorePtr score;
+  std::vector<ModifierPtr> modify;
+  MaskPtr mask;
+  NormalizerPtr normalize;
+  std::vector<ReweigherPtr> reweigh;
+  Pass pass = Pass::f32_tiles;
+
+  bool is_bf16() const { return q.dtype() == DType::bf16; }
+};
 
 // Throws when q (B,H,T,D), k (B,G,S,D) and v (B,G,S,E) do not fit together.
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v);
 
-// The call, every part of it checked against the shapes; whether a backward will want it.
+// The shape of the call for prepared queries and keys; inputs that passed check_inputs().
+AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
+
+// Checks every mechanism against the shapes and selects the pass. bf16 inputs stay bf16: where the selected pass
+// does not read them, the caller converts and prepares again.
 AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
                       bool with_backward);
 
-// What a gradient may flow to: q, k, v and the parameters of the parts, in the order of the engine's gradients.
+// What gradients may flow to: q, k, v and the parameters of the mechanisms, in the order of the engine's gradients.
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
                                 const AttentionOptions& options);
 
-// The width D of what the score makes of q and k.
-int64_t prepared_width(const Tensor& q, const Tensor& k, const AttentionOptions& options);
-
-// Whether the engine takes bf16 as it is: for products of pairs, or to read it once. Else it is given floats.
-bool takes_bf16(const AttentionShape& shape, const AttentionOptions& options, bool only_forward);
-
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,6 +1,7 @@
+// The tiled forward: FlashAttention with an online softmax, for f32 and bf16.
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
@@ -9,12 +10,10 @@
 #include "qkv/kernel/kernels.h"
 #include "qkv/tensor/layout.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
-constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
-
-// Blocks of one head, one after another: what is packed of its values serves them all.
+// Blocks of one head, one after another, so that its values are packed once.
 class Task {
  public:
   Task(const AttentionCall& call, int64_t batch, int64_t head, ForwardResult& result)
@@ -33,24 +32,23 @@ class Task {
   }
 
   void run(int64_t index) {
-    const QueryBlock block = block_of(call_, batch_, head_, index);
+    const QueryBlock block = query_block(call_, batch_, head_, index);
     const int64_t width = block.width;
     Scratch scratch;
     const BlockOperand queries = pack_block(call_.q, block, false, scratch);
     const WeightPacker packer(call_, block, {.columns = true}, scratch);
     float* s = scratch.floats(max_block_keys * width);
     const kernel::RunningSoftmax running = {scratch.floats(width), scratch.floats(width), scratch.floats(width)};
-    std::fill_n(running.maximum, width, minus_infinity);
-    std::fill_n(running.sum, width, 0.0f);
+    reset(running, width);
     const auto weights_of = [&](const Tile& tile, const uint64_t* visible) {
-      scores(call_, tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
+      compute_scores(call_, tile, {&products(call_), queries.of(tile), keys_.at(tile)}, s);
       modify_and_mask(call_, tile, visible, s);
       return weigh(tile, s, of_tile(running, tile), packer);
     };
-    if (fits_one_tile())
-      in_one_tile(block, running, weights_of);
+    if (call_.pass == Pass::one_f32_tile)
+      run_one_tile(block, running, weights_of);
     else
-      tile_by_tile(block, running, weights_of, scratch.floats(call_.shape.E * width));
+      run_tiles(block, running, weights_of, scratch.floats(call_.shape.E * width));
     write_statistics(result_.statistics, block, running);
   }
 
@@ -59,40 +57,36 @@ class Task {
     return {running.maximum + tile.lane, running.sum + tile.lane, running.rescale + tile.lane};
   }
 
-  // O^T += V^T P, the sums so far rescaled at every tile: factors of queries are vectors.
+  // O^T = O^T * rescale + V^T P for every tile.
   template <class WeightsOf>
-  void tile_by_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of,
-                    float* out) {
+  void run_tiles(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of, float* out) {
     const int64_t E = call_.shape.E, width = block.width;
-    bool initialised = false;  // whether out is something to add to
+    bool initialized = false;  // out
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
       const WeightOperand w = weights_of(tile, visible);
-      if (!initialised && is_short(call_)) prefetch(result_.out, place_of(block), block.queries, Access::write);
+      if (!initialized && is_short(call_)) prefetch(result_.out, row_index(block), block.queries, Access::write);
       const auto product = columns_product(tile, values_.at(tile), w, out + tile.lane, width);
-      if (!initialised && tile.width == width) {
+      if (!initialized && tile.width == width) {
         products(call_).overwrite(product);
       } else {
-        if (!initialised) std::fill_n(out, E * width, 0.0f);
+        if (!initialized) std::fill_n(out, E * width, 0.0f);
         products(call_).rescale(product, of_tile(running, tile).rescale);
       }
-      initialised = true;
+      initialized = true;
     });
-    if (!initialised) std::fill_n(out, E * width, 0.0f);
+    if (!initialized) std::fill_n(out, E * width, 0.0f);
     call_.normalize->finish(block, running);
     write_block(out, block, running.rescale, result_.out);
   }
 
-  // Where all keys are in one tile nothing is rescaled, and O = P V comes out as it is stored: no transpose. (The
-  // sums run over the keys in the same order: the bits are the same.)
-  bool fits_one_tile() const {
-    return !call_.is_bf16() && call_.shape.S <= max_block_keys && call_.shape.E == round_to_lanes(call_.shape.E);
-  }
+  // With all keys in one tile nothing is rescaled, and O = P V is written in its memory order, without a transpose.
+  // The sums run over the keys in the same order as in run_tiles(): the bits are the same.
   template <class WeightsOf>
-  void in_one_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of) {
+  void run_one_tile(const QueryBlock& block, const kernel::RunningSoftmax& running, WeightsOf weights_of) {
     const int64_t E = call_.shape.E, stride = result_.out.stride(2);
-    float* out = rows(result_.out, batch_, head_, block.query);
-    if (is_short(call_)) prefetch(result_.out, place_of(block), block.queries, Access::write);
-    if (call_.mask)  // some queries may see nothing
+    float* out = row_pointer(result_.out, batch_, head_, block.query);
+    if (is_short(call_)) prefetch(result_.out, row_index(block), block.queries, Access::write);
+    if (call_.mask)  // queries without visible keys
       for (int64_t i = 0; i < block.queries; ++i) std::fill_n(out + i * stride, E, 0.0f);
     for_each_tile(call_, block, all_keys(call_), [&](const Tile& tile, const uint64_t* visible) {
       const WeightOperand w = weights_of(tile, visible);
@@ -103,11 +97,11 @@ class Task {
       kernel::kernels().rows.scale(out + i * stride, running.rescale[i], E, out + i * stride);
   }
 
-  // Scores to weights, without their division, packed.
+  // Scores to packed weights that are not yet divided by their sum.
   WeightOperand weigh(const Tile& tile, float* s, const kernel::RunningSoftmax& running,
                       const WeightPacker& packer) const {
     if (call_.is_bf16() && call_.reweigh.empty()) {
-      call_.normalize->step_to_pairs(tile, s, deferred_scale_, running, packer.columns());
+      call_.normalize->step_to_bf16(tile, s, deferred_scale_, running, packer.columns());
       return packer.packed(tile, s);
     }
     call_.normalize->step(tile, s, running);
@@ -115,7 +109,7 @@ class Task {
     return packer.pack(tile, s);
   }
 
-  RowPlace place_of(const QueryBlock& block) const { return {batch_, head_, block.query}; }
+  RowIndex row_index(const QueryBlock& block) const { return {batch_, head_, block.query}; }
   int64_t kv_head() const { return head_ * call_.shape.G / call_.shape.H; }
 
   const AttentionCall& call_;
@@ -124,14 +118,14 @@ class Task {
   float deferred_scale_;
   TileScope scope_;
   Scratch scratch_;
-  KeyOperands keys_, values_;
+  KeyPacker keys_, values_;
 };
 
 }  // namespace
 
 void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
                       const kernel::RunningSoftmax& running) {
-  const int64_t at = (block.batch * block.whole->H + block.head) * block.whole->T + block.query;
+  const int64_t at = (block.batch * block.shape->H + block.head) * block.shape->T + block.query;
   float* inverse_sum = statistics.inverse_sum.data<float>() + at;
   for (int64_t i = 0; i < block.queries; ++i) inverse_sum[i] = running.sum[i] > 0 ? 1.0f / running.sum[i] : 0.0f;
   std::copy_n(running.maximum, block.queries, statistics.maximum.data<float>() + at);
@@ -142,21 +136,21 @@ ForwardResult forward_pass(const AttentionCall& call) {
   ForwardResult result = {
       .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
       .statistics = {Tensor::empty({shape.B, shape.H, shape.T}), Tensor::empty({shape.B, shape.H, shape.T})}};
-  if (call.single_queries) {
+  if (call.pass == Pass::single_query) {
     forward_single_queries(call, result);
     return result;
   }
-  // bf16 values are packed once a task: longer tasks pack less often. And what is short is read once.
-  const int64_t heads = shape.B * shape.H, neighbours = neighbouring_heads(call, heads);
-  const int64_t blocks = count_blocks(call), run = call.is_bf16() || neighbours > 1 ? 8 : 1;
-  const int64_t tasks = (blocks + run - 1) / run;
-  if (tasks == 0) return result;  // no queries
-  parallel_ranges(heads * tasks, neighbours * tasks, [&](int64_t begin, int64_t last) {
+  // bf16 values are packed once per task, so tasks of several blocks pack less often.
+  const int64_t heads = shape.B * shape.H, adjacent_heads = heads_per_task(call, heads);
+  const int64_t blocks = count_query_blocks(call), task_blocks = call.is_bf16() || adjacent_heads > 1 ? 8 : 1;
+  const int64_t tasks = (blocks + task_blocks - 1) / task_blocks;  // of a head
+  if (tasks == 0) return result;                                   // no queries
+  parallel_ranges(heads * tasks, adjacent_heads * tasks, [&](int64_t begin, int64_t last) {
     for (int64_t item = begin; item < last; ++item) {
-      const int64_t bh = item / tasks, end = blocks - item % tasks * run;
+      const int64_t bh = item / tasks, end = blocks - item % tasks * task_blocks;
       Task task(call, bh / shape.H, bh % shape.H, result);
       // The last blocks first: under a causal mask they are the longest.
-      for (int64_t index = end - 1; index >= std::max<int64_t>(0, end - run); --index) task.run(index);
+      for (int64_t index = end - 1; index >= std::max<int64_t>(0, end - task_blocks); --index) task.run(index);
     }
   });
   return result;
@@ -167,8 +161,8 @@ Tensor log_sum_exp(const SoftmaxStatistics& statistics) {
   const auto out = lse.span<float>();
   const auto maximum = statistics.maximum.span<float>(), inverse_sum = statistics.inverse_sum.span<float>();
   for (size_t i = 0; i < out.size(); ++i)
-    out[i] = inverse_sum[i] > 0 ? maximum[i] - std::log(inverse_sum[i]) : minus_infinity;
+    out[i] = inverse_sum[i] > 0 ? maximum[i] - std::log(inverse_sum[i]) : masked_score;
   return lse;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -4,16 +4,16 @@
 
 #include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 const kernel::AttentionKernels& kernels() { return kernel::kernels().attention; }
 
-constexpr int64_t chunk = max_block_keys;  // rows that are paired at a time
+constexpr int64_t chunk = max_block_keys;  // rows that are packed at a time
 
 BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
   const int64_t columns = x.dim(3), row_width = round_to_lanes(columns), stride = x.stride(2);
-  const float* from = rows(x, block.batch, block.head, block.query);
+  const float* from = row_pointer(x, block.batch, block.head, block.query);
   float* transposed = scratch.floats(columns * block.width);
   kernels().transpose_in(from, stride, block.queries, columns, transposed, block.width, block.width);
   BlockOperand out = {.transposed = transposed,
@@ -25,7 +25,7 @@ BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_row
                       .row_stride = row_width,
                       .queries_per_row = 1};
   if (!with_rows) return out;
-  if (columns == row_width) {  // whole vectors: read where they lie
+  if (columns == row_width) {  // a multiple of the lanes: read in place
     out.rows = from;
     out.row_stride = stride;
     return out;
@@ -39,9 +39,9 @@ BlockOperand pack_floats(const Tensor& x, const QueryBlock& block, bool with_row
   return out;
 }
 
-BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
+BlockOperand pack_bf16(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
   const int64_t columns = x.dim(3), row_width = round_to_lanes(columns), row_depth = (block.queries + 1) / 2;
-  const uint16_t* from = halves(x, block.batch, block.head, block.query);
+  const uint16_t* from = bf16_row_pointer(x, block.batch, block.head, block.query);
   float* transposed = scratch.floats(columns / 2 * block.width);
   kernels().transpose_in(reinterpret_cast<const float*>(from), x.stride(2) / 2, block.queries, columns / 2,
                          transposed, block.width, block.width);
@@ -61,8 +61,8 @@ BlockOperand pack_pairs(const Tensor& x, const QueryBlock& block, bool with_rows
 }
 
 void round_row(const float* from, int64_t n, bfloat16* to) {
-  if (const kernel::Bf16Kernels* pairs = kernels().bf16)
-    return pairs->round(from, n, reinterpret_cast<uint16_t*>(to));
+  if (const kernel::Bf16Kernels* bf16 = kernels().bf16)
+    return bf16->round(from, n, reinterpret_cast<uint16_t*>(to));
   for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(from[i]);
 }
 
@@ -72,11 +72,11 @@ const kernel::TileProducts& products(const AttentionCall& call) {
   return call.is_bf16() ? kernels().bf16->products : kernels().products;
 }
 
-TileScope::TileScope(const AttentionCall& call) : pairs_(call.is_bf16() ? kernels().bf16 : nullptr) {
-  if (pairs_) pairs_->begin();
+TileScope::TileScope(const AttentionCall& call) : bf16_(call.is_bf16() ? kernels().bf16 : nullptr) {
+  if (bf16_) bf16_->begin();
 }
 TileScope::~TileScope() {
-  if (pairs_) pairs_->end();
+  if (bf16_) bf16_->end();
 }
 
 float deferred_scale(const AttentionCall& call) {
@@ -85,93 +85,88 @@ float deferred_scale(const AttentionCall& call) {
   return scale > 0 ? scale : 1.0f;
 }
 
-void scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s) {
+void compute_scores(const AttentionCall& call, const Tile& tile, const ScoreOperands& operands, float* s) {
   if (deferred_scale(call) == 1.0f)
     call.score->forward(tile, operands, s);
   else
     multiply_rows(*operands.products, tile, operands.k, operands.q, 1.0f, s);
 }
 
-bool fits_pairs(int64_t columns) {
-  constexpr int64_t widest = 512;  // that products of pairs are made for
-  return columns % 2 == 0 && columns <= widest;
-}
-
-bool lies_in_pairs(const Tensor& x) {
+bool has_vnni_alignment(const Tensor& x) {
   bool even = (x.dim(3) <= 1 || x.stride(3) == 1) && reinterpret_cast<uintptr_t>(x.data<bfloat16>()) % 4 == 0;
   for (int axis = 0; axis < 3; ++axis) even = even && (x.dim(axis) == 1 || x.stride(axis) % 2 == 0);
   return even;
 }
 
 BlockOperand pack_block(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch) {
-  return x.dtype() == DType::bf16 ? pack_pairs(x, block, with_rows, scratch)
+  return x.dtype() == DType::bf16 ? pack_bf16(x, block, with_rows, scratch)
                                   : pack_floats(x, block, with_rows, scratch);
 }
 
-KeyOperands::KeyOperands(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch)
+KeyPacker::KeyPacker(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch)
     : S_(x.dim(2)), width_(x.dim(3)), row_stride_(x.stride(2)), with_columns_(with_columns) {
   if (x.dtype() == DType::f32) {
-    floats_ = rows(x, batch, head, 0);
+    floats_ = row_pointer(x, batch, head, 0);
     return;
   }
-  halves_ = halves(x, batch, head, 0);
+  bf16_ = bf16_row_pointer(x, batch, head, 0);
   if (!with_columns) return;
-  // Whole chunks, and rows that do not begin at the same place of every page.
+  // Complete chunks; 16 more units per row, so that rows do not share cache sets.
   const int64_t units = (S_ + chunk - 1) / chunk * (chunk / 2);
   column_width_ = round_to_lanes(width_);
   row_units_ = kernels().bf16->columns_as_rows ? units + 16 : 0;
   columns_ = scratch.floats(row_units_ ? width_ * row_units_ : units * column_width_);
   const int64_t chunks = (S_ + chunk - 1) / chunk;
-  packed_ = reinterpret_cast<uint8_t*>(scratch.floats((chunks + 3) / 4));
-  std::fill_n(packed_, chunks, uint8_t{0});
+  is_packed_ = reinterpret_cast<uint8_t*>(scratch.floats((chunks + 3) / 4));
+  std::fill_n(is_packed_, chunks, uint8_t{0});
 }
 
-void KeyOperands::pack_columns(int64_t begin, int64_t end) {
+void KeyPacker::pack_columns(int64_t begin, int64_t end) {
   for (int64_t c = begin / chunk; c * chunk < end; ++c) {
-    if (packed_[c]) continue;
-    packed_[c] = 1;
+    if (is_packed_[c]) continue;
+    is_packed_[c] = 1;
     const int64_t row = c * chunk, count = std::min(chunk, S_ - row);
-    const uint16_t* from = halves_ + row * row_stride_;
+    const uint16_t* from = bf16_ + row * row_stride_;
     if (row_units_ == 0) {
       kernels().bf16->interleave(from, row_stride_, count, width_, columns_ + row / 2 * column_width_,
                                  column_width_);
       continue;
     }
     Scratch scratch;
-    float* pairs = scratch.floats(chunk / 2 * column_width_);
-    kernels().bf16->interleave(from, row_stride_, count, width_, pairs, column_width_);
-    kernels().transpose_in(pairs, column_width_, (count + 1) / 2, width_, columns_ + row / 2, chunk / 2,
+    float* interleaved = scratch.floats(chunk / 2 * column_width_);
+    kernels().bf16->interleave(from, row_stride_, count, width_, interleaved, column_width_);
+    kernels().transpose_in(interleaved, column_width_, (count + 1) / 2, width_, columns_ + row / 2, chunk / 2,
                            row_units_);
   }
 }
 
-KeyOperand KeyOperands::at(const Tile& tile) {
+KeyOperand KeyPacker::at(const Tile& tile) {
   if (floats_) {
     const float* first = floats_ + tile.key * row_stride_;
     return {.rows = first,
             .row_stride = row_stride_,
             .columns = first,
-            .column_step = 1,
-            .key_step = row_stride_,
+            .column_stride = 1,
+            .key_stride = row_stride_,
             .width = width_};
   }
   if (with_columns_) pack_columns(tile.key, tile.key + tile.keys);
-  return {.rows = reinterpret_cast<const float*>(halves_ + tile.key * row_stride_),
+  return {.rows = reinterpret_cast<const float*>(bf16_ + tile.key * row_stride_),
           .row_stride = row_stride_ / 2,
           .columns = with_columns_ ? columns_ + tile.key / 2 * (row_units_ ? 1 : column_width_) : nullptr,
-          .column_step = row_units_ ? row_units_ : 1,
-          .key_step = row_units_ ? 1 : column_width_,
+          .column_stride = row_units_ ? row_units_ : 1,
+          .key_stride = row_units_ ? 1 : column_width_,
           .width = width_};
 }
 
-void prefetch(const Tensor& x, const RowPlace& place, int64_t count, Access access) {
+void prefetch(const Tensor& x, const RowIndex& first, int64_t count, Access access) {
   constexpr int64_t line = 64;
   const char* from = x.dtype() == DType::f32
-                         ? reinterpret_cast<const char*>(rows(x, place.batch, place.head, place.row))
-                         : reinterpret_cast<const char*>(halves(x, place.batch, place.head, place.row));
+                         ? reinterpret_cast<const char*>(row_pointer(x, first.batch, first.head, first.row))
+                         : reinterpret_cast<const char*>(bf16_row_pointer(x, first.batch, first.head, first.row));
   const int64_t size = size_of(x.dtype()), stride = x.stride(2) * size;
   int64_t bytes = x.dim(3) * size;
-  if (stride == bytes) {  // one long row
+  if (stride == bytes) {  // contiguous
     bytes *= count;
     count = 1;
   }
@@ -183,14 +178,14 @@ void prefetch(const Tensor& x, const RowPlace& place, int64_t count, Access acce
 }
 
 WeightPacker::WeightPacker(const AttentionCall& call, const QueryBlock& block, const Roles& roles, Scratch& scratch)
-    : pairs_(call.is_bf16()) {
-  if (!pairs_) return;
+    : is_bf16_(call.is_bf16()) {
+  if (!is_bf16_) return;
   if (roles.rows) rows_ = scratch.floats(max_block_keys * block.width / 2);
   if (roles.columns) columns_ = scratch.floats(max_block_keys / 2 * block.width);
 }
 
 WeightOperand WeightPacker::pack(const Tile& tile, const float* weights) const {
-  if (!pairs_)
+  if (!is_bf16_)
     return {.tile = weights, .rows = weights, .row_stride = tile.width, .columns = weights, .depth = tile.keys};
   if (rows_) kernels().bf16->round(weights, tile.keys * tile.width, reinterpret_cast<uint16_t*>(rows_));
   if (columns_) kernels().bf16->interleave_rounded(weights, tile.keys, tile.width, columns_);
@@ -205,18 +200,18 @@ WeightOperand WeightPacker::packed(const Tile& tile, const float* weights) const
           .depth = (tile.keys + 1) / 2};
 }
 
-void write_rows(const float* from, int64_t from_stride, int64_t count, float scale, Tensor& x, const RowPlace& to) {
+void write_rows(const float* from, int64_t from_stride, int64_t count, float scale, Tensor& x, const RowIndex& to) {
   const int64_t columns = x.dim(3), stride = x.stride(2);
   const auto scaled = kernel::kernels().rows.scale;
   if (x.dtype() == DType::f32) {
-    float* out = rows(x, to.batch, to.head, to.row);
+    float* out = row_pointer(x, to.batch, to.head, to.row);
     if (from_stride == columns && stride == columns) return scaled(from, scale, count * columns, out);
     for (int64_t i = 0; i < count; ++i) scaled(from + i * from_stride, scale, columns, out + i * stride);
     return;
   }
   Scratch scratch;
   float* row = scratch.floats(columns);
-  bfloat16* out = rows<bfloat16>(x, to.batch, to.head, to.row);
+  bfloat16* out = row_pointer<bfloat16>(x, to.batch, to.head, to.row);
   for (int64_t i = 0; i < count; ++i) {
     scaled(from + i * from_stride, scale, columns, row);
     round_row(row, columns, out + i * stride);
@@ -227,14 +222,14 @@ void write_block(const float* transposed, const QueryBlock& block, const float* 
   const int64_t columns = x.dim(3);
   if (x.dtype() == DType::f32) {
     kernels().transpose_out(transposed, block.width, block.queries, columns, scale,
-                            rows(x, block.batch, block.head, block.query), x.stride(2));
+                            row_pointer(x, block.batch, block.head, block.query), x.stride(2));
     return;
   }
   Scratch scratch;
   float* packed = scratch.floats(block.queries * columns);
   kernels().transpose_out(transposed, block.width, block.queries, columns, scale, packed, columns);
-  bfloat16* out = rows<bfloat16>(x, block.batch, block.head, block.query);
+  bfloat16* out = row_pointer<bfloat16>(x, block.batch, block.head, block.query);
   for (int64_t i = 0; i < block.queries; ++i) round_row(packed + i * columns, columns, out + i * x.stride(2));
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,13 +1,11 @@
-// Few queries, many keys: decoding. Lanes of queries would stand empty, so lanes run along the width; and the keys
-// are cut into spans that run in parallel, each with a softmax of its own, merged in the order of the spans. All
-// queries that share keys meet a tile of them together, while it is in the cache.
+// The single-query pass: few queries, many keys, as in decoding with a KV cache. SIMD lanes run along the width of
+// keys and values. The keys are cut into spans that run in parallel, each with a softmax of its own, and the spans
+// are merged in order. All queries that share keys read a tile of them together, while it is in the cache.
 //
-// The cut depends on S alone, and a query has the same bits whoever meets the keys beside it, so neither threads
-// nor other rows of the batch change anything.
+// The spans depend on S alone and no query on the others, so results do not depend on threads or the batch.
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
@@ -15,27 +13,27 @@
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 constexpr int64_t span_keys = 512;
 
-// A query as a block of its own.
-QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, int64_t query) {
+// A block of one query.
+QueryBlock single_query_block(const AttentionCall& call, int64_t batch, int64_t head, int64_t query) {
   return {&call.shape, batch, head, query, 1, lanes()};
 }
 
 void load_query(const AttentionCall& call, const QueryBlock& block, int64_t query, float* q) {
   if (!call.is_bf16()) {
-    std::copy_n(rows(call.q, block.batch, block.head, query), call.shape.D, q);
+    std::copy_n(row_pointer(call.q, block.batch, block.head, query), call.shape.D, q);
     return;
   }
-  const bfloat16* from = rows<bfloat16>(call.q, block.batch, block.head, query);
+  const bfloat16* from = row_pointer<bfloat16>(call.q, block.batch, block.head, query);
   for (int64_t d = 0; d < call.shape.D; ++d) q[d] = static_cast<float>(from[d]);
 }
 
-// The scores of `queries` rows of q, (queries, D), one after another.
-void rows_of_scores(const AttentionCall& call, const Tile& tile, const float* q, int64_t queries, float* s) {
+// Rows of scores, of `queries` queries in q (queries, D).
+void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int64_t queries, float* s) {
   const auto& kernels = kernel::kernels().attention;
   const auto from = [&](const auto* k) {
     return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{.q = q,
@@ -50,13 +48,13 @@ void rows_of_scores(const AttentionCall& call, const Tile& tile, const float* q,
                                                                    .s_stride = max_block_keys};
   };
   if (call.is_bf16())
-    kernels.single_bf16.scores(from(halves(call.k, tile.batch, tile.kv_head(), tile.key)));
+    kernels.single_bf16.scores(from(bf16_row_pointer(call.k, tile.batch, tile.kv_head(), tile.key)));
   else
-    kernels.single.scores(from(rows(call.k, tile.batch, tile.kv_head(), tile.key)));
+    kernels.single.scores(from(row_pointer(call.k, tile.batch, tile.kv_head(), tile.key)));
 }
 
-// A query's results on a span: maximum, sum, rescale and (E) values. Of queries that share keys, those of a span
-// lie spans * size apart.
+// The partial results of a query on a span: maximum, sum, rescale and E values. Those of adjacent queries on the
+// same span are spans * size floats apart.
 struct Partials {
   int64_t spans, size;
   Tensor memory;
@@ -67,17 +65,17 @@ struct Partials {
         memory(Tensor::empty({call.shape.B * call.shape.H * call.shape.T * spans, size})) {}
 
   float* at(const QueryBlock& block, int64_t span) {
-    const int64_t row = (block.batch * block.whole->H + block.head) * block.whole->T + block.query;
+    const int64_t row = (block.batch * block.shape->H + block.head) * block.shape->T + block.query;
     return memory.data<float>() + (row * spans + span) * size;
   }
   static kernel::RunningSoftmax running(float* part) { return {part, part + 1, part + 2}; }
   static float* values(float* part) { return part + 3; }
 };
 
-// All queries of a key/value head on a span.
-class Group {
+// All queries of a key/value head on a span of keys.
+class QueryGroup {
  public:
-  Group(const AttentionCall& call, int64_t batch, int64_t kv_head, int64_t span, Partials& partials)
+  QueryGroup(const AttentionCall& call, int64_t batch, int64_t kv_head, int64_t span, Partials& partials)
       : call_(call),
         group_(call.shape.H / call.shape.G),
         count_(group_ * call.shape.T),
@@ -88,19 +86,18 @@ class Group {
         q_(scratch_.floats(count_ * call.shape.D)) {
     for (int64_t i = 0; i < count_; ++i) {
       float* part = parts_ + i * step_;
-      *Partials::running(part).maximum = -std::numeric_limits<float>::infinity();
-      *Partials::running(part).sum = 0.0f;
+      reset(Partials::running(part), 1);
       std::fill_n(Partials::values(part), call.shape.E, 0.0f);
       load_query(call, block(i), block(i).query, q_ + i * call.shape.D);
     }
   }
 
-  void visit(const KeyRange& span) {
+  void run(const KeyRange& span) {
     for (int64_t key = span.begin; key < span.end; key += max_block_keys) {
       const KeyRange keys = {key, std::min(span.end, key + max_block_keys)};
-      for (int64_t first = 0; first < count_; first += together) {
-        const int64_t queries = std::min(together, count_ - first);
-        if (see_all(keys, first, queries)) {
+      for (int64_t first = 0; first < count_; first += max_together) {
+        const int64_t queries = std::min(max_together, count_ - first);
+        if (all_visible(keys, first, queries)) {
           step({block(first), keys.begin, keys.end - keys.begin}, first, queries, nullptr);
           continue;
         }
@@ -112,26 +109,26 @@ class Group {
   }
 
  private:
-  static constexpr int64_t together = 4;  // as many the kernels take at a time
+  static constexpr int64_t max_together = 4;  // queries per call of a kernel
 
-  // Query i of those that read the head, as a block of its own.
+  // Query i of those that read the key/value head.
   QueryBlock block(int64_t i) const {
-    return query_block(call_, batch_, kv_head_ * group_ + i / call_.shape.T, i % call_.shape.T);
+    return single_query_block(call_, batch_, kv_head_ * group_ + i / call_.shape.T, i % call_.shape.T);
   }
 
-  bool see_all(const KeyRange& keys, int64_t first, int64_t queries) const {
-    int64_t seen = 0;
+  bool all_visible(const KeyRange& keys, int64_t first, int64_t queries) const {
+    int64_t visible = 0;
     for (int64_t i = first; i < first + queries; ++i)
       for_each_visible_tile(call_, block(i), keys, [&](const Tile& tile, Visibility visibility) {
-        if (visibility == Visibility::visible) seen += tile.keys;
+        if (visibility == Visibility::visible) visible += tile.keys;
       });
-    return seen == queries * (keys.end - keys.begin);
+    return visible == queries * (keys.end - keys.begin);
   }
 
-  // The tile is that of query `first`; the others differ in the query alone.
+  // `tile` is the tile of query `first`; those of the other queries have the same keys.
   void step(const Tile& tile, int64_t first, int64_t queries, const uint64_t* visible) {
-    float s[together * max_block_keys], rescale[together];
-    rows_of_scores(call_, tile, q_ + first * call_.shape.D, queries, s);
+    float s[max_together * max_block_keys], rescale[max_together];
+    score_rows(call_, tile, q_ + first * call_.shape.D, queries, s);
     for (int64_t i = 0; i < queries; ++i) {
       const kernel::RunningSoftmax running = Partials::running(parts_ + (first + i) * step_);
       weigh({block(first + i), tile.key, tile.keys}, visible, s + i * max_block_keys, running);
@@ -156,35 +153,34 @@ class Group {
           .out_stride = step_};
     };
     if (call_.is_bf16())
-      kernels.single_bf16.output(from(halves(call_.v, tile.batch, tile.kv_head(), tile.key)));
+      kernels.single_bf16.output(from(bf16_row_pointer(call_.v, tile.batch, tile.kv_head(), tile.key)));
     else
-      kernels.single.output(from(rows(call_.v, tile.batch, tile.kv_head(), tile.key)));
+      kernels.single.output(from(row_pointer(call_.v, tile.batch, tile.kv_head(), tile.key)));
   }
 
-  // Scores to weights, without their division.
+  // Scores to weights that are not yet divided by their sum.
   void weigh(const Tile& tile, const uint64_t* visible, float* s, const kernel::RunningSoftmax& running) const {
     if (!call_.modify.empty())
-      as_tile(tile, s, [&](float* wide) {
-        for (const ModifierPtr& modifier : call_.modify) modifier->forward(tile, wide);
+      as_tile(tile, s, [&](float* padded) {
+        for (const ModifierPtr& modifier : call_.modify) modifier->forward(tile, padded);
       });
-    for (int64_t j = 0; visible && j < tile.keys; ++j)
-      if (!(visible[j] & 1)) s[j] = -std::numeric_limits<float>::infinity();
+    if (visible) mask_scores(s, tile.keys, 1, visible);
     call_.normalize->step_row(s, tile.keys, running);
     if (!call_.reweigh.empty())
-      as_tile(tile, s, [&](float* wide) {
-        for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, wide);
+      as_tile(tile, s, [&](float* padded) {
+        for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, padded);
       });
   }
 
-  // Parts work on tiles: the row becomes the first lane of one.
+  // change(tile) for a mechanism that works on tiles: the row is the first lane of one.
   template <class Change>
   static void as_tile(const Tile& tile, float* row, Change change) {
     Scratch scratch;
-    float* wide = scratch.floats(tile.keys * tile.width);
-    std::fill_n(wide, tile.keys * tile.width, 0.0f);
-    for (int64_t j = 0; j < tile.keys; ++j) wide[j * tile.width] = row[j];
-    change(wide);
-    for (int64_t j = 0; j < tile.keys; ++j) row[j] = wide[j * tile.width];
+    float* padded = scratch.floats(tile.keys * tile.width);
+    std::fill_n(padded, tile.keys * tile.width, 0.0f);
+    for (int64_t j = 0; j < tile.keys; ++j) padded[j * tile.width] = row[j];
+    change(padded);
+    for (int64_t j = 0; j < tile.keys; ++j) row[j] = padded[j * tile.width];
   }
 
   const kernel::FlushDenormals flush_;
@@ -199,8 +195,7 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
   Scratch scratch;
   const kernel::RunningSoftmax total = {scratch.floats(block.width), scratch.floats(block.width),
                                         scratch.floats(block.width)};
-  std::fill_n(total.maximum, block.width, -std::numeric_limits<float>::infinity());
-  std::fill_n(total.sum, block.width, 0.0f);
+  reset(total, block.width);
   float* out = scratch.floats(E);
   std::fill_n(out, E, 0.0f);
   for (int64_t span = 0; span < partials.spans; ++span)
@@ -219,11 +214,6 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
 
 }  // namespace
 
-bool are_single_queries(const AttentionShape& shape, const AttentionOptions& options) {
-  const bool is_dot = !options.score || options.score->dot_scale(shape.D).has_value();
-  return is_dot && (shape.T == 1 || options.single_queries);
-}
-
 void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) {
   Scratch scratch;
   float* q = scratch.floats(call.shape.D);
@@ -231,7 +221,7 @@ void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) 
   std::fill_n(s, tile.keys * tile.width, 0.0f);
   for (int64_t i = 0; i < tile.queries; ++i) {
     load_query(call, tile, tile.query + i, q);
-    rows_of_scores(call, tile, q, 1, row);
+    score_rows(call, tile, q, 1, row);
     for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width + i] = row[j];
   }
 }
@@ -239,21 +229,21 @@ void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) 
 void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
   const AttentionShape& shape = call.shape;
   Partials partials(call);
-  // Spans that follow one another in memory are one item while there are items for everybody: what a span asks for
-  // ahead of its end, the next one reads.
+  // Adjacent spans are one item where there are enough items for all threads: the next span reads what was
+  // prefetched past the end of the one before.
   const int64_t spans = shape.B * shape.G * partials.spans, items = std::min<int64_t>(spans, 8 * threads());
   parallel_for(items, [&](int64_t item) {
     for (int64_t n = spans * item / items; n < spans * (item + 1) / items; ++n) {
       const int64_t span = n % partials.spans, bg = n / partials.spans;
-      Group(call, bg / shape.G, bg % shape.G, span, partials)
-          .visit({span * span_keys, std::min(shape.S, (span + 1) * span_keys)});
+      QueryGroup(call, bg / shape.G, bg % shape.G, span, partials)
+          .run({span * span_keys, std::min(shape.S, (span + 1) * span_keys)});
     }
   });
   parallel_ranges(shape.B * shape.H * shape.T, 32, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
-      merge(call, query_block(call, row / (shape.H * shape.T), row / shape.T % shape.H, row % shape.T), partials,
-            result);
+      merge(call, single_query_block(call, row / (shape.H * shape.T), row / shape.T % shape.H, row % shape.T),
+            partials, result);
   });
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

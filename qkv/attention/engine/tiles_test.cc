@@ -11,6 +11,8 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 constexpr AttentionShape shape = {.B = 1, .H = 1, .G = 1, .T = 512, .S = 512, .D = 4, .E = 4};
 
 int64_t pairs_of(const PartialTile& cut) {
@@ -19,7 +21,7 @@ int64_t pairs_of(const PartialTile& cut) {
   return pairs;
 }
 
-// Runs and single keys, now and then nothing.
+// Runs of keys, single keys, and queries without any.
 bool sees(int64_t query, int64_t key) {
   Random random(9, static_cast<uint64_t>(query / 16 * 1000 + key / 20));
   return random.below(4) == 0 && (query * key) % 5 != 0;
@@ -38,7 +40,8 @@ TEST(PartialTile, PiecesHoldEveryVisiblePairOnceAndNoOther) {
           EXPECT_EQ(piece.tile.query, query + piece.tile.lane);
           for (int64_t j = 0; j < piece.tile.keys; ++j)
             for (int64_t i = 0; i < piece.tile.queries; ++i)
-              if (piece.all || (piece.visible[j] >> i & 1)) ++times[piece.tile.lane + i][piece.tile.key + j - key];
+              if (piece.fully_visible || (piece.visible[j] >> i & 1))
+                ++times[piece.tile.lane + i][piece.tile.key + j - key];
         }
         for (int64_t i = 0; i < queries; ++i)
           for (int64_t j = 0; j < max_block_keys; ++j)
@@ -55,7 +58,7 @@ TEST(PartialTile, ADiagonalIsCutIntoStrips) {
   EXPECT_EQ(pairs_of(PartialTile(*window16, {block, 112, 80})), 4 * 16 * (16 + 16));  // strips begin at even keys
 }
 
-TEST(PartialTile, KeysThatNobodySeesAreCutOffAndTheRestNeedsNoMask) {
+TEST(PartialTile, KeysThatNoQuerySeesAreCutOffAndTheRestNeedsNoMask) {
   Tensor table = Tensor::zeros({1, 1, 8, 8}, DType::u8);
   table.data<uint8_t>()[2 * 8 + 5] = 1;
   const PartialTile cut(*blocks(table, 64), {{&shape, 0, 0, 128, 64, 64}, 256, 128});
@@ -63,7 +66,7 @@ TEST(PartialTile, KeysThatNobodySeesAreCutOffAndTheRestNeedsNoMask) {
   EXPECT_EQ(cut.begin()->tile.key, 320);
   EXPECT_EQ(cut.begin()->tile.keys, 64);
   EXPECT_EQ(cut.begin()->tile.width, 64);
-  EXPECT_TRUE(cut.begin()->all);
+  EXPECT_TRUE(cut.begin()->fully_visible);
 }
 
 TEST(PartialTile, ATileThatIsNearlyFullStaysWhole) {
@@ -72,7 +75,7 @@ TEST(PartialTile, ATileThatIsNearlyFullStaysWhole) {
   const PartialTile cut(*mask, {{&shape, 0, 0, 64, 64, 64}, 0, 128});
   ASSERT_EQ(cut.end() - cut.begin(), 1);
   EXPECT_EQ(pairs_of(cut), 64 * 128);
-  EXPECT_FALSE(cut.begin()->all);
+  EXPECT_FALSE(cut.begin()->fully_visible);
 }
 
 }  // namespace

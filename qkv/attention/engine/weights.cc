@@ -3,26 +3,28 @@
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
-// visit(tile, w) with the weights, (keys x width), of every tile of a block that anyone sees.
+// visit(tile, w) with the weights (keys x width) of every tile of a block that is not masked.
 template <class Visit>
 void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statistics, const QueryBlock& block,
                       Visit visit) {
   Scratch scratch;
   const TileScope scope(call);
-  KeyOperands keys(call.k, block.batch, block.kv_head(), false, scratch);
-  const BlockOperand queries = call.single_queries ? BlockOperand{} : pack_block(call.q, block, false, scratch);
-  const BlockStatistics ended = load_statistics(statistics, block, scratch);
+  KeyPacker keys(call.k, block.batch, block.kv_head(), false, scratch);
+  const bool single = call.pass == Pass::single_query;
+  const BlockOperand queries = single ? BlockOperand{} : pack_block(call.q, block, false, scratch);
+  const BlockStatistics final_values = load_statistics(statistics, block, scratch);
   float* w = scratch.floats(max_block_keys * block.width);
   for_each_tile(call, block, all_keys(call), [&](const Tile& tile, const uint64_t* visible) {
-    if (call.single_queries)
+    if (single)
       single_query_scores(call, tile, w);
     else
       call.score->forward(tile, {&products(call), queries.of(tile), keys.at(tile)}, w);
     modify_and_mask(call, tile, visible, w);
-    call.normalize->weights(tile, w, ended.maximum + tile.lane, ended.inverse_sum + tile.lane, nullptr);
+    call.normalize->weights(tile, w, final_values.maximum + tile.lane, final_values.inverse_sum + tile.lane,
+                            nullptr);
     for (const ReweigherPtr& reweigher : call.reweigh) reweigher->multiply(tile, w);
     visit(tile, w);
   });
@@ -33,13 +35,13 @@ void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statis
 Tensor attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics) {
   const AttentionShape& shape = call.shape;
   Tensor weights = Tensor::zeros({shape.B, shape.H, shape.T, shape.S});
-  const int64_t blocks = count_blocks(call);
+  const int64_t blocks = count_query_blocks(call);
   parallel_for(shape.B * shape.H * blocks, [&](int64_t task) {
     const int64_t bh = task / blocks;
-    const QueryBlock block = block_of(call, bh / shape.H, bh % shape.H, task % blocks);
+    const QueryBlock block = query_block(call, bh / shape.H, bh % shape.H, task % blocks);
     for_each_weights(call, statistics, block, [&](const Tile& tile, const float* w) {
       for (int64_t i = 0; i < tile.queries; ++i) {
-        float* row = rows(weights, tile.batch, tile.head, tile.query + i) + tile.key;
+        float* row = row_pointer(weights, tile.batch, tile.head, tile.query + i) + tile.key;
         for (int64_t j = 0; j < tile.keys; ++j) row[j] = w[j * tile.width + i];
       }
     });
@@ -50,11 +52,11 @@ Tensor attention_weights(const AttentionCall& call, const SoftmaxStatistics& sta
 Tensor mean_attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics) {
   const AttentionShape& shape = call.shape;
   Tensor mean = Tensor::zeros({shape.B, shape.T, shape.S});
-  const int64_t blocks = count_blocks(call);
+  const int64_t blocks = count_query_blocks(call);
   const float share = 1.0f / static_cast<float>(shape.H);
   parallel_for(shape.B * blocks, [&](int64_t task) {
     for (int64_t head = 0; head < shape.H; ++head) {
-      const QueryBlock block = block_of(call, task / blocks, head, task % blocks);
+      const QueryBlock block = query_block(call, task / blocks, head, task % blocks);
       for_each_weights(call, statistics, block, [&](const Tile& tile, const float* w) {
         for (int64_t i = 0; i < tile.queries; ++i) {
           float* row = mean.data<float>() + (tile.batch * shape.T + tile.query + i) * shape.S + tile.key;
@@ -66,4 +68,4 @@ Tensor mean_attention_weights(const AttentionCall& call, const SoftmaxStatistics
   return mean;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

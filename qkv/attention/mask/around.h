@@ -1,13 +1,12 @@
-// Around a position: every query looks at the keys near a place of its own, which need not be a whole number
-// (Luong, Pham and Manning, "Effective Approaches to Attention-based Neural Machine Translation", 2015,
-// section 3.2, where the place is predicted; attention/local.h makes that of it).
+// A window around given centers, which need not be integers (Luong, Pham and Manning, "Effective Approaches to
+// Attention-based Neural Machine Translation", 2015, section 3.2, where they are predicted: attention/local.h).
 //
-//     visible(b, h, i, j)  <=>  |j - centre[b, h, i]| <= radius        centres (B, H, T), or (B, T) for all heads
+//     visible(b, h, i, j)  <=>  |j - center[b, h, i]| <= radius        centers (B, H, T), or (B, T) for all heads
 //
-//     Tensor y = attention(q, k, v, {.mask = around(centres, 2)});
+//     Tensor y = attention(q, k, v, {.mask = around(centers, 2)});
 //
-// Bounds are inclusive; no gradient flows to the centres. A query whose centre is far outside the keys sees none.
-// Errors: centres of another shape or type, or not finite; a negative radius.
+// No gradient flows to the centers. A query whose window holds no key sees none.
+// Errors: centers of another shape or type, or not finite; a negative radius.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"
@@ -15,6 +14,6 @@
 
 namespace qkv {
 
-MaskPtr around(const Tensor& centres, double radius);
+MaskPtr around(const Tensor& centers, double radius);
 
 }  // namespace qkv

@@ -10,19 +10,19 @@ namespace {
 
 using namespace test;
 
-// Places from well before the first key to well behind the last.
-Tensor places(const Shape& shape, int64_t S, uint64_t stream) {
+// Centers from well before the first key to well behind the last.
+Tensor centers(const Shape& shape, int64_t S, uint64_t stream) {
   Tensor x = random(shape, stream, static_cast<double>(S));
   for (float& value : x.span<float>()) value += static_cast<float>(S) / 2;
   return x;
 }
 
-TEST(Around, ShowsTheKeysWithinItsRadius) {
+TEST(Around, EqualsItsRadius) {
   for (const AttentionShape& n : mask_shapes())
     for (const double radius : {0.0, 0.5, 3.0, 70.25}) {
-      const Tensor of_heads = places({n.B, n.H, n.T}, n.S, 1), shared = places({n.B, n.T}, n.S, 2);
-      const auto near = [radius](float centre, int64_t j) {
-        return std::abs(static_cast<double>(j) - static_cast<double>(centre)) <= radius;
+      const Tensor of_heads = centers({n.B, n.H, n.T}, n.S, 1), shared = centers({n.B, n.T}, n.S, 2);
+      const auto near = [radius](float center, int64_t j) {
+        return std::abs(static_cast<double>(j) - static_cast<double>(center)) <= radius;
       };
       check_mask(around(of_heads, radius), n, [&](int64_t b, int64_t h, int64_t i, int64_t j) {
         return near(of_heads.at<float>({b, h, i}), j);
@@ -42,23 +42,23 @@ TEST(Around, IncludesItsBounds) {
              [](int64_t, int64_t, int64_t i, int64_t j) { return i == 0 ? j >= 2 && j <= 4 : j >= 3 && j <= 6; });
 }
 
-TEST(Around, SaysWhatDoesNotFit) {
+TEST(Around, RejectsWhatDoesNotFit) {
   const AttentionShape n{.B = 1, .H = 2, .G = 2, .T = 3, .S = 9, .D = 1, .E = 1};
   EXPECT_EQ(error_of([&] {
               around(Tensor::zeros({1, 1, 3}), 1)->check(n);
             }),
-            "around: the centres are (B 1, H 1, T 3) for B 1, H 2 and T 3");
+            "around: the centers are (B 1, H 1, T 3) for B 1, H 2 and T 3");
   EXPECT_EQ(error_of([&] {
               around(Tensor::zeros({3, 1}), 1)->check(n);
             }),
-            "around: the centres are (B 3, T 1) for B 1, H 2 and T 3");
+            "around: the centers are (B 3, T 1) for B 1, H 2 and T 3");
   EXPECT_EQ(error_of([] { around(Tensor::zeros({3}), 1); }),
-            "around: centres are f32 of shape (B, H, T) or (B, T), got f32 (3)");
+            "around: centers are f32 of shape (B, H, T) or (B, T), got f32 (3)");
   EXPECT_EQ(error_of([] { around(Tensor::zeros({1, 3}), -1); }), "around: the radius must not be negative, got -1");
   EXPECT_EQ(error_of([] {
               around(Tensor::full({1, 3}, NAN), 1);
             }),
-            "around: a centre must be a finite number, got nan");
+            "around: centers must be finite numbers, got nan");
 }
 
 }  // namespace

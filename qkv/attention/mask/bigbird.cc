@@ -13,18 +13,18 @@ namespace {
 
 void check(const BigBird& o) {
   require(o.block > 0 && o.heads > 0 && o.random_blocks >= 0, "bigbird",
-          "block {} and heads {} must be positive, random_blocks {} not negative", o.block, o.heads,
+          "block {} and heads {} must be positive, random_blocks {} must not be negative", o.block, o.heads,
           o.random_blocks);
   require(o.window_blocks > 0 && o.window_blocks % 2 == 1, "bigbird", "window_blocks is an odd number, got {}",
           o.window_blocks);
 }
 
-// Which block a position is in; those before the first have negative ones.
+// The block of a position; negative for negative positions.
 int64_t block_of(int64_t position, int64_t block) {
   return position >= 0 ? position / block : -((-position + block - 1) / block);
 }
 
-// The rule, for a sequence of so many blocks.
+// The rule for a sequence of `blocks` blocks.
 class Rule {
  public:
   Rule(const BigBird& options, int64_t blocks) : o_(options) {
@@ -33,24 +33,24 @@ class Rule {
     global_.erase(std::unique(global_.begin(), global_.end()), global_.end());
   }
 
-  bool sees_without_drawing(int64_t i, int64_t j) const {
+  bool sees_without_draw(int64_t i, int64_t j) const {
     return std::abs(i - j) <= o_.window_blocks / 2 || is_global(i) || is_global(j);
   }
 
-  // Floyd's way to take so many different ones of the others: one number each, however many there are.
+  // The blocks that block i draws, without repetition: Floyd's algorithm, one random number per drawn block.
   std::vector<int64_t> drawn(int64_t head, int64_t i) const {
     const int64_t before = i - o_.window_blocks / 2;  // [0, before) is out of the window
     if (before <= 0 || is_global(i)) return {};
     const auto end = std::lower_bound(global_.begin(), global_.end(), before);
     const auto begin = std::lower_bound(global_.begin(), end, int64_t{0});
-    const int64_t others = before - (end - begin), wanted = std::min(others, (o_.random_blocks + (i & 1)) / 2);
+    const int64_t others = before - (end - begin), count = std::min(others, (o_.random_blocks + (i & 1)) / 2);
     Random random(o_.seed, mix(static_cast<uint64_t>(head), static_cast<uint64_t>(i)));
     std::vector<int64_t> chosen;
-    for (int64_t last = others - wanted; last < others; ++last) {
+    for (int64_t last = others - count; last < others; ++last) {
       const auto t = static_cast<int64_t>(random.below(static_cast<uint64_t>(last) + 1));
       chosen.push_back(std::find(chosen.begin(), chosen.end(), t) == chosen.end() ? t : last);
     }
-    for (int64_t& j : chosen)  // the j-th that is not global
+    for (int64_t& j : chosen)  // from the index among non-global blocks to the block
       for (auto g = begin; g != end && *g <= j; ++g) ++j;
     return chosen;
   }
@@ -64,7 +64,7 @@ class Rule {
     };
     for (int64_t i = row; i < row + rows; ++i)
       for (int64_t j = column; j < column + columns; ++j)
-        if (sees_without_drawing(i, j)) set(i, j);
+        if (sees_without_draw(i, j)) set(i, j);
     for (int64_t i = row; i < row + rows; ++i)
       for (const int64_t j : drawn(head, i)) set(i, j);
     for (int64_t j = column; j < column + columns; ++j)
@@ -79,13 +79,13 @@ class Rule {
   std::vector<int64_t> global_;  // sorted
 };
 
-class BigBirdMask final : public MappedMask {
+class BigBirdMask final : public internal::MappedMask {
  public:
   explicit BigBirdMask(const BigBird& options)
       : MappedMask({.batch = false, .head = options.heads > 1, .query = true}), o_(options) {}
 
   void check(const AttentionShape& shape) const override {
-    require(o_.heads == 1 || o_.heads == shape.H, "bigbird", "draws for {} heads, the call has H {}", o_.heads,
+    require(o_.heads == 1 || o_.heads == shape.H, "bigbird", ".heads must be 1 or H {1}, it is {0}", o_.heads,
             shape.H);
     MappedMask::check(shape);
   }
@@ -96,10 +96,10 @@ class BigBirdMask final : public MappedMask {
 
  private:
   void evaluate(const Tile& tile, uint64_t* visible) const override {
-    const int64_t first = tile.whole->position(tile.query);
+    const int64_t first = tile.shape->position(tile.query);
     const int64_t row = block_of(first, o_.block), rows = block_of(first + tile.queries - 1, o_.block) - row + 1;
     const int64_t column = tile.key / o_.block, columns = (tile.key + tile.keys - 1) / o_.block - column + 1;
-    const Rule rule(o_, (tile.whole->S + o_.block - 1) / o_.block);
+    const Rule rule(o_, (tile.shape->S + o_.block - 1) / o_.block);
     const std::vector<uint8_t> table = rule.table(tile.head, row, rows, column, columns);
     for (int64_t key = 0; key < tile.keys; ++key) {
       const int64_t j = (tile.key + key) / o_.block - column;

@@ -1,5 +1,5 @@
-// BigBird: in blocks, a window, a few blocks that see all and are seen by all, and a few drawn at random (Zaheer et
-// al., "Big Bird: Transformers for Longer Sequences", 2020).
+// BigBird: in blocks, a sliding window, global blocks, and random blocks (Zaheer et al., "Big Bird: Transformers
+// for Longer Sequences", 2020).
 //
 //     visible(i, j)  <=>  |I - J| <= window_blocks / 2, or I or J is global, or I drew J, or J drew I
 //                         I = p / block, J = j / block, p = i + S - T
@@ -7,10 +7,10 @@
 //     Tensor y = attention(q, k, v, {.mask = bigbird({.block = 64, .random_blocks = 3, .seed = 7})});
 //     Tensor z = attention(q, k, v, {.mask = causal() & bigbird()});
 //
-// A block draws among those before it that it does not see already, half of random_blocks (rounded down and up in
-// turn), and is seen by those that it drew: on average a row sees random_blocks of them, before and after it. What
-// it draws is a function of (seed, head, I), not of the length, so a sequence looks the same with padding behind
-// it, and while it grows. Errors: an even window.
+// A block draws random_blocks / 2 (rounded down and up in turn) of the earlier blocks that it does not see already,
+// and is seen by those that it drew: on average it sees random_blocks, before and after it. The draw is a function
+// of (seed, head, I), not of the length, so padding or growing a sequence does not change its mask.
+// Errors: an even window.
 #pragma once
 
 #include <vector>
@@ -22,10 +22,10 @@ namespace qkv {
 
 struct BigBird {
   int64_t block = 64;                        // positions
-  int64_t window_blocks = 3;                 // an odd number: the block itself, and as many before as after it
-  std::vector<int64_t> global_blocks = {0};  // negative ones count from the end; those behind it are nobody's
-  int64_t random_blocks = 3;                 // of a row, on average
-  int64_t heads = 1;                         // draws: one for all heads, or one each
+  int64_t window_blocks = 3;                 // odd: the block itself, and equally many before and after it
+  std::vector<int64_t> global_blocks = {0};  // negative: counted from the end; outside the sequence: ignored
+  int64_t random_blocks = 3;                 // on average
+  int64_t heads = 1;                         // one draw for all heads, or one per head
   uint64_t seed = 1;
 };
 

@@ -4,7 +4,7 @@
 
 #include "qkv/base/threads.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 constexpr int32_t all_masked = -1, all_visible = -2;
@@ -14,14 +14,14 @@ void include(KeyRange& range, int64_t begin, int64_t end) {
   range = {std::min(range.begin, begin), std::max(range.end, end)};
 }
 
-// Words of keys [key, key + keys) of a row.
-void copy_words(const std::vector<int32_t>& blocks, const std::vector<uint64_t>& visible, int64_t key, int64_t keys,
-                uint64_t* out) {
+// The bits of keys [key, key + keys) of a row.
+void copy_bits(const std::vector<int32_t>& blocks, const std::vector<uint64_t>& visible, int64_t key, int64_t keys,
+               uint64_t* out) {
   while (keys > 0) {
-    const int64_t inside = key % max_block_keys, count = std::min(keys, max_block_keys - inside);
+    const int64_t offset = key % max_block_keys, count = std::min(keys, max_block_keys - offset);
     const int32_t block = blocks[static_cast<size_t>(key / max_block_keys)];
     if (block >= 0) {
-      std::copy_n(visible.data() + block * max_block_keys + inside, count, out);
+      std::copy_n(visible.data() + block * max_block_keys + offset, count, out);
     } else {
       std::fill_n(out, count, block == all_visible ? ~uint64_t{0} : 0);
     }
@@ -31,10 +31,10 @@ void copy_words(const std::vector<int32_t>& blocks, const std::vector<uint64_t>&
   }
 }
 
-// The one answer for all blocks that keys [key, key + keys) touch, or mixed.
-int32_t common(const std::vector<int32_t>& blocks, int64_t key, int64_t keys) {
+// The entry common to the blocks of keys [key, key + keys), or 0 (partially masked). A tile has at most two blocks.
+int32_t common_entry(const std::vector<int32_t>& blocks, int64_t key, int64_t keys) {
   const int32_t first = blocks[static_cast<size_t>(key / max_block_keys)];
-  const int32_t last = blocks[static_cast<size_t>((key + keys - 1) / max_block_keys)];  // there are no others
+  const int32_t last = blocks[static_cast<size_t>((key + keys - 1) / max_block_keys)];
   return first == last ? first : 0;
 }
 
@@ -59,13 +59,13 @@ BlockMap::BlockMap(const AttentionShape& shape, const MaskAxes& axes,
     for (int64_t key = 0; key < S_; key += max_block_keys) {
       const Tile tile{block, key, std::min(max_block_keys, S_ - key)};
       fill(tile, visible);
-      note(row, tile, visible);
+      append(row, tile, visible);
     }
     row.visible.shrink_to_fit();
   });
 }
 
-void BlockMap::note(Row& row, const Tile& tile, uint64_t* visible) {
+void BlockMap::append(Row& row, const Tile& tile, uint64_t* visible) {
   const uint64_t queries = first_queries(tile.queries);
   uint64_t any = 0, all = queries;
   for (int64_t j = 0; j < tile.keys; ++j) {
@@ -74,7 +74,7 @@ void BlockMap::note(Row& row, const Tile& tile, uint64_t* visible) {
     if (visible[j] >> half) include(row.keys[1], tile.key + j, tile.key + j + 1);
     any |= visible[j];
     all &= visible[j];
-    if (!axes_.query && visible[j] != 0) visible[j] = ~uint64_t{0};  // one query stands for all
+    if (!axes_.query && visible[j] != 0) visible[j] = ~uint64_t{0};  // a single row for all queries
   }
   if (any == 0 || all == queries) {
     row.blocks.push_back(any == 0 ? all_masked : all_visible);
@@ -90,46 +90,47 @@ bool BlockMap::fits(const AttentionShape& shape) const {
          (!axes_.query || T_ == shape.T);
 }
 
-const BlockMap::Row* BlockMap::plane_of(const QueryBlock& block) const {
+const BlockMap::Row* BlockMap::first_row(const QueryBlock& block) const {
   const int64_t batch = axes_.batch ? block.batch : 0, head = axes_.head ? block.head : 0;
   return rows_.data() + (batch * H_ + head) * blocks_;
 }
 
-const BlockMap::Row* BlockMap::rows_of(const QueryBlock& block) const {
-  return plane_of(block) + (axes_.query ? block.query / max_block_queries : 0);
+const BlockMap::Row* BlockMap::row_of(const QueryBlock& block) const {
+  return first_row(block) + (axes_.query ? block.query / max_block_queries : 0);
 }
 
-bool BlockMap::reaches_into_next(const QueryBlock& block) const {
+bool BlockMap::reaches_next_row(const QueryBlock& block) const {
   return axes_.query && block.query % max_block_queries + block.queries > max_block_queries;
 }
 
-KeyRange BlockMap::keys(const QueryBlock& block) const {
-  const Row* plane = plane_of(block);
-  if (!axes_.query) return plane->keys[0];
+KeyRange BlockMap::key_range(const QueryBlock& block) const {
+  const Row* rows = first_row(block);
+  if (!axes_.query) return rows->keys[0];
   KeyRange range{S_, 0};
   for (int64_t n = block.query / half; n * half < block.query + block.queries; ++n) {
-    const KeyRange& keys = plane[n / 2].keys[n % 2];
+    const KeyRange& keys = rows[n / 2].keys[n % 2];
     include(range, keys.begin, keys.end);
   }
   return range;
 }
 
 void BlockMap::fill(const Tile& tile, uint64_t* visible) const {
-  const Row* row = rows_of(tile);
-  copy_words(row->blocks, row->visible, tile.key, tile.keys, visible);
-  const int64_t above = axes_.query ? tile.query % max_block_queries : 0;  // queries of the row before the tile's
+  const Row* row = row_of(tile);
+  copy_bits(row->blocks, row->visible, tile.key, tile.keys, visible);
+  const int64_t above =
+      axes_.query ? tile.query % max_block_queries : 0;  // queries of the row before those of the tile
   if (above == 0) return;
   for (int64_t j = 0; j < tile.keys; ++j) visible[j] >>= above;
-  if (!reaches_into_next(tile)) return;
+  if (!reaches_next_row(tile)) return;
   uint64_t below[max_block_keys];
-  copy_words(row[1].blocks, row[1].visible, tile.key, tile.keys, below);
+  copy_bits(row[1].blocks, row[1].visible, tile.key, tile.keys, below);
   for (int64_t j = 0; j < tile.keys; ++j) visible[j] |= below[j] << (max_block_queries - above);
 }
 
 Visibility BlockMap::classify(const Tile& tile) const {
-  const Row* row = rows_of(tile);
-  const int32_t here = common(row->blocks, tile.key, tile.keys);
-  if (here < 0 && (!reaches_into_next(tile) || common(row[1].blocks, tile.key, tile.keys) == here))
+  const Row* row = row_of(tile);
+  const int32_t here = common_entry(row->blocks, tile.key, tile.keys);
+  if (here < 0 && (!reaches_next_row(tile) || common_entry(row[1].blocks, tile.key, tile.keys) == here))
     return here == all_masked ? Visibility::masked : Visibility::visible;
   uint64_t visible[max_block_keys], any = 0, all = first_queries(tile.queries);
   fill(tile, visible);
@@ -142,4 +143,4 @@ Visibility BlockMap::classify(const Tile& tile) const {
   return all == first_queries(tile.queries) ? Visibility::visible : Visibility::partial;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

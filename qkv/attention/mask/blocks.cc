@@ -12,29 +12,29 @@ class Blocks final : public Mask {
   Blocks(Tensor table, int64_t block) : table_(std::move(table)), block_(block) {}
 
   void check(const AttentionShape& s) const override {
-    const int64_t wanted[4] = {s.B, s.H, count(s.T), count(s.S)};
+    const int64_t expected[4] = {s.B, s.H, count(s.T), count(s.S)};
     for (int axis = 0; axis < 4; ++axis)
-      require(table_.dim(axis) == wanted[axis] || (axis < 2 && table_.dim(axis) == 1), "blocks",
+      require(table_.dim(axis) == expected[axis] || (axis < 2 && table_.dim(axis) == 1), "blocks",
               "the table is {}; expected (1 or {}, 1 or {}, {}, {}) for T {}, S {} in blocks of {}", table_.shape(),
-              s.B, s.H, wanted[2], wanted[3], s.T, s.S, block_);
+              s.B, s.H, expected[2], expected[3], s.T, s.S, block_);
   }
-  KeyRange keys(const QueryBlock& block) const override {
+  KeyRange key_range(const QueryBlock& block) const override {
     const int64_t columns = table_.dim(3);
     int64_t first = 0, last = columns;
-    while (first < last && !any(block, first)) ++first;
-    while (last > first && !any(block, last - 1)) --last;
-    return {first * block_, std::min(last * block_, block.whole->S)};
+    while (first < last && !is_visible(block, first)) ++first;
+    while (last > first && !is_visible(block, last - 1)) --last;
+    return {first * block_, std::min(last * block_, block.shape->S)};
   }
   Visibility classify(const Tile& tile) const override {
-    bool some = false, all = true;
+    bool any = false, all = true;
     for (int64_t j = tile.key / block_; j * block_ < tile.key + tile.keys; ++j) {
       for (int64_t i = tile.query / block_; i * block_ < tile.query + tile.queries; ++i) {
-        const bool sees = row(tile, i)[j] != 0;
-        some |= sees;
-        all &= sees;
+        const bool visible = row(tile, i)[j] != 0;
+        any |= visible;
+        all &= visible;
       }
     }
-    if (!some) return Visibility::masked;
+    if (!any) return Visibility::masked;
     return all ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
@@ -56,7 +56,7 @@ class Blocks final : public Mask {
     const int64_t batch = table_.dim(0) == 1 ? 0 : at.batch, head = table_.dim(1) == 1 ? 0 : at.head;
     return table_.data<uint8_t>() + ((batch * table_.dim(1) + head) * table_.dim(2) + i) * table_.dim(3);
   }
-  bool any(const QueryBlock& block, int64_t column) const {
+  bool is_visible(const QueryBlock& block, int64_t column) const {
     for (int64_t i = block.query / block_; i * block_ < block.query + block.queries; ++i)
       if (row(block, i)[column]) return true;
     return false;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-// A third of the blocks, another choice for every batch row and head that the table tells apart.
+// A random third of the blocks, different for every batch row and head of the table.
 Tensor random_table(const AttentionShape& n, int64_t B, int64_t H, int64_t block) {
   const auto count = [&](int64_t positions) { return (positions + block - 1) / block; };
   Random random(7, static_cast<uint64_t>(block));
@@ -17,7 +17,7 @@ Tensor random_table(const AttentionShape& n, int64_t B, int64_t H, int64_t block
   return table;
 }
 
-TEST(Blocks, SeeWhatTheTableSays) {
+TEST(Blocks, EqualTheirTable) {
   for (const AttentionShape& n : mask_shapes())
     for (const int64_t block : {1, 16, 50, 64, 200})
       for (const bool apart : {false, true}) {
@@ -35,15 +35,15 @@ TEST(Blocks, AreExactAboutTilesThatAreBlocks) {
   table.data<uint8_t>()[1] = table.data<uint8_t>()[2] = 1;  // queries [0, 64) see keys [64, 192)
   const MaskPtr mask = blocks(table, 64);
   const QueryBlock first{&n, 0, 0, 0, 64, 64}, second{&n, 0, 0, 64, 64, 64};
-  EXPECT_EQ(mask->keys(first).begin, 64);
-  EXPECT_EQ(mask->keys(first).end, 192);
-  EXPECT_GE(mask->keys(second).begin, mask->keys(second).end);
+  EXPECT_EQ(mask->key_range(first).begin, 64);
+  EXPECT_EQ(mask->key_range(first).end, 192);
+  EXPECT_GE(mask->key_range(second).begin, mask->key_range(second).end);
   EXPECT_EQ(mask->classify({first, 64, 128}), Visibility::visible);
   EXPECT_EQ(mask->classify({first, 0, 128}), Visibility::partial);
   EXPECT_EQ(mask->classify({first, 192, 64}), Visibility::masked);
 }
 
-TEST(Blocks, SayWhatDoesNotFit) {
+TEST(Blocks, RejectWhatDoesNotFit) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 100, .S = 100, .D = 4, .E = 4};
   EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 2}), 64), Error) << "floats";
   EXPECT_THROW(blocks(Tensor::zeros({2, 2}, DType::u8), 64), Error) << "two axes";

@@ -1,7 +1,7 @@
-// Holds a mask to a rule: what keys(), look() and fill() say of blocks and tiles of all sizes, against every pair.
+// Compares a mask with a rule of pairs: key_range(), classify() and fill() for blocks and tiles of all sizes.
 //
-//     check_mask(causal(), {.B = 1, .H = 1, .T = 20, .S = 30}, [](auto, auto, auto i, auto j) { return j <= i + 10;
-//     });
+//     check_mask(causal(), {.B = 1, .H = 1, .T = 20, .S = 30},
+//                [](auto, auto, auto i, auto j) { return j <= i + 10; });
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,9 @@ inline void check_tile(const MaskPtr& mask, const Tile& tile, const Sees& sees) 
         wanted[j] |= uint64_t{1} << i;
         ++pairs;
       }
-  const Visibility look = mask->classify(tile);
-  EXPECT_TRUE(look != Visibility::masked || pairs == 0);
-  EXPECT_TRUE(look != Visibility::visible || pairs == tile.queries * tile.keys);
+  const Visibility visibility = mask->classify(tile);
+  EXPECT_TRUE(visibility != Visibility::masked || pairs == 0);
+  EXPECT_TRUE(visibility != Visibility::visible || pairs == tile.queries * tile.keys);
   mask->fill(tile, visible);
   const uint64_t lanes = tile.queries == 64 ? ~uint64_t{0} : (uint64_t{1} << tile.queries) - 1;
   for (int64_t j = 0; j < tile.keys; ++j)
@@ -44,7 +44,7 @@ inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const S
       for (const int64_t queries : {max_block_queries, int64_t{5}})
         for (int64_t query = 0; query < shape.T; query += queries) {
           const QueryBlock block{&shape, b, h, query, std::min(queries, shape.T - query), max_block_queries};
-          const KeyRange range = mask->keys(block);
+          const KeyRange range = mask->key_range(block);
           if (range.begin < range.end) {
             EXPECT_GE(range.begin, 0);
             EXPECT_LE(range.end, shape.S);
@@ -60,15 +60,15 @@ inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const S
         }
 }
 
-// keys() names no key that nobody in the block sees, but for those between the first and the last.
+// key_range() begins with the first key that a query of the block sees, and ends with the last.
 inline void expect_exact_keys(const MaskPtr& mask, const AttentionShape& shape, const Sees& sees) {
   SCOPED_TRACE(fmt::format("{}: B {} H {} T {} S {}", mask->name(), shape.B, shape.H, shape.T, shape.S));
   mask->check(shape);
   for (int64_t b = 0; b < shape.B; ++b)
     for (int64_t h = 0; h < shape.H; ++h)
       for (int64_t query = 0; query < shape.T; query += max_block_queries / 2) {
-        const int64_t most = query % max_block_queries == 0 ? max_block_queries : max_block_queries / 2;
-        const QueryBlock block{&shape, b, h, query, std::min(most, shape.T - query), max_block_queries};
+        const int64_t maximum = query % max_block_queries == 0 ? max_block_queries : max_block_queries / 2;
+        const QueryBlock block{&shape, b, h, query, std::min(maximum, shape.T - query), max_block_queries};
         int64_t begin = shape.S, end = 0;
         for (int64_t i = query; i < query + block.queries; ++i)
           for (int64_t j = 0; j < shape.S; ++j)
@@ -76,7 +76,7 @@ inline void expect_exact_keys(const MaskPtr& mask, const AttentionShape& shape, 
               begin = std::min(begin, j);
               end = std::max(end, j + 1);
             }
-        const KeyRange range = mask->keys(block);
+        const KeyRange range = mask->key_range(block);
         if (begin >= end) {
           EXPECT_GE(range.begin, range.end) << "queries from " << query;
         } else {
@@ -103,12 +103,12 @@ inline std::vector<AttentionShape> mask_shapes() {
   return shapes;
 }
 
-// n random numbers from 0 to `most`.
-inline std::vector<int32_t> random_ids(int64_t n, int64_t most, uint64_t stream) {
+// n random numbers from 0 to `maximum`.
+inline std::vector<int32_t> random_ids(int64_t n, int64_t maximum, uint64_t stream) {
   Random random(6, stream);
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < n; ++i)
-    ids.push_back(static_cast<int32_t>(random.below(static_cast<uint64_t>(most) + 1)));
+    ids.push_back(static_cast<int32_t>(random.below(static_cast<uint64_t>(maximum) + 1)));
   return ids;
 }
 

@@ -8,16 +8,16 @@
 namespace qkv {
 namespace {
 
-class Dense final : public MappedMask {
+class Dense final : public internal::MappedMask {
  public:
   explicit Dense(Tensor table)
       : MappedMask({.batch = table.dim(0) != 1, .head = table.dim(1) != 1, .query = table.dim(2) != 1}),
         table_(std::move(table)) {}
 
   void check(const AttentionShape& s) const override {
-    const int64_t wanted[4] = {s.B, s.H, s.T, s.S};
+    const int64_t expected[4] = {s.B, s.H, s.T, s.S};
     for (int axis = 0; axis < 4; ++axis)
-      require(table_.dim(axis) == 1 || table_.dim(axis) == wanted[axis], "dense",
+      require(table_.dim(axis) == 1 || table_.dim(axis) == expected[axis], "dense",
               "the table is {}; each axis must be 1 or as in (B {}, H {}, T {}, S {})",
               describe("BHTS", table_.shape()), s.B, s.H, s.T, s.S);
     MappedMask::check(s);
@@ -25,7 +25,7 @@ class Dense final : public MappedMask {
   std::string name() const override { return fmt::format("dense{}", table_.shape()); }
 
  private:
-  // Eight queries at a time: their bytes become one byte a key, many keys in one vector.
+  // Eight queries at a time give one byte per key: a loop over keys that compilers vectorize.
   void evaluate(const Tile& tile, uint64_t* visible) const override {
     std::fill_n(visible, tile.keys, 0);
     uint8_t copy[max_block_keys];
@@ -40,7 +40,7 @@ class Dense final : public MappedMask {
     }
   }
 
-  // The keys of query i of the tile, side by side: in the table or, where they do not stand so, in the copy.
+  // The contiguous keys of query i of the tile: in the table, or else in the copy.
   const uint8_t* row_of(const Tile& tile, int64_t i, uint8_t* copy) const {
     const auto step = [&](int axis) { return table_.dim(axis) == 1 ? 0 : table_.stride(axis); };
     const uint8_t* row = table_.data<uint8_t>() + tile.batch * step(0) + tile.head * step(1) +

@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-TEST(Dense, SeesWhatItsTableSaysAndRepeatsAxesOfLengthOne) {
+TEST(Dense, EqualsItsTableAndBroadcastsAxesOfLengthOne) {
   uint64_t stream = 0;
   for (const AttentionShape& n : mask_shapes())
     for (const int axes : {0, 3, 4, 7, 11, 15}) {  // which axes of the table have length 1
@@ -33,7 +33,7 @@ TEST(Dense, ReadsATableOfAnyStrides) {
   check_mask(dense(table.transpose(2, 3)), n, [](auto, auto, int64_t i, int64_t j) { return i + j < 25; });
 }
 
-TEST(Dense, NamesNoKeysThatNobodySees) {
+TEST(Dense, KeyRangeIsExact) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 130, .S = 300, .D = 4, .E = 4};
   Tensor table = Tensor::zeros({2, 1, 130, 300}, DType::u8);
   const Sees sees = [](int64_t b, auto, int64_t i, int64_t j) {
@@ -47,7 +47,7 @@ TEST(Dense, NamesNoKeysThatNobodySees) {
                     [&](auto, auto, auto, int64_t j) { return sees(0, 0, 100, j); });
 }
 
-TEST(Dense, SaysWhatDoesNotFit) {
+TEST(Dense, RejectsWhatDoesNotFit) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   try {
     dense(Tensor::zeros({1, 1, 3, 4}, DType::u8))->check(n);

@@ -8,12 +8,11 @@
 
 namespace qkv {
 
-MaskPtr dilated(int64_t reach, int64_t dilation) {
-  constexpr int64_t most = int64_t{1} << 20;
-  require(reach >= 0 && reach < most && dilation > 0 && dilation < most, "dilated",
-          "the reach is a number of steps, and the dilation a positive number of positions; got ({}, {})", reach,
-          dilation);
-  const MaskPtr near = window(reach * dilation);
+MaskPtr dilated(int64_t radius, int64_t dilation) {
+  constexpr int64_t limit = int64_t{1} << 20;
+  require(radius >= 0 && radius < limit && dilation > 0 && dilation < limit, "dilated",
+          "the radius must be 0 to {0}, the dilation 1 to {0}; got ({1}, {2})", limit - 1, radius, dilation);
+  const MaskPtr near = window(radius * dilation);
   return dilation == 1 ? near : near & every(dilation);
 }
 

@@ -1,17 +1,17 @@
-// Dilated window: every so many positions, as far as a window of that many steps (Beltagy et al., "Longformer",
+// Dilated sliding window: every dilation-th position, `radius` of them to each side (Beltagy et al., "Longformer",
 // 2020, section 3.1, figure 2c; after van den Oord et al., "WaveNet", 2016).
 //
-//     visible(i, j)  <=>  |p - j| <= reach * dilation and (p - j) mod dilation = 0        p = i + S - T
+//     visible(i, j)  <=>  |p - j| <= radius * dilation and (p - j) mod dilation = 0        p = i + S - T
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() & dilated(64, 4)});
 //
-// The engine computes whole tiles, so a dilation of n costs what a window n times as wide costs.
+// The engine computes whole tiles: the cost is that of a window of radius * dilation.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"
 
 namespace qkv {
 
-MaskPtr dilated(int64_t reach, int64_t dilation);
+MaskPtr dilated(int64_t radius, int64_t dilation);
 
 }  // namespace qkv

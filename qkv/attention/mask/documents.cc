@@ -8,18 +8,18 @@
 namespace qkv {
 namespace {
 
-// The queries of a block that belong to one text.
+// The queries of a block that belong to one document.
 struct Group {
   int32_t id;
   uint64_t queries;
 };
 
-// The texts of a block, each once, in the order in which they appear.
+// The documents of a block, in order of appearance.
 class Groups {
  public:
   Groups(const int32_t* ids, int64_t queries) {
     for (int64_t i = 0; i < queries; ++i) {
-      if (i == 0 || ids[i] != ids[i - 1]) last_ = place_of(ids[i]);
+      if (i == 0 || ids[i] != ids[i - 1]) last_ = index_of(ids[i]);
       groups_[last_].queries |= uint64_t{1} << i;
     }
   }
@@ -32,7 +32,7 @@ class Groups {
   }
 
  private:
-  int64_t place_of(int32_t id) {
+  int64_t index_of(int32_t id) {
     for (int64_t n = 0; n < count_; ++n)
       if (groups_[n].id == id) return n;
     groups_[count_] = {id, 0};
@@ -43,36 +43,37 @@ class Groups {
   int64_t count_ = 0, last_ = 0;
 };
 
-// Where the keys of every text stand: [begin, end) holds all of them, and is sorted by text.
-struct Place {
+// The range of keys that holds all keys of a document.
+struct Extent {
   int32_t id;
   KeyRange keys;
 };
 
-std::vector<Place> places_of(const int32_t* ids, int64_t count) {
-  std::vector<Place> places;
+// Sorted by document.
+std::vector<Extent> extents_of(const int32_t* ids, int64_t count) {
+  std::vector<Extent> extents;
   for (int64_t j = 0; j < count; ++j) {
-    if (j == 0 || ids[j] != ids[j - 1]) places.push_back({ids[j], {j, j}});
-    places.back().keys.end = j + 1;
+    if (j == 0 || ids[j] != ids[j - 1]) extents.push_back({ids[j], {j, j}});
+    extents.back().keys.end = j + 1;
   }
-  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.id < b.id; });
+  std::stable_sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.id < b.id; });
   size_t kept = 0;
-  for (const Place& place : places) {
-    if (kept > 0 && places[kept - 1].id == place.id) {
-      places[kept - 1].keys.end = place.keys.end;  // runs of a text stand in the order of their keys
+  for (const Extent& extent : extents) {
+    if (kept > 0 && extents[kept - 1].id == extent.id) {
+      extents[kept - 1].keys.end = extent.keys.end;  // runs of a document are in the order of their keys
     } else {
-      places[kept++] = place;
+      extents[kept++] = extent;
     }
   }
-  places.resize(kept);
-  return places;
+  extents.resize(kept);
+  return extents;
 }
 
 class Documents final : public Mask {
  public:
   Documents(Tensor of_queries, Tensor of_keys) : of_queries_(std::move(of_queries)), of_keys_(std::move(of_keys)) {
     for (int64_t batch = 0; batch < of_keys_.dim(0); ++batch)
-      places_.push_back(places_of(row(of_keys_, batch), of_keys_.dim(1)));
+      extents_.push_back(extents_of(row(of_keys_, batch), of_keys_.dim(1)));
   }
 
   void check(const AttentionShape& s) const override {
@@ -80,16 +81,16 @@ class Documents final : public Mask {
       return (ids.dim(0) == 1 || ids.dim(0) == s.B) && ids.dim(1) == length;
     };
     require(fits(of_queries_, s.T) && fits(of_keys_, s.S), "documents",
-            "ids of queries {} and of keys {} for B {}, T {}, S {}", describe("BT", of_queries_.shape()),
-            describe("BS", of_keys_.shape()), s.B, s.T, s.S);
+            "the ids of queries are {}, of keys {}; expected (1 or B, T) and (1 or B, S) for B {}, T {}, S {}",
+            describe("BT", of_queries_.shape()), describe("BS", of_keys_.shape()), s.B, s.T, s.S);
   }
-  KeyRange keys(const QueryBlock& block) const override {
-    const std::vector<Place>& places = places_[places_.size() == 1 ? 0 : static_cast<size_t>(block.batch)];
-    KeyRange range{block.whole->S, 0};
+  KeyRange key_range(const QueryBlock& block) const override {
+    const std::vector<Extent>& extents = extents_[extents_.size() == 1 ? 0 : static_cast<size_t>(block.batch)];
+    KeyRange range{block.shape->S, 0};
     for (const Group& group : groups(block)) {
-      const auto at = std::lower_bound(places.begin(), places.end(), group.id,
-                                       [](const Place& place, int32_t id) { return place.id < id; });
-      if (at == places.end() || at->id != group.id) continue;
+      const auto at = std::lower_bound(extents.begin(), extents.end(), group.id,
+                                       [](const Extent& extent, int32_t id) { return extent.id < id; });
+      if (at == extents.end() || at->id != group.id) continue;
       range.begin = std::min(range.begin, at->keys.begin);
       range.end = std::max(range.end, at->keys.end);
     }
@@ -122,7 +123,7 @@ class Documents final : public Mask {
   }
 
   Tensor of_queries_, of_keys_;
-  std::vector<std::vector<Place>> places_;  // of every row of of_keys_
+  std::vector<std::vector<Extent>> extents_;  // per row of of_keys_
 };
 
 }  // namespace

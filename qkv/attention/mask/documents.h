@@ -1,11 +1,11 @@
-// Documents: several texts packed into one row; a query looks only at keys of its own text.
+// Document mask: several documents packed into one sequence; a query attends to the keys of its own document.
 //
 //     visible(b, i, j)  <=>  of_queries[b, i] == of_keys[b, j]      (B, T) and (B, S), i32; B may be 1
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() & documents(ids)});
 //
-// Numbers need not be sorted, and a text may come in pieces. Tiles that no text shares are skipped, so texts that
-// stand one after the other cost what they would cost alone.
+// Ids need not be sorted or contiguous. Tiles without a common document are skipped, so contiguous documents cost
+// as much as separate calls.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

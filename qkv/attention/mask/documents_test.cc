@@ -12,7 +12,7 @@ Tensor ids(const std::vector<int32_t>& values, int64_t rows, int64_t columns) {
   return Tensor::from(values, {rows, columns});
 }
 
-TEST(Documents, AQuerySeesTheKeysOfItsOwnText) {
+TEST(Documents, AQuerySeesTheKeysOfItsOwnDocument) {
   uint64_t stream = 0;
   for (const AttentionShape& n : mask_shapes())
     for (const bool sorted : {false, true}) {
@@ -29,7 +29,7 @@ TEST(Documents, AQuerySeesTheKeysOfItsOwnText) {
     }
 }
 
-TEST(Documents, NamesNoKeysThatNobodySeesWhateverTheOrder) {
+TEST(Documents, KeyRangeIsExactInAnyOrder) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 300, .S = 500, .D = 4, .E = 4};
   std::vector<int32_t> q(static_cast<size_t>(n.B * n.T)), k(static_cast<size_t>(n.B * n.S));
   const auto check = [&](auto of_query, auto of_key) {
@@ -45,10 +45,10 @@ TEST(Documents, NamesNoKeysThatNobodySeesWhateverTheOrder) {
   check([](auto, auto i) { return i / 30; }, [](auto, auto j) { return j / 50; });                  // in order
   check([](auto b, auto i) { return 10 - i / 30 + b; }, [](auto, auto j) { return j / 50; });       // backwards
   check([](auto, auto i) { return i / 25 % 4 * 7; }, [](auto, auto j) { return j / 60 % 5 * 7; });  // in pieces
-  check([](auto, auto i) { return i; }, [](auto, auto j) { return (j * 7) % 500; });  // a text for every query
+  check([](auto, auto i) { return i; }, [](auto, auto j) { return (j * 7) % 500; });  // a document for every query
 }
 
-TEST(Documents, SkipsTheTilesBetweenTexts) {
+TEST(Documents, SkipsTheTilesBetweenDocuments) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 6, .S = 6, .D = 4, .E = 4};
   const MaskPtr mask = documents(ids({0, 0, 0, 1, 1, 1}, 1, 6));
   const QueryBlock first{&n, 0, 0, 0, 3, 16};
@@ -57,13 +57,16 @@ TEST(Documents, SkipsTheTilesBetweenTexts) {
   EXPECT_EQ(mask->classify({first, 0, 6}), Visibility::partial);
 }
 
-TEST(Documents, SaysWhatDoesNotFit) {
+TEST(Documents, RejectsWhatDoesNotFit) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   try {
     documents(ids({0, 0, 0}, 1, 3))->check(n);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "documents: ids of queries (B 1, T 3) and of keys (B 1, S 3) for B 2, T 3, S 5");
+    EXPECT_STREQ(e.what(),
+                 "documents: the ids of queries are (B 1, T 3), of keys (B 1, S 3); expected (1 or B, T) and (1 or "
+                 "B, S) for B "
+                 "2, T 3, S 5");
   }
   EXPECT_THROW(documents(Tensor::zeros({1, 3})), Error);
 }

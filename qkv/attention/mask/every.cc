@@ -11,10 +11,10 @@ class Every final : public Mask {
 
   Visibility classify(const Tile& tile) const override {
     if (step_ == 1) return Visibility::visible;
-    // The first query that sees the first key; with every key on, it is another one.
+    // The first query that sees the first key; each further key moves it by one.
     const int64_t first = first_query(tile, 0);
-    const bool reaches = first < tile.queries || first + tile.keys - 1 >= step_;
-    return reaches ? Visibility::partial : Visibility::masked;
+    const bool any = first < tile.queries || first + tile.keys - 1 >= step_;
+    return any ? Visibility::partial : Visibility::masked;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     for (int64_t j = 0; j < tile.keys; ++j) {
@@ -25,9 +25,9 @@ class Every final : public Mask {
   std::string name() const override { return fmt::format("every({})", step_); }
 
  private:
-  // Of the tile, that sees its key j: in [0, step).
+  // The first query of the tile, or behind it, that sees its key j: in [0, step).
   int64_t first_query(const Tile& tile, int64_t j) const {
-    const int64_t ahead = (tile.key + j - tile.whole->position(tile.query)) % step_;
+    const int64_t ahead = (tile.key + j - tile.shape->position(tile.query)) % step_;
     return ahead < 0 ? ahead + step_ : ahead;
   }
 
@@ -37,7 +37,7 @@ class Every final : public Mask {
 }  // namespace
 
 MaskPtr every(int64_t step) {
-  require(step > 0 && step < int64_t{1} << 40, "every", "the step is a positive number of positions, got {}", step);
+  require(step > 0 && step < int64_t{1} << 40, "every", "the step must be positive and below 2^40, got {}", step);
   return std::make_shared<Every>(step);
 }
 

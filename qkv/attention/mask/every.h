@@ -1,4 +1,4 @@
-// Every so many positions, counted from the query's own: what dilated() and strided() are made of.
+// Every step-th position, counted from the query's own; dilated() and strided() use it.
 //
 //     visible(i, j)  <=>  (p - j) mod step = 0        p = i + S - T
 //

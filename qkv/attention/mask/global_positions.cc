@@ -13,22 +13,22 @@ class Global final : public Mask {
  public:
   explicit Global(std::vector<int64_t> positions) : positions_(std::move(positions)) {}
 
-  KeyRange keys(const QueryBlock& block) const override {
-    const int64_t S = block.whole->S, first = block.whole->position(block.query);
+  KeyRange key_range(const QueryBlock& block) const override {
+    const int64_t S = block.shape->S, first = block.shape->position(block.query);
     if (count(first, block.queries) > 0) return {0, S};
-    const int64_t inside = count(0, S);  // the first ones: they are sorted
+    const int64_t inside = count(0, S);  // a prefix of the sorted positions
     return inside > 0 ? KeyRange{positions_.front(), positions_[static_cast<size_t>(inside - 1)] + 1}
                       : KeyRange{0, 0};
   }
   Visibility classify(const Tile& tile) const override {
-    const int64_t queries = count(tile.whole->position(tile.query), tile.queries);
+    const int64_t queries = count(tile.shape->position(tile.query), tile.queries);
     const int64_t keys = count(tile.key, tile.keys);
     if (queries == 0 && keys == 0) return Visibility::masked;
     return queries == tile.queries || keys == tile.keys ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     uint64_t queries = 0;
-    const int64_t query = tile.whole->position(tile.query);
+    const int64_t query = tile.shape->position(tile.query);
     for (auto p = at(query); p != positions_.end() && *p < query + tile.queries; ++p)
       queries |= uint64_t{1} << (*p - query);
     std::fill_n(visible, tile.keys, queries);
@@ -47,7 +47,7 @@ class Global final : public Mask {
   }
   int64_t count(int64_t first, int64_t positions) const { return at(first + positions) - at(first); }
 
-  std::vector<int64_t> positions_;  // sorted, each once
+  std::vector<int64_t> positions_;  // sorted, unique
 };
 
 }  // namespace
@@ -55,7 +55,7 @@ class Global final : public Mask {
 MaskPtr global_positions(std::vector<int64_t> positions) {
   std::sort(positions.begin(), positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-  require(positions.empty() || positions.front() >= 0, "global", "positions count from 0, got {}",
+  require(positions.empty() || positions.front() >= 0, "global_positions", "positions must not be negative, got {}",
           positions.empty() ? 0 : positions.front());
   return std::make_shared<Global>(std::move(positions));
 }

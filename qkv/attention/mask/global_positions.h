@@ -1,10 +1,10 @@
-// Global positions: they see everybody, and everybody sees them (Beltagy et al., "Longformer", 2020, section 3.1).
+// Global positions see all keys and are seen by all queries (Beltagy et al., "Longformer", 2020, section 3.1).
 //
 //     visible(i, j)  <=>  p is in positions, or j is        p = i + S - T
 //
 //     Tensor y = attention(q, k, v, {.mask = window(256) | global_positions({0})});
 //
-// Positions stand in any order; those behind the last key are nobody's. Errors: a negative position.
+// In any order; positions behind the last key are ignored. Errors: a negative position.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,7 @@
-// The masks that say pair by pair who sees whom, and are noted in a block map (block_map.h) so that a pair is asked
-// about once, not in every call: once for a shape, when the first call with it checks its mask. A part of the
-// library: Dense and mask_mod() are made of it.
+// Base of masks that are rules of single pairs: dense(), mask_mod(), bigbird(). The rule is evaluated once per
+// shape, when the first call with that shape checks its mask, and kept as a block map (block_map.h).
 //
-// The maps of the last shapes are kept. Calls may run side by side, with different shapes, too.
+// Keeps the maps of the last shapes. Thread-safe, also for calls with different shapes.
 #pragma once
 
 #include <memory>
@@ -11,27 +10,27 @@
 
 #include "qkv/attention/mask/block_map.h"
 
-namespace qkv {
+namespace qkv::internal {
 
 class MappedMask : public Mask {
  public:
   void check(const AttentionShape& shape) const override;
-  KeyRange keys(const QueryBlock& block) const final;
+  KeyRange key_range(const QueryBlock& block) const final;
   Visibility classify(const Tile& tile) const final;
   void fill(const Tile& tile, uint64_t* visible) const final;
 
  protected:
   explicit MappedMask(const MaskAxes& axes) : axes_(axes) {}
-  // As fill(), pair by pair; several threads ask side by side. Axes that do not matter are asked about at 0 alone.
+  // The rule, as Mask::fill(); called by several threads. On axes that the mask does not depend on, only index 0.
   virtual void evaluate(const Tile& tile, uint64_t* visible) const = 0;
 
  private:
-  template <class Answer>
-  auto from_map(const AttentionShape& shape, Answer answer) const;
+  template <class Lookup>
+  auto from_map(const AttentionShape& shape, Lookup lookup) const;
 
   MaskAxes axes_;
   mutable std::shared_mutex mutex_;
   mutable std::vector<std::unique_ptr<const BlockMap>> maps_;  // oldest first
 };
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -15,8 +15,8 @@ class And final : public Mask {
     a_->check(shape);
     b_->check(shape);
   }
-  KeyRange keys(const QueryBlock& block) const override {
-    const KeyRange a = a_->keys(block), b = b_->keys(block);
+  KeyRange key_range(const QueryBlock& block) const override {
+    const KeyRange a = a_->key_range(block), b = b_->key_range(block);
     return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
   }
   Visibility classify(const Tile& tile) const override {
@@ -42,8 +42,8 @@ class Or final : public Mask {
     a_->check(shape);
     b_->check(shape);
   }
-  KeyRange keys(const QueryBlock& block) const override {
-    const KeyRange a = a_->keys(block), b = b_->keys(block);
+  KeyRange key_range(const QueryBlock& block) const override {
+    const KeyRange a = a_->key_range(block), b = b_->key_range(block);
     if (a.begin >= a.end) return b;
     if (b.begin >= b.end) return a;
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
@@ -68,18 +68,18 @@ class Not final : public Mask {
  public:
   explicit Not(MaskPtr a) : a_(std::move(a)) {}
   void check(const AttentionShape& shape) const override { a_->check(shape); }
-  // The keys in front that all queries of the block see in a_, and those at the end, are seen by none here.
-  KeyRange keys(const QueryBlock& block) const override {
-    KeyRange range{0, block.whole->S};
+  // Without the first and the last keys that all queries of the block see in a_.
+  KeyRange key_range(const QueryBlock& block) const override {
+    KeyRange range{0, block.shape->S};
     while (range.begin < range.end) {
       const Tile tile{block, range.begin, std::min(max_block_keys, range.end - range.begin)};
-      const int64_t run = seen_by_all(tile, true);
+      const int64_t run = visible_run(tile, true);
       range.begin += run;
       if (run < tile.keys) break;
     }
     while (range.begin < range.end) {
       const int64_t keys = std::min(max_block_keys, range.end - range.begin);
-      const int64_t run = seen_by_all({block, range.end - keys, keys}, false);
+      const int64_t run = visible_run({block, range.end - keys, keys}, false);
       range.end -= run;
       if (run < keys) break;
     }
@@ -100,15 +100,15 @@ class Not final : public Mask {
   std::string name() const override { return fmt::format("!({})", a_->name()); }
 
  private:
-  // How many keys of the tile all of its queries see in a_, counted from its first key on, or from its last back.
-  int64_t seen_by_all(const Tile& tile, bool from_first) const {
-    const Visibility look = a_->classify(tile);
-    if (look != Visibility::partial) return look == Visibility::visible ? tile.keys : 0;
+  // The number of consecutive keys that all queries of the tile see in a_, counted from its first or its last key.
+  int64_t visible_run(const Tile& tile, bool from_first) const {
+    const Visibility visibility = a_->classify(tile);
+    if (visibility != Visibility::partial) return visibility == Visibility::visible ? tile.keys : 0;
     uint64_t visible[max_block_keys];
     a_->fill(tile, visible);
-    const uint64_t everyone = first_queries(tile.queries);
+    const uint64_t all_queries = first_queries(tile.queries);
     int64_t run = 0;
-    while (run < tile.keys && (~visible[from_first ? run : tile.keys - 1 - run] & everyone) == 0) ++run;
+    while (run < tile.keys && (~visible[from_first ? run : tile.keys - 1 - run] & all_queries) == 0) ++run;
     return run;
   }
 
@@ -129,7 +129,7 @@ MaskPtr MaskPtr::either(const MaskPtr& a, const MaskPtr& b) {
 }
 
 MaskPtr MaskPtr::negate(const MaskPtr& a) {
-  require(static_cast<bool>(a), "mask", "! needs a mask: an empty one shows everything, and nothing would be left");
+  require(static_cast<bool>(a), "mask", "! of an empty mask would mask every pair");
   return std::make_shared<Not>(a);
 }
 

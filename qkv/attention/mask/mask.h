@@ -1,14 +1,14 @@
-// Who may look at whom. A mask is a value that is shared and never changes; masks combine with & | and !.
+// Masks: which keys a query may attend to. true means visible. A mask is shared and immutable; masks combine with
+// & | and !.
 //
 //     MaskPtr mask = causal() & window(256, 0) & padding(lengths);
 //     Tensor y = attention(q, k, v, {.mask = mask});
 //
-// true means "may look". A mask answers three questions, each about a larger piece than the next, so that pairs
-// nobody may see cost nothing:
-//     keys(block)    the range of keys that anyone in the block may see: tiles outside are never visited
-//     look(tile)     none, all or some of the tile: 'none' is skipped, 'all' is computed without a mask
-//     fill(tile)     for 'some': one word a key, bit i set when query i of the tile may see it
-// Answers to the first two may be too generous ('some' for a tile that turns out full), never too narrow.
+// A mask is evaluated in three steps, so that masked pairs cost nothing:
+//     key_range(block)   keys outside this range are masked for all queries of the block: their tiles are skipped
+//     classify(tile)     masked: the tile is skipped; visible: computed without a mask; partial: fill() decides
+//     fill(tile)         for partially masked tiles: one uint64_t per key, bit i set if query i of the tile sees it
+// The first two may be conservative (a wider range; partial for a tile that is fully visible), never the opposite.
 #pragma once
 
 #include <cstddef>
@@ -34,14 +34,14 @@ class Mask {
 
   // Throws when the mask does not fit the call (a length beyond S, a table of another batch size).
   virtual void check(const AttentionShape&) const {}
-  virtual KeyRange keys(const QueryBlock& block) const { return {0, block.whole->S}; }
+  virtual KeyRange key_range(const QueryBlock& block) const { return {0, block.shape->S}; }
   virtual Visibility classify(const Tile& tile) const = 0;
   virtual void fill(const Tile& tile, uint64_t* visible) const = 0;
-  virtual std::string name() const = 0;  // as one would write it: "causal() & window(256, 0)"
+  virtual std::string name() const = 0;  // as C++: "causal() & window(256, 0)"
 };
 
-// A shared mask; empty: everyone sees every key. A type of its own, because an operator! on std::shared_ptr would
-// change what `pointer != nullptr` means.
+// A shared mask; empty: every query sees every key. Not a std::shared_ptr, because operator! on one would change
+// the meaning of `pointer != nullptr`.
 class MaskPtr {
  public:
   MaskPtr() = default;
@@ -53,9 +53,9 @@ class MaskPtr {
   const Mask* operator->() const { return mask_.get(); }
   const Mask& operator*() const { return *mask_; }
 
-  friend MaskPtr operator&(const MaskPtr& a, const MaskPtr& b) { return both(a, b); }    // both allow it
-  friend MaskPtr operator|(const MaskPtr& a, const MaskPtr& b) { return either(a, b); }  // one of them allows it
-  friend MaskPtr operator!(const MaskPtr& a) { return negate(a); }                       // a does not allow it
+  friend MaskPtr operator&(const MaskPtr& a, const MaskPtr& b) { return both(a, b); }    // visible in both
+  friend MaskPtr operator|(const MaskPtr& a, const MaskPtr& b) { return either(a, b); }  // visible in a or b
+  friend MaskPtr operator!(const MaskPtr& a) { return negate(a); }                       // masked in a
 
  private:
   static MaskPtr both(const MaskPtr& a, const MaskPtr& b);

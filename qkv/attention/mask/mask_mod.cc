@@ -6,9 +6,9 @@
 namespace qkv {
 namespace {
 
-class Function final : public MappedMask {
+class MaskMod final : public internal::MappedMask {
  public:
-  Function(std::function<void(const Tile&, uint64_t*)> rule, const MaskModOptions& options)
+  MaskMod(std::function<void(const Tile&, uint64_t*)> rule, const MaskModOptions& options)
       : MappedMask({.batch = options.per_batch, .head = options.per_head}),
         rule_(std::move(rule)),
         name_(options.name) {}
@@ -26,7 +26,7 @@ class Function final : public MappedMask {
 
 MaskPtr tile_mask_mod(std::function<void(const Tile&, uint64_t*)> rule, const MaskModOptions& options) {
   require(static_cast<bool>(rule), "mask_mod", "the rule is empty");
-  return std::make_shared<Function>(std::move(rule), options);
+  return std::make_shared<MaskMod>(std::move(rule), options);
 }
 
 }  // namespace qkv

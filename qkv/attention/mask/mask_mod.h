@@ -1,17 +1,16 @@
-// A mask of your own, as a rule of one pair.
+// A custom mask, from a function of a pair: FlexAttention's mask_mod.
 //
 //     MaskPtr checkers = mask_mod([](int64_t batch, int64_t head, int64_t query, int64_t key) {
 //       return (query + key) % 2 == head % 2;
 //     }, {.name = "checkers", .per_batch = false});
 //     Tensor y = attention(q, k, v, {.mask = causal() & checkers});
 //
-// The rule is asked about every pair of a shape once, from several threads, when the first call with that shape
-// comes; what it said is kept as a map of blocks and serves all later calls. So it must not change its mind:
-// whoever wants another rule makes another mask. Queries count from 0, whatever S is; query i stands on key i + S -
-// T.
+// The rule is evaluated for every pair of a shape once, by several threads, in the first call with that shape;
+// later calls use the stored block map. So the rule must be a pure function. Queries count from 0; the position of
+// query i on the key axis is i + S - T.
 //
-// A mask with more structure than single pairs (intervals of keys, blocks) is faster as a class: derive it from
-// Mask (mask.h), and std::make_shared of it is a MaskPtr.
+// A mask that knows whole ranges of keys is faster as a class derived from Mask (mask.h); std::make_shared of it
+// converts to MaskPtr.
 #pragma once
 
 #include <functional>
@@ -25,11 +24,11 @@ namespace qkv {
 
 struct MaskModOptions {
   std::string name = "mask_mod(rule)";
-  // Whether the rule looks at its batch and at its head; where it does not, it is asked with 0 alone.
+  // Whether the rule depends on its batch and on its head; if not, it is called with 0 only.
   bool per_batch = true, per_head = true;
 };
 
-// From a rule of whole tiles, which answers like Mask::fill().
+// From a rule of a tile, which fills `visible` like Mask::fill().
 MaskPtr tile_mask_mod(std::function<void(const Tile& tile, uint64_t* visible)> rule,
                       const MaskModOptions& options = {});
 
@@ -39,10 +38,10 @@ mask_mod(Rule rule, const MaskModOptions& options = {}) {
   return tile_mask_mod(
       [rule = std::move(rule)](const Tile& tile, uint64_t* visible) {
         for (int64_t j = 0; j < tile.keys; ++j) {
-          uint64_t word = 0;
+          uint64_t bits = 0;
           for (int64_t i = 0; i < tile.queries; ++i)
-            word |= uint64_t{rule(tile.batch, tile.head, tile.query + i, tile.key + j) ? 1u : 0u} << i;
-          visible[j] = word;
+            bits |= uint64_t{rule(tile.batch, tile.head, tile.query + i, tile.key + j) ? 1u : 0u} << i;
+          visible[j] = bits;
         }
       },
       options);

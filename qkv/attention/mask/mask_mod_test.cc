@@ -14,17 +14,17 @@ namespace {
 
 using namespace test;
 
-// One number a pair, the same each time it is asked.
+// A fixed random number for each pair.
 uint64_t hash(int64_t b, int64_t h, int64_t i, int64_t j) {
   return mix(mix(static_cast<uint64_t>(b), static_cast<uint64_t>(h)),
              mix(static_cast<uint64_t>(i), static_cast<uint64_t>(j)));
 }
 
-TEST(MaskOf, SeesWhatTheRuleSays) {
+TEST(MaskMod, EqualsItsRule) {
   const Sees scattered = [](int64_t b, int64_t h, int64_t i, int64_t j) { return hash(b, h, i, j) % 3 == 0; };
   const Sees stripes = [](auto, auto, int64_t i, int64_t j) {
     return (i + j) / 90 % 2 == 0;
-  };  // some blocks are whole
+  };  // some blocks are fully visible
   const Sees nothing = [](auto, auto, auto, auto) { return false; };
   const Sees late = [](int64_t b, auto, int64_t i, int64_t j) { return j > i + 40 * b; };
   for (const AttentionShape& n : mask_shapes())
@@ -36,36 +36,36 @@ TEST(MaskOf, SeesWhatTheRuleSays) {
     }
 }
 
-TEST(MaskOf, IsAskedOnlyAboutTheAxesItNames) {
+TEST(MaskMod, IsEvaluatedOnlyOnTheAxesItDependsOn) {
   const AttentionShape n{.B = 3, .H = 2, .G = 1, .T = 70, .S = 130, .D = 4, .E = 4};
   for (const bool per_batch : {false, true})
     for (const bool per_head : {false, true}) {
-      std::atomic<int64_t> asked = 0;
+      std::atomic<int64_t> evaluations = 0;
       const auto rule = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
-        ++asked;
+        ++evaluations;
         return (i * (b + 2) + j * (h + 3)) % 5 != 0;
       };
       const MaskPtr mask = mask_mod(rule, {.per_batch = per_batch, .per_head = per_head});
       mask->check(n);
-      EXPECT_EQ(asked, (per_batch ? 3 : 1) * (per_head ? 2 : 1) * 70 * 130);
+      EXPECT_EQ(evaluations, (per_batch ? 3 : 1) * (per_head ? 2 : 1) * 70 * 130);
       check_mask(mask, n, [&](int64_t b, int64_t h, int64_t i, int64_t j) {
         return (i * ((per_batch ? b : 0) + 2) + j * ((per_head ? h : 0) + 3)) % 5 != 0;
       });
     }
 }
 
-TEST(MaskOf, AsksOnceForAShape) {
-  std::atomic<int64_t> asked = 0;
+TEST(MaskMod, IsEvaluatedOncePerShape) {
+  std::atomic<int64_t> evaluations = 0;
   const MaskPtr mask = mask_mod(
       [&](auto, auto, int64_t i, int64_t j) {
-        ++asked;
+        ++evaluations;
         return j != i;
       },
       {.per_batch = false, .per_head = false});
   const auto call = [&](int64_t B, int64_t T) {
     const Variable x(random({B, 2, T, 4}, 1), {.requires_grad = true});
     attention(x, x, x, {.mask = mask}).backward(random({B, 2, T, 4}, 2));
-    return asked.exchange(0);
+    return evaluations.exchange(0);
   };
   EXPECT_EQ(call(1, 100), 100 * 100);
   EXPECT_EQ(call(1, 100), 0);
@@ -76,7 +76,7 @@ TEST(MaskOf, AsksOnceForAShape) {
   EXPECT_EQ(call(1, 100), 100 * 100) << "but not for ever";
 }
 
-TEST(MaskOf, ServesCallsSideBySide) {
+TEST(MaskMod, ServesConcurrentCalls) {
   const MaskPtr mask = mask_mod([](auto, auto, int64_t i, int64_t j) { return (i + 2 * j) % 3 == 0; });
   const auto call = [&](int64_t T) {
     const Tensor x = random({1, 1, T, 4}, static_cast<uint64_t>(T));
@@ -97,20 +97,20 @@ TEST(MaskOf, ServesCallsSideBySide) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(MaskOf, HasAName) {
-  EXPECT_EQ((mask_mod([](auto, auto, auto, auto) { return true; }, {.name = "everyone"}) & causal())->name(),
-            "everyone & causal()");
+TEST(MaskMod, HasAName) {
+  EXPECT_EQ((mask_mod([](auto, auto, auto, auto) { return true; }, {.name = "everything"}) & causal())->name(),
+            "everything & causal()");
   EXPECT_EQ(mask_mod([](auto, auto, auto, auto) { return true; })->name(), "mask_mod(rule)");
 }
 
-// A mask as a class: every query sees the keys of its own chunk. It knows whole tiles, so it needs no map.
+// A mask class: every query sees the keys of its own chunk. It classifies tiles without a block map.
 class Chunks final : public Mask {
  public:
   explicit Chunks(int64_t length) : length_(length) {}
 
-  KeyRange keys(const QueryBlock& block) const override {
+  KeyRange key_range(const QueryBlock& block) const override {
     return {chunk(block, block.query) * length_,
-            std::min((chunk(block, block.query + block.queries - 1) + 1) * length_, block.whole->S)};
+            std::min((chunk(block, block.query + block.queries - 1) + 1) * length_, block.shape->S)};
   }
   Visibility classify(const Tile& tile) const override {
     const int64_t first = chunk(tile, tile.query), last = chunk(tile, tile.query + tile.queries - 1);
@@ -120,19 +120,19 @@ class Chunks final : public Mask {
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
     for (int64_t j = 0; j < tile.keys; ++j) {
-      const int64_t first = (tile.key + j) / length_ * length_ - tile.whole->position(tile.query);
+      const int64_t first = (tile.key + j) / length_ * length_ - tile.shape->position(tile.query);
       visible[j] = first_queries(first + length_) & ~first_queries(first);
     }
   }
   std::string name() const override { return fmt::format("chunks({})", length_); }
 
  private:
-  int64_t chunk(const QueryBlock& block, int64_t query) const { return block.whole->position(query) / length_; }
+  int64_t chunk(const QueryBlock& block, int64_t query) const { return block.shape->position(query) / length_; }
 
   int64_t length_;
 };
 
-TEST(MaskClass, OfOnesOwnWorksLikeTheOthers) {
+TEST(CustomMask, WorksLikeTheOthers) {
   const MaskPtr chunks = std::make_shared<Chunks>(30);
   for (const auto& [T, S] : {std::pair<int64_t, int64_t>{200, 200}, {70, 260}, {1, 31}}) {
     const AttentionShape n{.B = 1, .H = 2, .G = 1, .T = T, .S = S, .D = 4, .E = 4};

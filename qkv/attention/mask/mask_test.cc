@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-TEST(Mask, AndOrAndNotAreWhatTheySay) {
+TEST(Mask, CombinesWithAndOrNot) {
   uint64_t stream = 0;
   for (const AttentionShape& n : mask_shapes()) {
     const auto p = [&](int64_t i) { return i + n.S - n.T; };
@@ -41,7 +41,7 @@ TEST(Mask, AndOrAndNotAreWhatTheySay) {
   }
 }
 
-TEST(Mask, NamesNoKeysThatNobodySees) {
+TEST(Mask, KeyRangeIsExact) {
   for (const auto& [T, S] : {std::pair<int64_t, int64_t>{300, 300}, {100, 450}, {450, 100}, {1, 300}, {70, 1}}) {
     const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = T, .S = S, .D = 4, .E = 4};
     const auto p = [&n](int64_t i) { return n.position(i); };
@@ -70,7 +70,7 @@ TEST(Mask, NamesNoKeysThatNobodySees) {
   }
 }
 
-TEST(Mask, AnEmptyOneShowsEverything) {
+TEST(Mask, AnEmptyOneMasksNothing) {
   const MaskPtr none;
   EXPECT_EQ((none & causal())->name(), "causal()");
   EXPECT_EQ((causal() & none)->name(), "causal()");
@@ -79,12 +79,12 @@ TEST(Mask, AnEmptyOneShowsEverything) {
   EXPECT_THROW(!none, Error);
 }
 
-TEST(Mask, IsNamedAsOneWouldWriteIt) {
+TEST(Mask, HasANameAsCode) {
   EXPECT_EQ((causal() & window(256, 0))->name(), "causal() & window(256, 0)");
   EXPECT_EQ((!(causal() | window(1, 2)))->name(), "!((causal() | window(1, 2)))");
 }
 
-TEST(Mask, ChecksBothOfItsParts) {
+TEST(Mask, ChecksBothOperands) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   EXPECT_THROW((causal() & padding({6}))->check(n), Error);
   EXPECT_THROW((padding({6}) | causal())->check(n), Error);

@@ -12,12 +12,12 @@ class Padding final : public Mask {
   explicit Padding(std::vector<int32_t> lengths) : lengths_(std::move(lengths)) {}
 
   void check(const AttentionShape& shape) const override {
-    require(static_cast<int64_t>(lengths_.size()) == shape.B, "padding", "{} lengths for a batch of B {}",
-            lengths_.size(), shape.B);
+    require(static_cast<int64_t>(lengths_.size()) == shape.B, "padding", "{} lengths for B {}", lengths_.size(),
+            shape.B);
     for (const int32_t length : lengths_)
-      require(length >= 0 && length <= shape.S, "padding", "a length is 0 to S {}, got {}", shape.S, length);
+      require(length >= 0 && length <= shape.S, "padding", "lengths must be 0 to S {}, got {}", shape.S, length);
   }
-  KeyRange keys(const QueryBlock& block) const override { return {0, length(block)}; }
+  KeyRange key_range(const QueryBlock& block) const override { return {0, length(block)}; }
   Visibility classify(const Tile& tile) const override {
     if (tile.key >= length(tile)) return Visibility::masked;
     return tile.key + tile.keys <= length(tile) ? Visibility::visible : Visibility::partial;
@@ -43,32 +43,32 @@ class PaddingPerQuery final : public Mask {
     require(lengths_.shape() == Shape{shape.B, shape.T}, "padding", "lengths are {} for B {} and T {}",
             describe("BT", lengths_.shape()), shape.B, shape.T);
     for (const int32_t length : lengths_.span<int32_t>())
-      require(length >= 0 && length <= shape.S, "padding", "a length is 0 to S {}, got {}", shape.S, length);
+      require(length >= 0 && length <= shape.S, "padding", "lengths must be 0 to S {}, got {}", shape.S, length);
   }
-  KeyRange keys(const QueryBlock& block) const override {
+  KeyRange key_range(const QueryBlock& block) const override {
     return {0, *std::max_element(row(block), row(block) + block.queries)};
   }
   Visibility classify(const Tile& tile) const override {
-    const auto [least, most] = std::minmax_element(row(tile), row(tile) + tile.queries);
-    if (tile.key >= *most) return Visibility::masked;
-    return tile.key + tile.keys <= *least ? Visibility::visible : Visibility::partial;
+    const auto [shortest, longest] = std::minmax_element(row(tile), row(tile) + tile.queries);
+    if (tile.key >= *longest) return Visibility::masked;
+    return tile.key + tile.keys <= *shortest ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
-    // A query sees a run of keys from the first of the tile on: noted is where the run ends.
+    // The queries whose keys have ended at each key.
     const int32_t* lengths = row(tile);
-    uint64_t seeing = 0, ended[max_block_keys] = {};
+    uint64_t inside = 0, ends[max_block_keys] = {};
     for (int64_t i = 0; i < tile.queries; ++i) {
       const int64_t run = lengths[i] - tile.key;
-      if (run > 0) seeing |= uint64_t{1} << i;
-      if (run > 0 && run < tile.keys) ended[run] |= uint64_t{1} << i;
+      if (run > 0) inside |= uint64_t{1} << i;
+      if (run > 0 && run < tile.keys) ends[run] |= uint64_t{1} << i;
     }
-    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = seeing &= ~ended[j];
+    for (int64_t j = 0; j < tile.keys; ++j) visible[j] = inside &= ~ends[j];
   }
   std::string name() const override { return "padding(B, T)"; }
 
  private:
   const int32_t* row(const QueryBlock& block) const {
-    return lengths_.data<int32_t>() + block.batch * block.whole->T + block.query;
+    return lengths_.data<int32_t>() + block.batch * block.shape->T + block.query;
   }
 
   Tensor lengths_;

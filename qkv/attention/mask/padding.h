@@ -1,12 +1,12 @@
-// Padding: only the first `length` keys of a batch row are real ("valid lengths" in Zhang et al., "Dive into Deep
-// Learning", section 11.3).
+// Key padding: only the first `length` keys of a batch row are real ("valid lengths" in Zhang et al., "Dive into
+// Deep Learning", section 11.3).
 //
 //     visible(b, i, j)  <=>  j < lengths[b]         lengths (B)
-//     visible(b, i, j)  <=>  j < lengths[b, i]      lengths (B, T): every query has its own
+//     visible(b, i, j)  <=>  j < lengths[b, i]      lengths (B, T): one per query
 //
 //     Tensor y = attention(q, k, v, {.mask = padding({3, 7})});
 //
-// A length may be 0: such a query sees nothing, and its output is zero. A length beyond S is an error.
+// A query with length 0 sees no key, and its output is zero. Errors: a length that is negative or beyond S.
 #pragma once
 
 #include <vector>

@@ -29,7 +29,7 @@ TEST(Padding, EveryQueryMayHaveItsOwnLength) {
   }
 }
 
-TEST(Padding, SaysWhichLengthDoesNotFit) {
+TEST(Padding, RejectsLengthsThatDoNotFit) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   const auto message = [&](const MaskPtr& mask) {
     try {
@@ -40,12 +40,12 @@ TEST(Padding, SaysWhichLengthDoesNotFit) {
     return std::string("no error");
   };
   EXPECT_EQ(message(padding({0, 5})), "no error");
-  EXPECT_EQ(message(padding({0, 6})), "padding: a length is 0 to S 5, got 6");
-  EXPECT_EQ(message(padding({-1, 5})), "padding: a length is 0 to S 5, got -1");
-  EXPECT_EQ(message(padding({1, 2, 3})), "padding: 3 lengths for a batch of B 2");
+  EXPECT_EQ(message(padding({0, 6})), "padding: lengths must be 0 to S 5, got 6");
+  EXPECT_EQ(message(padding({-1, 5})), "padding: lengths must be 0 to S 5, got -1");
+  EXPECT_EQ(message(padding({1, 2, 3})), "padding: 3 lengths for B 2");
   EXPECT_EQ(message(padding(Tensor::zeros({3, 2}, DType::i32))), "padding: lengths are (B 3, T 2) for B 2 and T 3");
   EXPECT_EQ(message(padding(Tensor::from(std::vector<int32_t>{0, 0, 0, 0, 0, 9}, {2, 3}))),
-            "padding: a length is 0 to S 5, got 9");
+            "padding: lengths must be 0 to S 5, got 9");
   EXPECT_THROW(padding(Tensor::zeros({2})), Error);
 }
 

@@ -1,11 +1,11 @@
-// Prefix: every query sees the first keys of its row; joined with causal() it makes a prefix language model
-// (Raffel et al., "T5", 2020, section 3.2.1).
+// Prefix: every query sees the first keys; causal() | prefix(n) is a prefix language model (Raffel et al., "T5",
+// 2020, section 3.2.1).
 //
 //     visible(b, i, j)  <=>  j < lengths[b]            lengths (B)
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() | prefix({4, 9})});
 //
-// The same test as padding(); another word because it is joined with | where padding is joined with &.
+// The same mask as padding(), by the name for its use with | instead of &.
 #pragma once
 
 #include "qkv/attention/mask/padding.h"

@@ -34,7 +34,10 @@ TEST(Global, SeesAllAndIsSeenByAll) {
       });
     }
   }
-  EXPECT_EQ(error_of([] { global_positions({3, -1}); }), "global: positions count from 0, got -1");
+  EXPECT_EQ(error_of([] {
+              global_positions({3, -1});
+            }),
+            "global_positions: positions must not be negative, got -1");
 }
 
 TEST(Every, DilatedAndStridedAreTheirRules) {
@@ -42,12 +45,12 @@ TEST(Every, DilatedAndStridedAreTheirRules) {
     for (const int64_t step : {1, 2, 7, 100}) {
       check_mask(every(step), n, [&](auto, auto, int64_t i, int64_t j) { return (n.position(i) - j) % step == 0; });
       check_mask(dilated(3, step), n, [&](auto, auto, int64_t i, int64_t j) {
-        const int64_t far = n.position(i) - j;
-        return std::abs(far) <= 3 * step && far % step == 0;
+        const int64_t distance = n.position(i) - j;
+        return std::abs(distance) <= 3 * step && distance % step == 0;
       });
       check_mask(strided(step), n, [&](auto, auto, int64_t i, int64_t j) {
-        const int64_t far = n.position(i) - j;
-        return far >= 0 && (far < step || far % step == 0);
+        const int64_t distance = n.position(i) - j;
+        return distance >= 0 && (distance < step || distance % step == 0);
       });
     }
   }

@@ -8,8 +8,8 @@
 namespace qkv {
 
 MaskPtr strided(int64_t stride) {
-  require(stride > 0 && stride < int64_t{1} << 40, "strided",
-          "the stride is a positive number of positions, got {}", stride);
+  require(stride > 0 && stride < int64_t{1} << 40, "strided", "the stride must be positive and below 2^40, got {}",
+          stride);
   return window(stride - 1, 0) | (causal() & every(stride));
 }
 

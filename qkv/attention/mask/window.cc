@@ -12,8 +12,8 @@ class Window final : public Mask {
   Window(int64_t left, int64_t right, std::optional<int64_t> offset)
       : left_(left), right_(right), offset_(offset) {}
 
-  KeyRange keys(const QueryBlock& block) const override {
-    const int64_t S = block.whole->S;
+  KeyRange key_range(const QueryBlock& block) const override {
+    const int64_t S = block.shape->S;
     return {std::clamp<int64_t>(first(block, block.query), 0, S),
             std::clamp<int64_t>(last(block, block.query + block.queries - 1) + 1, 0, S)};
   }
@@ -24,7 +24,7 @@ class Window final : public Mask {
     return all ? Visibility::visible : Visibility::partial;
   }
   void fill(const Tile& tile, uint64_t* visible) const override {
-    // The queries that see key j: their own positions lie in [j - right, j + left].
+    // Key j is seen by the queries with positions in [j - right, j + left].
     const int64_t own = tile.key - position(tile, tile.query);
     const int64_t first = right_ < 0 ? -tile.keys : own - right_;
     const int64_t end = left_ < 0 ? max_block_queries : own + left_ + 1;
@@ -37,13 +37,13 @@ class Window final : public Mask {
 
  private:
   int64_t position(const QueryBlock& block, int64_t query) const {
-    return offset_ ? query + *offset_ : block.whole->position(query);
+    return offset_ ? query + *offset_ : block.shape->position(query);
   }
   int64_t first(const QueryBlock& block, int64_t query) const {
     return left_ < 0 ? 0 : position(block, query) - left_;
   }
   int64_t last(const QueryBlock& block, int64_t query) const {
-    return right_ < 0 ? block.whole->S - 1 : position(block, query) + right_;
+    return right_ < 0 ? block.shape->S - 1 : position(block, query) + right_;
   }
 
   int64_t left_, right_;
@@ -53,9 +53,9 @@ class Window final : public Mask {
 }  // namespace
 
 MaskPtr window(int64_t left, int64_t right, std::optional<int64_t> offset) {
-  constexpr int64_t most = int64_t{1} << 40;
-  require(left >= -1 && right >= -1 && left < most && right < most, "window",
-          "left and right are numbers of positions, or -1 for no bound; got ({}, {})", left, right);
+  constexpr int64_t limit = int64_t{1} << 40;
+  require(left >= -1 && right >= -1 && left < limit && right < limit, "window",
+          "left and right must be numbers of positions, or -1 for unbounded; got ({}, {})", left, right);
   return std::make_shared<Window>(left, right, offset);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-TEST(Window, ReachesAsFarAsItSaysOnBothSides) {
+TEST(Window, EqualsItsBounds) {
   for (const AttentionShape& n : mask_shapes())
     for (const auto& [left, right] : {std::pair<int64_t, int64_t>{0, 0}, {2, 1}, {20, 0}, {0, 70}, {300, 300}})
       check_mask(window(left, right), n, [&, l = left, r = right](auto, auto, int64_t i, int64_t j) {
@@ -28,22 +28,22 @@ TEST(Window, MinusOneIsUnbounded) {
 
 TEST(Window, VisitsOnlyItsOwnKeys) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 4096, .S = 4096, .D = 4, .E = 4};
-  const KeyRange range = window(100, 10)->keys({&n, 0, 0, 1000, 64, 64});
+  const KeyRange range = window(100, 10)->key_range({&n, 0, 0, 1000, 64, 64});
   EXPECT_EQ(range.begin, 900);
   EXPECT_EQ(range.end, 1074);
 }
 
-TEST(Window, SaysWhatItTakes) {
+TEST(Window, HasANameAndRejectsBadBounds) {
   EXPECT_EQ(window(4)->name(), "window(4, 4)");
   try {
     window(-2, 0);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "window: left and right are numbers of positions, or -1 for no bound; got (-2, 0)");
+    EXPECT_STREQ(e.what(), "window: left and right must be numbers of positions, or -1 for unbounded; got (-2, 0)");
   }
 }
 
-TEST(Window, MayStandElsewhere) {
+TEST(Window, TakesAnOffset) {
   for (const AttentionShape& n : mask_shapes())
     for (const int64_t offset : {-5, 0, 3})
       for (const auto& [left, right] : {std::pair<int64_t, int64_t>{2, 1}, {-1, 4}, {3, -1}}) {

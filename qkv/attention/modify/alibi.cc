@@ -10,6 +10,8 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 class Alibi final : public Modifier {
  public:
   explicit Alibi(Variable slopes) : slopes_(std::move(slopes)) {}
@@ -49,7 +51,7 @@ class Alibi final : public Modifier {
 }  // namespace
 
 std::vector<float> alibi_slopes(int64_t heads) {
-  require(heads >= 1, "alibi_slopes", "needs at least one head, got {}", heads);
+  require(heads >= 1, "alibi_slopes", "heads must be positive, got {}", heads);
   const auto slope = [](int64_t h, int64_t H) {
     return static_cast<float>(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(H)));
   };
@@ -62,7 +64,7 @@ std::vector<float> alibi_slopes(int64_t heads) {
 
 ModifierPtr alibi(const Variable& slopes) {
   require(slopes.defined() && slopes.value().dtype() == DType::f32 && slopes.value().rank() == 1, "alibi",
-          "the slopes are f32 of shape (H), got {}", slopes.defined() ? to_string(slopes.shape()) : "nothing");
+          "slopes must be f32 of shape (H), got {}", slopes.defined() ? to_string(slopes.shape()) : "nothing");
   return std::make_shared<Alibi>(slopes);
 }
 

@@ -45,17 +45,17 @@ TEST(Alibi, SumsTheGradientOfASlopeOverAllTiles) {
     }
 }
 
-TEST(Alibi, TakesTheUsualSlopesAsTheyAre) {
+TEST(Alibi, TakesConstantSlopes) {
   const AttentionShape n{.B = 1, .H = 8, .G = 8, .T = 66, .S = 130, .D = 3, .E = 2};
   const std::vector<float> slopes = alibi_slopes(8);
   const Modified x(n, alibi(alibi_slopes(8)), with_slopes(n, {slopes.begin(), slopes.end()}), true, 1);
 }
 
-TEST(Alibi, SaysWhatDoesNotFit) {
+TEST(Alibi, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({1, 2, 3, 4});
   EXPECT_EQ(error_of([&] { attention(q, q, q, {.modify = {alibi(alibi_slopes(3))}}); }),
             "alibi: 3 slopes for H 2 query heads");
-  EXPECT_EQ(error_of([] { alibi(Tensor::zeros({2, 1})); }), "alibi: the slopes are f32 of shape (H), got (2, 1)");
+  EXPECT_EQ(error_of([] { alibi(Tensor::zeros({2, 1})); }), "alibi: slopes must be f32 of shape (H), got (2, 1)");
   EXPECT_THROW(alibi(Variable()), Error);
 }
 

@@ -9,13 +9,13 @@
 namespace qkv {
 namespace {
 
-// Where a tile lies in a (B, H, T, S) array; an axis of length 1 has step 0.
+// The elements of a tile in a (B, H, T, S) array; an axis of length 1 has step 0.
 template <class T>
-struct Corner {
+struct TileView {
   T* at;
   int64_t query_step, key_step;
 
-  Corner(T* data, const Shape& shape, const Shape& strides, const Tile& tile) {
+  TileView(T* data, const Shape& shape, const Shape& strides, const Tile& tile) {
     const auto step = [&](int axis) { return shape[axis] == 1 ? 0 : strides[axis]; };
     query_step = step(2);
     key_step = step(3);
@@ -33,17 +33,17 @@ class Bias final : public Modifier {
 
   void check(const AttentionShape& s) const override {
     const Shape& shape = numbers_.shape();
-    const int64_t wanted[4] = {s.B, s.H, s.T, s.S};
+    const int64_t expected[4] = {s.B, s.H, s.T, s.S};
     for (int axis = 0; axis < 4; ++axis)
-      require(shape[axis] == 1 || shape[axis] == wanted[axis], "bias",
+      require(shape[axis] == 1 || shape[axis] == expected[axis], "bias",
               "the bias is {}; each axis must be 1 or as in (B {}, H {}, T {}, S {})", describe("BHTS", shape), s.B,
               s.H, s.T, s.S);
   }
 
-  // The tile has its queries side by side, a bias mostly its keys.
+  // In a tile the queries are contiguous, in a bias usually the keys.
   void forward(const Tile& tile, float* s) const override {
     const Tensor& x = numbers_.value();
-    const Corner<const float> b(x.data<float>(), x.shape(), x.strides(), tile);
+    const TileView<const float> b(x.data<float>(), x.shape(), x.strides(), tile);
     const auto& kernels = kernel::kernels();
     if (b.query_step == 0) {
       for (int64_t j = 0; j < tile.keys; ++j) {
@@ -57,9 +57,10 @@ class Bias final : public Modifier {
       }
     } else if (b.key_step == 1) {
       Scratch scratch;
-      float* turned = scratch.floats(tile.keys * tile.width);
-      kernels.attention.transpose_in(b.at, b.query_step, tile.queries, tile.keys, turned, tile.width, tile.width);
-      kernels.rows.add(s, turned, tile.keys * tile.width, s);
+      float* transposed = scratch.floats(tile.keys * tile.width);
+      kernels.attention.transpose_in(b.at, b.query_step, tile.queries, tile.keys, transposed, tile.width,
+                                     tile.width);
+      kernels.rows.add(s, transposed, tile.keys * tile.width, s);
     } else {
       for (int64_t j = 0; j < tile.keys; ++j)
         for (int64_t i = 0; i < tile.queries; ++i) s[j * tile.width + i] += b.at[i * b.query_step + j * b.key_step];
@@ -68,22 +69,22 @@ class Bias final : public Modifier {
 
   void backward(const Tile& tile, const float* /*modified*/, float* ds, float* parameters) const override {
     if (!numbers_.requires_grad()) return;
-    const Corner<float> g(parameters, numbers_.shape(), contiguous_strides(numbers_.shape()), tile);
+    const TileView<float> g(parameters, numbers_.shape(), contiguous_strides(numbers_.shape()), tile);
     const auto& kernels = kernel::kernels();
     if (g.query_step == 0) {
       for (int64_t j = 0; j < tile.keys; ++j)
         g.at[j * g.key_step] += static_cast<float>(kernels.rows.sum(ds + j * tile.width, tile.queries));
-    } else if (g.key_step == 0) {  // so the queries lie side by side
+    } else if (g.key_step == 0) {  // so the queries are contiguous
       for (int64_t j = 0; j < tile.keys; ++j) kernels.rows.add(g.at, ds + j * tile.width, tile.queries, g.at);
     } else {
       Scratch scratch;
-      float* turned = scratch.floats(tile.queries * tile.keys);
+      float* transposed = scratch.floats(tile.queries * tile.keys);
       float ones[max_block_queries];
       std::fill_n(ones, max_block_queries, 1.0f);
-      kernels.attention.transpose_out(ds, tile.width, tile.queries, tile.keys, ones, turned, tile.keys);
+      kernels.attention.transpose_out(ds, tile.width, tile.queries, tile.keys, ones, transposed, tile.keys);
       for (int64_t i = 0; i < tile.queries; ++i) {
         float* row = g.at + i * g.query_step;
-        kernels.rows.add(row, turned + i * tile.keys, tile.keys, row);
+        kernels.rows.add(row, transposed + i * tile.keys, tile.keys, row);
       }
     }
   }
@@ -100,7 +101,7 @@ class Bias final : public Modifier {
 
 ModifierPtr bias(const Variable& numbers) {
   require(numbers.defined() && numbers.value().dtype() == DType::f32 && numbers.value().rank() == 4, "bias",
-          "the bias is f32 of shape (B, H, T, S), got {}",
+          "the bias must be f32 of shape (B, H, T, S), got {}",
           numbers.defined() ? to_string(numbers.shape()) : "nothing");
   return std::make_shared<Bias>(numbers);
 }

@@ -2,10 +2,10 @@
 //
 //     s_ij <- s_ij + bias[b, h, i, j]          bias (B, H, T, S), f32, any strides; any axis may have length 1
 //
-//     Variable y = attention(q, k, v, {.modify = {bias(pairs)}});
+//     Variable y = attention(q, k, v, {.modify = {bias(numbers)}});
 //
-// A bias of -infinity hides the pair, like a mask. (A mask is cheaper: it can skip whole tiles.) The gradient has
-// the shape of the bias, summed over its axes of length 1; it is zero where the bias hides.
+// A bias of -infinity masks the pair. (A mask is cheaper: it can skip whole tiles.) The gradient has the shape of
+// the bias, summed over its axes of length 1; it is zero for masked pairs.
 //
 // Errors: an axis that is neither 1 nor as in the call.
 #pragma once

@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-// The shape of a bias for a call; bit a of `ones` says that axis a has length 1.
+// The shape of a bias for a call; bit a of `ones`: axis a has length 1.
 Shape bias_shape(const AttentionShape& n, int ones) {
   const int64_t full[4] = {n.B, n.H, n.T, n.S};
   Shape shape;
@@ -61,17 +61,17 @@ TEST(Bias, ReadsNumbersOfAnyStrides) {
   const Tensor q = random({2, 2, 70, 4}, 1), k = random({2, 1, 140, 4}, 2), packed = random({2, 2, 70, 140}, 3);
   const auto of = [&](const Tensor& numbers) { return attention(q, k, k, {.modify = {bias(numbers)}}); };
   const Tensor wanted = of(packed);
-  EXPECT_TRUE(same_bits(of(packed.transpose(2, 3).clone().transpose(2, 3)), wanted)) << "queries side by side";
-  EXPECT_TRUE(same_bits(of(packed.transpose(0, 3).clone().transpose(0, 3)), wanted)) << "batch rows side by side";
-  EXPECT_TRUE(same_bits(of(with_gaps_between_elements(packed)), wanted)) << "nothing side by side";
+  EXPECT_TRUE(same_bits(of(packed.transpose(2, 3).clone().transpose(2, 3)), wanted)) << "contiguous queries";
+  EXPECT_TRUE(same_bits(of(packed.transpose(0, 3).clone().transpose(0, 3)), wanted)) << "contiguous batch rows";
+  EXPECT_TRUE(same_bits(of(with_gaps_between_elements(packed)), wanted)) << "nothing contiguous";
   const Tensor one = packed.slice(0, 0, 1).slice(2, 0, 1);
   EXPECT_TRUE(same_bits(of(one), of(one.expand({2, 2, 70, 140})))) << "an expanded view";
 }
 
-TEST(Bias, OfMinusInfinityHidesThePair) {
+TEST(Bias, OfMinusInfinityMasksThePair) {
   const AttentionShape n{.B = 1, .H = 2, .G = 1, .T = 70, .S = 140, .D = 4, .E = 3};
   Tensor numbers = random({1, 2, 70, 140}, 1);
-  for (int64_t i = 0; i < 70; ++i)  // query 5 sees nothing, the others not every third key
+  for (int64_t i = 0; i < 70; ++i)  // query 5 sees no key, the others not every third
     for (int64_t j = 0; j < 140; ++j)
       for (int64_t h = 0; h < 2; ++h)
         if (i == 5 || (i + j) % 3 == 0) numbers.data<float>()[(h * 70 + i) * 140 + j] = -INFINITY;
@@ -84,7 +84,7 @@ TEST(Bias, OfMinusInfinityHidesThePair) {
   for (int64_t d = 0; d < 4; ++d) EXPECT_EQ(y.q.grad().at<float>({0, 1, 5, d}), 0.0f);
 }
 
-TEST(Bias, SaysWhatDoesNotFit) {
+TEST(Bias, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({2, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.modify = {bias(Tensor::zeros({1, 2, 4, 3}))}});
@@ -93,7 +93,7 @@ TEST(Bias, SaysWhatDoesNotFit) {
   EXPECT_EQ(error_of([] {
               bias(Tensor::zeros({3, 3}));
             }),
-            "bias: the bias is f32 of shape (B, H, T, S), got (3, 3)");
+            "bias: the bias must be f32 of shape (B, H, T, S), got (3, 3)");
   EXPECT_THROW(bias(Tensor::zeros({1, 1, 3, 3}, DType::u8)), Error);
 }
 

@@ -4,9 +4,9 @@
 
 #include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 
-// Query i and key j of the tile, both counted from its corner: t = (keys - 1 - j) + i.
+// For query i and key j of the tile: t = (keys - 1 - j) + i.
 
 void add_by_distance(const Tile& tile, const float* bias, float* s) {
   if (tile.queries == 1) {
@@ -29,4 +29,4 @@ void sum_by_distance(const Tile& tile, const float* ds, float* sums) {
   }
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

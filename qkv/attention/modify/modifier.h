@@ -1,9 +1,9 @@
-// What is done to a raw score before the mask and the softmax: a cap, a bias. Modifiers are applied in the order
-// given.
+// Score modification: a function of the score and its position, applied before the mask and the softmax
+// (FlexAttention's score_mod). Modifiers are applied in the order given.
 //
 //     Tensor y = attention(q, k, v, {.modify = {softcap(50), alibi(slopes)}});
 //
-// A modifier works on one tile in place, s (keys x width), and takes the gradient back through it.
+// A modifier changes a tile s (keys x width) in place, and propagates its gradient.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class Modifier {
   virtual ~Modifier() = default;
   virtual void check(const AttentionShape&) const {}
   virtual void forward(const Tile& tile, float* s) const = 0;
-  // ds holds the gradient of the modified scores and becomes that of the raw ones. `saved` are the scores before or
-  // after forward(), as saves() specifies. The gradients of parameters() are added to `parameters`.
+  // ds: from the gradient of the modified scores to that of the scores. `saved` are the scores before or after
+  // forward(), as saves() specifies, or null. The gradients of parameters() are added to `parameters`.
   virtual void backward(const Tile& tile, const float* saved, float* ds, float* parameters) const = 0;
   enum class Saves { nothing, raw, modified };
   virtual Saves saves() const { return Saves::nothing; }

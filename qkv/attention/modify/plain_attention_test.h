@@ -1,9 +1,10 @@
-// Attention with modified scores as its formulas say, in float64: what the tests of the modifiers compare with.
+// The formula of attention with modified scores, in float64: the reference in tests of modifiers.
 //
-//     const Plain wanted = plain_attention(n, doubles(q), doubles(k), doubles(v), doubles(dout), rule,
-//     causal_rule(n)); expect_close(out.value(), wanted.out, 2e-6, "out");
+//     const Plain wanted =
+//         plain_attention(n, doubles(q), doubles(k), doubles(v), doubles(dout), rule, causal_rule(n));
+//     expect_close(out.value(), wanted.out, 2e-6, "out");
 //
-// `rule` gives the modified score of a pair from the raw one, -infinity to hide it. ds is the gradient of the
+// `rule` computes the modified score of a pair from the raw one, -infinity to mask it. ds is the gradient of the
 // modified scores, from which every gradient of a modifier is one sum.
 #pragma once
 
@@ -37,18 +38,18 @@ inline Plain plain_attention(const AttentionShape& n, const std::vector<double>&
   for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
     const int64_t b = row / (n.H * n.T), h = row / n.T % n.H, i = row % n.T,
                   first = (b * n.G + h * n.G / n.H) * n.S;
-    double most = -INFINITY, total = 0, delta = 0;
+    double maximum = -INFINITY, total = 0, delta = 0;
     for (int64_t j = 0; j < n.S; ++j) {
       double raw = 0;
       for (int64_t d = 0; d < n.D; ++d) raw += q[row * n.D + d] * k[(first + j) * n.D + d];
       r.s[row * n.S + j] = scale * raw;
       p[j] = sees(b, h, i, j) ? rule(b, h, i, j, scale * raw) : -INFINITY;
-      most = std::max(most, p[j]);
+      maximum = std::max(maximum, p[j]);
     }
-    if (most == -INFINITY) continue;
-    for (int64_t j = 0; j < n.S; ++j) total += std::exp(p[j] - most);
+    if (maximum == -INFINITY) continue;
+    for (int64_t j = 0; j < n.S; ++j) total += std::exp(p[j] - maximum);
     for (int64_t j = 0; j < n.S; ++j) {
-      p[j] = std::exp(p[j] - most) / total;
+      p[j] = std::exp(p[j] - maximum) / total;
       dp[j] = 0;
       for (int64_t e = 0; e < n.E; ++e) {
         r.out[row * n.E + e] += p[j] * v[(first + j) * n.E + e];
@@ -66,15 +67,15 @@ inline PairRule causal_rule(const AttentionShape& n) {
   return [&n](int64_t, int64_t, int64_t i, int64_t j) { return j <= n.position(i); };
 }
 
-// Shapes that end in the middle of blocks of queries and of keys, with more queries than keys (empty rows under a
-// causal mask) and fewer.
+// Shapes with partial blocks of queries and of keys, with more queries than keys (some see no key under a causal
+// mask) and with fewer.
 inline std::vector<AttentionShape> modifier_shapes() {
   return {{.B = 2, .H = 2, .G = 1, .T = 70, .S = 140, .D = 4, .E = 3},
           {.B = 1, .H = 4, .G = 2, .T = 150, .S = 67, .D = 5, .E = 4},
           {.B = 1, .H = 3, .G = 3, .T = 1, .S = 300, .D = 3, .E = 2}};
 }
 
-// One call with a modifier, on random numbers: what came out, and what the formula says.
+// One call with a modifier on random numbers, and the results of the formula.
 struct Modified {
   AttentionShape n;
   Variable q, k, v, out;
@@ -95,7 +96,7 @@ struct Modified {
     expect_close(out.value(), wanted.out, 3e-6, "out");
   }
 
-  // sum over all pairs of ds_ij times what `slope` says, into number `index` of a gradient of `size` numbers.
+  // The gradient of `size` numbers: the sum over all pairs of ds_ij * slope(i, j), into number `index`.
   std::vector<double> gradient(int64_t size,
                                const std::function<int64_t(int64_t, int64_t, int64_t, int64_t)>& index,
                                const std::function<double(int64_t i, int64_t j)>& slope) const {

@@ -8,18 +8,20 @@
 namespace qkv {
 namespace {
 
-// A bucket is a run of distances: from `first` to where the next run begins.
+using namespace internal;
+
+// A run of distances in one bucket: from `first` to the next run.
 struct Run {
   int64_t first, bucket;
 };
 
-constexpr int64_t farthest = int64_t{1} << 40;  // beyond any sequence
+constexpr int64_t max_distance = int64_t{1} << 40;  // longer than any sequence
 
-// All runs, from the smallest distance on. relative_bucket() is asked only where a bucket ends: it only ever moves
-// on as the distance grows from -infinity to 0 and from 1 to infinity, so its steps are found by bisection.
+// All runs, from the smallest distance on. relative_bucket() is monotonic on (-infinity, 0] and on [1, infinity),
+// so the ends of runs are found by bisection.
 std::vector<Run> runs_of(const RelativeBuckets& options) {
   std::vector<Run> runs;
-  const auto walk = [&](int64_t from, int64_t to) {  // both inclusive
+  const auto append_runs = [&](int64_t from, int64_t to) {  // both inclusive
     for (int64_t first = from; first <= to;) {
       const int64_t bucket = relative_bucket(first, options);
       runs.push_back({first, bucket});
@@ -31,8 +33,8 @@ std::vector<Run> runs_of(const RelativeBuckets& options) {
       first = outside;
     }
   };
-  walk(-farthest, 0);
-  walk(1, farthest);
+  append_runs(-max_distance, 0);
+  append_runs(1, max_distance);
   return runs;
 }
 
@@ -70,12 +72,12 @@ class RelativeBias final : public Modifier {
   std::string name() const override { return fmt::format("relative_bias({} buckets)", table_.dim(0)); }
 
  private:
-  // visit(bucket, begin, end): the t in [begin, end) of the tile's distances belong to the bucket.
+  // visit(bucket, begin, end) for the runs of the tile's distances: those with t in [begin, end) are in the bucket.
   template <class Visit>
   void for_each_run(const Tile& tile, Visit visit) const {
     const TileDistances distances(tile);
-    const auto starts_after = [](int64_t distance, const Run& run) { return distance < run.first; };
-    auto run = std::upper_bound(runs_.begin(), runs_.end(), distances.largest, starts_after) - 1;
+    const auto begins_after = [](int64_t distance, const Run& run) { return distance < run.first; };
+    auto run = std::upper_bound(runs_.begin(), runs_.end(), distances.largest, begins_after) - 1;
     for (int64_t begin = 0; begin < distances.count; --run) {
       const int64_t end = std::min(distances.count, distances.largest - run->first + 1);
       visit(run->bucket, begin, end);
@@ -92,7 +94,7 @@ class RelativeBias final : public Modifier {
 ModifierPtr relative_bias(const Variable& table, const RelativeBuckets& buckets) {
   require(table.defined() && table.value().dtype() == DType::f32 && table.value().rank() == 2 &&
               table.dim(0) == buckets.num_buckets,
-          "relative_bias", "the table is f32 of shape (num_buckets {}, H), got {}", buckets.num_buckets,
+          "relative_bias", "the table must be f32 of shape (num_buckets {}, H), got {}", buckets.num_buckets,
           table.defined() ? to_string(table.shape()) : "nothing");
   return std::make_shared<RelativeBias>(table, buckets);
 }

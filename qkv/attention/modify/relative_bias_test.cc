@@ -74,7 +74,7 @@ TEST(RelativeBias, FindsTheBucketOfEveryDistance) {
       }
 }
 
-TEST(RelativeBias, SaysWhatDoesNotFit) {
+TEST(RelativeBias, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({1, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.modify = {relative_bias(Tensor::zeros({32, 3}))}});
@@ -83,7 +83,7 @@ TEST(RelativeBias, SaysWhatDoesNotFit) {
   EXPECT_EQ(error_of([] {
               relative_bias(Tensor::zeros({31, 2}));
             }),
-            "relative_bias: the table is f32 of shape (num_buckets 32, H), got (31, 2)");
+            "relative_bias: the table must be f32 of shape (num_buckets 32, H), got (31, 2)");
   EXPECT_THROW(relative_bias(Tensor::zeros({2, 2}), {.num_buckets = 2}), Error);
   EXPECT_THROW(relative_bias(Variable()), Error);
 }

@@ -1,16 +1,15 @@
 // Buckets of relative positions (Raffel et al., "Exploring the Limits of Transfer Learning with a Unified
-// Text-to-Text Transformer", 2020, section 2.1): near distances have a bucket each, far ones share, in steps that
-// grow like a logarithm.
+// Text-to-Text Transformer", 2020, section 2.1): one bucket per small distance, logarithmic steps for larger ones.
 //
-//     r = j - p_i                                             distance of a key from the query's own position
-//     bidirectional:  N = num_buckets / 2, n = |r|, and keys after the query (r > 0) count from bucket N on
+//     r = j - p_i                                             distance of a key from the query's position
+//     bidirectional:  N = num_buckets / 2, n = |r|, and keys after the query (r > 0) have the buckets from N on
 //     else:           N = num_buckets,     n = max(-r, 0)
 //     bucket = n                                                            for n < m,  m = N / 2
-//            = min(N - 1, m + floor(log(n/m) / log(max_distance/m) (N - m)))   for the rest
+//            = min(N - 1, m + floor(log(n/m) / log(max_distance/m) (N - m)))   else
 //
 //     int64_t bucket = relative_bucket(j - p, {.bidirectional = false});
 //
-// Errors: fewer buckets than there are kinds of distance; a max_distance that the near buckets reach already.
+// Errors: num_buckets below 2 (bidirectional: 4); a max_distance that is not above m.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-TEST(RelativeBucket, GivesNearDistancesABucketEach) {
+TEST(RelativeBucket, GivesSmallDistancesABucketEach) {
   for (int64_t n = 0; n < 8; ++n) {
     EXPECT_EQ(relative_bucket(-n), n);
     EXPECT_EQ(relative_bucket(n), n == 0 ? 0 : 16 + n);
@@ -15,7 +15,7 @@ TEST(RelativeBucket, GivesNearDistancesABucketEach) {
   for (int64_t n = 0; n < 16; ++n) EXPECT_EQ(relative_bucket(-n, {.bidirectional = false}), n);
 }
 
-TEST(RelativeBucket, StepsExactlyWhereTheLogarithmIsWhole) {
+TEST(RelativeBucket, StepsExactlyWhereTheLogarithmIsAnInteger) {
   // N = 16, m = 8: bucket 8 + k begins at n = 8 * 16^(k / 8) = 8 * 2^(k / 2).
   for (const auto& [n, bucket] : {std::pair<int64_t, int64_t>{8, 8},
                                   {11, 8},
@@ -41,15 +41,15 @@ TEST(RelativeBucket, PutsAllKeysAfterTheQueryInBucketZeroWhenCausal) {
 TEST(RelativeBucket, StaysWithinItsBuckets) {
   for (const bool bidirectional : {false, true})
     for (const int64_t buckets : {4, 6, 8, 32, 33})
-      for (const int64_t most : {20, 128, 129})
+      for (const int64_t max_distance : {20, 128, 129})
         for (int64_t distance = -300; distance <= 300; ++distance) {
-          const int64_t bucket = relative_bucket(distance, {bidirectional, buckets, most});
+          const int64_t bucket = relative_bucket(distance, {bidirectional, buckets, max_distance});
           EXPECT_GE(bucket, 0);
           EXPECT_LT(bucket, buckets);
         }
 }
 
-TEST(RelativeBucket, RefusesNumbersThatMakeNoSense) {
+TEST(RelativeBucket, RejectsBadOptions) {
   EXPECT_THROW(relative_bucket(1, {.num_buckets = 3}), Error);
   EXPECT_THROW(relative_bucket(1, {.bidirectional = false, .num_buckets = 1}), Error);
   EXPECT_THROW(relative_bucket(1, {.num_buckets = 32, .max_distance = 8}), Error);

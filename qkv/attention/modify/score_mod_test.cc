@@ -6,8 +6,8 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/softcap.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
@@ -12,10 +11,8 @@
 namespace qkv {
 namespace {
 
-// Compared as integers: a comparison of floats may raise a flag, and keeps compilers from making vectors of a loop.
-bool hidden(float x) {
-  return std::bit_cast<int32_t>(x) == std::bit_cast<int32_t>(-std::numeric_limits<float>::infinity());
-}
+// Compared as integers: comparisons of floats may raise floating-point exceptions, which prevents vectorization.
+bool is_masked(float x) { return std::bit_cast<int32_t>(x) == std::bit_cast<int32_t>(masked_score); }
 
 class Softcap final : public Modifier {
  public:
@@ -23,19 +20,18 @@ class Softcap final : public Modifier {
 
   void forward(const Tile& tile, float* s) const override {
     if (tile.queries > 1) return bound(s, tile.keys * tile.width);
-    float row[max_block_keys];  // a single query: the other lanes are empty
+    float row[max_block_keys];  // one query: the other lanes are unused
     for (int64_t j = 0; j < tile.keys; ++j) row[j] = s[j * tile.width];
     bound(row, tile.keys);
     for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width] = row[j];
   }
 
-  // d(cap tanh(x / cap)) / dx = 1 - tanh^2: the modified score says it all. A hidden score has no gradient, and
-  // must not make 0 * infinity of it.
+  // d(cap tanh(x / cap)) / dx = 1 - tanh^2, from the modified score. 0 for a masked score, not 0 * infinity.
   void backward(const Tile& tile, const float* modified, float* ds, float* /*parameters*/) const override {
     const float inverse = 1.0f / cap_;
     for (int64_t i = 0; i < tile.keys * tile.width; ++i) {
       const float t = modified[i] * inverse, slope = 1.0f - t * t;
-      ds[i] *= hidden(modified[i]) ? 0.0f : slope;
+      ds[i] *= is_masked(modified[i]) ? 0.0f : slope;
     }
   }
   Saves saves() const override { return Saves::modified; }
@@ -44,7 +40,7 @@ class Softcap final : public Modifier {
  private:
   void bound(float* s, int64_t size) const {
     const auto& rows = kernel::kernels().rows;
-    constexpr int64_t piece = 1024;  // stays in the first cache between the passes
+    constexpr int64_t piece = 1024;  // stays in the L1 cache between the loops
     float t[piece];
     for (int64_t begin = 0; begin < size; begin += piece) {
       const int64_t n = std::min(piece, size - begin);
@@ -52,7 +48,7 @@ class Softcap final : public Modifier {
       rows.scale(x, 1.0f / cap_, n, t);
       rows.tanh(t, n, t);
       rows.scale(t, cap_, n, t);
-      for (int64_t i = 0; i < n; ++i) x[i] = hidden(x[i]) ? x[i] : t[i];
+      for (int64_t i = 0; i < n; ++i) x[i] = is_masked(x[i]) ? x[i] : t[i];
     }
   }
 
@@ -62,7 +58,7 @@ class Softcap final : public Modifier {
 }  // namespace
 
 ModifierPtr softcap(float cap) {
-  require(std::isfinite(cap) && cap > 0, "softcap", "the cap must be a positive number, got {}", cap);
+  require(std::isfinite(cap) && cap > 0, "softcap", "the cap must be positive and finite, got {}", cap);
   return std::make_shared<Softcap>(cap);
 }
 

@@ -59,24 +59,24 @@ TEST(Softcap, BoundsEveryScore) {
   expect_close(weights, {std::exp(-2) / total, 1 / total, std::exp(2) / total}, 1e-6, "weights");
 }
 
-TEST(Softcap, LeavesHiddenWhatABiasHasHidden) {
+TEST(Softcap, KeepsPairsMaskedThatABiasMasked) {
   const Variable q(random({1, 1, 2, 3}, 1), {.requires_grad = true}), k(random({1, 1, 4, 3}, 2));
-  const float hidden = -INFINITY;
-  const Variable pairs(Tensor::from({0, hidden, 0, hidden, hidden, hidden, hidden, hidden}, {1, 1, 2, 4}),
+  const float masked = -INFINITY;
+  const Variable pairs(Tensor::from({0, masked, 0, masked, masked, masked, masked, masked}, {1, 1, 2, 4}),
                        {.requires_grad = true});
   const auto result = attention_with_weights(q, k, k, {.modify = {bias(pairs), softcap(1)}});
   result.out.backward(random({1, 1, 2, 3}, 3));
   EXPECT_EQ(result.weights.at<float>({0, 0, 0, 1}), 0.0f);
   for (int64_t j = 0; j < 4; ++j) EXPECT_EQ(result.weights.at<float>({0, 0, 1, j}), 0.0f);
-  EXPECT_EQ(result.lse.at<float>({0, 0, 1}), hidden);
+  EXPECT_EQ(result.lse.at<float>({0, 0, 1}), masked);
   for (const Tensor& g : {q.grad(), pairs.grad()})
     for (const float x : g.span<float>()) EXPECT_TRUE(std::isfinite(x));
   EXPECT_EQ(pairs.grad().at<float>({0, 0, 0, 1}), 0.0f);
 }
 
-TEST(Softcap, WantsAPositiveCap) {
-  EXPECT_EQ(error_of([] { softcap(0); }), "softcap: the cap must be a positive number, got 0");
-  EXPECT_EQ(error_of([] { softcap(INFINITY); }), "softcap: the cap must be a positive number, got inf");
+TEST(Softcap, RejectsACapThatIsNotPositive) {
+  EXPECT_EQ(error_of([] { softcap(0); }), "softcap: the cap must be positive and finite, got 0");
+  EXPECT_EQ(error_of([] { softcap(INFINITY); }), "softcap: the cap must be positive and finite, got inf");
   EXPECT_EQ(softcap(50)->name(), "softcap(50)");
 }
 

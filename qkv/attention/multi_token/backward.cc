@@ -1,29 +1,29 @@
-// The backward of multi-token attention, scores and weights computed again block by block. With A the scores as
-// they leave pre_conv, P the weights of the softmax and W those that multiply V:
+// The backward of multi-token attention, with scores and weights recomputed block by block. With A the scores after
+// pre_conv, P the weights of the softmax and W those that multiply V:
 //
-//     dV = W^T dO     dW = dO V^T     dP from dW through post_mix, hiding and post_conv
-//     dS = P (dP - delta), delta_i = sum_j P_ij dP_ij     from dS through pre_mix, pre_conv and hiding to dQ and dK
+//     dV = W^T dO     dW = dO V^T     dP from dW through post_mix, mask and post_conv
+//     dS = P (dP - delta), delta_i = sum_j P_ij dP_ij     dQ and dK from dS through pre_mix, pre_conv and mask
 //
-// A block takes the gradient of its own outputs alone. All that happens to it afterwards is linear in it, so what
-// it sends to rows of its halo are parts, which later add up. Every sum has one owner: a head, a chunk of keys.
+// A block propagates the gradient of its own outputs only. The steps are linear in it, so the contributions of
+// several blocks to a row of a halo add up. Each sum is written by one task: a head, or a chunk of keys.
 
+#include "qkv/attention/multi_token/passes.h"
 #include "qkv/attention/multi_token/steps.h"
 #include "qkv/attention/multi_token/sums.h"
-#include "qkv/attention/multi_token/walk.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
 const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
-// The blocks with one index of some batch rows, one slot each.
-class Pass {
+// Runs the blocks with one index of several batch rows, one per slot.
+class BackwardPass {
  public:
-  Pass(const MultiTokenCall& call, const MultiTokenForward& forward, const Tensor& dout, int64_t slots,
-       MultiTokenSums& sums)
+  BackwardPass(const MultiTokenCall& call, const MultiTokenForward& forward, const Tensor& dout, int64_t slots,
+               MultiTokenSums& sums)
       : call_(call),
         forward_(forward),
         dout_(dout),
@@ -70,7 +70,7 @@ class Pass {
   PackedRows& upstream_of(int64_t slot, int64_t head) { return upstream_[static_cast<size_t>(slot * H_ + head)]; }
   int64_t kv_head(int64_t head) const { return head * call_.shape.G / H_; }
 
-  // A; where heads do not mix it is what the softmax wants.
+  // A, into p_ if there is no pre_mix.
   void score(int64_t slot, int64_t head) {
     const RowBlock& block = block_of(slot);
     visible_.fill(call_, slot, block, head);
@@ -91,7 +91,7 @@ class Pass {
               (keys.end - keys.begin) * block.width, {p_.of(slot, block, 0) + at, p_.head_stride()}, H_);
   }
 
-  // P from the statistics of the forward, and what follows the softmax into g.
+  // P from the softmax statistics of the forward, and post_conv of it into g.
   void weigh(int64_t slot, int64_t head) {
     const RowBlock& block = block_of(slot);
     const int64_t width = block.width;
@@ -111,7 +111,7 @@ class Pass {
     convolved_weights(call_, block, head, p, visible_.outputs(slot, head), g_.of(slot, block, head));
   }
 
-  // dV, and the gradient of what post_mix was given: from g to g, a few keys of all heads at a time.
+  // dV, and the gradient of the input of post_mix: from g to g, a few keys of all heads at a time.
   void values_backward(int64_t slot, int64_t chunk) {
     constexpr int64_t piece_keys = 16;
     const RowBlock& block = block_of(slot);
@@ -144,7 +144,7 @@ class Pass {
   void value_products(int64_t slot, int64_t head, int64_t key, int64_t count, const float* w, float* dw) {
     const RowBlock& block = block_of(slot);
     const PackedRows& upstream = upstream_of(slot, head);
-    products().overwrite({.a = rows(call_.v, block.batch, kv_head(head), key),
+    products().overwrite({.a = row_pointer(call_.v, block.batch, kv_head(head), key),
                           .a_row_stride = call_.v.stride(2),
                           .a_column_stride = 1,
                           .b = upstream.transposed,
@@ -159,7 +159,7 @@ class Pass {
                     .a_column_stride = 1,
                     .b = upstream.rows + block.out_lane * upstream.row_width,
                     .b_row_stride = upstream.row_width,
-                    .c = rows(sums_.dv, block.batch, kv_head(head), key),
+                    .c = row_pointer(sums_.dv, block.batch, kv_head(head), key),
                     .c_row_stride = upstream.row_width,
                     .rows = count,
                     .width = upstream.row_width,
@@ -221,7 +221,7 @@ class Pass {
       const uint64_t* visible = visible_.scores(slot, head);
       Scratch scratch;
       float *s = scratch_rows(call_, block, scratch), *ds = scratch_rows(call_, block, scratch);
-      scores(call_, block, head, q_of(slot, head), s);
+      compute_scores(call_, block, head, q_of(slot, head), s);
       loops().clear(s, count, width, visible, s);
       clear_border(call_, block, s);
       clear_border(call_, block, g);
@@ -242,7 +242,7 @@ class Pass {
     std::fill_n(factor, width, call_.scale);
     for (int64_t c = block.first_chunk(); c < block.end_chunk(); ++c) {
       const KeyRange keys = block.chunk(c);
-      products().add({.a = rows(call_.k, block.batch, kv_head(head), keys.begin),
+      products().add({.a = row_pointer(call_.k, block.batch, kv_head(head), keys.begin),
                       .a_row_stride = 1,
                       .a_column_stride = call_.k.stride(2),
                       .b = ds + (keys.begin - block.keys.begin) * width,
@@ -255,7 +255,7 @@ class Pass {
     }
     kernel::kernels().attention.transpose_out(dq, width, width, D, factor, dq_rows, D);
     for (int64_t lane = block.first_real_lane(); lane < block.end_lane(); ++lane) {
-      float* row = rows(sums_.dq, block.batch, head, block.first + lane);
+      float* row = row_pointer(sums_.dq, block.batch, head, block.first + lane);
       kernel::kernels().rows.add(row, dq_rows + lane * D, D, row);
     }
   }
@@ -271,7 +271,7 @@ class Pass {
                       .a_column_stride = 1,
                       .b = q.rows,
                       .b_row_stride = q.row_width,
-                      .c = rows(sums_.dk, block.batch, kv_head(h), keys.begin),
+                      .c = row_pointer(sums_.dk, block.batch, kv_head(h), keys.begin),
                       .c_row_stride = q.row_width,
                       .rows = keys.end - keys.begin,
                       .width = q.row_width,
@@ -283,8 +283,8 @@ class Pass {
   const MultiTokenForward& forward_;
   const Tensor& dout_;
   int64_t H_;
-  Visible visible_;
-  HeadRows a_, p_, g_;  // scores as they leave pre_conv; P; W or what post_mix makes it of, then gradients
+  MaskBits visible_;
+  HeadRows a_, p_, g_;  // A; P; the input of post_mix, then gradients
   int64_t packed_floats_;
   Tensor packed_memory_;
   std::vector<PackedRows> q_, upstream_;
@@ -312,7 +312,7 @@ MultiTokenGradients multi_token_backward(const MultiTokenCall& call, const Multi
   MultiTokenSums sums(call);
   if (dout.numel() > 0) {
     const int64_t slots = batch_slots(call), blocks = count_row_blocks(call);
-    Pass pass(call, forward, dout, slots, sums);
+    BackwardPass pass(call, forward, dout, slots, sums);
     for (int64_t batch = 0; batch < n.B; batch += slots)
       for (int64_t index = 0; index < blocks; ++index) pass.run(batch, std::min(slots, n.B - batch), index);
   }
@@ -332,4 +332,4 @@ MultiTokenGradients multi_token_backward(const MultiTokenCall& call, const Multi
   return g;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -6,11 +6,11 @@
 #include "qkv/attention/engine/call.h"
 #include "qkv/base/error.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 constexpr std::string_view op = "multi_token_attention";
-constexpr int64_t most_halo = max_block_queries - strip_queries;  // a block still has rows of its own
+constexpr int64_t max_halo = max_block_queries - strip_queries;  // leaves a block at least strip_queries outputs
 
 HeadConvolution convolution_of(std::string_view name, const Variable& kernel, PadKey pad, int64_t H) {
   if (!kernel.defined()) return {};
@@ -20,7 +20,7 @@ HeadConvolution convolution_of(std::string_view name, const Variable& kernel, Pa
       op, "{} must be f32 (H,1,c_q,c_k) with H {}, it is {} {}", name, H, name_of(x.dtype()), x.shape());
   HeadConvolution c = {.taps = x.contiguous_copy(), .flipped = x.clone(), .queries = x.dim(2), .keys = x.dim(3)};
   require(pad != PadKey::both || c.keys % 2 == 1, op,
-          "{} {}: c_k must be odd with PadKey::both, so that a key can stand in the middle", name, x.shape());
+          "{} {}: c_k must be odd with PadKey::both, which centers the keys", name, x.shape());
   c.before = pad == PadKey::both ? (c.keys - 1) / 2 : pad == PadKey::left ? c.keys - 1 : 0;
   float* flipped = c.flipped.data<float>();
   for (int64_t h = 0; h < H; ++h) std::reverse(flipped + h * c.size(), flipped + (h + 1) * c.size());
@@ -40,10 +40,6 @@ HeadMix groups_of(const Variable& matrices, int64_t H) {
   require(x.dtype() == DType::f32 && x.rank() == 3 && x.dim(1) == x.dim(2) && x.dim(0) * x.dim(1) == H, op,
           "post_head must be f32 (H/c,c,c) with H {}, it is {} {}", H, name_of(x.dtype()), x.shape());
   return {.matrices = x.contiguous_copy(), .size = x.dim(1), .input_first = true};
-}
-
-int64_t halo_of(const Variable& kernel) {
-  return kernel.defined() && kernel.value().rank() == 4 ? kernel.dim(2) - 1 : 0;
 }
 
 }  // namespace
@@ -70,10 +66,6 @@ kernel::Convolution HeadConvolution::backward(int64_t head, const float* grad, f
   return c;
 }
 
-int64_t history_of(const MultiTokenOptions& options) {
-  return halo_of(options.pre_conv) + halo_of(options.post_conv);
-}
-
 MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options) {
   check_inputs(q.value(), k.value(), v.value());
   require(q.dim(3) == k.dim(3), op, "queries and keys must have the same width D: q is {}, k is {}",
@@ -92,11 +84,11 @@ MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, 
       .pre_mix = mix_of("pre_mix", options.pre_mix, H),
       .post_mix = mix_of("post_mix", options.post_mix, H)};
   require(!options.post_head.defined() || !options.post_mix.defined(), op,
-          "post_head and post_mix are two ways of mixing heads: one of them can be given");
+          "post_head and post_mix exclude each other: give one of them");
   if (options.post_head.defined()) call.post_mix = groups_of(options.post_head, H);
-  require(call.halo() <= most_halo, op, "the convolutions reach back over {} queries together, {} at most",
-          call.halo(), most_halo);
-  require(call.history >= 0 && call.history <= call.shape.T, op, "a history of {} queries, where T is {}",
+  require(call.halo() <= max_halo, op,
+          "the convolutions may read at most {1} earlier queries together, they read {0}", call.halo(), max_halo);
+  require(call.history >= 0 && call.history <= call.shape.T, op, "history must be 0 to T {1}, it is {0}",
           call.history, call.shape.T);
   if (call.mask) call.mask->check(call.shape);
   return call;
@@ -111,4 +103,4 @@ std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Vari
   return inputs;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

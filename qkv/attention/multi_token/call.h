@@ -7,24 +7,24 @@
 #include "qkv/attention/tile.h"
 #include "qkv/kernel/multi_token_kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 
-// The convolution of every head, and its transpose.
+// The convolution of every head, and its transpose for the backward.
 struct HeadConvolution {
-  Tensor taps, flipped;  // (H, queries * keys); undefined: none
+  Tensor taps, flipped;  // (H, queries * keys); undefined: no convolution
   int64_t queries = 1, keys = 1, before = 0;
 
   bool given() const { return taps.defined(); }
-  int64_t halo() const { return queries - 1; }  // rows that it reaches for in front of one
+  int64_t halo() const { return queries - 1; }  // earlier rows that it reads
   int64_t size() const { return queries * keys; }
-  // From rows to rows of a head, (keys of the block x width).
+  // Both map `rows` rows of a head, (keys of the block x width), from `in` to `out`.
   kernel::Convolution forward(int64_t head, const float* in, float* out, int64_t rows, int64_t width) const;
   kernel::Convolution backward(int64_t head, const float* grad, float* out, int64_t rows, int64_t width) const;
 };
 
 // Products over heads: within every group of `size` heads, out[o] = sum_h element(o, h) in[h].
 struct HeadMix {
-  Tensor matrices;  // (H / size, size, size); undefined: none
+  Tensor matrices;  // (H / size, size, size); undefined: no mixing
   int64_t size = 0;
   bool input_first = false;  // a matrix is (h, o), not (o, h)
 
@@ -32,7 +32,7 @@ struct HeadMix {
 };
 
 struct MultiTokenCall {
-  AttentionShape shape;  // T counts the history
+  AttentionShape shape;  // T includes the history
   Tensor q, k, v;        // f32
   float scale = 1.0f;
   int64_t history = 0;
@@ -46,8 +46,8 @@ struct MultiTokenCall {
 
 MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options);
 
-// q, k, v, and the parameters that are given: pre_conv, pre_mix, post_conv, post_head or post_mix.
+// q, k, v, and the given parameters: pre_conv, pre_mix, post_conv, post_head or post_mix.
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,
                                 const MultiTokenOptions& options);
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,20 +1,19 @@
 #include <cmath>
-#include <limits>
 
+#include "qkv/attention/multi_token/passes.h"
 #include "qkv/attention/multi_token/steps.h"
-#include "qkv/attention/multi_token/walk.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/tensor/layout.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
 
-// The blocks with one index of some batch rows, one slot each.
-class Pass {
+// Runs the blocks with one index of several batch rows, one per slot.
+class ForwardPass {
  public:
-  Pass(const MultiTokenCall& call, int64_t slots, MultiTokenForward& result)
+  ForwardPass(const MultiTokenCall& call, int64_t slots, MultiTokenForward& result)
       : call_(call), H_(call.shape.H), visible_(call, slots), a_(call, slots), result_(result) {}
 
   void run(int64_t batch, int64_t count, int64_t index) {
@@ -26,7 +25,7 @@ class Pass {
         mix_chunk(matrices, false, block, block.chunk(chunk), {a_.of(slot, block, 0), a_.head_stride()}, H_);
       });
     };
-    // Steps that follow one another on the same head are one task.
+    // Consecutive steps on the same head are one task.
     const bool mix_before = call_.pre_mix.given(), mix_after = call_.post_mix.given();
     for_each_head([&](int64_t slot, int64_t head) {
       score(slot, head);
@@ -61,7 +60,7 @@ class Pass {
     convolved_scores(call_, block, head, q, visible_.scores(slot, head), a_.of(slot, block, head));
   }
 
-  // Scores to weights, and what follows the softmax.
+  // The softmax and post_conv.
   void weigh(int64_t slot, int64_t head) {
     const RowBlock& block = block_of(slot);
     const int64_t width = block.width;
@@ -69,8 +68,7 @@ class Pass {
     Scratch scratch;
     float *maximum = scratch.floats(width), *sum = scratch.floats(width);
     float* s = a_.of(slot, block, head);
-    std::fill_n(maximum, width, -std::numeric_limits<float>::infinity());
-    std::fill_n(sum, width, 0.0f);
+    reset({.maximum = maximum, .sum = sum, .rescale = nullptr}, width);
     loops().maximum(s, block.count(), width, visible, maximum);
     for (int64_t i = 0; i < width; ++i)
       if (std::isinf(maximum[i])) maximum[i] = 0.0f;
@@ -88,7 +86,7 @@ class Pass {
     std::copy_n(c, block.count() * width, s);
   }
 
-  // Of the rows of this block alone; of those of the halo the blocks before have done it, but for the history.
+  // Of the rows of this block; earlier blocks have written those of the halo, except for the history.
   void keep_statistics(const RowBlock& block, int64_t head, const float* maximum, const float* inverse_sum) {
     const bool is_first = block.out_row(call_.history) == 0;
     const int64_t lane = is_first ? std::max(block.weight_lane, block.first_real_lane()) : block.out_lane;
@@ -102,13 +100,12 @@ class Pass {
     const int64_t E = call_.shape.E, width = block.width, kv_head = head * call_.shape.G / H_;
     Scratch scratch;
     const float* w = a_.of(slot, block, head);
-    constexpr int64_t slack =
-        2 * max_block_queries;  // read past the end by the transpose, in lanes that nobody wants
+    constexpr int64_t slack = 2 * max_block_queries;  // the transpose reads past the end, in unused lanes
     float* out = scratch.floats(E * width + slack);
     std::fill_n(out, E * width, 0.0f);
     for (int64_t c = block.first_chunk(); c < block.end_chunk(); ++c) {
       const KeyRange keys = block.chunk(c);
-      kernel::kernels().attention.products.add({.a = rows(call_.v, block.batch, kv_head, keys.begin),
+      kernel::kernels().attention.products.add({.a = row_pointer(call_.v, block.batch, kv_head, keys.begin),
                                                 .a_row_stride = 1,
                                                 .a_column_stride = call_.v.stride(2),
                                                 .b = w + (keys.begin - block.keys.begin) * width,
@@ -123,17 +120,18 @@ class Pass {
     std::fill_n(ones, slack, 1.0f);
     const int64_t row = block.out_row(call_.history);
     kernel::kernels().attention.transpose_out(out + block.out_lane, width, block.outputs, E, ones,
-                                              rows(result_.out, block.batch, head, row), result_.out.stride(2));
+                                              row_pointer(result_.out, block.batch, head, row),
+                                              result_.out.stride(2));
     if (!result_.weights.defined()) return;
     for (int64_t i = 0; i < block.outputs; ++i) {
-      float* to = rows(result_.weights, block.batch, head, row + i) + block.keys.begin;
+      float* to = row_pointer(result_.weights, block.batch, head, row + i) + block.keys.begin;
       for (int64_t j = 0; j < block.count(); ++j) to[j] = w[j * width + block.out_lane + i];
     }
   }
 
   const MultiTokenCall& call_;
   int64_t H_;
-  Visible visible_;
+  MaskBits visible_;
   HeadRows a_;  // scores, then weights
   RowBlocks blocks_;
   MultiTokenForward& result_;
@@ -150,10 +148,10 @@ MultiTokenForward multi_token_forward(const MultiTokenCall& call, bool with_weig
   if (with_weights) result.weights = Tensor::zeros({n.B, n.H, call.outputs(), n.S});
   if (result.out.numel() == 0) return result;
   const int64_t slots = batch_slots(call), blocks = count_row_blocks(call);
-  Pass pass(call, slots, result);
+  ForwardPass pass(call, slots, result);
   for (int64_t batch = 0; batch < n.B; batch += slots)
     for (int64_t index = 0; index < blocks; ++index) pass.run(batch, std::min(slots, n.B - batch), index);
   return result;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,5 +1,4 @@
-// Multi-token attention as its formulas say, in float64 and with whole (T, S) matrices: what its tests compare
-// with.
+// The formula of multi-token attention, in float64 with (T, S) matrices: the reference in its tests.
 #pragma once
 
 #include <cmath>
@@ -17,7 +16,7 @@ struct PlainMultiToken {
   bool pre_mix = false, post_mix = false;
   int64_t post_head = 0;  // heads of a group, 0: none
   PadKey pad_key = PadKey::both;
-  std::function<bool(int64_t b, int64_t i, int64_t j)> sees = {};  // everyone sees everything unless it is given
+  std::function<bool(int64_t b, int64_t i, int64_t j)> sees = {};  // empty: no mask
 
   // Random inputs, in the order of operator() below.
   std::vector<Tensor> inputs(uint64_t stream) const {
@@ -59,10 +58,10 @@ struct PlainMultiToken {
     std::vector<double> out(static_cast<size_t>(B * H * T * E));
     for (int64_t b = 0; b < B; ++b) {
       Matrix a = raw_scores(x, b);
-      if (pre) a = convolved(hidden(a, b), pre, pre_queries, pre_keys);
+      if (pre) a = convolved(masked(a, b), pre, pre_queries, pre_keys);
       if (mix) a = mixed(a, [&](int64_t o, int64_t h) { return mix[o * H + h]; });
       a = softmaxed(a, b);
-      if (post) a = hidden(convolved(a, post, post_queries, post_keys), b);
+      if (post) a = masked(convolved(a, post, post_queries, post_keys), b);
       if (mix_after) a = mixed(a, [&](int64_t o, int64_t h) { return mix_after[o * H + h]; });
       if (groups) {
         const int64_t c = post_head;
@@ -91,7 +90,7 @@ struct PlainMultiToken {
                             std::sqrt(static_cast<double>(D));
     return a;
   }
-  Matrix hidden(Matrix a, int64_t b) const {
+  Matrix masked(Matrix a, int64_t b) const {
     for (int64_t row = 0; row < H * T; ++row)
       for (int64_t j = 0; j < S; ++j)
         if (!visible(b, row % T, j)) a[row * S + j] = 0;
@@ -120,12 +119,12 @@ struct PlainMultiToken {
   }
   Matrix softmaxed(Matrix a, int64_t b) const {
     for (int64_t row = 0; row < H * T; ++row) {
-      double most = -INFINITY, sum = 0;
+      double maximum = -INFINITY, sum = 0;
       for (int64_t j = 0; j < S; ++j)
-        if (visible(b, row % T, j)) most = std::max(most, a[row * S + j]);
+        if (visible(b, row % T, j)) maximum = std::max(maximum, a[row * S + j]);
       for (int64_t j = 0; j < S; ++j) {
         double& p = a[row * S + j];
-        p = visible(b, row % T, j) ? std::exp(p - most) : 0;
+        p = visible(b, row % T, j) ? std::exp(p - maximum) : 0;
         sum += p;
       }
       for (int64_t j = 0; j < S && sum > 0; ++j) a[row * S + j] /= sum;

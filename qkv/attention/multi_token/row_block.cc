@@ -1,20 +1,21 @@
 #include "qkv/attention/multi_token/row_block.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 int64_t block_outputs(const MultiTokenCall& call) { return max_block_queries - call.halo(); }
 
-// The keys that anyone sees under the mask in any head.
-KeyRange seen_keys(const MultiTokenCall& call, const RowBlock& block) {
-  KeyRange seen = {call.shape.S, 0};
+// The range of keys that any query sees in any head.
+KeyRange visible_keys(const MultiTokenCall& call, const RowBlock& block) {
+  KeyRange all = {call.shape.S, 0};
   const int64_t query = std::max<int64_t>(0, block.first), queries = block.first + block.end_lane() - query;
   for (int64_t h = 0; h < call.shape.H; ++h) {
-    const KeyRange keys = call.mask->keys({&call.shape, block.batch, h, query, queries, round_to_lanes(queries)});
+    const KeyRange keys =
+        call.mask->key_range({&call.shape, block.batch, h, query, queries, round_to_lanes(queries)});
     if (keys.begin >= keys.end) continue;
-    seen = {std::min(seen.begin, keys.begin), std::max(seen.end, keys.end)};
+    all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
   }
-  return seen.begin < seen.end ? seen : KeyRange{0, 0};
+  return all.begin < all.end ? all : KeyRange{0, 0};
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ RowBlock row_block(const MultiTokenCall& call, int64_t batch, int64_t index) {
   block.out_lane = halo;
   block.outputs = std::min(block_outputs(call), call.shape.T - query);
   block.width = round_to_lanes(block.end_lane());
-  block.keys = call.mask ? seen_keys(call, block) : KeyRange{0, call.shape.S};
+  block.keys = call.mask ? visible_keys(call, block) : KeyRange{0, call.shape.S};
   return block;
 }
 
@@ -53,7 +54,7 @@ RowBlocks row_blocks(const MultiTokenCall& call, int64_t batch, int64_t count, i
 int64_t border_rows(const MultiTokenCall& call) { return std::max(call.pre_conv.keys, call.post_conv.keys); }
 
 HeadRows::HeadRows(const MultiTokenCall& call, int64_t slots) : heads_(call.shape.H), border_(border_rows(call)) {
-  constexpr int64_t page = 1024, shift = 80;  // heads that are whole pages apart would share the same cache lines
+  constexpr int64_t page = 1024, shift = 80;  // floats; heads a multiple of a page apart would share cache sets
   const int64_t size = (call.shape.S + 2 * border_) * widest_row_block(call);
   stride_ = (size + page - 1) / page * page + shift;
   memory_ = Tensor::empty({slots * heads_ * stride_});
@@ -70,32 +71,33 @@ float* scratch_rows(const MultiTokenCall& call, const RowBlock& block, Scratch& 
   return scratch.floats((block.count() + 2 * border) * block.width) + border * block.width;
 }
 
-Visible::Visible(const MultiTokenCall& call, int64_t slots)
-    : heads_(call.shape.H), keys_(call.shape.S), words_(static_cast<size_t>(slots * heads_ * 3 * keys_ + 1)) {}
+MaskBits::MaskBits(const MultiTokenCall& call, int64_t slots)
+    : heads_(call.shape.H), keys_(call.shape.S), bits_(static_cast<size_t>(slots * heads_ * 3 * keys_ + 1)) {}
 
-void Visible::fill(const MultiTokenCall& call, int64_t slot, const RowBlock& block, int64_t head) {
-  uint64_t *of_scores = &words_[at(slot, head, 0)], *of_weights = &words_[at(slot, head, 1)],
-           *of_outputs = &words_[at(slot, head, 2)];
+void MaskBits::fill(const MultiTokenCall& call, int64_t slot, const RowBlock& block, int64_t head) {
+  uint64_t *of_scores = &bits_[at(slot, head, 0)], *of_weights = &bits_[at(slot, head, 1)],
+           *of_outputs = &bits_[at(slot, head, 2)];
   const int64_t query = std::max<int64_t>(0, block.first), queries = block.first + block.end_lane() - query,
                 shift = query - block.first;
   const QueryBlock real = {&call.shape, block.batch, head, query, queries, round_to_lanes(queries)};
-  const uint64_t everyone = first_queries(queries);
+  const uint64_t all_queries = first_queries(queries);
   for (int64_t c = block.first_chunk(); c < block.end_chunk(); ++c) {
     const KeyRange keys = block.chunk(c);
     const Tile tile{real, keys.begin, keys.end - keys.begin};
-    uint64_t* words = of_scores + (keys.begin - block.keys.begin);
+    uint64_t* bits = of_scores + (keys.begin - block.keys.begin);
     const Visibility visibility = call.mask ? call.mask->classify(tile) : Visibility::visible;
     if (visibility == Visibility::partial)
-      call.mask->fill(tile, words);
+      call.mask->fill(tile, bits);
     else
-      std::fill_n(words, tile.keys, visibility == Visibility::visible ? everyone : 0);
-    for (int64_t j = 0; j < tile.keys; ++j) words[j] = (words[j] & everyone) << shift;
+      std::fill_n(bits, tile.keys, visibility == Visibility::visible ? all_queries : 0);
+    for (int64_t j = 0; j < tile.keys; ++j) bits[j] = (bits[j] & all_queries) << shift;
   }
-  const uint64_t right_weights = ~first_queries(block.weight_lane), right_outputs = ~first_queries(block.out_lane);
+  const uint64_t complete_weights = ~first_queries(block.weight_lane),
+                 complete_outputs = ~first_queries(block.out_lane);
   for (int64_t j = 0; j < block.count(); ++j) {
-    of_weights[j] = of_scores[j] & right_weights;
-    of_outputs[j] = of_scores[j] & right_outputs;
+    of_weights[j] = of_scores[j] & complete_weights;
+    of_outputs[j] = of_scores[j] & complete_outputs;
   }
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,12 +1,11 @@
-// A row block of multi-token attention: some query rows of one batch row, all heads, all keys that any of them
-// sees.
+// A row block of multi-token attention: query rows of one batch row, all heads, all keys that any of them sees.
 //
-//     lanes     0 ............ weight_lane ........... out_lane ................ width
-//               | halo of pre_conv | halo of post_conv | rows that are results  | filled up
-//               scores are right   weights are right   outputs are right
+//     lanes     0 ............ weight_lane ........... out_lane ............ end_lane .. width
+//               | halo of pre_conv | halo of post_conv | rows of the result  | padding
+//     complete:                      weights             weights and outputs
 //
-// Lane 0 is query `first`, below 0 at the beginning: rows outside the matrix are zero like any others. Blocks cut
-// the queries, and chunks the keys, at fixed places, so sums do not depend on what else is in a call.
+// Lane 0 is query `first`, which is negative at the beginning: rows outside the matrix are zero. Blocks cut the
+// queries, and chunks the keys, at fixed positions, so sums do not depend on the rest of the call.
 #pragma once
 
 #include <algorithm>
@@ -19,17 +18,17 @@
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 
 struct RowBlock {
   int64_t batch = 0;
   int64_t first = 0;                      // the query of lane 0
-  int64_t weight_lane = 0, out_lane = 0;  // the first lanes that are right
+  int64_t weight_lane = 0, out_lane = 0;  // the first lanes with complete weights, and outputs
   int64_t outputs = 0, width = 0;
-  KeyRange keys;  // that anyone sees, in any head
+  KeyRange keys;  // that any query sees in any head
 
   int64_t count() const { return keys.end - keys.begin; }
-  int64_t out_row(int64_t history) const { return first + out_lane - history; }  // of the results
+  int64_t out_row(int64_t history) const { return first + out_lane - history; }  // the first row of the result
   int64_t first_real_lane() const { return std::max<int64_t>(0, -first); }
   int64_t end_lane() const { return out_lane + outputs; }
   int64_t first_chunk() const { return keys.begin / max_block_keys; }
@@ -40,12 +39,12 @@ struct RowBlock {
 };
 
 int64_t count_row_blocks(const MultiTokenCall& call);
-// The blocks with one index of `count` batch rows from `batch` on: one a slot.
+// The blocks with this index of batch rows [batch, batch + count), one per slot.
 using RowBlocks = std::vector<RowBlock>;
 RowBlocks row_blocks(const MultiTokenCall& call, int64_t batch, int64_t count, int64_t index);
 int64_t widest_row_block(const MultiTokenCall& call);
 
-// (keys x width) floats for each head, with room for zeros around them and so that heads do not meet in the cache.
+// (keys x width) floats for each head, between borders of zeros, spaced so that heads do not share cache sets.
 class HeadRows {
  public:
   HeadRows() = default;
@@ -62,22 +61,22 @@ class HeadRows {
   int64_t heads_ = 0, stride_ = 0, border_ = 0;
 };
 
-// Rows of zeros in front of and behind the rows of a head: as many as a convolution may reach for.
+// The number of rows of zeros before and after the rows of a head, which a convolution may read.
 int64_t border_rows(const MultiTokenCall& call);
 void clear_border(const MultiTokenCall& call, const RowBlock& block, float* rows);
-// The same for one head in scratch memory.
+// Rows with borders for one head, in scratch memory.
 float* scratch_rows(const MultiTokenCall& call, const RowBlock& block, Scratch& scratch);
 
-// Who sees what: for each head one word a key, of which bit i is lane i. In weights() and outputs() lanes that are
-// not right yet see nothing.
-class Visible {
+// Mask bits of a block: for each head one uint64_t per key, bit i for lane i. weights() and outputs() also mask the
+// lanes whose weights or outputs are not complete.
+class MaskBits {
  public:
-  Visible(const MultiTokenCall& call, int64_t slots);
+  MaskBits(const MultiTokenCall& call, int64_t slots);
   void fill(const MultiTokenCall& call, int64_t slot, const RowBlock& block, int64_t head);
 
-  const uint64_t* scores(int64_t slot, int64_t head) const { return &words_[at(slot, head, 0)]; }
-  const uint64_t* weights(int64_t slot, int64_t head) const { return &words_[at(slot, head, 1)]; }
-  const uint64_t* outputs(int64_t slot, int64_t head) const { return &words_[at(slot, head, 2)]; }
+  const uint64_t* scores(int64_t slot, int64_t head) const { return &bits_[at(slot, head, 0)]; }
+  const uint64_t* weights(int64_t slot, int64_t head) const { return &bits_[at(slot, head, 1)]; }
+  const uint64_t* outputs(int64_t slot, int64_t head) const { return &bits_[at(slot, head, 2)]; }
 
  private:
   size_t at(int64_t slot, int64_t head, int64_t kind) const {
@@ -85,10 +84,10 @@ class Visible {
   }
 
   int64_t heads_, keys_;
-  std::vector<uint64_t> words_;
+  std::vector<uint64_t> bits_;
 };
 
-// step(slot, head) and step(slot, chunk) for all of them, in parallel.
+// step(slot, head), and step(slot, chunk), for all of them in parallel.
 template <class Step>
 void for_each_head_of(const RowBlocks& blocks, int64_t heads, Step step) {
   parallel_for(std::ssize(blocks) * heads, [&](int64_t item) {
@@ -98,7 +97,7 @@ void for_each_head_of(const RowBlocks& blocks, int64_t heads, Step step) {
 }
 template <class Step>
 void for_each_chunk_of(const RowBlocks& blocks, Step step) {
-  int64_t chunks = 0;  // of the block with the most
+  int64_t chunks = 0;  // of the block with the most chunks
   for (const RowBlock& block : blocks) chunks = std::max(chunks, block.end_chunk() - block.first_chunk());
   parallel_for(std::ssize(blocks) * chunks, [&](int64_t item) {
     const kernel::FlushDenormals flush;
@@ -109,4 +108,4 @@ void for_each_chunk_of(const RowBlocks& blocks, Step step) {
   });
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -2,13 +2,13 @@
 
 #include "qkv/kernel/kernels.h"
 
-namespace qkv {
+namespace qkv::internal {
 namespace {
 
 const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
 const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
-constexpr int64_t slack = 64;  // floats that may be read behind the end of packed rows
+constexpr int64_t slack = 64;  // floats that products may read behind the end of packed rows
 
 }  // namespace
 
@@ -23,16 +23,17 @@ void pack_rows(const Tensor& x, const RowBlock& block, int64_t head, int64_t que
       .rows = memory, .transposed = memory + block.width * row_width, .row_width = row_width, .columns = columns};
   std::fill_n(packed.rows, block.width * row_width, 0.0f);
   for (int64_t lane = begin; lane < end; ++lane)
-    std::copy_n(rows(x, block.batch, head, query + lane - begin), columns, packed.rows + lane * row_width);
+    std::copy_n(row_pointer(x, block.batch, head, query + lane - begin), columns, packed.rows + lane * row_width);
   kernel::kernels().attention.transpose_in(packed.rows, row_width, block.width, columns, packed.transposed,
                                            block.width, block.width);
 }
 
-void scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, const PackedRows& q, float* s) {
+void compute_scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, const PackedRows& q,
+                    float* s) {
   const int64_t kv_head = head * call.shape.G / call.shape.H;
   for (int64_t c = block.first_chunk(); c < block.end_chunk(); ++c) {
     const KeyRange keys = block.chunk(c);
-    products().overwrite({.a = rows(call.k, block.batch, kv_head, keys.begin),
+    products().overwrite({.a = row_pointer(call.k, block.batch, kv_head, keys.begin),
                           .a_row_stride = call.k.stride(2),
                           .a_column_stride = 1,
                           .b = q.transposed,
@@ -48,10 +49,10 @@ void scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, con
 
 void convolved_scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, const PackedRows& q,
                       const uint64_t* visible, float* out) {
-  if (!call.pre_conv.given()) return scores(call, block, head, q, out);
+  if (!call.pre_conv.given()) return compute_scores(call, block, head, q, out);
   Scratch scratch;
   float* s = scratch_rows(call, block, scratch);
-  scores(call, block, head, q, s);
+  compute_scores(call, block, head, q, s);
   loops().clear(s, block.count(), block.width, visible, s);
   clear_border(call, block, s);
   loops().convolve(call.pre_conv.forward(head, s, out, block.count(), block.width));
@@ -68,7 +69,7 @@ void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_
 void mix_heads(const HeadMix& mix, const StridedHeads& in, bool transposed, int64_t count, const StridedHeads& out,
                int64_t H) {
   const int64_t n = mix.size;
-  const bool along_rows = mix.input_first == transposed;  // whether inputs are neighbours in a matrix
+  const bool along_rows = mix.input_first == transposed;  // inputs are adjacent in a matrix
   for (int64_t h = 0; h < H; h += n)
     products().overwrite({.a = mix.matrices.data<float>() + h * n,
                           .a_row_stride = along_rows ? n : 1,
@@ -101,4 +102,4 @@ int64_t batch_slots(const MultiTokenCall& call) {
   return std::clamp<int64_t>(std::min(std::max(floats / of_one, heads / n.H), 64 * floats / of_one), 1, n.B);
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,12 +1,12 @@
-// The steps that the forward and the backward share, each on one head or one chunk of keys of a row block.
+// Steps of both passes, each on one head or one chunk of keys of a row block.
 #pragma once
 
 #include "qkv/attention/multi_token/row_block.h"
 
-namespace qkv {
+namespace qkv::internal {
 
-// Rows of one head of a block, (width x row_width), zero in lanes that are no real query and behind the columns;
-// and their transpose (columns x width).
+// Rows of one head of a block, (width x row_width), and their transpose (columns x width). Zero in the lanes
+// without a query and behind the columns.
 struct PackedRows {
   float *rows = nullptr, *transposed = nullptr;
   int64_t row_width = 0, columns = 0;
@@ -17,15 +17,15 @@ void pack_rows(const Tensor& x, const RowBlock& block, int64_t head, int64_t que
                float* memory, PackedRows& packed);
 
 // s (keys x width) = scale * K Q^T
-void scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, const PackedRows& q, float* s);
-// out = scores, convolved where there is a pre_conv.
+void compute_scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, const PackedRows& q, float* s);
+// out = scores, convolved if there is a pre_conv.
 void convolved_scores(const MultiTokenCall& call, const RowBlock& block, int64_t head, const PackedRows& q,
                       const uint64_t* visible, float* out);
-// c = p, convolved where there is a post_conv, and hidden. p has room for a border.
+// c = p, convolved if there is a post_conv, then masked with zeros. p has a border.
 void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, float* p,
                        const uint64_t* visible, float* c);
 
-// out = mix(in) over `count` floats of every head; heads are in_stride and out_stride apart. Not in place.
+// out = mix(in) over `count` floats of every head. Not in place.
 struct StridedHeads {
   float* data;
   int64_t stride;
@@ -36,14 +36,14 @@ void mix_heads(const HeadMix& mix, const StridedHeads& in, bool transposed, int6
 void mix_chunk(const HeadMix& mix, bool transposed, const RowBlock& block, const KeyRange& keys,
                const StridedHeads& heads, int64_t H);
 
-// visit(first floats, number of floats) in pieces of a few rows, whose heads fit a first-level cache together.
+// visit(first float, number of floats) for pieces of a few rows: all heads of a piece fit in the L1 cache.
 template <class Visit>
 void for_each_piece(const RowBlock& block, const KeyRange& keys, int64_t piece_rows, Visit visit) {
   for (int64_t key = keys.begin; key < keys.end; key += piece_rows)
     visit((key - block.keys.begin) * block.width, std::min(piece_rows, keys.end - key) * block.width);
 }
 
-// How many batch rows go at a time: as many as it takes to have work for the threads, within a few megabytes.
+// The number of batch rows processed together: enough work for the threads, within a few megabytes.
 int64_t batch_slots(const MultiTokenCall& call);
 
-}  // namespace qkv
+}  // namespace qkv::internal

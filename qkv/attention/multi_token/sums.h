@@ -1,4 +1,4 @@
-// What the backward of multi-token attention adds up over its row blocks.
+// Gradients that the backward of multi-token attention sums over its row blocks.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 #include "qkv/attention/multi_token/call.h"
 #include "qkv/tensor/layout.h"
 
-namespace qkv {
+namespace qkv::internal {
 
-// PartialSums sums of parameters, in double: `parts` of `size` numbers, added in their order.
+// Partial sums of the gradient of a parameter, in double: `parts` of `size` numbers, added in order.
 class PartialSums {
  public:
   PartialSums(int64_t parts, int64_t size) : size_(size), sums_(static_cast<size_t>(parts * size)) {}
@@ -35,11 +35,11 @@ inline int64_t count_chunks(const MultiTokenCall& call) {
   return (call.shape.S + max_block_keys - 1) / max_block_keys;
 }
 
-// MultiTokenSums of one call. dk and dv have rows rounded up to the lanes.
+// All sums of a call. Rows of dk and dv are rounded up to the lanes.
 struct MultiTokenSums {
   Tensor dq, dk, dv;
-  PartialSums pre_conv, post_conv;  // a part a batch row
-  PartialSums pre_mix, post_mix;    // a part a chunk of a batch row
+  PartialSums pre_conv, post_conv;  // one part per batch row
+  PartialSums pre_mix, post_mix;    // one part per chunk of a batch row
 
   explicit MultiTokenSums(const MultiTokenCall& call)
       : dq(empty_in_order_of(call.q, call.q.shape())),
@@ -61,4 +61,4 @@ struct MultiTokenSums {
   }
 };
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace qkv {
 namespace {
 
-// Kernels as functions of the score, s = -u^2 / 2. A hidden score is -infinity: every value is 0 there.
+// Kernels as functions of the score, s = -u^2 / 2; 0 for masked_score.
 struct Boxcar {
   static constexpr const char* name = "boxcar()";
   static constexpr bool has_slope = false;
@@ -30,12 +29,11 @@ struct Triangular {
 struct Constant {
   static constexpr const char* name = "constant()";
   static constexpr bool has_slope = false;
-  static float value(float s) { return s > -std::numeric_limits<float>::infinity() ? 1.0f : 0.0f; }
+  static float value(float s) { return s > masked_score ? 1.0f : 0.0f; }
   static float slope(float) { return 0.0f; }
 };
 
-// Of the two numbers of a query the maximum is 0 from the first tile on: kernels need none, and nothing is
-// rescaled.
+// Kernels need no running maximum: it is 0, and nothing is rescaled.
 template <class Kernel>
 class KernelWeights final : public Normalizer {
  public:

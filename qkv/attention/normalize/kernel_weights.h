@@ -1,7 +1,6 @@
-// Kernel weights: Nadaraya-Watson regression (Nadaraya, "On Estimating Regression", 1964; Watson, "Smooth
-// Regression Analysis", 1964; Zhang et al., "Dive into Deep Learning", section 11.2) in the sentence of attention.
-// A score by distance (score/distance.h) is s_ij = -u_ij^2 / 2 with u_ij = |q_i - k_j| / sigma, and a query weighs
-// its visible keys by
+// Kernel weights: attention as Nadaraya-Watson kernel regression (Nadaraya, "On Estimating Regression", 1964;
+// Watson, "Smooth Regression Analysis", 1964; Zhang et al., "Dive into Deep Learning", section 11.2). For a
+// distance score (score/distance.h), s_ij = -u_ij^2 / 2 with u_ij = |q_i - k_j| / sigma, the weights are
 //
 //     w_ij = K(u_ij) / sum_j K(u_ij)
 //
@@ -13,10 +12,9 @@
 //
 //     Tensor y = attention(q, k, v, {.score = gaussian(0.5f), .normalize = epanechnikov()});
 //
-// A query whose total is zero, all of its keys being too far, has zero weights, a zero output and no gradient, like
-// one that sees no key. lse is the logarithm of the total. A positive score counts as a distance of 0. The gradient
-// at an edge of a kernel, and of the triangular one at u = 0, is zero; that of boxcar and constant is zero
-// anywhere.
+// A query whose sum is zero, because all keys are too far, has zero weights, a zero output and no gradient, like
+// one without visible keys. lse is the logarithm of the sum. A positive score counts as distance 0. The gradient is
+// zero at the edge of a kernel, at u = 0 of the triangular one, and everywhere for boxcar and constant.
 #pragma once
 
 #include "qkv/attention/normalize/normalizer.h"

@@ -29,7 +29,7 @@ struct Sizes {
   int64_t B, H, G, T, S, D, E;
 };
 
-// q, k, v, sigma; the weights into `weights`, the logarithms of the totals into `lse`, if given.
+// q, k, v, sigma; the weights into `weights`, the logarithms of the sums into `lse`, if given.
 std::vector<double> regression(const NamedKernel& kernel, const Sizes& n, const Doubles& x, bool is_causal,
                                std::vector<double>* weights = nullptr, std::vector<double>* lse = nullptr) {
   std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
@@ -39,8 +39,8 @@ std::vector<double> regression(const NamedKernel& kernel, const Sizes& n, const 
     for (int64_t j = 0; j < n.S; ++j) {
       double squares = 0;
       for (int64_t d = 0; d < n.D; ++d) squares += std::pow(x[0][row * n.D + d] - x[1][(first + j) * n.D + d], 2);
-      const bool hidden = is_causal && j > row % n.T + n.S - n.T;
-      total += w[j] = hidden ? 0 : kernel.of(std::sqrt(squares) / x[3][0]);
+      const bool masked = is_causal && j > row % n.T + n.S - n.T;
+      total += w[j] = masked ? 0 : kernel.of(std::sqrt(squares) / x[3][0]);
     }
     for (int64_t j = 0; j < n.S; ++j) {
       w[j] = total > 0 ? w[j] / total : 0;
@@ -57,7 +57,7 @@ std::vector<Tensor> inputs(const Sizes& n, float sigma) {
           Tensor::full({1}, sigma)};
 }
 
-// Sigmas at which no distance is near the edge of a kernel.
+// At these sigmas no distance is near the edge of a kernel.
 TEST(KernelWeights, AreTheirFormulasInEveryInputAndTheWidth) {
   for (const NamedKernel& kernel : kernels)
     for (const auto& [n, sigma] : {std::pair<Sizes, float>{{1, 1, 1, 1, 1, 2, 1}, 5.0f},
@@ -95,14 +95,14 @@ TEST(KernelWeights, AddUpOverAllTiles) {
   }
 }
 
-// Query 0 is far from every key, batch row 1 is blind.
+// Query 0 is far from every key, batch row 1 is fully masked.
 TEST(KernelWeights, AreZeroWithoutGradientWhereTheTotalIsZero) {
   Tensor far = random({2, 1, 5, 3}, 1);
   for (int64_t d = 0; d < 3; ++d) far.data<float>()[d] = 1000.0f;
   for (const NamedKernel& kernel : kernels) {
-    const Variable::Options learnt{.requires_grad = true};
-    const Variable q(far, learnt), k(random({2, 1, 9, 3}, 2), learnt), v(random({2, 1, 9, 4}, 3), learnt),
-        sigma(Tensor::full({1}, 2.0f), learnt);
+    const Variable::Options learned{.requires_grad = true};
+    const Variable q(far, learned), k(random({2, 1, 9, 3}, 2), learned), v(random({2, 1, 9, 4}, 3), learned),
+        sigma(Tensor::full({1}, 2.0f), learned);
     const bool everywhere = kernel.of(1e6) > 0;  // the constant kernel sees any distance
     const auto [out, weights, lse] = attention_with_weights(
         q, k, v, {.score = gaussian(sigma), .mask = padding({9, 0}), .normalize = kernel.normalizer});
@@ -119,7 +119,7 @@ TEST(KernelWeights, AreZeroWithoutGradientWhereTheTotalIsZero) {
   }
 }
 
-TEST(KernelWeights, HaveAFiniteGradientAtAKey) {  // the triangular kernel has a corner at u = 0
+TEST(KernelWeights, HaveAFiniteGradientAtDistanceZero) {  // the triangular kernel has a corner at u = 0
   const Tensor points = random({1, 1, 4, 3}, 1);
   for (const NamedKernel& kernel : kernels) {
     const Variable q(points, {.requires_grad = true});
@@ -157,7 +157,7 @@ TEST(KernelWeights, GiveTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
   set_threads(before);
 }
 
-// Of any score, in the passes for bf16 and for single queries too.
+// With any score, also in the bf16 and single-query passes.
 TEST(KernelWeights, WorkInEveryPass) {
   const Tensor k = random({1, 2, 900, 8}, 2), v = random({1, 2, 900, 6}, 3);
   for (const int64_t T : {1, 70}) {
@@ -168,7 +168,7 @@ TEST(KernelWeights, WorkInEveryPass) {
         return Variable(x.to(DType::bf16).to(dtype), {.requires_grad = true});
       };
       const Variable recorded = attention(in(q, DType::f32), in(k, DType::f32), in(v, DType::f32),
-                                          options);  // no pass for single queries
+                                          options);  // not in the single-query pass
       const auto of = [&](DType dtype) {
         return attention(in(q, dtype).value(), in(k, dtype).value(), in(v, dtype).value(), options).to(DType::f32);
       };

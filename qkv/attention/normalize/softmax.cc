@@ -28,16 +28,16 @@ class Softmax : public Normalizer {
                 float* grad) const override {
     kernel::kernels().attention.softmax_backward(weights, grad, tile.keys, tile.width, delta);
   }
-  void step_to_pairs(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
-                     float* columns) const override {
+  void step_to_bf16(const Tile& tile, float* s, float scale, kernel::RunningSoftmax running,
+                    float* columns) const override {
     kernel::kernels().attention.bf16->softmax_step(s, tile.keys, tile.width, scale, running, columns);
   }
-  void weights_to_pairs(const Tile& tile, float* s, float scale, const float* maximum, const float* inverse_sum,
-                        float*, uint16_t* rows) const override {
+  void weights_to_bf16(const Tile& tile, float* s, float scale, const float* maximum, const float* inverse_sum,
+                       float*, uint16_t* rows) const override {
     kernel::kernels().attention.bf16->weights(s, tile.keys, tile.width, scale, maximum, inverse_sum, rows);
   }
-  void backward_to_pairs(const Tile& tile, const float* weights, const float*, const float* delta, float* grad,
-                         uint16_t* rows, float* columns) const override {
+  void backward_to_bf16(const Tile& tile, const float* weights, const float*, const float* delta, float* grad,
+                        uint16_t* rows, float* columns) const override {
     kernel::kernels().attention.bf16->softmax_backward(weights, grad, tile.keys, tile.width, delta, rows, columns);
   }
   std::string name() const override { return "softmax()"; }
@@ -48,8 +48,8 @@ class SoftmaxWithSink final : public Softmax {
   explicit SoftmaxWithSink(Variable sink) : sink_(std::move(sink)), values_(sink_.value().contiguous_copy()) {}
 
   void check(const AttentionShape& shape) const override {
-    require(sink_.dim(0) == shape.H, "softmax_with_sink",
-            "the sink is {}; expected one number for each of {} heads H", describe("H", sink_.shape()), shape.H);
+    require(sink_.dim(0) == shape.H, "softmax_with_sink", "the sink is {}; expected (H {}), one number per head",
+            describe("H", sink_.shape()), shape.H);
   }
   void finish(const QueryBlock& block, kernel::RunningSoftmax running) const override {
     const float sink = sink_of(block);
@@ -89,7 +89,7 @@ NormalizerPtr softmax() {
 }
 
 NormalizerPtr softmax_with_sink(const Variable& sink) {
-  require(sink.value().rank() == 1, "softmax_with_sink", "the sink is (H), one number a head, got {}",
+  require(sink.value().rank() == 1, "softmax_with_sink", "the sink must be (H), one number per head, got {}",
           sink.shape());
   return std::make_shared<SoftmaxWithSink>(sink);
 }

@@ -11,10 +11,10 @@ class DropoutReweigher final : public Reweigher {
   explicit DropoutReweigher(const WeightDropout& o)
       : rate_(o.rate), key_(kernel::dropout_key(o.seed, o.stream, static_cast<float>(o.rate))) {}
 
-  // Pair (b, h, i, j) has random number ((b H + h) S + j) T' + i of the stream, T' being T rounded up to whole
-  // blocks: a row of the tile is a run of consecutive numbers.
+  // Pair (b, h, i, j) has random number ((b H + h) S + j) T' + i of the stream, T' being T rounded up to blocks: a
+  // row of the tile has consecutive numbers.
   void multiply(const Tile& tile, float* x) const override {
-    const AttentionShape& shape = *tile.whole;
+    const AttentionShape& shape = *tile.shape;
     const int64_t row = (shape.T + max_block_queries - 1) / max_block_queries * max_block_queries;
     for (int64_t j = 0; j < tile.keys; ++j) {
       const int64_t first = ((tile.batch * shape.H + tile.head) * shape.S + tile.key + j) * row + tile.query;

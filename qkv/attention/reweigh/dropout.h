@@ -1,11 +1,11 @@
-// Dropout on attention weights (Srivastava et al., 2014; Vaswani et al., 2017 use it on the weights in their code).
+// Dropout on attention weights (Srivastava et al., 2014; used by Vaswani et al., 2017).
 //
 //     w_ij = p_ij / (1 - rate)  with probability 1 - rate, else 0
 //
 //     Tensor y = attention(q, k, v, {.reweigh = {weight_dropout({.rate = 0.1, .seed = 1, .stream = step})}});
 //
-// Which pairs are kept is a function of (seed, stream, batch, head, query, key): the same in the forward and in the
-// backward, at any number of threads and for any tile size.
+// Which weights are dropped is a function of (seed, stream, batch, head, query, key): the same in forward and
+// backward, for any number of threads and any tile size.
 #pragma once
 
 #include "qkv/attention/reweigh/reweigher.h"

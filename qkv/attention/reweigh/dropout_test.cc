@@ -11,7 +11,7 @@ using namespace test;
 
 AttentionOptions with(const WeightDropout& dropout) { return {.reweigh = {weight_dropout(dropout)}}; }
 
-// The factors of dropout, seen through weights that are all alike: 0, or 1 / (1 - rate).
+// The factors of dropout, from equal weights: 0, or 1 / (1 - rate).
 std::vector<double> factors(const WeightDropout& dropout, const AttentionShape& n) {
   const Tensor q = Tensor::zeros({n.B, n.H, n.T, 4}), k = Tensor::zeros({n.B, n.H, n.S, 4});
   std::vector<double> f = doubles(attention_with_weights(q, k, k, with(dropout)).weights);
@@ -45,7 +45,7 @@ TEST(WeightDropout, DiffersBetweenSeedsStreamsBatchRowsAndHeads) {
 }
 
 // With F = 0 or 1 / (1 - rate): W = F P, dV = W^T dO, dP = F (dO V^T), dS = P (dP - sum_j P dP).
-TEST(WeightDropout, DropsTheSamePairsInTheBackward) {
+TEST(WeightDropout, DropsTheSameWeightsInTheBackward) {
   const int64_t T = 70, S = 150, D = 8, E = 5;
   const Variable q(random({1, 1, T, D}, 1), {.requires_grad = true}),
       k(random({1, 1, S, D}, 2), {.requires_grad = true}), v(random({1, 1, S, E}, 3), {.requires_grad = true});
@@ -110,7 +110,7 @@ TEST(WeightDropout, DoesNotDependOnTheTileNorOnThreads) {
   set_threads(before);
 }
 
-TEST(WeightDropout, RefusesARateOfOne) {
+TEST(WeightDropout, RejectsARateOfOne) {
   EXPECT_EQ(error_of([] { weight_dropout({.rate = 1.0}); }), "weight_dropout: the rate must be in [0, 1), got 1");
 }
 

@@ -30,10 +30,11 @@ class GaussianWindow final : public Reweigher {
     const auto curvature = static_cast<float>(-0.5 / (sigma_ * sigma_));
     for (int64_t j = 0; j < tile.keys; ++j)
       for (int64_t i = 0; i < tile.width; ++i) {
-        const float away = static_cast<float>(tile.key + j) - p[i];
-        factors[j * tile.width + i] = away * away * curvature;
+        const float distance = static_cast<float>(tile.key + j) - p[i];
+        factors[j * tile.width + i] = distance * distance * curvature;
       }
-    kernel::kernels().attention.weights(factors, tile.keys, tile.width, zeros, ones);  // exp, exactly 0 far away
+    kernel::kernels().attention.weights(factors, tile.keys, tile.width, zeros,
+                                        ones);  // exp; exactly 0 for large distances
     kernel::kernels().rows.multiply(x, factors, tile.keys * tile.width, x);
   }
   // d log f_ij / dp_i = (j - p_i) / sigma^2
@@ -44,8 +45,8 @@ class GaussianWindow final : public Reweigher {
     for (int64_t j = 0; j < tile.keys; ++j)
       for (int64_t i = 0; i < tile.queries; ++i) {
         const int64_t at = j * tile.width + i;
-        const float away = static_cast<float>(tile.key + j) - p[i];
-        sums[i] += static_cast<double>(weights[at] * grad[at]) * static_cast<double>(away);
+        const float distance = static_cast<float>(tile.key + j) - p[i];
+        sums[i] += static_cast<double>(weights[at] * grad[at]) * static_cast<double>(distance);
       }
     for (int64_t i = 0; i < tile.queries; ++i)
       parameters[first_query(tile) + i] += static_cast<float>(sums[i] / (sigma_ * sigma_));
@@ -57,7 +58,7 @@ class GaussianWindow final : public Reweigher {
 
  private:
   static int64_t first_query(const Tile& tile) {
-    return (tile.batch * tile.whole->H + tile.head) * tile.whole->T + tile.query;
+    return (tile.batch * tile.shape->H + tile.head) * tile.shape->T + tile.query;
   }
 
   Variable p_;
@@ -69,8 +70,8 @@ class GaussianWindow final : public Reweigher {
 
 ReweigherPtr gaussian_window(const Variable& p, double sigma) {
   require(p.defined() && p.value().dtype() == DType::f32 && p.value().rank() == 3, "gaussian_window",
-          "p is f32 of shape (B, H, T), got {}", p.defined() ? to_string(p.shape()) : "nothing");
-  require(sigma > 0 && std::isfinite(sigma), "gaussian_window", "sigma must be a positive number, got {}", sigma);
+          "p must be f32 of shape (B, H, T), got {}", p.defined() ? to_string(p.shape()) : "nothing");
+  require(sigma > 0 && std::isfinite(sigma), "gaussian_window", "sigma must be positive and finite, got {}", sigma);
   return std::make_shared<GaussianWindow>(p, sigma);
 }
 

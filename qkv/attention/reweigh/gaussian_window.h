@@ -1,7 +1,7 @@
-// Gaussian window: weights fade with the distance of the key from a position of the query's own (Luong, Pham and
-// Manning, "Effective Approaches to Attention-based Neural Machine Translation", 2015, equation 10).
+// Gaussian window: weights decay with the distance of the key from a position p_i (Luong, Pham and Manning,
+// "Effective Approaches to Attention-based Neural Machine Translation", 2015, equation 10).
 //
-//     w_ij <- w_ij exp(-(j - p_i)^2 / (2 sigma^2))          p (B, H, T), learnt if it asks
+//     w_ij <- w_ij exp(-(j - p_i)^2 / (2 sigma^2))          p (B, H, T), may require a gradient
 //
 //     Variable y = attention(q, k, v, {.reweigh = {gaussian_window(p, 1.5)}});
 //

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-Tensor places(const AttentionShape& n, uint64_t stream) {
+Tensor positions(const AttentionShape& n, uint64_t stream) {
   Tensor p = random({n.B, n.H, n.T}, stream, static_cast<double>(n.S) / 4);
   for (float& x : p.span<float>()) x += static_cast<float>(n.S) / 2;
   return p;
@@ -34,8 +34,8 @@ std::vector<double> formula(const AttentionShape& n, const Doubles& x, double si
       total += w[j] = std::exp(s / std::sqrt(static_cast<double>(n.D)));
     }
     for (int64_t j = 0; j < visible; ++j) {
-      const double away = static_cast<double>(j) - x[3][row];
-      w[j] *= std::exp(-away * away / (2 * sigma * sigma)) / total;
+      const double distance = static_cast<double>(j) - x[3][row];
+      w[j] *= std::exp(-distance * distance / (2 * sigma * sigma)) / total;
       if (!factor.empty()) w[j] *= factor[row * n.S + j];
       for (int64_t e = 0; e < n.E; ++e) out[row * n.E + e] += w[j] * x[2][(first + j) * n.E + e];
     }
@@ -45,7 +45,7 @@ std::vector<double> formula(const AttentionShape& n, const Doubles& x, double si
 
 std::vector<Tensor> inputs(const AttentionShape& n) {
   return {random({n.B, n.H, n.T, n.D}, 1), random({n.B, n.G, n.S, n.D}, 2), random({n.B, n.G, n.S, n.E}, 3),
-          places(n, 4)};
+          positions(n, 4)};
 }
 
 const AttentionShape shapes[] = {{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2},
@@ -65,7 +65,7 @@ TEST(GaussianWindow, IsItsFormulaInEveryInputAndPosition) {
   }
 }
 
-TEST(GaussianWindow, StandsBesideOtherFactors) {
+TEST(GaussianWindow, CombinesWithOtherFactors) {
   const AttentionShape n = shapes[0];
   const ReweigherPtr dropout = weight_dropout({.rate = 0.4, .seed = 3});
   const Tensor zeros = Tensor::zeros({n.B, n.H, n.T, n.D}), keys = Tensor::zeros({n.B, n.H, n.S, n.D});
@@ -84,7 +84,7 @@ TEST(GaussianWindow, StandsBesideOtherFactors) {
         {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
-// Keys that are cut into several spans too.
+// Also with keys cut into several spans.
 TEST(GaussianWindow, GivesTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
   const AttentionShape n{.B = 3, .H = 2, .G = 1, .T = 70, .S = 4800, .D = 3, .E = 2};
   const std::vector<Tensor> x = inputs(n);
@@ -144,18 +144,18 @@ TEST(GaussianWindow, WorksInEveryPass) {
   }
 }
 
-TEST(GaussianWindow, SaysWhatDoesNotFit) {
+TEST(GaussianWindow, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({2, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.reweigh = {gaussian_window(Tensor::zeros({2, 1, 3}), 1)}});
             }),
             "gaussian_window: p is (B 2, H 1, T 3) for B 2, H 2 and T 3");
   EXPECT_EQ(error_of([] { gaussian_window(Tensor::zeros({2}), 1); }),
-            "gaussian_window: p is f32 of shape (B, H, T), got (2)");
+            "gaussian_window: p must be f32 of shape (B, H, T), got (2)");
   EXPECT_EQ(error_of([] {
               gaussian_window(Tensor::zeros({1, 1, 1}), 0);
             }),
-            "gaussian_window: sigma must be a positive number, got 0");
+            "gaussian_window: sigma must be positive and finite, got 0");
 }
 
 }  // namespace

@@ -10,20 +10,22 @@
 namespace qkv {
 namespace {
 
-// What both have in common: from projected queries and keys on.
+using namespace internal;
+
+// The score of projected queries and keys.
 class Features : public Score {
  public:
   explicit Features(Variable w_v) : w_v_(std::move(w_v)), packed_(w_v_.value().contiguous_copy()) {}
 
   int64_t prepared_width(int64_t, int64_t) const final { return packed_.numel(); }
   void forward(const Tile& tile, const ScoreOperands& x, float* s) const final {
-    const kernel::AdditiveTile t = tile_of(tile, x);
+    const kernel::AdditiveTile t = kernel_tile(tile, x);
     Scratch scratch;
     kernels().additive(t, s, scratch.floats(kernels().additive_memory(t)));
   }
   void backward(const Tile& tile, const ScoreOperands& x, const WeightOperand& ds,
                 const ScoreGradients& g) const final {
-    const kernel::AdditiveTile t = tile_of(tile, x);
+    const kernel::AdditiveTile t = kernel_tile(tile, x);
     Scratch scratch;
     kernels().additive_backward(t, ds.tile,
                                 {.dq = g.dq_transposed, .dk = g.dk, .dk_stride = x.q.row_width, .dw = g.parameters},
@@ -34,7 +36,7 @@ class Features : public Score {
 
  private:
   static const kernel::AttentionKernels& kernels() { return kernel::kernels().attention; }
-  kernel::AdditiveTile tile_of(const Tile& tile, const ScoreOperands& x) const {
+  kernel::AdditiveTile kernel_tile(const Tile& tile, const ScoreOperands& x) const {
     return {.q = x.q.transposed,
             .q_stride = x.q.stride,
             .width = tile.width,
@@ -87,14 +89,14 @@ class Concat final : public Features {
 ScorePtr additive(const Variable& w_q, const Variable& w_k, const Variable& w_v) {
   require(w_q.value().rank() == 2 && w_k.value().rank() == 2 && w_v.value().rank() == 1 &&
               w_q.dim(0) == w_v.dim(0) && w_k.dim(0) == w_v.dim(0),
-          "additive", "w_q (F,Dq) is {}, w_k (F,Dk) is {}, w_v (F) is {}: F must agree", w_q.shape(), w_k.shape(),
+          "additive", "F must agree: w_q (F,Dq) is {}, w_k (F,Dk) is {}, w_v (F) is {}", w_q.shape(), w_k.shape(),
           w_v.shape());
   return std::make_shared<Additive>(w_q, w_k, w_v);
 }
 
 ScorePtr concat(const Variable& w, const Variable& w_v) {
   require(w.value().rank() == 2 && w_v.value().rank() == 1 && w.dim(0) == w_v.dim(0), "concat",
-          "w (F, Dq + Dk) is {}, w_v (F) is {}: F must agree", w.shape(), w_v.shape());
+          "F must agree: w (F, Dq + Dk) is {}, w_v (F) is {}", w.shape(), w_v.shape());
   return std::make_shared<Concat>(w, w_v);
 }
 

@@ -13,7 +13,7 @@ struct Sizes {
   int64_t B, H, G, T, S, Dq, Dk, E, F;
 };
 
-// Inputs q, k, v, w_q, w_k, w_v, flat; causal if asked for.
+// Inputs q, k, v, w_q, w_k, w_v, flat; optionally causal.
 std::vector<double> formula(const Doubles& x, const Sizes& n, bool is_causal) {
   std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), s(static_cast<size_t>(n.S));
   const auto projected = [&](size_t input, int64_t row, size_t weight, int64_t width) {
@@ -75,7 +75,7 @@ TEST(Additive, SumsItsGradientsOverAllTiles) {
 }
 
 // Queries of width 3, keys of width 2.
-TEST(Concat, IsAdditiveWithItsWeightsSideBySide) {
+TEST(Concat, IsAdditiveWithConcatenatedWeights) {
   const Sizes n{2, 2, 1, 3, 4, 3, 2, 2, 4};
   const std::vector<Tensor> x = inputs(n);
   check_op(
@@ -89,7 +89,7 @@ TEST(Concat, IsAdditiveWithItsWeightsSideBySide) {
       {.value = 2e-6, .gradient = 1e-5, .strided = false});
 }
 
-TEST(Concat, SaysWhatMustAgree) {
+TEST(Concat, RejectsShapesThatDoNotAgree) {
   const Tensor q = Tensor::zeros({1, 1, 2, 3});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.score = concat(Tensor::zeros({2, 5}), Tensor::zeros({2}))});
@@ -98,10 +98,10 @@ TEST(Concat, SaysWhatMustAgree) {
   EXPECT_EQ(error_of([] {
               concat(Tensor::zeros({3, 5}), Tensor::zeros({2}));
             }),
-            "concat: w (F, Dq + Dk) is (3, 5), w_v (F) is (2): F must agree");
+            "concat: F must agree: w (F, Dq + Dk) is (3, 5), w_v (F) is (2)");
 }
 
-TEST(Additive, StandsSaturatedFeatures) {
+TEST(Additive, HandlesSaturatedFeatures) {
   const Tensor q = Tensor::full({1, 1, 1, 1}, 100.0f), k = Tensor::from({-300, 0, 300}, {1, 1, 3, 1});
   const Tensor one = Tensor::full({1, 1}, 1.0f);
   const auto result = attention_with_weights(q, k, k, {.score = additive(one, one, Tensor::full({1}, 1.0f))});
@@ -109,28 +109,28 @@ TEST(Additive, StandsSaturatedFeatures) {
   expect_close(result.weights, {low / total, high / total, high / total}, 1e-6, "weights");
 }
 
-// Exponentials are taken apart for queries and keys while both are far from overflow: a key more that is not must
-// not show in the others.
-TEST(Additive, DoesNotShowHowItTakesTheTangents) {
+// exp(q + k) is computed as exp(q) exp(k) while both are far from overflow. A key for which it is not must not
+// change the scores of others.
+TEST(Additive, DoesNotDependOnHowTanhIsComputed) {
   const Sizes n{1, 1, 1, 40, 37, 5, 5, 3, 21};
   std::vector<Tensor> all = inputs(n);
-  for (const float most : {19.0f, 25.0f}) {
-    for (int64_t d = 0; d < n.Dk; ++d) all[1].data<float>()[7 * n.Dk + d] = d == 0 ? 2 * most : 0.0f;
-    for (int64_t f = 0; f < n.F; ++f) all[4].data<float>()[f * n.Dk] = f % 2 == 0 ? 0.5f : -0.5f;  // +- most
+  for (const float limit : {19.0f, 25.0f}) {
+    for (int64_t d = 0; d < n.Dk; ++d) all[1].data<float>()[7 * n.Dk + d] = d == 0 ? 2 * limit : 0.0f;
+    for (int64_t f = 0; f < n.F; ++f) all[4].data<float>()[f * n.Dk] = f % 2 == 0 ? 0.5f : -0.5f;  // +- limit
     const Tensor out = attention(all[0], all[1], all[2], {.score = additive(all[3], all[4], all[5])});
     expect_close(out,
                  formula({doubles(all[0]), doubles(all[1]), doubles(all[2]), doubles(all[3]), doubles(all[4]),
                           doubles(all[5])},
                          n, false),
-                 2e-6, most < 20 ? "exponentials" : "tangents");
+                 2e-6, limit < 20 ? "exponentials" : "tangents");
   }
 }
 
-TEST(Additive, SaysWhatMustAgree) {
+TEST(Additive, RejectsShapesThatDoNotAgree) {
   EXPECT_EQ(error_of([] {
               additive(Tensor::zeros({3, 4}), Tensor::zeros({2, 4}), Tensor::zeros({3}));
             }),
-            "additive: w_q (F,Dq) is (3, 4), w_k (F,Dk) is (2, 4), w_v (F) is (3): F must agree");
+            "additive: F must agree: w_q (F,Dq) is (3, 4), w_k (F,Dk) is (2, 4), w_v (F) is (3)");
 }
 
 }  // namespace

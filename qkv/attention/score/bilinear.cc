@@ -8,6 +8,8 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 class Bilinear final : public DotProductScore {
  public:
   explicit Bilinear(Variable m) : m_(std::move(m)) {}
@@ -29,7 +31,7 @@ class Bilinear final : public DotProductScore {
 
 ScorePtr bilinear(const Variable& m) {
   require(m.defined() && m.value().dtype() == DType::f32 && m.value().rank() == 2, "bilinear",
-          "m is f32 of shape (Dq, Dk), got {}", m.defined() ? to_string(m.shape()) : "nothing");
+          "m must be f32 of shape (Dq, Dk), got {}", m.defined() ? to_string(m.shape()) : "nothing");
   return std::make_shared<Bilinear>(m);
 }
 

@@ -49,13 +49,13 @@ TEST(Bilinear, GivesItsGradientTwice) {  // the same score in two calls
   expect_close(m.grad(), twice, 1e-7, "twice");
 }
 
-TEST(Bilinear, SaysWhatDoesNotFit) {
+TEST(Bilinear, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({1, 1, 2, 3}), k = Tensor::zeros({1, 1, 2, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, k, k, {.score = bilinear(Tensor::zeros({4, 3}))});
             }),
             "bilinear: m (Dq, Dk) is (4, 3) for Dq 3 and Dk 4");
-  EXPECT_EQ(error_of([] { bilinear(Tensor::zeros({4})); }), "bilinear: m is f32 of shape (Dq, Dk), got (4)");
+  EXPECT_EQ(error_of([] { bilinear(Tensor::zeros({4})); }), "bilinear: m must be f32 of shape (Dq, Dk), got (4)");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 class Cosine final : public DotProductScore {
  public:
   Cosine(float scale, Variable gain) : scale_(scale), gain_(std::move(gain)) {}
@@ -31,8 +33,8 @@ class Cosine final : public DotProductScore {
 
 ScorePtr cosine(float scale, const Variable& gain) {
   require(std::isfinite(scale), "cosine", "the scale must be a finite number, got {}", scale);
-  require(!gain.defined() || gain.shape() == Shape{1}, "cosine", "the gain is one number, of shape (1), got {}",
-          gain.defined() ? gain.shape() : Shape{});
+  require(!gain.defined() || gain.shape() == Shape{1}, "cosine",
+          "the gain must be one number, of shape (1), got {}", gain.defined() ? gain.shape() : Shape{});
   return std::make_shared<Cosine>(scale, gain);
 }
 

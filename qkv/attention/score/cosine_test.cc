@@ -74,10 +74,10 @@ TEST(Cosine, OfZerosIsZeroAndGivesNoGradient) {
   for (int64_t d = 0; d < 3; ++d) EXPECT_EQ(k.grad().at<float>({0, 0, 1, d}), 0.0f);
 }
 
-TEST(Cosine, WantsAFiniteScale) {
+TEST(Cosine, RejectsAScaleThatIsNotFinite) {
   EXPECT_EQ(error_of([] { cosine(INFINITY); }), "cosine: the scale must be a finite number, got inf");
   EXPECT_EQ(error_of([] { cosine(1, Variable(Tensor::zeros({2}))); }),
-            "cosine: the gain is one number, of shape (1), got (2)");
+            "cosine: the gain must be one number, of shape (1), got (2)");
 }
 
 }  // namespace

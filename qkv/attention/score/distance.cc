@@ -10,6 +10,8 @@
 namespace qkv {
 namespace {
 
+using namespace internal;
+
 class Distance : public Score {
  public:
   void forward(const Tile& tile, const ScoreOperands& x, float* s) const final {
@@ -26,7 +28,7 @@ class Distance : public Score {
   std::string name() const override { return "distance()"; }
 };
 
-// The distance of q / sigma and k / sigma.
+// distance() of q / sigma and k / sigma.
 class Gaussian final : public Distance {
  public:
   explicit Gaussian(Variable sigma) : sigma_(std::move(sigma)) {}
@@ -50,9 +52,9 @@ ScorePtr distance() {
 
 ScorePtr gaussian(const Variable& sigma) {
   require(sigma.defined() && sigma.value().dtype() == DType::f32 && sigma.shape() == Shape{1}, "gaussian",
-          "sigma is f32 of shape (1), got {}", sigma.defined() ? to_string(sigma.shape()) : "nothing");
+          "sigma must be f32 of shape (1), got {}", sigma.defined() ? to_string(sigma.shape()) : "nothing");
   const float width = sigma.value().at<float>({0});
-  require(width > 0 && std::isfinite(width), "gaussian", "sigma must be a positive number, got {}", width);
+  require(width > 0 && std::isfinite(width), "gaussian", "sigma must be positive and finite, got {}", width);
   return std::make_shared<Gaussian>(sigma);
 }
 

@@ -61,9 +61,9 @@ TEST(Distance, KeepsTheDigitsOfNearPointsFarFromTheOrigin) {
   expect_close(attention(q, k, values, {.score = distance()}), wanted, 2e-6, "out");
 }
 
-TEST(Gaussian, WantsOnePositiveNumber) {
-  EXPECT_EQ(error_of([] { gaussian(0.0f); }), "gaussian: sigma must be a positive number, got 0");
-  EXPECT_EQ(error_of([] { gaussian(Tensor::zeros({2})); }), "gaussian: sigma is f32 of shape (1), got (2)");
+TEST(Gaussian, RejectsASigmaThatIsNotOnePositiveNumber) {
+  EXPECT_EQ(error_of([] { gaussian(0.0f); }), "gaussian: sigma must be positive and finite, got 0");
+  EXPECT_EQ(error_of([] { gaussian(Tensor::zeros({2})); }), "gaussian: sigma must be f32 of shape (1), got (2)");
 }
 
 }  // namespace

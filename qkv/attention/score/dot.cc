@@ -10,7 +10,7 @@
 namespace qkv {
 namespace {
 
-class Dot final : public DotProductScore {
+class Dot final : public internal::DotProductScore {
  public:
   explicit Dot(std::optional<float> scale) : scale_(scale) {}
 

@@ -1,6 +1,8 @@
 #include "qkv/attention/score/dot_product_score.h"
 
-namespace qkv {
+#include "qkv/attention/engine/tile_products.h"
+
+namespace qkv::internal {
 
 void DotProductScore::forward(const Tile& tile, const ScoreOperands& x, float* s) const {
   multiply_rows(*x.products, tile, x.k, x.q, *dot_scale(x.k.width), s);
@@ -13,4 +15,4 @@ void DotProductScore::backward(const Tile& tile, const ScoreOperands& x, const W
                             : columns_product(tile, x.k, ds, g.dq_transposed, x.q.stride));
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

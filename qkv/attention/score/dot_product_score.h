@@ -1,12 +1,12 @@
-// What scores that are dot products of prepared queries and keys have in common: their tiles are matrix products,
-// in bf16 too, and single queries have a pass of their own. Such a score says its factor, and what it prepares.
+// Base of the scores that are a multiple of the dot product of prepared queries and keys: their tiles are matrix
+// products, also in bf16. A derived class defines the factor, and what it prepares.
 //
 //     class Dot final : public DotProductScore { std::optional<float> dot_scale(int64_t) const override { ... } };
 #pragma once
 
 #include "qkv/attention/score/score.h"
 
-namespace qkv {
+namespace qkv::internal {
 
 class DotProductScore : public Score {
  public:
@@ -16,4 +16,4 @@ class DotProductScore : public Score {
                 const ScoreGradients& gradients) const final;
 };
 
-}  // namespace qkv
+}  // namespace qkv::internal

@@ -1,4 +1,4 @@
-// Attention by any score as its formula says, in float64: what the tests of the scores compare with.
+// The formula of attention with any score, in float64: the reference in tests of scores.
 //
 //     attention_by([](const double* q, const double* k, int64_t) { return q[0] * k[0]; }, n, q, k, v)
 #pragma once
@@ -23,7 +23,7 @@ struct Sizes {
   MaskPtr mask() const { return is_causal ? causal() : MaskPtr(); }
 };
 
-// One pair, blocks that end early, more queries than keys (some see nothing when causal), several tiles.
+// One pair; partial blocks; more queries than keys (if causal, some see no key); several tiles.
 inline std::vector<Sizes> score_sizes(int64_t Dq, int64_t Dk) {
   return {{1, 1, 1, 1, 1, Dq, Dk, 1},
           {2, 2, 1, 3, 4, Dq, Dk, 2},
@@ -31,7 +31,7 @@ inline std::vector<Sizes> score_sizes(int64_t Dq, int64_t Dk) {
           {1, 2, 1, 6, 140, Dq, Dk, 2, true}};
 }
 
-// The score of a query and key j; a score of -infinity hides the pair.
+// The score of a query and key j; -infinity masks the pair.
 using PairScore = std::function<double(const double* q, const double* k, int64_t j)>;
 
 inline std::vector<double> attention_by(const PairScore& score, const Sizes& n, const std::vector<double>& q,
@@ -40,11 +40,11 @@ inline std::vector<double> attention_by(const PairScore& score, const Sizes& n, 
   for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
     const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
     const int64_t visible = n.is_causal ? row % n.T + n.S - n.T + 1 : n.S;
-    double most = -INFINITY, total = 0;
+    double maximum = -INFINITY, total = 0;
     for (int64_t j = 0; j < visible; ++j)
-      most = std::max(most, p[j] = score(&q[row * n.Dq], &k[(first + j) * n.Dk], j));
-    if (most == -INFINITY) continue;
-    for (int64_t j = 0; j < visible; ++j) total += p[j] = std::exp(p[j] - most);
+      maximum = std::max(maximum, p[j] = score(&q[row * n.Dq], &k[(first + j) * n.Dk], j));
+    if (maximum == -INFINITY) continue;
+    for (int64_t j = 0; j < visible; ++j) total += p[j] = std::exp(p[j] - maximum);
     for (int64_t j = 0; j < visible; ++j)
       for (int64_t e = 0; e < n.E; ++e) out[row * n.E + e] += p[j] / total * v[(first + j) * n.E + e];
   }

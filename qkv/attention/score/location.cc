@@ -12,7 +12,9 @@
 namespace qkv {
 namespace {
 
-// The gradient of w (rows, D) from that of its rows as keys, (B,G,S,D): the sum over B and G, in this order.
+using namespace internal;
+
+// The gradient of w (rows, D), from that of its rows as keys (B,G,S,D): the sum over B and G, in this order.
 Tensor gradient_of_rows(const Tensor& grad, int64_t rows) {
   const Tensor dk = grad.contiguous_copy();
   const int64_t S = dk.dim(2), D = dk.dim(3), heads = dk.dim(0) * dk.dim(1);
@@ -26,7 +28,7 @@ Tensor gradient_of_rows(const Tensor& grad, int64_t rows) {
   return dw;
 }
 
-// The rows of w as keys (B,G,S,D), a view of one (S,D) table; zeros behind the last row.
+// The rows of w as keys, a (B,G,S,D) view of one (S,D) table; zero behind the last row.
 Variable rows_as_keys(const Variable& w, const Shape& shape) {
   const int64_t rows = w.dim(0), count = std::min(rows, shape.dim(2));
   Tensor table = Tensor::zeros({1, 1, shape.dim(2), shape.dim(3)});
@@ -61,7 +63,7 @@ class Location final : public DotProductScore {
 
 ScorePtr location(const Variable& w) {
   require(w.defined() && w.value().dtype() == DType::f32 && w.value().rank() == 2, "location",
-          "w is f32 of shape (rows, Dq), got {}", w.defined() ? to_string(w.shape()) : "nothing");
+          "w must be f32 of shape (rows, Dq), got {}", w.defined() ? to_string(w.shape()) : "nothing");
   return std::make_shared<Location>(w);
 }
 

@@ -37,7 +37,7 @@ TEST(Location, DoesNotReadTheKeys) {
                         attention(q, random({2, 1, 6, 1}, 4), v, {.score = location(w)})));
 }
 
-TEST(Location, HidesKeysBehindTheLastRow) {
+TEST(Location, MasksKeysBehindTheLastRow) {
   const Tensor q = random({1, 2, 70, 4}, 1), v = random({1, 2, 300, 3}, 2), w = random({131, 4}, 3);
   const auto cut = [&](int64_t keys) { return v.slice(2, 0, keys).clone(); };
   const auto all = attention_with_weights(q, v, v, {.score = location(w)}),
@@ -47,7 +47,7 @@ TEST(Location, HidesKeysBehindTheLastRow) {
   for (const double x : doubles(all.weights.slice(3, 131, 300))) ASSERT_EQ(x, 0.0);
 }
 
-TEST(Location, SaysWhatDoesNotFit) {
+TEST(Location, RejectsWhatDoesNotFit) {
   const Tensor q = Tensor::zeros({1, 1, 2, 3}), packed = Tensor::zeros({2, 1, 3});
   const Tensor w = Tensor::zeros({5, 4});
   EXPECT_EQ(error_of([&] { attention(q, q, q, {.score = location(w)}); }),
@@ -55,7 +55,8 @@ TEST(Location, SaysWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] {
               attention_packed(packed, packed, packed, {0, 2}, {0, 2}, {.score = location(w)});
             }),
-            "attention_packed: location(w) counts keys from the first of all sequences: call attention() for each");
+            "attention_packed: location(w) depends on positions of keys and is not for packed sequences: call "
+            "attention() for each");
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
-// What scores do to every query and key before the walk: an op on the last axis.
+// Applies an op to the last axis of queries or keys, in Score::prepare().
 //
 //     Variable projected = map_rows(q, [&](const Variable& x) { return linear(x, w); });      // q (B,H,T,D)
 //
-// The op sees the rows as they lie in memory: a (B,H,T,D) view of (B,T,H,D) memory is not copied, and what comes
-// out has its order. It sees floats; where x is bf16 its results are rounded, once.
+// In memory order: a (B,H,T,D) view of (B,T,H,D) memory is not copied, and the result has its order. The op is
+// computed in f32; for bf16 the result is rounded once.
 #pragma once
 
 #include "qkv/op/convert.h"
 #include "qkv/op/shape.h"
 
-namespace qkv {
+namespace qkv::internal {
 
 template <class Op>
 Variable map_rows(const Variable& x, Op op) {
@@ -20,4 +20,4 @@ Variable map_rows(const Variable& x, Op op) {
   return heads_inside ? transpose(rounded, 1, 2) : rounded;
 }
 
-}  // namespace qkv
+}  // namespace qkv::internal

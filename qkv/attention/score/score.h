@@ -1,5 +1,5 @@
-// How a query meets a key. A score has two halves: prepare() is what can be done once for all queries and all keys
-// (projections; ordinary differentiable ops), and forward()/backward() fill one tile from the prepared values.
+// Scores: the similarity of a query and a key. prepare() does once what does not depend on pairs (projections, by
+// differentiable ops); forward() and backward() compute one tile from the prepared queries and keys.
 //
 //     Tensor y = attention(q, k, v, {.score = additive(w_q, w_k, w_v)});
 #pragma once
@@ -12,22 +12,24 @@
 #include "qkv/attention/mask/mask.h"
 #include "qkv/attention/operands.h"
 #include "qkv/autograd/variable.h"
+#include "qkv/kernel/attention_kernels.h"
 
 namespace qkv {
 
-// The prepared queries and keys of a tile, and the products that fit their type.
+// The prepared queries and keys of a tile, and the products for their type.
 struct ScoreOperands {
   const kernel::TileProducts* products;
   BlockOperand q;
   KeyOperand k;
 };
 
-// Where a tile adds its gradients.
+// The gradients that a tile adds to.
 struct ScoreGradients {
   float* dq_transposed;  // (D, width), rows q.stride apart
-  float* dq_rows;     // (queries, D); not null for dot products of floats whose rows are whole vectors: then there
-  float* dk;          // (keys, q.row_width)
-  float* parameters;  // one after the other, as parameters() lists them
+  float* dq_rows;        // (queries, D), instead of dq_transposed; only for f32 dot products with D a multiple of
+                         // the SIMD lanes, else null
+  float* dk;             // (keys, q.row_width)
+  float* parameters;     // in the order of parameters()
 };
 
 class Score {
@@ -40,20 +42,20 @@ class Score {
   virtual Prepared prepare(const Variable& q, const Variable& k) const { return {q, k}; }
   // The width D of what prepare() returns.
   virtual int64_t prepared_width(int64_t q_width, int64_t /*k_width*/) const { return q_width; }
-  // Keys that have no score are hidden.
+  // Masks the keys that have no score.
   virtual MaskPtr mask(const AttentionShape&) const { return {}; }
-  // Whether a score depends on where its key stands among the keys. Not for packed sequences.
+  // Whether scores depend on the positions of the keys. Not for packed sequences.
   virtual bool reads_positions() const { return false; }
   // s (keys x width): the score of key j and query i at s[j * width + i].
   virtual void forward(const Tile& tile, const ScoreOperands& operands, float* s) const = 0;
   virtual void backward(const Tile& tile, const ScoreOperands& operands, const WeightOperand& ds,
                         const ScoreGradients& gradients) const = 0;
-  // For a multiple of the dot product: which one. Only such a score is computed from bf16, and for single queries.
-  // Its backward leaves the factor out: the engine multiplies dq and dk by it, once.
+  // The factor of a score that is a multiple of the dot product. The bf16 and single-query passes take only such
+  // scores. backward() leaves the factor out: the engine multiplies dq and dk by it, once.
   virtual std::optional<float> dot_scale(int64_t /*D*/) const { return {}; }
-  // What forward() reads beside q and k, and backward() gives gradients to.
+  // What forward() reads beside q and k, and backward() has gradients for.
   virtual std::vector<Variable> parameters() const { return {}; }
-  // Operations for one pair of a query and a key, a multiply-add counted as two; projections are not.
+  // Floating-point operations per (query, key) pair, without the projections; a multiply-add counts as two.
   virtual double pair_flops(int64_t D) const { return 2.0 * static_cast<double>(D); }
   virtual std::string name() const = 0;
 };

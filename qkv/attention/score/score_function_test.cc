@@ -3,8 +3,8 @@
 #include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/score/distance.h"
-#include "qkv/autograd/gradient_check_test.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
 namespace {

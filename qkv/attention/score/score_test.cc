@@ -1,4 +1,4 @@
-// The laws of attention, for every score.
+// The guarantees of attention, for every score.
 #include "qkv/attention/score/score.h"
 
 #include "qkv/attention/attention.h"
@@ -34,14 +34,14 @@ std::vector<ScorePtr> scores() {
           location(random({200, D}, 7))};
 }
 
-// What a call gives and passes back.
+// The results and gradients of a call.
 std::vector<Tensor> results(const ScorePtr& score, const std::vector<Tensor>& x, const MaskPtr& mask) {
   const Variable q(x[0], {.requires_grad = true}), k(x[1], {.requires_grad = true}),
       v(x[2], {.requires_grad = true});
   const auto [out, weights, lse] = attention_with_weights(q, k, v, {.score = score, .mask = mask});
   out.backward(x[3]);
   std::vector<Tensor> all = {out.value(), weights, lse, q.grad(), v.grad()};
-  if (k.grad().defined()) all.push_back(k.grad());  // location reads none
+  if (k.grad().defined()) all.push_back(k.grad());  // location does not read k
   return all;
 }
 
@@ -110,7 +110,7 @@ TEST(EveryScore, TakesBf16) {
     }
 }
 
-TEST(EveryScore, MeetsASingleQueryAsAmongOthers) {
+TEST(EveryScore, GivesASingleQueryTheResultsItHasAmongOthers) {
   const std::vector<Tensor> x = inputs();
   for (const ScorePtr& score : scores()) {
     const auto many = attention_with_weights(x[0], x[1], x[2], {.score = score}),

@@ -9,6 +9,19 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
+// a b + c, fused explicitly: a compiler may not fuse them behind the loop of load_part_as_float().
+QKV_INLINE vf fused(vf a, vf b, vf c) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(
+      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<vf>(
+      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+#else
+  return a * b + c;
+#endif
+}
+
 // Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
 // and the same rows of the next tile are prefetched into the second-level cache.
 constexpr int tile_rows = 128;   // maximum
@@ -48,7 +61,7 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
         __builtin_prefetch(row(n) + tile_rows * x.k_stride + d, 0, 2);
         const vf key = load_as_float(row(n) + d);
 #pragma GCC unroll 4
-        for (int i = 0; i < Q; ++i) sum[i * at_once + n] += query[i] * key;
+        for (int i = 0; i < Q; ++i) sum[i * at_once + n] = fused(query[i], key, sum[i * at_once + n]);
       }
     }
     const int rest = static_cast<int>(x.D - d);
@@ -57,7 +70,8 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
       for (int n = 0; n < at_once; ++n) {
         const vf key = load_part_as_float(row(n) + d, rest);
 #pragma GCC unroll 4
-        for (int i = 0; i < Q; ++i) sum[i * at_once + n] += load_part(q + i * x.q_stride + d, rest) * key;
+        for (int i = 0; i < Q; ++i)
+          sum[i * at_once + n] = fused(load_part(q + i * x.q_stride + d, rest), key, sum[i * at_once + n]);
       }
     }
 #pragma GCC unroll 16
@@ -120,7 +134,7 @@ void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest
       const T* at = v + j * x.v_stride + n * lanes;
       const vf value = NV == 1 && rest ? load_part_as_float(at, rest) : load_as_float(at);
 #pragma GCC unroll 4
-      for (int i = 0; i < Q; ++i) sum[i][n] += w[i * x.w_stride + j] * value;
+      for (int i = 0; i < Q; ++i) sum[i][n] = fused(broadcast(w[i * x.w_stride + j]), value, sum[i][n]);
     }
   };
   for (int64_t r = 0; r < stream_rows && r < x.keys; ++r) {

@@ -1,5 +1,5 @@
-// longformer-separate in a layer: projections of their own for the queries of the global positions, and for the keys
-// and values that these queries attend to (Beltagy et al., 2020, section 3.1).
+// longformer-separate in a layer: projections of their own for the queries of the global positions, and for the
+// keys and values that these queries attend to (Beltagy et al., 2020, section 3.1).
 //
 //     Variable k = project_global(part, GlobalProjection::key, source);
 //     attention(q, k, v, {.mask = mask & !global_rows(part, {.B = B, .T = T, .S = S}, 0)})    // the other queries

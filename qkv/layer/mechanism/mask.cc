@@ -1,5 +1,5 @@
-// Masks. They are relative to the position of the query, never to the end of a row, so that a decoding step sees the
-// same keys as a pass over the whole sequence.
+// Masks. They are relative to the position of the query, never to the end of a row, so that a decoding step sees
+// the same keys as a pass over the whole sequence.
 
 #include <algorithm>
 #include <memory>
@@ -49,7 +49,7 @@ class FirstKeys final : public Mask {
  public:
   explicit FirstKeys(int64_t count) : count_(count) {}
 
-  KeyRange keys(const QueryBlock& block) const override { return {0, std::min(count_, block.whole->S)}; }
+  KeyRange key_range(const QueryBlock& block) const override { return {0, std::min(count_, block.shape->S)}; }
   Visibility classify(const Tile& tile) const override {
     if (tile.key >= count_) return Visibility::masked;
     return tile.key + tile.keys <= count_ ? Visibility::visible : Visibility::partial;

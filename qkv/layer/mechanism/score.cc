@@ -1,4 +1,5 @@
-// Scores other than the scaled dot product. All heads share the parameters of a score; each has its own projections.
+// Scores other than the scaled dot product. All heads share the parameters of a score; each has its own
+// projections.
 
 #include <cmath>
 

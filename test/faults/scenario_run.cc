@@ -1,4 +1,4 @@
-#include "test/faults/walk.h"
+#include "test/faults/scenario_run.h"
 
 #include <algorithm>
 #include <csignal>
@@ -23,8 +23,8 @@ bool holds(const Snapshot& files, const std::string& name, const std::string& by
   return at != files.end() && at->second == bytes;
 }
 
-// A published training, some of whose files have not been moved to their final paths: readers find them here, and
-// the next writer moves them.
+// A committed training whose files are not all at their final paths yet: readers find them here, and the next
+// writer moves them.
 const std::string committed = "training/committed/";
 
 bool is_published(const Snapshot& files, const std::string& model) {
@@ -32,7 +32,7 @@ bool is_published(const Snapshot& files, const std::string& model) {
          files.lower_bound(model + "/" + committed) != files.lower_bound(model + "/" + committed + "~");
 }
 
-// The files of the model, as a reader finds them.
+// The files of the model as a reader finds them.
 Snapshot model_in(const Snapshot& files, const std::string& model) {
   Snapshot found;
   for (const char* name : {"config.json", "model.safetensors", "source.model", "target.model", "held-out.tsv"}) {
@@ -80,8 +80,11 @@ std::string Tally::to_string() const {
       runs, failures, compared, lost, crashed, unclear, wrong, different, leftover);
 }
 
-Walk::Walk(const Scenario& scenario)
-    : scenario_(scenario), work_("walk"), folder_(work_.path() / "run"), expected_(work_.path() / "expected") {
+ScenarioRun::ScenarioRun(const Scenario& scenario)
+    : scenario_(scenario),
+      work_("scenario_run"),
+      folder_(work_.path() / "run"),
+      expected_(work_.path() / "expected") {
   restore(folder_, scenario_.before);
   quiet_ = run_command(scenario_.command, {.folder = folder_, .faults = FaultPlan{}});
   require(quiet_.succeeded(), scenario_.name, "it fails even without a failure: {}", quiet_.error);
@@ -90,9 +93,9 @@ Walk::Walk(const Scenario& scenario)
   if (!scenario_.model.empty()) learn_models();
 }
 
-// The model before, the one at the end, and those in between: a numbered checkpoint has the bytes of the model
-// saved at the same step.
-void Walk::learn_models() {
+// The model before, the one at the end, and those in between: a numbered checkpoint has the bytes of the model that
+// is saved at the same step.
+void ScenarioRun::learn_models() {
   const auto model = [&](const Snapshot& files, const std::string& weights) {
     Snapshot m = model_in(files, scenario_.model);
     if (!weights.empty()) m["model.safetensors"] = bytes_of(files, weights);
@@ -109,15 +112,15 @@ void Walk::learn_models() {
   }
 }
 
-// The model that a reader finds in the folder; empty if there is none.
-std::string Walk::scores(const fs::path& folder) const {
+// What a reader finds in the folder; empty if it finds no model.
+std::string ScenarioRun::scores(const fs::path& folder) const {
   const fs::path corpus = expected_ / "pairs.tsv";
   const Outcome o = run_command({"score", "--tokens", "--model", scenario_.model, "--input", corpus.string()},
                                 {.folder = folder});
   return o.succeeded() ? o.output : "";
 }
 
-Walk::Holds Walk::model_of(const Snapshot& now) {
+ScenarioRun::Holds ScenarioRun::model_of(const Snapshot& now) {
   const Snapshot files = model_in(now, scenario_.model);
   auto at = static_cast<size_t>(std::find(models_.begin(), models_.end(), files) - models_.begin());
   if (at == models_.size()) {
@@ -129,7 +132,7 @@ Walk::Holds Walk::model_of(const Snapshot& now) {
   return at < scores_.size() ? Holds::new_model : Holds::damaged;
 }
 
-void Walk::inject(const FaultPlan& plan) {
+void ScenarioRun::inject(const FaultPlan& plan) {
   const std::string what = describe(plan);
   restore(folder_, scenario_.before);
   const Outcome outcome = run_command(scenario_.command, {.folder = folder_, .faults = plan});
@@ -150,7 +153,7 @@ void Walk::inject(const FaultPlan& plan) {
   }
 }
 
-void Walk::vary(const Variation& variation) {
+void ScenarioRun::vary(const Variation& variation) {
   Snapshot before = scenario_.before;
   for (const auto& [name, bytes] : variation.files) before[name] = bytes;
   for (const std::string& name : variation.removed) before.erase(name);
@@ -172,10 +175,10 @@ void Walk::vary(const Variation& variation) {
   }
 }
 
-// A command that refuses its input changes no file. One that succeeds replaces its own by complete ones; so does a
-// training that started and diverged later.
-void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
-                           const std::string& what) {
+// A command that refuses what it is given changes no file. One that succeeds changes its own, into complete ones;
+// so does a training that began, and whose numbers then grew out of bounds.
+void ScenarioRun::check_variation(const Snapshot& before, const Snapshot& now, const Outcome& outcome,
+                                  const std::string& what) {
   const bool began = outcome.succeeded() || outcome.error.find("the loss is") != std::string::npos;
   const bool in_motion = is_published(before, scenario_.model);
   const auto is_own = [&](const std::string& name) {
@@ -194,11 +197,11 @@ void Walk::check_variation(const Snapshot& before, const Snapshot& now, const Ou
     found(tally_.lost, what + ": there is no readable model any more");
 }
 
-bool Walk::is_output(const std::string& name) const {
+bool ScenarioRun::is_output(const std::string& name) const {
   return std::find(scenario_.outputs.begin(), scenario_.outputs.end(), name) != scenario_.outputs.end();
 }
 
-void Walk::check_outcome(const Outcome& outcome, bool expected, const std::string& what) {
+void ScenarioRun::check_outcome(const Outcome& outcome, bool expected, const std::string& what) {
   if (expected || outcome.succeeded()) return;
   if (outcome.signal != 0) return found(tally_.crashed, fmt::format("{}: signal {}", what, outcome.signal));
   const bool named = outcome.error.find(": ") != std::string::npos;
@@ -206,7 +209,7 @@ void Walk::check_outcome(const Outcome& outcome, bool expected, const std::strin
     found(tally_.unclear, fmt::format("{}: exit {}, says '{}'", what, outcome.code, last_line(outcome.error)));
 }
 
-void Walk::check_bytes(const Snapshot& now, const std::string& what) {
+void ScenarioRun::check_bytes(const Snapshot& now, const std::string& what) {
   const Holds model = scenario_.model.empty() ? Holds::nothing : model_of(now);
   if (model == Holds::damaged) found(tally_.lost, what + ": neither the old model nor a new one");
   const bool in_motion = is_published(scenario_.before, scenario_.model);
@@ -223,8 +226,8 @@ void Walk::check_bytes(const Snapshot& now, const std::string& what) {
   }
 }
 
-// The folder is as the quiet run left it.
-void Walk::check_end(const std::string& what, int64_t& differing) {
+// The folder has the files of the run without failures.
+void ScenarioRun::check_end(const std::string& what, int64_t& differing) {
   const Snapshot now = take_snapshot(folder_);
   for (const std::string& name : scenario_.outputs)
     if (!holds(now, name, bytes_of(after_, name))) found(differing, fmt::format("{}: {}", what, name));
@@ -233,8 +236,8 @@ void Walk::check_end(const std::string& what, int64_t& differing) {
   if (!difference.empty()) found(differing, fmt::format("{}: {}", what, difference));
 }
 
-void Walk::go_on(const std::string& what) {
-  // Every other time with the command that resumes, which may refuse, but must not change files.
+void ScenarioRun::go_on(const std::string& what) {
+  // Every other time with the line that resumes, which may refuse, but not harm.
   const bool resumes = !scenario_.resume.empty() && tally_.runs % 2 == 0;
   const std::string after = what + (resumes ? ", resumed" : ", run again");
   Outcome last;
@@ -253,7 +256,7 @@ void Walk::go_on(const std::string& what) {
     if (!after_.contains(name)) found(tally_.leftover, fmt::format("{}: {}", after, name));
 }
 
-void Walk::found(int64_t& count, const std::string& what) {
+void ScenarioRun::found(int64_t& count, const std::string& what) {
   ++count;
   const char* kind = &count == &tally_.lost       ? "lost"
                      : &count == &tally_.crashed  ? "crashed"
@@ -264,7 +267,7 @@ void Walk::found(int64_t& count, const std::string& what) {
   findings_.push_back(fmt::format("{}: {}: {}", scenario_.name, kind, what));
 }
 
-std::string Walk::findings() const {
+std::string ScenarioRun::findings() const {
   std::string text;
   for (size_t i = 0; i < std::min(findings_.size(), most_findings); ++i) text += findings_[i] + "\n";
   if (findings_.size() > most_findings) text += fmt::format("and {} more\n", findings_.size() - most_findings);

@@ -1,11 +1,11 @@
-// Injects failures into one scenario: whatever fails, every file that existed before keeps its bytes, unless the
-// command is there to replace it and the replacement is complete.
+// Runs a scenario with failures: whatever fails, every file that existed before keeps its bytes, unless the command
+// is meant to replace it and the replacement is complete.
 //
-//     Walk walk(make_scenario("overwrite"));
-//     walk.inject({.call = Call::write, .at = 3, .error = ENOSPC});
-//     EXPECT_EQ(walk.tally().lost, 0) << walk.findings();
+//     ScenarioRun run(make_scenario("overwrite"));
+//     run.inject({.call = Call::write, .at = 3, .error = ENOSPC});
+//     EXPECT_EQ(run.tally().lost, 0) << run.findings();
 //
-// After a failure the command, or the one that resumes, runs again without failures: it must end like an
+// After a failure the command, or the one that resumes it, is run once more without failures: it must end like an
 // undisturbed run, with the same bits and the same files.
 #pragma once
 
@@ -33,9 +33,9 @@ struct Tally {
   std::string to_string() const;
 };
 
-class Walk {
+class ScenarioRun {
  public:
-  explicit Walk(const Scenario& scenario);
+  explicit ScenarioRun(const Scenario& scenario);
 
   const Outcome& quiet() const { return quiet_; }  // the run without failures, with its numbers of calls
   void inject(const FaultPlan& plan);

@@ -1,0 +1,111 @@
+#include "cli/line_job.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unistd.h>
+
+#include "qkv/text/bytes.h"
+
+namespace qkv::cli {
+namespace {
+
+// Of a regular file; a pair of files has as many lines as the first of them.
+std::optional<int64_t> count_lines(const std::string& input) {
+  std::error_code error;
+  std::string path = input;
+  if (!std::filesystem::exists(path, error)) path = path.substr(0, path.find(','));
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  try {
+    const auto bytes = open_bytes(path);
+    std::vector<char> buffer(1 << 16);
+    int64_t lines = 0;
+    char last = '\n';
+    while (const size_t n = bytes->read(buffer.data(), buffer.size())) {
+      lines += std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(n), '\n');
+      last = buffer[n - 1];
+    }
+    return lines + (last != '\n');
+  } catch (const InputError&) {  // reported when the lines are read
+    return {};
+  }
+}
+
+// Not where a person types lines and reads the answers.
+bool shows_progress(const LineJobOptions& options) {
+  std::error_code error;
+  const bool prints_elsewhere = options.output != "-" || ::isatty(STDOUT_FILENO) != 1;
+  const bool reads_terminal = options.input == "-" && ::isatty(STDIN_FILENO) == 1;
+  return !options.quiet && Progress::stderr_is_terminal() && !reads_terminal &&
+         (prints_elsewhere || options.input != "-");
+}
+
+}  // namespace
+
+LineJob::LineJob(const LineJobOptions& options)
+    : options_(options), out_(options.output), progress_({.quiet = !shows_progress(options), .terminal = true}) {
+  if (out_.is_file()) interrupt_.emplace();
+  if (progress_.on_terminal()) total_ = count_lines(options.input);
+}
+
+void LineJob::print(std::string_view text) {
+  if (!out_.is_file()) progress_.clear();
+  out_.print(text);
+  ++printed_;
+}
+
+void LineJob::show(int64_t done) {
+  check_interrupt();
+  if (progress_.due())
+    progress_.show(
+        line_progress(base_ + done, total_, std::chrono::duration<double>(Clock::now() - start_).count()));
+}
+
+void LineJob::report(const std::string& kind, const std::string& message) {
+  progress_.clear();
+  reports_.add(kind, message);
+}
+
+void LineJob::say(const std::string& message) {
+  if (!options_.quiet) cli::say(message);
+}
+
+void LineJob::check_interrupt() const {
+  if (interrupt_ && interrupt_->requested()) throw Interrupted();
+}
+
+int LineJob::keep_partial() {
+  progress_.clear();
+  const std::string lines =
+      total_ ? fmt::format("{} of {} lines", printed_, *total_) : fmt::format("{} lines", printed_);
+  if (printed_ == 0) {
+    cli::say(fmt::format("qkv {}: interrupted before the first lines were done; {} is not written",
+                         options_.command, options_.output));
+  } else {
+    std::error_code error;
+    const bool is_stream =
+        std::filesystem::is_other(options_.output, error);  // a pipe or device was written directly
+    const std::string partial = options_.output + (is_stream ? "" : ".partial");
+    out_.close_as(partial);
+    cli::say(fmt::format("qkv {}: interrupted; kept {} in {}", options_.command, lines, partial));
+  }
+  return 128 + interrupt_->signal();
+}
+
+void LineJob::finish() {
+  progress_.clear();
+  out_.close();
+  reports_.finish();
+}
+
+ProgressStatus line_progress(int64_t done, std::optional<int64_t> total, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  ProgressStatus status;
+  status.parts = {{total ? fmt::format("line {}/{}", done, *total) : fmt::format("line {}", done)},
+                  {fmt::format("{:.1f} lines/s", rate), 2}};
+  if (!total || *total == 0) return status;
+  status.fraction = static_cast<double>(done) / static_cast<double>(*total);
+  if (rate > 0) status.parts.push_back({format_seconds(static_cast<double>(*total - done) / rate) + " left", 1});
+  return status;
+}
+
+}  // namespace qkv::cli

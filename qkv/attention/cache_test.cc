@@ -1,0 +1,69 @@
+#include "qkv/attention/cache.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention/attention.h"
+#include "qkv/test_support/gradient_check.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+class KeyValueCacheOf : public testing::TestWithParam<DType> {
+ protected:
+  Tensor draw(const Shape& shape, uint64_t stream) const { return random(shape, stream).to(GetParam()); }
+};
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && same_bits(a.to(DType::f32), b.to(DType::f32));
+}
+
+TEST_P(KeyValueCacheOf, HoldsTheKeysAndValuesOfAllSteps) {
+  const Tensor k = draw({2, 3, 50, 4}, 1), v = draw({2, 3, 50, 6}, 2), q = draw({2, 3, 1, 4}, 3);
+  KeyValueCache cache;
+  for (int64_t begin = 0, end = 7; begin < 50;
+       begin = end, end = std::min<int64_t>(50, end + 1)) {  // prefill, steps
+    cache.append(k.slice(2, begin, end), v.slice(2, begin, end));
+    ASSERT_EQ(cache.length(), end);
+    ASSERT_TRUE(same(cache.keys(), k.slice(2, 0, end)) && same(cache.values(), v.slice(2, 0, end))) << end;
+  }
+  const Tensor y = attention(q, cache.keys(), cache.values());
+  EXPECT_TRUE(same(y, attention(q, k, v)));
+}
+
+TEST_P(KeyValueCacheOf, ReorderedRowsContinueTheirSource) {
+  const Tensor k = draw({2, 1, 5, 4}, 1), v = draw({2, 1, 5, 6}, 2);
+  const std::vector<int64_t> source = {1, 1, 0};
+  KeyValueCache cache;
+  cache.append(k.slice(2, 0, 4), v.slice(2, 0, 4));
+  cache.reorder(source);
+  cache.append(gather_rows(k.slice(2, 4, 5), source), gather_rows(v.slice(2, 4, 5), source));
+  EXPECT_TRUE(same(cache.keys(), gather_rows(k, source)));
+  EXPECT_TRUE(same(cache.values(), gather_rows(v, source)));
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, KeyValueCacheOf, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& dtype) { return std::string(name_of(dtype.param)); });
+
+TEST(KeyValueCache, RejectsWhatDoesNotContinue) {
+  const Tensor k = Tensor::zeros({2, 1, 1, 4}), bf16 = Tensor::zeros({2, 1, 1, 4}, DType::bf16);
+  KeyValueCache cache;
+  EXPECT_EQ(
+      error_of([&] { cache.append(k, bf16); }),
+      "KeyValueCache: expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is f32 (2, 1, 1, 4), v is "
+      "bf16 (2, 1, 1, 4)");
+  cache.append(k, k);
+  EXPECT_EQ(error_of([&] { cache.append(bf16, bf16); }),
+            "KeyValueCache: k bf16 (2, 1, 1, 4) and v bf16 (2, 1, 1, 4) do not continue keys f32 (2, 1, 1, 4) and "
+            "values f32 (2, 1, 1, 4)");
+  EXPECT_EQ(error_of([&] {
+              cache.append(k, Tensor::zeros({3, 1, 1, 4}));
+            }),
+            "KeyValueCache: k f32 (2, 1, 1, 4) and v f32 (3, 1, 1, 4) do not continue keys f32 (2, 1, 1, 4) and "
+            "values f32 (2, 1, 1, 4)");
+  EXPECT_EQ(cache.length(), 1);
+}
+
+}  // namespace
+}  // namespace qkv
