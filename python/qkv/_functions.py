@@ -8,7 +8,9 @@ as in PyTorch's FlexAttention. Arrays are of NumPy, or tensors of PyTorch where 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -129,22 +131,45 @@ def mask_mod(function: Callable[..., Any]) -> Mask:
 
 
 def _captured(function):
-    """The tensors that a function of PyTorch refers to and that require gradients."""
+    """The tensors that require gradients among what a function refers to: its closure, its globals, a module."""
     torch = sys.modules.get("torch")
     if torch is None:
         return ()
-    if isinstance(function, torch.nn.Module):
-        return tuple(p for p in function.parameters() if p.requires_grad)
-    found = []
-    cells = getattr(function, "__closure__", None) or ()
-    values = [cell.cell_contents for cell in cells]
-    if isinstance(function, functools.partial):
-        values += [function.func, *function.args, *function.keywords.values()]
-    for value in values:
-        found += [value] if torch_of(value) is not None and value.requires_grad else []
-        if isinstance(value, torch.nn.Module) or (callable(value) and hasattr(value, "__closure__")):
-            found += _captured(value)
-    return tuple({id(x): x for x in found}.values())
+    found, seen, rest = {}, set(), [function]
+    while rest:
+        x = rest.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, torch.Tensor):
+            found.update({id(x): x} if x.requires_grad else {})
+        elif isinstance(x, torch.nn.Module):
+            rest += x.parameters()
+        elif isinstance(x, functools.partial):
+            rest += [x.func, *x.args, *x.keywords.values()]
+        elif inspect.ismethod(x):
+            rest += [x.__self__, x.__func__]
+        elif inspect.isfunction(x) and not str(x.__module__).startswith("torch."):
+            rest += [cell.cell_contents for cell in x.__closure__ or () if cell != types.CellType()]  # not empty
+            rest += [x.__globals__[name] for name in _names(x.__code__) if name in x.__globals__]
+    return tuple(found.values())
+
+
+def _names(code):
+    inner = (constant for constant in code.co_consts if inspect.iscode(constant))
+    return {*code.co_names, *(name for one in inner for name in _names(one))}
+
+
+def _used(function, tensors):
+    """Those of the tensors that a score modification depends on, seen on one score."""
+    torch = sys.modules["torch"]
+    at = [torch.zeros(1, 1, 1, 1, dtype=torch.int64) for _ in range(4)]
+    with torch.enable_grad(), _with_autograd(torch):
+        out = torch.as_tensor(function(torch.zeros(1, 1, 1, 1), *at))
+        if not out.requires_grad:
+            return ()
+        grads = torch.autograd.grad(out.sum(), tensors, allow_unused=True, retain_graph=True)
+    return tuple(x for x, g in zip(tensors, grads) if g is not None)
 
 
 def _with_autograd(torch):
@@ -260,12 +285,6 @@ class _ScoreFunction(Score):
         return _made_from_function(self, _core.score_function, requires_grad, arrays, shape)
 
 
-def _parameters(function, backward, given):
-    if given is not None:
-        return tuple(given)
-    return _captured(function) if backward is None else ()
-
-
 def score_mod(
     function: Callable[..., Any],
     backward: Callable[..., Any] | None = None,
@@ -281,10 +300,13 @@ def score_mod(
     backward(grad, score, b, h, q_idx, kv_idx) returns the gradient of the scores from that of the result, or a
     tuple with those of the parameters behind it. Without it, PyTorch's autograd differentiates the function in
     qkv.torch, and NumPy arrays have no gradient. parameters: the arrays that gradients flow to; by default the
-    tensors in the closure of the function that require one.
+    tensors of PyTorch that the function refers to, in its closure, its globals or a module, and that require one.
     """
     _checked("score_mod", function)
-    return _ScoreMod(function, backward, _parameters(function, backward, parameters))
+    if parameters is None:
+        parameters = _captured(function) if backward is None else ()
+        parameters = _used(function, parameters) if parameters else ()
+    return _ScoreMod(function, backward, parameters)
 
 
 def score_function(
@@ -303,4 +325,6 @@ def score_function(
     the gradients of the parameters. The rest is as in score_mod().
     """
     _checked("score_function", function)
-    return _ScoreFunction(function, backward, _parameters(function, backward, parameters))
+    if parameters is None:
+        parameters = _captured(function) if backward is None else ()
+    return _ScoreFunction(function, backward, parameters)

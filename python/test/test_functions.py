@@ -225,7 +225,7 @@ def test_a_score_mod_without_a_backward_function_has_no_gradient_on_arrays():
 
 
 @with_torch
-@pytest.mark.parametrize("how", ["closure", "parameters", "module", "partial"])
+@pytest.mark.parametrize("how", ["closure", "parameters", "module", "method", "globals", "partial"])
 def test_autograd_differentiates_a_score_mod_and_what_it_captures(how, threads):
     w = torch.from_numpy(slopes.copy()).requires_grad_()
     table = torch.from_numpy(numbers(H, 2 * S, seed=6)).requires_grad_()
@@ -247,6 +247,15 @@ def test_autograd_differentiates_a_score_mod_and_what_it_captures(how, threads):
         captured = {"w": w, "table": table}
         mod = qkv.score_mod(lambda *x: function(*x, **captured), parameters=[w, table])
         learned = (w, table)
+    elif how == "globals":
+        names = {"w": w, "table": table, "torch": torch, "S": S}
+        exec("def f(s, b, h, i, j): return torch.tanh(s) * w[h] + (lambda d: table[h, d])(i - j + S)", names)
+        mod, learned = qkv.score_mod(names["f"]), (w, table)
+    elif how == "method":
+        module = Module()
+        module.unused = torch.nn.Parameter(torch.ones(3))
+        mod, learned = qkv.score_mod(lambda *x: module.forward(*x)), (module.w, module.table)
+        assert len(mod.arrays) == 2
     elif how == "partial":
         mod, learned = qkv.score_mod(functools.partial(function, w=w, table=table)), (w, table)
     else:
