@@ -38,6 +38,7 @@ from ._masks import (
 from ._metrics import (
     BleuScore,
     ChrfScore,
+    Confidence,
     TerScore,
     bleu,
     chrf,
@@ -100,6 +101,7 @@ __all__ = [
     "AttentionMaps",
     "BleuScore",
     "ChrfScore",
+    "Confidence",
     "Inspection",
     "KeyValueCache",
     "LocalP",
