@@ -34,7 +34,9 @@ class Row:
         self.window, self.lengths = row.get("window"), row.get("lengths")
         self.documents, self.blocks, self.slopes = row.get("documents"), row.get("blocks"), row.get("slopes")
         self.radius, self.globals, self.features = row.get("radius"), row.get("global"), row.get("features")
-        self.plain = not (self.window or self.lengths or self.documents or self.radius or self.blocks or self.slopes)
+        self.plain = not (
+            self.window or self.lengths or self.documents or self.radius or self.blocks or self.slopes
+        )
         draw = np.random.RandomState(5)
         shapes = [(self.B, self.H, self.T, self.D)] + 2 * [(self.B, self.G, self.S, self.D)]
         self.q, self.k, self.v = (draw.standard_normal(shape).astype(np.float32) for shape in shapes)

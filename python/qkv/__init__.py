@@ -14,8 +14,8 @@ from typing import Any as _Any
 from ._attention import attention, attention_backward, attention_packed, explain
 from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
-from ._functions import mask_mod, score_function, score_mod
 from ._layer import AttentionCache, MultiHeadAttention
+from ._mask_mod import mask_mod
 from ._masks import (
     Mask,
     around,
@@ -38,6 +38,7 @@ from ._masks import (
 from ._metrics import (
     BleuScore,
     ChrfScore,
+    Confidence,
     TerScore,
     bleu,
     chrf,
@@ -88,6 +89,7 @@ from ._parts import (
     weight_dropout,
 )
 from ._picture import Picture, head_view, heatmap
+from ._score_mod import score_function, score_mod
 from ._tokenizer import Tokenizer
 from ._train import TrainResult, Validation, train
 from ._translator import Answer, AttentionMaps, Inspection, PairScore, Translation, Translator
@@ -100,6 +102,7 @@ __all__ = [
     "AttentionMaps",
     "BleuScore",
     "ChrfScore",
+    "Confidence",
     "Inspection",
     "KeyValueCache",
     "LocalP",

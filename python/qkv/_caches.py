@@ -66,7 +66,7 @@ class MultiTokenCache:
     window().
     """
 
-    __slots__ = ("_cache",)
+    __slots__ = ("_cache", "_make", "_mask")
 
     def __init__(
         self,
@@ -80,13 +80,16 @@ class MultiTokenCache:
         mask: Mask | None = None,
         scale: float | None = None,
     ) -> None:
-        made = checked_mask(mask)
-        visible = None if made is None else made.of(CallShape(1, 1, 1, 1))
         arrays = buffers("MultiTokenCache", (pre_conv, pre_mix, post_conv, post_head, post_mix))
-        self._cache = _core.MultiTokenCache(arrays, pad_key, visible, scale)
+        self._make = lambda visible: _core.MultiTokenCache(arrays, pad_key, visible, scale)
+        self._mask = checked_mask(mask)  # may depend on the shape of the first queries
+        self._cache = self._make(None)
 
     def attend(self, q: Array, k: Array, v: Array) -> Array:
         """q (B, H, t, D), k (B, G, t, D), v (B, G, t, E) of the next t positions; returns (B, H, t, E)."""
+        if self._mask is not None:
+            B, H = q.shape[:2]
+            self._cache, self._mask = self._make(self._mask.of(CallShape(B, H, 1, 1))), None
         output = Output(q)
         return output(self._cache.attend(as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v"), output.numpy))
 

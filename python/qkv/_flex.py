@@ -7,11 +7,13 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, noop_mask
 
 from ._call import parts_of
-from ._functions import mask_mod, score_mod as score_mod_part
+from ._mask_mod import mask_mod
 from ._masks import blocks
 from ._operator import Call
+from ._score_mod import score_mod as score_mod_part
 
 
+@torch.compiler.disable  # parts are made in every call: a compiled function calls this one outside of its graphs
 def flex_attention(
     query,
     key,

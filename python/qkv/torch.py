@@ -73,10 +73,12 @@ def attention(
     parts = _parts_of(score, modify, mask, normalize, reweigh)
     call = _Call(parts, scale=scale, dropout=dropout, seed=seed, axes=axes)
     dtype = q.dtype
-    q, k, v = (_as_computed(x, axes) for x in (q, k, v))
-    out = _as_given(call(q, k, v), axes)
-    if dtype in _other_floats:
-        out = out.to(dtype)
+    is_plain = axes == 4 and dtype == k.dtype == v.dtype and dtype not in _other_floats
+    if not is_plain:
+        q, k, v = (_as_computed(x, axes) for x in (q, k, v))
+    out = call(q, k, v)
+    if not is_plain:
+        out = _as_given(out, axes).to(dtype if dtype in _other_floats else out.dtype)
     if not (return_weights or return_lse):
         return out
     weights, lse = call.weights_and_lse(q, k, v, return_weights == "mean")

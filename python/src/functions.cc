@@ -1,6 +1,6 @@
 // Masks, score modifications and scores that are Python functions. A function is called with the GIL, a piece at a
-// time: a mask on up to 64 queries by 4096 keys, the others on a tile. See python/qkv/_functions.py for the arrays that
-// it is given.
+// time: a mask on up to 64 queries by 4096 keys, the others on a tile. See python/qkv/_function_arrays.py for its
+// arguments.
 
 #include <algorithm>
 #include <atomic>

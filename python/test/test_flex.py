@@ -140,6 +140,14 @@ def test_gradients_of_captured_tensors():
     expect_near(*results)
 
 
+def test_a_compiled_function_may_call_it():
+    step = lambda q, k, v: qkv.torch.flex_attention(q * 2, k, v, score_mod=score_mods["alibi"]).sum()
+    leaves = [x.requires_grad_() for x in inputs()]
+    compiled = torch.compile(step, backend="aot_eager")
+    for g, w in zip(*(torch.autograd.grad(f(*leaves), leaves) for f in (compiled, step)), strict=True):
+        assert torch.equal(g, w)
+
+
 def test_what_does_not_fit():
     q, k, v = inputs(2)
     with pytest.raises(ValueError, match="query has 4 heads and key 2: pass enable_gqa=True"):

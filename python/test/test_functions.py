@@ -78,6 +78,13 @@ def test_a_mask_function_is_called_once_for_a_shape_and_never_on_all_scores():
     assert max(map(np.prod, calls)) <= 1 << 20
 
 
+def test_a_mask_function_takes_calls_without_scores():
+    mask = qkv.mask_mod(lambda b, h, i, j: i >= j)
+    q, k, v = qkv_arrays()
+    for x, y, z in ((q[:0], k[:0], v[:0]), (q[:, :, :0], k, v), (q, k[:, :, :0], v[:, :, :0])):
+        assert not qkv.attention(x, y, z, mask=mask).any()
+
+
 def test_the_memory_of_a_mask_function_is_bounded():
     program = """
 import numpy as np, qkv, resource
@@ -218,7 +225,7 @@ def test_a_score_mod_without_a_backward_function_has_no_gradient_on_arrays():
 
 
 @with_torch
-@pytest.mark.parametrize("how", ["closure", "parameters", "module", "partial"])
+@pytest.mark.parametrize("how", ["closure", "parameters", "module", "method", "globals", "partial"])
 def test_autograd_differentiates_a_score_mod_and_what_it_captures(how, threads):
     w = torch.from_numpy(slopes.copy()).requires_grad_()
     table = torch.from_numpy(numbers(H, 2 * S, seed=6)).requires_grad_()
@@ -240,6 +247,15 @@ def test_autograd_differentiates_a_score_mod_and_what_it_captures(how, threads):
         captured = {"w": w, "table": table}
         mod = qkv.score_mod(lambda *x: function(*x, **captured), parameters=[w, table])
         learned = (w, table)
+    elif how == "globals":
+        names = {"w": w, "table": table, "torch": torch, "S": S}
+        exec("def f(s, b, h, i, j): return torch.tanh(s) * w[h] + (lambda d: table[h, d])(i - j + S)", names)
+        mod, learned = qkv.score_mod(names["f"]), (w, table)
+    elif how == "method":
+        module = Module()
+        module.unused = torch.nn.Parameter(torch.ones(3))
+        mod, learned = qkv.score_mod(lambda *x: module.forward(*x)), (module.w, module.table)
+        assert len(mod.arrays) == 2
     elif how == "partial":
         mod, learned = qkv.score_mod(functools.partial(function, w=w, table=table)), (w, table)
     else:

@@ -24,6 +24,7 @@ files = [
     "layer/attention_cache.h",
     "layer/multi_head_attention.h",
     "metric/bleu.h",
+    "metric/bootstrap.h",
     "metric/chrf.h",
     "metric/ter.h",
     "metric/tokenize.h",
@@ -48,16 +49,23 @@ elsewhere = {  # C++ -> where Python has it
     "AttentionGroup": "Inspection",  # .heatmap()
     "AttentionPlan": "explain",
     "Candidate": "explain",
+    "bleu_of": "bleu",  # samples=, for .confidence
+    "bleu_statistics": "bleu",
+    "bootstrap": "Confidence",
+    "chrf_of": "chrf",
+    "chrf_statistics": "chrf",
+    "ter_of": "ter",
+    "ter_statistics": "ter",
     "Trainer": "train",
     "AttentionResult": "attention",
     "MultiTokenResult": "multi_token_attention",
 }
 not_for_users = set(  # for mechanisms written in C++, or options structs that are keyword arguments in Python
     """
-    AttentionCall AttentionForward AttentionGradients AttentionShape AttentionVariables BigBird BlockMap
-    BlockOperand DistanceBias DotProductScore Dual KeyOperand KeyRange MappedMask Mask MaskAxes MaskPtr Modifier
-    Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients ScoreOperands Tile TileDistances
-    WeightDropout WeightOperand add_by_distance add_rows_product check_batch_tokens check_options
+    AttentionCall AttentionForward AttentionGradients AttentionShape AttentionVariableResult AttentionVariables
+    BigBird BlockMap BlockOperand DistanceBias DotProductScore Dual KeyOperand KeyRange MappedMask Mask MaskAxes
+    MaskPtr Modifier Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients ScoreOperands Tile
+    TileDistances WeightDropout WeightOperand add_by_distance add_rows_product check_batch_tokens check_options
     columns_product distance_bias first_queries gather_rows history_of map_rows multiply_rows rows_product
     search_options sum_by_distance
     """.split()

@@ -53,7 +53,7 @@ def convolved(x, kernel, visible):
     """Each head with its kernel (H, 1, 3, 3): over two earlier queries and the query, a key and its two
     neighbors."""
     xp = plain.library(x)
-    mask = xp.asarray(visible)
+    mask = xp.asarray(visible.copy())
     x = xp.where(mask, x, 0 * x)
     padded = xp.concatenate([0 * x[:, :, :2], x], -2) if xp is np else torch.cat([0 * x[:, :, :2], x], -2)
     padded = np.pad(padded, [(0, 0)] * 3 + [(1, 1)]) if xp is np else torch.nn.functional.pad(padded, (1, 1))
@@ -100,9 +100,8 @@ cases = {
 
 def expect_near(got, wanted, tolerance=1e-5):
     assert got.shape == wanted.shape
-    assert np.abs(np.asarray(got, np.float64) - np.asarray(wanted)).max() <= tolerance * max(
-        1e-3, np.abs(wanted).max()
-    )
+    got, wanted = np.asarray(got, np.float64), np.asarray(wanted)
+    assert np.abs(got - wanted).max() <= tolerance * max(1e-3, np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("name", cases)
@@ -143,6 +142,10 @@ def test_multi_token_weights_and_cache():
     cache = qkv.MultiTokenCache(**options)
     steps = [cache.attend(*(x[:, :, n : n + 1] for x in (q, k, v))) for n in range(11)]
     assert np.array_equal(np.concatenate(steps, 2), out) and cache.length == len(cache) == 11
+    per_head = qkv.mask_mod(lambda b, h, i, j: (j >= h) | (j == 0))
+    cache = qkv.MultiTokenCache(mask=per_head)
+    wanted = qkv.multi_token_attention(q[:, :, -1:], k, v, mask=per_head)
+    assert np.array_equal(cache.attend(q, k, v)[:, :, -1:], wanted)
     with pytest.raises(ValueError, match="pad_key must be both, left or right, got 'middle'"):
         qkv.multi_token_attention(q, k, v, pad_key="middle")
 

@@ -20,6 +20,10 @@ def test_scores_are_those_of_sacrebleu():
     for f in (qkv.bleu, qkv.chrf):
         assert f(references, references).score == pytest.approx(100)
         assert f(references, [hypotheses, references]).score == pytest.approx(100)
+    for f in (qkv.bleu, qkv.chrf, qkv.ter):
+        confidence = f(hypotheses * 20, references * 20, samples=200).confidence
+        assert abs(confidence.mean - f(hypotheses * 20, references * 20).score) < confidence.half_width < 20
+        assert f(hypotheses, references).confidence is None
     sacrebleu = pytest.importorskip("sacrebleu")
     assert bleu.score == pytest.approx(sacrebleu.corpus_bleu(hypotheses, [references]).score)
     assert chrf.score == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [references]).score)

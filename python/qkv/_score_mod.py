@@ -1,9 +1,4 @@
-"""Masks, score modifications and scores written as Python functions.
-
-A function is called on pieces of the scores, never on all of them, with index arrays that broadcast against them: b
-(1, 1, 1, 1), h (1, 1, 1, 1), q_idx (1, 1, t, 1) and kv_idx (1, 1, 1, s). Query and key indices both count from 0,
-as in PyTorch's FlexAttention. Arrays are of NumPy, or tensors of PyTorch where the queries of the call are tensors.
-"""
+"""Score modifications and scores written as Python functions: see _function_arrays.py for their arguments."""
 
 from __future__ import annotations
 
@@ -16,142 +11,14 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, as_floats, torch_of
-from ._masks import Mask
+from ._captured import captured, used, with_autograd
+from ._function_arrays import broadcasts, index_array, name_of
 from ._parts import Modify, Score
-
-
-def _indices(first, count, axis, tensors):
-    shape = [1, 1, 1, 1]
-    shape[axis] = count
-    at = np.arange(first, first + count).reshape(shape)
-    return sys.modules["torch"].from_numpy(at) if tensors else at
-
-
-def _fits(given, whole):
-    return all(n in (1, m) for n, m in zip(given, whole))
-
-
-def _name(kind, function):
-    return f"{kind}({getattr(function, '__name__', type(function).__name__)})"
 
 
 def _checked(kind, function):
     if not callable(function):
         raise TypeError(f"{kind}: expected a function, got {type(function).__name__}")
-
-
-class _MaskMod(Mask):
-    """The function is evaluated once for a shape, 64 queries by 4096 keys at a time, and kept as a map of blocks.
-
-    The maps of the last few shapes are kept. Where its answers have length 1 along the batch or the heads, it is
-    evaluated for the first one alone.
-    """
-
-    __slots__ = ("_axes", "_function", "_made_by_axes")
-    _made = None
-    _probe, _shapes = 1 << 20, 16
-
-    def __init__(self, function):
-        super().__init__()
-        self._function, self._axes, self._made_by_axes = function, {}, {}
-
-    def of(self, shape):
-        key = (*shape[:4], shape.tensors)
-        axes = self._axes.get(key)
-        if axes is None:
-            if len(self._axes) == self._shapes:
-                self._axes.pop(next(iter(self._axes)))
-            axes = self._axes[key] = (*self._differs(shape), shape.tensors)
-        made = self._made_by_axes.get(axes)
-        if made is None:
-            # Without a reference to this object: cycles through the extension module would never be freed.
-            piece = functools.partial(_mask_piece, self._function, axes[2])
-            made = self._made_by_axes[axes] = _core.mask_mod(piece, repr(self), *axes[:2])
-        return made
-
-    def _differs(self, shape):
-        """Whether the answers differ between batch rows, and between heads: their shape for the first queries."""
-        B, H, T, S = shape[:4]
-        t = min(T, 64)
-        s = min(S, max(1, self._probe // max(1, B * H * t)))
-        at = [_indices(0, n, axis, shape.tensors) for axis, n in enumerate((B, H, t, s))]
-        seen = _mask_answer(self._function, at, (B, H, t, s))
-        return seen.shape[0] > 1, seen.shape[1] > 1
-
-    def __repr__(self):
-        return _name("mask_mod", self._function)
-
-
-def _mask_piece(function, tensors, batch, head, query, queries, key, keys):
-    firsts, counts = (batch, head, query, key), (1, 1, queries, keys)
-    at = [_indices(first, n, axis, tensors) for axis, (first, n) in enumerate(zip(firsts, counts))]
-    seen = np.broadcast_to(_mask_answer(function, at, counts), counts)
-    return np.ascontiguousarray(seen[0, 0]).view(np.uint8)
-
-
-def _mask_answer(function, at, whole):
-    try:
-        given = function(*at)
-    except (ValueError, RuntimeError) as error:
-        if "ambiguous" not in str(error):
-            raise
-        raise ValueError(
-            "mask_mod: the function is called with index arrays b, h, q_idx, kv_idx and must return an array of "
-            f"booleans: use & | ~ instead of and, or, not; it raised: {error}"
-        ) from error
-    seen: np.ndarray = np.asarray(given.detach().numpy() if torch_of(given) else given)
-    if seen.dtype != np.bool_:
-        raise TypeError(f"mask_mod: the function must return booleans, got {seen.dtype}")
-    seen = seen.reshape((1,) * (4 - seen.ndim) + seen.shape)
-    if seen.ndim > 4 or not _fits(seen.shape, whole):
-        raise ValueError(
-            f"mask_mod: the function returned shape {seen.shape}; expected one that broadcasts to "
-            f"(b,h,t,s) = {whole}"
-        )
-    return seen
-
-
-def mask_mod(function: Callable[..., Any]) -> Mask:
-    """A mask from function(b, h, q_idx, kv_idx) -> bool, FlexAttention's mask_mod.
-
-        checkers = qkv.mask_mod(lambda b, h, q_idx, kv_idx: (q_idx + kv_idx) % 2 == h % 2)
-
-    It is called on pieces of the index arrays, once for every shape, and must always return the same. Its answers
-    are kept as a map of blocks: four bytes for a block of 64 by 128 that is all visible or all masked, a kilobyte
-    for another.
-    """
-    if not callable(function):
-        raise TypeError(
-            f"mask_mod: expected a function (b, h, q_idx, kv_idx) -> bool, got {type(function).__name__}; a table "
-            "of booleans is dense(table)"
-        )
-    return _MaskMod(function)
-
-
-def _captured(function):
-    """The tensors that a function of PyTorch refers to and that require gradients."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return ()
-    if isinstance(function, torch.nn.Module):
-        return tuple(p for p in function.parameters() if p.requires_grad)
-    found = []
-    cells = getattr(function, "__closure__", None) or ()
-    values = [cell.cell_contents for cell in cells]
-    if isinstance(function, functools.partial):
-        values += [function.func, *function.args, *function.keywords.values()]
-    for value in values:
-        found += [value] if torch_of(value) is not None and value.requires_grad else []
-        if isinstance(value, torch.nn.Module) or (callable(value) and hasattr(value, "__closure__")):
-            found += _captured(value)
-    return tuple({id(x): x for x in found}.values())
-
-
-def _with_autograd(torch):
-    """Autograd also within an operator, which PyTorch calls without it."""
-    autograd = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradCPU)
-    excluded = torch._C._dispatch_tls_local_exclude_set() - autograd
-    return torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded)
 
 
 class _Callbacks:
@@ -196,7 +63,7 @@ class _Callbacks:
         inputs = [*(x.requires_grad_() for x in tiles), *self.parameters]
         learned = [x for x in inputs if getattr(x, "requires_grad", False)]
         grads: Any = [None] * len(learned)
-        with torch.enable_grad(), _with_autograd(torch):
+        with torch.enable_grad(), with_autograd(torch):
             out = torch.as_tensor(self.function(*tiles, *at)).float().expand(1, 1, *shape)
             if out.requires_grad:
                 grads = torch.autograd.grad(out, learned, upstream, allow_unused=True)
@@ -207,13 +74,13 @@ class _Callbacks:
         *tiles, batch, head, query, key = arguments
         shape = self.shape_of_tiles(tiles)
         firsts, counts = (batch, head, query, key), (1, 1, *shape)
-        at = [_indices(first, n, axis, tensors) for axis, (first, n) in enumerate(zip(firsts, counts))]
+        at = [index_array(first, n, axis, tensors) for axis, (first, n) in enumerate(zip(firsts, counts))]
         from_numpy = sys.modules["torch"].from_numpy if tensors else lambda x: x
         return [from_numpy(x)[None, None] for x in tiles], shape, at
 
     def _scores(self, scores, shape):
         whole = (1, 1, *shape)
-        if scores.ndim > 4 or not _fits(scores.shape[::-1], whole[::-1]):
+        if scores.ndim > 4 or not broadcasts(scores.shape[::-1], whole[::-1]):
             raise ValueError(
                 f"{self.name}: the function returned shape {tuple(scores.shape)}; expected one that broadcasts to "
                 f"(1, 1, t, s) = {whole}"
@@ -239,7 +106,7 @@ class _ScoreMod(Modify):
     __slots__ = ("callbacks",)
 
     def __init__(self, function, backward, parameters):
-        name = _name("score_mod", function)
+        name = name_of("score_mod", function)
         self.callbacks = _Callbacks(name, function, backward, parameters, lambda tiles: tiles[0].shape)
         super().__init__(None, parameters, name)
 
@@ -251,19 +118,13 @@ class _ScoreFunction(Score):
     __slots__ = ("callbacks",)
 
     def __init__(self, function, backward, parameters):
-        name = _name("score_function", function)
+        name = name_of("score_function", function)
         shape_of_tiles = lambda tiles: (tiles[0].shape[0], tiles[1].shape[0])
         self.callbacks = _Callbacks(name, function, backward, parameters, shape_of_tiles)
         super().__init__(None, parameters, name)
 
     def made(self, arrays=None, requires_grad=False, shape=None):
         return _made_from_function(self, _core.score_function, requires_grad, arrays, shape)
-
-
-def _parameters(function, backward, given):
-    if given is not None:
-        return tuple(given)
-    return _captured(function) if backward is None else ()
 
 
 def score_mod(
@@ -281,10 +142,13 @@ def score_mod(
     backward(grad, score, b, h, q_idx, kv_idx) returns the gradient of the scores from that of the result, or a
     tuple with those of the parameters behind it. Without it, PyTorch's autograd differentiates the function in
     qkv.torch, and NumPy arrays have no gradient. parameters: the arrays that gradients flow to; by default the
-    tensors in the closure of the function that require one.
+    tensors of PyTorch that the function refers to, in its closure, its globals or a module, and that require one.
     """
     _checked("score_mod", function)
-    return _ScoreMod(function, backward, _parameters(function, backward, parameters))
+    if parameters is None:
+        parameters = captured(function) if backward is None else ()
+        parameters = used(function, parameters) if parameters else ()
+    return _ScoreMod(function, backward, parameters)
 
 
 def score_function(
@@ -303,4 +167,6 @@ def score_function(
     the gradients of the parameters. The rest is as in score_mod().
     """
     _checked("score_function", function)
-    return _ScoreFunction(function, backward, _parameters(function, backward, parameters))
+    if parameters is None:
+        parameters = captured(function) if backward is None else ()
+    return _ScoreFunction(function, backward, parameters)
