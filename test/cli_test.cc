@@ -140,7 +140,7 @@ TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
   expect_error(run("train --model x --train y --cross-attention additive=x"), 2,
                {"--cross-attention: 'additive=x': width must be an integer from 0 to 65536, got 'x'"});
   expect_error(run(train_on("pairs.tsv") + " --cross-attention window=3"), 2,
-               {"cross-attention: 'window' is for self-attention only"});
+               {"qkv train: --cross-attention: 'window' is for self attention only"});
 
   const Outcome trained =
       run(train_on("pairs.tsv") +
@@ -357,7 +357,7 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--kv-heads 3", {"qkv train: --kv-heads 3 must divide --heads 4"});
   refused("--self-attention window=4+causal", {"--self-attention"});
   refused("--d-model 12 --heads 4 --positions rotary",
-          {"rotary", "the width of a head must be even, got d-model 12"});
+          {"rotary", "the width of a head must be even, got --d-model 12 / --heads 4 = 3"});
 }
 
 TEST_F(Command, DemoReplacesNoFileThatItDidNotWrite) {

@@ -56,7 +56,7 @@ TEST_F(Settings, AreTomlWithTheTypesOfTheFlags) {
   const Outcome trained = bash("qkv train --config " + at("good.toml") + " --model " + at("new"));
   EXPECT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
-  EXPECT_NE(read_file(at("new/config.json")).find("\"self_attention\": \"window=4+softcap=30\""),
+  EXPECT_NE(read_file(at("new/config.json")).find("\"encoder_self_attention\": \"window=4+softcap=30\""),
             std::string::npos);
   EXPECT_NE(read_file(at("new/config.json")).find("\"dropout\": 0"), std::string::npos);
   std::filesystem::remove_all(at("new"));

@@ -148,7 +148,7 @@ void check_variant(const AttentionVariant& variant, const AttentionSize& size, s
     const AttentionMechanism& mechanism = *part.mechanism;
     require<UsageError>(size.use == AttentionUse::cross ? mechanism.in_cross : mechanism.in_self, where,
                         "'{}' is for {} only", mechanism.name,
-                        mechanism.in_self ? "self-attention" : "cross-attention");
+                        mechanism.in_self ? "self attention" : "cross attention");
     require<UsageError>(
         mechanism.role != Role::prefix || variant.has(Role::mask) || variant.has(Role::global_projections), where,
         "'{}' needs another mask in the variant, as in window=64+prefix=4", as_text(part));

@@ -76,8 +76,8 @@ TEST(AttentionVariant, IsCheckedAgainstItsUseAndLayer) {
   cross.use = AttentionUse::cross;
   dropping.dropout = true;
   EXPECT_EQ(error_in_layer("window=3", self), "");
-  EXPECT_EQ(error_in_layer("window=3", cross), "there: 'window' is for self-attention only");
-  EXPECT_EQ(error_in_layer("local-p", self), "there: 'local-p' is for cross-attention only");
+  EXPECT_EQ(error_in_layer("window=3", cross), "there: 'window' is for self attention only");
+  EXPECT_EQ(error_in_layer("local-p", self), "there: 'local-p' is for cross attention only");
   EXPECT_EQ(error_in_layer("local-p", cross), "");
   EXPECT_EQ(error_in_layer("rotary", self),
             "there: 'rotary': the width of a head must be even, got d-model 12 / heads 4 = 3");

@@ -195,8 +195,11 @@ void TransformerConfig::check() const {
     require<UsageError>(rate >= 0 && rate < 1, "model", "{} must be at least 0 and less than 1, got {}", name,
                         rate);
   const LayerOptions encoder = encoder_layer(), decoder = decoder_layer();
-  check_variant(encoder.self_attention, encoder.attention(AttentionUse::encoder).size(), "encoder-self-attention");
-  check_variant(decoder.self_attention, decoder.attention(AttentionUse::decoder).size(), "decoder-self-attention");
+  const bool same = to_string(self_attention.encoder) == to_string(self_attention.decoder);
+  check_variant(encoder.self_attention, encoder.attention(AttentionUse::encoder).size(),
+                same ? "self-attention" : "encoder-self-attention");
+  check_variant(decoder.self_attention, decoder.attention(AttentionUse::decoder).size(),
+                same ? "self-attention" : "decoder-self-attention");
   check_variant(cross_attention, decoder.attention(AttentionUse::cross).size(), "cross-attention");
   require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
                       "tie all needs one vocabulary, got {} source and {} target tokens", source_vocabulary,

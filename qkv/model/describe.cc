@@ -135,13 +135,28 @@ MultiHeadAttentionOptions attention_of(const TransformerConfig& c, AttentionUse 
   return (use == AttentionUse::encoder ? c.encoder_layer() : c.decoder_layer()).attention(use);
 }
 
+// A mechanism is made to count its FLOPs. One of more parameters than this counts as scaled dot products instead, so that
+// a configuration larger than the memory can be described.
+constexpr double max_parameters = 1 << 28;
+
+double parameters_of(const AttentionVariant::Part& part, const AttentionSize& size) {
+  double sum = 0;
+  for (const AttentionMechanism::Parameter& p : part.parameters(size)) {
+    double count = 1;
+    for (const int64_t n : p.shape) count *= static_cast<double>(n);
+    sum += count;
+  }
+  return sum;
+}
+
 // Scores, normalization and the weighted sum of T queries and S keys, per query: only visible pairs count.
 FlopCount attention_flops(const std::string& part, const TransformerConfig& c, AttentionUse use, int64_t T,
                           int64_t S) {
   const MultiHeadAttentionOptions layer = attention_of(c, use);
   const AttentionSize size = layer.size();
   std::vector<AttentionPart> parts;
-  for (const AttentionVariant::Part& p : layer.variant.parts()) parts.emplace_back(p, size);
+  for (const AttentionVariant::Part& p : layer.variant.parts())
+    if (parameters_of(p, size) <= max_parameters) parts.emplace_back(p, size);
   AttentionOptions options = attention_options(parts);
   if (use == AttentionUse::decoder) options.mask = options.mask & causal();
   const int64_t H = size.heads, D = size.head_width();

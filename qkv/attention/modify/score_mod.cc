@@ -2,7 +2,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv::internal {
+namespace qkv {
 namespace {
 
 class ScoreModModifier final : public Modifier {
@@ -38,8 +38,8 @@ class ScoreModModifier final : public Modifier {
 
 }  // namespace
 
-ModifierPtr make_score_mod(ScoreMod f, ScoreModOptions options) {
+ModifierPtr score_mod(ScoreMod f, ScoreModOptions options) {
   return std::make_shared<ScoreModModifier>(std::move(f), std::move(options));
 }
 
-}  // namespace qkv::internal
+}  // namespace qkv

@@ -40,9 +40,10 @@ namespace internal {
 template <class F, class Score>
 concept ScoreModOf = std::is_invocable_r_v<Score, const F&, Score, int64_t, int64_t, int64_t, int64_t>;
 
-ModifierPtr make_score_mod(ScoreMod f, ScoreModOptions options);
-
 }  // namespace internal
+
+// Of a function that has no gradient of its own.
+ModifierPtr score_mod(ScoreMod f, ScoreModOptions options = {});
 
 template <class F>
 requires internal::ScoreModOf<F, float> ModifierPtr score_mod(F f, ScoreModOptions options = {}) {
@@ -51,11 +52,10 @@ requires internal::ScoreModOf<F, float> ModifierPtr score_mod(F f, ScoreModOptio
       options.derivative = [f](float score, int64_t b, int64_t h, int64_t i, int64_t j) {
         return Dual(f(Dual(score, 1.0f), b, h, i, j)).derivative;
       };
-  return internal::make_score_mod(
-      [f = std::move(f)](float score, int64_t b, int64_t h, int64_t i, int64_t j) {
-        return static_cast<float>(f(score, b, h, i, j));
-      },
-      std::move(options));
+  return score_mod(ScoreMod([f = std::move(f)](float score, int64_t b, int64_t h, int64_t i, int64_t j) {
+                     return static_cast<float>(f(score, b, h, i, j));
+                   }),
+                   std::move(options));
 }
 
 }  // namespace qkv
