@@ -11,6 +11,7 @@
 // any kind are answered before it is thrown.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -51,8 +52,8 @@ struct ReadLine {
 
 struct AnswerOptions {
   bool strict = false;
-  size_t max_lines = 2048, max_bytes = size_t{1} << 24;  // read before they are answered
-  std::function<void()> before_wait = {};                // called repeatedly while no input arrives; may throw
+  size_t min_lines = 64, max_lines = 2048, max_bytes = size_t{1} << 24;  // read before they are answered
+  std::function<void()> before_wait = {};  // called repeatedly while no input arrives; may throw
 };
 
 inline size_t bytes_of(const std::string& line) { return line.size(); }
@@ -73,8 +74,17 @@ bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& r
   return true;
 }
 
+// How many lines are read before they are answered: more make better batches, fewer make answers and interruptions
+// prompt. Doubled after a fast block, halved after a slow one.
+inline size_t next_block_size(size_t lines, double seconds, const AnswerOptions& options) {
+  constexpr double fast = 2, slow = 8;
+  if (seconds > slow) return std::max(options.min_lines, lines / 2);
+  return seconds < fast ? std::min(options.max_lines, lines * 2) : lines;
+}
+
 template <class Item, class Reader, class Answer>
 void answer_lines(Reader& reader, LineReports& reports, const AnswerOptions& options, Answer answer) {
+  size_t block = options.min_lines;
   for (bool more = true; more;) {
     std::vector<ReadLine<Item>> lines;
     std::exception_ptr error;
@@ -89,11 +99,16 @@ void answer_lines(Reader& reader, LineReports& reports, const AnswerOptions& opt
         more = read_line(reader, line, options.strict, reports);
         bytes += bytes_of(line.item);
         if (more) lines.push_back(std::move(line));
-      } while (more && lines.size() < options.max_lines && bytes < options.max_bytes && reader.ready());
+      } while (more && lines.size() < block && bytes < options.max_bytes && reader.ready());
     } catch (...) {
       error = std::current_exception();
     }
+    const auto start = std::chrono::steady_clock::now();
     if (!lines.empty()) answer(lines);
+    if (lines.size() == block) {
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      block = next_block_size(block, elapsed.count(), options);
+    }
     if (error) std::rethrow_exception(error);
   }
 }

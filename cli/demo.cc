@@ -100,7 +100,7 @@ struct DemoCommand {
     const std::vector<Translation> translations = translator.translate(data.examples, greedy);
     for (size_t i = 0; i < translations.size(); ++i)
       fmt::print("  {:28}  ->  {}\n", data.examples[i], translations[i].text);
-    const std::string& shown = data.examples[1];  // short: the static picture has room for its letters
+    const std::string& shown = data.examples[1];  // short enough for the labels of the static picture
     const Picture picture = picture_of(inspect(translator, shown), shown);
     picture.save(home / "attention.html");
     picture.save(home / "attention.svg");

@@ -23,12 +23,13 @@ std::string in_words(uint64_t n) {
   return n % unit ? fmt::format("{} {}", head, in_words(n % unit)) : head;
 }
 
-// 271828 is written 271,828: the comma tells where the thousands end.
+// 271828 is written 271,828, with a comma after the thousands.
 std::string in_digits(uint64_t n) {
   return n < 1000 ? fmt::format("{}", n) : fmt::format("{},{:03}", n / 1000, n % 1000);
 }
 
-uint64_t random_number(Random& random) {  // 1 to 6 digits, each as likely: short numbers are not drowned
+uint64_t random_number(
+    Random& random) {  // 1 to 6 digits with equal probability, so that short numbers are not rare
   uint64_t below = 1;
   for (uint64_t digits = 1 + random.below(6); digits > 0; --digits) below *= 10;
   return random.below(below);

@@ -75,6 +75,7 @@ void LineJob::check_interrupt() const {
 
 int LineJob::keep_partial() {
   progress_.clear();
+  if (!total_) total_ = count_lines(options_.input);
   const std::string lines =
       total_ ? fmt::format("{} of {} lines", printed_, *total_) : fmt::format("{} lines", printed_);
   if (printed_ == 0) {

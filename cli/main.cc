@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/help_formatter.h"
 #include "cli/output.h"
 #include "cli/settings.h"
@@ -92,6 +93,8 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
       program);
   app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
   app.set_version_flag("--version", fmt::format("qkv {}", version()));
+  std::string shell;
+  app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
   app.require_subcommand(0, 1);
   app.allow_extras();
   app.option_defaults()->multi_option_policy(
@@ -100,13 +103,20 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited
 
   if (arguments.empty() || arguments.front().starts_with('-')) {
-    std::vector<std::string> first(arguments.begin(), arguments.begin() + !arguments.empty());
+    const size_t count = arguments.size() > 1 && arguments.front() == "--completion" ? 2 : !arguments.empty();
+    const std::vector<std::string> first(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
     if (const auto code = parse(app, app, first)) return *code;
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs((shell.empty() ? app.help() : completion_script(app, shell)).c_str(), stdout);
     return 0;
   }
   const Command& chosen = command_named(commands, arguments.front());
-  std::vector<std::string> all = with_settings(*chosen.app, {arguments.begin() + 1, arguments.end()});
+  std::vector<std::string> all;
+  try {
+    all = with_settings(*chosen.app, {arguments.begin() + 1, arguments.end()});
+  } catch (const FileError& e) {
+    say(fmt::format("qkv {}: --config: {}", chosen.app->get_name(), e.what()));
+    return bad_input;
+  }
   all.insert(all.begin(), arguments.front());
   if (const auto code = parse(app, *chosen.app, all)) return *code;
   try {

@@ -26,7 +26,7 @@ void expect(bool holds, std::string_view message);
 // Whether the action came to its end. False: it refused its input.
 bool accepted(const std::function<void()>& action);
 
-// Numbers and texts from the input, in its order; zeros and empty texts behind its end.
+// Numbers and strings from the input, in order; zeros and empty strings after its end.
 class Reader {
  public:
   Reader(const uint8_t* data, size_t size) : rest_(as_text(data, size)) {}

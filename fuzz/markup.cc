@@ -137,7 +137,7 @@ void check_characters(std::string_view text) {
   }
 }
 
-// What stands between two marks, once each; taken out of the text.
+// The texts between two marks, which are removed from the text.
 std::string cut_out(std::string& text, std::string_view begin, std::string_view end) {
   const size_t at = text.find(begin);
   expect(at != text.npos, "a part of the page is missing");

@@ -1,4 +1,4 @@
-// What pictures are held to, whatever stands in their labels.
+// Properties of a picture that hold for any labels.
 #pragma once
 
 #include <string>

@@ -4,7 +4,7 @@
 //     #include "qkv/qkv.h"
 //
 //     qkv::Translator translator("my-model");
-//     fmt::print("{}\n", translator.translate({"I am cold."})[0].text);
+//     fmt::print("{}\n", translator.translate("I am cold.").text);
 #pragma once
 
 #include "qkv/attention.h"

@@ -94,6 +94,24 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
   }
 }
 
+TEST_F(Command, CompletionScriptsAreCompleteAndRun) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Outcome script = run(fmt::format("--completion {}", shell));
+    EXPECT_EQ(script.code, 0) << script.err;
+    for (const char* part : {"translate", "n-best", "unigram bpe character"})
+      EXPECT_NE(script.out.find(part), std::string::npos) << shell << " " << part;
+  }
+  write_file(at("complete.sh"), run("--completion bash").out + R"(
+try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qkv; echo "${COMPREPLY[@]}"; }
+try qkv tra
+try qkv train --tokenizer b
+try qkv score --tok
+)");
+  std::system(fmt::format("bash {} >{}", at("complete.sh"), at("completed")).c_str());
+  EXPECT_EQ(read_file(at("completed")), "train translate\nbpe\n--tokens\n");
+  expect_error(run("--completion tcsh"), 2, {"--completion must be bash, zsh or fish, got 'tcsh'"});
+}
+
 TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
   expect_error(run("trian"), 2, {"trian", "did you mean train?"});
   expect_error(run("frobnicate"), 2, {"frobnicate", "qkv --help"});
@@ -160,74 +178,6 @@ TEST_F(Command, AnUnknownFlagIsReportedBeforeAMissingOne) {
     expect_error(run(name), 2, {fmt::format("qkv {}: --model is required: FOLDER, ", name)});
   expect_error(run("translate --model"), 2, {"qkv translate: --model needs a value: --model FOLDER"});
   expect_error(run("train --model x"), 2, {"qkv train: --train is required: a TSV file of sentence pairs"});
-}
-
-TEST_F(Command, SettingsComeFromAFileAndTheCommandLineWins) {
-  write_file(at("settings.toml"), "recipe = \"transformer-tiny\"\nvocabulary-size = 300\n[train]\ndropout = 0.3\n");
-  const Outcome file = run("describe --config " + at("settings.toml"));
-  EXPECT_EQ(file.code, 0) << file.err;
-  const Outcome both = run("describe --vocabulary-size 400 --config " + at("settings.toml"));
-  EXPECT_EQ(both.code, 0) << both.err;
-  EXPECT_NE(file.out, both.out);
-  EXPECT_EQ(both.out, run("describe --recipe transformer-tiny --vocabulary-size 400").out);
-
-  write_file(at("unknown.toml"), "recipe = \"transformer-tiny\"\n[train]\ndropuot = 0.1\n");
-  expect_error(run("train --model x --config " + at("unknown.toml")), 2,
-               {"unknown.toml:3:1: unknown key 'dropuot' for qkv train; did you mean dropout?"});
-  expect_error(run("train --config " + at("unknown.toml")), 2, {"dropuot"});
-  write_file(at("section.toml"), "recipe = \"transformer-tiny\"\n[tarin]\ndropout = 0.1\n[score]\ntokens = true\n");
-  expect_error(run("describe --config " + at("section.toml")), 2,
-               {"section.toml:2:2: unknown section [tarin]; did you mean train?"});
-  expect_error(run("train --model x --config " + at("no-such.toml")), 1, {"no-such.toml"});
-}
-
-TEST_F(Command, SettingsAreTomlWithTheTypesOfTheFlags) {
-  const auto refused = [](const std::string& text, const std::string& message) {
-    write_file(at("bad.toml"), text + "\n");
-    expect_error(run("train --model x --train y --config " + at("bad.toml")), 2, {"bad.toml:" + message});
-  };
-  refused("max-steps = = 3", "1:13: this is not TOML: ");
-  refused("\nrecipe = transformer-tiny", "2:12: this is not TOML: ");
-  refused("max-steps = 3\nmax-steps = 4", "2:");
-  refused("max-steps = \"3\"", "1:13: 'max-steps' must be an integer, got '3'");
-  refused("max-steps = 1e3", "1:13: 'max-steps' must be an integer, got the number 1000");
-  refused("quiet = 1", "1:9: 'quiet' must be true or false, got the integer 1");
-  refused("lossless = \"true\"", "1:12: 'lossless' must be true or false, got 'true'");
-  refused("recipe = 3", "1:10: 'recipe' must be a string in quotation marks, got the integer 3");
-  refused("dropout = [0.1, 0.2]", "1:11: 'dropout' must be one value, got an array of 2");
-  refused("seed = 2024-01-01", "1:8: 'seed' must be an integer, got a date or time");
-  refused("heads = {a = 1}", "1:1: unknown section [heads]");
-  refused("[train.more]\na = 1", "1:");
-
-  write_file(at("good.toml"),
-             fmt::format("quiet = true\n[train]\ntrain = '{}'\nrecipe = 'transformer-tiny'\nmax-steps = 1\n"
-                         "tokenizer = 'character'\ndropout = 0\nself-attention = ['window=4', "
-                         "'softcap=30']\nlossless = false\n[score]\ninput = 'other'\n",
-                         at("pairs.tsv")));
-  const Outcome trained = run("train --config " + at("good.toml") + " --model " + at("new"));
-  EXPECT_EQ(trained.code, 0) << trained.err;
-  EXPECT_EQ(trained.err, "");
-  EXPECT_NE(read_file(at("new/config.json")).find("\"self_attention\": \"window=4+softcap=30\""),
-            std::string::npos);
-  EXPECT_NE(read_file(at("new/config.json")).find("\"dropout\": 0"), std::string::npos);
-  std::filesystem::remove_all(at("new"));
-}
-
-TEST_F(Command, SettingsThatAreTooLargeOrTooDeepAreRefusedAtOnceAndShownOnOneLine) {
-  std::string deep = "[a";
-  for (int i = 0; i < 20'000; ++i) deep += ".a";  // as sections: 12 GB
-  write_file(at("deep.toml"), "dropout = 0.1\n" + deep + "]\nb = 1\n");
-  expect_error(run("describe --config " + at("deep.toml")), 2, {"deep.toml:2: a line with 20000 dots"});
-  for (const std::string open : {"[", "{a=", "{a.a.a.a.a.a.a.a.a=["}) {
-    std::string nested = "seed = ";
-    for (size_t i = 0; i < 60'000 / open.size(); ++i) nested += open;
-    write_file(at("nested.toml"), nested + "\n");
-    const Outcome outcome = run("train --model x --config " + at("nested.toml"));
-    expect_error(outcome, 2, {"nested.toml:1"});
-  }
-  expect_error(run("describe --config /dev/zero"), 1, {"/dev/zero", "more than 65536 bytes"});
-  write_file(at("control.toml"), "\"\\u001b[31m\" = 1\n");
-  expect_error(run("describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
 }
 
 TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
@@ -433,38 +383,6 @@ TEST_F(Command, InspectDrawsEveryFormat) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_GT(read_file(at(name)).size(), 1000u) << name;
   }
-}
-
-TEST_F(Command, EvaluateComparesFiles) {
-  write_file(at("a.txt"), "the cat sat on the mat\n");
-  const Outcome same = run(fmt::format("evaluate --hypotheses {} --references {}", at("a.txt"), at("a.txt")));
-  EXPECT_EQ(same.code, 0) << same.err;
-  EXPECT_NE(same.out.find("100.0"), std::string::npos) << same.out;
-  EXPECT_NE(same.out.find("exact match 1.0000 (1 of 1)"), std::string::npos) << same.out;
-  expect_error(run("evaluate --model x --hypotheses y"), 2, {"--hypotheses"});
-}
-
-TEST_F(Command, EvaluatePrintsSignaturesAndConfidenceAndJson) {
-  write_file(at("a.txt"), "the cat sat on the mat\nHello there , world\n");
-  write_file(at("b.txt"), "the cat sat on a mat\nhello there , world\n");
-  const std::string compare = fmt::format("evaluate --hypotheses {} --references {} ", at("a.txt"), at("b.txt"));
-  const Outcome plain = run(compare);
-  EXPECT_NE(plain.out.find("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp = "), std::string::npos) << plain.out;
-  EXPECT_NE(plain.out.find("chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no = "), std::string::npos);
-  EXPECT_NE(plain.out.find("TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no = "), std::string::npos);
-  const Outcome options = run(compare + "--tokenize none --lowercase --chrf-word-order 2 --confidence");
-  EXPECT_NE(options.out.find("BLEU|nrefs:1|bs:1000|seed:12345|case:lc|eff:no|tok:none|smooth:exp = "),
-            std::string::npos)
-      << options.out;
-  EXPECT_NE(options.out.find("chrF2++|nrefs:1|bs:1000"), std::string::npos) << options.out;
-  EXPECT_NE(options.out.find(" (\u03bc = "), std::string::npos) << options.out;
-  const Outcome several = run(compare + "--json --references " + at("a.txt"));
-  EXPECT_NE(several.out.find("\"signature\": \"nrefs:2|"), std::string::npos) << several.out;
-  EXPECT_NE(several.out.find("\"score\": 100.0"), std::string::npos) << several.out;
-  write_file(at("short.txt"), "one\n");
-  expect_error(run(compare + "--references " + at("short.txt")), 1, {"short.txt: 1 lines, but ", "a.txt has 2"});
-  expect_error(run("evaluate --hypotheses " + at("a.txt")), 2, {"--hypotheses needs --references FILE"});
-  expect_error(run(compare + "--tokenize moses"), 2, {"--tokenize must be one of 13a, intl, char, none"});
 }
 
 TEST_F(Command, ScorePrintsALineForEveryPair) {

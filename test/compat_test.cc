@@ -123,7 +123,7 @@ TEST_P(Compat, ItsModelTranslatesAlike) {
   }
 }
 
-TEST_P(Compat, ItsTrainingGoesOn) {
+TEST_P(Compat, ItsTrainingResumes) {
   resume(folder_);
   const std::vector<Json> got = lines_of(folder_ / "model/training/log.jsonl");
   const std::vector<Json> expected = lines_of(kept_ / "log-resumed.jsonl");

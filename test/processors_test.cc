@@ -73,7 +73,7 @@ TransformerConfig small() {
   config.source_vocabulary = config.target_vocabulary = 37;
   config.d_model = 48, config.heads = 2, config.ffn = 72;
   config.encoder_layers = config.decoder_layers = 1;
-  config.max_length = 40;
+  config.max_positions = 40;
   return config;
 }
 

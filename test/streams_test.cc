@@ -67,7 +67,7 @@ TEST_F(Streams, OfManyBadLinesTenAreReportedAndCounted) {
   EXPECT_NE(outcome.err.find("5000 lines in all could not be read"), std::string::npos) << outcome.err;
 }
 
-TEST_F(Streams, StrictEndsAtTheFirstBadLineBehindTheAnswersBeforeIt) {
+TEST_F(Streams, StrictEndsAtTheFirstBadLineAfterTheAnswersBeforeIt) {
   expect_error(bash("printf 'Go on.\\n\\377\\nGo on.\\n' | " + translate + "--strict"), 1,
                {"stdin:2: invalid UTF-8 at byte 1 (0xff)\n"});
   EXPECT_EQ(lines_in(read_file(at("stdout"))), 1);

@@ -1,5 +1,5 @@
-// The state of a training: a whole file where the first byte is even; else the JSON of a state, and behind a NUL
-// that of its options, in a file that is right otherwise. What is taken is the same after it was saved again.
+// The state of a training: a complete file if the first byte is even; else the JSON of a state and, after a NUL, that
+// of its options, in an otherwise correct file. A state that is accepted is the same after it was saved again.
 #include <filesystem>
 #include <unistd.h>
 

@@ -124,11 +124,7 @@ wrong = {
     "a number for a name": ({"schedule": 3}, TypeError, "schedule: expected a text, got int"),
     "an unknown name": ({"schedule": "nome"}, ValueError, "did you mean noam?"),
     "an unknown recipe": ({"recipe": "transformer-huge"}, ValueError, "transformer-base"),
-    "an unknown mechanism": (
-        {"self_attention": "widow=3"},
-        ValueError,
-        "self_attention: unknown mechanism 'widow'",
-    ),
+    "an unknown word": ({"self_attention": "widow=3"}, ValueError, "self_attention: unknown mechanism 'widow'"),
     "a negative seed": ({"seed": -1}, ValueError, "seed is out of range: -1"),
     "nothing to resume and nothing to begin with": ({"resume": True}, ValueError, "train is required"),
     "heads that do not fit": (

@@ -135,11 +135,7 @@ def test_ctrl_c_ends_a_long_translation(translator):
 
 wrong = {
     "no such model": (lambda t: qkv.Translator("nowhere"), FileNotFoundError, "nowhere"),
-    "not a model": (
-        lambda t: qkv.Translator(os.path.dirname(t.model)),
-        ValueError,
-        "there is no config.json in it",
-    ),
+    "not a model": (lambda t: qkv.Translator(os.path.dirname(t.model)), ValueError, "there is no config.json"),
     "not a name": (lambda t: qkv.Translator(3), TypeError, "PathLike"),
     "not a text": (lambda t: t.translate(["one", b"two"]), TypeError, "expected a text, got bytes"),
     "half a character": (lambda t: t.translate(["one", "\ud800"]), ValueError, "sentence 2: invalid UTF-8"),

@@ -109,6 +109,10 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   return out;
 }
 
+Translation Translator::translate(const std::string& sentence, const TranslateOptions& options) const {
+  return translate(std::span(&sentence, 1), options).front();
+}
+
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                          int64_t batch_tokens, const ProgressFunction& progress) const {
   require<InputError>(sources.size() == targets.size(), "score",

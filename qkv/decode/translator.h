@@ -77,6 +77,7 @@ class Translator {
   using ProgressFunction = std::function<void(int64_t)>;
   std::vector<Translation> translate(std::span<const std::string> sentences, const TranslateOptions& options = {},
                                      const ProgressFunction& progress = {}) const;
+  Translation translate(const std::string& sentence, const TranslateOptions& options = {}) const;
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                int64_t batch_tokens = 4096, const ProgressFunction& progress = {}) const;
 

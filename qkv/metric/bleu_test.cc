@@ -41,7 +41,7 @@ TEST(Bleu, OfAnEmptyTranslationIsZeroNotNan) {
   EXPECT_NEAR(sentence_bleu("a", {"a"}).score, 100, 1e-10) << "but with effective order";
 }
 
-TEST(Bleu, SaysWhatIsWrongWithItsLines) {
+TEST(Bleu, ReportsWhatIsWrongWithItsLines) {
   try {
     bleu(Lines{"a", "b"}, Lines{"a"});
     FAIL();

@@ -38,7 +38,7 @@ TEST(Chrf, NamesItself) {
   EXPECT_EQ(chrf(Lines{"a"}, Lines{"a"}, {.beta = 3}).to_string(), "chrF3 = 100.00");
 }
 
-TEST(Chrf, SaysWhatIsWrong) {
+TEST(Chrf, ReportsWhatIsWrong) {
   EXPECT_THROW(chrf(Lines{"a", "b"}, Lines{"a"}), InputError);
   EXPECT_THROW(chrf(Lines{}, Lines{}), InputError);
   EXPECT_THROW(chrf(Lines{"a"}, Lines{"a"}, {.character_order = 0}), UsageError);

@@ -13,11 +13,11 @@ namespace {
 
 constexpr int64_t longest_move = 10, farthest_move = 50, most_candidates = 1000, beam = 25;
 
-// What happens to the hypothesis on the way to the reference.
+// Edit operations, from the hypothesis to the reference.
 enum class Edit : uint8_t { keep, replace, remove, insert };
 
-// Levenshtein's distance, row by row of hypothesis words; of equally cheap ways keep and replace come first, then
-// remove, then insert. Only the cells near the diagonal are there, and all of the first and the last row.
+// Levenshtein distance, a row per hypothesis word; ties are resolved in the order keep and replace, remove, insert.
+// Only cells near the diagonal are computed, and all of the first and the last row.
 class Distance {
  public:
   explicit Distance(std::u32string_view reference) : reference_(reference) {}
@@ -40,7 +40,7 @@ class Distance {
     return at(rows, columns).cost;
   }
 
-  // The edits of the last distance asked for, from the first word on.
+  // The edits of the last distance computed, from the first word on.
   std::vector<Edit> trace() const {
     std::vector<Edit> trace;
     for (int64_t i = static_cast<int64_t>(rows_.size()) - 1, j = static_cast<int64_t>(reference_.size());
@@ -61,16 +61,16 @@ class Distance {
     Edit edit = Edit::keep;
   };
   struct Row {
-    int64_t first, end;  // the columns that are there
-    size_t start;        // their place in cells_
+    int64_t first, end;  // the columns computed
+    size_t start;        // their index in cells_
   };
 
   void begin_row(int64_t first, int64_t end) { rows_.push_back({first, end, cells_.size()}); }
 
   Cell at(int64_t i, int64_t j) const {
     const Row& row = rows_[static_cast<size_t>(i)];
-    const size_t place = row.start + static_cast<size_t>(j - row.first);
-    return j < row.first || j >= row.end || place >= cells_.size() ? Cell() : cells_[place];
+    const size_t position = row.start + static_cast<size_t>(j - row.first);
+    return j < row.first || j >= row.end || position >= cells_.size() ? Cell() : cells_[position];
   }
 
   Cell cheapest(int64_t i, int64_t j, char32_t word) const {
@@ -92,21 +92,21 @@ class Distance {
   std::vector<Cell> cells_;
 };
 
-// Which hypothesis word stands where a reference word should (-1: before the first), and which words are wrong.
+// The hypothesis word aligned with each reference word (-1: before the first), and which words are wrong.
 struct Alignment {
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   std::vector<bool> hypothesis_wrong, reference_wrong;
 
   explicit Alignment(const std::vector<Edit>& trace) {
-    int64_t place = -1;
+    int64_t position = -1;
     for (const Edit edit : trace) {
       const bool wrong = edit != Edit::keep;
       if (edit != Edit::insert) {
-        ++place;
+        ++position;
         hypothesis_wrong.push_back(wrong);
       }
       if (edit != Edit::remove) {
-        places.push_back(place);
+        positions.push_back(position);
         reference_wrong.push_back(wrong);
       }
     }
@@ -123,14 +123,14 @@ std::u32string moved(std::u32string_view words, int64_t begin, int64_t count, in
   const std::u32string_view block = words.substr(start, length);
   std::u32string rest(words.substr(0, start));
   rest += words.substr(start + length);
-  // The place counts words before the move; one inside the block or behind it has fewer words before it afterwards.
-  const size_t place = target < start            ? target
-                       : target > start + length ? target - length
-                                                 : std::min(target, rest.size());
-  return rest.insert(place, block);
+  // The position counts words before the move; one inside or after the block has fewer words before it afterwards.
+  const size_t position = target < start            ? target
+                          : target > start + length ? target - length
+                                                    : std::min(target, rest.size());
+  return rest.insert(position, block);
 }
 
-// Moves in the order of preference: what saves most, the longest, the first, the one to the first place.
+// Moves in the order of preference: largest saving, longest, first source position, first target position.
 struct Move {
   int64_t saved, length, begin, to;
   auto rank() const { return std::tuple(saved, length, -begin, -to); }
@@ -176,15 +176,14 @@ class Mover {
     return words_[static_cast<size_t>(word)] == reference_[static_cast<size_t>(at)];
   }
 
-  // Words that match the reference elsewhere are moved to where it has them, if neither they nor what is there is
-  // right.
+  // Words that match the reference elsewhere are moved to that position, if both they and the words there are wrong.
   void try_moves(const Alignment& alignment, int64_t begin, int64_t at, int64_t length) {
     if (!any(alignment.hypothesis_wrong, begin, length) || !any(alignment.reference_wrong, at, length)) return;
-    const int64_t place = alignment.places[static_cast<size_t>(at)];
-    if (begin <= place && place < begin + length) return;
+    const int64_t position = alignment.positions[static_cast<size_t>(at)];
+    if (begin <= position && position < begin + length) return;
     int64_t last = -1;
     for (int64_t offset = -1; offset < length; ++offset) {
-      const int64_t to = at + offset < 0 ? 0 : alignment.places[static_cast<size_t>(at + offset)] + 1;
+      const int64_t to = at + offset < 0 ? 0 : alignment.positions[static_cast<size_t>(at + offset)] + 1;
       if (to == last) continue;
       last = to;
       const Move move{before_ - distance_(moved(words_, begin, length, to)), length, begin, to};

@@ -25,7 +25,7 @@ std::u32string international(std::u32string_view line) {
   return isolate(text, is_symbol);
 }
 
-// Spaces where words are to end; more of them than needed.
+// The line with spaces between words, possibly repeated.
 std::u32string separate(std::u32string_view line, BleuTokenizer tokenizer) {
   switch (tokenizer) {
     case BleuTokenizer::wmt13a: return wmt13a(line);

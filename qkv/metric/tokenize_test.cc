@@ -10,7 +10,7 @@ namespace {
 std::string wmt13a(std::string_view line) { return tokenize(line, BleuTokenizer::wmt13a); }
 std::string international(std::string_view line) { return tokenize(line, BleuTokenizer::international); }
 
-TEST(Tokenize13a, KeepsNumbersWholeAndSplitsMarks) {
+TEST(Tokenize13a, KeepsNumbersAndSplitsPunctuation) {
   EXPECT_EQ(wmt13a("In 1,000.5 years (or so)."), "In 1,000.5 years ( or so ) .");
   EXPECT_EQ(wmt13a("10-15 well-known"), "10 - 15 well-known");
   EXPECT_EQ(wmt13a("don't"), "don't");
@@ -20,7 +20,7 @@ TEST(Tokenize13a, UndoesTheEscapesOfSgml) {
   EXPECT_EQ(wmt13a("&lt;a&gt; &amp;amp; <skipped>b"), "< a > & amp ; b");
 }
 
-TEST(Tokenize13a, TakesARunOfPointsTwoByTwoAsARegularExpressionDoes) {
+TEST(Tokenize13a, SplitsARunOfDotsInTwosAsARegularExpressionDoes) {
   EXPECT_EQ(wmt13a("wait..."), "wait . . .");
   EXPECT_EQ(wmt13a("1..2"), "1 . . 2");
   EXPECT_EQ(wmt13a("1.5,.5"), "1.5 , . 5");

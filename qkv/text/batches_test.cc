@@ -82,7 +82,7 @@ TEST_P(EveryOrder, KeepsBothSidesOfABatchWithinItsTokens) {
   }
 }
 
-TEST_P(EveryOrder, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
+TEST_P(EveryOrder, ContinuesFromAnyPositionAsIfItHadNeverStopped) {
   const EncodedCorpus all = corpus(500);
   const BatchOptions options{.batch_tokens = 100, .order = GetParam(), .seed = 5, .pool = 200};
   BatchStream through(all, options);
@@ -103,7 +103,7 @@ TEST_P(EveryOrder, GoesOnFromAnyPositionAsIfItHadNeverStopped) {
   EXPECT_GE(through.position().epoch, 1);
 }
 
-TEST_P(EveryOrder, TakesAFixedNumberOfSentences) {
+TEST_P(EveryOrder, HasAFixedNumberOfSentencesPerBatch) {
   const EncodedCorpus all = corpus(130);
   BatchStream stream(all, {.batch_tokens = 1, .sentences = 64, .order = GetParam()});
   std::multiset<size_t> sizes;

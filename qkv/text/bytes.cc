@@ -53,7 +53,7 @@ class StreamSource final : public ByteSource {
   size_t read(char* to, size_t size) override {
     std::streambuf& buffer = *stream_.rdbuf();
     if (buffer.sgetc() == std::char_traits<char>::eof())
-      return 0;  // waits for one character, then takes what is there
+      return 0;  // waits for one character, then returns those available
     const auto there = static_cast<size_t>(std::max<std::streamsize>(buffer.in_avail(), 1));
     return static_cast<size_t>(buffer.sgetn(to, static_cast<std::streamsize>(std::min(there, size))));
   }
@@ -85,7 +85,7 @@ class MaybeGzip final : public ByteSource {
  private:
   enum class State { unknown, plain, inside, between };  // inside or between the members of a gzip file
 
-  bool refill() {  // appends to what is left
+  bool refill() {  // appends to the unread bytes
     if (begin_ == end_) begin_ = end_ = 0;
     const size_t n = source_->read(buffer_.data() + end_, buffer_.size() - end_);
     end_ += n;
@@ -150,7 +150,7 @@ class MaybeGzip final : public ByteSource {
   bool corrupt_ = false;
   z_stream zlib_ = {};
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
-  size_t begin_ = 0, end_ = 0;  // of what was read and not yet passed on
+  size_t begin_ = 0, end_ = 0;  // of the unread bytes
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST_F(Corpus, GivesAPairOrAnErrorForEveryLineIfAsked) {
   EXPECT_TRUE(pairs_and_errors(file("empty.tsv", ""), options).empty());
 }
 
-TEST_F(Corpus, TwoFilesStayBesideEachOtherBehindABadLine) {
+TEST_F(Corpus, TwoFilesStayAlignedAfterABadLine) {
   const std::string spec =
       file("a.en", "one\n\xff\nthree\nfour\n") + "," + file("a.fr", "un\ndeux\n\xfe\nquatre\n");
   EXPECT_EQ(pairs_and_errors(spec, {}),

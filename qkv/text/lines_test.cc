@@ -81,7 +81,7 @@ Lines lines_and_errors(const std::string& text, const LineOptions& options = {})
     }
 }
 
-TEST(LineReader, GoesOnBehindABadLine) {
+TEST(LineReader, ContinuesAfterABadLine) {
   EXPECT_EQ(lines_and_errors("a\n\xff\nb\n" + std::string("\0", 1) + "\nc\n" + std::string(20, 'x') + "\nd\n" +
                                  std::string(20, 'x'),
                              {.max_bytes = 12}),
@@ -89,7 +89,7 @@ TEST(LineReader, GoesOnBehindABadLine) {
                    "corpus:6: a line of 12 bytes or more", "d", "corpus:8: a line of 12 bytes or more"}));
 }
 
-TEST(LineReader, CarriageReturnsAloneAreNoLineEndsAndSaidToBeNone) {
+TEST(LineReader, CarriageReturnsAloneAreReportedNotLineEnds) {
   const std::string error = "corpus:1: lines end with carriage returns alone, as on old Macs: convert with tr";
   EXPECT_EQ(error_of("a\tb\rc\td\r").substr(0, error.size()), error);
   EXPECT_EQ(error_of("a\rb").substr(0, error.size()), error);
@@ -224,7 +224,7 @@ TEST(LineReader, GivesALineOfAPipeBeforeTheNextIsWritten) {
   close(ends[0]);
 }
 
-TEST(LineReader, IsReadyWhenALineIsWholeOrThereIsNoMore) {
+TEST(LineReader, IsReadyWhenALineIsCompleteOrTheFileEnds) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   LineReader reader("/dev/fd/" + std::to_string(ends[0]));

@@ -26,8 +26,8 @@ struct RepeatableFile::Opened {
   Opened& operator=(const Opened&) = delete;
 
   std::string name;
-  int file = -1;    // what passes read
-  int stream = -1;  // what is copied into it
+  int file = -1;    // read by the passes
+  int stream = -1;  // copied into it
   off_t begin = 0, size = 0;
   struct timespec modified = {};
 };
@@ -88,7 +88,7 @@ std::shared_ptr<Opened> open_file(const std::string& path) {
   return opened;
 }
 
-// A file without a name: gone with its descriptor, however the process ends.
+// A file without a name: removed with its descriptor, however the process ends.
 int temporary_file(const std::string& folder) {
   std::string path = folder + "/qkv-XXXXXX";
   const int file = ::mkostemp(path.data(), O_CLOEXEC);
@@ -100,7 +100,7 @@ int temporary_file(const std::string& folder) {
   return file;
 }
 
-// Copies what waits in the stream. False at its end.
+// Copies the bytes available in the stream. False at its end.
 bool copy_some(const Opened& copy, const std::string& folder, std::vector<char>& buffer) {
   const ssize_t n = ::read(copy.stream, buffer.data(), buffer.size());
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
@@ -118,7 +118,7 @@ bool copy_some(const Opened& copy, const std::string& folder, std::vector<char>&
   return n > 0;
 }
 
-// A descriptor of standard input is shared with whoever reads it next: it is not made non-blocking, only polled.
+// Standard input is shared with other processes: it is polled, not made non-blocking.
 void copy_streams(std::vector<Opened*> streams) {
   const char* wanted = std::getenv("TMPDIR");
   const std::string folder = wanted && *wanted ? wanted : "/tmp";

@@ -114,7 +114,7 @@ TEST_F(Repeatable, TheSameStreamTwiceIsRefused) {
   EXPECT_EQ(open_repeatable({regular, regular}).size(), 2u);
 }
 
-TEST_F(Repeatable, SaysWhereThereIsNoRoomForACopy) {
+TEST_F(Repeatable, ReportsWhereThereIsNoRoomForACopy) {
   const char* before = getenv("TMPDIR");
   const std::string kept = before ? before : "";
   setenv("TMPDIR", at("nowhere").c_str(), 1);

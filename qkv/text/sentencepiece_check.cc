@@ -110,12 +110,12 @@ Wrong rules_error(std::string_view rules) {
   if (texts.empty() || texts.back() != '\0' || utf8_error(texts)) return wrong;
   for (size_t i = 0; i < units; ++i) {
     const uint32_t unit = unit_at(i);
-    if (unit >> 31) {  // a value; whether it is one is known only to who points at it, so all are held to be
+    if (unit >> 31) {  // a value; only the unit that refers to it shows whether it is used, so all are checked
       if ((unit & 0x7fffffffu) >= texts.size()) return wrong;
-    } else {  // an inner unit: its children stand at i ^ offset ^ label, for labels of 0 to 255
+    } else {  // an inner unit: its children are at i ^ offset ^ label, for labels of 0 to 255
       const size_t offset = static_cast<size_t>(unit >> 10) << ((unit & (1u << 9)) >> 6);
       if (((i ^ offset) | 0xff) >= units) return wrong;
-      const bool has_value = unit >> 8 & 1;  // at i ^ offset, read as one whatever its own bits say
+      const bool has_value = unit >> 8 & 1;  // at i ^ offset, read as a value regardless of its own bits
       if (has_value && (unit_at(i ^ offset) & 0x7fffffffu) >= texts.size()) return wrong;
     }
   }

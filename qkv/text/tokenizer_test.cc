@@ -125,7 +125,7 @@ TEST_P(EveryType, KeepsEveryCharacterIfLossless) {
     EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
 }
 
-TEST_P(EveryType, TakesAsManyPiecesAsASmallCorpusHas) {
+TEST_P(EveryType, HasFewerTokensForASmallCorpus) {
   const std::vector<std::string> sentences{"a b", "b a c"};
   const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 8000});
   EXPECT_LT(tokenizer.size(), 30);
@@ -176,7 +176,7 @@ TEST(Tokenizer, EncodesAnyBytes) {
   }
 }
 
-TEST(Tokenizer, SaysWhichIdIsOutside) {
+TEST(Tokenizer, ReportsTheIdThatIsOutOfRange) {
   EXPECT_THROW(small().decode(std::vector<int32_t>{5, -1}), Error);
   EXPECT_THROW(small().token(150), Error);
   try {
@@ -272,7 +272,7 @@ TEST(Tokenizer, SurvivesABrokenModel) {
   EXPECT_GT(loaded, 0) << "a changed score or letter is still a model";
 }
 
-// Where the double array of the rules begins: right behind its length.
+// Where the double array of the rules begins: right after its length.
 size_t root_of_rules(const std::string& model) {
   const size_t length = model.find(std::string("\x00\xb4\x02\x00", 4));
   EXPECT_NE(length, model.npos);

@@ -29,7 +29,7 @@ char32_t small(char32_t point) {
   return static_cast<char32_t>(static_cast<int32_t>(point) + entry->shift);
 }
 
-bool is_small(char32_t point) {  // is it the small letter of some capital?
+bool is_small(char32_t point) {  // the lower case of some letter
   return std::any_of(unicode::lower.begin(), unicode::lower.end(), [&](const unicode::Lower& entry) {
     const int64_t capital = static_cast<int64_t>(point) - entry.shift;
     return capital >= entry.first && capital <= entry.last && (capital - entry.first) % entry.step == 0;

@@ -28,7 +28,7 @@ TEST(Interrupt, HearsEachOfItsSignals) {
   }
 }
 
-TEST(Interrupt, ASignalThatIsIgnoredStaysSo) {
+TEST(Interrupt, ASignalThatIsIgnoredStaysIgnored) {
   const auto before = std::signal(SIGHUP, SIG_IGN);  // as nohup makes it
   {
     const Interrupt interrupt;

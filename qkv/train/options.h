@@ -35,14 +35,14 @@ inline constexpr const char* default_recipe = "transformer-small";
 
 struct TrainOptions {
   // Sentence pairs, as text/corpus.h reads them.
-  std::string train;
-  std::string valid;         // empty: the held-out pairs, if there are any
+  std::string train = {};
+  std::string valid = {};    // empty: the held-out pairs, if there are any
   int64_t hold_out = 0;      // distinct source sentences of `train` kept for validation; see held-out.tsv
   int64_t max_length = 256;  // pairs with a longer side (tokens, end included) are skipped
 
   // The model.
-  std::filesystem::path model;     // a folder
-  TransformerConfig architecture;  // the sizes of the vocabularies are set when those are trained
+  std::filesystem::path model = {};     // a folder
+  TransformerConfig architecture = {};  // the sizes of the vocabularies are set when those are trained
   TokenizerType tokenizer = TokenizerType::unigram;
   int64_t vocabulary_size = 8000;  // of both languages together where architecture.tie is all, else of each
   double character_coverage = 0;   // 0: as many characters as fit (text/tokenizer.h)

@@ -161,7 +161,7 @@ TEST_F(Preserve, AnOverwriteOfAnInterruptedOneKeepsBothUntilItsFirstSave) {
 }
 
 // A publication that stops at the n-th file: readers see the complete new model, and the next training resumes it.
-TEST_F(Preserve, APublicationThatDiesIsWholeForReadersAndIsCompleted) {
+TEST_F(Preserve, AnUnfinishedPublicationIsCompleteForReadersAndIsFinishedLater) {
   train(options("old"));
   TrainOptions o = other("new");
   o.overwrite = false;

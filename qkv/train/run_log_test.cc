@@ -18,7 +18,7 @@ class RunLogTest : public ::testing::Test {
   const fs::path path_ = fs::path(::testing::TempDir()) / ("log." + std::to_string(::getpid()) + ".jsonl");
 };
 
-TEST_F(RunLogTest, GoesOnWhereACheckpointLeftIt) {
+TEST_F(RunLogTest, ContinuesWhereACheckpointLeftIt) {
   int64_t kept = 0;
   {
     RunLog log(path_, 0);

@@ -27,7 +27,7 @@ TEST(Schedule, WarmsUpInEqualSteps) {
   }
 }
 
-TEST(Schedule, FallsAsItsNameSays) {
+TEST(Schedule, FallsAsItsNameImplies) {
   const auto rate = [](ScheduleKind kind, int64_t n) {
     return Schedule({.kind = kind, .peak = 2, .warmup = 10, .steps = 110}).rate(n);
   };

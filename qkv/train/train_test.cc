@@ -310,7 +310,7 @@ TEST_F(TrainTest, RefusesAStateThatLies) {
   EXPECT_NO_THROW(train(o));
 }
 
-TEST_F(TrainTest, SaysWhereTheNumbersEnded) {
+TEST_F(TrainTest, ReportsWhereTheLossIsNotFinite) {
   TrainOptions o = options("m");
   o.schedule = ScheduleKind::constant;
   o.warmup = 0;

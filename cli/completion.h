@@ -1,0 +1,15 @@
+// Scripts by which shells complete the commands, flags and values of qkv:
+//
+//     eval "$(qkv --completion bash)"      # or zsh;     qkv --completion fish | source
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace qkv::cli {
+
+// UsageError for an unknown shell.
+std::string completion_script(const CLI::App& program, const std::string& shell);
+
+}  // namespace qkv::cli
