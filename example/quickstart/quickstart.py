@@ -1,5 +1,5 @@
-"""The first hour with qkv, in Python: train a translator, translate, draw where it looked, and call attention with a mask
-and a score modification of your own, with gradients.
+"""The first hour with qkv, in Python: training, translation, a picture of cross-attention, and attention with a
+mask and a score modification of your own, with gradients.
 
     python quickstart.py FOLDER          # writes the pairs, the model and the pictures there
 """
@@ -47,7 +47,8 @@ print(f"perplexity {result.validation.perplexity:.2f} on held-out pairs")
 translator = qkv.Translator(folder / "model")
 print("seven two five:", translator.translate("seven two five"))
 cross = translator.inspect("seven two five").attention[2]
-qkv.heatmap(cross.layers[-1], cross.rows, cross.columns, title="seven two five").save(folder / "cross-attention.svg")
+picture = qkv.heatmap(cross.layers[-1], cross.rows, cross.columns, title="seven two five")
+picture.save(folder / "cross-attention.svg")
 
 # Attention with a mask and a score modification of your own.
 every_third = qkv.mask_mod(lambda b, h, i, j: (i - j) % 3 == 0)
@@ -63,5 +64,6 @@ try:
 except ImportError:
     sys.exit()
 q = torch.tensor(x, requires_grad=True)
-qkv.torch.attention(q, x_ := torch.tensor(x), x_, mask=qkv.causal() & every_third, modify=[recency]).sum().backward()
+k = v = torch.tensor(x)
+qkv.torch.attention(q, k, v, mask=qkv.causal() & every_third, modify=[recency]).sum().backward()
 print("the gradient of q is", tuple(q.grad.shape))

@@ -79,7 +79,7 @@ def heatmap(
     default their indices; caption: what rows and columns are.
 
         out, weights = qkv.attention(q, k, v, return_weights=True)
-        qkv.heatmap(weights[0], words, words).save("heads.svg")
+        qkv.heatmap(weights[0], tokens, tokens).save("heads.svg")
     """
     if isinstance(weights, Mapping):
         panels = [(str(name), _numbers(matrix)) for name, matrix in weights.items()]
