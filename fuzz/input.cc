@@ -52,8 +52,8 @@ int64_t Reader::between(int64_t low, int64_t high) {
   return low + (count <= 256 ? value : value << 8 | byte()) % count;
 }
 
-std::string Reader::text(size_t most) {
-  const auto length = static_cast<size_t>(between(0, static_cast<int64_t>(most)));
+std::string Reader::text(size_t max_length) {
+  const auto length = static_cast<size_t>(between(0, static_cast<int64_t>(max_length)));
   const std::string text(rest_.substr(0, length));
   rest_.remove_prefix(text.size());
   return text;

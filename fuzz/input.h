@@ -32,7 +32,7 @@ class Reader {
   Reader(const uint8_t* data, size_t size) : rest_(as_text(data, size)) {}
   uint8_t byte();
   int64_t between(int64_t low, int64_t high);  // of one byte, or two where there are more numbers
-  std::string text(size_t most);               // its length first
+  std::string text(size_t max_length);         // its length first
   std::string_view rest() const { return rest_; }
 
  private:

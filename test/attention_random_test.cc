@@ -94,6 +94,7 @@ std::set<std::string> declared_mechanisms() {
   const std::filesystem::path folder = std::filesystem::path(QKV_SOURCE_DIR) / "qkv" / "attention";
   const std::regex declaration(
       R"((?:^|\n)(?:inline |requires [^\n]*)?(?:ScorePtr|MaskPtr|ModifierPtr|NormalizerPtr|ReweigherPtr|LocalP)\s+(\w+)\()");
+  const std::regex internal(R"(namespace internal \{[^]*?\}  // namespace internal)");
   std::vector<std::filesystem::path> headers = {folder / "local.h"};
   for (const char* part : {"score", "mask", "modify", "normalize", "reweigh"})
     for (const auto& entry : std::filesystem::directory_iterator(folder / part))
@@ -101,7 +102,7 @@ std::set<std::string> declared_mechanisms() {
         headers.push_back(entry.path());
   std::set<std::string> names;
   for (const auto& header : headers) {
-    const std::string text = read_file(header);
+    const std::string text = std::regex_replace(read_file(header), internal, "");
     for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
       names.insert((*at)[1]);
   }

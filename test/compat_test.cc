@@ -137,7 +137,7 @@ TEST_P(Compat, ItsTrainingResumes) {
       compared += expected[i].at("step").get<int64_t>() > kept_steps;
     }
   }
-  EXPECT_GE(compared, 5) << "so many lines are of steps after the kept ones";
+  EXPECT_GE(compared, 5) << "number of compared losses after the kept steps";
 }
 
 std::vector<std::string> versions() {

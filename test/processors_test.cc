@@ -9,15 +9,17 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/score/additive.h"
 #include "qkv/attention/score/distance.h"
-#include "qkv/base/random.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/search.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/layer/attention_mechanisms_test.h"
 #include "qkv/model/transformer.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
+
+using namespace test;
 
 using Bits = std::vector<uint64_t>;
 
@@ -40,19 +42,13 @@ void expect_same_on_every_set(Compute compute) {
   }
 }
 
-Tensor random_ids(int64_t B, int64_t T, uint64_t seed) {
-  Random random(seed);
-  Tensor ids = Tensor::empty({B, T}, DType::i32);
-  for (int32_t& id : ids.span<int32_t>()) id = 3 + static_cast<int32_t>(random.below(34));
-  return ids;
-}
-
 // Loss, gradients and translations. Heads of 24 columns: one and a half vectors of AVX-512, three of AVX2.
 Bits results_of_model(const TransformerConfig& config) {
   Bits bits;
   Transformer model(config, 7);
   Pass pass = {.training = true, .seed = 5};  // with dropout
-  const Tensor source = random_ids(3, 21, 1), target_in = random_ids(3, 19, 2), target_out = random_ids(3, 19, 3);
+  const Tensor source = random_ids({3, 21}, 37, 1), target_in = random_ids({3, 19}, 37, 2),
+               target_out = random_ids({3, 19}, 37, 3);
   const std::vector<int32_t> lengths = {21, 9, 14};
   const Variable loss = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass).loss;
   append(bits, loss.value());
@@ -103,14 +99,8 @@ TEST(Processors, AttentionHasTheSameBits) {
     for (const int kind : {0, 1, 2}) {
       SCOPED_TRACE(testing::Message() << "T " << T << ", S " << S << ", D " << D << ", score " << kind);
       expect_same_on_every_set([&] {
-        const auto normal = [](const Shape& shape, uint64_t stream) {
-          Random random(5, stream);
-          Tensor x = Tensor::empty(shape);
-          for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
-          return x;
-        };
         const auto leaf = [&](const Shape& shape, uint64_t stream) {
-          return Variable(normal(shape, stream), {.requires_grad = true});
+          return Variable(random_tensor(shape, stream), {.requires_grad = true});
         };
         const int64_t H = 4, G = 2;
         std::vector<Variable> inputs = {leaf({2, H, T, D}, 1), leaf({2, G, S, D}, 2), leaf({2, G, S, D}, 3)};
@@ -125,7 +115,7 @@ TEST(Processors, AttentionHasTheSameBits) {
         append(bits, attention(inputs[0].value(), inputs[1].value(), inputs[2].value(), options));
         const Variable out = attention(inputs[0], inputs[1], inputs[2], options);
         append(bits, out.value());
-        out.backward(normal(out.shape(), 9));
+        out.backward(random_tensor(out.shape(), 9));
         for (const Variable& input : inputs) append(bits, input.grad());
         return bits;
       });

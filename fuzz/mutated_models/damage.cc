@@ -59,8 +59,8 @@ struct Range {
 };
 Range range_in(const std::string& bytes, Random& random) {
   const size_t begin = below(random, bytes.size());
-  const size_t most = random.below(3) ? 16 : bytes.size();
-  return {begin, std::min(1 + below(random, most), bytes.size() - begin)};
+  const size_t max_length = random.below(3) ? 16 : bytes.size();
+  return {begin, std::min(1 + below(random, max_length), bytes.size() - begin)};
 }
 
 std::string flip_bits(std::string& bytes, Random& random) {

@@ -121,7 +121,7 @@ int run(uint64_t count, uint64_t seed, std::optional<uint64_t> only) {
 
 int main(int argc, char** argv) {
   try {
-    const auto argument = [&](int i, uint64_t usual) { return argc > i ? std::stoull(argv[i]) : usual; };
+    const auto argument = [&](int i, uint64_t by_default) { return argc > i ? std::stoull(argv[i]) : by_default; };
     return run(argument(1, 1000), argument(2, 1), argc > 3 ? std::optional(argument(3, 0)) : std::nullopt);
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\nmutated_models COUNT [SEED [FIRST]]\n", e.what());

@@ -12,12 +12,8 @@ using namespace test;
 
 class KeyValueCacheOf : public testing::TestWithParam<DType> {
  protected:
-  Tensor draw(const Shape& shape, uint64_t stream) const { return random(shape, stream).to(GetParam()); }
+  Tensor draw(const Shape& shape, uint64_t stream) const { return random_tensor(shape, stream).to(GetParam()); }
 };
-
-bool same(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && same_bits(a.to(DType::f32), b.to(DType::f32));
-}
 
 TEST_P(KeyValueCacheOf, HoldsTheKeysAndValuesOfAllSteps) {
   const Tensor k = draw({2, 3, 50, 4}, 1), v = draw({2, 3, 50, 6}, 2), q = draw({2, 3, 1, 4}, 3);
@@ -26,10 +22,11 @@ TEST_P(KeyValueCacheOf, HoldsTheKeysAndValuesOfAllSteps) {
        begin = end, end = std::min<int64_t>(50, end + 1)) {  // prefill, steps
     cache.append(k.slice(2, begin, end), v.slice(2, begin, end));
     ASSERT_EQ(cache.length(), end);
-    ASSERT_TRUE(same(cache.keys(), k.slice(2, 0, end)) && same(cache.values(), v.slice(2, 0, end))) << end;
+    ASSERT_TRUE(same_bits(cache.keys(), k.slice(2, 0, end)) && same_bits(cache.values(), v.slice(2, 0, end)))
+        << end;
   }
   const Tensor y = attention(q, cache.keys(), cache.values());
-  EXPECT_TRUE(same(y, attention(q, k, v)));
+  EXPECT_TRUE(same_bits(y, attention(q, k, v)));
 }
 
 TEST_P(KeyValueCacheOf, ReorderedRowsContinueTheirSource) {
@@ -39,8 +36,8 @@ TEST_P(KeyValueCacheOf, ReorderedRowsContinueTheirSource) {
   cache.append(k.slice(2, 0, 4), v.slice(2, 0, 4));
   cache.reorder(source);
   cache.append(gather_rows(k.slice(2, 4, 5), source), gather_rows(v.slice(2, 4, 5), source));
-  EXPECT_TRUE(same(cache.keys(), gather_rows(k, source)));
-  EXPECT_TRUE(same(cache.values(), gather_rows(v, source)));
+  EXPECT_TRUE(same_bits(cache.keys(), gather_rows(k, source)));
+  EXPECT_TRUE(same_bits(cache.values(), gather_rows(v, source)));
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, KeyValueCacheOf, testing::Values(DType::f32, DType::bf16),

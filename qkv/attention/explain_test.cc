@@ -26,7 +26,7 @@ struct Inputs {
 };
 
 Inputs inputs(int64_t B, int64_t H, int64_t G, int64_t T, int64_t S, int64_t D = 4, int64_t E = 6) {
-  return {random({B, H, T, D}, 1), random({B, G, S, D}, 2), random({B, G, S, E}, 3)};
+  return {random_tensor({B, H, T, D}, 1), random_tensor({B, G, S, D}, 2), random_tensor({B, G, S, E}, 3)};
 }
 
 // A tensor of any size in the memory of one row.
@@ -83,8 +83,8 @@ TEST(Explain, CountsBytesReadAndWritten) {
   const AttentionPlan plan = attention_plan(x.q, x.k, x.v);
   EXPECT_EQ(plan.bytes, 4 * (2 * 4 * 10 * 8 + 2 * 2 * 20 * 8 + 2 * 2 * 20 * 16 + 2 * 4 * 10 * 16));
   EXPECT_DOUBLE_EQ(plan.intensity(), plan.flops / static_cast<double>(plan.bytes));
-  const Tensor w = random({5, 8}, 4);
-  const ScorePtr score = additive(w, w, random({5}, 5));
+  const Tensor w = random_tensor({5, 8}, 4);
+  const ScorePtr score = additive(w, w, random_tensor({5}, 5));
   EXPECT_EQ(attention_plan(x.q, x.k, x.v, {.score = score}).flops, 2.0 * 4 * 10 * 20 * (4 * 5 + 2 * 16));
 }
 
@@ -144,8 +144,8 @@ TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
                                              kernel::kernels().lanes));
   const Inputs whole = inputs(1, 1, 1, 3, 3, 4, 16);
   EXPECT_EQ(passes(whole), not_f32 + "-> one f32 tile");
-  const Tensor w = random({5, 4}, 4);
-  EXPECT_EQ(passes({one.q, one.k, whole.v}, {.score = additive(w, w, random({5}, 5))}),
+  const Tensor w = random_tensor({5, 4}, 4);
+  EXPECT_EQ(passes({one.q, one.k, whole.v}, {.score = additive(w, w, random_tensor({5}, 5))}),
             "single query: additive(w_q, w_k, w_v) is not a dot product\nbf16 tiles: inputs are f32\n"
             "-> one f32 tile");
   EXPECT_NE(explain(x.q, x.k, x.v).find("not bf16 tiles: inputs are f32"), std::string::npos);
@@ -153,8 +153,8 @@ TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
 
 TEST(Explain, ListsThePassesForBf16) {
   const auto passes = [](const Shape& qk, const Shape& v) {
-    const Tensor q = random(qk, 1).to(DType::bf16);
-    return attention_plan(q, q, random(v, 2).to(DType::bf16));
+    const Tensor q = random_tensor(qk, 1).to(DType::bf16);
+    return attention_plan(q, q, random_tensor(v, 2).to(DType::bf16));
   };
   const bool has_products = kernel::kernels().attention.bf16 != nullptr;
   const std::string not_single = "single query: T is 3, not 1\n", odd = "D and E must be even and at most 512; ";
@@ -184,7 +184,7 @@ TEST(Explain, RejectsWhatDoesNotFit) {
   const Inputs x = inputs(1, 4, 2, 3, 3);
   EXPECT_EQ(
       error_of([&] {
-        explain(x.q, x.k, random({1, 3, 3, 4}, 1));
+        explain(x.q, x.k, random_tensor({1, 3, 3, 4}, 1));
       }),
       "explain: expected q (B,H,T,D), k (B,G,S,D), v (B,G,S,E), G a divisor of H; got (1, 4, 3, 4), (1, 2, 3, "
       "4), (1, 3, 3, 4)");

@@ -2,11 +2,10 @@
 
 #include <cmath>
 
-#include "qkv/attention/attention.h"
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/score/dot.h"
-#include "qkv/test_support/gradient_check.h"
+#include "qkv/test_support/check_attention.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {
@@ -22,42 +21,27 @@ TEST(LocalM, IsCenteredAtTheIndexOfTheQueryWhateverTheLengths) {
     }
 }
 
-// x: q, k, v, w_p, v_p. Dot products without a scale, lengths 11 and 4, radius 3; `edges`: centers of the mask.
-std::vector<double> formula(const AttentionShape& n, int64_t F, const Doubles& x,
-                            const std::vector<double>& edges) {
-  const double lengths[] = {11, 4}, radius = 3, sigma = radius / 2;
-  std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
-  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
-    const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
-    double position = 0, total = 0;
-    for (int64_t f = 0; f < F; ++f) {
-      double feature = 0;
-      for (int64_t d = 0; d < n.D; ++d) feature += x[3][f * n.D + d] * x[0][row * n.D + d];
-      position += x[4][f] * std::tanh(feature);
-    }
-    position = lengths[b] / (1 + std::exp(-position));
-    for (int64_t j = 0; j < n.S; ++j) {
-      double s = 0;
-      for (int64_t d = 0; d < n.D; ++d) s += x[0][row * n.D + d] * x[1][(first + j) * n.D + d];
-      const auto key = static_cast<double>(j);
-      total += w[j] = key < lengths[b] && std::abs(key - edges[row]) <= radius ? std::exp(s) : 0;
-    }
-    for (int64_t j = 0; j < n.S; ++j) {
-      const double distance = static_cast<double>(j) - position;
-      for (int64_t e = 0; e < n.E; ++e)
-        out[row * n.E + e] +=
-            w[j] / total * std::exp(-distance * distance / (2 * sigma * sigma)) * x[2][(first + j) * n.E + e];
-    }
-  }
-  return out;
+// x: q, k, v, w_p (F,D), v_p (F). Dot products without a scale, lengths 11 and 4, radius 3; `edges`: centers of the mask.
+std::vector<double> formula(const AttentionShape& n, const Doubles& x, const std::vector<double>& edges) {
+  const std::vector<double> lengths = {11, 4};
+  const auto F = static_cast<int64_t>(x[4].size());
+  ReferenceCall call = reference_call(n, x);
+  call.score = reference::dot();
+  call.visible = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+    const auto key = static_cast<double>(j);
+    return key < lengths[b] && std::abs(key - edges[(b * n.H + h) * n.T + i]) <= 3;
+  };
+  call.reweigh = {reference::local_p({{F, n.D}, x[3]}, {{F}, x[4]}, {{2}, lengths}, 3)};
+  return reference_attention(call).out.values;
 }
 
 TEST(LocalP, IsItsFormulaInEveryInputAndWeight) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 4, .S = 11, .D = 3, .E = 2};
   const int64_t F = 4;
   const Tensor lengths = Tensor::from(std::vector<int32_t>{11, 4}, {2});
-  const std::vector<Tensor> inputs = {random({2, 2, 4, 3}, 1), random({2, 1, 11, 3}, 2, 0.5),
-                                      random({2, 1, 11, 2}, 3), random({F, 3}, 4), random({F}, 5)};
+  const std::vector<Tensor> inputs = {random_tensor({2, 2, 4, 3}, 1), random_tensor({2, 1, 11, 3}, 2, 0.5),
+                                      random_tensor({2, 1, 11, 2}, 3), random_tensor({F, 3}, 4),
+                                      random_tensor({F}, 5)};
   const std::vector<double> edges =
       doubles(local_p(Variable(inputs[0]), Variable(inputs[3]), Variable(inputs[4]), lengths, 3).p.value());
   check_op(
@@ -67,12 +51,12 @@ TEST(LocalP, IsItsFormulaInEveryInputAndWeight) {
         return attention(x[0], x[1], x[2],
                          {.score = dot(), .mask = padding(lengths) & near.mask, .reweigh = {near.reweigh}});
       },
-      [&](const Doubles& x) { return formula(n, F, x, edges); },
-      {.value = 3e-6, .gradient = 2e-5, .strided = false});
+      [&](const Doubles& x) { return formula(n, x, edges); }, {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
 TEST(LocalP, TakesBf16) {
-  const Tensor q = random({1, 2, 5, 4}, 1).to(DType::bf16), w = random({3, 4}, 2), v = random({3}, 3);
+  const Tensor q = random_tensor({1, 2, 5, 4}, 1).to(DType::bf16), w = random_tensor({3, 4}, 2),
+               v = random_tensor({3}, 3);
   const Tensor lengths = Tensor::from(std::vector<int32_t>{9}, {1});
   const LocalP bf16 = local_p(q, w, v, lengths, 2), f32 = local_p(q.to(DType::f32), w, v, lengths, 2);
   EXPECT_TRUE(same_bits(bf16.p.value(), f32.p.value()));

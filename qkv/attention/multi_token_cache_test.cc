@@ -12,18 +12,18 @@ namespace {
 using namespace test;
 
 MultiTokenOptions options_for(int64_t H) {
-  return {.pre_conv = random({H, 1, 6, 11}, 1, 0.5),
-          .pre_mix = random({H, H}, 2, 0.5),
-          .post_conv = random({H, 1, 3, 5}, 3, 0.5),
-          .post_head = random({H / 2, 2, 2}, 4, 0.5),
+  return {.pre_conv = random_tensor({H, 1, 6, 11}, 1, 0.5),
+          .pre_mix = random_tensor({H, H}, 2, 0.5),
+          .post_conv = random_tensor({H, 1, 3, 5}, 3, 0.5),
+          .post_head = random_tensor({H / 2, 2, 2}, 4, 0.5),
           .mask = causal()};
 }
 
 struct Sequence {
   explicit Sequence(DType dtype = DType::f32)
-      : q(random({2, 4, 90, 8}, 11).to(dtype)),
-        k(random({2, 2, 90, 8}, 12).to(dtype)),
-        v(random({2, 2, 90, 5}, 13).to(dtype)) {}
+      : q(random_tensor({2, 4, 90, 8}, 11).to(dtype)),
+        k(random_tensor({2, 2, 90, 8}, 12).to(dtype)),
+        v(random_tensor({2, 2, 90, 5}, 13).to(dtype)) {}
   Tensor q, k, v;
   Tensor attend(MultiTokenCache& cache, int64_t begin, int64_t end) const {
     return cache.attend(q.slice(2, begin, end), k.slice(2, begin, end), v.slice(2, begin, end));

@@ -5,10 +5,10 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/window.h"
-#include "qkv/attention/multi_token/plain_test.h"
 #include "qkv/base/threads.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/tensor/storage.h"
+#include "qkv/test_support/reference_multi_token.h"
 
 namespace qkv {
 namespace {
@@ -16,24 +16,26 @@ namespace {
 using namespace test;
 
 // The gradient of every input along a random direction, against a difference of the formula.
-void expect_gradients(const PlainMultiToken& plain, const std::vector<Tensor>& inputs, const MaskPtr& mask) {
+void expect_gradients(const ReferenceMultiToken& reference, const std::vector<Tensor>& inputs,
+                      const MaskPtr& mask) {
   Variables x;
   Doubles exact;
   for (const Tensor& input : inputs) {
     x.emplace_back(input, Variable::Options{.requires_grad = true});
     exact.push_back(doubles(input));
   }
-  const Variable y = plain.op(mask)(x);
-  expect_close(y.value(), plain(exact), 3e-6, "out");
-  const Tensor upstream = random(y.shape(), 77);
+  const Variable y = reference.op(mask)(x);
+  expect_close(y.value(), reference(exact), 3e-6, "out");
+  const Tensor upstream = random_tensor(y.shape(), 77);
   const std::vector<double> up = doubles(upstream);
   y.backward(upstream);
   for (size_t n = 0; n < x.size(); ++n) {
-    const std::vector<double> direction = doubles(random(inputs[n].shape(), 88 + n)), grad = doubles(x[n].grad());
+    const std::vector<double> direction = doubles(random_tensor(inputs[n].shape(), 88 + n)),
+                              grad = doubles(x[n].grad());
     const auto sum_at = [&](double step) {
       Doubles moved = exact;
       for (size_t i = 0; i < direction.size(); ++i) moved[n][i] += step * direction[i];
-      const std::vector<double> out = plain(moved);
+      const std::vector<double> out = reference(moved);
       double sum = 0;
       for (size_t i = 0; i < out.size(); ++i) sum += out[i] * up[i];
       return sum;
@@ -48,80 +50,84 @@ void expect_gradients(const PlainMultiToken& plain, const std::vector<Tensor>& i
 }
 
 TEST(MultiToken, EqualsTheFormulaInValueAndGradient) {
-  PlainMultiToken plain = {.B = 2, .H = 4, .G = 2, .T = 7, .S = 9, .D = 3, .E = 5};
-  plain.pre_queries = 3, plain.pre_keys = 5, plain.post_queries = 2, plain.post_keys = 3;
-  plain.pre_mix = true, plain.post_head = 2;
-  plain.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 2; };
-  check_op("causal", plain.inputs(1), plain.op(causal()), [&](const Doubles& x) { return plain(x); },
+  ReferenceMultiToken reference = {.B = 2, .H = 4, .G = 2, .T = 7, .S = 9, .D = 3, .E = 5};
+  reference.pre_queries = 3, reference.pre_keys = 5, reference.post_queries = 2, reference.post_keys = 3;
+  reference.pre_mix = true, reference.post_head = 2;
+  reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 2; };
+  check_op("causal", reference.inputs(1), reference.op(causal()), [&](const Doubles& x) { return reference(x); },
            {.value = 3e-6, .gradient = 2e-5, .strided = false});
-  plain.post_head = 0, plain.post_mix = true, plain.pre_keys = 4, plain.pad_key = PadKey::left, plain.sees = {};
-  check_op("everything", plain.inputs(20), plain.op({}), [&](const Doubles& x) { return plain(x); },
+  reference.post_head = 0, reference.post_mix = true, reference.pre_keys = 4, reference.pad_key = PadKey::left,
+  reference.sees = {};
+  check_op("everything", reference.inputs(20), reference.op({}), [&](const Doubles& x) { return reference(x); },
            {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
 TEST(MultiToken, EqualsTheFormulaOverManyBlocks) {
-  PlainMultiToken plain = {.B = 2, .H = 2, .G = 1, .T = 140, .S = 150, .D = 5, .E = 3};
-  plain.pre_queries = 6, plain.pre_keys = 11, plain.post_queries = 4, plain.post_keys = 5;
-  plain.pre_mix = true, plain.post_mix = true;
-  plain.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 10; };
-  expect_gradients(plain, plain.inputs(1), causal());
+  ReferenceMultiToken reference = {.B = 2, .H = 2, .G = 1, .T = 140, .S = 150, .D = 5, .E = 3};
+  reference.pre_queries = 6, reference.pre_keys = 11, reference.post_queries = 4, reference.post_keys = 5;
+  reference.pre_mix = true, reference.post_mix = true;
+  reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 10; };
+  expect_gradients(reference, reference.inputs(1), causal());
 
-  plain.pad_key = PadKey::right, plain.pre_keys = 2, plain.post_mix = false;
-  plain.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 10 && j >= i + 10 - 40; };
-  expect_gradients(plain, plain.inputs(20), window(40, 0));
+  reference.pad_key = PadKey::right, reference.pre_keys = 2, reference.post_mix = false;
+  reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 10 && j >= i + 10 - 40; };
+  expect_gradients(reference, reference.inputs(20), window(40, 0));
 
-  plain.pre_queries = 0, plain.pre_mix = false, plain.post_queries = 12, plain.post_keys = 40;  // several passes
-  plain.sees = [](int64_t b, int64_t, int64_t j) { return j < (b == 0 ? 33 : 150); };
-  expect_gradients(plain, plain.inputs(40), padding({33, 150}));
+  reference.pre_queries = 0, reference.pre_mix = false, reference.post_queries = 12,
+  reference.post_keys = 40;  // several passes
+  reference.sees = [](int64_t b, int64_t, int64_t j) { return j < (b == 0 ? 33 : 150); };
+  expect_gradients(reference, reference.inputs(40), padding({33, 150}));
 
-  plain.post_queries = 0, plain.pre_mix = true;  // heads only
-  expect_gradients(plain, plain.inputs(60), padding({33, 150}));
+  reference.post_queries = 0, reference.pre_mix = true;  // heads only
+  expect_gradients(reference, reference.inputs(60), padding({33, 150}));
 }
 
 TEST(MultiToken, WithoutParametersItIsAttention) {
-  PlainMultiToken plain = {.B = 1, .H = 2, .G = 2, .T = 70, .S = 70, .D = 8, .E = 8};
-  plain.sees = [](int64_t, int64_t i, int64_t j) { return j <= i; };
-  expect_gradients(plain, plain.inputs(1), causal());
+  ReferenceMultiToken reference = {.B = 1, .H = 2, .G = 2, .T = 70, .S = 70, .D = 8, .E = 8};
+  reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i; };
+  expect_gradients(reference, reference.inputs(1), causal());
 }
 
 TEST(MultiToken, WeightsAreWhatMultipliesTheValues) {
-  PlainMultiToken plain = {.B = 2, .H = 4, .G = 4, .T = 90, .S = 80, .D = 4, .E = 4};
-  plain.pre_queries = 2, plain.pre_keys = 3, plain.post_queries = 3, plain.post_keys = 3, plain.post_head = 2;
-  const std::vector<Tensor> x = plain.inputs(5);
+  ReferenceMultiToken reference = {.B = 2, .H = 4, .G = 4, .T = 90, .S = 80, .D = 4, .E = 4};
+  reference.pre_queries = 2, reference.pre_keys = 3, reference.post_queries = 3, reference.post_keys = 3,
+  reference.post_head = 2;
+  const std::vector<Tensor> x = reference.inputs(5);
   Doubles exact;
   for (const Tensor& input : x) exact.push_back(doubles(input));
   std::vector<double> weights;
-  plain(exact, &weights);
-  expect_close(multi_token_attention_with_weights(x[0], x[1], x[2], plain.options(x, {})).weights, weights, 2e-6,
-               "weights");
+  reference(exact, &weights);
+  expect_close(multi_token_attention_with_weights(x[0], x[1], x[2], reference.options(x, {})).weights, weights,
+               2e-6, "weights");
 }
 
 // The output and all gradients of a call.
-std::vector<Tensor> results(const PlainMultiToken& plain, const std::vector<Tensor>& inputs, const MaskPtr& mask,
-                            const Tensor& upstream) {
+std::vector<Tensor> results(const ReferenceMultiToken& reference, const std::vector<Tensor>& inputs,
+                            const MaskPtr& mask, const Tensor& upstream) {
   Variables x;
   for (const Tensor& input : inputs) x.emplace_back(input, Variable::Options{.requires_grad = true});
-  const Variable y = plain.op(mask)(x);
+  const Variable y = reference.op(mask)(x);
   y.backward(upstream);
   std::vector<Tensor> all = {y.value()};
   for (const Variable& v : x) all.push_back(v.grad());
   return all;
 }
 
-PlainMultiToken full_call(int64_t B, int64_t T) {
-  PlainMultiToken plain = {.B = B, .H = 4, .G = 2, .T = T, .S = T, .D = 9, .E = 7};
-  plain.pre_queries = 6, plain.pre_keys = 11, plain.post_queries = 3, plain.post_keys = 5;
-  plain.pre_mix = true, plain.post_head = 2;
-  return plain;
+ReferenceMultiToken full_call(int64_t B, int64_t T) {
+  ReferenceMultiToken reference = {.B = B, .H = 4, .G = 2, .T = T, .S = T, .D = 9, .E = 7};
+  reference.pre_queries = 6, reference.pre_keys = 11, reference.post_queries = 3, reference.post_keys = 5;
+  reference.pre_mix = true, reference.post_head = 2;
+  return reference;
 }
 
 TEST(MultiToken, GivesTheSameBitsForAnyNumberOfThreads) {
-  const PlainMultiToken plain = full_call(2, 150);
+  const ReferenceMultiToken reference = full_call(2, 150);
   const int before = threads();
   std::vector<Tensor> first;
   for (const int count : {1, 2, 3}) {
     set_threads(count);
-    const std::vector<Tensor> now = results(plain, plain.inputs(1), causal(), random({2, 4, 150, 7}, 9));
+    const std::vector<Tensor> now =
+        results(reference, reference.inputs(1), causal(), random_tensor({2, 4, 150, 7}, 9));
     if (first.empty()) first = now;
     for (size_t i = 0; i < now.size(); ++i) EXPECT_TRUE(same_bits(first[i], now[i])) << count << " threads, " << i;
   }
@@ -129,58 +135,58 @@ TEST(MultiToken, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(MultiToken, GivesASequenceTheSameBitsWithAnyNeighbours) {
-  const PlainMultiToken alone = full_call(1, 70), together = full_call(9, 70);
+  const ReferenceMultiToken alone = full_call(1, 70), together = full_call(9, 70);
   const std::vector<Tensor> one = alone.inputs(1);
   std::vector<Tensor> many = together.inputs(30);
   for (size_t n = 0; n < many.size(); ++n)
     n < 3 ? many[n].slice(0, 5, 6).copy_from(one[n]) : many[n].copy_from(one[n]);
-  const Tensor upstream = random({9, 4, 70, 7}, 9);
+  const Tensor upstream = random_tensor({9, 4, 70, 7}, 9);
   const std::vector<Tensor> a = results(alone, one, causal(), upstream.slice(0, 5, 6)),
                             b = results(together, many, causal(), upstream);
   for (size_t n = 0; n < 4; ++n) EXPECT_TRUE(same_bits(a[n], b[n].slice(0, 5, 6))) << n;
 }
 
 TEST(MultiToken, PaddingChangesNoBit) {
-  const PlainMultiToken plain = full_call(1, 60), padded = full_call(1, 200);
-  const std::vector<Tensor> x = plain.inputs(1);
+  const ReferenceMultiToken reference = full_call(1, 60), padded = full_call(1, 200);
+  const std::vector<Tensor> x = reference.inputs(1);
   std::vector<Tensor> longer = padded.inputs(30);
   for (size_t n = 0; n < x.size(); ++n) (n < 3 ? longer[n].slice(2, 0, 60) : longer[n]).copy_from(x[n]);
-  const Tensor upstream = random({1, 4, 60, 7}, 9);
+  const Tensor upstream = random_tensor({1, 4, 60, 7}, 9);
   Tensor longer_upstream = Tensor::zeros({1, 4, 200, 7});
   longer_upstream.slice(2, 0, 60).copy_from(upstream);
-  const std::vector<Tensor> a = results(plain, x, causal(), upstream),
+  const std::vector<Tensor> a = results(reference, x, causal(), upstream),
                             b = results(padded, longer, causal(), longer_upstream);
   for (size_t n = 0; n < 4; ++n) EXPECT_TRUE(same_bits(a[n], b[n].slice(2, 0, 60))) << n;
   for (size_t n = 4; n < a.size(); ++n) EXPECT_TRUE(same_bits(a[n], b[n])) << n;
 }
 
 TEST(MultiToken, ReadsStridedInputsAndKeepsTheirMemoryOrder) {
-  const PlainMultiToken plain = full_call(2, 70);
-  std::vector<Tensor> x = plain.inputs(1);
-  const Tensor upstream = random({2, 4, 70, 7}, 9);
-  const std::vector<Tensor> wanted = results(plain, x, causal(), upstream);
+  const ReferenceMultiToken reference = full_call(2, 70);
+  std::vector<Tensor> x = reference.inputs(1);
+  const Tensor upstream = random_tensor({2, 4, 70, 7}, 9);
+  const std::vector<Tensor> wanted = results(reference, x, causal(), upstream);
   for (size_t n = 0; n < 3; ++n) x[n] = x[n].transpose(1, 2).clone().transpose(1, 2);  // (B,T,H,D) memory
-  const std::vector<Tensor> got = results(plain, x, causal(), upstream.transpose(1, 2).clone().transpose(1, 2));
+  const std::vector<Tensor> got = results(reference, x, causal(), upstream.transpose(1, 2).clone().transpose(1, 2));
   EXPECT_TRUE(got[0].transpose(1, 2).contiguous());
   for (size_t n = 0; n < got.size(); ++n) EXPECT_TRUE(same_bits(got[n], wanted[n])) << n;
 }
 
 TEST(MultiToken, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
-  PlainMultiToken plain = full_call(1, 20);
-  plain.S = 6;  // causal: the first 14 queries see no key
-  const std::vector<Tensor> g = results(plain, plain.inputs(1), causal(), random({1, 4, 20, 7}, 9));
+  ReferenceMultiToken reference = full_call(1, 20);
+  reference.S = 6;  // causal: the first 14 queries see no key
+  const std::vector<Tensor> g = results(reference, reference.inputs(1), causal(), random_tensor({1, 4, 20, 7}, 9));
   for (const Tensor& x : {g[0].slice(2, 0, 14), g[1].slice(2, 0, 14)})
     for (const double v : doubles(x)) EXPECT_EQ(v, 0.0);
   for (const Tensor& x : g)
     for (const double v : doubles(x)) EXPECT_FALSE(std::isnan(v));
-  for (const Tensor& x : results(plain, plain.inputs(1), padding({0}), random({1, 4, 20, 7}, 9)))
+  for (const Tensor& x : results(reference, reference.inputs(1), padding({0}), random_tensor({1, 4, 20, 7}, 9)))
     for (const double v : doubles(x)) EXPECT_EQ(v, 0.0);
 }
 
 TEST(MultiToken, HistoryIsReadByTheConvolutionsOnly) {
-  const PlainMultiToken plain = full_call(1, 100);
-  const std::vector<Tensor> x = plain.inputs(1);
-  MultiTokenOptions options = plain.options(x, causal());
+  const ReferenceMultiToken reference = full_call(1, 100);
+  const std::vector<Tensor> x = reference.inputs(1);
+  MultiTokenOptions options = reference.options(x, causal());
   const Tensor all = multi_token_attention(x[0], x[1], x[2], options).value();
   options.history = history_of(options);
   ASSERT_EQ(options.history, 7);
@@ -191,7 +197,7 @@ TEST(MultiToken, HistoryIsReadByTheConvolutionsOnly) {
 
   // The gradient of the last rows alone.
   Tensor upstream = Tensor::zeros(all.shape());
-  upstream.slice(2, 83, 100).copy_from(random({1, 4, 17, 7}, 9));
+  upstream.slice(2, 83, 100).copy_from(random_tensor({1, 4, 17, 7}, 9));
   const Variable q(x[0], {.requires_grad = true}), end(last, {.requires_grad = true});
   options.history = 0;
   multi_token_attention(q, x[1], x[2], options).backward(upstream);
@@ -201,23 +207,23 @@ TEST(MultiToken, HistoryIsReadByTheConvolutionsOnly) {
 }
 
 TEST(MultiToken, LongSequencesTakeBoundedMemory) {
-  const PlainMultiToken plain = full_call(1, 2048);
-  const std::vector<Tensor> x = plain.inputs(1);
-  const Tensor upstream = random({1, 4, 2048, 7}, 9);
+  const ReferenceMultiToken reference = full_call(1, 2048);
+  const std::vector<Tensor> x = reference.inputs(1);
+  const Tensor upstream = random_tensor({1, 4, 2048, 7}, 9);
   const int64_t before = storage_statistics().peak_bytes;
-  results(plain, x, causal(), upstream);
+  results(reference, x, causal(), upstream);
   const int64_t matrix = int64_t{4} * 4 * 2048 * 2048;  // bytes of a whole matrix of scores
   EXPECT_LT(storage_statistics().peak_bytes - before, matrix / 4);
 }
 
 TEST(MultiToken, TakesBf16) {
-  const PlainMultiToken plain = full_call(1, 20);
-  std::vector<Tensor> x = plain.inputs(1), rounded;
+  const ReferenceMultiToken reference = full_call(1, 20);
+  std::vector<Tensor> x = reference.inputs(1), rounded;
   for (size_t n = 0; n < 3; ++n) {
     rounded.push_back(x[n].to(DType::bf16));
     x[n] = rounded[n].to(DType::f32);
   }
-  const MultiTokenOptions options = plain.options(x, causal());
+  const MultiTokenOptions options = reference.options(x, causal());
   const Variable y = multi_token_attention(rounded[0], rounded[1], rounded[2], options);
   ASSERT_EQ(y.value().dtype(), DType::bf16);
   expect_close(y.value().to(DType::f32), doubles(multi_token_attention(x[0], x[1], x[2], options).value()), 0x1p-8,
@@ -225,7 +231,7 @@ TEST(MultiToken, TakesBf16) {
 }
 
 TEST(MultiToken, GatesOneNumberOrAHead) {
-  const Tensor out = random({2, 3, 4, 5}, 1), bias = random({1}, 2);
+  const Tensor out = random_tensor({2, 3, 4, 5}, 1), bias = random_tensor({1}, 2);
   const auto gated = [](const Doubles& x, bool each_number) {
     return each(x[0], [&](size_t i) {
       const size_t row = i / 5 * 5, unit = each_number ? i % 5 : 0;
@@ -235,11 +241,12 @@ TEST(MultiToken, GatesOneNumberOrAHead) {
     });
   };
   const Op op = [](const Variables& x) { return gate_heads(x[0], x[1], x[2]); };
-  check_op("a head", {out, random({1, 5}, 3), bias}, op, [&](const Doubles& x) { return gated(x, false); });
-  check_op("each number", {out, random({5, 5}, 4), random({5}, 5)}, op,
+  check_op("a head", {out, random_tensor({1, 5}, 3), bias}, op, [&](const Doubles& x) { return gated(x, false); });
+  check_op("each number", {out, random_tensor({5, 5}, 4), random_tensor({5}, 5)}, op,
            [&](const Doubles& x) { return gated(x, true); });
   check_op(
-      "norm", {out, random({5}, 6)}, [](const Variables& x) { return normalize_heads(x[0], x[1], 1e-5f, 0.25f); },
+      "norm", {out, random_tensor({5}, 6)},
+      [](const Variables& x) { return normalize_heads(x[0], x[1], 1e-5f, 0.25f); },
       [](const Doubles& x) {
         return each(x[0], [&](size_t i) {
           double squares = 0;
@@ -251,8 +258,9 @@ TEST(MultiToken, GatesOneNumberOrAHead) {
 
 // bf16 in, f32 arithmetic, one rounding at the end of each function; gradients are bf16 too.
 TEST(MultiToken, GatesAndNormalizesBf16) {
-  const Tensor out = random({2, 3, 4, 6}, 1).to(DType::bf16), upstream = random({2, 3, 4, 6}, 2).to(DType::bf16);
-  const Tensor weight = random({6}, 3), bias = random({6}, 5), one_bias = random({1}, 6);
+  const Tensor out = random_tensor({2, 3, 4, 6}, 1).to(DType::bf16),
+               upstream = random_tensor({2, 3, 4, 6}, 2).to(DType::bf16);
+  const Tensor weight = random_tensor({6}, 3), bias = random_tensor({6}, 5), one_bias = random_tensor({1}, 6);
   const auto expect_rounded = [&](const std::string& what, const Op& op) {
     const Variable x(out, {.requires_grad = true}), exact(out.to(DType::f32), {.requires_grad = true});
     const Variable y = op({x}), wanted = op({exact});
@@ -265,10 +273,13 @@ TEST(MultiToken, GatesAndNormalizesBf16) {
   };
   expect_rounded("norm", [&](const Variables& x) { return normalize_heads(x[0], weight, 1e-5f, 0.25f); });
   expect_rounded("gate per head", [&](const Variables& x) {
-    return gate_heads(x[0], random({1, 6}, 4), one_bias);
+    return gate_heads(x[0], random_tensor({1, 6}, 4), one_bias);
   });
-  expect_rounded("gate per element", [&](const Variables& x) { return gate_heads(x[0], random({6, 6}, 4), bias); });
-  EXPECT_EQ(gate_heads(normalize_heads(out, weight), random({1, 6}, 4), one_bias).value().dtype(), DType::bf16);
+  expect_rounded("gate per element", [&](const Variables& x) {
+    return gate_heads(x[0], random_tensor({6, 6}, 4), bias);
+  });
+  EXPECT_EQ(gate_heads(normalize_heads(out, weight), random_tensor({1, 6}, 4), one_bias).value().dtype(),
+            DType::bf16);
 }
 
 TEST(MultiToken, GatesAndNormsNameThemselvesInErrors) {

@@ -6,23 +6,12 @@
 #include "qkv/attention/normalize/softmax.h"
 #include "qkv/attention/score/additive.h"
 #include "qkv/base/error.h"
-#include "qkv/base/random.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
 
-Tensor random_tensor(const Shape& shape, uint64_t stream) {
-  Random random(12, stream);
-  Tensor x = Tensor::empty(shape);
-  for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
-  return x;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.to(DType::f32).contiguous_copy(), y = b.to(DType::f32).contiguous_copy();
-  return x.shape() == y.shape() &&
-         std::equal(x.span<float>().begin(), x.span<float>().end(), y.span<float>().begin());
-}
+using namespace test;
 
 const Offsets q_offsets = {0, 3, 3, 90, 231}, k_offsets = {0, 7, 12, 99, 230};  // the second has no query
 

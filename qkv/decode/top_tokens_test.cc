@@ -8,23 +8,18 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
-#include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
 
-Tensor random_logits(int64_t R, int64_t V, float spread) {
-  Tensor x = Tensor::empty({R, V});
-  Random random(3);
-  for (float& value : x.span<float>()) value = spread * static_cast<float>(random.normal());
-  return x;
-}
+using namespace test;
 
 TEST(TopTokens, EqualsASortOfDoubles) {
   const int64_t R = 5, V = 777;
   for (const float spread : {0.1f, 3.0f, 100.0f}) {
-    const Tensor x = random_logits(R, V, spread);
+    const Tensor x = random_tensor({R, V}, 3, spread);
     const TopTokens top = top_tokens(x, 6, {.eos = 2, .suppress_tokens = {0, 1}});
     for (int64_t r = 0; r < R; ++r) {
       const float* row = x.data<float>() + r * V;
@@ -72,7 +67,7 @@ TEST(TopTokens, LogProbabilitiesOfUnlikelyAndCertainEosAreAccurate) {
 
 TEST(TopTokens, ARowIsTheSameAloneAndOnAnyNumberOfThreads) {
   const int before = threads();
-  const Tensor x = random_logits(64, 501, 2.0f);
+  const Tensor x = random_tensor({64, 501}, 3, 2.0);
   set_threads(1);
   const TopTokens one = top_tokens(x, 4, {});
   set_threads(2);

@@ -96,14 +96,14 @@ TEST(Matmul, AcceptsZeroRows) {
 // For any M and any row index, packed or not.
 TEST(Matmul, TheBitsOfARowDoNotDependOnOtherRowsNorOnPacking) {
   for (const auto& [K, N] : {std::pair<int64_t, int64_t>{512, 200}, {2500, 70}, {33, 1}, {7, 1000}, {128, 65}}) {
-    const int64_t most = 300;
-    const std::vector<float> a = normal(most * K, 1), b = normal(K * N, 2), bias = normal(N, 3);
+    const int64_t max_rows = 300;
+    const std::vector<float> a = normal(max_rows * K, 1), b = normal(K * N, 2), bias = normal(N, 3);
     const PackedMatrix packed(Matrix(b.data(), K, N));
-    std::vector<float> all(static_cast<size_t>(most * N)), some(all.size());
-    matmul({a.data(), most, K}, packed, all.data(), N, {.bias = bias.data()});
+    std::vector<float> all(static_cast<size_t>(max_rows * N)), some(all.size());
+    matmul({a.data(), max_rows, K}, packed, all.data(), N, {.bias = bias.data()});
     for (int64_t M : {1, 2, 3, 4, 5, 6, 7, 11, 12, 48, 49, 100, 299})
-      for (int64_t first : {int64_t{0}, int64_t{1}, (most - M) / 2, most - M}) {
-        if (first + M > most) continue;
+      for (int64_t first : {int64_t{0}, int64_t{1}, (max_rows - M) / 2, max_rows - M}) {
+        if (first + M > max_rows) continue;
         matmul({a.data() + first * K, M, K}, packed, some.data(), N, {.bias = bias.data()});
         ASSERT_TRUE(std::equal(some.begin(), some.begin() + M * N, all.begin() + first * N))
             << "M " << M << ", K " << K << ", N " << N << ", from row " << first;

@@ -15,6 +15,8 @@
 namespace qkv {
 namespace {
 
+using namespace test;
+
 class LayersOf : public testing::TestWithParam<NormOrder> {
  protected:
   LayerOptions options() const {

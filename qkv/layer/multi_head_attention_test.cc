@@ -1,7 +1,5 @@
 #include "qkv/layer/multi_head_attention.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include "qkv/attention/mask/causal.h"
@@ -9,58 +7,49 @@
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/test_support/reference_attention.h"
 
 namespace qkv {
 namespace {
 
-using Doubles = std::vector<double>;
+using namespace test;
 
-// Row r of x (rows, in) times W^T plus b.
-Doubles project(const Linear& linear, const float* row) {
-  const int64_t out = linear.weight.dim(0), in = linear.weight.dim(1);
-  Doubles y(static_cast<size_t>(out));
-  for (int64_t o = 0; o < out; ++o) {
-    double sum = linear.bias.defined() ? linear.bias.value().at<float>({o}) : 0.0;
-    for (int64_t i = 0; i < in; ++i) sum += static_cast<double>(linear.weight.value().at<float>({o, i})) * row[i];
-    y[static_cast<size_t>(o)] = sum;
+// x W^T + b, rows of numbers.
+std::vector<double> project(const Linear& linear, const std::vector<double>& x) {
+  const int64_t outputs = linear.weight.dim(0), inputs = linear.weight.dim(1);
+  const std::vector<double> weight = doubles(linear.weight.value());
+  std::vector<double> y;
+  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(inputs))
+    for (int64_t o = 0; o < outputs; ++o) {
+      double sum = linear.bias.defined() ? linear.bias.value().at<float>({o}) : 0.0;
+      for (int64_t i = 0; i < inputs; ++i) sum += weight[o * inputs + i] * x[row + i];
+      y.push_back(sum);
+    }
+  return y;
+}
+
+// (B,N,M,D) from (B,M,N,D).
+std::vector<double> swapped(const std::vector<double>& x, int64_t M, int64_t N, int64_t D) {
+  std::vector<double> y(x.size());
+  for (int64_t at = 0; at < static_cast<int64_t>(x.size()); ++at) {
+    const int64_t d = at % D, n = at / D % N, m = at / (D * N) % M, b = at / (D * N * M);
+    y[((b * N + n) * M + m) * D + d] = x[at];
   }
   return y;
 }
 
-// The formula of the header, pair by pair, for one batch row: query (T,C), key (S,*), value (S,*).
-Tensor by_hand(const MultiHeadAttention& layer, const MultiHeadAttentionOptions& o, const Tensor& query,
-               const Tensor& key, const Tensor& value, bool is_causal) {
-  const int64_t T = query.dim(0), S = key.dim(0), C = o.d_model, D = C / o.heads,
-                G = o.kv_heads ? o.kv_heads : o.heads;
-  const auto row = [](const Tensor& x, int64_t r) { return x.data<float>() + r * x.stride(0); };
-  std::vector<Doubles> k, v;
-  for (int64_t s = 0; s < S; ++s)
-    k.push_back(project(layer.key, row(key, s))), v.push_back(project(layer.value, row(value, s)));
-  Tensor y = Tensor::empty({T, C});
-  for (int64_t t = 0; t < T; ++t) {
-    const Doubles q = project(layer.query, row(query, t));
-    std::vector<float> joined(static_cast<size_t>(C));
-    for (int64_t h = 0; h < o.heads; ++h) {
-      const auto at_q = static_cast<size_t>(h * D), at_k = static_cast<size_t>(h * G / o.heads * D);
-      Doubles weights;
-      double sum = 0;
-      for (int64_t s = 0; s < (is_causal ? t + S - T + 1 : S); ++s) {
-        double score = 0;
-        for (size_t d = 0; d < static_cast<size_t>(D); ++d)
-          score += q[at_q + d] * k[static_cast<size_t>(s)][at_k + d];
-        weights.push_back(std::exp(score / std::sqrt(static_cast<double>(D))));
-        sum += weights.back();
-      }
-      for (size_t d = 0; d < static_cast<size_t>(D); ++d) {
-        double context = 0;
-        for (size_t s = 0; s < weights.size(); ++s) context += weights[s] / sum * v[s][at_k + d];
-        joined[at_q + d] = static_cast<float>(context);
-      }
-    }
-    const Doubles out = project(layer.out, joined.data());
-    for (int64_t c = 0; c < C; ++c) y.data<float>()[t * C + c] = static_cast<float>(out[static_cast<size_t>(c)]);
-  }
-  return y;
+// The formula of the header: query (B,T,C), key and value (B,S,*).
+std::vector<double> formula(const MultiHeadAttention& layer, const MultiHeadAttentionOptions& o,
+                            const std::vector<Tensor>& x, bool is_causal) {
+  const int64_t B = x[0].dim(0), T = x[0].dim(1), D = o.d_model / o.heads, G = o.kv_heads ? o.kv_heads : o.heads;
+  const auto heads_of = [&](const Linear& linear, const Tensor& input, int64_t heads) -> reference::Values {
+    return {{B, heads, input.dim(1), D}, swapped(project(linear, doubles(input)), input.dim(1), heads, D)};
+  };
+  ReferenceCall call = {.q = heads_of(layer.query, x[0], o.heads),
+                        .k = heads_of(layer.key, x[1], G),
+                        .v = heads_of(layer.value, x[2], G)};
+  if (is_causal) call.visible = causal_rule(call.shape());
+  return project(layer.out, swapped(reference_attention(call).out.values, o.heads, T, D));
 }
 
 TEST(MultiHeadAttention, IsItsFormula) {
@@ -76,10 +65,7 @@ TEST(MultiHeadAttention, IsItsFormula) {
     for (const bool is_causal : {false, true}) {
       Pass pass;
       const Tensor y = layer.forward(query, key, value, is_causal ? causal() : MaskPtr(), pass).value();
-      for (int64_t b = 0; b < 2; ++b)
-        EXPECT_LT(largest_difference(y.select(0, b), by_hand(layer, o, query.select(0, b), key.select(0, b),
-                                                             value.select(0, b), is_causal)),
-                  1e-5);
+      EXPECT_LT(largest_difference(doubles(y), formula(layer, o, {query, key, value}, is_causal)), 1e-5);
     }
   }
 }

@@ -11,6 +11,8 @@
 namespace qkv {
 namespace {
 
+using namespace test;
+
 TEST(Linear, IsItsFormula) {
   Linear layer(3, 2);
   layer.weight.mutable_value().copy_from(Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3}));

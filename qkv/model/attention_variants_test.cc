@@ -10,10 +10,14 @@
 #include "qkv/layer/attention_mechanisms_test.h"
 #include "qkv/model/model_file.h"
 #include "qkv/model/parameter_groups.h"
-#include "qkv/model/transformer_test.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
+
+using namespace test;
+
+constexpr int64_t vocabulary = 11;
 
 namespace fs = std::filesystem;
 
@@ -35,7 +39,7 @@ std::vector<Variant> all_variants() {
 
 TransformerConfig config_of(const Variant& variant) {
   TransformerConfig c;
-  c.source_vocabulary = c.target_vocabulary = 11;
+  c.source_vocabulary = c.target_vocabulary = vocabulary;
   c.d_model = 16, c.heads = 4, c.kv_heads = 2, c.ffn = 24;
   c.encoder_layers = 2, c.decoder_layers = 2;
   c.dropout = 0;
@@ -53,7 +57,7 @@ TEST_P(ModelOf, ResultsDoNotDependOnTheBatchPaddingOrThreads) {
   const Transformer model(config_of(GetParam()), 3);
   const std::vector<int32_t> lengths = {3, 9, 1, 6, 9, 2, 8};
   const int64_t B = 7, S = 9, T = 12;
-  const Tensor source = random_ids(B, S, 5), target = random_ids(B, T, 6);
+  const Tensor source = random_ids({B, S}, vocabulary, 5), target = random_ids({B, T}, vocabulary, 6);
   Pass pass;
   set_threads(2);
   const Encoded encoded = model.encode(source, lengths, pass);
@@ -62,7 +66,7 @@ TEST_P(ModelOf, ResultsDoNotDependOnTheBatchPaddingOrThreads) {
   for (int64_t b = 0; b < B; ++b) {
     const int32_t length = lengths[static_cast<size_t>(b)];
     const Tensor alone = source.slice(0, b, b + 1).slice(1, 0, length).contiguous_copy();
-    Tensor padded = random_ids(1, 20, 7);
+    Tensor padded = random_ids({1, 20}, vocabulary, 7);
     padded.slice(1, 0, length).copy_from(alone);
     for (const Tensor& row : {alone, padded}) {
       const Encoded one = model.encode(row, {length}, pass);
@@ -81,7 +85,9 @@ TEST_P(ModelOf, GradientsDoNotDependOnThreads) {
     set_threads(count);
     Transformer model(config_of(GetParam()), 3);
     Pass pass{.training = true, .seed = 7, .step = 3};
-    model.loss(random_ids(4, 9, 1), {9, 1, 4, 6}, random_ids(4, 8, 2), random_ids(4, 8, 3), {}, pass)
+    model
+        .loss(random_ids({4, 9}, vocabulary, 1), {9, 1, 4, 6}, random_ids({4, 8}, vocabulary, 2),
+              random_ids({4, 8}, vocabulary, 3), {}, pass)
         .loss.backward();
     std::vector<Tensor> out;
     model.visit([&](const std::string&, Variable& p) { out.push_back(p.grad()); });
@@ -99,8 +105,8 @@ TEST_P(ModelOf, GradientsDoNotDependOnThreads) {
 TEST_P(ModelOf, StepsEqualTheWholeThroughAReordering) {
   const NoGrad guard;
   const Transformer model(config_of(GetParam()), 4);
-  const Tensor source = random_ids(2, 9, 8);
-  Tensor target = random_ids(6, 20, 9);
+  const Tensor source = random_ids({2, 9}, vocabulary, 8);
+  Tensor target = random_ids({6, 20}, vocabulary, 9);
   const std::vector<int64_t> parents = {2, 2, 0, 3, 5, 4};
   Tensor past = target.clone();  // the prefixes of the second half
   for (int64_t row = 0; row < 6; ++row)
@@ -137,7 +143,7 @@ TEST_P(ModelOf, IsSavedAndReadBack) {
   fs::remove_all(folder);
   EXPECT_EQ(to_json(back.config()), to_json(model.config()));
   Pass pass;
-  const Tensor source = random_ids(2, 7, 10), target = random_ids(2, 6, 11);
+  const Tensor source = random_ids({2, 7}, vocabulary, 10), target = random_ids({2, 6}, vocabulary, 11);
   const auto run = [&](const Transformer& of) {
     return of.decode(target, of.encode(source, {7, 4}, pass), pass).value();
   };

@@ -9,15 +9,19 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
-#include "qkv/model/transformer_test.h"
 #include "qkv/op/position.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
 
+using namespace test;
+
+constexpr int64_t vocabulary = 11;
+
 TransformerConfig small() {
   TransformerConfig c;
-  c.source_vocabulary = c.target_vocabulary = 11;
+  c.source_vocabulary = c.target_vocabulary = vocabulary;
   c.d_model = 16, c.heads = 4, c.ffn = 24;
   c.encoder_layers = 2, c.decoder_layers = 2;
   c.dropout = 0;
@@ -54,13 +58,16 @@ TEST(Transformer, TiedMatricesAreOneParameter) {
   Transformer target(c, 1);
   c.tie = Tie::none;
   Transformer none(c, 1);
-  EXPECT_EQ(target.parameter_count(), all.parameter_count() + 11 * 16);
-  EXPECT_EQ(none.parameter_count(), all.parameter_count() + 2 * 11 * 16);
+  EXPECT_EQ(target.parameter_count(), all.parameter_count() + vocabulary * 16);
+  EXPECT_EQ(none.parameter_count(), all.parameter_count() + 2 * vocabulary * 16);
 
   // The gradient of a shared matrix is the sum over its uses, that of three separate ones with the same values.
   const auto gradients = [&](Transformer& model) {
     Pass pass;
-    model.loss(random_ids(3, 5, 1), {5, 4, 2}, random_ids(3, 6, 2), random_ids(3, 6, 3), {}, pass).loss.backward();
+    model
+        .loss(random_ids({3, 5}, vocabulary, 1), {5, 4, 2}, random_ids({3, 6}, vocabulary, 2),
+              random_ids({3, 6}, vocabulary, 3), {}, pass)
+        .loss.backward();
     std::vector<Tensor> out;
     model.visit([&](const std::string& name, Variable& p) {
       if (name.find('.') == std::string::npos) out.push_back(p.grad());
@@ -77,7 +84,7 @@ TEST(Transformer, TiedMatricesAreOneParameter) {
   const std::vector<Tensor> shared = gradients(all), apart = gradients(none);
   ASSERT_EQ(shared.size(), 1u);
   ASSERT_EQ(apart.size(), 3u);
-  for (size_t i = 0; i < 11 * 16; ++i) {
+  for (size_t i = 0; i < vocabulary * 16; ++i) {
     const float sum = apart[0].span<float>()[i] + apart[1].span<float>()[i] + apart[2].span<float>()[i];
     EXPECT_NEAR(shared[0].span<float>()[i], sum, 1e-5);
   }
@@ -86,7 +93,7 @@ TEST(Transformer, TiedMatricesAreOneParameter) {
 TEST(Transformer, IsAFunctionOfItsSeed) {
   Transformer a(small(), 1), b(small(), 1), c(small(), 2);
   Pass pass;
-  const Tensor source = random_ids(1, 5, 1);
+  const Tensor source = random_ids({1, 5}, vocabulary, 1);
   EXPECT_TRUE(same_bits(a.encode(source, {5}, pass).memory.value(), b.encode(source, {5}, pass).memory.value()));
   EXPECT_FALSE(same_bits(a.encode(source, {5}, pass).memory.value(), c.encode(source, {5}, pass).memory.value()));
 }
@@ -126,7 +133,7 @@ TEST(Transformer, EmbedsWithScaleAndPositions) {
     // Sublayers that give zero leave x as it is, and the last norm is undone below.
     if (name.ends_with("self_attention.out.weight") || name.ends_with("down.weight")) p.mutable_value().fill(0);
   });
-  const Tensor ids = random_ids(2, 7, 4), positions = sinusoidal(7, 16);
+  const Tensor ids = random_ids({2, 7}, vocabulary, 4), positions = sinusoidal(7, 16);
   Pass pass;
   const Tensor y = model.encode(ids, {7, 7}, pass).memory.value();
   for (int64_t b = 0; b < 2; ++b)
@@ -157,7 +164,7 @@ TEST_P(TransformerOf, ResultsDoNotDependOnTheBatchPaddingOrThreads) {
   const Transformer model(c, 3);
   const std::vector<int32_t> lengths = {3, 9, 1, 6, 9, 2, 8};
   const int64_t B = 7, S = 9, T = 8;
-  const Tensor source = random_ids(B, S, 5), target = random_ids(B, T, 6);
+  const Tensor source = random_ids({B, S}, vocabulary, 5), target = random_ids({B, T}, vocabulary, 6);
   Pass pass;
   set_threads(2);
   const Encoded encoded = model.encode(source, lengths, pass);
@@ -167,7 +174,7 @@ TEST_P(TransformerOf, ResultsDoNotDependOnTheBatchPaddingOrThreads) {
   for (int64_t b = 0; b < B; ++b) {
     const int32_t length = lengths[static_cast<size_t>(b)];
     const Tensor alone = source.slice(0, b, b + 1).slice(1, 0, length).contiguous_copy();
-    Tensor padded = random_ids(1, 20, 7);
+    Tensor padded = random_ids({1, 20}, vocabulary, 7);
     padded.slice(1, 0, length).copy_from(alone);
     for (const Tensor& row : {alone, padded}) {
       const Encoded one = model.encode(row, {length}, pass);
@@ -193,8 +200,8 @@ TEST_P(TransformerOf, GradientsDoNotDependOnThreads) {
     Transformer model(c, 3);
     Pass pass{.training = true, .seed = 7, .step = 3};
     model
-        .loss(random_ids(4, 9, 1), {9, 1, 4, 6}, random_ids(4, 8, 2), random_ids(4, 8, 3),
-              {.label_smoothing = 0.1f}, pass)
+        .loss(random_ids({4, 9}, vocabulary, 1), {9, 1, 4, 6}, random_ids({4, 8}, vocabulary, 2),
+              random_ids({4, 8}, vocabulary, 3), {.label_smoothing = 0.1f}, pass)
         .loss.backward();
     std::vector<Tensor> out;
     model.visit([&](const std::string&, Variable& p) { out.push_back(p.grad()); });
@@ -223,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Transformer, StatesAreReorderedAndSentencesDropped) {
   const NoGrad guard;
   const Transformer model(small(), 4);
-  const Tensor source = random_ids(3, 6, 8);
+  const Tensor source = random_ids({3, 6}, vocabulary, 8);
   Pass pass;
   // Two hypotheses for each of three sentences; then only sentences 2 and 0 remain, each from its second one.
   DecoderState state = model.start(model.encode(source, {6, 3, 5}, pass));
@@ -247,7 +254,10 @@ TEST(Transformer, StatesAreReorderedAndSentencesDropped) {
 TEST(Transformer, ASourceOfLengthZeroIsNoNaN) {
   const Transformer model(small(), 5);
   Pass pass;
-  const Tensor y = model.decode(random_ids(2, 4, 1), model.encode(random_ids(2, 3, 2), {0, 3}, pass), pass).value();
+  const Tensor y = model
+                       .decode(random_ids({2, 4}, vocabulary, 1),
+                               model.encode(random_ids({2, 3}, vocabulary, 2), {0, 3}, pass), pass)
+                       .value();
   for (const float x : y.span<float>()) EXPECT_TRUE(std::isfinite(x));
 }
 
@@ -255,14 +265,17 @@ TEST(Transformer, ErrorsSayWhatIsWrong) {
   const Transformer model(small(), 6);
   Pass pass;
   EXPECT_THROW(model.encode(Tensor::zeros({2, 3}), {3, 3}, pass), Error) << "not ids";
-  EXPECT_THROW(model.encode(random_ids(2, 41, 1), {41, 41}, pass), Error) << "more tokens than positions";
-  EXPECT_THROW(model.encode(random_ids(2, 3, 1), {3}, pass), Error) << "a length is missing";
-  EXPECT_THROW(model.encode(random_ids(2, 3, 1), {3, 4}, pass), Error) << "longer than the row";
+  EXPECT_THROW(model.encode(random_ids({2, 41}, vocabulary, 1), {41, 41}, pass), Error)
+      << "more tokens than positions";
+  EXPECT_THROW(model.encode(random_ids({2, 3}, vocabulary, 1), {3}, pass), Error) << "a length is missing";
+  EXPECT_THROW(model.encode(random_ids({2, 3}, vocabulary, 1), {3, 4}, pass), Error) << "longer than the row";
   EXPECT_THROW(model.encode(Tensor::from(std::vector<int32_t>{11}, {1, 1}), {1}, pass), Error)
       << "not in the table";
-  const Encoded encoded = model.encode(random_ids(2, 3, 1), {3, 2}, pass);
-  EXPECT_THROW(model.decode(random_ids(3, 4, 1), encoded, pass), Error) << "another batch";
-  EXPECT_THROW(model.loss(random_ids(2, 3, 1), {3, 3}, random_ids(2, 4, 1), random_ids(2, 5, 1), {}, pass), Error);
+  const Encoded encoded = model.encode(random_ids({2, 3}, vocabulary, 1), {3, 2}, pass);
+  EXPECT_THROW(model.decode(random_ids({3, 4}, vocabulary, 1), encoded, pass), Error) << "another batch";
+  EXPECT_THROW(model.loss(random_ids({2, 3}, vocabulary, 1), {3, 3}, random_ids({2, 4}, vocabulary, 1),
+                          random_ids({2, 5}, vocabulary, 1), {}, pass),
+               Error);
   DecoderState state = model.start(encoded);
   EXPECT_THROW(model.step(state, Tensor::zeros({3}, DType::i32), pass), Error) << "3 rows of 2 sentences";
 }
@@ -287,7 +300,7 @@ TEST(Transformer, SinusoidalPositionsDoNotDependOnMaxPositions) {
   const NoGrad guard;
   Pass pass;
   for (const int64_t S : {7, 4096, 4099}) {
-    const Tensor source = random_ids(1, S, 3);
+    const Tensor source = random_ids({1, S}, vocabulary, 3);
     const Encoded by_formula = formula.encode(source, {static_cast<int32_t>(S)}, pass);
     EXPECT_TRUE(
         same_bits(by_formula.memory.value(), table.encode(source, {static_cast<int32_t>(S)}, pass).memory.value()))

@@ -33,8 +33,8 @@ void check(const Case& c, const Tensor& x) {
 
 TEST(Activation, IsItsFormulaAndHasItsSlope) {
   for (const Case& c : cases) {
-    check(c, random({2, 3, 7}, 1, 2.0));
-    check(c, random({1}, 2));
+    check(c, random_tensor({2, 3, 7}, 1, 2.0));
+    check(c, random_tensor({1}, 2));
     check(c, Tensor::empty({0, 4}));
     // Not at 0, where ReLU has no derivative.
     check(c, Tensor::from({-80, -20, -9, -5.5f, -1e-3f, 1e-3f, 4.5f, 8, 20, 80}, {10}));

@@ -11,7 +11,7 @@ const Shape shapes[] = {{3, 5}, {1}, {0, 3}, {2, 1, 4, 3}};
 
 TEST(Arithmetic, AddMultiplyAndScaleAreTheirFormulas) {
   for (const Shape& shape : shapes) {
-    const std::vector<Tensor> two = {random(shape, 1), random(shape, 2)};
+    const std::vector<Tensor> two = {random_tensor(shape, 1), random_tensor(shape, 2)};
     check_op(
         "add", two, [](const Variables& x) { return add(x[0], x[1]); },
         [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] + x[1][i]; }); });
@@ -40,10 +40,10 @@ TEST(Arithmetic, AddMultiplyAndScaleAreTheirFormulas) {
 
 TEST(Arithmetic, OneValueMayStandOnBothSides) {
   check_op(
-      "square", {random({4}, 1)}, [](const Variables& x) { return multiply(x[0], x[0]); },
+      "square", {random_tensor({4}, 1)}, [](const Variables& x) { return multiply(x[0], x[0]); },
       [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] * x[0][i]; }); });
   check_op(
-      "double", {random({4}, 1)}, [](const Variables& x) { return add(x[0], x[0]); },
+      "double", {random_tensor({4}, 1)}, [](const Variables& x) { return add(x[0], x[0]); },
       [](const Doubles& x) { return each(x[0], [&](size_t i) { return 2 * x[0][i]; }); });
 }
 

@@ -14,7 +14,7 @@ TEST(BatchMatmul, IsAProductOfMatricesPerEntry) {
   for (const auto& [N, R, K, C] :
        {Sizes{2, 3, 4, 5}, {1, 1, 1, 1}, {3, 1, 7, 2}, {0, 2, 3, 2}, {2, 0, 3, 2}, {2, 3, 0, 2}, {2, 9, 17, 1}})
     check_op(
-        fmt::format("{} x ({}, {}, {})", N, R, K, C), {random({N, R, K}, 1), random({N, K, C}, 2)},
+        fmt::format("{} x ({}, {}, {})", N, R, K, C), {random_tensor({N, R, K}, 1), random_tensor({N, K, C}, 2)},
         [](const Variables& x) { return batch_matmul(x[0], x[1]); },
         [N = N, R = R, K = K, C = C](const Doubles& x) {
           std::vector<double> y(static_cast<size_t>(N * R * C));

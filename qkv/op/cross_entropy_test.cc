@@ -17,10 +17,10 @@ std::vector<double> token_losses(const std::vector<double>& logits, int64_t V, c
   for (size_t n = 0; n < targets.size(); ++n) {
     if (targets[n] == options.ignore_index) continue;
     const double* x = &logits[n * V];
-    const double most = *std::max_element(x, x + V);
+    const double maximum = *std::max_element(x, x + V);
     double total = 0, log_probabilities = 0;
-    for (int64_t c = 0; c < V; ++c) total += std::exp(x[c] - most);
-    const double log_total = most + std::log(total);
+    for (int64_t c = 0; c < V; ++c) total += std::exp(x[c] - maximum);
+    const double log_total = maximum + std::log(total);
     for (int64_t c = 0; c < V; ++c) log_probabilities += x[c] - log_total;
     losses[n] = -(1 - e) * (x[targets[n]] - log_total) - e / V * log_probabilities;
   }
@@ -59,7 +59,7 @@ Tensor ids(const std::vector<int32_t>& values) {
 
 TEST(CrossEntropy, IsItsFormula) {
   for (const auto& [targets, options] : settings) {
-    const Tensor logits = random({static_cast<int64_t>(targets.size()), 7}, 1, 3.0);
+    const Tensor logits = random_tensor({static_cast<int64_t>(targets.size()), 7}, 1, 3.0);
     check_op(
         fmt::format("{} targets", targets.size()), {logits},
         // Twice the loss: the upstream gradient counts too.
@@ -80,7 +80,7 @@ TEST(LinearCrossEntropy, IsTheLossOfTheProduct) {
   for (const auto& [targets, options] : settings) {
     const auto N = static_cast<int64_t>(targets.size());
     check_op(
-        fmt::format("{} targets", N), {random({N, 4}, 1), random({7, 4}, 2)},
+        fmt::format("{} targets", N), {random_tensor({N, 4}, 1), random_tensor({7, 4}, 2)},
         [&, t = targets, o = options](const Variables& v) {
           return scale(linear_cross_entropy(v[0], v[1], ids(t), o).loss, 2.0f);
         },
@@ -99,7 +99,8 @@ TEST(LinearCrossEntropy, AgreesWithTwoOpsOverManyPieces) {
   for (int64_t n = 0; n < N; ++n) targets.push_back(static_cast<int32_t>(n * 7 % V));
   const CrossEntropyOptions options{.label_smoothing = 0.1f, .ignore_index = 3};
   const auto run = [&](auto loss) {
-    const Variable x(random({N, C}, 1), {.requires_grad = true}), w(random({V, C}, 2), {.requires_grad = true});
+    const Variable x(random_tensor({N, C}, 1), {.requires_grad = true}),
+        w(random_tensor({V, C}, 2), {.requires_grad = true});
     const CrossEntropy result = loss(x, w);
     result.loss.backward();
     return std::vector<Tensor>{result.loss.value(), result.token_losses, x.grad(), w.grad()};

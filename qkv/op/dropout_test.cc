@@ -16,16 +16,16 @@ TEST(Dropout, KeepsAboutItsShareAndScalesIt) {
     const Tensor y = dropout(ones({n}), {.rate = rate, .seed = 3, .stream = 4}).value();
     const std::vector<double> values = doubles(y);
     const int64_t kept = n - std::count(values.begin(), values.end(), 0.0);
-    const double most = *std::max_element(values.begin(), values.end());
-    EXPECT_NEAR(most * (1 - rate), 1, 1e-4);  // the rate is rounded to 16 bits
-    EXPECT_EQ(kept, std::count(values.begin(), values.end(), most));
+    const double maximum = *std::max_element(values.begin(), values.end());
+    EXPECT_NEAR(maximum * (1 - rate), 1, 1e-4);  // the rate is rounded to 16 bits
+    EXPECT_EQ(kept, std::count(values.begin(), values.end(), maximum));
     const double expected = static_cast<double>(n) * (1 - rate), deviation = std::sqrt(expected * rate);
     EXPECT_NEAR(static_cast<double>(kept), expected, 4 * deviation) << rate;
   }
 }
 
 TEST(Dropout, DropsTheSameElementsInTheBackward) {
-  const Variable x(random({7, 300}, 1), {.requires_grad = true});
+  const Variable x(random_tensor({7, 300}, 1), {.requires_grad = true});
   const Dropout options{.rate = 0.3f, .seed = 1, .stream = 2};
   dropout(x, options).backward(ones({7, 300}));
   EXPECT_TRUE(same_bits(x.grad(), dropout(ones({7, 300}), options).value()));
@@ -52,11 +52,12 @@ TEST(Dropout, DependsOnSeedAndStreamAloneNotOnThreads) {
 
 TEST(Dropout, AddsTheResidualInOnePass) {
   const Dropout options{.rate = 0.4f, .seed = 5, .stream = 6};
-  const Variable x(random({5, 40}, 1), {.requires_grad = true}), r(random({5, 40}, 2), {.requires_grad = true});
+  const Variable x(random_tensor({5, 40}, 1), {.requires_grad = true}),
+      r(random_tensor({5, 40}, 2), {.requires_grad = true});
   const Variable y = dropout_add(x, r, options);
   const std::vector<double> dropped = doubles(dropout(x, options).value()), rest = doubles(r.value());
   expect_close(y.value(), each(rest, [&](size_t i) { return dropped[i] + rest[i]; }), 1e-7, "value");
-  const Tensor upstream = random({5, 40}, 3);
+  const Tensor upstream = random_tensor({5, 40}, 3);
   y.backward(upstream);
   EXPECT_TRUE(same_bits(r.grad(), upstream));
   EXPECT_TRUE(same_bits(x.grad(), dropout(upstream, options).value()));
@@ -64,10 +65,10 @@ TEST(Dropout, AddsTheResidualInOnePass) {
 
 TEST(Dropout, WithoutARateIsTheIdentity) {
   check_op(
-      "dropout", {random({3, 4}, 1)}, [](const Variables& v) { return dropout(v[0], {}); },
+      "dropout", {random_tensor({3, 4}, 1)}, [](const Variables& v) { return dropout(v[0], {}); },
       [](const Doubles& d) { return d[0]; }, {.value = 0});
   check_op(
-      "dropout_add", {random({3, 4}, 1), random({3, 4}, 2)},
+      "dropout_add", {random_tensor({3, 4}, 1), random_tensor({3, 4}, 2)},
       [](const Variables& v) { return dropout_add(v[0], v[1], {}); },
       [](const Doubles& d) { return each(d[0], [&](size_t i) { return d[0][i] + d[1][i]; }); });
 }

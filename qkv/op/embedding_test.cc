@@ -22,10 +22,10 @@ TEST(Embedding, PicksScalesAndAddsPositions) {
   const Tensor id = Tensor::from(ids, {2, 3});
   for (const int64_t C : {1, 4, 19}) {
     check_op(
-        "alone", {random({5, C}, 1)}, [&](const Variables& v) { return embedding(id, v[0]); },
+        "alone", {random_tensor({5, C}, 1)}, [&](const Variables& v) { return embedding(id, v[0]); },
         [&](const Doubles& d) { return formula(d, C, 1, 0); });
     check_op(
-        "scaled, with learned positions", {random({5, C}, 1), random({6, C}, 2)},
+        "scaled, with learned positions", {random_tensor({5, C}, 1), random_tensor({6, C}, 2)},
         [&](const Variables& v) {
           return embedding(id, v[0], {.scale = 1.7f, .positions = v[1], .first_position = 2});
         },
@@ -34,7 +34,7 @@ TEST(Embedding, PicksScalesAndAddsPositions) {
 }
 
 TEST(Embedding, TakesIdsOfAnyStrideAndNone) {
-  const Tensor table = random({5, 4}, 1), id = Tensor::from(ids, {2, 3});
+  const Tensor table = random_tensor({5, 4}, 1), id = Tensor::from(ids, {2, 3});
   const Tensor turned = Tensor::from(std::vector<int32_t>{2, 4, 0, 2, 2, 1}, {3, 2}).transpose(0, 1);
   EXPECT_TRUE(same_bits(embedding(id, table).value(), embedding(turned, table).value()));
   EXPECT_EQ(embedding(Tensor::zeros({2, 0}, DType::i32), table).shape(), (Shape{2, 0, 4}));

@@ -33,7 +33,7 @@ TEST(Linear, IsItsFormulaWithAndWithoutBias) {
        {Sizes{{2, 3}, 4, 5}, {{1}, 1, 1}, {{}, 3, 2}, {{0}, 3, 2}, {{7}, 19, 3}, {{2, 1, 2}, 5, 17}}) {
     Shape shape = rows;
     shape.push_back(K);
-    const Tensor x = random(shape, 1), w = random({N, K}, 2), b = random({N}, 3);
+    const Tensor x = random_tensor(shape, 1), w = random_tensor({N, K}, 2), b = random_tensor({N}, 3);
     check_op(
         "with bias", {x, w, b}, [](const Variables& v) { return linear(v[0], v[1], v[2]); },
         [K = K](const Doubles& d) { return formula(d[0], d[1], d[2], K); });
@@ -44,22 +44,23 @@ TEST(Linear, IsItsFormulaWithAndWithoutBias) {
 }
 
 TEST(Linear, PacksAWeightAgainWhenItHasChanged) {
-  const Variable x(random({3, 4}, 1), {.requires_grad = true});
-  Variable w(random({5, 4}, 2), {.requires_grad = true});
-  linear(x, w).backward(random({3, 5}, 3));
-  w.mutable_value().copy_from(random({5, 4}, 4));
-  const Variable again(random({5, 4}, 4));
+  const Variable x(random_tensor({3, 4}, 1), {.requires_grad = true});
+  Variable w(random_tensor({5, 4}, 2), {.requires_grad = true});
+  linear(x, w).backward(random_tensor({3, 5}, 3));
+  w.mutable_value().copy_from(random_tensor({5, 4}, 4));
+  const Variable again(random_tensor({5, 4}, 4));
   EXPECT_TRUE(same_bits(linear(x, w).value(), linear(x, again).value()));
-  Variable x1(random({3, 4}, 1), {.requires_grad = true}), x2(random({3, 4}, 1), {.requires_grad = true});
-  linear(x1, w).backward(random({3, 5}, 3));
-  linear(x2, again).backward(random({3, 5}, 3));
+  Variable x1(random_tensor({3, 4}, 1), {.requires_grad = true}),
+      x2(random_tensor({3, 4}, 1), {.requires_grad = true});
+  linear(x1, w).backward(random_tensor({3, 5}, 3));
+  linear(x2, again).backward(random_tensor({3, 5}, 3));
   EXPECT_TRUE(same_bits(x1.grad(), x2.grad()));
 }
 
 TEST(Linear, AWeightTiedToAnEmbeddingGetsBothGradients) {
   const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0, 2}, {1, 3});
   check_op(
-      "tied", {random({4, 3}, 1)},
+      "tied", {random_tensor({4, 3}, 1)},
       [&](const Variables& v) { return linear(embedding(ids, v[0], {.scale = 1.5f}), v[0]); },
       [](const Doubles& d) {
         const int64_t rows[] = {2, 0, 2};

@@ -12,7 +12,7 @@ TEST(LayerNorm, IsItsFormula) {
   for (const Shape& shape : {Shape{2, 3, 8}, {1, 2}, {5, 33}, {0, 4}, {7}}) {
     const int64_t C = shape.dim(-1);
     check_op(
-        to_string(shape), {random(shape, 1, 2.0), random({C}, 2), random({C}, 3)},
+        to_string(shape), {random_tensor(shape, 1, 2.0), random_tensor({C}, 2), random_tensor({C}, 3)},
         [](const Variables& v) { return layer_norm(v[0], v[1], v[2], 1e-5f); },
         [C](const Doubles& d) {
           std::vector<double> y(d[0].size());
@@ -33,7 +33,7 @@ TEST(RmsNorm, IsItsFormula) {
   for (const Shape& shape : {Shape{2, 3, 8}, {1, 1}, {5, 33}, {0, 4}, {7}}) {
     const int64_t C = shape.dim(-1);
     check_op(
-        to_string(shape), {random(shape, 1, 2.0), random({C}, 2)},
+        to_string(shape), {random_tensor(shape, 1, 2.0), random_tensor({C}, 2)},
         [](const Variables& v) { return rms_norm(v[0], v[1], 1e-6f); },
         [C](const Doubles& d) {
           std::vector<double> y(d[0].size());
@@ -51,7 +51,7 @@ TEST(UnitNorm, IsItsFormula) {
   for (const Shape& shape : {Shape{2, 3, 8}, {2, 1}, {5, 33}, {0, 4}, {7}}) {
     const int64_t C = shape.dim(-1);
     check_op(
-        to_string(shape), {random(shape, 1, 2.0)}, [](const Variables& v) { return unit_norm(v[0]); },
+        to_string(shape), {random_tensor(shape, 1, 2.0)}, [](const Variables& v) { return unit_norm(v[0]); },
         [C](const Doubles& d) {
           std::vector<double> y(d[0].size());
           for (size_t m = 0; m < y.size(); m += C) {
@@ -67,14 +67,14 @@ TEST(UnitNorm, IsItsFormula) {
 TEST(UnitNorm, ARowOfZerosStaysZeroAndHasNoGradient) {
   const Variable x(Tensor::zeros({2, 3}), {.requires_grad = true});
   const Variable y = unit_norm(x);
-  y.backward(random({2, 3}, 1));
+  y.backward(random_tensor({2, 3}, 1));
   EXPECT_EQ(doubles(y.value()), std::vector<double>(6, 0.0));
   EXPECT_EQ(doubles(x.grad()), std::vector<double>(6, 0.0));
 }
 
 TEST(LayerNorm, ARowOfEqualNumbersIsTheBias) {
-  const Tensor bias = random({6}, 1);
-  const Variable y = layer_norm(Tensor::full({2, 6}, 1e4f), random({6}, 2), bias);
+  const Tensor bias = random_tensor({6}, 1);
+  const Variable y = layer_norm(Tensor::full({2, 6}, 1e4f), random_tensor({6}, 2), bias);
   EXPECT_TRUE(same_bits(y.value().slice(0, 1, 2).reshape({6}), bias));
 }
 

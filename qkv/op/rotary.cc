@@ -26,7 +26,7 @@ Tensor angles_of(int64_t T, int64_t D, const RotaryOptions& options) {
 }
 
 // Rotates by the angles (direction 1) or back (direction -1): the gradient of a rotation is its transpose.
-Tensor turned(const Tensor& x, const Tensor& table, bool interleaved, float direction) {
+Tensor rotated(const Tensor& x, const Tensor& table, bool interleaved, float direction) {
   const int64_t H = x.dim(1), T = x.dim(2), half = x.dim(3) / 2;
   const int64_t pair = interleaved ? 2 : 1, other = interleaved ? 1 : half;
   Tensor y = empty_in_order_of(x, x.shape());
@@ -58,9 +58,9 @@ Variable rotary(const Variable& q, const RotaryOptions& options) {
           options.base);
   const Tensor table = angles_of(q.dim(2), q.dim(3), options);
   const bool interleaved = options.interleaved;
-  return record("rotary", {q}, turned(with_contiguous_rows(q.value()), table, interleaved, 1.0f),
+  return record("rotary", {q}, rotated(with_contiguous_rows(q.value()), table, interleaved, 1.0f),
                 [table, interleaved](const Tensor& dy, const std::vector<bool>&) {
-                  return std::vector<Tensor>{turned(with_contiguous_rows(dy), table, interleaved, -1.0f)};
+                  return std::vector<Tensor>{rotated(with_contiguous_rows(dy), table, interleaved, -1.0f)};
                 });
 }
 

@@ -16,9 +16,9 @@ std::vector<double> formula(const std::vector<double>& x, int64_t T, int64_t D, 
     for (int64_t c = 0; c < D / 2; ++c) {
       const int64_t a = row * D + (o.interleaved ? 2 * c : c), b = o.interleaved ? a + 1 : a + D / 2;
       const double angle = static_cast<double>(row % T + o.offset) * std::pow(o.base, -2.0 * c / D);
-      const std::complex<double> turned = std::complex(x[a], x[b]) * std::polar(1.0, angle);
-      y[a] = turned.real();
-      y[b] = turned.imag();
+      const std::complex<double> rotated = std::complex(x[a], x[b]) * std::polar(1.0, angle);
+      y[a] = rotated.real();
+      y[b] = rotated.imag();
     }
   return y;
 }
@@ -28,12 +28,12 @@ TEST(Rotary, IsItsFormula) {
     for (const RotaryOptions& o :
          {RotaryOptions{}, {.interleaved = true}, {.offset = 37}, {.interleaved = true, .base = 500, .offset = 2}})
       check_op(
-          to_string(shape), {random(shape, 1)}, [&](const Variables& v) { return rotary(v[0], o); },
+          to_string(shape), {random_tensor(shape, 1)}, [&](const Variables& v) { return rotary(v[0], o); },
           [&](const Doubles& d) { return formula(d[0], shape.dim(2), shape.dim(3), o); });
 }
 
 TEST(Rotary, AScoreDependsOnTheDistanceAlone) {
-  const Tensor q = random({1, 1, 1, 16}, 1), k = random({1, 1, 1, 16}, 2);
+  const Tensor q = random_tensor({1, 1, 1, 16}, 1), k = random_tensor({1, 1, 1, 16}, 2);
   const auto score = [&](int64_t i, int64_t j) {
     const std::vector<double> a = doubles(rotary(q, {.offset = i}).value()),
                               b = doubles(rotary(k, {.offset = j}).value());
@@ -46,7 +46,7 @@ TEST(Rotary, AScoreDependsOnTheDistanceAlone) {
 }
 
 TEST(Rotary, KeepsTheMemoryOrderOfSplitHeads) {
-  const Variable x = random({2, 5, 3, 8}, 1);  // (B,T,H,D)
+  const Variable x = random_tensor({2, 5, 3, 8}, 1);  // (B,T,H,D)
   const Tensor y = rotary(x.value().transpose(1, 2)).value();
   EXPECT_TRUE(y.transpose(1, 2).contiguous());
 }

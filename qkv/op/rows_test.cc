@@ -10,7 +10,7 @@ using namespace test;
 TEST(SumRows, AddsTheRowsInAnOrderThatDoesNotDependOnThreads) {
   const int before = threads();
   for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{1, 1}, {0, 5}, {31, 7}, {33, 7}, {5000, 3}}) {
-    const Tensor x = random({rows, width}, 1);
+    const Tensor x = random_tensor({rows, width}, 1);
     std::vector<double> wanted(static_cast<size_t>(width));
     const std::vector<double> numbers = doubles(x);
     for (size_t i = 0; i < numbers.size(); ++i) wanted[i % width] += numbers[i];

@@ -15,7 +15,7 @@ void check_moves(const std::string& name, const Shape& shape, const std::functio
   for (float& x : numbers.span<float>()) x = next++;
   const std::vector<double> from = doubles(op(numbers).value());
   check_op(
-      name, {random(shape, 1)}, [&](const Variables& v) { return op(v[0]); },
+      name, {random_tensor(shape, 1)}, [&](const Variables& v) { return op(v[0]); },
       [&](const Doubles& d) { return each(from, [&](size_t i) { return d[0][static_cast<size_t>(from[i])]; }); },
       {.value = 0, .gradient = 1e-6});
 }
@@ -41,7 +41,7 @@ TEST(ShapeOps, PutNumbersWhereTheyBelong) {
 
 TEST(ShapeOps, SlicesOfOneValueAddUpTheirGradients) {
   check_op(
-      "halves", {random({4, 3}, 1)},
+      "halves", {random_tensor({4, 3}, 1)},
       [](const Variables& v) { return multiply(slice(v[0], 0, 0, 3), slice(v[0], 0, 1, 4)); },
       [](const Doubles& d) {
         std::vector<double> y(9);
@@ -51,7 +51,7 @@ TEST(ShapeOps, SlicesOfOneValueAddUpTheirGradients) {
 }
 
 TEST(ShapeOps, CuttingHeadsCopiesNothing) {
-  const Variable x = random({2, 3, 8}, 1);
+  const Variable x = random_tensor({2, 3, 8}, 1);
   EXPECT_EQ(split_heads(x, 2).value().storage(), x.value().storage());
   EXPECT_EQ(join_heads(split_heads(x, 2)).value().storage(), x.value().storage());
 }

@@ -12,10 +12,10 @@ std::vector<double> formula(const std::vector<double>& x, int64_t S,
                             const std::function<int64_t(int64_t)>& length) {
   std::vector<double> y(x.size());
   for (int64_t row = 0; S > 0 && row < static_cast<int64_t>(x.size()) / S; ++row) {
-    double most = -INFINITY, total = 0;
-    for (int64_t j = 0; j < length(row); ++j) most = std::max(most, x[row * S + j]);
-    for (int64_t j = 0; j < length(row); ++j) total += std::exp(x[row * S + j] - most);
-    for (int64_t j = 0; j < length(row); ++j) y[row * S + j] = std::exp(x[row * S + j] - most) / total;
+    double maximum = -INFINITY, total = 0;
+    for (int64_t j = 0; j < length(row); ++j) maximum = std::max(maximum, x[row * S + j]);
+    for (int64_t j = 0; j < length(row); ++j) total += std::exp(x[row * S + j] - maximum);
+    for (int64_t j = 0; j < length(row); ++j) y[row * S + j] = std::exp(x[row * S + j] - maximum) / total;
   }
   return y;
 }
@@ -23,7 +23,7 @@ std::vector<double> formula(const std::vector<double>& x, int64_t S,
 TEST(Softmax, IsItsFormula) {
   for (const Shape& shape : {Shape{3, 5}, {1, 1}, {4}, {2, 2, 37}, {0, 3}, {3, 0}})
     check_op(
-        to_string(shape), {random(shape, 1, 3.0)}, [](const Variables& v) { return softmax(v[0]); },
+        to_string(shape), {random_tensor(shape, 1, 3.0)}, [](const Variables& v) { return softmax(v[0]); },
         [S = shape.dim(-1)](const Doubles& d) { return formula(d[0], S, [S](int64_t) { return S; }); });
 }
 
@@ -35,11 +35,11 @@ TEST(Softmax, StandsLargeNumbersAndGivesMinusInfinityNoWeight) {
 TEST(MaskedSoftmax, OnlyTheFirstEntriesOfARowTakePart) {
   const std::vector<int32_t> of_batch = {3, 0}, of_row = {1, 5, 0, 4, 2, 3};
   check_op(
-      "(B)", {random({2, 3, 5}, 1, 3.0)},
+      "(B)", {random_tensor({2, 3, 5}, 1, 3.0)},
       [&](const Variables& v) { return masked_softmax(v[0], Tensor::from(of_batch, {2})); },
       [&](const Doubles& d) { return formula(d[0], 5, [&](int64_t row) { return of_batch[row / 3]; }); });
   check_op(
-      "(B,T)", {random({2, 3, 5}, 1, 3.0)},
+      "(B,T)", {random_tensor({2, 3, 5}, 1, 3.0)},
       [&](const Variables& v) {
         return masked_softmax(v[0], Tensor::from(of_row, {2, 3}));
       },

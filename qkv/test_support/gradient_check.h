@@ -1,6 +1,6 @@
 // Compares an op with its formula, forward and backward:
 //
-//     check_op("multiply", {random({2, 3}, 1), random({2, 3}, 2)},
+//     check_op("multiply", {random_tensor({2, 3}, 1), random_tensor({2, 3}, 2)},
 //              [](const Variables& x) { return multiply(x[0], x[1]); },
 //              [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] * x[1][i]; }); });
 //
@@ -30,10 +30,6 @@ struct CheckOptions {
   double value = 1e-6, gradient = 4e-6;  // tolerances
   bool strided = true;                   // whether the op takes inputs whose last axis is not contiguous
 };
-
-inline Tensor random(const Shape& shape, uint64_t stream, double spread = 1.0) {
-  return random_tensor(shape, stream, spread);
-}
 
 // f(i) for every element of a flat array.
 template <class F>
@@ -87,7 +83,7 @@ inline void check_op(const std::string& name, const std::vector<Tensor>& inputs,
   }
   const Variable y = op(x);
   expect_close(y.value(), formula(exact), options.value, "value");
-  const Tensor upstream = random(y.shape(), 999);
+  const Tensor upstream = random_tensor(y.shape(), 999);
   y.backward(upstream);
   const auto all = [](size_t) { return true; };
   const std::vector<Tensor> elsewhere = gradients_of(apart, op, with_gaps_between_elements(upstream), all);

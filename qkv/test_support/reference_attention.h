@@ -13,18 +13,15 @@
 // and lse = -infinity.
 #pragma once
 
-#include <functional>
 #include <vector>
 
-#include "qkv/attention/mask/mask.h"
 #include "qkv/test_support/reference/modify.h"
 #include "qkv/test_support/reference/normalize.h"
 #include "qkv/test_support/reference/reweigh.h"
 #include "qkv/test_support/reference/score.h"
+#include "qkv/test_support/visible_rule.h"
 
 namespace qkv::test {
-
-using VisibleRule = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
 
 struct ReferenceCall {
   reference::Values q, k, v, dout = {};
@@ -58,8 +55,5 @@ struct ReferenceResult {
 };
 
 ReferenceResult reference_attention(const ReferenceCall& call, Precision precision = Precision::float64);
-
-// The pairs that a mask shows in its fill(), as a rule.
-VisibleRule visible_by(const MaskPtr& mask, const AttentionShape& shape);
 
 }  // namespace qkv::test

@@ -29,27 +29,29 @@ std::vector<Mechanism> mechanisms() {
       {"scaled_dot", {}, [](ReferenceCall&, P) {}},
       {"dot", {}, [](ReferenceCall& c, P) { c.score = reference::dot(0.7); }},
       {"cosine", {}, [](ReferenceCall& c, P) { c.score = reference::cosine(3); }},
-      {"cosine with gain", {random({1}, 4)}, [](ReferenceCall& c, P p) { c.score = reference::cosine(3, p[0]); }},
-      {"bilinear", {random({3, 3}, 4)}, [](ReferenceCall& c, P p) { c.score = reference::bilinear(p[0]); }},
-      {"location", {random({6, 3}, 4)}, [](ReferenceCall& c, P p) { c.score = reference::location(p[0]); }},
+      {"cosine with gain",
+       {random_tensor({1}, 4)},
+       [](ReferenceCall& c, P p) { c.score = reference::cosine(3, p[0]); }},
+      {"bilinear", {random_tensor({3, 3}, 4)}, [](ReferenceCall& c, P p) { c.score = reference::bilinear(p[0]); }},
+      {"location", {random_tensor({6, 3}, 4)}, [](ReferenceCall& c, P p) { c.score = reference::location(p[0]); }},
       {"distance", {}, [](ReferenceCall& c, P) { c.score = reference::distance(); }},
       {"gaussian", {Tensor::full({1}, 1.7f)}, [](ReferenceCall& c, P p) { c.score = reference::gaussian(p[0]); }},
       {"additive",
-       {random({4, 3}, 4), random({4, 3}, 5), random({4}, 6)},
+       {random_tensor({4, 3}, 4), random_tensor({4, 3}, 5), random_tensor({4}, 6)},
        [](ReferenceCall& c, P p) { c.score = reference::additive(p[0], p[1], p[2]); }},
       {"concat",
-       {random({4, 6}, 4), random({4}, 5)},
+       {random_tensor({4, 6}, 4), random_tensor({4}, 5)},
        [](ReferenceCall& c, P p) { c.score = reference::concat(p[0], p[1]); }},
       {"softcap", {}, [](ReferenceCall& c, P) { c.modify = {reference::softcap(0.8)}; }},
-      {"bias", {random({2, 1, 4, 7}, 4)}, [](ReferenceCall& c, P p) { c.modify = {reference::bias(p[0])}; }},
-      {"alibi", {random({2}, 4, 0.2)}, [](ReferenceCall& c, P p) { c.modify = {reference::alibi(p[0])}; }},
+      {"bias", {random_tensor({2, 1, 4, 7}, 4)}, [](ReferenceCall& c, P p) { c.modify = {reference::bias(p[0])}; }},
+      {"alibi", {random_tensor({2}, 4, 0.2)}, [](ReferenceCall& c, P p) { c.modify = {reference::alibi(p[0])}; }},
       {"relative_bias",
-       {random({8, 2}, 4)},
+       {random_tensor({8, 2}, 4)},
        [](ReferenceCall& c, P p) {
          c.modify = {reference::relative_bias(p[0], {.num_buckets = 8, .max_distance = 6}), reference::softcap(2)};
        }},
       {"softmax_with_sink",
-       {random({2}, 4)},
+       {random_tensor({2}, 4)},
        [](ReferenceCall& c, P p) { c.normalize = reference::softmax_with_sink(p[0]); }},
       {"epanechnikov",
        {Tensor::full({1}, 4.1f)},
@@ -73,14 +75,14 @@ std::vector<Mechanism> mechanisms() {
       {"factors",
        {},
        [](ReferenceCall& c, P) {
-         c.reweigh = {reference::factors(random({2, 2, 4, 7}, 9))};
+         c.reweigh = {reference::factors(random_tensor({2, 2, 4, 7}, 9))};
          c.normalize = reference::softmax();
        }},
       {"gaussian_window",
-       {random({2, 2, 4}, 4, 2)},
+       {random_tensor({2, 2, 4}, 4, 2)},
        [](ReferenceCall& c, P p) { c.reweigh = {reference::gaussian_window(p[0], 2.5)}; }},
       {"local_p",
-       {random({2, 3}, 4), random({2}, 5)},
+       {random_tensor({2, 3}, 4), random_tensor({2}, 5)},
        [=](ReferenceCall& c, P p) { c.reweigh = {reference::local_p(p[0], p[1], lengths, 3)}; }},
   };
 }
@@ -95,8 +97,9 @@ ReferenceCall call_of(const Mechanism& mechanism, const std::vector<Values>& x) 
 class ReferenceMechanism : public testing::TestWithParam<size_t> {
  protected:
   Mechanism mechanism = mechanisms()[GetParam()];
-  std::vector<Values> x = {random({2, 2, 4, 3}, 1), random({2, 1, 7, 3}, 2), random({2, 1, 7, 2}, 3)};
-  Tensor dout = random({2, 2, 4, 2}, 8);
+  std::vector<Values> x = {random_tensor({2, 2, 4, 3}, 1), random_tensor({2, 1, 7, 3}, 2),
+                           random_tensor({2, 1, 7, 2}, 3)};
+  Tensor dout = random_tensor({2, 2, 4, 2}, 8);
 
   void SetUp() override { x.insert(x.end(), mechanism.parameters.begin(), mechanism.parameters.end()); }
   ReferenceResult run(Precision precision) const {
@@ -145,7 +148,9 @@ TEST_P(ReferenceMechanism, EstimatesTheErrorsOfFloat32) {
 INSTANTIATE_TEST_SUITE_P(Every, ReferenceMechanism, testing::Range<size_t>(0, mechanisms().size()));
 
 TEST(ReferenceAttention, GivesAQueryWithoutKeysZeros) {
-  ReferenceCall call = {.q = random({1, 1, 2, 3}, 1), .k = random({1, 1, 4, 3}, 2), .v = random({1, 1, 4, 2}, 3)};
+  ReferenceCall call = {.q = random_tensor({1, 1, 2, 3}, 1),
+                        .k = random_tensor({1, 1, 4, 3}, 2),
+                        .v = random_tensor({1, 1, 4, 2}, 3)};
   call.visible = [](int64_t, int64_t, int64_t i, int64_t) { return i == 1; };
   const ReferenceResult r = reference_attention(call);
   EXPECT_EQ(r.out.values[0], 0);
@@ -155,8 +160,9 @@ TEST(ReferenceAttention, GivesAQueryWithoutKeysZeros) {
 }
 
 TEST(ReferenceAttention, RoundsWhatItStoresToBfloat16) {
-  const ReferenceCall call = {
-      .q = random({1, 1, 9, 8}, 1), .k = random({1, 1, 30, 8}, 2), .v = random({1, 1, 30, 4}, 3)};
+  const ReferenceCall call = {.q = random_tensor({1, 1, 9, 8}, 1),
+                              .k = random_tensor({1, 1, 30, 8}, 2),
+                              .v = random_tensor({1, 1, 30, 4}, 3)};
   const std::vector<double> exact = reference_attention(call).out.values,
                             plain = reference_attention(call, Precision::bfloat16).out.values;
   for (const double x : plain)

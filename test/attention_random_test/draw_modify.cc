@@ -1,8 +1,11 @@
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"
 #include "qkv/attention/modify/relative_bias.h"
+#include "qkv/attention/modify/score_mod.h"
 #include "qkv/attention/modify/softcap.h"
 #include "test/attention_random_test/drawn_parts.h"
 
@@ -39,13 +42,36 @@ DrawnModifier draw_relative_bias(Dice& dice, const AttentionShape& n) {
           {table}};
 }
 
+// A softcap with its gradient by Dual, or ALiBi with a derivative.
+DrawnModifier draw_score_mod(Dice& dice, const AttentionShape& n) {
+  if (dice.one_in(2)) {
+    const float cap = static_cast<float>(dice.between(1, 40)) / 2;
+    const auto f = [cap](auto s, int64_t, int64_t, int64_t, int64_t) {
+      using std::tanh;
+      return s > -std::numeric_limits<float>::infinity() ? cap * tanh(s / cap) : s;
+    };
+    return {"score_mod", [=](const BatchRows&) { return score_mod(f); },
+            reference::softcap(static_cast<double>(cap))};
+  }
+  const Tensor slopes = dice.normals({n.H}, 0.05);
+  const auto f = [slopes, n](float s, int64_t, int64_t h, int64_t i, int64_t j) {
+    return s - slopes.data<float>()[h] * static_cast<float>(std::abs(n.position(i) - j));
+  };
+  const auto one = [](float, int64_t, int64_t, int64_t, int64_t) { return 1.0f; };
+  return {"score_mod",
+          [=](const BatchRows&) { return score_mod(f, {.derivative = one}); },
+          reference::alibi(slopes),
+          {Variable(slopes)}};
+}
+
 }  // namespace
 
 DrawnModifier draw_modifier(Dice& dice, const AttentionShape& n) {
-  switch (dice.between(0, 3)) {
+  switch (dice.between(0, 4)) {
     case 0: return draw_softcap(dice);
     case 1: return draw_bias(dice, n);
     case 2: return draw_alibi(dice, n);
+    case 3: return draw_score_mod(dice, n);
     default: return draw_relative_bias(dice, n);
   }
 }

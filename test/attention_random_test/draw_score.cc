@@ -7,6 +7,7 @@
 #include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/attention/score/location.h"
+#include "qkv/attention/score/score_function.h"
 #include "test/attention_random_test/drawn_parts.h"
 
 namespace qkv::test {
@@ -36,12 +37,27 @@ DrawnScore make_gaussian(const Variable& sigma) {
   return {"gaussian", gaussian(sigma), reference::gaussian(sigma), {sigma}};
 }
 
+ScorePtr distance_by_function() {
+  return score_function(
+      [](const float* q, const float* k, int64_t D) {
+        float s = 0;
+        for (int64_t d = 0; d < D; ++d) s -= (q[d] - k[d]) * (q[d] - k[d]);
+        return s / 2;
+      },
+      {.backward = [](const float* q, const float* k, int64_t D, float ds, float* dq, float* dk) {
+        for (int64_t d = 0; d < D; ++d) {
+          dq[d] -= ds * (q[d] - k[d]);
+          dk[d] += ds * (q[d] - k[d]);
+        }
+      }});
+}
+
 }  // namespace
 
 std::string draw_score_mechanism(Dice& dice) {
   static const std::vector<std::string> all = {"scaled_dot", "scaled_dot", "dot",      "cosine",
                                                "bilinear",   "location",   "distance", "gaussian",
-                                               "gaussian",   "additive",   "concat"};
+                                               "gaussian",   "additive",   "concat",   "score_function"};
   return all[static_cast<size_t>(dice.between(0, static_cast<int64_t>(all.size()) - 1))];
 }
 
@@ -72,6 +88,7 @@ DrawnScore draw_score(Dice& dice, const std::string& mechanism, int64_t Dq, int6
     return {mechanism, location(w), reference::location(w), {w}};
   }
   if (mechanism == "distance") return {mechanism, distance(), reference::distance()};
+  if (mechanism == "score_function") return {mechanism, distance_by_function(), reference::distance()};
   if (mechanism == "gaussian")
     return make_gaussian(dice.parameter(
         Tensor::full({1}, std::sqrt(static_cast<float>(Dq)) * static_cast<float>(dice.between(2, 8)) / 4)));

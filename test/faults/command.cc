@@ -16,7 +16,7 @@ extern char** environ;
 namespace qkv {
 namespace {
 
-constexpr rlim_t most_memory = rlim_t{4} << 30;
+constexpr rlim_t max_memory = rlim_t{4} << 30;
 
 int memory_file(const char* name, bool inherited) {
   const int file = ::memfd_create(name, inherited ? 0 : MFD_CLOEXEC);
@@ -92,7 +92,7 @@ RunningCommand::RunningCommand(const std::vector<std::string>& arguments, const 
   ::dup2(error_, STDERR_FILENO);
   // The parent of the tests may ignore these signals, as nohup does.
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
-  limit(RLIMIT_AS, most_memory);
+  limit(RLIMIT_AS, max_memory);
   limit(RLIMIT_CORE, 0);
   ::alarm(options.seconds);
   if (options.folder.empty() || ::chdir(options.folder.c_str()) == 0) ::execve(argv[0], argv.data(), envp.data());

@@ -30,7 +30,7 @@ namespace {
 
 using qkv::Call;
 
-constexpr int most_descriptors = 4096;
+constexpr int max_descriptors = 4096;
 
 struct State {
   const char* folder = nullptr;
@@ -40,8 +40,8 @@ struct State {
   int error = qkv::kill_process;
   bool lasting = false;
   std::atomic<bool> inside_main{false};
-  uintptr_t code_begin = 0, code_end = 0;                     // of the program itself
-  std::array<std::atomic<bool>, most_descriptors> watched{};  // descriptors of files in the folder
+  uintptr_t code_begin = 0, code_end = 0;                    // of the program itself
+  std::array<std::atomic<bool>, max_descriptors> watched{};  // descriptors of files in the folder
 };
 
 State state;
@@ -71,7 +71,7 @@ bool fails(Call call) {
 }
 
 bool watched(int file) {
-  return active() && file >= 0 && file < most_descriptors && state.watched[static_cast<size_t>(file)];
+  return active() && file >= 0 && file < max_descriptors && state.watched[static_cast<size_t>(file)];
 }
 
 bool watched(const char* path) {
@@ -92,7 +92,7 @@ bool watched(int folder, const char* path) {
 }
 
 int watch(int file) {
-  if (file >= 0 && file < most_descriptors) state.watched[static_cast<size_t>(file)] = true;
+  if (file >= 0 && file < max_descriptors) state.watched[static_cast<size_t>(file)] = true;
   return file;
 }
 

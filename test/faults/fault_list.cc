@@ -22,24 +22,24 @@ int error_of(Call call) {
   }
 }
 
-// At most `most` numbers from 1 to n, evenly spaced.
-std::vector<int64_t> numbers_to(int64_t n, int64_t most) {
+// At most `max_count` numbers from 1 to n, evenly spaced.
+std::vector<int64_t> numbers_to(int64_t n, int64_t max_count) {
   std::vector<int64_t> numbers;
-  const int64_t count = std::min(n, most);
+  const int64_t count = std::min(n, max_count);
   for (int64_t i = 0; i < count; ++i) numbers.push_back(1 + i * n / count);
   return numbers;
 }
 
 }  // namespace
 
-std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind) {
+std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t max_per_call) {
   std::vector<FaultPlan> plans;
   for (size_t i = 0; i < call_names.size(); ++i) {
     const Call call = static_cast<Call>(i);
     // There are too many allocations to try all of them.
     const bool memory = call == Call::allocate || call == Call::malloc;
-    const int64_t most = memory ? std::min<int64_t>(most_of_a_kind, 60) : most_of_a_kind;
-    for (const int64_t at : numbers_to(quiet.calls[i], most)) {
+    const int64_t max_count = memory ? std::min<int64_t>(max_per_call, 60) : max_per_call;
+    for (const int64_t at : numbers_to(quiet.calls[i], max_count)) {
       plans.push_back({.call = call, .at = at, .error = error_of(call)});
       plans.push_back({.call = call, .at = at, .error = error_of(call), .lasting = true});
       if (!memory && call != Call::thread) plans.push_back({.call = call, .at = at});

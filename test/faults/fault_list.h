@@ -7,8 +7,9 @@
 
 namespace qkv {
 
-// Every call fails once, permanently, and is replaced by a kill; of more calls of a type `max`, evenly spaced.
-std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t most_of_a_kind);
+// Every call fails once, permanently, and is replaced by a kill; of each type of call at most
+// `max_per_call`, evenly spaced.
+std::vector<FaultPlan> all_faults(const Outcome& quiet, int64_t max_per_call);
 std::vector<FaultPlan> sample_of_faults(const Outcome& quiet);           // some of each kind, and some full disks
 std::vector<FaultPlan> full_disks(const Outcome& quiet, int64_t count);  // at random numbers of bytes
 

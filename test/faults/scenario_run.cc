@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t most_findings = 12;
+constexpr size_t max_findings = 12;
 
 std::string bytes_of(const Snapshot& files, const std::string& name) {
   const auto at = files.find(name);
@@ -149,7 +149,7 @@ void ScenarioRun::inject(const FaultPlan& plan) {
   if (outcome.succeeded()) {
     check_end(where, tally_.wrong);
   } else if (now != scenario_.before) {
-    go_on(where);
+    run_again(where);
   }
 }
 
@@ -236,7 +236,7 @@ void ScenarioRun::check_end(const std::string& what, int64_t& differing) {
   if (!difference.empty()) found(differing, fmt::format("{}: {}", what, difference));
 }
 
-void ScenarioRun::go_on(const std::string& what) {
+void ScenarioRun::run_again(const std::string& what) {
   // Every other time with the line that resumes, which may refuse, but not harm.
   const bool resumes = !scenario_.resume.empty() && tally_.runs % 2 == 0;
   const std::string after = what + (resumes ? ", resumed" : ", run again");
@@ -269,8 +269,8 @@ void ScenarioRun::found(int64_t& count, const std::string& what) {
 
 std::string ScenarioRun::findings() const {
   std::string text;
-  for (size_t i = 0; i < std::min(findings_.size(), most_findings); ++i) text += findings_[i] + "\n";
-  if (findings_.size() > most_findings) text += fmt::format("and {} more\n", findings_.size() - most_findings);
+  for (size_t i = 0; i < std::min(findings_.size(), max_findings); ++i) text += findings_[i] + "\n";
+  if (findings_.size() > max_findings) text += fmt::format("and {} more\n", findings_.size() - max_findings);
   return text;
 }
 

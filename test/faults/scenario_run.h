@@ -56,7 +56,7 @@ class ScenarioRun {
                        const std::string& what);
   void check_outcome(const Outcome& outcome, bool expected, const std::string& what);
   void check_end(const std::string& what, int64_t& differing);
-  void go_on(const std::string& what);
+  void run_again(const std::string& what);
   void found(int64_t& count, const std::string& what);
 
   Scenario scenario_;

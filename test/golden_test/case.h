@@ -6,7 +6,7 @@
 //     Variable out = attention(c.leaf("q"), c.leaf("k"), c.leaf("v"), {.score = dot(c.number("scale"))});
 //     c.compare("out", out.value());
 //     c.backward(out);                                // upstream grad_out; then every grad_X of the file
-//     c.finish();                                     // a tensor of the file that nobody looked at is a failure
+//     c.finish();                                     // fails if a tensor of the file was not used
 //
 // Differences are measured against the largest stored number of the tensor, or against 1 where that is below 1e-3.
 #pragma once

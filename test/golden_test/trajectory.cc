@@ -77,8 +77,8 @@ std::vector<int32_t> lengths_of(const Tensor& ids, int32_t pad) {
   return lengths;
 }
 
-// The logits of the first step. What a padded target position predicts is nobody's business, and the model lets it
-// see other padded positions: such rows are taken from the file.
+// The logits of the first step. Rows of padded target positions are taken from the file: they do not enter the loss, and
+// the model of the file lets them see other padded positions.
 void compare_logits(Case& c, const Transformer& model, const Tensor& source, const std::vector<int32_t>& lengths,
                     const Tensor& target, int32_t pad) {
   const NoGrad guard;
@@ -108,10 +108,11 @@ void compare_final_weights(Case& c, const std::vector<Named>& parameters) {
     }
   }
   std::sort(differences.begin(), differences.end());
-  const double most = differences.back(), of_99_percent = differences[differences.size() * 99 / 100];
-  EXPECT_LE(most, 1e-3) << "final weights";
+  const double maximum = differences.back(), of_99_percent = differences[differences.size() * 99 / 100];
+  EXPECT_LE(maximum, 1e-3) << "final weights";
   EXPECT_LE(of_99_percent, 2e-5) << "final weights";
-  c.remark(fmt::format("final weights off by at most {:.1e}, 99 % of them by at most {:.1e}", most, of_99_percent));
+  c.remark(
+      fmt::format("final weights off by at most {:.1e}, 99 % of them by at most {:.1e}", maximum, of_99_percent));
 }
 
 void trajectory(Case& c) {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "qkv/attention/mask/check_mask_test.h"
+#include "qkv/test_support/check_mask.h"
 #include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
@@ -12,7 +12,7 @@ using namespace test;
 
 // Centers from well before the first key to well behind the last.
 Tensor centers(const Shape& shape, int64_t S, uint64_t stream) {
-  Tensor x = random(shape, stream, static_cast<double>(S));
+  Tensor x = random_tensor(shape, stream, static_cast<double>(S));
   for (float& value : x.span<float>()) value += static_cast<float>(S) / 2;
   return x;
 }

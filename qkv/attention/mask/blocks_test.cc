@@ -1,7 +1,7 @@
 #include "qkv/attention/mask/blocks.h"
 
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {
@@ -22,7 +22,7 @@ TEST(Blocks, EqualTheirTable) {
     for (const int64_t block : {1, 16, 50, 64, 200})
       for (const bool apart : {false, true}) {
         const Tensor table = random_table(n, apart ? n.B : 1, apart ? n.H : 1, block);
-        const Sees sees = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+        const VisibleRule sees = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
           return table.at<uint8_t>({apart ? b : 0, apart ? h : 0, i / block, j / block}) != 0;
         };
         check_mask(blocks(table, block), n, sees);

@@ -1,6 +1,6 @@
 #include "qkv/attention/mask/causal.h"
 
-#include "qkv/attention/mask/check_mask_test.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {

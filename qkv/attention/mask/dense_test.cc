@@ -1,7 +1,7 @@
 #include "qkv/attention/mask/dense.h"
 
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {
@@ -14,7 +14,7 @@ TEST(Dense, EqualsItsTableAndBroadcastsAxesOfLengthOne) {
     for (const int axes : {0, 3, 4, 7, 11, 15}) {  // which axes of the table have length 1
       const auto length = [&](int axis, int64_t full) { return axes >> axis & 1 ? 1 : full; };
       const Shape shape{length(0, n.B), length(1, n.H), length(2, n.T), length(3, n.S)};
-      const std::vector<int32_t> values = random_ids(shape.numel(), 3, ++stream);
+      const std::vector<int32_t> values = random_integers(shape.numel(), 3, ++stream);
       Tensor table = Tensor::empty(shape, DType::u8);
       for (int64_t i = 0; i < table.numel(); ++i) table.data<uint8_t>()[i] = values[i] == 0 ? 0 : 2;
       const uint8_t* data = table.data<uint8_t>();
@@ -36,7 +36,7 @@ TEST(Dense, ReadsATableOfAnyStrides) {
 TEST(Dense, KeyRangeIsExact) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 130, .S = 300, .D = 4, .E = 4};
   Tensor table = Tensor::zeros({2, 1, 130, 300}, DType::u8);
-  const Sees sees = [](int64_t b, auto, int64_t i, int64_t j) {
+  const VisibleRule sees = [](int64_t b, auto, int64_t i, int64_t j) {
     return b == 0 && j > i && j < 2 * i && j % 5 == 0;
   };
   for (int64_t i = 0; i < 130; ++i)

@@ -1,7 +1,7 @@
 #include "qkv/attention/mask/documents.h"
 
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {
@@ -16,7 +16,7 @@ TEST(Documents, AQuerySeesTheKeysOfItsOwnDocument) {
   uint64_t stream = 0;
   for (const AttentionShape& n : mask_shapes())
     for (const bool sorted : {false, true}) {
-      std::vector<int32_t> q = random_ids(n.B * n.T, 3, ++stream), k = random_ids(n.B * n.S, 3, ++stream);
+      std::vector<int32_t> q = random_integers(n.B * n.T, 3, ++stream), k = random_integers(n.B * n.S, 3, ++stream);
       if (sorted) {
         std::sort(q.begin(), q.end());
         std::sort(k.begin(), k.end());
@@ -38,7 +38,9 @@ TEST(Documents, KeyRangeIsExactInAnyOrder) {
       for (int64_t j = 0; j < n.S; ++j) k[b * n.S + j] = static_cast<int32_t>(of_key(b, j));
     }
     const MaskPtr mask = documents(ids(q, n.B, n.T), ids(k, n.B, n.S));
-    const Sees sees = [&](int64_t b, auto, int64_t i, int64_t j) { return q[b * n.T + i] == k[b * n.S + j]; };
+    const VisibleRule sees = [&](int64_t b, auto, int64_t i, int64_t j) {
+      return q[b * n.T + i] == k[b * n.S + j];
+    };
     expect_exact_keys(mask, n, sees);
     check_mask(mask, n, sees);
   };

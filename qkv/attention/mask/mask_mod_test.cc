@@ -5,8 +5,8 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/test_support/check_mask.h"
 #include "qkv/test_support/gradient_check.h"
 
 namespace qkv {
@@ -21,14 +21,16 @@ uint64_t hash(int64_t b, int64_t h, int64_t i, int64_t j) {
 }
 
 TEST(MaskMod, EqualsItsRule) {
-  const Sees scattered = [](int64_t b, int64_t h, int64_t i, int64_t j) { return hash(b, h, i, j) % 3 == 0; };
-  const Sees stripes = [](auto, auto, int64_t i, int64_t j) {
+  const VisibleRule scattered = [](int64_t b, int64_t h, int64_t i, int64_t j) {
+    return hash(b, h, i, j) % 3 == 0;
+  };
+  const VisibleRule stripes = [](auto, auto, int64_t i, int64_t j) {
     return (i + j) / 90 % 2 == 0;
   };  // some blocks are fully visible
-  const Sees nothing = [](auto, auto, auto, auto) { return false; };
-  const Sees late = [](int64_t b, auto, int64_t i, int64_t j) { return j > i + 40 * b; };
+  const VisibleRule nothing = [](auto, auto, auto, auto) { return false; };
+  const VisibleRule late = [](int64_t b, auto, int64_t i, int64_t j) { return j > i + 40 * b; };
   for (const AttentionShape& n : mask_shapes())
-    for (const Sees& sees : {scattered, stripes, nothing, late}) {
+    for (const VisibleRule& sees : {scattered, stripes, nothing, late}) {
       check_mask(mask_mod(sees), n, sees);
       expect_exact_keys(mask_mod(sees), n, sees);
       check_mask(mask_mod(sees) & causal(), n,
@@ -63,8 +65,8 @@ TEST(MaskMod, IsEvaluatedOncePerShape) {
       },
       {.per_batch = false, .per_head = false});
   const auto call = [&](int64_t B, int64_t T) {
-    const Variable x(random({B, 2, T, 4}, 1), {.requires_grad = true});
-    attention(x, x, x, {.mask = mask}).backward(random({B, 2, T, 4}, 2));
+    const Variable x(random_tensor({B, 2, T, 4}, 1), {.requires_grad = true});
+    attention(x, x, x, {.mask = mask}).backward(random_tensor({B, 2, T, 4}, 2));
     return evaluations.exchange(0);
   };
   EXPECT_EQ(call(1, 100), 100 * 100);
@@ -79,7 +81,7 @@ TEST(MaskMod, IsEvaluatedOncePerShape) {
 TEST(MaskMod, ServesConcurrentCalls) {
   const MaskPtr mask = mask_mod([](auto, auto, int64_t i, int64_t j) { return (i + 2 * j) % 3 == 0; });
   const auto call = [&](int64_t T) {
-    const Tensor x = random({1, 1, T, 4}, static_cast<uint64_t>(T));
+    const Tensor x = random_tensor({1, 1, T, 4}, static_cast<uint64_t>(T));
     return attention(x, x, x, {.mask = mask});
   };
   std::vector<Tensor> wanted;
@@ -136,11 +138,11 @@ TEST(CustomMask, WorksLikeTheOthers) {
   const MaskPtr chunks = std::make_shared<Chunks>(30);
   for (const auto& [T, S] : {std::pair<int64_t, int64_t>{200, 200}, {70, 260}, {1, 31}}) {
     const AttentionShape n{.B = 1, .H = 2, .G = 1, .T = T, .S = S, .D = 4, .E = 4};
-    const Sees sees = [&n](auto, auto, int64_t i, int64_t j) { return n.position(i) / 30 == j / 30; };
+    const VisibleRule sees = [&n](auto, auto, int64_t i, int64_t j) { return n.position(i) / 30 == j / 30; };
     check_mask(chunks, n, sees);
     check_mask(chunks & causal() & !window(3, 0), n,
                [&](auto b, auto h, int64_t i, int64_t j) { return sees(b, h, i, j) && j < n.position(i) - 3; });
-    const Tensor q = random({1, 2, T, 4}, 1), k = random({1, 1, S, 4}, 2);
+    const Tensor q = random_tensor({1, 2, T, 4}, 1), k = random_tensor({1, 1, S, 4}, 2);
     EXPECT_TRUE(same_bits(attention(q, k, k, {.mask = chunks}),
                           attention(q, k, k, {.mask = mask_mod(sees, {.per_batch = false, .per_head = false})})));
   }

@@ -1,11 +1,11 @@
 #include "qkv/attention/mask/mask.h"
 
 #include "qkv/attention/mask/causal.h"
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/attention/mask/documents.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/window.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {
@@ -16,14 +16,15 @@ TEST(Mask, CombinesWithAndOrNot) {
   uint64_t stream = 0;
   for (const AttentionShape& n : mask_shapes()) {
     const auto p = [&](int64_t i) { return i + n.S - n.T; };
-    const std::vector<int32_t> lengths = random_ids(n.B, n.S, ++stream), ids = random_ids(n.B * n.S, 2, ++stream);
-    const std::vector<int32_t> of_queries = random_ids(n.B * n.T, 2, ++stream);
+    const std::vector<int32_t> lengths = random_integers(n.B, n.S, ++stream),
+                               ids = random_integers(n.B * n.S, 2, ++stream);
+    const std::vector<int32_t> of_queries = random_integers(n.B * n.T, 2, ++stream);
     const MaskPtr a = causal(), b = padding(lengths), c = window(9, 2),
                   d = documents(Tensor::from(of_queries, {n.B, n.T}), Tensor::from(ids, {n.B, n.S}));
-    const Sees sees_a = [&](auto, auto, int64_t i, int64_t j) { return j <= p(i); };
-    const Sees sees_b = [&](int64_t row, auto, auto, int64_t j) { return j < lengths[row]; };
-    const Sees sees_c = [&](auto, auto, int64_t i, int64_t j) { return p(i) - 9 <= j && j <= p(i) + 2; };
-    const Sees sees_d = [&](int64_t row, auto, int64_t i, int64_t j) {
+    const VisibleRule sees_a = [&](auto, auto, int64_t i, int64_t j) { return j <= p(i); };
+    const VisibleRule sees_b = [&](int64_t row, auto, auto, int64_t j) { return j < lengths[row]; };
+    const VisibleRule sees_c = [&](auto, auto, int64_t i, int64_t j) { return p(i) - 9 <= j && j <= p(i) + 2; };
+    const VisibleRule sees_d = [&](int64_t row, auto, int64_t i, int64_t j) {
       return of_queries[row * n.T + i] == ids[row * n.S + j];
     };
     const auto with = [&](auto rule) {
@@ -46,9 +47,9 @@ TEST(Mask, KeyRangeIsExact) {
     const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = T, .S = S, .D = 4, .E = 4};
     const auto p = [&n](int64_t i) { return n.position(i); };
     const std::vector<int32_t> lengths = {0, static_cast<int32_t>(S / 2)};
-    const std::vector<int32_t> per_query = random_ids(n.B * T, S, 1);
-    const Sees is_causal = [p](auto, auto, int64_t i, int64_t j) { return j <= p(i); };
-    const Sees is_real = [&](int64_t b, auto, auto, int64_t j) { return j < lengths[b]; };
+    const std::vector<int32_t> per_query = random_integers(n.B * T, S, 1);
+    const VisibleRule is_causal = [p](auto, auto, int64_t i, int64_t j) { return j <= p(i); };
+    const VisibleRule is_real = [&](int64_t b, auto, auto, int64_t j) { return j < lengths[b]; };
     expect_exact_keys(causal(), n, is_causal);
     expect_exact_keys(causal(20), n, [](auto, auto, int64_t i, int64_t j) { return j <= i + 20; });
     expect_exact_keys(!causal(), n, [p](auto, auto, int64_t i, int64_t j) { return j > p(i); });

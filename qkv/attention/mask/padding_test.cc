@@ -1,8 +1,8 @@
 #include "qkv/attention/mask/padding.h"
 
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/attention/mask/prefix.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {
@@ -12,8 +12,8 @@ using namespace test;
 TEST(Padding, OnlyTheFirstKeysOfARowAreReal) {
   uint64_t stream = 0;
   for (const AttentionShape& n : mask_shapes()) {
-    const std::vector<int32_t> lengths = random_ids(n.B, n.S, ++stream);
-    const Sees real = [&](int64_t b, auto, auto, int64_t j) { return j < lengths[b]; };
+    const std::vector<int32_t> lengths = random_integers(n.B, n.S, ++stream);
+    const VisibleRule real = [&](int64_t b, auto, auto, int64_t j) { return j < lengths[b]; };
     check_mask(padding(lengths), n, real);
     check_mask(padding(Tensor::from(lengths, {n.B})), n, real);
     check_mask(prefix(lengths), n, real);
@@ -23,7 +23,7 @@ TEST(Padding, OnlyTheFirstKeysOfARowAreReal) {
 TEST(Padding, EveryQueryMayHaveItsOwnLength) {
   uint64_t stream = 100;
   for (const AttentionShape& n : mask_shapes()) {
-    const std::vector<int32_t> lengths = random_ids(n.B * n.T, n.S, ++stream);
+    const std::vector<int32_t> lengths = random_integers(n.B * n.T, n.S, ++stream);
     check_mask(padding(Tensor::from(lengths, {n.B, n.T})), n,
                [&](int64_t b, auto, int64_t i, int64_t j) { return j < lengths[b * n.T + i]; });
   }

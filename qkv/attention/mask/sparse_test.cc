@@ -6,11 +6,11 @@
 #include "qkv/attention/explain.h"
 #include "qkv/attention/mask/bigbird.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/every.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/strided.h"
+#include "qkv/test_support/check_mask.h"
 #include "qkv/test_support/gradient_check.h"
 
 namespace qkv {

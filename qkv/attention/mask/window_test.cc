@@ -1,7 +1,7 @@
 #include "qkv/attention/mask/window.h"
 
-#include "qkv/attention/mask/check_mask_test.h"
 #include "qkv/base/error.h"
+#include "qkv/test_support/check_mask.h"
 
 namespace qkv {
 namespace {

@@ -1,6 +1,6 @@
 #include "qkv/attention/modify/alibi.h"
 
-#include "qkv/attention/modify/plain_attention_test.h"
+#include "qkv/attention/modify/modifier_test.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -8,47 +8,38 @@ namespace {
 
 using namespace test;
 
-ScoreRule with_slopes(const AttentionShape& n, const std::vector<double>& slopes) {
-  return [&n, slopes](auto, int64_t h, int64_t i, int64_t j, double s) {
-    return s - slopes[h] * static_cast<double>(std::abs(n.position(i) - j));
-  };
-}
-
 TEST(Alibi, IsItsFormulaInEveryInputAndSlope) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2};
   for (const bool is_causal : {false, true})
-    check_op(
-        "alibi", {random({2, 2, 3, 3}, 1), random({2, 1, 5, 3}, 2), random({2, 1, 5, 2}, 3), random({2}, 4, 0.5)},
-        [&](const Variables& x) {
-          return attention(x[0], x[1], x[2], {.modify = {alibi(x[3])}, .mask = is_causal ? causal() : MaskPtr()});
-        },
-        [&](const Doubles& x) {
-          return plain_attention(n, x[0], x[1], x[2], {}, with_slopes(n, x[3]),
-                                 is_causal ? causal_rule(n) : every_pair)
-              .out;
-        },
-        {.value = 2e-6, .gradient = 1e-5, .strided = false});
+    check_op("alibi",
+             {random_tensor({2, 2, 3, 3}, 1), random_tensor({2, 1, 5, 3}, 2), random_tensor({2, 1, 5, 2}, 3),
+              random_tensor({2}, 4, 0.5)},
+             [&](const Variables& x) {
+               return attention(x[0], x[1], x[2],
+                                {.modify = {alibi(x[3])}, .mask = is_causal ? causal() : MaskPtr()});
+             },
+             modified(n, is_causal,
+                      [](const Doubles& x) {
+                        return reference::alibi({{2}, x[3]});
+                      }),
+             {.value = 2e-6, .gradient = 1e-5, .strided = false});
 }
 
-// dslope_h = -sum |p_i - j| ds_ij
 TEST(Alibi, SumsTheGradientOfASlopeOverAllTiles) {
   uint64_t stream = 0;
   for (const AttentionShape& n : modifier_shapes())
     for (const bool is_causal : {false, true}) {
-      const Variable slopes(with_gaps_between_elements(random({n.H}, ++stream, 0.05)), {.requires_grad = true});
-      const Modified x(n, alibi(slopes), with_slopes(n, doubles(slopes.value())), is_causal, stream += 10);
-      expect_close(slopes.grad(),
-                   x.gradient(
-                       n.H, [](auto, int64_t h, auto, auto) { return h; },
-                       [&](int64_t i, int64_t j) { return -static_cast<double>(std::abs(n.position(i) - j)); }),
-                   1e-5, "slopes");
+      const Variable slopes(with_gaps_between_elements(random_tensor({n.H}, ++stream, 0.05)),
+                            {.requires_grad = true});
+      check_modifier(n, alibi(slopes), reference::alibi(slopes),
+                     {.is_causal = is_causal, .stream = stream += 10, .parameters = {slopes}});
     }
 }
 
 TEST(Alibi, TakesConstantSlopes) {
   const AttentionShape n{.B = 1, .H = 8, .G = 8, .T = 66, .S = 130, .D = 3, .E = 2};
-  const std::vector<float> slopes = alibi_slopes(8);
-  const Modified x(n, alibi(alibi_slopes(8)), with_slopes(n, {slopes.begin(), slopes.end()}), true, 1);
+  check_modifier(n, alibi(alibi_slopes(8)), reference::alibi(Tensor::from(alibi_slopes(8), {8})),
+                 {.is_causal = true, .stream = 1});
 }
 
 TEST(Alibi, RejectsWhatDoesNotFit) {

@@ -1,6 +1,6 @@
 #include "qkv/attention/modify/relative_bias.h"
 
-#include "qkv/attention/modify/plain_attention_test.h"
+#include "qkv/attention/modify/modifier_test.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -8,44 +8,31 @@ namespace {
 
 using namespace test;
 
-ScoreRule with_table(const AttentionShape& n, const std::vector<double>& table, const RelativeBuckets& buckets) {
-  return [&n, table, buckets](auto, int64_t h, int64_t i, int64_t j, double s) {
-    return s + table[relative_bucket(j - n.position(i), buckets) * n.H + h];
-  };
-}
-
 TEST(RelativeBias, IsItsFormulaInEveryInputAndEntry) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 6, .S = 9, .D = 3, .E = 2};
   for (const bool bidirectional : {false, true}) {
     const RelativeBuckets buckets{bidirectional, 6, 5};
     check_op(
         "relative_bias",
-        {random({2, 2, 6, 3}, 1), random({2, 1, 9, 3}, 2), random({2, 1, 9, 2}, 3), random({6, 2}, 4)},
+        {random_tensor({2, 2, 6, 3}, 1), random_tensor({2, 1, 9, 3}, 2), random_tensor({2, 1, 9, 2}, 3),
+         random_tensor({6, 2}, 4)},
         [&](const Variables& x) { return attention(x[0], x[1], x[2], {.modify = {relative_bias(x[3], buckets)}}); },
-        [&](const Doubles& x) {
-          return plain_attention(n, x[0], x[1], x[2], {}, with_table(n, x[3], buckets), every_pair).out;
-        },
+        modified(n, false,
+                 [&](const Doubles& x) {
+                   return reference::relative_bias({{6, 2}, x[3]}, buckets);
+                 }),
         {.value = 2e-6, .gradient = 1e-5, .strided = false});
   }
 }
 
-// dtable[c, h] = sum of ds_ij over the pairs of bucket c
 TEST(RelativeBias, SumsTheGradientOfAnEntryOverAllTiles) {
   uint64_t stream = 0;
   for (const AttentionShape& n : modifier_shapes())
     for (const bool is_causal : {false, true}) {
       const RelativeBuckets buckets{.bidirectional = !is_causal};
-      const Variable table(with_gaps_between_elements(random({32, n.H}, ++stream)), {.requires_grad = true});
-      const Modified x(n, relative_bias(table, buckets), with_table(n, doubles(table.value()), buckets), is_causal,
-                       stream += 10);
-      expect_close(table.grad(),
-                   x.gradient(
-                       32 * n.H,
-                       [&](auto, int64_t h, int64_t i, int64_t j) {
-                         return relative_bucket(j - n.position(i), buckets) * n.H + h;
-                       },
-                       [](auto, auto) { return 1.0; }),
-                   1e-5, "table");
+      const Variable table(with_gaps_between_elements(random_tensor({32, n.H}, ++stream)), {.requires_grad = true});
+      check_modifier(n, relative_bias(table, buckets), reference::relative_bias(table, buckets),
+                     {.is_causal = is_causal, .stream = stream += 10, .parameters = {table}});
     }
 }
 

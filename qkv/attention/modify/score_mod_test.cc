@@ -21,11 +21,11 @@ struct Results {
 
 Results run(const ModifierPtr& modifier, DType dtype = DType::f32) {
   const auto leaf = [&](const Shape& shape, uint64_t stream) {
-    return Variable(random(shape, stream, 2.0).to(dtype), {.requires_grad = true});
+    return Variable(random_tensor(shape, stream, 2.0).to(dtype), {.requires_grad = true});
   };
   const Variable q = leaf({2, 4, 70, 8}, 1), k = leaf({2, 2, 150, 8}, 2), v = leaf({2, 2, 150, 6}, 3);
   const Variable out = attention(q, k, v, {.modify = {modifier}, .mask = causal()});
-  out.backward(random({2, 4, 70, 6}, 4).to(dtype));
+  out.backward(random_tensor({2, 4, 70, 6}, 4).to(dtype));
   const auto floats = [](const Tensor& x) { return x.to(DType::f32); };
   return {floats(out.value()), {floats(q.grad()), floats(k.grad()), floats(v.grad())}};
 }

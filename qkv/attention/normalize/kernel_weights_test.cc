@@ -2,14 +2,13 @@
 
 #include <cmath>
 
-#include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/threads.h"
 #include "qkv/op/arithmetic.h"
-#include "qkv/test_support/gradient_check.h"
+#include "qkv/test_support/check_attention.h"
 
 namespace qkv {
 namespace {
@@ -18,49 +17,31 @@ using namespace test;
 
 struct NamedKernel {
   NormalizerPtr normalizer;
-  double (*of)(double u);
+  reference::NormalizerRecipe formula;
 };
-const NamedKernel kernels[] = {{boxcar(), [](double u) { return u < 1 ? 1.0 : 0.0; }},
-                               {epanechnikov(), [](double u) { return std::max(0.0, 1 - u * u); }},
-                               {triangular(), [](double u) { return std::max(0.0, 1 - u); }},
-                               {constant(), [](double) { return 1.0; }}};
+const NamedKernel kernels[] = {{boxcar(), reference::boxcar()},
+                               {epanechnikov(), reference::epanechnikov()},
+                               {triangular(), reference::triangular()},
+                               {constant(), reference::constant()}};
 
-struct Sizes {
-  int64_t B, H, G, T, S, D, E;
-};
-
-// q, k, v, sigma; the weights into `weights`, the logarithms of the sums into `lse`, if given.
-std::vector<double> regression(const NamedKernel& kernel, const Sizes& n, const Doubles& x, bool is_causal,
-                               std::vector<double>* weights = nullptr, std::vector<double>* lse = nullptr) {
-  std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
-  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
-    const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
-    double total = 0;
-    for (int64_t j = 0; j < n.S; ++j) {
-      double squares = 0;
-      for (int64_t d = 0; d < n.D; ++d) squares += std::pow(x[0][row * n.D + d] - x[1][(first + j) * n.D + d], 2);
-      const bool masked = is_causal && j > row % n.T + n.S - n.T;
-      total += w[j] = masked ? 0 : kernel.of(std::sqrt(squares) / x[3][0]);
-    }
-    for (int64_t j = 0; j < n.S; ++j) {
-      w[j] = total > 0 ? w[j] / total : 0;
-      for (int64_t e = 0; e < n.E; ++e) out[row * n.E + e] += w[j] * x[2][(first + j) * n.E + e];
-    }
-    if (weights) weights->insert(weights->end(), w.begin(), w.end());
-    if (lse) lse->push_back(std::log(total));
-  }
-  return out;
+// Of q, k, v, sigma.
+ReferenceCall regression(const NamedKernel& kernel, const AttentionShape& n, const Doubles& x, bool is_causal) {
+  ReferenceCall call = reference_call(n, x);
+  call.score = reference::gaussian({{1}, x[3]});
+  call.normalize = kernel.formula;
+  if (is_causal) call.visible = causal_rule(n);
+  return call;
 }
 
-std::vector<Tensor> inputs(const Sizes& n, float sigma) {
-  return {random({n.B, n.H, n.T, n.D}, 1), random({n.B, n.G, n.S, n.D}, 2), random({n.B, n.G, n.S, n.E}, 3),
-          Tensor::full({1}, sigma)};
+std::vector<Tensor> inputs(const AttentionShape& n, float sigma) {
+  return {random_tensor({n.B, n.H, n.T, n.D}, 1), random_tensor({n.B, n.G, n.S, n.D}, 2),
+          random_tensor({n.B, n.G, n.S, n.E}, 3), Tensor::full({1}, sigma)};
 }
 
 // At these sigmas no distance is near the edge of a kernel.
 TEST(KernelWeights, AreTheirFormulasInEveryInputAndTheWidth) {
   for (const NamedKernel& kernel : kernels)
-    for (const auto& [n, sigma] : {std::pair<Sizes, float>{{1, 1, 1, 1, 1, 2, 1}, 5.0f},
+    for (const auto& [n, sigma] : {std::pair<AttentionShape, float>{{1, 1, 1, 1, 1, 2, 1}, 5.0f},
                                    {{2, 2, 1, 3, 5, 2, 2}, 1.3f},
                                    {{1, 2, 2, 7, 6, 3, 3}, 2.0f}})
       for (const bool is_causal : {false, true})
@@ -73,40 +54,39 @@ TEST(KernelWeights, AreTheirFormulasInEveryInputAndTheWidth) {
                                 .mask = is_causal ? causal() : MaskPtr(),
                                 .normalize = kernel.normalizer});
             },
-            [&, n = n](const Doubles& x) { return regression(kernel, n, x, is_causal); },
+            [&, n = n](const Doubles& x) {
+              return reference_attention(regression(kernel, n, x, is_causal)).out.values;
+            },
             {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
 TEST(KernelWeights, AddUpOverAllTiles) {
-  const Sizes n{1, 2, 1, 70, 300, 2, 3};
+  const AttentionShape n{1, 2, 1, 70, 300, 2, 3};
   const std::vector<Tensor> x = inputs(n, 0.9f);
   Doubles exact;
   for (const Tensor& part : x) exact.push_back(doubles(part));
   for (const NamedKernel& kernel : kernels) {
-    std::vector<double> weights, lse;
-    const std::vector<double> out = regression(kernel, n, exact, true, &weights, &lse);
+    const ReferenceResult wanted = reference_attention(regression(kernel, n, exact, true));
     const auto got = attention_with_weights(
         x[0], x[1], x[2], {.score = gaussian(0.9f), .mask = causal(), .normalize = kernel.normalizer});
-    expect_close(got.out, out, 3e-6, kernel.normalizer->name());
-    expect_close(got.weights, weights, 3e-6, kernel.normalizer->name());
-    const std::vector<double> totals = doubles(got.lse);
-    for (size_t i = 0; i < lse.size(); ++i)
-      EXPECT_TRUE(totals[i] == lse[i] || std::abs(totals[i] - lse[i]) < 1e-5) << totals[i] << " is not " << lse[i];
+    expect_reference(got.out, wanted.out, 3e-6, kernel.normalizer->name());
+    expect_reference(got.weights, wanted.weights, 3e-6, kernel.normalizer->name());
+    expect_reference(got.lse, wanted.lse, 3e-6, kernel.normalizer->name());
   }
 }
 
 // Query 0 is far from every key, batch row 1 is fully masked.
 TEST(KernelWeights, AreZeroWithoutGradientWhereTheTotalIsZero) {
-  Tensor far = random({2, 1, 5, 3}, 1);
+  Tensor far = random_tensor({2, 1, 5, 3}, 1);
   for (int64_t d = 0; d < 3; ++d) far.data<float>()[d] = 1000.0f;
   for (const NamedKernel& kernel : kernels) {
     const Variable::Options learned{.requires_grad = true};
-    const Variable q(far, learned), k(random({2, 1, 9, 3}, 2), learned), v(random({2, 1, 9, 4}, 3), learned),
-        sigma(Tensor::full({1}, 2.0f), learned);
-    const bool everywhere = kernel.of(1e6) > 0;  // the constant kernel sees any distance
+    const Variable q(far, learned), k(random_tensor({2, 1, 9, 3}, 2), learned),
+        v(random_tensor({2, 1, 9, 4}, 3), learned), sigma(Tensor::full({1}, 2.0f), learned);
+    const bool everywhere = kernel.normalizer->name() == constant()->name();  // at any distance
     const auto [out, weights, lse] = attention_with_weights(
         q, k, v, {.score = gaussian(sigma), .mask = padding({9, 0}), .normalize = kernel.normalizer});
-    out.backward(random({2, 1, 5, 4}, 4));
+    out.backward(random_tensor({2, 1, 5, 4}, 4));
     const auto expect_zeros = [&](const Tensor& x) {
       for (const double value : doubles(x)) ASSERT_EQ(value, 0.0) << kernel.normalizer->name();
     };
@@ -120,7 +100,7 @@ TEST(KernelWeights, AreZeroWithoutGradientWhereTheTotalIsZero) {
 }
 
 TEST(KernelWeights, HaveAFiniteGradientAtDistanceZero) {  // the triangular kernel has a corner at u = 0
-  const Tensor points = random({1, 1, 4, 3}, 1);
+  const Tensor points = random_tensor({1, 1, 4, 3}, 1);
   for (const NamedKernel& kernel : kernels) {
     const Variable q(points, {.requires_grad = true});
     attention(q, Variable(points), Variable(points), {.score = gaussian(2), .normalize = kernel.normalizer})
@@ -138,7 +118,7 @@ TEST(KernelWeights, GiveTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
       for (int n = 0; n < 3; ++n) leaves.emplace_back(x[n].slice(0, first, 2), Variable::Options{true});
       const Variable y =
           attention(leaves[0], leaves[1], leaves[2], {.score = gaussian(0.8f), .normalize = kernel.normalizer});
-      y.backward(random({2, 2, 100, 4}, 9).slice(0, first, 2));
+      y.backward(random_tensor({2, 2, 100, 4}, 9).slice(0, first, 2));
       std::vector<Tensor> all = {y.value()};
       for (const Variable& leaf : leaves) all.push_back(leaf.grad());
       return all;
@@ -159,9 +139,9 @@ TEST(KernelWeights, GiveTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
 
 // With any score, also in the bf16 and single-query passes.
 TEST(KernelWeights, WorkInEveryPass) {
-  const Tensor k = random({1, 2, 900, 8}, 2), v = random({1, 2, 900, 6}, 3);
+  const Tensor k = random_tensor({1, 2, 900, 8}, 2), v = random_tensor({1, 2, 900, 6}, 3);
   for (const int64_t T : {1, 70}) {
-    const Tensor q = random({1, 4, T, 8}, 1);
+    const Tensor q = random_tensor({1, 4, T, 8}, 1);
     for (const NamedKernel& kernel : kernels) {
       const AttentionOptions options = {.score = dot(-0.05f), .normalize = kernel.normalizer};
       const auto in = [](const Tensor& x, DType dtype) {

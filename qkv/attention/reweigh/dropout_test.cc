@@ -1,8 +1,7 @@
 #include "qkv/attention/reweigh/dropout.h"
 
-#include "qkv/attention/attention.h"
 #include "qkv/base/threads.h"
-#include "qkv/test_support/gradient_check.h"
+#include "qkv/test_support/check_attention.h"
 
 namespace qkv {
 namespace {
@@ -44,47 +43,13 @@ TEST(WeightDropout, DiffersBetweenSeedsStreamsBatchRowsAndHeads) {
   EXPECT_TRUE(disagree(f, 0, factors({.rate = 0.5, .seed = 1, .stream = 3}, n), 0));
 }
 
-// With F = 0 or 1 / (1 - rate): W = F P, dV = W^T dO, dP = F (dO V^T), dS = P (dP - sum_j P dP).
 TEST(WeightDropout, DropsTheSameWeightsInTheBackward) {
-  const int64_t T = 70, S = 150, D = 8, E = 5;
-  const Variable q(random({1, 1, T, D}, 1), {.requires_grad = true}),
-      k(random({1, 1, S, D}, 2), {.requires_grad = true}), v(random({1, 1, S, E}, 3), {.requires_grad = true});
-  const Tensor upstream = random({1, 1, T, E}, 4);
+  const AttentionShape n{.B = 1, .H = 2, .G = 1, .T = 70, .S = 150, .D = 8, .E = 5};
   const WeightDropout dropout{.rate = 0.3, .seed = 5, .stream = 6};
-  const auto result = attention_with_weights(q, k, v, with(dropout));
-  result.out.backward(upstream);
-
-  const std::vector<double> P = doubles(attention_with_weights(q.value(), k.value(), v.value()).weights);
-  const std::vector<double> F = factors(dropout, {.B = 1, .H = 1, .T = T, .S = S});
-  const std::vector<double> qs = doubles(q.value()), ks = doubles(k.value()), vs = doubles(v.value()),
-                            g = doubles(upstream);
-  const double scale = 1 / std::sqrt(static_cast<double>(D));
-  std::vector<double> W(P.size()), out(g.size()), dq(qs.size()), dk(ks.size()), dv(vs.size()),
-      dp(static_cast<size_t>(S));
-  for (int64_t i = 0; i < T; ++i) {
-    double delta = 0;
-    for (int64_t j = 0; j < S; ++j) {
-      W[i * S + j] = F[i * S + j] * P[i * S + j];
-      dp[j] = 0;
-      for (int64_t e = 0; e < E; ++e) {
-        out[i * E + e] += W[i * S + j] * vs[j * E + e];
-        dv[j * E + e] += W[i * S + j] * g[i * E + e];
-        dp[j] += F[i * S + j] * g[i * E + e] * vs[j * E + e];
-      }
-      delta += P[i * S + j] * dp[j];
-    }
-    for (int64_t j = 0; j < S; ++j)
-      for (int64_t d = 0; d < D; ++d) {
-        const double ds = scale * P[i * S + j] * (dp[j] - delta);
-        dq[i * D + d] += ds * ks[j * D + d];
-        dk[j * D + d] += ds * qs[i * D + d];
-      }
-  }
-  expect_close(result.weights, W, 1e-6, "weights");
-  expect_close(result.out.value(), out, 2e-6, "out");
-  expect_close(q.grad(), dq, 1e-5, "dq");
-  expect_close(k.grad(), dk, 1e-5, "dk");
-  expect_close(v.grad(), dv, 1e-5, "dv");
+  const AttentionInputs x = random_inputs(n, 1);
+  ReferenceCall wanted = x.reference();
+  wanted.reweigh = {reference::factors({{n.B, n.H, n.T, n.S}, factors(dropout, n)})};
+  expect_attention(x, with(dropout), wanted);
 }
 
 TEST(WeightDropout, DoesNotDependOnTheTileNorOnThreads) {

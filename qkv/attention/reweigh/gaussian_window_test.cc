@@ -2,12 +2,11 @@
 
 #include <cmath>
 
-#include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/base/threads.h"
-#include "qkv/test_support/gradient_check.h"
+#include "qkv/test_support/check_attention.h"
 
 namespace qkv {
 namespace {
@@ -15,37 +14,22 @@ namespace {
 using namespace test;
 
 Tensor positions(const AttentionShape& n, uint64_t stream) {
-  Tensor p = random({n.B, n.H, n.T}, stream, static_cast<double>(n.S) / 4);
+  Tensor p = random_tensor({n.B, n.H, n.T}, stream, static_cast<double>(n.S) / 4);
   for (float& x : p.span<float>()) x += static_cast<float>(n.S) / 2;
   return p;
 }
 
-// q, k, v, p; `factor` is another reweigher's. Scaled dot product, causal.
-std::vector<double> formula(const AttentionShape& n, const Doubles& x, double sigma,
-                            const std::vector<double>& factor) {
-  std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), w(static_cast<size_t>(n.S));
-  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
-    const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
-    const int64_t visible = row % n.T + n.S - n.T + 1;
-    double total = 0;
-    for (int64_t j = 0; j < visible; ++j) {
-      double s = 0;
-      for (int64_t d = 0; d < n.D; ++d) s += x[0][row * n.D + d] * x[1][(first + j) * n.D + d];
-      total += w[j] = std::exp(s / std::sqrt(static_cast<double>(n.D)));
-    }
-    for (int64_t j = 0; j < visible; ++j) {
-      const double distance = static_cast<double>(j) - x[3][row];
-      w[j] *= std::exp(-distance * distance / (2 * sigma * sigma)) / total;
-      if (!factor.empty()) w[j] *= factor[row * n.S + j];
-      for (int64_t e = 0; e < n.E; ++e) out[row * n.E + e] += w[j] * x[2][(first + j) * n.E + e];
-    }
-  }
-  return out;
+// Of q, k, v, p: scaled dot product, causal.
+ReferenceCall windowed(const AttentionShape& n, const Doubles& x, double sigma) {
+  ReferenceCall call = reference_call(n, x);
+  call.visible = causal_rule(n);
+  call.reweigh = {reference::gaussian_window({{n.B, n.H, n.T}, x[3]}, sigma)};
+  return call;
 }
 
 std::vector<Tensor> inputs(const AttentionShape& n) {
-  return {random({n.B, n.H, n.T, n.D}, 1), random({n.B, n.G, n.S, n.D}, 2), random({n.B, n.G, n.S, n.E}, 3),
-          positions(n, 4)};
+  return {random_tensor({n.B, n.H, n.T, n.D}, 1), random_tensor({n.B, n.G, n.S, n.D}, 2),
+          random_tensor({n.B, n.G, n.S, n.E}, 3), positions(n, 4)};
 }
 
 const AttentionShape shapes[] = {{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2},
@@ -60,7 +44,7 @@ TEST(GaussianWindow, IsItsFormulaInEveryInputAndPosition) {
         [&](const Variables& x) {
           return attention(x[0], x[1], x[2], {.mask = causal(), .reweigh = {gaussian_window(x[3], sigma)}});
         },
-        [&](const Doubles& x) { return formula(n, x, sigma, {}); },
+        [&](const Doubles& x) { return reference_attention(windowed(n, x, sigma)).out.values; },
         {.value = 3e-6, .gradient = 2e-5, .strided = false});
   }
 }
@@ -68,9 +52,6 @@ TEST(GaussianWindow, IsItsFormulaInEveryInputAndPosition) {
 TEST(GaussianWindow, CombinesWithOtherFactors) {
   const AttentionShape n = shapes[0];
   const ReweigherPtr dropout = weight_dropout({.rate = 0.4, .seed = 3});
-  const Tensor zeros = Tensor::zeros({n.B, n.H, n.T, n.D}), keys = Tensor::zeros({n.B, n.H, n.S, n.D});
-  std::vector<double> kept = doubles(attention_with_weights(zeros, keys, keys, {.reweigh = {dropout}}).weights);
-  for (double& x : kept) x *= static_cast<double>(n.S);
   for (const bool before : {false, true})
     check_op(
         "two factors", inputs(n),
@@ -80,7 +61,11 @@ TEST(GaussianWindow, CombinesWithOtherFactors) {
               x[0], x[1], x[2],
               {.mask = causal(), .reweigh = before ? std::vector{dropout, window} : std::vector{window, dropout}});
         },
-        [&](const Doubles& x) { return formula(n, x, 2.0, kept); },
+        [&](const Doubles& x) {
+          ReferenceCall call = windowed(n, x, 2.0);
+          call.reweigh.push_back(reference::factors(reference::factors_of(*dropout, n)));
+          return reference_attention(call).out.values;
+        },
         {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
@@ -88,7 +73,7 @@ TEST(GaussianWindow, CombinesWithOtherFactors) {
 TEST(GaussianWindow, GivesTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
   const AttentionShape n{.B = 3, .H = 2, .G = 1, .T = 70, .S = 4800, .D = 3, .E = 2};
   const std::vector<Tensor> x = inputs(n);
-  const Tensor upstream = random({n.B, n.H, n.T, n.E}, 5);
+  const Tensor upstream = random_tensor({n.B, n.H, n.T, n.E}, 5);
   const auto results = [&](int64_t first, int64_t rows) {
     std::vector<Variable> leaves;
     for (const Tensor& part : x)
@@ -120,7 +105,7 @@ TEST(GaussianWindow, GivesZerosToAQueryThatSeesNoKeyOrIsFarFromAll) {
   for (const MaskPtr& mask : {padding({5, 0}), padding({0, 5})}) {
     const Variable q(x[0], {.requires_grad = true}), p(x[3], {.requires_grad = true});
     const auto result = attention_with_weights(q, x[1], x[2], {.mask = mask, .reweigh = {gaussian_window(p, 1.0)}});
-    result.out.backward(random(result.out.shape(), 9));
+    result.out.backward(random_tensor(result.out.shape(), 9));
     for (const Tensor& all : {result.out.value(), result.weights, q.grad(), p.grad()})
       for (const double value : doubles(all)) ASSERT_EQ(value, 0.0);
   }

@@ -1,8 +1,7 @@
 #include "qkv/attention/score/additive.h"
 
-#include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
-#include "qkv/test_support/gradient_check.h"
+#include "qkv/test_support/check_attention.h"
 
 namespace qkv {
 namespace {
@@ -10,44 +9,29 @@ namespace {
 using namespace test;
 
 struct Sizes {
-  int64_t B, H, G, T, S, Dq, Dk, E, F;
+  AttentionShape n;  // D is the width of the queries
+  int64_t key_width, features;
 };
 
 // Inputs q, k, v, w_q, w_k, w_v, flat; optionally causal.
-std::vector<double> formula(const Doubles& x, const Sizes& n, bool is_causal) {
-  std::vector<double> out(static_cast<size_t>(n.B * n.H * n.T * n.E)), s(static_cast<size_t>(n.S));
-  const auto projected = [&](size_t input, int64_t row, size_t weight, int64_t width) {
-    std::vector<double> y(static_cast<size_t>(n.F));
-    for (int64_t f = 0; f < n.F; ++f)
-      for (int64_t d = 0; d < width; ++d) y[f] += x[weight][f * width + d] * x[input][row * width + d];
-    return y;
-  };
-  Doubles keys;
-  for (int64_t row = 0; row < n.B * n.G * n.S; ++row) keys.push_back(projected(1, row, 4, n.Dk));
-  for (int64_t row = 0; row < n.B * n.H * n.T; ++row) {
-    const std::vector<double> query = projected(0, row, 3, n.Dq);
-    const int64_t b = row / (n.H * n.T), first = (b * n.G + row / n.T % n.H * n.G / n.H) * n.S;
-    const int64_t visible = is_causal ? row % n.T + n.S - n.T + 1 : n.S;
-    double total = 0;
-    for (int64_t j = 0; j < visible; ++j) {
-      s[j] = 0;
-      for (int64_t f = 0; f < n.F; ++f) s[j] += x[5][f] * std::tanh(query[f] + keys[first + j][f]);
-      total += std::exp(s[j]);
-    }
-    for (int64_t j = 0; j < visible; ++j)
-      for (int64_t e = 0; e < n.E; ++e) out[row * n.E + e] += std::exp(s[j]) / total * x[2][(first + j) * n.E + e];
-  }
-  return out;
+std::vector<double> formula(const Doubles& x, const Sizes& sizes, bool is_causal) {
+  const auto& [n, key_width, F] = sizes;
+  ReferenceCall call = reference_call(n, x);
+  call.score = reference::additive({{F, n.D}, x[3]}, {{F, key_width}, x[4]}, {{F}, x[5]});
+  if (is_causal) call.visible = causal_rule(n);
+  return reference_attention(call).out.values;
 }
 
-std::vector<Tensor> inputs(const Sizes& n) {
-  return {random({n.B, n.H, n.T, n.Dq}, 1), random({n.B, n.G, n.S, n.Dk}, 2), random({n.B, n.G, n.S, n.E}, 3),
-          random({n.F, n.Dq}, 4, 0.5),      random({n.F, n.Dk}, 5, 0.5),      random({n.F}, 6)};
+std::vector<Tensor> inputs(const Sizes& sizes) {
+  const auto& [n, key_width, F] = sizes;
+  return {random_tensor({n.B, n.H, n.T, n.D}, 1), random_tensor({n.B, n.G, n.S, key_width}, 2),
+          random_tensor({n.B, n.G, n.S, n.E}, 3), random_tensor({F, n.D}, 4, 0.5),
+          random_tensor({F, key_width}, 5, 0.5),  random_tensor({F}, 6)};
 }
 
 TEST(Additive, IsItsFormulaInEveryInputAndWeight) {
   for (const Sizes& n :
-       {Sizes{1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 1, 3, 4, 5, 3, 2, 6}, {1, 4, 2, 5, 5, 2, 2, 3, 19}})
+       {Sizes{{1, 1, 1, 1, 1, 1, 1}, 1, 1}, {{2, 2, 1, 3, 4, 5, 2}, 3, 6}, {{1, 4, 2, 5, 5, 2, 3}, 2, 19}})
     for (const bool is_causal : {false, true})
       check_op(
           "additive", inputs(n),
@@ -60,7 +44,7 @@ TEST(Additive, IsItsFormulaInEveryInputAndWeight) {
 }
 
 TEST(Additive, SumsItsGradientsOverAllTiles) {
-  const Sizes n{1, 2, 1, 70, 140, 2, 3, 2, 3};
+  const Sizes n{{1, 2, 1, 70, 140, 2, 2}, 3, 3};
   const std::vector<Tensor> all = inputs(n);
   check_op(
       "weights", {all[3], all[4], all[5]},  // of any strides
@@ -76,15 +60,15 @@ TEST(Additive, SumsItsGradientsOverAllTiles) {
 
 // Queries of width 3, keys of width 2.
 TEST(Concat, IsAdditiveWithConcatenatedWeights) {
-  const Sizes n{2, 2, 1, 3, 4, 3, 2, 2, 4};
+  const Sizes n{{2, 2, 1, 3, 4, 3, 2}, 2, 4};
   const std::vector<Tensor> x = inputs(n);
   check_op(
-      "concat", {x[0], x[1], x[2], random({n.F, n.Dq + n.Dk}, 4, 0.5), x[5]},
+      "concat", {x[0], x[1], x[2], random_tensor({4, 5}, 4, 0.5), x[5]},
       [&](const Variables& y) { return attention(y[0], y[1], y[2], {.score = concat(y[3], y[4])}); },
       [&](const Doubles& y) {
-        std::vector<double> w_q, w_k;
-        for (int64_t at = 0; at < n.F * 5; ++at) (at % 5 < 3 ? w_q : w_k).push_back(y[3][at]);
-        return formula({y[0], y[1], y[2], w_q, w_k, y[4]}, n, false);
+        ReferenceCall call = reference_call(n.n, y);
+        call.score = reference::concat({{4, 5}, y[3]}, {{4}, y[4]});
+        return reference_attention(call).out.values;
       },
       {.value = 2e-6, .gradient = 1e-5, .strided = false});
 }
@@ -112,11 +96,12 @@ TEST(Additive, HandlesSaturatedFeatures) {
 // exp(q + k) is computed as exp(q) exp(k) while both are far from overflow. A key for which it is not must not
 // change the scores of others.
 TEST(Additive, DoesNotDependOnHowTanhIsComputed) {
-  const Sizes n{1, 1, 1, 40, 37, 5, 5, 3, 21};
+  const Sizes n{{1, 1, 1, 40, 37, 5, 3}, 5, 21};
   std::vector<Tensor> all = inputs(n);
   for (const float limit : {19.0f, 25.0f}) {
-    for (int64_t d = 0; d < n.Dk; ++d) all[1].data<float>()[7 * n.Dk + d] = d == 0 ? 2 * limit : 0.0f;
-    for (int64_t f = 0; f < n.F; ++f) all[4].data<float>()[f * n.Dk] = f % 2 == 0 ? 0.5f : -0.5f;  // +- limit
+    for (int64_t d = 0; d < n.key_width; ++d) all[1].data<float>()[7 * n.key_width + d] = d == 0 ? 2 * limit : 0.0f;
+    for (int64_t f = 0; f < n.features; ++f)
+      all[4].data<float>()[f * n.key_width] = f % 2 == 0 ? 0.5f : -0.5f;  // +- limit
     const Tensor out = attention(all[0], all[1], all[2], {.score = additive(all[3], all[4], all[5])});
     expect_close(out,
                  formula({doubles(all[0]), doubles(all[1]), doubles(all[2]), doubles(all[3]), doubles(all[4]),

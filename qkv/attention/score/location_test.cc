@@ -1,44 +1,39 @@
 #include "qkv/attention/score/location.h"
 
 #include "qkv/attention/packed.h"
-#include "qkv/attention/score/formula_test.h"
+#include "qkv/attention/score/score_calls_test.h"
 
 namespace qkv {
 namespace {
 
 using namespace test;
 
-PairScore formula(const std::vector<double>& w, int64_t Dq) {
-  return [&w, Dq](const double* q, const double*, int64_t j) -> double {
-    if (j >= static_cast<int64_t>(w.size()) / Dq) return -INFINITY;
-    double s = 0;
-    for (int64_t d = 0; d < Dq; ++d) s += w[j * Dq + d] * q[d];
-    return s;
-  };
-}
-
 TEST(Location, IsItsFormulaWithFewerRowsAndWithMore) {
   for (const int64_t rows : {1, 3, 4, 9})
-    for (const Sizes& n : score_sizes(5, 2)) {
-      const std::vector<Tensor> x = n.inputs();
+    for (const ScoreCall& call : score_calls(5, 2)) {
+      const std::vector<Tensor> x = call.inputs();
       check_op(
-          "location", {x[0], x[2], random({rows, n.Dq}, 4)},
+          "location", {x[0], x[2], random_tensor({rows, call.n.D}, 4)},
           [&](const Variables& y) {
-            return attention(y[0], Variable(x[1]), y[1], {.score = location(y[2]), .mask = n.mask()});
+            return attention(y[0], Variable(x[1]), y[1], {.score = location(y[2]), .mask = call.mask()});
           },
-          [&](const Doubles& y) { return attention_by(formula(y[2], n.Dq), n, y[0], doubles(x[1]), y[1]); },
+          [&](const Doubles& y) {
+            const MakeScore score = [&](const Doubles&) { return reference::location({{rows, call.n.D}, y[2]}); };
+            return call.formula(score)({y[0], doubles(x[1]), y[1]});
+          },
           {.value = 3e-6, .gradient = 1e-5, .strided = false});
     }
 }
 
 TEST(Location, DoesNotReadTheKeys) {
-  const Tensor q = random({2, 2, 3, 4}, 1), v = random({2, 1, 6, 5}, 2), w = random({8, 4}, 3);
+  const Tensor q = random_tensor({2, 2, 3, 4}, 1), v = random_tensor({2, 1, 6, 5}, 2), w = random_tensor({8, 4}, 3);
   EXPECT_TRUE(same_bits(attention(q, v, v, {.score = location(w)}),
-                        attention(q, random({2, 1, 6, 1}, 4), v, {.score = location(w)})));
+                        attention(q, random_tensor({2, 1, 6, 1}, 4), v, {.score = location(w)})));
 }
 
 TEST(Location, MasksKeysBehindTheLastRow) {
-  const Tensor q = random({1, 2, 70, 4}, 1), v = random({1, 2, 300, 3}, 2), w = random({131, 4}, 3);
+  const Tensor q = random_tensor({1, 2, 70, 4}, 1), v = random_tensor({1, 2, 300, 3}, 2),
+               w = random_tensor({131, 4}, 3);
   const auto cut = [&](int64_t keys) { return v.slice(2, 0, keys).clone(); };
   const auto all = attention_with_weights(q, v, v, {.score = location(w)}),
              few = attention_with_weights(q, cut(131), cut(131), {.score = location(w)});

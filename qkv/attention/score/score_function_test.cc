@@ -31,11 +31,11 @@ ScorePtr distance_by_function() {
 
 std::vector<Tensor> results(const ScorePtr& score, int64_t T, DType dtype) {
   const auto leaf = [&](const Shape& shape, uint64_t stream) {
-    return Variable(random(shape, stream).to(dtype), {.requires_grad = true});
+    return Variable(random_tensor(shape, stream).to(dtype), {.requires_grad = true});
   };
   const Variable q = leaf({2, 4, T, 7}, 1), k = leaf({2, 2, 150, 7}, 2), v = leaf({2, 2, 150, 5}, 3);
   const auto [out, weights, lse] = attention_with_weights(q, k, v, {.score = score, .mask = causal()});
-  out.backward(random({2, 4, T, 5}, 4).to(dtype));
+  out.backward(random_tensor({2, 4, T, 5}, 4).to(dtype));
   std::vector<Tensor> all = {out.value(), weights, q.grad(), k.grad(), v.grad()};
   for (Tensor& x : all) x = x.to(DType::f32);
   return all;

@@ -25,13 +25,13 @@ constexpr int64_t D = 6, F = 5;  // one width: one set of queries and keys serve
 std::vector<ScorePtr> scores() {
   return {scaled_dot(),
           dot(0.5f),
-          additive(random({F, D}, 1), random({F, D}, 2), random({F}, 3)),
-          concat(random({F, 2 * D}, 4), random({F}, 5)),
-          bilinear(random({D, D}, 6, 0.5)),
+          additive(random_tensor({F, D}, 1), random_tensor({F, D}, 2), random_tensor({F}, 3)),
+          concat(random_tensor({F, 2 * D}, 4), random_tensor({F}, 5)),
+          bilinear(random_tensor({D, D}, 6, 0.5)),
           cosine(4),
           distance(),
           gaussian(1.5f),
-          location(random({200, D}, 7))};
+          location(random_tensor({200, D}, 7))};
 }
 
 // The results and gradients of a call.
@@ -46,8 +46,8 @@ std::vector<Tensor> results(const ScorePtr& score, const std::vector<Tensor>& x,
 }
 
 std::vector<Tensor> inputs(int64_t B = 2) {
-  return {random({B, 4, 70, D}, 11), random({B, 2, 150, D}, 12), random({B, 2, 150, 3}, 13),
-          random({B, 4, 70, 3}, 14)};
+  return {random_tensor({B, 4, 70, D}, 11), random_tensor({B, 2, 150, D}, 12), random_tensor({B, 2, 150, 3}, 13),
+          random_tensor({B, 4, 70, 3}, 14)};
 }
 
 void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted, const ScorePtr& score) {
@@ -121,7 +121,7 @@ TEST(EveryScore, GivesASingleQueryTheResultsItHasAmongOthers) {
 }
 
 TEST(EveryScore, ServesPackedSequences) {
-  const Tensor q = random({9, 2, D}, 1), k = random({12, 2, D}, 2);
+  const Tensor q = random_tensor({9, 2, D}, 1), k = random_tensor({12, 2, D}, 2);
   for (const ScorePtr& score : scores()) {
     if (score->reads_positions()) continue;
     const Tensor packed = attention_packed(q, k, k, {0, 4, 9}, {0, 5, 12}, {.score = score});
@@ -135,13 +135,14 @@ TEST(EveryScore, ServesPackedSequences) {
 }
 
 TEST(EveryScore, IsExplainedWithTheWidthsThatItReads) {
-  const Tensor q = random({1, 1, 3, 4}, 1), k = random({1, 1, 5, 8}, 2);
+  const Tensor q = random_tensor({1, 1, 3, 4}, 1), k = random_tensor({1, 1, 5, 8}, 2);
   const auto plan = [&](const ScorePtr& score) { return attention_plan(q, k, k, {.score = score}); };
-  EXPECT_EQ(plan(bilinear(random({4, 8}, 3))).shape.D, 8);
-  EXPECT_EQ(plan(concat(random({F, 12}, 3), random({F}, 4))).shape.D, F);
-  EXPECT_EQ(plan(location(random({2, 4}, 3))).shape.D, 4);
-  EXPECT_EQ(plan(location(random({2, 4}, 3))).visible_pairs, 3 * 2);
-  EXPECT_NE(plan(bilinear(random({4, 8}, 3))).text().find("q          (B 1, H 1, T 3, D 4)"), std::string::npos);
+  EXPECT_EQ(plan(bilinear(random_tensor({4, 8}, 3))).shape.D, 8);
+  EXPECT_EQ(plan(concat(random_tensor({F, 12}, 3), random_tensor({F}, 4))).shape.D, F);
+  EXPECT_EQ(plan(location(random_tensor({2, 4}, 3))).shape.D, 4);
+  EXPECT_EQ(plan(location(random_tensor({2, 4}, 3))).visible_pairs, 3 * 2);
+  EXPECT_NE(plan(bilinear(random_tensor({4, 8}, 3))).text().find("q          (B 1, H 1, T 3, D 4)"),
+            std::string::npos);
 }
 
 }  // namespace

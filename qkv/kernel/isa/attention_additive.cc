@@ -29,13 +29,14 @@ QKV_INLINE Tanh tanh(vf x) {
 // Whether all of x (rows x columns) are small enough.
 bool are_safe(const float* x, int64_t stride, int64_t rows, int64_t columns) {
   const vf zero = {};
-  vf most = zero;
+  vf largest = zero;
   for (int64_t r = 0; r < rows; ++r) {
     int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes) most = max(magnitude(load(x + r * stride + c)), most);
-    if (c < columns) most = max(magnitude(load_part(x + r * stride + c, static_cast<int>(columns - c))), most);
+    for (; c + lanes <= columns; c += lanes) largest = max(magnitude(load(x + r * stride + c)), largest);
+    if (c < columns)
+      largest = max(magnitude(load_part(x + r * stride + c, static_cast<int>(columns - c))), largest);
   }
-  return max_lanes(most) <= safe;
+  return max_lanes(largest) <= safe;
 }
 
 bool are_safe(const AdditiveTile& t) {
@@ -112,9 +113,9 @@ void score_panel(const float* eq, int64_t width, const float* ek, const Additive
 template <int NV>
 void score_columns(const float* eq, const float* ek, const AdditiveTile& t, float sum_of_w, float* s) {
   int64_t j = 0;
-  constexpr int most = lanes == 16 ? 6 : 4 / NV;
-  for (; j + most <= t.keys; j += most)
-    score_panel<most, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
+  constexpr int max_keys = lanes == 16 ? 6 : 4 / NV;
+  for (; j + max_keys <= t.keys; j += max_keys)
+    score_panel<max_keys, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
   for (; j < t.keys; ++j) score_panel<1, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
 }
 

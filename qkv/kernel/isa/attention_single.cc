@@ -120,8 +120,8 @@ void scores(const SingleScores<T>& x) {
   for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
-// NV vectors of columns, or the last `rest` columns (NV = 1). The keys of a stream are added to two sums in turn, which
-// hides the latency of additions; the order does not depend on the number of columns.
+// NV vectors of columns, or the last `rest` columns (NV = 1). The keys of a stream are added to two sums in turn, so
+// that additions overlap; the order does not depend on the number of columns.
 template <int Q, int NV, class T>
 void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest = 0) {
   vf even[Q][NV] = {}, odd[Q][NV] = {};

@@ -32,9 +32,9 @@ QKV_INLINE void each(int64_t n, F body) {
 }
 
 // The sum of term(at, i) over a row, in `count` partial sums: sum l adds the terms l, l + count, ..., and a tree adds
-// the sums. So the order depends on n alone, on every instruction set. `count` is a multiple of 16; many sums hide the
-// latency of additions if terms are cheap. Behind the end of the row at() gives zeros; a term that is not zero there
-// must pass through at.only().
+// the sums. So the order depends on n alone, on every instruction set. `count` is a multiple of 16; more sums let more
+// additions overlap, if terms are cheap. Behind the end of the row at() gives zeros; a term that is not zero there must
+// pass through at.only().
 template <int count = 32, class F>
 QKV_INLINE float sum_over(int64_t n, F term) {
   constexpr int vectors = count / lanes;

@@ -73,7 +73,7 @@ using Panel = void (*)(const TileProduct&, const float*);
 
 template <class Unit, int NV, bool along_rows, Update update>
 Panel panel_of(int64_t rows) {
-  constexpr int most = panel_rows[NV];
+  constexpr int max_panel_rows = panel_rows[NV];
   static constexpr Panel table[max_rows] = {
     panel<Unit, 1, NV, along_rows, update>,
     panel<Unit, 2, NV, along_rows, update>,
@@ -81,15 +81,15 @@ Panel panel_of(int64_t rows) {
     panel<Unit, 4, NV, along_rows, update>,
     panel<Unit, 5, NV, along_rows, update>,
     panel<Unit, 6, NV, along_rows, update>,
-    panel<Unit, (most >= 7 ? 7 : 1), NV, along_rows, update>,
-    panel<Unit, (most >= 8 ? 8 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 7 ? 7 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 8 ? 8 : 1), NV, along_rows, update>,
 #if defined(__AVX512F__)
-    panel<Unit, (most >= 9 ? 9 : 1), NV, along_rows, update>,
-    panel<Unit, (most >= 10 ? 10 : 1), NV, along_rows, update>,
-    panel<Unit, (most >= 11 ? 11 : 1), NV, along_rows, update>,
-    panel<Unit, (most >= 12 ? 12 : 1), NV, along_rows, update>,
-    panel<Unit, (most >= 13 ? 13 : 1), NV, along_rows, update>,
-    panel<Unit, (most >= 14 ? 14 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 9 ? 9 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 10 ? 10 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 11 ? 11 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 12 ? 12 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 13 ? 13 : 1), NV, along_rows, update>,
+    panel<Unit, (max_panel_rows >= 14 ? 14 : 1), NV, along_rows, update>,
 #endif
   };
   return table[rows - 1];

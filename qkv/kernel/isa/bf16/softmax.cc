@@ -21,7 +21,7 @@ QKV_INLINE vf rough_exp2_or_zero(vf x) {
   return reinterpret_cast<vf>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(p), y));
 }
 
-// The largest of each column of scores. Eight independent chains hide the latency.
+// The largest of each column of scores. Eight independent chains overlap.
 QKV_INLINE vf largest(const float* s, int64_t keys, int64_t width) {
   constexpr int chains = 8;
   vf m[chains];

@@ -5,20 +5,17 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "qkv/attention/mask/mask.h"
 #include "qkv/base/random.h"
+#include "qkv/test_support/visible_rule.h"
 
 namespace qkv::test {
 
-using Sees = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
-
-inline void check_tile(const MaskPtr& mask, const Tile& tile, const Sees& sees) {
+inline void check_tile(const MaskPtr& mask, const Tile& tile, const VisibleRule& sees) {
   uint64_t visible[max_block_keys], wanted[max_block_keys] = {};
   int64_t pairs = 0;
   for (int64_t j = 0; j < tile.keys; ++j)
@@ -36,7 +33,7 @@ inline void check_tile(const MaskPtr& mask, const Tile& tile, const Sees& sees) 
     ASSERT_EQ(visible[j] & lanes, wanted[j]) << "key " << tile.key + j << " of queries from " << tile.query;
 }
 
-inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const Sees& sees) {
+inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const VisibleRule& sees) {
   SCOPED_TRACE(fmt::format("{}: B {} H {} T {} S {}", mask->name(), shape.B, shape.H, shape.T, shape.S));
   mask->check(shape);
   for (int64_t b = 0; b < shape.B; ++b)
@@ -61,7 +58,7 @@ inline void check_mask(const MaskPtr& mask, const AttentionShape& shape, const S
 }
 
 // key_range() begins with the first key that a query of the block sees, and ends with the last.
-inline void expect_exact_keys(const MaskPtr& mask, const AttentionShape& shape, const Sees& sees) {
+inline void expect_exact_keys(const MaskPtr& mask, const AttentionShape& shape, const VisibleRule& sees) {
   SCOPED_TRACE(fmt::format("{}: B {} H {} T {} S {}", mask->name(), shape.B, shape.H, shape.T, shape.S));
   mask->check(shape);
   for (int64_t b = 0; b < shape.B; ++b)
@@ -103,8 +100,8 @@ inline std::vector<AttentionShape> mask_shapes() {
   return shapes;
 }
 
-// n random numbers from 0 to `maximum`.
-inline std::vector<int32_t> random_ids(int64_t n, int64_t maximum, uint64_t stream) {
+// n random integers from 0 to `maximum`.
+inline std::vector<int32_t> random_integers(int64_t n, int64_t maximum, uint64_t stream) {
   Random random(6, stream);
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < n; ++i)

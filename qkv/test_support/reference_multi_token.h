@@ -1,4 +1,8 @@
-// The formula of multi-token attention, in float64 with (T, S) matrices: the reference in its tests.
+// Multi-token attention by its formula, in float64 with (T, S) matrices.
+//
+//     ReferenceMultiToken reference = {.B = 1, .H = 2, .G = 2, .T = 7, .S = 9, .D = 3, .E = 5};
+//     reference.pre_queries = 3, reference.pre_keys = 5;
+//     check_op("causal", reference.inputs(/*stream=*/1), reference.op(causal()), reference);
 #pragma once
 
 #include <cmath>
@@ -10,7 +14,7 @@
 
 namespace qkv::test {
 
-struct PlainMultiToken {
+struct ReferenceMultiToken {
   int64_t B = 1, H = 1, G = 1, T = 1, S = 1, D = 1, E = 1;
   int64_t pre_queries = 0, pre_keys = 0, post_queries = 0, post_keys = 0;  // 0: no such convolution
   bool pre_mix = false, post_mix = false;
@@ -20,13 +24,13 @@ struct PlainMultiToken {
 
   // Random inputs, in the order of operator() below.
   std::vector<Tensor> inputs(uint64_t stream) const {
-    std::vector<Tensor> x = {random({B, H, T, D}, stream), random({B, G, S, D}, stream + 1),
-                             random({B, G, S, E}, stream + 2)};
-    if (pre_queries) x.push_back(random({H, 1, pre_queries, pre_keys}, stream + 3, 0.5));
-    if (pre_mix) x.push_back(random({H, H}, stream + 4, 0.5));
-    if (post_queries) x.push_back(random({H, 1, post_queries, post_keys}, stream + 5, 0.5));
-    if (post_mix) x.push_back(random({H, H}, stream + 6, 0.5));
-    if (post_head) x.push_back(random({H / post_head, post_head, post_head}, stream + 7, 0.5));
+    std::vector<Tensor> x = {random_tensor({B, H, T, D}, stream), random_tensor({B, G, S, D}, stream + 1),
+                             random_tensor({B, G, S, E}, stream + 2)};
+    if (pre_queries) x.push_back(random_tensor({H, 1, pre_queries, pre_keys}, stream + 3, 0.5));
+    if (pre_mix) x.push_back(random_tensor({H, H}, stream + 4, 0.5));
+    if (post_queries) x.push_back(random_tensor({H, 1, post_queries, post_keys}, stream + 5, 0.5));
+    if (post_mix) x.push_back(random_tensor({H, H}, stream + 6, 0.5));
+    if (post_head) x.push_back(random_tensor({H / post_head, post_head, post_head}, stream + 7, 0.5));
     return x;
   }
 
