@@ -36,7 +36,7 @@ class LineJob {
   int run(Work work) {
     try {
       work();
-      check_interrupt();  // whoever wrote the input may have been interrupted, too: it is not complete
+      check_interrupt();  // the writer of a pipe may have been interrupted too: the input is not complete
     } catch (const Interrupted&) {
       return keep_partial();
     }

@@ -55,35 +55,35 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
                    nearest(name, names) ? did_you_mean(name, names) : "; qkv --help lists them");
 }
 
-void refuse_extras(const CLI::App& app, const std::string& who) {
+void refuse_extras(const CLI::App& app, const std::string& command_name) {
   const std::vector<std::string> extras = app.remaining();
   for (const std::string& extra : extras) {
     if (!extra.starts_with('-') || extra == "-") continue;
     const std::string flag = extra.substr(0, extra.find('='));
     const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-    fail<UsageError>(who, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
+    fail<UsageError>(command_name, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
   }
   if (extras.empty()) return;
   const std::vector<const CLI::Option*> positional =
       app.get_options([](const CLI::Option* option) { return option->get_positional(); });
-  fail<UsageError>(who, "unexpected argument {}{}", quoted_name(extras.front()),
+  fail<UsageError>(command_name, "unexpected argument {}{}", quoted_name(extras.front()),
                    positional.empty() ? "" : "; put quotation marks around several words");
 }
 
 // Nothing, or the exit code when there is no more to do (help, version). Unknown flags are reported before missing
 // ones: a missing flag may be the unknown one, mistyped.
 std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std::string> arguments) {
-  const std::string who = &app == &command ? "qkv" : "qkv " + command.get_name();
+  const std::string command_name = &app == &command ? "qkv" : "qkv " + command.get_name();
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last to first
   try {
     app.parse(arguments);
   } catch (const CLI::Success& asked) {
     return app.exit(asked);
   } catch (const CLI::ParseError& e) {
-    refuse_extras(command, who);
-    throw UsageError(who, usage_message(e, command).substr(who.size() + 2));
+    refuse_extras(command, command_name);
+    throw UsageError(command_name, usage_message(e, command).substr(command_name.size() + 2));
   }
-  refuse_extras(command, who);
+  refuse_extras(command, command_name);
   return {};
 }
 

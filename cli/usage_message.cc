@@ -70,27 +70,27 @@ std::string usage_message(const UsageError& error, const CLI::App& command) {
   const std::string_view whole = error.what();
   if (whole.starts_with("qkv ")) return std::string(whole);
   const std::vector<std::string_view> flags = flag_names(command);
-  const std::string who = fmt::format("qkv {}: ", command.get_name());
+  const std::string command_name = fmt::format("qkv {}: ", command.get_name());
   if (const std::string flag = flag_of(error.op(), command); flag.starts_with("--"))
-    return fmt::format("{}{} {}", who, flag, whole);
-  if (!is_operation(error.op())) return who + with_flags(whole, flags);
-  return who + with_flags(whole.substr(std::min(whole.size(), error.op().size() + 2)), flags);
+    return fmt::format("{}{} {}", command_name, flag, whole);
+  if (!is_operation(error.op())) return command_name + with_flags(whole, flags);
+  return command_name + with_flags(whole.substr(std::min(whole.size(), error.op().size() + 2)), flags);
 }
 
 std::string usage_message(const CLI::ParseError& error, const CLI::App& command) {
-  const std::string who = command.get_parent() ? "qkv " + command.get_name() : "qkv";
+  const std::string command_name = command.get_parent() ? "qkv " + command.get_name() : "qkv";
   const std::string text = error.what();
   const CLI::Option* option = command.get_option_no_throw(text.substr(0, text.find_first_of(": ")));
-  if (!option) return who + ": " + one_line(text, 1000);
+  if (!option) return command_name + ": " + one_line(text, 1000);
   const std::string name = option->get_name(), unit = option->get_type_name();
   if (dynamic_cast<const CLI::RequiredError*>(&error))
-    return fmt::format("{}: {} is required: {}, {}", who, name, unit, option->get_description());
+    return fmt::format("{}: {} is required: {}, {}", command_name, name, unit, option->get_description());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
-    return option->get_expected_max() == 0 ? fmt::format("{}: {} takes no value", who, name)
-                                           : fmt::format("{}: {} needs a value: {} {}", who, name, name, unit);
+    return option->get_expected_max() == 0 ? fmt::format("{}: {} takes no value", command_name, name)
+                                           : fmt::format("{}: {} needs a value: {} {}", command_name, name, name, unit);
   if (dynamic_cast<const CLI::ValidationError*>(&error) && text.starts_with(name + ": "))
-    return fmt::format("{}: {} {}", who, name, one_line(text.substr(name.size() + 2), 1000));
-  return who + ": " + one_line(text, 1000);
+    return fmt::format("{}: {} {}", command_name, name, one_line(text.substr(name.size() + 2), 1000));
+  return command_name + ": " + one_line(text, 1000);
 }
 
 }  // namespace qkv::cli

@@ -17,7 +17,7 @@ AttentionUse use_named(const std::string& name) {
   return AttentionUse::cross;
 }
 
-MaskPtr mask_of(nb::handle mask) { return mask.is_none() ? MaskPtr() : nb::cast<const MaskPart&>(mask).part; }
+MaskPtr mask_from(nb::handle mask) { return mask.is_none() ? MaskPtr() : nb::cast<const MaskPart&>(mask).part; }
 
 // (out, weights or None)
 nb::tuple forward(const MultiHeadAttention& layer, nb::handle query, nb::handle key, nb::handle value,
@@ -26,7 +26,7 @@ nb::tuple forward(const MultiHeadAttention& layer, nb::handle query, nb::handle 
   const bool is_self = key.is_none();
   const Variable y = is_self ? x : Variable(tensor_of(key, "key"));
   const Variable z = is_self ? x : value.is_none() ? y : Variable(tensor_of(value, "value"));
-  const MaskPtr visible = mask_of(mask);
+  const MaskPtr visible = mask_from(mask);
   AttentionLog log;
   Pass pass{.log = with_weights ? &log : nullptr};
   Variable out;

@@ -58,7 +58,7 @@ def labels_of(reference):
 
 
 def expect_near(got, wanted, seen=None, tolerance=1e-4):
-    """Rows of padding are anybody's: nothing is said of them."""
+    """Rows of padding are unspecified."""
     if seen is not None:
         got, wanted = got[seen], wanted[seen]
     assert got.shape == wanted.shape and (got - wanted).abs().max() <= tolerance

@@ -44,8 +44,8 @@ def test_options_are_those_of_the_command(translator):
         == greedy.log_probability
         == pytest.approx(translator.score(["four two"], ["42"])[0].log_probability, abs=1e-4)
     )
-    usual = qkv.Translator.translate.__kwdefaults__
-    assert {o: getattr(qkv._core.TranslateOptions(), o) for o in usual} == usual
+    defaults = qkv.Translator.translate.__kwdefaults__
+    assert {o: getattr(qkv._core.TranslateOptions(), o) for o in defaults} == defaults
 
 
 def test_scores_say_how_likely_a_translation_is(translator):

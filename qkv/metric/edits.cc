@@ -11,7 +11,7 @@ namespace qkv::metric {
 
 namespace {
 
-constexpr int64_t longest_move = 10, farthest_move = 50, most_candidates = 1000, beam = 25;
+constexpr int64_t longest_move = 10, farthest_move = 50, max_candidates = 1000, beam = 25;
 
 // Edit operations, from the hypothesis to the reference.
 enum class Edit : uint8_t { keep, replace, remove, insert };
@@ -145,7 +145,7 @@ class Mover {
     int64_t moves = 0;
     for (;;) {
       const std::optional<Move> best = best_move();
-      if (tried_ >= most_candidates || !best || best->saved <= 0) break;
+      if (tried_ >= max_candidates || !best || best->saved <= 0) break;
       words_ = moved(words_, best->begin, best->length, best->to);
       ++moves;
     }
@@ -162,10 +162,10 @@ class Mover {
       const int64_t first = std::max<int64_t>(0, begin - farthest_move),
                     end = std::min(wanted, begin + farthest_move + 1);
       for (int64_t at = first; at < end; ++at) {
-        const int64_t most = std::min({longest_move, words - begin, wanted - at});
-        for (int64_t n = 0; n < most && same(begin + n, at + n);) {
+        const int64_t longest = std::min({longest_move, words - begin, wanted - at});
+        for (int64_t n = 0; n < longest && same(begin + n, at + n);) {
           try_moves(alignment, begin, at, ++n);
-          if (tried_ >= most_candidates) return best_;
+          if (tried_ >= max_candidates) return best_;
         }
       }
     }

@@ -240,7 +240,7 @@ TEST(LineReader, IsReadyWhenALineIsCompleteOrTheFileEnds) {
   EXPECT_EQ(line, "half a line");
   EXPECT_FALSE(reader.ready());
   close(ends[1]);
-  EXPECT_TRUE(reader.ready()) << "nobody writes any more";
+  EXPECT_TRUE(reader.ready()) << "no writer is left";
   EXPECT_FALSE(reader.next(line));
   close(ends[0]);
 }

@@ -332,7 +332,7 @@ TEST_F(Preserve, EveryFileIsCheckedWhenItIsRead) {
   EXPECT_GT(tried, 1000);
   std::ofstream(folder_ / "m/training/log.jsonl", std::ios::binary)
       << std::string(before.at("training/log.jsonl").size(), '\xff');
-  EXPECT_EQ(train(o).steps, 11) << "nobody reads the log";
+  EXPECT_EQ(train(o).steps, 11) << "the log has no reader";
 }
 
 TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
