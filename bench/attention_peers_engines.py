@@ -206,8 +206,8 @@ class TorchComposed(TorchSdpa):
 
 
 class TorchCut(TorchSdpa):
-    """Calls cut along the mask by hand: one for each document or sentence; a window as blocks of `window` queries by
-    twice as many keys."""
+    """Calls cut along the mask by hand: one for each document or sentence; a window as blocks of `window` queries
+    by twice as many keys."""
 
     def torch_mask(self, row):
         if not (row.window or row.documents or row.lengths):

@@ -92,15 +92,15 @@ from ._picture import Picture, head_view, heatmap
 from ._score_mod import score_function, score_mod
 from ._tokenizer import Tokenizer
 from ._train import TrainResult, Validation, train
-from ._translator import Answer, AttentionMaps, Inspection, PairScore, Translation, Translator
+from ._translator import AttentionMaps, Candidate, Inspection, PairScore, Translation, Translator
 
 __version__ = _version()
 
 __all__ = [
-    "Answer",
     "AttentionCache",
     "AttentionMaps",
     "BleuScore",
+    "Candidate",
     "ChrfScore",
     "Confidence",
     "Inspection",

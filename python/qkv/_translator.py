@@ -37,7 +37,7 @@ class _Alignments:
 
 
 @dataclass(frozen=True, repr=False)
-class Answer:
+class Candidate:
     """One translation of a sentence; str() is its text."""
 
     text: str
@@ -64,13 +64,13 @@ class Answer:
 
 
 @dataclass(frozen=True, repr=False)
-class Translation(Answer):
+class Translation(Candidate):
     """The best translation of a sentence, and the n best."""
 
     source: str
     source_tokens: list[str]  # the end of the sentence last
     truncated: bool  # the source was too long for the model and has been cut
-    n_best: list[Answer]  # best first, the best included
+    n_best: list[Candidate]  # best first, the best included
 
     def heatmap(self, *, title: str | None = None) -> Picture:
         """The alignment: translation tokens as rows, source tokens as columns.
@@ -210,8 +210,8 @@ class Translator:
         out = []
         for source, (answers, source_tokens, truncated) in zip(lines, search(lines, alignment)):
             where = alignments(source, answers)
-            ranked = [_answer(a, index, where) for index, a in enumerate(answers)]
-            best = {f.name: getattr(ranked[0], f.name) for f in fields(Answer)}
+            ranked = [_candidate(a, index, where) for index, a in enumerate(answers)]
+            best = {f.name: getattr(ranked[0], f.name) for f in fields(Candidate)}
             out.append(
                 Translation(**best, source=source, source_tokens=source_tokens, truncated=truncated, n_best=ranked)
             )
@@ -243,6 +243,6 @@ class Translator:
         return f"qkv.Translator({self.model!r})"
 
 
-def _answer(answer: tuple[Any, ...], index: int, alignments: _Alignments) -> Answer:
+def _candidate(answer: tuple[Any, ...], index: int, alignments: _Alignments) -> Candidate:
     text, score, log_probability, tokens, _ = answer
-    return Answer(text, score, log_probability, tokens, index, alignments)
+    return Candidate(text, score, log_probability, tokens, index, alignments)
