@@ -86,8 +86,9 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& command)
   if (dynamic_cast<const CLI::RequiredError*>(&error))
     return fmt::format("{}: {} is required: {}, {}", command_name, name, unit, option->get_description());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
-    return option->get_expected_max() == 0 ? fmt::format("{}: {} takes no value", command_name, name)
-                                           : fmt::format("{}: {} needs a value: {} {}", command_name, name, name, unit);
+    return option->get_expected_max() == 0
+               ? fmt::format("{}: {} takes no value", command_name, name)
+               : fmt::format("{}: {} needs a value: {} {}", command_name, name, name, unit);
   if (dynamic_cast<const CLI::ValidationError*>(&error) && text.starts_with(name + ": "))
     return fmt::format("{}: {} {}", command_name, name, one_line(text.substr(name.size() + 2), 1000));
   return command_name + ": " + one_line(text, 1000);
