@@ -131,10 +131,10 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
 
 TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
   const Outcome help = run("train --help");
-  for (const char* text : {"--self-attention VARIANT", "--encoder-self-attention VARIANT", "window=size",
+  for (const char* text : {"--self-attention VARIANT", "--encoder-self-attention VARIANT", "window=radius",
                            "bigbird[=block:window:globals:random]"})
     EXPECT_NE(help.out.find(text), std::string::npos) << text;
-  EXPECT_EQ(run("translate --help").out.find("window=size"), std::string::npos);
+  EXPECT_EQ(run("translate --help").out.find("window=radius"), std::string::npos);
   expect_error(run("train --model x --train y --self-attention widow=64"), 2,
                {"qkv train: --self-attention: unknown mechanism 'widow'", "did you mean window?"});
   expect_error(run("train --model x --train y --cross-attention additive=x"), 2,
@@ -356,8 +356,9 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--heads 3", {"qkv train: --heads 3 must divide --d-model 128"});
   refused("--kv-heads 3", {"qkv train: --kv-heads 3 must divide --heads 4"});
   refused("--self-attention window=4+causal", {"--self-attention"});
-  refused("--d-model 12 --heads 4 --positions rotary",
-          {"rotary", "the width of a head must be even, got --d-model 12 / --heads 4 = 3"});
+  refused(
+      "--d-model 12 --heads 4 --positions rotary",
+      {"qkv train: --positions: 'rotary'", "the width of a head must be even, got --d-model 12 / --heads 4 = 3"});
 }
 
 TEST_F(Command, DemoReplacesNoFileThatItDidNotWrite) {

@@ -142,9 +142,9 @@ def blocks(table: Array, block: int) -> Mask:
     return _Table(lambda t, no_heads: _core.blocks(t, block, no_heads), _integers(table, "blocks: table"))
 
 
-def dilated(reach: int, dilation: int) -> Mask:
-    """Dilated window: every dilation-th key, `reach` of them on each side."""
-    return _Made(_core.dilated(reach, dilation))
+def dilated(radius: int, dilation: int) -> Mask:
+    """Dilated window: every dilation-th key, `radius` of them on each side."""
+    return _Made(_core.dilated(radius, dilation))
 
 
 def strided(stride: int) -> Mask:
@@ -162,9 +162,9 @@ def global_positions(positions: Iterable[int]) -> Mask:
     return _Made(_core.global_positions(list(positions)))
 
 
-def longformer(reach: int, positions: Iterable[int] = (0,)) -> Mask:
-    """A window of `reach` on each side, and global positions (Beltagy et al., 2020)."""
-    return _Made(_core.longformer(reach, list(positions)))
+def longformer(radius: int, positions: Iterable[int] = (0,)) -> Mask:
+    """A window of `radius` on each side, and global positions (Beltagy et al., 2020)."""
+    return _Made(_core.longformer(radius, list(positions)))
 
 
 def bigbird(
@@ -194,9 +194,9 @@ def bigbird_table(
     return _core.bigbird_table(length, block, window_blocks, list(global_blocks), random_blocks, heads, seed) != 0
 
 
-def local_m(window: int) -> Mask:
-    """|j - i| <= window, i counted from the first query (Luong et al., 2015, monotonic)."""
-    return _Made(_core.local_m(window))
+def local_m(radius: int) -> Mask:
+    """|j - i| <= radius, i counted from the first query (Luong et al., 2015, monotonic)."""
+    return _Made(_core.local_m(radius))
 
 
 def around(centers: Array, radius: float) -> Mask:

@@ -48,7 +48,7 @@ void bind_masks(nb::module_& m) {
   m.def("blocks", [](nb::handle table, int64_t block, bool no_heads) {
     return MaskPart{blocks(four_axes(integers_of(table, "blocks: table"), no_heads), block)};
   });
-  m.def("dilated", [](int64_t reach, int64_t dilation) { return MaskPart{dilated(reach, dilation)}; });
+  m.def("dilated", [](int64_t radius, int64_t dilation) { return MaskPart{dilated(radius, dilation)}; });
   m.def("every", [](int64_t step) { return MaskPart{every(step)}; });
   m.def("around", [](nb::handle centers, double radius) {
     return MaskPart{around(tensor_of(centers, "around: centers"), radius)};
@@ -56,8 +56,8 @@ void bind_masks(nb::module_& m) {
   m.def("strided", [](int64_t stride) { return MaskPart{strided(stride)}; });
   m.def("global_positions",
         [](std::vector<int64_t> positions) { return MaskPart{global_positions(std::move(positions))}; });
-  m.def("longformer", [](int64_t reach, std::vector<int64_t> positions) {
-    return MaskPart{longformer(reach, std::move(positions))};
+  m.def("longformer", [](int64_t radius, std::vector<int64_t> positions) {
+    return MaskPart{longformer(radius, std::move(positions))};
   });
   m.def("bigbird", [](int64_t block, int64_t window_blocks, std::vector<int64_t> global_blocks,
                       int64_t random_blocks, int64_t heads, uint64_t seed) {
@@ -70,7 +70,7 @@ void bind_masks(nb::module_& m) {
               bigbird_table(length, {block, window_blocks, std::move(global_blocks), random_blocks, heads, seed});
           return array_of(table, true);
         });
-  m.def("local_m", [](int64_t window) { return MaskPart{local_m(window)}; });
+  m.def("local_m", [](int64_t radius) { return MaskPart{local_m(radius)}; });
 }
 
 }  // namespace qkv::python

@@ -265,7 +265,7 @@ calls = {
     "a window of 65 bits": (lambda: qkv.window(2**64), TypeError, "window"),
     "a window with a point": (lambda: qkv.window(1.5), TypeError, "window"),
     "causal in words": (lambda: qkv.causal("yes"), TypeError, "causal"),
-    "a negative reach": (lambda: qkv.longformer(-1), ValueError, "longformer: .*-1"),
+    "a negative radius": (lambda: qkv.longformer(-1), ValueError, "longformer: .*-1"),
     "a dilation of nothing": (lambda: qkv.dilated(1, 0), ValueError, "dilated: .*1, 0"),
     "a dilation that overflows": (lambda: qkv.dilated(2**62, 2**62), ValueError, "dilated: "),
     "a negative local window": (lambda: qkv.local_m(-1), ValueError, ": "),

@@ -12,7 +12,7 @@ namespace qkv {
 // "bigbird=2:1:1:2": numbers are chosen by their names, 2 for others. A prefix gets a window beside it.
 inline std::string sample_of(const AttentionMechanism& mechanism) {
   static const std::map<std::string_view, std::string> small = {
-      {"size", "3"},    {"dilation", "2"},     {"stride", "3"},  {"globals", "2"}, {"block", "2"}, {"window", "1"},
+      {"radius", "3"},  {"dilation", "2"},     {"stride", "3"},  {"globals", "2"}, {"block", "2"}, {"window", "1"},
       {"random", "2"},  {"width", "5"},        {"keys", "5"},    {"sigma", "3.5"}, {"cap", "2"},   {"base", "100"},
       {"buckets", "8"}, {"max-distance", "9"}, {"queries", "3"}, {"heads", "2"},   {"scale", "3"}};
   std::string text(mechanism.name);

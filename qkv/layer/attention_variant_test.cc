@@ -48,14 +48,15 @@ TEST(AttentionVariant, ErrorsNameTheMechanismAndWhatWasExpected) {
   EXPECT_TRUE(error("widow=64").ends_with("; did you mean window?")) << error("widow=64");
   EXPECT_NE(error("").find("unknown mechanism ''"), std::string::npos);
   EXPECT_NE(error("window=3+").find("unknown mechanism ''"), std::string::npos);
-  EXPECT_EQ(error("window"), "--self-attention: 'window': size is missing: window=size");
-  EXPECT_EQ(error("longformer=4"), "--self-attention: 'longformer=4': globals is missing: longformer=size:globals");
-  EXPECT_EQ(error("window=1:2"), "--self-attention: 'window=1:2' has 2 numbers, expected at most 1: window=size");
+  EXPECT_EQ(error("window"), "--self-attention: 'window': radius is missing: window=radius");
+  EXPECT_EQ(error("longformer=4"),
+            "--self-attention: 'longformer=4': globals is missing: longformer=radius:globals");
+  EXPECT_EQ(error("window=1:2"), "--self-attention: 'window=1:2' has 2 numbers, expected at most 1: window=radius");
   EXPECT_EQ(error("softmax-with-sink=1"),
             "--self-attention: 'softmax-with-sink=1' has 1 number, expected at most 0: softmax-with-sink");
   for (const char* bad : {"a", "", "-1", "1.5", "99999999999", "nan", "1e", "1 ", " 1"})
     EXPECT_EQ(error("window=" + std::string(bad)),
-              fmt::format("--self-attention: 'window={}': size must be an integer from 0 to 16777216, got '{}'",
+              fmt::format("--self-attention: 'window={}': radius must be an integer from 0 to 16777216, got '{}'",
                           bad, bad));
   EXPECT_EQ(error("softcap=0"),
             "--self-attention: 'softcap=0': cap must be a number from 0.001 to 1000000, got '0'");
@@ -115,7 +116,7 @@ TEST(AttentionMechanisms, AreWrittenAsTheirUsageSays) {
     EXPECT_FALSE(mechanism.help.empty()) << mechanism.name;
     EXPECT_TRUE(mechanism.in_self || mechanism.in_cross) << mechanism.name;
   }
-  for (const char* wanted : {"full", "window=size", "additive[=width]", "bigbird[=block:window:globals:random]"})
+  for (const char* wanted : {"full", "window=radius", "additive[=width]", "bigbird[=block:window:globals:random]"})
     EXPECT_EQ(std::count(usages.begin(), usages.end(), wanted), 1) << wanted;
 }
 

@@ -125,10 +125,13 @@ void read_old_keys(Reader& reader, TransformerConfig& config) {
   if (reader.json.contains("max_length")) reader("max_length", config.max_positions);
 }
 
+bool is_mechanism(Positions positions) {
+  return positions == Positions::rotary || positions == Positions::alibi || positions == Positions::relative_bias;
+}
+
 // The variant with the mechanism of a position encoding that is one.
 AttentionVariant with_positions(AttentionVariant variant, Positions positions) {
-  if (positions != Positions::rotary && positions != Positions::alibi && positions != Positions::relative_bias)
-    return variant;
+  if (!is_mechanism(positions)) return variant;
   const AttentionVariant mechanism = attention_variant(name_of(positions));
   variant.add(mechanism.parts().front(), "positions");
   return variant;
@@ -196,6 +199,9 @@ void TransformerConfig::check() const {
                         rate);
   const LayerOptions encoder = encoder_layer(), decoder = decoder_layer();
   const bool same = to_string(self_attention.encoder) == to_string(self_attention.decoder);
+  if (is_mechanism(positions))
+    check_variant(attention_variant(name_of(positions)), encoder.attention(AttentionUse::encoder).size(),
+                  "'positions'");
   check_variant(encoder.self_attention, encoder.attention(AttentionUse::encoder).size(),
                 same ? "self-attention" : "encoder-self-attention");
   check_variant(decoder.self_attention, decoder.attention(AttentionUse::decoder).size(),

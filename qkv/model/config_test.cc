@@ -102,7 +102,7 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"gelu\"", "\"tanh\""), "'activation' must be one of relu, gelu"},
            Case{changed("\"learned\"", "\"rotory\""), "'positions' must be one of"},
            Case{changed("window=5", "widow=5"), "'encoder_self_attention': unknown mechanism 'widow'"},
-           Case{changed("window=5", "window"), "'window': size is missing"},
+           Case{changed("window=5", "window"), "'window': radius is missing"},
            Case{changed("window=5", "local-p"), "encoder-self-attention: 'local-p' is for cross attention only"},
            Case{changed("\"additive\"", "3"), "'cross_attention' must be a string, got 3"},
            Case{changed("\"attention_bias\": false", "\"attention_bias\": 0"),

@@ -38,20 +38,20 @@ void add_local_p(AttentionOptions& options, const AttentionPart& part, const Att
 AttentionMechanisms local_window_mechanisms() {
   return {
       {.name = "local-m",
-       .help = "local attention, monotonic: keys within SIZE positions of the query's own position "
+       .help = "local attention, monotonic: keys within RADIUS positions of the query's own position "
                "(Luong et al., 2015)",
        .role = Role::local_window,
        .excludes = {Role::local_window},
        .in_self = false,
-       .numbers = {{"size", 1, max_distance, 10}},
+       .numbers = {{"radius", 1, max_distance, 10}},
        .add_to_call = add_local_m},
       {.name = "local-p",
-       .help = "local attention, predictive: keys within SIZE positions of a position predicted from the query, "
+       .help = "local attention, predictive: keys within RADIUS positions of a position predicted from the query, "
                "weights times a Gaussian (Luong et al., 2015)",
        .role = Role::local_window,
        .excludes = {Role::local_window},
        .in_self = false,
-       .numbers = {{"size", 1, max_distance, 10}},
+       .numbers = {{"radius", 1, max_distance, 10}},
        .parameters = parameters_of_local_p,
        .add_to_call = add_local_p}};
 }

@@ -77,27 +77,27 @@ AttentionMechanism longformer_mechanism() {
   return {
       .name = "longformer",
       .help =
-          "sliding window of SIZE positions on both sides, and GLOBALS first positions that see all and are seen "
+          "sliding window of RADIUS positions on both sides, and GLOBALS first positions that see all and are seen "
           "by all (Beltagy et al., 2020)",
       .role = Role::mask,
       .in_cross = false,
-      .numbers = {{"size", 0, max_distance}, {"globals", 0, max_globals}},
+      .numbers = {{"radius", 0, max_distance}, {"globals", 0, max_globals}},
       .add_to = add_mask<longformer_of>};
 }
 
 AttentionMechanisms mask_mechanisms() {
   return {
       {.name = "window",
-       .help = "sliding window: keys within SIZE positions of the query on both sides (Beltagy et al., 2020)",
+       .help = "sliding window: keys within RADIUS positions of the query on both sides (Beltagy et al., 2020)",
        .role = Role::mask,
        .in_cross = false,
-       .numbers = {{"size", 0, max_distance}},
+       .numbers = {{"radius", 0, max_distance}},
        .add_to = add_mask<window_of>},
       {.name = "dilated",
-       .help = "dilated window: every DILATION-th key, SIZE of them on both sides (Beltagy et al., 2020)",
+       .help = "dilated window: every DILATION-th key, RADIUS of them on both sides (Beltagy et al., 2020)",
        .role = Role::mask,
        .in_cross = false,
-       .numbers = {{"size", 0, max_globals - 1}, {"dilation", 1, max_globals - 1}},
+       .numbers = {{"radius", 0, max_globals - 1}, {"dilation", 1, max_globals - 1}},
        .add_to = add_mask<dilated_of>},
       {.name = "strided",
        .help = "strided pattern: keys nearer than STRIDE, and every STRIDE-th key (Child et al., 2019)",

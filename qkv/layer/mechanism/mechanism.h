@@ -83,7 +83,7 @@ struct AttentionMechanism {
 
 std::span<const AttentionMechanism> attention_mechanisms();
 
-// How a mechanism is written: "window=size", "additive[=width]".
+// How a mechanism is written: "window=radius", "additive[=width]".
 std::string usage(const AttentionMechanism& mechanism);
 
 }  // namespace qkv
