@@ -19,14 +19,12 @@ nb::tuple tuple_of(const Candidate& a) {
 }
 
 // For every sentence ([an answer, ...], source tokens, whether the source was cut).
-nb::list translate(const Translator& translator, nb::list sentences, const TranslateOptions& given) {
+nb::list translate(const Translator& translator, nb::list sentences, const TranslateOptions& options) {
   const std::vector<std::string> lines = strings_of(sentences, "translate");
-  TranslateOptions options = given;
-  options.after_batch = check_signals;
   std::vector<Translation> translations;
   {
     const nb::gil_scoped_release unlocked;
-    translations = translator.translate(lines, options);
+    translations = translator.translate(lines, options, [](int64_t) { check_signals(); });
   }
   nb::list out;
   for (const Translation& t : translations) {

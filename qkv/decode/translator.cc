@@ -103,7 +103,6 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
       static_cast<Candidate&>(translation) = translation.n_best.front();
     }
     done += static_cast<int64_t>(batch.size());
-    if (options.after_batch) options.after_batch();
     if (progress) progress(done);
   }
   return out;

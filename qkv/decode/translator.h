@@ -37,7 +37,6 @@ struct TranslateOptions {
   // hypotheses * tokens may grow to four times as many. A single sentence always fits.
   int64_t batch_tokens = 4096;
   bool alignment = false;
-  void (*after_batch)() = nullptr;  // an exception from it ends translate()
 };
 
 SearchOptions search_options(const TranslateOptions& options);

@@ -56,11 +56,11 @@ TEST(Translator, KeepsTheOrderAndTranslatesEverySentenceIndependently) {
 TEST(Translator, CanBeStoppedBetweenBatches) {
   const Translator translator = random_translator(1);
   struct Stop {};
-  static int batches = 0;
-  const auto stop = [] {
+  int batches = 0;
+  const auto stop = [&](int64_t) {
     if (++batches == 3) throw Stop();
   };
-  EXPECT_THROW(translator.translate(lines(), {.beam = 1, .batch_tokens = 1, .after_batch = stop}), Stop);
+  EXPECT_THROW(translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, stop), Stop);
   EXPECT_EQ(batches, 3);
 }
 
