@@ -6,6 +6,7 @@
 #include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
 
 namespace qkv::cli {
@@ -13,17 +14,21 @@ namespace {
 
 struct TrainCommand {
   TrainOptions options;
-  std::string model, recipe = default_recipe;
+  std::string model, recipe;
   std::vector<CLI::Option*> flags;  // all but --recipe and --resume, in the order declared
   CLI::Option* recipe_option = nullptr;
 
-  // The recipe, or a stored training, provides the defaults: the flags that were given are applied to it again.
+  // The corpus, or a stored training, provides the defaults: the flags that were given are applied to them again.
   int run() {
-    const std::optional<std::string> given = recipe_option->count() > 0 ? std::optional(recipe) : std::nullopt;
-    options = base_options(model, options.resume, given);
-    for (CLI::Option* f : flags)
-      if (f->count() > 0) f->run_callback();
-    const TrainResult result = train(options);
+    BaseOptions base = {.model = model, .train = options.train, .valid = options.valid, .resume = options.resume};
+    if (recipe_option->count() > 0) base.recipe = recipe;
+    const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
+      options = defaults;
+      for (CLI::Option* f : flags)
+        if (f->count() > 0) f->run_callback();
+      defaults = options;
+    });
+    const TrainResult result = train(completed);
     return result.stop_reason == StopReason::interrupted ? 128 + result.signal : 0;
   }
 };
@@ -35,9 +40,9 @@ Command add_train(CLI::App& parent) {
   const auto command = std::make_shared<TrainCommand>();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
   command->recipe_option =
-      recipe_flag(app, command->recipe, "architecture: transformer-tiny, -small, -base or -big; flags override it");
+      recipe_flag(app, command->recipe, "sizes of the model: transformer-tiny, -small, -base or -big");
   TrainOptions& options = command->options;
-  options.architecture = recipe(default_recipe);  // the defaults that the help shows
+  options = default_options({});
   AddFlags add{app, command->flags};
   option_table::visit_data(options, add);
   for (CLI::Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);
@@ -47,6 +52,9 @@ Command add_train(CLI::App& parent) {
   app.add_flag("--resume", options.resume, "resume the training in --model, or start one where there is none");
   command->flags.push_back(app.add_flag("--overwrite", options.overwrite,
                                         "start again; the model in --model is replaced once there is a new one"));
+  // The help has no value for what the size of the corpus decides.
+  for (const std::string& name : options_by_corpus()) app.get_option("--" + name)->default_str("by corpus");
+  command->recipe_option->default_str("by corpus");
   app.footer(attention_mechanisms_help());
   return {&app, [command] { return command->run(); }};
 }

@@ -348,8 +348,8 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--character-coverage 0.5", {"--character-coverage must be 0.98 to 1"});
   refused("--max-length 5000", {"--max-length 5000 exceeds the "});
   refused("--self-attention multi-token --attention-dropout 0.1", {"--self-attention", "multi-token"});
-  refused("--patience 2", {"--patience 2 needs validations: give --valid or --hold-out, and --valid-every"});
-  refused("--schedule cosine --max-steps 0 --max-epochs 2", {"--schedule cosine needs", "--max-steps"});
+  refused("--max-steps 0 --valid-every 0", {"--max-steps and --max-epochs are 0", "would never end"});
+  refused("--schedule cosine --max-steps 0 --hold-out 5", {"--schedule cosine needs", "--max-steps"});
   refused("--resume --overwrite", {"--resume and --overwrite exclude each other"});
   refused("--threads -1", {"qkv train: --threads must be at least 0, got -1"});
   refused("--beta2 1", {"qkv train: --beta2 must be in [0, 1), got 1"});

@@ -61,7 +61,7 @@ def train(
         result.translator().translate("I am cold.")
 
     model      folder of the model
-    recipe     transformer-tiny, -small, -base or -big: values of options that are not given
+    recipe     sizes of the model: transformer-tiny, -small, -base or -big; if not given, by the size of the corpus
     resume     resume the training in the folder, or begin where there is none; a ValueError names an option that
                cannot change on resume and has another value
     overwrite  train anew in a folder that has a model, which stays until the new one can replace it
@@ -92,6 +92,8 @@ def _describe() -> None:
 
 
 def _shown(value: Any, unit: str) -> str:
+    if value is None:
+        return f"{unit}, by the size of the corpus"
     if "|" in unit and not isinstance(value, bool):
         return f"{unit}: {value}"
     return str(value) if value != "" else unit

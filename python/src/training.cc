@@ -10,6 +10,7 @@
 #include "python/src/text.h"
 #include "qkv/base/threads.h"
 #include "qkv/model/architecture_table.h"
+#include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
 #include "qkv/train/trainer.h"
 
@@ -38,15 +39,18 @@ void visit_all(TrainOptions& o, Visitor&& visitor) {
   option_table::visit_run(o, without_change);
 }
 
-// Rows (name, value, unit, help).
+// Rows (name, value, unit, help). No value: it depends on the corpus.
 struct List {
   nb::list rows = {};
+  std::vector<std::string> by_corpus = options_by_corpus();
 
   template <class T>
   void operator()(const Setting& setting, const T& value) {
     std::string unit = setting.unit;
     if constexpr (WithNames<T>) unit = fmt::format("{}", fmt::join(all_names<T>(), "|"));
-    rows.append(nb::make_tuple(python_name(setting), object_of(value), unit, setting.help));
+    const bool has_default = std::find(by_corpus.begin(), by_corpus.end(), setting.name) == by_corpus.end();
+    rows.append(
+        nb::make_tuple(python_name(setting), has_default ? object_of(value) : nb::none(), unit, setting.help));
   }
 
   template <class T>
@@ -109,8 +113,8 @@ struct Read {
   }
 };
 
-nb::list default_options() {
-  TrainOptions options;
+nb::list list_options() {
+  TrainOptions options = default_options({});
   List list;
   visit_all(options, list);
   return list.rows;
@@ -146,15 +150,22 @@ nb::dict dict_of(const TrainResult& r) {
 // A pair: the result, and the signal that interrupted the training, or 0.
 nb::tuple train_model(const std::filesystem::path& model, const std::optional<std::string>& recipe_name,
                       bool resume, bool overwrite, bool quiet, const nb::dict& given) {
-  TrainOptions options = base_options(model, resume, recipe_name);
+  TrainOptions options;
   Read read{given};
   visit_all(options, read);
   read.refuse_unknown();
-  options.overwrite = overwrite;
-  options.quiet = quiet;
+  const auto apply = [&](TrainOptions& defaults) {
+    const nb::gil_scoped_acquire locked;
+    visit_all(defaults, read);
+    defaults.overwrite = overwrite;
+    defaults.quiet = quiet;
+  };
   TrainResult result;
   {
     const nb::gil_scoped_release unlocked;
+    options = options_for(
+        {.model = model, .train = options.train, .valid = options.valid, .recipe = recipe_name, .resume = resume},
+        apply);
     options.before_updates = check_signals;  // Ctrl-C while sentences were read
     result = train(options);
   }
@@ -164,7 +175,7 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
 }  // namespace
 
 void bind_training(nb::module_& m) {
-  m.def("train_options", &default_options);
+  m.def("train_options", &list_options);
   m.def("attention_mechanisms_help", &attention_mechanisms_help);
   m.def("train", &train_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }

@@ -62,7 +62,7 @@ struct TransformerConfig {
   float dropout = 0.1f;            // of embeddings + positions and of sublayers
   float attention_dropout = 0.0f;  // of attention weights
   float ffn_dropout = 0.0f;        // inside the feed-forward network
-  NormOrder norm_order = NormOrder::post;
+  NormOrder norm_order = NormOrder::pre;
   Activation activation = Activation::relu;
   Positions positions = Positions::sinusoidal;
   Tie tie = Tie::all;

@@ -79,6 +79,7 @@ TEST(ParameterGroups, AreNamedLikeTheParameters) {
 TEST(Describe, SaysTheNumbers) {
   TransformerConfig c = recipe("transformer-base");
   c.source_vocabulary = c.target_vocabulary = 32000;
+  c.norm_order = NormOrder::post;  // as published
   const std::string text = describe(c);
   for (const char* expected :
        {"encoder.layers.*.self_attention", "query, key, value, out (512, 512) + (512)", "4 C^2 + 4 C", "1,050,624",

@@ -42,6 +42,7 @@ class Reader {
     require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, shown_json(j));
     return j.get<double>();
   }
+  double number_or(const char* key, double absent) const { return json_.contains(key) ? number(key) : absent; }
   bool truth(const char* key) const {
     const Json& j = field(key);
     require<InputError>(j.is_boolean(), where_, "'{}' must be true or false, got {}", key, shown_json(j));
@@ -71,6 +72,7 @@ Json json_of(const TrainingState& s) {
           {"window_loss_sum", s.window.loss_sum},
           {"window_seconds", s.window.seconds},
           {"window_tokens", s.window.tokens},
+          {"window_max_norm", s.window.max_norm},
           {"best", s.best.best ? Json(*s.best.best) : Json()},
           {"best_step", s.best.best_step},
           {"since_best", s.best.since},
@@ -92,7 +94,8 @@ TrainingState state_of(const Json& json, const std::string& where) {
   s.position = {r.count("epoch"), r.count("batch")};
   s.tokens = r.count("tokens");
   s.seconds = r.number("seconds");
-  s.window = {r.number("window_loss_sum"), r.number("window_seconds"), r.count("window_tokens")};
+  s.window = {r.number("window_loss_sum"), r.number("window_seconds"), r.count("window_tokens"),
+              r.number_or("window_max_norm", 0)};
   s.best.best = r.optional_number("best");
   s.best.best_step = r.count("best_step");
   s.best.since = r.count("since_best");

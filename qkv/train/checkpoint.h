@@ -35,6 +35,7 @@ struct TrainingState {
   struct Window {          // since the last line of log.jsonl
     double loss_sum = 0, seconds = 0;
     int64_t tokens = 0;
+    double max_norm = 0;  // of the gradients
   } window;
   EarlyStopping::State best;
   std::optional<Validation> best_validation;

@@ -58,7 +58,7 @@ TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocab
 
 TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
                           Progress& progress) {
-  const Corpus corpus(options.train);
+  const Corpus corpus = options.corpus ? *options.corpus : Corpus(options.train);
   Holdout holdout;
   if (options.hold_out > 0) holdout = Holdout(corpus, options.hold_out, options.seed);
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);

@@ -55,9 +55,12 @@ void visit_update(Options& o, Visitor&& visitor) {
   visitor(Setting{"eps", "NUMBER", "Adam: epsilon added to the square root of the second moment"}, o.eps, fixed);
   visitor(Setting{"weight-decay", "RATE", "weight decay of adamw"}, o.weight_decay, fixed);
   visitor(Setting{"schedule", "", "learning-rate schedule"}, o.schedule, fixed);
-  visitor(Setting{"learning-rate", "RATE", "peak learning rate, or the factor of noam; 0: 1 for noam, else 5e-4"},
+  visitor(Setting{"learning-rate", "RATE",
+                  "peak learning rate, or the factor of noam; 0: 1 for noam, else by d-model and batch-tokens"},
           o.learning_rate, fixed);
-  visitor(Setting{"warmup", "UPDATES", "length of the learning-rate warm-up"}, o.warmup, fixed);
+  visitor(Setting{"warmup", "UPDATES",
+                  "length of the learning-rate warm-up; 0: a twelfth of the updates, at most 4000; 1: none"},
+          o.warmup, fixed);
   visitor(Setting{"label-smoothing", "FRACTION", "label smoothing"}, o.label_smoothing, fixed);
   visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none"}, o.clip, fixed);
   visitor(Setting{"seed", "N", "random seed"}, o.seed, fixed);

@@ -133,7 +133,9 @@ void check_architecture(TransformerConfig config) {
 
 double TrainOptions::rate() const {
   if (learning_rate > 0) return learning_rate;
-  return schedule == ScheduleKind::noam ? 1.0 : 5e-4;
+  if (schedule == ScheduleKind::noam) return 1;
+  const double tokens = batch_sentences > 0 ? 4096 : static_cast<double>(batch_tokens * accumulate);
+  return 0.64 / static_cast<double>(architecture.d_model) * std::sqrt(tokens / 4096);
 }
 
 TokenizerOptions TrainOptions::tokenizer_options() const {
@@ -151,8 +153,18 @@ AdamOptions TrainOptions::adam() const {
           .weight_decay = optimizer == OptimizerKind::adamw ? weight_decay : 0.0};
 }
 
-ScheduleOptions TrainOptions::schedule_options() const {
-  return {.kind = schedule, .peak = rate(), .warmup = warmup, .steps = max_steps, .d_model = architecture.d_model};
+int64_t TrainOptions::warmup_updates(int64_t last_update) const {
+  constexpr int64_t max_warmup = 4000;
+  if (warmup > 0) return warmup;
+  return last_update > 0 ? std::clamp<int64_t>(last_update / 12, 1, max_warmup) : max_warmup;
+}
+
+ScheduleOptions TrainOptions::schedule_options(int64_t last_update) const {
+  return {.kind = schedule,
+          .peak = rate(),
+          .warmup = warmup_updates(last_update),
+          .steps = last_update,
+          .d_model = architecture.d_model};
 }
 
 void TrainOptions::check() const {
@@ -194,13 +206,14 @@ void TrainOptions::check() const {
                       "max-length {} exceeds the {} positions of the model", max_length,
                       architecture.position_limit());
   const bool validates = !valid.empty() || hold_out > 0;
-  require<UsageError>(max_steps > 0 || max_epochs > 0 || patience > 0, "train",
-                      "max-steps, max-epochs and patience are all 0: the training would never end");
-  require<UsageError>(patience == 0 || (validates && valid_every > 0), "train",
-                      "patience {} needs validations: give 'valid' or hold-out, and valid-every", patience);
+  const bool stops_early = patience > 0 && validates && valid_every > 0;
+  require<UsageError>(
+      max_steps > 0 || max_epochs > 0 || stops_early, "train",
+      "max-steps and max-epochs are 0, and there is no early stopping: it needs patience, valid-every "
+      "and 'valid' or hold-out: the training would never end");
   require<UsageError>(patience_on == Goal::loss || valid_sentences > 0, "train",
                       "patience-on bleu needs valid-sentences of at least 1, got {}", valid_sentences);
-  Schedule{schedule_options()};
+  Schedule{schedule_options(max_steps == 0 && max_epochs > 0 ? 1 : max_steps)};
   check_options(tokenizer_options());
   check_architecture(architecture);
 }
@@ -230,15 +243,7 @@ TrainOptions stored_options(const std::filesystem::path& model) {
   return options;
 }
 
-TrainOptions base_options(const std::filesystem::path& model, bool resume,
-                          const std::optional<std::string>& recipe_name) {
-  const bool started = resume && file_exists(options_file(model));
-  TrainOptions options = started ? stored_options(model) : TrainOptions();
-  if (recipe_name || !started) options.architecture = recipe(recipe_name.value_or(default_recipe));
-  options.model = model;
-  options.resume = resume;
-  return options;
-}
+bool has_stored_options(const std::filesystem::path& model) { return file_exists(options_file(model)); }
 
 std::optional<std::string> difference(const std::string& before, const TrainOptions& now,
                                       const std::string& where) {

@@ -5,6 +5,8 @@
 //     options.architecture = recipe("transformer-small");
 //     TrainResult result = train(options);                     // train/train.h
 //
+// The initial values suit a small corpus; train/defaults.h chooses by the size of the corpus.
+//
 //     TrainOptions again = stored_options("my-model");         // to resume: the options it was started with
 //     again.resume = true;
 #pragma once
@@ -16,6 +18,7 @@
 
 #include "qkv/base/names.h"
 #include "qkv/model/config.h"
+#include "qkv/text/corpus.h"
 #include "qkv/text/tokenizer.h"
 #include "qkv/train/optimizer.h"
 #include "qkv/train/schedule.h"
@@ -29,9 +32,6 @@ constexpr auto names_of(OptimizerKind) {
 
 enum class Goal { loss, bleu };  // metric for early stopping and the best model
 constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Named{Goal::bleu, "bleu"}}; }
-
-// The architecture of a training that names no recipe: one that two CPU cores train in about an hour.
-inline constexpr const char* default_recipe = "transformer-small";
 
 struct TrainOptions {
   // Sentence pairs, as text/corpus.h reads them.
@@ -50,9 +50,9 @@ struct TrainOptions {
 
   // The end, in updates of the parameters; 0: no limit. A resumed training may have another end; the schedules
   // cosine and linear then fall towards that one.
-  int64_t max_steps = 4000;  // about an hour of transformer-small on two CPU cores
+  int64_t max_steps = 5000;
   int64_t max_epochs = 0;
-  int64_t patience = 0;  // early stopping: validations without improvement
+  int64_t patience = 10;  // early stopping: validations without improvement; without validations, none
   Goal patience_on = Goal::loss;
 
   // An update. batch_sentences, if not 0, is the size of a batch in pairs instead of tokens.
@@ -62,17 +62,17 @@ struct TrainOptions {
   OptimizerKind optimizer = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
   double weight_decay = 0.01;  // of adamw
-  ScheduleKind schedule = ScheduleKind::noam;
-  double learning_rate = 0;  // the peak, or the factor of noam; 0: 1 for noam, 5e-4 for the others
-  int64_t warmup = 2000;
+  ScheduleKind schedule = ScheduleKind::linear;
+  double learning_rate = 0;  // the peak, or the factor of noam; 0: see rate()
+  int64_t warmup = 0;        // updates; 0: see warmup_updates()
   double label_smoothing = 0.1;
   double clip = 0;  // maximum norm of the gradient; 0: no clipping
   uint64_t seed = 1;
   int threads = 0;  // 0: the default of base/threads.h
 
   // Intervals in updates; 0: only at the end.
-  int64_t save_every = 1000;
-  int64_t valid_every = 1000;
+  int64_t save_every = 250;
+  int64_t valid_every = 250;
   int64_t report_every = 50;
   int64_t keep = 5;               // numbered checkpoints, at least `average` of them
   int64_t average = 0;            // last checkpoints whose mean may become the model at the end
@@ -83,10 +83,15 @@ struct TrainOptions {
   bool overwrite = false;  // start again in a folder that has a model
 
   void (*before_updates)() = nullptr;  // called once the data is read; may throw
+  std::optional<Corpus> corpus = {};   // `train`, where it is open already: a pipe is read once
 
-  double rate() const;  // learning_rate, or what 0 stands for
+  // learning_rate, or what 0 stands for: 1 for noam; else 0.64 / d_model for updates of 4096 tokens, and larger
+  // with the square root of their number.
+  double rate() const;
+  // warmup, or what 0 stands for: a twelfth of the updates, at most 4,000.
+  int64_t warmup_updates(int64_t last_update) const;
   AdamOptions adam() const;
-  ScheduleOptions schedule_options() const;
+  ScheduleOptions schedule_options(int64_t last_update) const;
   TokenizerOptions tokenizer_options() const;
   // UsageError for values out of range and an architecture that cannot be built.
   void check() const;
@@ -97,11 +102,7 @@ TrainOptions train_options_from_json(const std::string& text, const std::string&
 
 // The options of the training that resume would continue. InputError if there is none in the folder.
 TrainOptions stored_options(const std::filesystem::path& model);
-
-// The options that given ones are applied to: with resume those of the training in the folder, if there is one;
-// else the defaults. A recipe sets the architecture, with resume too: train() compares.
-TrainOptions base_options(const std::filesystem::path& model, bool resume,
-                          const std::optional<std::string>& recipe);
+bool has_stored_options(const std::filesystem::path& model);
 
 // The first option that is fixed on resume and differs: "'batch-tokens' was 4096 and is now 2048". `before` is
 // to_json() of the stored options, `where` its file.

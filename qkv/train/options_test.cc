@@ -73,12 +73,11 @@ TEST(TrainOptions, NameTheOptionThatIsOutOfRange) {
   refused("batch-tokens", [](TrainOptions& o) { o.batch_tokens = 0; });
   refused("label-smoothing", [](TrainOptions& o) { o.label_smoothing = 1; });
   refused("max-length", [](TrainOptions& o) { o.max_length = 2000; });
-  refused("patience", [](TrainOptions& o) { o.patience = 3; });  // no validation
-  refused("never end", [](TrainOptions& o) { o.max_steps = 0; });
+  refused("never end", [](TrainOptions& o) { o.max_steps = 0; });  // without validation, patience does not end it
   refused("linear", [](TrainOptions& o) {
     o.schedule = ScheduleKind::linear;
     o.max_steps = 0;
-    o.max_epochs = 1;
+    o.patience = o.hold_out = 10;
   });
   refused("overwrite", [](TrainOptions& o) { o.resume = o.overwrite = true; });
 }
@@ -103,9 +102,13 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
 
 TEST(TrainOptions, HaveALearningRateForEverySchedule) {
   TrainOptions o = some_options();
+  o.schedule = ScheduleKind::noam;
   EXPECT_EQ(o.rate(), 1.0);
   o.schedule = ScheduleKind::cosine;
-  EXPECT_EQ(o.rate(), 5e-4);
+  o.architecture.d_model = 128;
+  EXPECT_EQ(o.rate(), 5e-3);
+  o.accumulate = 4;
+  EXPECT_EQ(o.rate(), 1e-2);
   o.learning_rate = 0.25;
   EXPECT_EQ(o.rate(), 0.25);
 }

@@ -258,8 +258,8 @@ TEST_F(Preserve, ARefusedResumeWritesNothing) {
   refused([&](TrainOptions& o) { o.train = (folder_ / "none.tsv").string(); }, "none.tsv");
   refused([&](TrainOptions& o) { o.hold_out = 30; }, "'hold-out' was 20 and is now 30");
   refused([&](TrainOptions& o) { o.architecture.ffn = 64; }, "'ffn' was 32 and is now 64");
-  refused([&](TrainOptions& o) { o.architecture.norm_order = NormOrder::pre; },
-          "'norm' was \"post\" and is now \"pre\"");
+  refused([&](TrainOptions& o) { o.architecture.norm_order = NormOrder::post; },
+          "'norm' was \"pre\" and is now \"post\"");
   refused([&](TrainOptions& o) { o.overwrite = true; }, "exclude each other");
   refused([&](TrainOptions& o) { o.max_steps = 0; }, "never end");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "qkv/train/average.h"
 #include "qkv/train/interrupt.h"
 #include "qkv/train/stop_reason.h"
+#include "qkv/train/summary.h"
 
 namespace qkv {
 namespace {
@@ -45,6 +47,27 @@ void describe(const Validation& v, Json& line) {
   if (v.bleu) line["valid_bleu"] = *v.bleu;
 }
 
+// The cross entropy of a model that knows the frequencies of the target tokens alone.
+double frequency_loss(const EncodedCorpus& corpus, int64_t vocabulary) {
+  std::vector<int64_t> counts(static_cast<size_t>(vocabulary));
+  for (int64_t i = 0; i < corpus.size(); ++i)
+    for (const int32_t id : corpus.target(i)) ++counts[static_cast<size_t>(id)];
+  counts[Tokenizer::eos] += corpus.size();
+  const double total = static_cast<double>(corpus.target_tokens() + corpus.size());
+  double sum = 0;
+  for (const int64_t count : counts)
+    if (count > 0) sum -= static_cast<double>(count) / total * std::log(static_cast<double>(count) / total);
+  return sum;
+}
+
+// The update that the training ends with, unless it stops early; 0: unknown. Epochs differ by some batches: it is
+// computed from the first one, whatever epoch a training is resumed in.
+int64_t end_of(const TrainOptions& options, BatchStream& batches) {
+  if (options.max_epochs == 0) return options.max_steps;
+  const int64_t last = std::max<int64_t>(1, options.max_epochs * batches.batches_in_epoch() / options.accumulate);
+  return options.max_steps > 0 ? std::min(options.max_steps, last) : last;
+}
+
 double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.loss : v.bleu.value_or(0); }
 
 }  // namespace
@@ -57,10 +80,12 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
       model_(config_for(options, data), options.seed),
       parameters_(parameters_in_order(model_)),
       adam_(parameters_, options.adam()),
-      schedule_(options.schedule_options()),
       batches_(data.train,
                {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}),
+      last_update_(end_of(options, batches_)),
+      schedule_(options.schedule_options(last_update_)),
       validator_(data, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}),
+      warnings_({.frequency_loss = frequency_loss(data.train, data.vocabularies.target.size())}),
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   if (checkpoint) {
@@ -75,6 +100,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
   }
   state_.options = to_json(options_);
   log_.emplace(folder_.log(), state_.log_bytes);
+  repeat_warnings();
   first_step_ = state_.step;
   first_tokens_ = state_.tokens;
   first_seconds_ = state_.seconds;
@@ -128,6 +154,10 @@ void Trainer::log_start() {
   progress_.note(fmt::format("{} parameters, vocabularies of {} and {} tokens, {} threads",
                              model_.parameter_count(), data_.vocabularies.source.size(),
                              data_.vocabularies.target.size(), threads()));
+  const TrainingSize size = {
+      .last_update = last_update_, .batches_in_epoch = batches_.batches_in_epoch(), .validates = validates()};
+  progress_.note("settings, in the words of the flags that change them:");
+  for (const std::string& line : settings_summary(options_, size)) progress_.note("  " + line);
   if (state_.step > 0) progress_.note(fmt::format("resuming after step {}", state_.step));
 }
 
@@ -166,6 +196,7 @@ void Trainer::update() {
   state_.tokens += tokens;
   state_.seconds += seconds;
   state_.window.loss_sum += loss;
+  state_.window.max_norm = std::max(state_.window.max_norm, norm_);
   state_.window.tokens += tokens;
   state_.window.seconds += seconds;
 }
@@ -184,11 +215,44 @@ void Trainer::report() {
   line["loss"] = state_.loss;
   line["learning_rate"] = rate_;
   line["grad_norm"] = norm_;
+  line["max_grad_norm"] = state_.window.max_norm;
   line["tokens"] = state_.tokens;
   line["tokens_per_s"] = std::round(static_cast<double>(state_.window.tokens) / state_.window.seconds);
   line["seconds"] = state_.seconds;
   log_->write(line.dump());
+  warn(warnings_.report({.step = state_.step, .loss = state_.loss, .max_norm = state_.window.max_norm}));
   state_.window = {};
+}
+
+void Trainer::warn(const std::vector<TrainingWarning>& warnings) {
+  for (const TrainingWarning& w : warnings) {
+    log_->write(Json({{"step", state_.step}, {"warning", w.name}, {"text", w.text}}).dump());
+    const std::string text = "warning: " + w.text;
+    if (options_.quiet)
+      Progress::write(text + "\n");
+    else
+      progress_.note(text);
+  }
+}
+
+// What the log says so far, for the state of the warnings of a resumed training. A line of another version is
+// skipped.
+void Trainer::repeat_warnings() {
+  if (state_.step == 0) return;
+  std::ifstream file(folder_.log());
+  for (std::string text; std::getline(file, text);) {
+    const Json line = Json::parse(text, nullptr, false);
+    const auto number = [&](const char* key) { return line.contains(key) && line[key].is_number(); };
+    if (!line.is_object() || !number("step")) continue;
+    const auto step = line["step"].get<int64_t>();
+    if (number("loss") && number("max_grad_norm"))
+      warnings_.report({.step = step, .loss = line["loss"], .max_norm = line["max_grad_norm"]});
+    if (number("valid_loss") && number("source_gain")) {
+      Validation v{.loss = line["valid_loss"]};
+      if (number("valid_bleu")) v.bleu = line["valid_bleu"];
+      warnings_.validation(step, v, {.gain = line["source_gain"]});
+    }
+  }
 }
 
 bool Trainer::validate() {
@@ -202,11 +266,15 @@ bool Trainer::validate() {
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
   describe(v, line);
+  const SourceUse use = validator_.source_use(model_);
+  line["source_gain"] = use.gain;
+  line["cross_attention_entropy"] = use.entropy;
   line["best"] = is_best;
   line["valid_seconds"] = std::chrono::duration<double>(Clock::now() - begin).count();
   log_->write(line.dump());
   progress_.note(
       fmt::format("step {}: validation {}{}", state_.step, describe(v), is_best ? ", the best so far" : ""));
+  warn(warnings_.validation(state_.step, v, use));
   return is_best;
 }
 
@@ -264,12 +332,7 @@ void Trainer::set_parameters(const NamedTensors& values) {
 void Trainer::show_progress() {
   if (!progress_.due()) return;
   const double seconds = state_.seconds - first_seconds_;
-  int64_t last = options_.max_steps;  // 0: unknown
-  if (options_.max_epochs > 0) {
-    const int64_t batches = (options_.max_epochs - state_.position.epoch) * batches_.batches_in_epoch();
-    const int64_t step = state_.step + (batches - state_.position.batch) / options_.accumulate;
-    last = last > 0 ? std::min(last, step) : step;
-  }
+  const int64_t last = last_update_;
   ProgressStatus status;
   status.parts = {{last > 0 ? fmt::format("step {}/{}", state_.step, last) : fmt::format("step {}", state_.step)},
                   {fmt::format("epoch {}", state_.position.epoch + 1), 3},

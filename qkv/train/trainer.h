@@ -18,6 +18,7 @@
 #include "qkv/train/folder.h"
 #include "qkv/train/run_log.h"
 #include "qkv/train/train.h"
+#include "qkv/train/warnings.h"
 
 namespace qkv {
 
@@ -45,6 +46,8 @@ class Trainer {
   std::string advice() const;
   void report();
   bool validate();  // whether it is the best
+  void repeat_warnings();
+  void warn(const std::vector<TrainingWarning>& warnings);
   TrainResult interrupted(int signal);
   struct Due {
     bool model = false, state = false;
@@ -65,9 +68,11 @@ class Trainer {
   Transformer model_;
   std::vector<Variable> parameters_;
   Adam adam_;
-  Schedule schedule_;
   BatchStream batches_;
+  int64_t last_update_;  // about; 0: unknown
+  Schedule schedule_;
   Validator validator_;
+  TrainingWarnings warnings_;
   EarlyStopping best_;
   TrainingState state_;
   std::optional<RunLog> log_;

@@ -47,6 +47,7 @@ inline TrainOptions small_training(const std::filesystem::path& corpus, const st
   o.clip = 1;
   o.batch_tokens = 200;
   o.max_steps = 30;
+  o.patience = 0;
   o.save_every = 10;
   o.valid_every = 10;
   o.report_every = 7;

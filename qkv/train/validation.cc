@@ -1,7 +1,9 @@
 #include "qkv/train/validation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <span>
 
 #include "qkv/decode/search.h"
 #include "qkv/metric/bleu.h"
@@ -9,15 +11,91 @@
 
 namespace qkv {
 
+namespace {
+
+constexpr int64_t sample_pairs = 64;
+constexpr size_t sample_length = 256;  // tokens: weights take T x S numbers a head
+
+// Adds the entropies, each divided by that of equal weights, of the rows of weights (B,H,T,S) that are not padding.
+struct EntropySum {
+  double sum = 0;
+  int64_t rows = 0;
+
+  void add(const Tensor& weights, const Batch& batch) {
+    const int64_t H = weights.dim(1), T = weights.dim(2), S = weights.dim(3);
+    const Tensor w = weights.contiguous_copy();
+    for (int64_t b = 0; b < weights.dim(0); ++b) {
+      const auto row = static_cast<size_t>(b);
+      const int64_t source = batch.source_lengths[row], target = batch.target_lengths[row];
+      if (source < 2) continue;  // a single weight has no entropy
+      for (int64_t h = 0; h < H; ++h)
+        for (int64_t t = 0; t < target; ++t)
+          add({w.data<float>() + ((b * H + h) * T + t) * S, static_cast<size_t>(source)});
+    }
+  }
+
+  // Weights of kernels do not sum to one, and may all be zero.
+  void add(std::span<const float> weights) {
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (!(total > 0)) return;
+    double entropy = 0;
+    for (const double w : weights)
+      if (w > 0) entropy -= w / total * std::log(w / total);
+    sum += entropy / std::log(static_cast<double>(weights.size()));
+    ++rows;
+  }
+
+  double mean() const { return rows > 0 ? sum / static_cast<double>(rows) : 0; }
+};
+
+}  // namespace
+
+Validator::Validator(const TrainingData& data, const ValidationOptions& options) : data_(data), options_(options) {
+  std::vector<int64_t> pairs;
+  for (int64_t i = 0; i < data.valid.size() && std::ssize(pairs) < sample_pairs; ++i)
+    if (data.valid.source(i).size() < sample_length && data.valid.target(i).size() < sample_length)
+      pairs.push_back(i);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const auto own = data.valid.source(pairs[i]), other = data.valid.source(pairs[(i + 1) % pairs.size()]);
+    if (std::equal(own.begin(), own.end(), other.begin(), other.end())) continue;
+    sample_.add(own, data.valid.target(pairs[i]));
+    exchanged_.add(other, data.valid.target(pairs[i]));
+  }
+}
+
 Validation Validator::measure(const Transformer& model) const {
   const NoGrad guard;
-  Validation v{.loss = loss(model)};
+  Validation v{.loss = loss(model, data_.valid)};
   if (options_.translated > 0) v.bleu = translation_bleu(model);
   return v;
 }
 
-double Validator::loss(const Transformer& model) const {
-  BatchStream batches(data_.valid, {.batch_tokens = options_.batch_tokens, .order = BatchOrder::sorted});
+SourceUse Validator::source_use(const Transformer& model) const {
+  const NoGrad guard;
+  if (sample_.size() == 0) return {};
+  return {.gain = loss(model, exchanged_) - loss(model, sample_), .entropy = cross_attention_entropy(model)};
+}
+
+std::vector<double> Validator::cross_attention_entropy(const Transformer& model) const {
+  BatchStream batches(sample_, {.batch_tokens = 1024, .order = BatchOrder::sorted});
+  std::vector<EntropySum> layers(static_cast<size_t>(model.config().decoder_layers));
+  while (batches.position().epoch == 0) {
+    const Batch batch = batches.next();
+    AttentionLog log;
+    Pass pass;
+    const Encoded encoded = model.encode(batch.source, batch.source_lengths, pass);
+    pass.log = &log;
+    model.decode(batch.target_in, encoded, pass);
+    for (size_t n = 0; n < layers.size(); ++n)
+      layers[n].add(log.weights(AttentionUse::cross, static_cast<int64_t>(n)), batch);
+  }
+  std::vector<double> means;
+  for (const EntropySum& layer : layers) means.push_back(layer.mean());
+  return means;
+}
+
+double Validator::loss(const Transformer& model, const EncodedCorpus& pairs) const {
+  BatchStream batches(pairs, {.batch_tokens = options_.batch_tokens, .order = BatchOrder::sorted});
   double sum = 0;
   int64_t tokens = 0;
   while (batches.position().epoch == 0) {

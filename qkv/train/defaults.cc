@@ -1,0 +1,127 @@
+#include "qkv/train/defaults.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "qkv/model/architecture_table.h"
+#include "qkv/text/corpus.h"
+#include "qkv/train/option_table.h"
+
+namespace qkv {
+namespace {
+
+// Small corpora: a small model, much dropout, many epochs. The first two rows with measurements are 29,000 and
+// 165,000 pairs (doc/first_training.md); the others follow published trainings of such corpora.
+struct Row {
+  int64_t pairs;  // for corpora up to this size
+  const char* recipe;
+  int64_t vocabulary;
+  float dropout;
+  int64_t updates;
+};
+constexpr Row rows[] = {
+    {8'000, "transformer-tiny", 2'000, 0.3f, 3'000},
+    {60'000, "transformer-tiny", 10'000, 0.3f, 5'000},
+    {400'000, "transformer-small", 10'000, 0.1f, 8'000},
+    {3'000'000, "transformer-base", 16'000, 0.1f, 50'000},
+    {std::numeric_limits<int64_t>::max(), "transformer-base", 32'000, 0.1f, 100'000},
+};
+
+const Row& row_for(int64_t pairs) {
+  return *std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return pairs <= row.pairs; });
+}
+
+constexpr int64_t validations = 20;
+constexpr int64_t sources_per_held_out = 50, max_held_out = 2'000;
+
+CorpusSize size_of(const Corpus& corpus) {
+  CorpusReader reader(corpus);
+  std::unordered_set<size_t> sources;  // their hashes
+  const auto enough = static_cast<size_t>(sources_per_held_out * max_held_out);
+  for (SentencePair pair; reader.next(pair);)
+    if (sources.size() < enough) sources.insert(std::hash<std::string>()(pair.source));
+  return {.pairs = reader.pairs(), .sources = std::ssize(sources)};
+}
+
+void set_sizes(TransformerConfig& config, const TransformerConfig& recipe) {
+  config.d_model = recipe.d_model;
+  config.heads = recipe.heads;
+  config.ffn = recipe.ffn;
+  config.encoder_layers = recipe.encoder_layers;
+  config.decoder_layers = recipe.decoder_layers;
+}
+
+// The value of every option, as text.
+struct Texts {
+  std::map<std::string, std::string> values = {};
+
+  template <class T, class... Rest>
+  void operator()(const Setting& setting, const T& value, const Rest&...) {
+    if constexpr (WithNames<T>) {
+      values[setting.name] = name_of(value);
+    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
+      values[setting.name] = to_string(value);
+    } else {
+      values[setting.name] = fmt::format("{}", value);
+    }
+  }
+};
+
+std::map<std::string, std::string> texts_of(const TrainOptions& options) {
+  Texts texts;
+  visit_options(options, texts);
+  visit_architecture(options.architecture, texts);
+  return texts.values;
+}
+
+}  // namespace
+
+TrainOptions default_options(const CorpusSize& size) {
+  const Row& row = row_for(size.pairs);
+  TrainOptions o;
+  o.architecture = recipe(row.recipe);
+  o.architecture.dropout = row.dropout;
+  o.vocabulary_size = row.vocabulary;
+  o.max_steps = row.updates;
+  o.valid_every = o.save_every = row.updates / validations;
+  if (!size.has_validation) o.hold_out = std::min(size.sources / sources_per_held_out, max_held_out);
+  return o;
+}
+
+TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply) {
+  const auto with_given = [&](TrainOptions options) {
+    if (base.recipe) set_sizes(options.architecture, recipe(*base.recipe));
+    options.model = base.model;
+    options.resume = base.resume;
+    if (!base.train.empty()) options.train = base.train;
+    if (!base.valid.empty()) options.valid = base.valid;
+    if (apply) apply(options);
+    return options;
+  };
+  if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));
+  CorpusSize size = {.has_validation = !base.valid.empty()};
+  TrainOptions options = with_given(default_options(size));
+  options.check();
+  const Corpus corpus(base.train);
+  size = size_of(corpus);
+  size.has_validation = !base.valid.empty();
+  options = with_given(default_options(size));
+  options.corpus = corpus;
+  return options;
+}
+
+std::vector<std::string> options_by_corpus() {
+  std::map<std::string, std::string> first;
+  std::vector<std::string> names;
+  for (const Row& row : rows)
+    for (const auto& [name, value] : texts_of(default_options({.pairs = row.pairs})))
+      if (const std::string& other = first.emplace(name, value).first->second;
+          other != value && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  return names;
+}
+
+}  // namespace qkv

@@ -1,0 +1,45 @@
+// The options of a training that are not given, by the size of its corpus. doc/first_training.md has the
+// measurements behind them.
+//
+//     TrainOptions options = default_options({.pairs = 29'000, .sources = 29'000});
+//     options.train = "pairs.tsv.gz";
+//     options.model = "my-model";
+//     train(options);                                                  // train/train.h
+//
+//     TrainOptions same = options_for({.model = "my-model", .train = "pairs.tsv.gz"});   // counts the pairs itself
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qkv/train/options.h"
+
+namespace qkv {
+
+struct CorpusSize {
+  int64_t pairs = 0;
+  int64_t sources = 0;          // distinct source sentences; counted up to 100,000
+  bool has_validation = false;  // there are validation pairs beside them; else some are held out
+};
+TrainOptions default_options(const CorpusSize& size);
+
+// What decides the options that a user's own are applied to.
+struct BaseOptions {
+  std::filesystem::path model = {};
+  std::string train = {}, valid = {};
+  std::optional<std::string> recipe = {};  // the sizes of the model
+  bool resume = false;
+};
+
+// The options of the training in the folder, with resume and if there is one; else the defaults for the corpus. Then
+// the sizes of the recipe; then apply(options), the user's own. Those are checked before the corpus is read.
+TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply = {});
+
+// The options that default_options() chooses by the size of the corpus: their names, as in option_table.h.
+std::vector<std::string> options_by_corpus();
+
+}  // namespace qkv

@@ -1,0 +1,67 @@
+#include "qkv/train/summary.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace qkv {
+namespace {
+
+std::string model_line(const TransformerConfig& c) {
+  std::string text =
+      fmt::format("d-model {}, ffn {}, heads {}, encoder-layers {}, decoder-layers {}, norm {}, dropout {}",
+                  c.d_model, c.ffn, c.heads, c.encoder_layers, c.decoder_layers, name_of(c.norm_order), c.dropout);
+  const TransformerConfig usual;
+  if (c.kv_heads != 0 && c.kv_heads != c.heads) text += fmt::format(", kv-heads {}", c.kv_heads);
+  if (c.activation != usual.activation) text += fmt::format(", activation {}", name_of(c.activation));
+  if (c.positions != usual.positions) text += fmt::format(", positions {}", name_of(c.positions));
+  return text;
+}
+
+std::string update_line(const TrainOptions& o, const TrainingSize& size) {
+  std::string text = o.batch_sentences > 0 ? fmt::format("batch-sentences {}", o.batch_sentences)
+                                           : fmt::format("batch-tokens {}", o.batch_tokens);
+  if (o.accumulate > 1) text += fmt::format(", accumulate {}", o.accumulate);
+  if (size.last_update > 0) {
+    const double epochs = static_cast<double>(size.last_update * o.accumulate) /
+                          static_cast<double>(std::max<int64_t>(1, size.batches_in_epoch));
+    text = fmt::format("{} updates, {:.1f} epochs: {}", size.last_update, epochs, text);
+  }
+  return fmt::format("{}, {}, label-smoothing {}{}", text, name_of(o.optimizer), o.label_smoothing,
+                     o.clip > 0 ? fmt::format(", clip {}", o.clip) : "");
+}
+
+std::string rate_line(const TrainOptions& o, const TrainingSize& size) {
+  return fmt::format("schedule {}, learning-rate {:.3g}, warmup {}", name_of(o.schedule), o.rate(),
+                     o.warmup_updates(size.last_update));
+}
+
+std::string validation_line(const TrainOptions& o, const TrainingSize& size) {
+  if (!size.validates) return "none: give valid or hold-out";
+  std::string text = o.valid_every > 0 ? fmt::format("valid-every {}", o.valid_every) : "at the end";
+  if (o.valid_sentences > 0) text += fmt::format(", BLEU of valid-sentences {}", o.valid_sentences);
+  if (o.patience > 0 && o.valid_every > 0)
+    text += fmt::format(", patience {} on {}", o.patience, name_of(o.patience_on));
+  return text;
+}
+
+std::string checkpoint_line(const TrainOptions& o) {
+  std::string text = o.save_every > 0 ? fmt::format("save-every {}", o.save_every) : "at the end";
+  return o.average > 1 ? fmt::format("{}, average {}", text, o.average) : text;
+}
+
+}  // namespace
+
+std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingSize& size) {
+  return {
+      "model        " + model_line(o.architecture),
+      fmt::format("vocabulary   {}, vocabulary-size {}, tie {}", name_of(o.tokenizer), o.vocabulary_size,
+                  name_of(o.architecture.tie)),
+      "updates      " + update_line(o, size),
+      "rate         " + rate_line(o, size),
+      "validation   " + validation_line(o, size),
+      "checkpoints  " + checkpoint_line(o),
+  };
+}
+
+}  // namespace qkv
