@@ -47,7 +47,7 @@ class CommandTest : public testing::Test {
     config.d_model = 16;
     config.ffn = 16;
     config.encoder_layers = config.decoder_layers = 1;
-    config.norm_order = NormOrder::post;
+    config.tie = Tie::none;
     const Tokenizer tokenizer = Tokenizer::train(sentences, options);
     config.source_vocabulary = config.target_vocabulary = tokenizer.size();
     Transformer model(config, 1);

@@ -185,7 +185,7 @@ TEST_P(SearchOf, ResultsDoNotDependOnTheBatchBitForBit) {
 INSTANTIATE_TEST_SUITE_P(
     Variants, SearchOf,
     testing::Values(
-        Variant{"PostNorm", [](TransformerConfig&) {}},
+        Variant{"PostNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::post; }},
         Variant{"PreNorm", [](TransformerConfig& c) { c.norm_order = NormOrder::pre; }},
         Variant{"GroupedHeads", [](TransformerConfig& c) { c.kv_heads = 2; }},
         Variant{"OneKeyHeadAndGelu", [](TransformerConfig& c) { c.kv_heads = 1, c.activation = Activation::gelu; }},

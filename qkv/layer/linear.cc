@@ -16,7 +16,7 @@ void Linear::visit(const std::string& prefix, const ParameterVisitor& visitor) {
 }
 
 void Linear::initialise(const std::string& prefix, uint64_t seed) {
-  xavier_uniform(weight, seed, join_name(prefix, "weight"));
+  fan_in_uniform(weight, seed, join_name(prefix, "weight"));
 }
 
 }  // namespace qkv

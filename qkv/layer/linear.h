@@ -3,7 +3,7 @@
 //     Linear up(512, 2048);
 //     Variable y = up.forward(x);        // x (..., 512), y (..., 2048)
 //
-// Parameters: weight (out, in), initialised by Xavier; bias (out), zero.
+// Parameters: weight (out, in), initialised by fan_in_uniform(); bias (out), zero.
 #pragma once
 
 #include "qkv/layer/parameters.h"

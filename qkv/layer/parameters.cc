@@ -17,10 +17,10 @@ uint64_t stream_of(const std::string& name) {
 
 }  // namespace
 
-void xavier_uniform(Variable& parameter, uint64_t seed, const std::string& name) {
-  require(parameter.value().rank() == 2, "xavier_uniform", "'{}' must be a matrix, got {}", name,
+void fan_in_uniform(Variable& parameter, uint64_t seed, const std::string& name) {
+  require(parameter.value().rank() == 2, "fan_in_uniform", "'{}' must be a matrix, got {}", name,
           parameter.shape());
-  const double bound = std::sqrt(6.0 / static_cast<double>(parameter.dim(0) + parameter.dim(1)));
+  const double bound = 1 / std::sqrt(static_cast<double>(parameter.dim(1)));
   Random random(seed, stream_of(name));
   for (float& x : parameter.mutable_value().span<float>()) x = static_cast<float>(random.uniform(-bound, bound));
 }

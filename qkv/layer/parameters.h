@@ -23,8 +23,10 @@ inline Variable new_parameter(const Shape& shape, float value = 0.0f) {
   return Variable(Tensor::full(shape, value), {.requires_grad = true});
 }
 
-// Xavier (Glorot and Bengio, 2010): uniform in +- sqrt(6 / (rows + columns)); a function of (seed, name).
-void xavier_uniform(Variable& parameter, uint64_t seed, const std::string& name);
+// A matrix (out, in), uniform in +- 1 / sqrt(in) (LeCun et al., "Efficient BackProp", 1998); a function of (seed, name).
+// Residual branches begin small that way: a Transformer learns faster than from Xavier's bounds, and post-LN learns at
+// all at large rates (doc/first_training.md).
+void fan_in_uniform(Variable& parameter, uint64_t seed, const std::string& name);
 // Normal with the given standard deviation; a function of (seed, name).
 void normal(Variable& parameter, double deviation, uint64_t seed, const std::string& name);
 

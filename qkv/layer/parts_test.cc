@@ -36,10 +36,10 @@ TEST(Linear, BeginsAsAFunctionOfSeedAndName) {
   for (const float x : a.bias.value().span<float>()) EXPECT_EQ(x, 0.0f);
   double square = 0;
   for (const float x : a.weight.value().span<float>()) {
-    EXPECT_LE(std::abs(x), std::sqrt(6.0f / 50));
+    EXPECT_LE(std::abs(x), 1 / std::sqrt(30.0f));
     square += static_cast<double>(x) * x / 600;
   }
-  EXPECT_NEAR(square, 2.0 / 50, 0.004) << "the variance of Xavier's uniform numbers";
+  EXPECT_NEAR(square, 1.0 / 90, 0.001) << "the variance of uniform numbers in +- 1 / sqrt(30)";
 }
 
 TEST(LayerNorm, BeginsAsTheIdentityOfNormalisedRows) {

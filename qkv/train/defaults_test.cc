@@ -46,7 +46,7 @@ TEST(OptionsByCorpus, AreThoseThatDiffer) {
   EXPECT_TRUE(has("vocabulary-size"));
   EXPECT_TRUE(has("d-model"));
   EXPECT_TRUE(has("max-steps"));
-  EXPECT_FALSE(has("batch-tokens"));
+  EXPECT_FALSE(has("schedule"));
 }
 
 class OptionsForTest : public ::testing::Test {

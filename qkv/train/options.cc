@@ -135,7 +135,7 @@ double TrainOptions::rate() const {
   if (learning_rate > 0) return learning_rate;
   if (schedule == ScheduleKind::noam) return 1;
   const double tokens = batch_sentences > 0 ? 4096 : static_cast<double>(batch_tokens * accumulate);
-  return 0.64 / static_cast<double>(architecture.d_model) * std::sqrt(tokens / 4096);
+  return 0.64 / static_cast<double>(architecture.d_model) * std::min(1.0, std::sqrt(tokens / 4096));
 }
 
 TokenizerOptions TrainOptions::tokenizer_options() const {

@@ -43,7 +43,7 @@ struct TrainOptions {
   // The model.
   std::filesystem::path model = {};     // a folder
   TransformerConfig architecture = {};  // the sizes of the vocabularies are set when those are trained
-  TokenizerType tokenizer = TokenizerType::unigram;
+  TokenizerType tokenizer = TokenizerType::bpe;
   int64_t vocabulary_size = 8000;  // of both languages together where architecture.tie is all, else of each
   double character_coverage = 0;   // 0: as many characters as fit (text/tokenizer.h)
   bool lossless = false;           // no normalization, byte fallback (text/tokenizer.h)
@@ -85,8 +85,8 @@ struct TrainOptions {
   void (*before_updates)() = nullptr;  // called once the data is read; may throw
   std::optional<Corpus> corpus = {};   // `train`, where it is open already: a pipe is read once
 
-  // learning_rate, or what 0 stands for: 1 for noam; else 0.64 / d_model for updates of 4096 tokens, and larger
-  // with the square root of their number.
+  // learning_rate, or what 0 stands for: 1 for noam; else 0.64 / d_model, for updates of less than 4096 tokens
+  // smaller with the square root of their number.
   double rate() const;
   // warmup, or what 0 stands for: a twelfth of the updates, at most 4,000.
   int64_t warmup_updates(int64_t last_update) const;

@@ -107,8 +107,9 @@ TEST(TrainOptions, HaveALearningRateForEverySchedule) {
   o.schedule = ScheduleKind::cosine;
   o.architecture.d_model = 128;
   EXPECT_EQ(o.rate(), 5e-3);
-  o.accumulate = 4;
-  EXPECT_EQ(o.rate(), 1e-2);
+  o.batch_tokens = 512;
+  o.accumulate = 2;
+  EXPECT_EQ(o.rate(), 2.5e-3);
   o.learning_rate = 0.25;
   EXPECT_EQ(o.rate(), 0.25);
 }

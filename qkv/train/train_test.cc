@@ -319,6 +319,33 @@ TEST_F(TrainTest, ReportsWhereTheLossIsNotFinite) {
   expect_error(o, "learning-rate");
 }
 
+// Targets that have nothing to do with their sources: nothing to learn from them.
+TEST_F(TrainTest, WarnsOnceOfAModelThatDoesNotReadItsSource) {
+  Random random(1);
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += fmt::format("{}\t{}\n", 1000 + i, 1000 + random.below(9000));
+  write_file(folder_ / "pairs.tsv", text);
+  TrainOptions o = options("m");
+  o.batch_tokens = 100;
+  o.valid_every = 100;
+  o.valid_sentences = 0;
+  o.max_steps = 500;
+  train(o);
+  const auto warnings = [&] {
+    int64_t count = 0;
+    for (const std::string& line : log_without_times(folder_ / "m"))
+      count += line.find(R"("step":500,"warning":"source-unused")") != std::string::npos;
+    return count;
+  };
+  EXPECT_EQ(warnings(), 1);
+  EXPECT_NE(bytes("m/training/log.jsonl").find("\"cross_attention_entropy\":["), std::string::npos);
+  o.resume = true;
+  o.max_steps = 700;
+  train(o);
+  EXPECT_EQ(warnings(), 1);
+  EXPECT_EQ(bytes("m/training/log.jsonl").find(R"("step":600,"warning")"), std::string::npos);
+}
+
 TEST_F(TrainTest, NamesAFolderItCannotWrite) {
   write_file(folder_ / "file", "");
   TrainOptions o = options("file/m");

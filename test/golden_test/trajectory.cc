@@ -26,6 +26,7 @@ TransformerConfig config_of(const Case& c) {
           .encoder_layers = c.integer("num_encoder_layers"),
           .decoder_layers = c.integer("num_decoder_layers"),
           .dropout = 0.0f,
+          .norm_order = NormOrder::post,
           .attention_bias = false};
 }
 

@@ -13,9 +13,9 @@ std::vector<AttentionMechanism::Parameter> parameters_of_projections(const Atten
                                                                      const AttentionSize& size) {
   const int64_t kv_width = size.head_width() * size.kv_heads;
   std::vector<AttentionMechanism::Parameter> parameters = {
-      {"query.weight", {size.d_model, size.d_model}, "C^2", xavier_uniform},
-      {"key.weight", {kv_width, size.key_width}, "C K", xavier_uniform},
-      {"value.weight", {kv_width, size.value_width}, "C K", xavier_uniform}};
+      {"query.weight", {size.d_model, size.d_model}, "C^2", fan_in_uniform},
+      {"key.weight", {kv_width, size.key_width}, "C K", fan_in_uniform},
+      {"value.weight", {kv_width, size.value_width}, "C K", fan_in_uniform}};
   if (size.bias)
     for (const auto& [name, width, count] :
          {std::tuple{"query.bias", size.d_model, "C"}, {"key.bias", kv_width, "K"}, {"value.bias", kv_width, "K"}})

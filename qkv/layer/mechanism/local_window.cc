@@ -23,7 +23,7 @@ void add_local_m(AttentionOptions& options, const AttentionPart& part, const Att
 
 std::vector<AttentionMechanism::Parameter> parameters_of_local_p(const Numbers&, const AttentionSize& size) {
   const int64_t D = size.head_width();
-  return {{"query", {D, D}, "D^2", xavier_uniform}, {"score", {D}, "D", initialise_score_vector}};
+  return {{"query", {D, D}, "D^2", fan_in_uniform}, {"score", {D}, "D", initialise_score_vector}};
 }
 
 void add_local_p(AttentionOptions& options, const AttentionPart& part, const AttentionCallContext& call) {

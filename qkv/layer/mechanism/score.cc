@@ -34,13 +34,13 @@ Parameters parameters_of_bilinear(const Numbers&, const AttentionSize& size) {
 
 Parameters parameters_of_additive(const Numbers& n, const AttentionSize& size) {
   const int64_t D = size.head_width(), width = integer(n, 0) == 0 ? D : integer(n, 0);
-  return {{"query", {width, D}, "width D", xavier_uniform},
-          {"key", {width, D}, "width D", xavier_uniform},
+  return {{"query", {width, D}, "width D", fan_in_uniform},
+          {"key", {width, D}, "width D", fan_in_uniform},
           {"score", {width}, "width", initialise_score_vector}};
 }
 
 Parameters parameters_of_location(const Numbers& n, const AttentionSize& size) {
-  return {{"rows", {integer(n, 0), size.head_width()}, "keys D", xavier_uniform}};
+  return {{"rows", {integer(n, 0), size.head_width()}, "keys D", fan_in_uniform}};
 }
 
 void add_bilinear(AttentionOptions& options, const AttentionPart& part) {
