@@ -131,7 +131,7 @@ struct DemoCommand {
     fmt::print("  {} inspect --model {} --output attention.html \"{}\"\n", program, (home / "model").string(),
                data.held_out[1].first);
     if (data.name == "dates") fmt::print("  {} demo numbers\n", program);
-    fmt::print("  {} train --train your-pairs.tsv --model your-model --recipe transformer-small\n\n", program);
+    fmt::print("  {} train --train your-pairs.tsv --model your-model\n\n", program);
   }
 
   static void print_exact_match(const Translator& translator, const DemoTask& data) {

@@ -55,7 +55,8 @@ Command add_train(CLI::App& parent) {
   // The help has no value for what the size of the corpus decides.
   for (const std::string& name : options_by_corpus()) app.get_option("--" + name)->default_str("by corpus");
   command->recipe_option->default_str("by corpus");
-  app.footer(attention_mechanisms_help());
+  app.footer("by corpus: chosen by the size of the corpus, and printed at the start.\n\n" +
+             attention_mechanisms_help());
   return {&app, [command] { return command->run(); }};
 }
 

@@ -57,7 +57,7 @@ def train(
 ) -> TrainResult:
     """Trains a Transformer on sentence pairs, as `qkv train` does, with the same options:
 
-        result = qkv.train(model="my-model", train="pairs.tsv.gz", hold_out=2000, recipe="transformer-small")
+        result = qkv.train(model="my-model", train="pairs.tsv.gz")
         result.translator().translate("I am cold.")
 
     model      folder of the model

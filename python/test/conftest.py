@@ -12,6 +12,7 @@ pairs = [
 ]
 small = dict(
     recipe="transformer-tiny",
+    hold_out=0,
     d_model=32,
     heads=2,
     ffn=64,

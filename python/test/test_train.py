@@ -102,11 +102,11 @@ def test_who_has_a_handler_of_his_own_gets_the_result(pairs_file, tmp_path):
 def test_the_signature_and_the_help_have_the_options_of_the_command():
     parameters = inspect.signature(qkv.train).parameters
     for name, value in {
-        "max_steps": 4000,
+        "max_steps": None,  # by the size of the corpus
         "self_attention": "full",
-        "dropout": 0.1,
+        "label_smoothing": 0.1,
         "resume": False,
-        "norm": "post",
+        "norm": "pre",
     }.items():
         assert parameters[name].default == value
     for text in ("\nmax_steps ", "\nself_attention ", "bigbird[=block", "resume "):

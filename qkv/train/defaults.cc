@@ -119,7 +119,7 @@ std::vector<std::string> options_by_corpus() {
   std::map<std::string, std::string> first;
   std::vector<std::string> names;
   for (const Row& row : rows)
-    for (const auto& [name, value] : texts_of(default_options({.pairs = row.pairs})))
+    for (const auto& [name, value] : texts_of(default_options({.pairs = row.pairs, .sources = row.pairs})))
       if (const std::string& other = first.emplace(name, value).first->second;
           other != value && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);

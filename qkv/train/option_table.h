@@ -25,10 +25,11 @@ void visit_data(Options& o, Visitor&& visitor) {
       o.train, may_change);
   visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: the held-out pairs"},
           o.valid, may_change);
-  visitor(Setting{"hold-out", "N",
-                  "number of distinct source sentences kept for validation; all pairs with these sources are held "
-                  "out of training"},
-          o.hold_out, fixed);
+  visitor(
+      Setting{"hold-out", "N",
+              "number of distinct source sentences kept for validation, a fiftieth if there is no other data for "
+              "it; all pairs with these sources are held out of training"},
+      o.hold_out, fixed);
   visitor(Setting{"max-length", "TOKENS", "maximum length of a training sentence; longer pairs are skipped"},
           o.max_length, fixed);
   visitor(Setting{"vocabulary-size", "TOKENS", "maximum size of a vocabulary"}, o.vocabulary_size, fixed);
