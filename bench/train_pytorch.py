@@ -155,7 +155,7 @@ def initial(shapes):
         if name == "source_embedding":
             torch.nn.init.normal_(p, std=value.shape[1] ** -0.5)
         elif len(value.shape) == 2:
-            torch.nn.init.xavier_uniform_(p)
+            torch.nn.init.uniform_(p, -(p.shape[1] ** -0.5), p.shape[1] ** -0.5)
         elif "norm" in name and name.endswith("weight"):
             p.fill_(1)
         parameters[name] = p.requires_grad_()
@@ -204,8 +204,11 @@ def main():
     log = [json.loads(line) for line in (args.model / "training/log.jsonl").read_text().splitlines()]
     ours = {line["step"]: line for line in log if "learning_rate" in line}
     warmup = o["warmup"] or max(1, o["max-steps"] // 12)
-    peak = o["learning-rate"] or 0.64 / config["d_model"] * math.sqrt(o["batch-tokens"] / 4096)
+    update = o["batch-tokens"] * o["accumulate"]
+    peak = o["learning-rate"] or 0.64 / config["d_model"] * min(1, math.sqrt(update / 4096))
 
+    if o["accumulate"] != 1 or o["batch-sentences"] != 0 or config["tie"] != "all":
+        sys.exit("accumulate, batch-sentences and tie must be 1, 0 and all")
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(args.model / "source.model"))
     pairs = [
         (s + [EOS], t + [EOS])
@@ -232,7 +235,7 @@ def main():
         for group in adam.param_groups:
             group["lr"] = rate(step, o, peak, warmup)
         adam.step()
-        total, tokens = total + float(loss), tokens + count
+        total, tokens = total + loss.item(), tokens + count
         seconds += time.perf_counter() - begin
         if step % o["report-every"] == 0:
             theirs = ours.get(step, {"loss": math.nan, "tokens_per_s": math.nan})
