@@ -37,13 +37,13 @@ const Row& row_for(int64_t pairs) {
 constexpr int64_t validations = 20;
 constexpr int64_t sources_per_held_out = 50, max_held_out = 2'000;
 
-CorpusSize size_of(const Corpus& corpus) {
+CorpusSize size_of(const Corpus& corpus, bool has_validation) {
   CorpusReader reader(corpus);
   std::unordered_set<size_t> sources;  // their hashes
   const auto enough = static_cast<size_t>(sources_per_held_out * max_held_out);
   for (SentencePair pair; reader.next(pair);)
     if (sources.size() < enough) sources.insert(std::hash<std::string>()(pair.source));
-  return {.pairs = reader.pairs(), .sources = std::ssize(sources)};
+  return {.pairs = reader.pairs(), .sources = std::ssize(sources), .has_validation = has_validation};
 }
 
 void set_sizes(TransformerConfig& config, const TransformerConfig& recipe) {
@@ -104,13 +104,10 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
     return options;
   };
   if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));
-  CorpusSize size = {.has_validation = !base.valid.empty()};
-  TrainOptions options = with_given(default_options(size));
-  options.check();
+  const bool has_validation = !base.valid.empty();
+  with_given(default_options({.has_validation = has_validation})).check();
   const Corpus corpus(base.train);
-  size = size_of(corpus);
-  size.has_validation = !base.valid.empty();
-  options = with_given(default_options(size));
+  TrainOptions options = with_given(default_options(size_of(corpus, has_validation)));
   options.corpus = corpus;
   return options;
 }
