@@ -1,6 +1,7 @@
 #include "qkv/text/batches.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -12,8 +13,8 @@ namespace qkv {
 
 namespace {
 
-// Random numbers of an epoch, one stream for the pairs and one for the batches.
-enum class Purpose : uint64_t { pairs = 0x70616972, batches = 0x62617463 };
+// Random numbers of an epoch: one stream for the pairs, one for the batches, and one for each sentence.
+enum class Purpose : uint64_t { pairs = 0x70616972, batches = 0x62617463, sentences = 0x73656e74 };
 Random random_of(Purpose purpose, uint64_t seed, int64_t epoch) {
   return Random(seed, mix(static_cast<uint64_t>(purpose), static_cast<uint64_t>(epoch)));
 }
@@ -104,17 +105,30 @@ void BatchStream::seek(BatchPosition position) {
   position_ = position;
 }
 
+std::span<const int32_t> BatchStream::tokens(int64_t pair, Side side, std::vector<int32_t>& sampled) const {
+  const auto ids = side == Side::source ? corpus_.source(pair) : corpus_.target(pair);
+  const auto& dropout = side == Side::source ? options_.source_dropout : options_.target_dropout;
+  if (!dropout) return ids;
+  const uint64_t sentence = 2 * static_cast<uint64_t>(pair) + (side == Side::source ? 0 : 1);
+  Random random(mix(options_.seed, sentence),
+                mix(static_cast<uint64_t>(Purpose::sentences), static_cast<uint64_t>(position_.epoch)));
+  sampled = dropout->sample(ids, random);
+  const bool fits = options_.max_length == 0 || static_cast<int64_t>(sampled.size()) < options_.max_length;
+  return fits ? std::span<const int32_t>(sampled) : ids;
+}
+
 Batch BatchStream::next() {
   make_plan(position_.epoch);
   const uint32_t turn = plan_.turns[static_cast<size_t>(position_.batch)];
   Batch batch;
   batch.position = position_;
   std::vector<std::span<const int32_t>> sources, targets;
+  std::deque<std::vector<int32_t>> sampled;
   for (uint32_t i = plan_.begins[turn]; i < plan_.begins[turn + 1]; ++i) {
     const int64_t pair = plan_.order[i];
     batch.pairs.push_back(pair);
-    sources.push_back(corpus_.source(pair));
-    targets.push_back(corpus_.target(pair));
+    sources.push_back(tokens(pair, Side::source, sampled.emplace_back()));
+    targets.push_back(tokens(pair, Side::target, sampled.emplace_back()));
     batch.source_lengths.push_back(static_cast<int32_t>(sources.back().size()) + 1);
     batch.target_lengths.push_back(static_cast<int32_t>(targets.back().size()) + 1);
     batch.source_tokens += batch.source_lengths.back();

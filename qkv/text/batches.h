@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "qkv/tensor/tensor.h"
+#include "qkv/text/bpe_dropout.h"
 #include "qkv/text/encoded_corpus.h"
 
 namespace qkv {
@@ -35,6 +36,10 @@ struct BatchOptions {
   BatchOrder order = BatchOrder::bucketed;
   uint64_t seed = 1;
   int64_t pool = 100'000;  // pairs sorted by length together
+  // Every occurrence of a pair has tokens of its own, the same at every reading of an epoch; batches are planned by
+  // the lengths in the corpus. A sentence longer than max_length (eos included; 0: any) stays as it is.
+  std::optional<BpeDropout> source_dropout = {}, target_dropout = {};
+  int64_t max_length = 0;
 };
 
 struct BatchPosition {
@@ -72,6 +77,7 @@ class BatchStream {
   };
   void make_plan(int64_t epoch);
   void cut(size_t begin, size_t end);
+  std::span<const int32_t> tokens(int64_t pair, Side side, std::vector<int32_t>& sampled) const;
 
   const EncodedCorpus& corpus_;
   BatchOptions options_;

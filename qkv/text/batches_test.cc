@@ -166,5 +166,64 @@ TEST(BatchStream, RefusesWhatMakesNoSense) {
   EXPECT_EQ(stream.position(), BatchPosition{}) << "a position that is not there changes nothing";
 }
 
+// Sentences of a few words that a vocabulary of pairs of letters merges.
+struct Words {
+  Words() {
+    Random random(5);
+    std::vector<std::string> sentences(300);
+    for (std::string& sentence : sentences)
+      for (int word = 0; word < 6; ++word)
+        sentence += std::vector<std::string>{"abab ", "abba ", "cdcd ", "dcab "}[random.below(4)];
+    tokenizer = Tokenizer::train(sentences, {.type = TokenizerType::bpe, .vocabulary_size = 24});
+    for (const std::string& sentence : sentences)
+      corpus.add(tokenizer->encode(sentence), tokenizer->encode(sentence));
+    options = {.batch_tokens = 300,
+               .source_dropout = BpeDropout(*tokenizer, 0.3),
+               .target_dropout = BpeDropout(*tokenizer, 0.3)};
+  }
+  std::optional<Tokenizer> tokenizer;
+  EncodedCorpus corpus;
+  BatchOptions options;
+};
+
+Ids row(const Tensor& ids, size_t at, int32_t length) {
+  const auto all = ids.span<int32_t>().subspan(at * static_cast<size_t>(ids.shape()[1]), static_cast<size_t>(length));
+  return {all.begin(), all.end()};
+}
+
+TEST(BatchStream, BpeDropoutGivesOtherTokensOfTheSameTextInEveryEpoch) {
+  const Words words;
+  BatchStream stream(words.corpus, words.options);
+  std::vector<Ids> first(300), second(300);
+  for (std::vector<Ids>* sources : {&first, &second})
+    for (const Batch& batch : epoch_of(stream))
+      for (size_t i = 0; i < batch.pairs.size(); ++i) {
+        const int64_t pair = batch.pairs[i];
+        Ids source = row(batch.source, i, batch.source_lengths[i] - 1);
+        const Ids target = row(batch.target_out, i, batch.target_lengths[i] - 1);
+        const auto given = words.corpus.source(pair);
+        const std::string text = words.tokenizer->decode(given);
+        EXPECT_EQ(words.tokenizer->decode(source), text);
+        EXPECT_EQ(words.tokenizer->decode(target), text);
+        (*sources)[static_cast<size_t>(pair)] = std::move(source);
+      }
+  EXPECT_NE(first, second);
+  stream.seek({0, 3});
+  const Batch again = stream.next();
+  for (size_t i = 0; i < again.pairs.size(); ++i)
+    EXPECT_EQ(row(again.source, i, again.source_lengths[i] - 1), first[static_cast<size_t>(again.pairs[i])]);
+}
+
+TEST(BatchStream, BpeDropoutKeepsTheTokensOfSentencesThatWouldBecomeTooLong) {
+  Words words;
+  words.options.max_length = 1;
+  BatchStream stream(words.corpus, words.options);
+  const Batch batch = stream.next();
+  for (size_t i = 0; i < batch.pairs.size(); ++i) {
+    const auto given = words.corpus.source(batch.pairs[i]);
+    EXPECT_EQ(row(batch.source, i, batch.source_lengths[i] - 1), Ids(given.begin(), given.end()));
+  }
+}
+
 }  // namespace
 }  // namespace qkv

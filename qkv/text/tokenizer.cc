@@ -244,6 +244,17 @@ const std::string& Tokenizer::token(int32_t id) const {
   return model_->processor.IdToPiece(id);
 }
 
+bool Tokenizer::is_text(int32_t id) const {
+  require(id >= 0 && id < size(), "Tokenizer::is_text", "id {} is outside the vocabulary of {}", id, size());
+  const auto& p = model_->processor;
+  return !p.IsControl(id) && !p.IsUnknown(id) && !p.IsByte(id) && !p.IsUnused(id);
+}
+
+float Tokenizer::score(int32_t id) const {
+  require(id >= 0 && id < size(), "Tokenizer::score", "id {} is outside the vocabulary of {}", id, size());
+  return model_->processor.GetScore(id);
+}
+
 int64_t Tokenizer::size() const { return model_->processor.GetPieceSize(); }
 
 }  // namespace qkv

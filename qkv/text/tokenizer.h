@@ -76,6 +76,8 @@ class Tokenizer {
   std::vector<int32_t> encode(std::string_view text) const;
   std::string decode(std::span<const int32_t> ids) const;  // without pad, bos, eos; Error for an id out of range
   const std::string& token(int32_t id) const;              // U+2581 stands for a space
+  bool is_text(int32_t id) const;  // neither a special token nor a byte: token() is a piece of text
+  float score(int32_t id) const;   // of BPE: the higher, the earlier it is merged; of unigram: a log probability
   int64_t size() const;
 
  private:

@@ -40,6 +40,10 @@ void visit_data(Options& o, Visitor&& visitor) {
   visitor(Setting{"lossless", "true|false",
                   "no normalization, and byte fallback for characters outside the vocabulary"},
           o.lossless, fixed);
+  visitor(
+      Setting{"bpe-dropout", "RATE",
+              "BPE-dropout: probability that a merge of subwords is left out, at every occurrence of a sentence"},
+      o.bpe_dropout, fixed);
 }
 
 template <class Options, class Visitor>
@@ -87,6 +91,9 @@ void visit_run(Options& o, Visitor&& visitor) {
           may_change);
   visitor(Setting{"report-every", "UPDATES", "interval between lines of training/log.jsonl"}, o.report_every,
           may_change);
+  visitor(Setting{"report-parameters", "true|false",
+                  "root mean squares of every parameter, its gradient and its update in these lines"},
+          o.report_parameters, may_change);
 }
 
 }  // namespace option_table

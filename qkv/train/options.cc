@@ -202,6 +202,10 @@ void TrainOptions::check() const {
   for (const auto& [name, fraction] :
        {std::pair("beta1", beta1), std::pair("beta2", beta2), std::pair("label-smoothing", label_smoothing)})
     require<UsageError>(fraction >= 0 && fraction < 1, "train", "{} must be in [0, 1), got {}", name, fraction);
+  require<UsageError>(bpe_dropout >= 0 && bpe_dropout <= 1, "train", "bpe-dropout must be in [0, 1], got {}",
+                      bpe_dropout);
+  require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",
+                      "bpe-dropout {} needs a tokenizer of type bpe, got {}", bpe_dropout, name_of(tokenizer));
   require<UsageError>(max_length <= architecture.position_limit(), "train",
                       "max-length {} exceeds the {} positions of the model", max_length,
                       architecture.position_limit());

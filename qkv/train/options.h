@@ -47,6 +47,7 @@ struct TrainOptions {
   int64_t vocabulary_size = 8000;  // of both languages together where architecture.tie is all, else of each
   double character_coverage = 0;   // 0: as many characters as fit (text/tokenizer.h)
   bool lossless = false;           // no normalization, byte fallback (text/tokenizer.h)
+  double bpe_dropout = 0;          // merges left out at random, at every occurrence (text/bpe_dropout.h)
 
   // The end, in updates of the parameters; 0: no limit. A resumed training may have another end; the schedules
   // cosine and linear then fall towards that one.
@@ -74,10 +75,11 @@ struct TrainOptions {
   int64_t save_every = 250;
   int64_t valid_every = 250;
   int64_t report_every = 50;
-  int64_t keep = 5;               // numbered checkpoints, at least `average` of them
-  int64_t average = 0;            // last checkpoints whose mean may become the model at the end
-  int64_t valid_sentences = 500;  // validation sentences translated for BLEU; 0: none
-  bool quiet = false;             // nothing on stderr
+  bool report_parameters = false;  // norms of every parameter in the reports, see train/parameter_norms.h
+  int64_t keep = 5;                // numbered checkpoints, at least `average` of them
+  int64_t average = 0;             // last checkpoints whose mean may become the model at the end
+  int64_t valid_sentences = 500;   // validation sentences translated for BLEU; 0: none
+  bool quiet = false;              // nothing on stderr
 
   bool resume = false;     // resume from the folder's training state; start where there is none yet
   bool overwrite = false;  // start again in a folder that has a model

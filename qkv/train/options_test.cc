@@ -73,6 +73,11 @@ TEST(TrainOptions, NameTheOptionThatIsOutOfRange) {
   refused("batch-tokens", [](TrainOptions& o) { o.batch_tokens = 0; });
   refused("label-smoothing", [](TrainOptions& o) { o.label_smoothing = 1; });
   refused("max-length", [](TrainOptions& o) { o.max_length = 2000; });
+  refused("bpe-dropout", [](TrainOptions& o) { o.bpe_dropout = 1.5; });
+  refused("bpe-dropout", [](TrainOptions& o) {
+    o.bpe_dropout = 0.1;
+    o.tokenizer = TokenizerType::unigram;
+  });
   refused("never end", [](TrainOptions& o) { o.max_steps = 0; });  // without validation, patience does not end it
   refused("linear", [](TrainOptions& o) {
     o.schedule = ScheduleKind::linear;

@@ -55,8 +55,9 @@ std::string checkpoint_line(const TrainOptions& o) {
 std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingSize& size) {
   return {
       "model        " + model_line(o.architecture),
-      fmt::format("vocabulary   {}, vocabulary-size {}, tie {}", name_of(o.tokenizer), o.vocabulary_size,
-                  name_of(o.architecture.tie)),
+      fmt::format("vocabulary   {}, vocabulary-size {}, tie {}{}", name_of(o.tokenizer), o.vocabulary_size,
+                  name_of(o.architecture.tie),
+                  o.bpe_dropout > 0 ? fmt::format(", bpe-dropout {}", o.bpe_dropout) : ""),
       "updates      " + update_line(o, size),
       "rate         " + rate_line(o, size),
       "validation   " + validation_line(o, size),

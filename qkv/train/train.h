@@ -12,8 +12,9 @@
 //     training/options.json             the options
 //     training/state.safetensors        the state to resume from, at the last save (train/checkpoint.h)
 //     training/step-000001000.safetensors ...  parameters at the last few saves, in the format of model.safetensors
-//     training/log.jsonl                a line every report_every updates, one for each validation, and one for
-//                                       each warning (train/warnings.h)
+//     training/log.jsonl                a line every report_every updates, with report_parameters with the norms of
+//                                       all parameters (train/parameter_norms.h); one for each validation, and one
+//                                       for each warning (train/warnings.h)
 //     training/next-1/ ...              a training that is to replace the model, until its first save
 //
 // An update: `accumulate` batches, their losses summed and divided by the number of their target tokens, the

@@ -98,6 +98,43 @@ TEST_F(TrainTest, ResumedIsTheSameBitForBit) {
   expect_same_weights("whole", "parts");
 }
 
+TEST_F(TrainTest, ResumedWithBpeDropoutIsTheSameBitForBit) {
+  const auto with_dropout = [&](const char* model) {
+    TrainOptions o = options(model);
+    o.tokenizer = TokenizerType::bpe;
+    o.vocabulary_size = 60;
+    o.bpe_dropout = 0.2;
+    return o;
+  };
+  train(with_dropout("whole"));
+  TrainOptions o = with_dropout("parts");
+  o.valid_every = 0;
+  o.max_steps = 13;
+  train(o);
+  o = with_dropout("parts");
+  o.resume = true;
+  train(o);
+  expect_same_weights("whole", "parts");
+  o.model = folder_ / "without";
+  o.bpe_dropout = 0;
+  train(o);
+  EXPECT_GT(distance(parameters("whole"), parameters("without")), 1e-3);
+}
+
+TEST_F(TrainTest, ReportsTheNormsOfEveryParameter) {
+  TrainOptions o = options("m");
+  o.report_parameters = true;
+  train(o);
+  std::string line;
+  std::ifstream(folder_ / "m/training/log.jsonl") >> line;  // there are no spaces in it
+  EXPECT_EQ(line.find(R"({"step":7,)"), 0u) << line;
+  for (const auto& [name, tensor] : parameters("m"))
+    EXPECT_NE(line.find(fmt::format(R"("{}":{{"gradient":)", name)), std::string::npos) << name;
+  TrainOptions without = options("without");
+  train(without);
+  expect_same_weights("m", "without");
+}
+
 TEST_F(TrainTest, OneThreadOrTwoIsTheSameBitForBit) {
   const int before = threads();
   TrainOptions o = options("one");

@@ -29,9 +29,15 @@ TransformerConfig config_for(const TrainOptions& options, const TrainingData& da
   return config;
 }
 
+std::vector<std::pair<std::string, Variable>> named_parameters(Transformer& model) {
+  std::vector<std::pair<std::string, Variable>> parameters;
+  model.visit([&](const std::string& name, Variable& parameter) { parameters.emplace_back(name, parameter); });
+  return parameters;
+}
+
 std::vector<Variable> parameters_in_order(Transformer& model) {
   std::vector<Variable> parameters;
-  model.visit([&](const std::string&, Variable& parameter) { parameters.push_back(parameter); });
+  for (const auto& [name, parameter] : named_parameters(model)) parameters.push_back(parameter);
   return parameters;
 }
 
@@ -60,6 +66,16 @@ double frequency_loss(const EncodedCorpus& corpus, int64_t vocabulary) {
   return sum;
 }
 
+BatchOptions batch_options(const TrainOptions& options, const Vocabularies& vocabularies) {
+  BatchOptions batches{
+      .batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed};
+  if (options.bpe_dropout == 0) return batches;
+  batches.source_dropout = BpeDropout(vocabularies.source, options.bpe_dropout);
+  batches.target_dropout = BpeDropout(vocabularies.target, options.bpe_dropout);
+  batches.max_length = options.max_length;
+  return batches;
+}
+
 // The update that the training ends with, unless it stops early; 0: unknown. Epochs differ by some batches: it is
 // computed from the first one, whatever epoch a training is resumed in.
 int64_t end_of(const TrainOptions& options, BatchStream& batches) {
@@ -80,8 +96,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
       model_(config_for(options, data), options.seed),
       parameters_(parameters_in_order(model_)),
       adam_(parameters_, options.adam()),
-      batches_(data.train,
-               {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}),
+      batches_(data.train, batch_options(options, data.vocabularies)),
       last_update_(end_of(options, batches_)),
       schedule_(options.schedule_options(last_update_)),
       validator_(data, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}),
@@ -99,6 +114,7 @@ Trainer::Trainer(const TrainOptions& options, const TrainingData& data, Training
     save_data(folder_.root(), data_);
   }
   state_.options = to_json(options_);
+  if (options_.report_parameters) parameter_norms_.emplace(named_parameters(model_));
   log_.emplace(folder_.log(), state_.log_bytes);
   repeat_warnings();
   first_step_ = state_.step;
@@ -187,7 +203,11 @@ void Trainer::update() {
   norm_ = gradient_norm(parameters_) * scale;
   check_numbers(loss, position);
   rate_ = schedule_.rate(state_.step + 1);
-  adam_.step(rate_, scale * clip_factor(norm_, options_.clip));
+  const double clipped = scale * clip_factor(norm_, options_.clip);
+  const bool reports = options_.report_every > 0 && (state_.step + 1) % options_.report_every == 0;
+  if (parameter_norms_ && reports) parameter_norms_->before_update(clipped);
+  adam_.step(rate_, clipped);
+  if (parameter_norms_ && reports) parameter_norms_->after_update();
   adam_.zero_grad();
 
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -219,6 +239,9 @@ void Trainer::report() {
   line["tokens"] = state_.tokens;
   line["tokens_per_s"] = std::round(static_cast<double>(state_.window.tokens) / state_.window.seconds);
   line["seconds"] = state_.seconds;
+  if (parameter_norms_ && due(options_.report_every))
+    for (const auto& [name, n] : parameter_norms_->all())
+      line["parameters"][name] = {{"gradient", n.gradient}, {"value", n.value}, {"update", n.update}};
   log_->write(line.dump());
   warn(warnings_.report({.step = state_.step, .loss = state_.loss, .max_norm = state_.window.max_norm}));
   state_.window = {};

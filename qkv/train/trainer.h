@@ -16,6 +16,7 @@
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/data.h"
 #include "qkv/train/folder.h"
+#include "qkv/train/parameter_norms.h"
 #include "qkv/train/run_log.h"
 #include "qkv/train/train.h"
 #include "qkv/train/warnings.h"
@@ -73,6 +74,7 @@ class Trainer {
   Schedule schedule_;
   Validator validator_;
   TrainingWarnings warnings_;
+  std::optional<ParameterNorms> parameter_norms_;  // of the last update reported
   EarlyStopping best_;
   TrainingState state_;
   std::optional<RunLog> log_;
