@@ -187,7 +187,8 @@ struct Words {
 };
 
 Ids row(const Tensor& ids, size_t at, int32_t length) {
-  const auto all = ids.span<int32_t>().subspan(at * static_cast<size_t>(ids.shape()[1]), static_cast<size_t>(length));
+  const auto all =
+      ids.span<int32_t>().subspan(at * static_cast<size_t>(ids.shape()[1]), static_cast<size_t>(length));
   return {all.begin(), all.end()};
 }
 
