@@ -3,19 +3,10 @@
 namespace qkv {
 
 AttentionPart::AttentionPart(const AttentionVariant::Part& part, const AttentionSize& size)
-    : mechanism_(part.mechanism), numbers_(part.numbers), size_(size), shapes_(part.parameters(size)) {
-  for (const AttentionMechanism::Parameter& p : shapes_) parameters_.push_back(new_parameter(p.shape));
-}
+    : mechanism_(part.mechanism), numbers_(part.numbers), size_(size), parameters_(part.parameters(size)) {}
 
-void AttentionPart::visit(const std::string& prefix, const ParameterVisitor& visitor) {
-  const std::string own = join_name(prefix, std::string(mechanism_->name));
-  for (size_t i = 0; i < parameters_.size(); ++i) visitor(join_name(own, shapes_[i].name), parameters_[i]);
-}
-
-void AttentionPart::initialise(const std::string& prefix, uint64_t seed) {
-  const std::string own = join_name(prefix, std::string(mechanism_->name));
-  for (size_t i = 0; i < parameters_.size(); ++i)
-    if (shapes_[i].initialise) shapes_[i].initialise(parameters_[i], seed, join_name(own, shapes_[i].name));
+void AttentionPart::list(ModuleContents& contents) const {
+  for (const auto& [name, parameter] : parameters_) contents.parameter(name, parameter);
 }
 
 AttentionOptions attention_options(std::span<const AttentionPart> parts) {

@@ -11,24 +11,22 @@
 
 namespace qkv {
 
-class AttentionPart {
+class AttentionPart final : public Module {
  public:
   AttentionPart(const AttentionVariant::Part& part, const AttentionSize& size);
 
   const AttentionMechanism& mechanism() const { return *mechanism_; }
   const AttentionMechanism::Numbers& numbers() const { return numbers_; }
   const AttentionSize& size() const { return size_; }
-  const Variable& parameter(size_t i) const { return parameters_[i]; }
+  const Variable& parameter(size_t i) const { return parameters_[i].second; }
 
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
-  void initialise(const std::string& prefix, uint64_t seed);
+  void list(ModuleContents& contents) const override;
 
  private:
   const AttentionMechanism* mechanism_;
   AttentionMechanism::Numbers numbers_;
   AttentionSize size_;
-  std::vector<AttentionMechanism::Parameter> shapes_;
-  std::vector<Variable> parameters_;
+  std::vector<std::pair<std::string, Parameter>> parameters_;
 };
 
 // The options of attention() that are the same in every call of a layer.

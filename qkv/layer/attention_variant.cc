@@ -95,9 +95,8 @@ std::string wrapped(const std::string& text, size_t width, size_t indent) {
 
 }  // namespace
 
-std::vector<AttentionMechanism::Parameter> AttentionVariant::Part::parameters(const AttentionSize& size) const {
-  return mechanism->parameters ? mechanism->parameters(numbers, size)
-                               : std::vector<AttentionMechanism::Parameter>{};
+AttentionMechanism::Parameters AttentionVariant::Part::parameters(const AttentionSize& size) const {
+  return mechanism->parameters ? mechanism->parameters(numbers, size) : AttentionMechanism::Parameters{};
 }
 
 bool AttentionVariant::has(AttentionMechanism::Role role) const {

@@ -17,7 +17,7 @@ class AttentionVariant {
   struct Part {
     const AttentionMechanism* mechanism;
     AttentionMechanism::Numbers numbers;  // all of them, defaults included
-    std::vector<AttentionMechanism::Parameter> parameters(const AttentionSize& size) const;
+    AttentionMechanism::Parameters parameters(const AttentionSize& size) const;
   };
 
   const std::vector<Part>& parts() const { return parts_; }

@@ -7,11 +7,11 @@ namespace qkv {
 
 DecoderLayer::DecoderLayer(const LayerOptions& o)
     : self_attention(o.attention(AttentionUse::decoder)),
-      norm1(o.d_model, o.norm_eps),
+      norm1({o.d_model, "C"}, o.norm_eps),
       cross_attention(o.attention(AttentionUse::cross)),
-      norm2(o.d_model, o.norm_eps),
+      norm2({o.d_model, "C"}, o.norm_eps),
       feed_forward({.d_model = o.d_model, .ffn = o.ffn, .activation = o.activation, .dropout = o.ffn_dropout}),
-      norm3(o.d_model, o.norm_eps),
+      norm3({o.d_model, "C"}, o.norm_eps),
       residual_{o.norm_order, o.dropout} {}
 
 Variable DecoderLayer::forward(const Variable& x, const MaskPtr& self_mask, const KeyValues& memory,
@@ -37,19 +37,13 @@ Variable DecoderLayer::step(const Variable& x, AttentionCache& cache, const KeyV
                    [&](const Variable& z) { return feed_forward.forward(z, pass); });
 }
 
-void DecoderLayer::visit(const std::string& prefix, const ParameterVisitor& visitor) {
-  self_attention.visit(join_name(prefix, "self_attention"), visitor);
-  norm1.visit(join_name(prefix, "norm1"), visitor);
-  cross_attention.visit(join_name(prefix, "cross_attention"), visitor);
-  norm2.visit(join_name(prefix, "norm2"), visitor);
-  feed_forward.visit(join_name(prefix, "feed_forward"), visitor);
-  norm3.visit(join_name(prefix, "norm3"), visitor);
-}
-
-void DecoderLayer::initialise(const std::string& prefix, uint64_t seed) {
-  self_attention.initialise(join_name(prefix, "self_attention"), seed);
-  cross_attention.initialise(join_name(prefix, "cross_attention"), seed);
-  feed_forward.initialise(join_name(prefix, "feed_forward"), seed);
+void DecoderLayer::list(ModuleContents& contents) const {
+  contents.child("self_attention", self_attention);
+  contents.child("norm1", norm1);
+  contents.child("cross_attention", cross_attention);
+  contents.child("norm2", norm2);
+  contents.child("feed_forward", feed_forward);
+  contents.child("norm3", norm3);
 }
 
 }  // namespace qkv

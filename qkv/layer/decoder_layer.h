@@ -12,7 +12,7 @@
 
 namespace qkv {
 
-class DecoderLayer {
+class DecoderLayer final : public Module {
  public:
   using KeyValues = MultiHeadAttention::KeyValues;
 
@@ -28,8 +28,7 @@ class DecoderLayer {
   Variable step(const Variable& x, AttentionCache& cache, const KeyValues& memory, const MaskPtr& memory_mask,
                 Pass& pass) const;
 
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
-  void initialise(const std::string& prefix, uint64_t seed);
+  void list(ModuleContents& contents) const override;
 
   MultiHeadAttention self_attention;
   LayerNorm norm1;

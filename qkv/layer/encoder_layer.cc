@@ -15,9 +15,9 @@ MultiHeadAttentionOptions LayerOptions::attention(AttentionUse use) const {
 
 EncoderLayer::EncoderLayer(const LayerOptions& o)
     : self_attention(o.attention(AttentionUse::encoder)),
-      norm1(o.d_model, o.norm_eps),
+      norm1({o.d_model, "C"}, o.norm_eps),
       feed_forward({.d_model = o.d_model, .ffn = o.ffn, .activation = o.activation, .dropout = o.ffn_dropout}),
-      norm2(o.d_model, o.norm_eps),
+      norm2({o.d_model, "C"}, o.norm_eps),
       residual_{o.norm_order, o.dropout} {}
 
 Variable EncoderLayer::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
@@ -26,16 +26,11 @@ Variable EncoderLayer::forward(const Variable& x, const MaskPtr& mask, Pass& pas
   return residual_(y, norm2, pass, [&](const Variable& z) { return feed_forward.forward(z, pass); });
 }
 
-void EncoderLayer::visit(const std::string& prefix, const ParameterVisitor& visitor) {
-  self_attention.visit(join_name(prefix, "self_attention"), visitor);
-  norm1.visit(join_name(prefix, "norm1"), visitor);
-  feed_forward.visit(join_name(prefix, "feed_forward"), visitor);
-  norm2.visit(join_name(prefix, "norm2"), visitor);
-}
-
-void EncoderLayer::initialise(const std::string& prefix, uint64_t seed) {
-  self_attention.initialise(join_name(prefix, "self_attention"), seed);
-  feed_forward.initialise(join_name(prefix, "feed_forward"), seed);
+void EncoderLayer::list(ModuleContents& contents) const {
+  contents.child("self_attention", self_attention);
+  contents.child("norm1", norm1);
+  contents.child("feed_forward", feed_forward);
+  contents.child("norm2", norm2);
 }
 
 }  // namespace qkv

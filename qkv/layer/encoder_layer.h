@@ -32,12 +32,11 @@ struct LayerOptions {
   MultiHeadAttentionOptions attention(AttentionUse use) const;
 };
 
-class EncoderLayer {
+class EncoderLayer final : public Module {
  public:
   explicit EncoderLayer(const LayerOptions& options);
   Variable forward(const Variable& x, const MaskPtr& mask, Pass& pass) const;
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
-  void initialise(const std::string& prefix, uint64_t seed);
+  void list(ModuleContents& contents) const override;
 
   MultiHeadAttention self_attention;
   LayerNorm norm1;

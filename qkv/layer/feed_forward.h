@@ -23,12 +23,11 @@ struct FeedForwardOptions {
   float dropout = 0.0f;  // of the activations
 };
 
-class FeedForward {
+class FeedForward final : public Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
   Variable forward(const Variable& x, Pass& pass) const;
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
-  void initialise(const std::string& prefix, uint64_t seed);
+  void list(ModuleContents& contents) const override;
 
   Linear up, down;
 

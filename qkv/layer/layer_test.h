@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "qkv/layer/parameters.h"
+#include "qkv/layer/module.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::test {

@@ -1,23 +1,22 @@
 // A linear layer with its parameters: y = x W^T + b.
 //
-//     Linear up(512, 2048);
+//     Linear up({512, "C"}, {2048, "F"});
 //     Variable y = up.forward(x);        // x (..., 512), y (..., 2048)
 //
 // Parameters: weight (out, in), initialised by fan_in_uniform(); bias (out), zero.
 #pragma once
 
-#include "qkv/layer/parameters.h"
+#include "qkv/layer/module.h"
 
 namespace qkv {
 
-class Linear {
+class Linear final : public Module {
  public:
-  Linear(int64_t in, int64_t out, bool bias = true);
+  Linear(const Axis& in, const Axis& out, bool bias = true);
   Variable forward(const Variable& x) const;
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
-  void initialise(const std::string& prefix, uint64_t seed);
+  void list(ModuleContents& contents) const override;
 
-  Variable weight, bias;
+  Parameter weight, bias;
 };
 
 }  // namespace qkv

@@ -64,15 +64,17 @@ AttentionSize MultiHeadAttentionOptions::size() const {
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     : query(0, 0), key(0, 0), value(0, 0), out(0, 0), query_key_value(0, 0), options_(completed(options)) {
-  const int64_t C = options_.d_model, kv_width = C / options_.heads * options_.kv_heads;
-  const int64_t query_rows = options_.variant.reads_queries() ? C : 0;
-  const int64_t key_rows = options_.variant.reads_keys() ? kv_width : 0;
+  const Axis C(options_.d_model, "C");
+  const Axis K(options_.d_model / options_.heads * options_.kv_heads,
+               options_.kv_heads == options_.heads ? "C" : "K");
+  const auto width = [&](int64_t size) { return size == C.size ? C : Axis(size); };
+  const bool reads_queries = options_.variant.reads_queries(), reads_keys = options_.variant.reads_keys();
   if (options_.packed) {
-    query_key_value = Linear(C, query_rows + key_rows + kv_width, options_.bias);
+    query_key_value = Linear(C, (reads_queries ? C.size : 0) + (reads_keys ? K.size : 0) + K.size, options_.bias);
   } else {
-    if (query_rows > 0) query = Linear(C, query_rows, options_.bias);
-    if (key_rows > 0) key = Linear(options_.key_width, key_rows, options_.bias);
-    value = Linear(options_.value_width, kv_width, options_.bias);
+    if (reads_queries) query = Linear(C, C, options_.bias);
+    if (reads_keys) key = Linear(width(options_.key_width), K, options_.bias);
+    value = Linear(width(options_.value_width), K, options_.bias);
   }
   out = Linear(C, C, options_.bias);
   for (const AttentionVariant::Part& part : options_.variant.parts()) parts_.emplace_back(part, options_.size());
@@ -255,28 +257,16 @@ Variable MultiHeadAttention::step(const Variable& x, AttentionCache& cache, Pass
 
 // ---- Parameters ----
 
-void MultiHeadAttention::visit(const std::string& prefix, const ParameterVisitor& visitor) {
+void MultiHeadAttention::list(ModuleContents& contents) const {
   if (options_.packed) {
-    query_key_value.visit(join_name(prefix, "query_key_value"), visitor);
+    contents.child("query_key_value", query_key_value);
   } else {
-    if (options_.variant.reads_queries()) query.visit(join_name(prefix, "query"), visitor);
-    if (options_.variant.reads_keys()) key.visit(join_name(prefix, "key"), visitor);
-    value.visit(join_name(prefix, "value"), visitor);
+    if (options_.variant.reads_queries()) contents.child("query", query);
+    if (options_.variant.reads_keys()) contents.child("key", key);
+    contents.child("value", value);
   }
-  out.visit(join_name(prefix, "out"), visitor);
-  for (AttentionPart& part : parts_) part.visit(prefix, visitor);
-}
-
-void MultiHeadAttention::initialise(const std::string& prefix, uint64_t seed) {
-  if (options_.packed) {
-    query_key_value.initialise(join_name(prefix, "query_key_value"), seed);
-  } else {
-    if (options_.variant.reads_queries()) query.initialise(join_name(prefix, "query"), seed);
-    if (options_.variant.reads_keys()) key.initialise(join_name(prefix, "key"), seed);
-    value.initialise(join_name(prefix, "value"), seed);
-  }
-  out.initialise(join_name(prefix, "out"), seed);
-  for (AttentionPart& part : parts_) part.initialise(prefix, seed);
+  contents.child("out", out);
+  for (const AttentionPart& part : parts_) contents.child(std::string(part.mechanism().name), part);
 }
 
 }  // namespace qkv

@@ -40,7 +40,7 @@ struct MultiHeadAttentionOptions {
   AttentionSize size() const;
 };
 
-class MultiHeadAttention {
+class MultiHeadAttention final : public Module {
  public:
   // Projected keys and values, (B,G,S,D) each.
   struct KeyValues {
@@ -63,8 +63,7 @@ class MultiHeadAttention {
   // A decoding step of causal self-attention: x (B,1,C) attends to the cached positions and to itself.
   Variable step(const Variable& x, AttentionCache& cache, Pass& pass) const;
 
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
-  void initialise(const std::string& prefix, uint64_t seed);
+  void list(ModuleContents& contents) const override;
 
   Linear query, key, value, out, query_key_value;
 

@@ -4,14 +4,13 @@
 
 namespace qkv {
 
-LayerNorm::LayerNorm(int64_t width, float eps)
-    : weight(new_parameter({width}, 1.0f)), bias(new_parameter({width})), eps_(eps) {}
+LayerNorm::LayerNorm(const Axis& width, float eps) : weight({width}, {}, 1.0f), bias({width}), eps_(eps) {}
 
 Variable LayerNorm::forward(const Variable& x) const { return layer_norm(x, weight, bias, eps_); }
 
-void LayerNorm::visit(const std::string& prefix, const ParameterVisitor& visitor) {
-  visitor(join_name(prefix, "weight"), weight);
-  visitor(join_name(prefix, "bias"), bias);
+void LayerNorm::list(ModuleContents& contents) const {
+  contents.parameter("weight", weight);
+  contents.parameter("bias", bias);
 }
 
 }  // namespace qkv

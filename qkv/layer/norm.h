@@ -4,17 +4,17 @@
 //     Variable y = norm.forward(x);
 #pragma once
 
-#include "qkv/layer/parameters.h"
+#include "qkv/layer/module.h"
 
 namespace qkv {
 
-class LayerNorm {
+class LayerNorm final : public Module {
  public:
-  explicit LayerNorm(int64_t width, float eps = 1e-5f);
+  explicit LayerNorm(const Axis& width, float eps = 1e-5f);
   Variable forward(const Variable& x) const;
-  void visit(const std::string& prefix, const ParameterVisitor& visitor);
+  void list(ModuleContents& contents) const override;
 
-  Variable weight, bias;
+  Parameter weight, bias;
 
  private:
   float eps_;

@@ -7,7 +7,8 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_part.h"
-#include "qkv/model/parameter_groups.h"
+#include "qkv/layer/parameter_groups.h"
+#include "qkv/model/transformer.h"
 
 namespace qkv {
 namespace {
@@ -29,6 +30,10 @@ std::string flops(int64_t n) {
 }
 std::string bytes(int64_t n) {
   return scaled(static_cast<double>(n), 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+int64_t key_value_width(const TransformerConfig& c) {
+  return c.d_model / c.heads * (c.kv_heads == 0 ? c.heads : c.kv_heads);
 }
 
 using Row = std::vector<std::string>;
@@ -89,12 +94,13 @@ std::string headline(const TransformerConfig& c) {
 
 // A row of numbers for each group, and lines with its formula and shapes behind it.
 std::string parameters(const TransformerConfig& c) {
-  const std::vector<ParameterGroup> groups = parameter_groups(c);
+  const Transformer model(c);
+  const std::vector<ParameterGroup> groups = parameter_groups(model);
   std::vector<Row> rows = {{"Parameters", "each", "times", "sum"}};
   for (const ParameterGroup& g : groups)
     rows.push_back(
         {g.name, with_commas(g.parameters), std::to_string(g.times), with_commas(g.times * g.parameters)});
-  rows.push_back({"all", "", "", with_commas(parameter_count(c))});
+  rows.push_back({"all", "", "", with_commas(model.parameter_count())});
   const std::string numbers = table(rows, {false, true, true, true});
   std::string out;
   size_t begin = 0;
@@ -122,7 +128,7 @@ std::string arithmetic(const char* title, const std::vector<FlopCount>& parts) {
 }
 
 std::string memory(const TransformerConfig& c) {
-  const int64_t P = parameter_count(c), cached = 2 * key_value_width(c) * c.decoder_layers * 4;
+  const int64_t P = Transformer(c).parameter_count(), cached = 2 * key_value_width(c) * c.decoder_layers * 4;
   return table({{"Bytes (f32)", "", "formula"},
                 {"parameters", bytes(4 * P), "4 parameters"},
                 {"training: parameters, gradients, two moments of Adam", bytes(16 * P), "16 parameters"},
@@ -141,9 +147,9 @@ constexpr double max_parameters = 1 << 28;
 
 double parameters_of(const AttentionVariant::Part& part, const AttentionSize& size) {
   double sum = 0;
-  for (const AttentionMechanism::Parameter& p : part.parameters(size)) {
+  for (const auto& [name, parameter] : part.parameters(size)) {
     double count = 1;
-    for (const int64_t n : p.shape) count *= static_cast<double>(n);
+    for (const int64_t n : parameter.shape()) count *= static_cast<double>(n);
     sum += count;
   }
   return sum;

@@ -12,7 +12,6 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
-#include "qkv/model/parameter_groups.h"
 
 namespace qkv {
 namespace {
@@ -100,10 +99,10 @@ SavedModel read_model(const fs::path& folder) {
                                        : written->config;
   // Before memory is allocated: every number in the file takes at least two bytes.
   const auto bytes = static_cast<int64_t>(fs::file_size(file, error));
-  const int64_t count = parameter_count(config);
+  SavedModel saved{Transformer(config), {}};
+  const int64_t count = saved.model.parameter_count();
   require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,
                       count, find_in_model(folder, config_file).string());
-  SavedModel saved{Transformer(config), {}};
   load_parameters(parameters, file.string(), saved.model);
   for (const char* name : vocabulary_files)
     if (const auto sum = parameters.metadata().find(name); sum != parameters.metadata().end())

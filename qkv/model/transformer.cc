@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/base/error.h"
+#include "qkv/layer/initialise.h"
 #include "qkv/op/embedding.h"
 #include "qkv/op/linear.h"
-#include "qkv/op/position.h"
 #include "qkv/op/shape.h"
 
 namespace qkv {
 namespace {
-
-// Sinusoidal positions are stored up to this one and computed on demand beyond it, so that a large max_positions
-// costs no memory.
-constexpr int64_t stored_positions = 4096;
 
 LayerOptions with_index(LayerOptions options, int64_t index) {
   options.index = index;
@@ -36,51 +33,39 @@ void check_ids(const char* side, const Tensor& ids, int64_t limit) {
 
 }  // namespace
 
-Transformer::Transformer(const TransformerConfig& config) : config_(config) {
+Transformer::Transformer(const TransformerConfig& config)
+    : config_(config), sinusoidal_(config.d_model, config.max_positions) {
   config_.check();
   const int64_t C = config_.d_model;
-  source_embedding_ = new_parameter({config_.source_vocabulary, C});
-  target_embedding_ = config_.tie == Tie::all ? source_embedding_ : new_parameter({config_.target_vocabulary, C});
-  output_ = config_.tie == Tie::none ? new_parameter({config_.target_vocabulary, C}) : target_embedding_;
-  if (config_.positions == Positions::learned) {
-    source_positions_ = new_parameter({config_.max_positions, C});
-    target_positions_ = new_parameter({config_.max_positions, C});
-  } else if (config_.positions == Positions::sinusoidal) {
-    source_positions_ = target_positions_ = sinusoidal(std::min(config_.max_positions, stored_positions), C);
-  }
+  const Axis width(C, "C"), V(config_.source_vocabulary, "V"), W(config_.target_vocabulary, "W");
+  const Axis P(config_.max_positions, "P");
+  const auto table = [&](const Axis& rows) {
+    return Parameter({rows, width}, normal(1.0 / std::sqrt(static_cast<double>(C))));
+  };
+  source_embedding_ = table(V);
+  target_embedding_ = config_.tie == Tie::all ? source_embedding_ : table(W);
+  output_ = config_.tie == Tie::none ? table(W) : target_embedding_;
+  if (config_.positions == Positions::learned) source_positions_ = table(P), target_positions_ = table(P);
   const LayerOptions encoder = config_.encoder_layer(), decoder = config_.decoder_layer();
   for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(with_index(encoder, n));
   for (int64_t n = 0; n < config_.decoder_layers; ++n) decoder_.emplace_back(with_index(decoder, n));
   if (config_.norm_order == NormOrder::pre) {
-    encoder_norm_.emplace_back(C);
-    decoder_norm_.emplace_back(C);
+    encoder_norm_.emplace_back(width);
+    decoder_norm_.emplace_back(width);
   }
 }
 
-Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : Transformer(config) { initialise(seed); }
-
-void Transformer::initialise(uint64_t seed) {
-  const auto table = [&](Variable& parameter, const char* name) {
-    normal(parameter, 1.0 / std::sqrt(static_cast<double>(config_.d_model)), seed, name);
-  };
-  table(source_embedding_, "source_embedding");
-  if (config_.tie != Tie::all) table(target_embedding_, "target_embedding");
-  if (config_.tie == Tie::none) table(output_, "output");
-  if (config_.positions == Positions::learned) {
-    table(source_positions_, "source_positions");
-    table(target_positions_, "target_positions");
-  }
-  for (size_t n = 0; n < encoder_.size(); ++n) encoder_[n].initialise(fmt::format("encoder.layers.{}", n), seed);
-  for (size_t n = 0; n < decoder_.size(); ++n) decoder_[n].initialise(fmt::format("decoder.layers.{}", n), seed);
+Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : Transformer(config) {
+  initialise("", seed);
 }
 
-Variable Transformer::embed(const Tensor& ids, const Variable& table, const Variable& positions,
+Variable Transformer::embed(const Tensor& ids, const Parameter& table, const Parameter& positions,
                             int64_t first) const {
-  const float scale = std::sqrt(static_cast<float>(config_.d_model));
-  const int64_t T = ids.dim(1);
-  if (config_.positions == Positions::sinusoidal && first + T > stored_positions)
-    return embedding(ids, table, {.scale = scale, .positions = sinusoidal(T, config_.d_model, first)});
-  return embedding(ids, table, {.scale = scale, .positions = positions, .first_position = first});
+  EmbeddingOptions options{.scale = std::sqrt(static_cast<float>(config_.d_model)), .first_position = first};
+  if (config_.positions == Positions::learned) options.positions = positions;
+  if (config_.positions == Positions::sinusoidal)
+    std::tie(options.positions, options.first_position) = sinusoidal_.rows(first, ids.dim(1));
+  return embedding(ids, table, options);
 }
 
 Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const {
@@ -160,24 +145,16 @@ void Transformer::keep_sentences(DecoderState& state, std::span<const int64_t> s
   state.memory_mask = padding(remaining);
 }
 
-void Transformer::visit(const ParameterVisitor& visitor) {
-  visitor("source_embedding", source_embedding_);
-  if (config_.tie != Tie::all) visitor("target_embedding", target_embedding_);
-  if (config_.tie == Tie::none) visitor("output", output_);
-  if (config_.positions == Positions::learned) {
-    visitor("source_positions", source_positions_);
-    visitor("target_positions", target_positions_);
-  }
-  for (size_t n = 0; n < encoder_.size(); ++n) encoder_[n].visit(fmt::format("encoder.layers.{}", n), visitor);
-  for (LayerNorm& norm : encoder_norm_) norm.visit("encoder.norm", visitor);
-  for (size_t n = 0; n < decoder_.size(); ++n) decoder_[n].visit(fmt::format("decoder.layers.{}", n), visitor);
-  for (LayerNorm& norm : decoder_norm_) norm.visit("decoder.norm", visitor);
-}
-
-int64_t Transformer::parameter_count() {
-  int64_t count = 0;
-  visit([&](const std::string&, Variable& p) { count += p.value().numel(); });
-  return count;
+void Transformer::list(ModuleContents& contents) const {
+  contents.parameter("source_embedding", source_embedding_);
+  if (config_.tie != Tie::all) contents.parameter("target_embedding", target_embedding_);
+  if (config_.tie == Tie::none) contents.parameter("output", output_);
+  contents.parameter("source_positions", source_positions_);
+  contents.parameter("target_positions", target_positions_);
+  for (size_t n = 0; n < encoder_.size(); ++n) contents.child(fmt::format("encoder.layers.{}", n), encoder_[n]);
+  for (const LayerNorm& norm : encoder_norm_) contents.child("encoder.norm", norm);
+  for (size_t n = 0; n < decoder_.size(); ++n) contents.child(fmt::format("decoder.layers.{}", n), decoder_[n]);
+  for (const LayerNorm& norm : decoder_norm_) contents.child("decoder.norm", norm);
 }
 
 }  // namespace qkv

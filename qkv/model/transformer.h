@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "qkv/layer/decoder_layer.h"
+#include "qkv/layer/sinusoidal_positions.h"
 #include "qkv/model/config.h"
 #include "qkv/op/cross_entropy.h"
 
@@ -35,10 +36,10 @@ struct DecoderState {
   int64_t position = 0;                // of the next step
 };
 
-class Transformer {
+class Transformer final : public Module {
  public:
   Transformer(const TransformerConfig& config, uint64_t seed);
-  explicit Transformer(const TransformerConfig& config);  // parameters not initialised: to be loaded
+  explicit Transformer(const TransformerConfig& config);  // without initial values and memory: to be loaded
 
   const TransformerConfig& config() const { return config_; }
 
@@ -63,16 +64,15 @@ class Transformer {
   void keep_sentences(DecoderState& state, std::span<const int64_t> sentences,
                       std::span<const int32_t> lengths) const;
 
-  void visit(const ParameterVisitor& visitor);
-  int64_t parameter_count();
+  void list(ModuleContents& contents) const override;
 
  private:
-  void initialise(uint64_t seed);
-  Variable embed(const Tensor& ids, const Variable& table, const Variable& positions, int64_t first) const;
+  Variable embed(const Tensor& ids, const Parameter& table, const Parameter& positions, int64_t first) const;
 
   TransformerConfig config_;
-  Variable source_embedding_, target_embedding_, output_;  // the same Variable where they are tied
-  Variable source_positions_, target_positions_;           // learned: parameters; sinusoidal: the first rows
+  Parameter source_embedding_, target_embedding_, output_;  // the same one where they are tied
+  Parameter source_positions_, target_positions_;           // none unless they are learned
+  SinusoidalPositions sinusoidal_;
   std::vector<EncoderLayer> encoder_;
   std::vector<DecoderLayer> decoder_;
   std::vector<LayerNorm> encoder_norm_, decoder_norm_;  // one each in pre-LN, none in post-LN

@@ -1,6 +1,7 @@
 #include "qkv/layer/mechanism/global_projection.h"
 
 #include "qkv/attention/mask/padding.h"
+#include "qkv/layer/initialise.h"
 #include "qkv/layer/mechanism/table.h"
 #include "qkv/op/linear.h"
 
@@ -9,17 +10,18 @@ namespace {
 
 using Role = AttentionMechanism::Role;
 
-std::vector<AttentionMechanism::Parameter> parameters_of_projections(const AttentionMechanism::Numbers&,
-                                                                     const AttentionSize& size) {
-  const int64_t kv_width = size.head_width() * size.kv_heads;
-  std::vector<AttentionMechanism::Parameter> parameters = {
-      {"query.weight", {size.d_model, size.d_model}, "C^2", fan_in_uniform},
-      {"key.weight", {kv_width, size.key_width}, "C K", fan_in_uniform},
-      {"value.weight", {kv_width, size.value_width}, "C K", fan_in_uniform}};
+AttentionMechanism::Parameters parameters_of_projections(const AttentionMechanism::Numbers&,
+                                                         const AttentionSize& size) {
+  const Axis C(size.d_model, "C"), K(size.head_width() * size.kv_heads, size.kv_heads == size.heads ? "C" : "K");
+  const auto width = [&](int64_t n) { return n == C.size ? C : Axis(n); };
+  AttentionMechanism::Parameters parameters = {
+      {"query.weight", Parameter({C, C}, fan_in_uniform)},
+      {"key.weight", Parameter({K, width(size.key_width)}, fan_in_uniform)},
+      {"value.weight", Parameter({K, width(size.value_width)}, fan_in_uniform)}};
   if (size.bias)
-    for (const auto& [name, width, count] :
-         {std::tuple{"query.bias", size.d_model, "C"}, {"key.bias", kv_width, "K"}, {"value.bias", kv_width, "K"}})
-      parameters.push_back({name, {width}, count});
+    for (const auto& [name, axis] :
+         {std::pair("query.bias", C), std::pair("key.bias", K), std::pair("value.bias", K)})
+      parameters.emplace_back(name, Parameter({axis}));
   return parameters;
 }
 

@@ -3,6 +3,7 @@
 #include "qkv/attention/local.h"
 #include "qkv/attention/mask/around.h"
 #include "qkv/layer/attention_part.h"
+#include "qkv/layer/initialise.h"
 #include "qkv/layer/mechanism/table.h"
 
 namespace qkv {
@@ -21,9 +22,9 @@ void add_local_m(AttentionOptions& options, const AttentionPart& part, const Att
   options.mask = options.mask & around(center, static_cast<double>(size));
 }
 
-std::vector<AttentionMechanism::Parameter> parameters_of_local_p(const Numbers&, const AttentionSize& size) {
-  const int64_t D = size.head_width();
-  return {{"query", {D, D}, "D^2", fan_in_uniform}, {"score", {D}, "D", initialise_score_vector}};
+AttentionMechanism::Parameters parameters_of_local_p(const Numbers&, const AttentionSize& size) {
+  const Axis D(size.head_width(), "D");
+  return {{"query", Parameter({D, D}, fan_in_uniform)}, {"score", score_vector(D)}};
 }
 
 void add_local_p(AttentionOptions& options, const AttentionPart& part, const AttentionCallContext& call) {

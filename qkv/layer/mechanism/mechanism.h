@@ -15,7 +15,7 @@
 
 #include "qkv/attention/options.h"
 #include "qkv/layer/attention_use.h"
-#include "qkv/layer/parameters.h"
+#include "qkv/layer/module.h"
 
 namespace qkv {
 
@@ -44,12 +44,7 @@ struct AttentionMechanism {
     std::optional<double> default_value = {};  // none: required
     bool integer = true;
   };
-  struct Parameter {
-    std::string name;
-    Shape shape;
-    std::string count;  // its number of elements as a formula: "width D"
-    void (*initialise)(Variable& parameter, uint64_t seed, const std::string& name) = nullptr;  // null: zeros
-  };
+  using Parameters = std::vector<std::pair<std::string, Parameter>>;  // with their names
   using Numbers = std::vector<double>;
   enum class Role {
     full,
@@ -72,7 +67,7 @@ struct AttentionMechanism {
   bool reads_queries = true, reads_keys = true;  // false: the layer has no such projection
   std::vector<Number> numbers = {};
   // Null where a mechanism needs none of it.
-  std::vector<Parameter> (*parameters)(const Numbers&, const AttentionSize&) = nullptr;
+  Parameters (*parameters)(const Numbers&, const AttentionSize&) = nullptr;
   std::string (*error)(const Numbers&, const AttentionSize&) = nullptr;  // why it does not fit the layer, or ""
   void (*add_to)(AttentionOptions&, const AttentionPart&) = nullptr;     // once, when the layer is made
   void (*add_to_call)(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) = nullptr;

@@ -31,13 +31,15 @@ void initialise_identity_mix(Variable& parameter, uint64_t, const std::string&) 
     for (int64_t h = 0; h < heads; ++h) x.data<float>()[(g * heads + h) * heads + h] = 1.0f;
 }
 
-std::vector<AttentionMechanism::Parameter> parameters_of_multi_token(const Numbers& n, const AttentionSize& size) {
-  const int64_t H = size.heads, D = size.head_width(), heads = heads_per_group(n, size);
-  return {{"convolution", {H, 1, integer(n, 0), integer(n, 1)}, "H queries keys", initialise_identity_convolution},
-          {"mix", {H / heads, heads, heads}, "H heads", initialise_identity_mix},
-          {"norm", {D}, "D", initialise_ones},
-          {"gate.weight", {1, D}, "D"},
-          {"gate.bias", {1}, "1"}};
+AttentionMechanism::Parameters parameters_of_multi_token(const Numbers& n, const AttentionSize& size) {
+  const int64_t H = size.heads, heads = heads_per_group(n, size);
+  const Axis D(size.head_width(), "D");
+  return {{"convolution",
+           Parameter({H, 1, integer(n, 0), integer(n, 1)}, "H keys queries", initialise_identity_convolution)},
+          {"mix", Parameter({H / heads, heads, heads}, "H heads", initialise_identity_mix)},
+          {"norm", Parameter({D}, {}, 1.0f)},
+          {"gate.weight", Parameter({1, D.size}, "D")},
+          {"gate.bias", Parameter({Axis(1)})}};
 }
 
 std::string error_of(const Numbers& n, const AttentionSize& size) {

@@ -16,7 +16,7 @@ AttentionMechanisms normalize_mechanisms() {
            .excludes = {Role::normalize},
            .parameters =
                [](const AttentionMechanism::Numbers&, const AttentionSize& size) {
-                 return std::vector<AttentionMechanism::Parameter>{{"scores", {size.heads}, "H"}};
+                 return AttentionMechanism::Parameters{{"scores", Parameter({Axis(size.heads, "H")})}};
                },
            .add_to = [](AttentionOptions& options,
                         const AttentionPart& part) { options.normalize = softmax_with_sink(part.parameter(0)); }}};

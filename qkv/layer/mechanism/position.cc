@@ -71,7 +71,8 @@ AttentionMechanisms position_mechanisms() {
        .numbers = {{"buckets", 4, 1024, 32}, {"max-distance", 3, max_distance, 128}},
        .parameters =
            [](const Numbers& n, const AttentionSize& size) {
-             return std::vector<AttentionMechanism::Parameter>{{"table", {integer(n, 0), size.heads}, "buckets H"}};
+             return AttentionMechanism::Parameters{
+                 {"table", Parameter({Axis(integer(n, 0), "buckets"), Axis(size.heads, "H")})}};
            },
        .error = error_of_relative_bias,
        .add_to = add_relative_bias}};

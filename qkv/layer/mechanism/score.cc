@@ -10,13 +10,14 @@
 #include "qkv/attention/score/dot.h"
 #include "qkv/attention/score/location.h"
 #include "qkv/layer/attention_part.h"
+#include "qkv/layer/initialise.h"
 #include "qkv/layer/mechanism/table.h"
 
 namespace qkv {
 namespace {
 
 using Numbers = AttentionMechanism::Numbers;
-using Parameters = std::vector<AttentionMechanism::Parameter>;
+using Parameters = AttentionMechanism::Parameters;
 using Role = AttentionMechanism::Role;
 
 // m = I / sqrt(D): the scaled dot product.
@@ -28,19 +29,19 @@ void initialise_scaled_dot(Variable& m, uint64_t, const std::string&) {
 }
 
 Parameters parameters_of_bilinear(const Numbers&, const AttentionSize& size) {
-  const int64_t D = size.head_width();
-  return {{"matrix", {D, D}, "D^2", initialise_scaled_dot}};
+  const Axis D(size.head_width(), "D");
+  return {{"matrix", Parameter({D, D}, initialise_scaled_dot)}};
 }
 
 Parameters parameters_of_additive(const Numbers& n, const AttentionSize& size) {
-  const int64_t D = size.head_width(), width = integer(n, 0) == 0 ? D : integer(n, 0);
-  return {{"query", {width, D}, "width D", fan_in_uniform},
-          {"key", {width, D}, "width D", fan_in_uniform},
-          {"score", {width}, "width", initialise_score_vector}};
+  const Axis D(size.head_width(), "D"), width(integer(n, 0) == 0 ? D.size : integer(n, 0), "width");
+  return {{"query", Parameter({width, D}, fan_in_uniform)},
+          {"key", Parameter({width, D}, fan_in_uniform)},
+          {"score", score_vector(width)}};
 }
 
 Parameters parameters_of_location(const Numbers& n, const AttentionSize& size) {
-  return {{"rows", {integer(n, 0), size.head_width()}, "keys D", fan_in_uniform}};
+  return {{"rows", Parameter({{integer(n, 0), "keys"}, {size.head_width(), "D"}}, fan_in_uniform)}};
 }
 
 void add_bilinear(AttentionOptions& options, const AttentionPart& part) {
@@ -91,7 +92,7 @@ AttentionMechanisms score_mechanisms() {
        .numbers = {{"scale", 1e-6, 1e6, 10, false}},
        .parameters =
            [](const Numbers&, const AttentionSize&) {
-             return Parameters{{"gain", {1}, "1", initialise_ones}};
+             return Parameters{{"gain", Parameter({Axis(1)}, {}, 1.0f)}};
            },
        .add_to = add_cosine},
       {.name = "distance",

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "qkv/layer/initialise.h"
+
 namespace qkv {
 namespace {
 
@@ -35,10 +37,8 @@ std::string usage(const AttentionMechanism& mechanism) {
   return optional ? fmt::format("{}[{}]", mechanism.name, numbers) : fmt::format("{}{}", mechanism.name, numbers);
 }
 
-void initialise_ones(Variable& parameter, uint64_t, const std::string&) { parameter.mutable_value().fill(1.0f); }
-
-void initialise_score_vector(Variable& parameter, uint64_t seed, const std::string& name) {
-  normal(parameter, 1.0 / std::sqrt(static_cast<double>(parameter.dim(0))), seed, name);
+Parameter score_vector(const Axis& width) {
+  return Parameter({width}, normal(1.0 / std::sqrt(static_cast<double>(width.size))));
 }
 
 }  // namespace qkv

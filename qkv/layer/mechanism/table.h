@@ -18,10 +18,8 @@ AttentionMechanisms position_mechanisms();      // rotary, alibi, relative-bias
 AttentionMechanisms global_projection_mechanisms();  // longformer-separate
 AttentionMechanisms multi_token_mechanisms();        // multi-token
 
-// Initialisers of parameters.
-void initialise_ones(Variable& parameter, uint64_t seed, const std::string& name);
-void initialise_score_vector(Variable& parameter, uint64_t seed,
-                             const std::string& name);  // (F): normal, 1/sqrt(F)
+// A learned vector that scores have a dot product with, normal with deviation 1 / sqrt(width).
+Parameter score_vector(const Axis& width);
 
 inline int64_t integer(const AttentionMechanism::Numbers& numbers, size_t i) {
   return static_cast<int64_t>(numbers[i]);

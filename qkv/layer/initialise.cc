@@ -1,4 +1,4 @@
-#include "qkv/layer/parameters.h"
+#include "qkv/layer/initialise.h"
 
 #include <cmath>
 
@@ -25,9 +25,11 @@ void fan_in_uniform(Variable& parameter, uint64_t seed, const std::string& name)
   for (float& x : parameter.mutable_value().span<float>()) x = static_cast<float>(random.uniform(-bound, bound));
 }
 
-void normal(Variable& parameter, double deviation, uint64_t seed, const std::string& name) {
-  Random random(seed, stream_of(name));
-  for (float& x : parameter.mutable_value().span<float>()) x = static_cast<float>(deviation * random.normal());
+Parameter::Initialise normal(double deviation) {
+  return [deviation](Variable& parameter, uint64_t seed, const std::string& name) {
+    Random random(seed, stream_of(name));
+    for (float& x : parameter.mutable_value().span<float>()) x = static_cast<float>(deviation * random.normal());
+  };
 }
 
 }  // namespace qkv

@@ -1,0 +1,109 @@
+// A part of a model that lists its parameters and its children once: their names in files, their initialisation, their
+// number and the formulas of `qkv describe` follow from that list.
+//
+//     void FeedForward::list(ModuleContents& contents) const {
+//       contents.child("up", up);
+//       contents.child("down", down);
+//     }
+//
+//     layer.visit("feed_forward", [](const std::string& name, Variable& parameter) { ... });  // feed_forward.up.weight
+//     layer.initialise("feed_forward", /*seed=*/1);
+//
+// A module is made without memory for its parameters: each is allocated when it is first used.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "qkv/autograd/variable.h"
+#include "qkv/base/on_demand.h"
+
+namespace qkv {
+
+// A width with the letter that formulas have for it: {512, "C"}. Without a letter, formulas have the number.
+struct Axis {
+  int64_t size = 0;
+  std::string letter;
+  Axis(int64_t n, std::string name = "") : size(n), letter(std::move(name)) {}  // NOLINT: implicit on purpose
+};
+
+// "C^2", "C F": the product of the sizes.
+std::string product_formula(const std::vector<Axis>& axes);
+
+// A learned tensor: its shape, its initial values, and, once it is used, its values. Copies are the same parameter.
+class Parameter {
+ public:
+  // Sets the initial values, a function of (seed, name); see layer/initialise.h.
+  using Initialise = std::function<void(Variable& parameter, uint64_t seed, const std::string& name)>;
+
+  Parameter() = default;  // none: defined() is false, and so is the Variable
+  explicit Parameter(const std::vector<Axis>& axes, Initialise initialise = {}, float value = 0);
+  // `formula`: the number of elements, where it is not the product of the axes' letters.
+  Parameter(const Shape& shape, std::string formula, Initialise initialise = {}, float value = 0);
+
+  bool defined() const { return state_ != nullptr; }
+  const Shape& shape() const { return state_->shape; }
+  int64_t dim(int axis) const { return state_->shape[axis]; }
+  const std::string& formula() const { return state_->formula; }
+  void initialise(uint64_t seed, const std::string& name) const;  // without a function, every element is `value`
+
+  // Allocated at the first call; every element is `value` then.
+  Variable& variable() const;
+  operator const Variable&() const;  // NOLINT: a parameter is used like a variable
+  const Tensor& value() const { return variable().value(); }
+  Tensor& mutable_value() const { return variable().mutable_value(); }
+  const Tensor& grad() const { return variable().grad(); }
+
+  friend bool operator==(const Parameter& a, const Parameter& b) { return a.state_ == b.state_; }
+
+ private:
+  struct State {
+    Shape shape;
+    std::string formula;
+    Initialise initialise;
+    float value;
+    OnDemand<Variable> variable;
+  };
+  std::shared_ptr<State> state_;
+};
+
+class Module;
+
+class ModuleContents {
+ public:
+  virtual ~ModuleContents() = default;
+  virtual void parameter(const std::string& name,
+                         const Parameter& parameter) = 0;  // one that is not defined is skipped
+  virtual void child(const std::string& name, const Module& module) = 0;
+};
+
+using ParameterVisitor = std::function<void(const std::string& name, Variable& parameter)>;
+
+class Module {
+ public:
+  virtual ~Module() = default;
+
+  // Parameters and children in the order of the files. A parameter that is used twice is listed once.
+  virtual void list(ModuleContents& contents) const = 0;
+
+  // Every parameter, with its name behind `prefix` and a dot.
+  void visit(const std::string& prefix, const ParameterVisitor& visitor) const;
+  void visit(const ParameterVisitor& visitor) const { visit("", visitor); }
+  void initialise(const std::string& prefix, uint64_t seed) const;
+  int64_t parameter_count() const;
+
+ protected:
+  Module() = default;
+  Module(const Module&) = default;
+  Module(Module&&) = default;
+  Module& operator=(const Module&) = default;
+  Module& operator=(Module&&) = default;
+};
+
+inline std::string join_name(const std::string& prefix, const std::string& name) {
+  return prefix.empty() || name.empty() ? prefix + name : prefix + "." + name;
+}
+
+}  // namespace qkv
