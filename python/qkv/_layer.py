@@ -46,11 +46,14 @@ class MultiHeadAttention:
     Parameters
     ----------
     d_model, heads, kv_heads : int
-        C, of queries and outputs; heads divides it, kv_heads (by default heads) divides heads.
-    key_width, value_width : int
-        Of the sources of keys and values, C by default.
-    bias, packed : bool
-        Whether projections have a bias; one projection for queries, keys and values of self-attention.
+        C, of outputs; heads divides it, kv_heads (by default heads) divides heads.
+    head_width : int
+        D, C / heads by default; where it is given, heads need not divide C.
+    query_width, key_width, value_width : int
+        Of the sources of queries, keys and values, C by default.
+    bias, packed, query_key_norm : bool
+        Whether projections have a bias; one projection for queries, keys and values of self-attention; a layer norm
+        of every query and key head.
     variant : str
         Mechanisms joined by +, as the command's --self-attention takes them; "full" by default.
     use : "encoder", "decoder" or "cross"
@@ -66,17 +69,21 @@ class MultiHeadAttention:
         heads: int,
         *,
         kv_heads: int | None = None,
+        head_width: int | None = None,
+        query_width: int | None = None,
         key_width: int | None = None,
         value_width: int | None = None,
         bias: bool = True,
         packed: bool = False,
+        query_key_norm: bool = False,
         variant: str = "full",
         use: Literal["encoder", "decoder", "cross"] = "encoder",
         seed: int = 1,
     ) -> None:
         self._heads = heads
+        widths = [head_width or 0, query_width or 0, key_width or 0, value_width or 0]
         self._layer = _core.MultiHeadAttention(
-            d_model, heads, kv_heads or 0, key_width or 0, value_width or 0, bias, packed, variant, use, seed
+            d_model, heads, kv_heads or 0, widths, [bias, packed, query_key_norm], variant, use, seed
         )
 
     def __call__(

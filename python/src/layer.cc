@@ -1,3 +1,4 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -51,18 +52,23 @@ nb::any step(const MultiHeadAttention& layer, nb::handle x, AttentionCache& cach
   return array_of(out.value(), numpy);
 }
 
-void make_layer(MultiHeadAttention* layer, int64_t d_model, int64_t heads, int64_t kv_heads, int64_t key_width,
-                int64_t value_width, bool bias, bool packed, const std::string& variant, const std::string& use,
-                uint64_t seed) {
-  new (layer) MultiHeadAttention({.d_model = d_model,
-                                  .heads = heads,
-                                  .kv_heads = kv_heads,
-                                  .key_width = key_width,
-                                  .value_width = value_width,
-                                  .bias = bias,
-                                  .packed = packed,
-                                  .variant = attention_variant(variant, "MultiHeadAttention: variant"),
-                                  .use = use_named(use)});
+// widths: of a head and of the sources of queries, keys and values; flags: bias, packed, query_key_norm.
+void make_layer(MultiHeadAttention* layer, int64_t d_model, int64_t heads, int64_t kv_heads,
+                const std::array<int64_t, 4>& widths, const std::array<bool, 3>& flags, const std::string& variant,
+                const std::string& use, uint64_t seed) {
+  MultiHeadAttentionOptions options = {.d_model = d_model,
+                                       .heads = heads,
+                                       .kv_heads = kv_heads,
+                                       .head_width = widths[0],
+                                       .query_width = widths[1],
+                                       .key_width = widths[2],
+                                       .value_width = widths[3],
+                                       .bias = flags[0] ? ProjectionBias{} : no_projection_bias,
+                                       .packed = flags[1],
+                                       .variant = attention_variant(variant, "MultiHeadAttention: variant"),
+                                       .use = use_named(use)};
+  if (flags[2]) options.query_key_norm = NormOptions{};
+  new (layer) MultiHeadAttention(options);
   layer->initialise("", seed);
 }
 

@@ -46,6 +46,23 @@ def test_cross_attention_is_its_formula():
     expect_near(layer(x, memory), by_formula(layer, x, memory)[0])
 
 
+def test_widths_of_heads_and_sources_are_free():
+    layer = qkv.MultiHeadAttention(32, 3, head_width=8, query_width=20)
+    shapes = {name: value.shape for name, value in layer.parameters().items()}
+    assert (
+        shapes["query.weight"] == (24, 20) and shapes["key.weight"] == (24, 32) and shapes["out.weight"] == (32, 24)
+    )
+    assert layer(memory, x).shape == (*memory.shape[:2], 32)
+
+
+def test_queries_and_keys_are_normalized_on_request():
+    layer = qkv.MultiHeadAttention(32, 4, query_key_norm=True)
+    before = layer(x)
+    larger = {name: 3 * value for name, value in layer.parameters().items() if name.startswith(("query.", "key."))}
+    layer.load(larger)
+    expect_near(layer(x), before)
+
+
 @pytest.mark.parametrize("variant", ["full", "window=3", "rotary+softcap=5"])
 def test_steps_give_what_one_call_gives(variant):
     layer = qkv.MultiHeadAttention(32, 4, variant=variant, use="decoder")

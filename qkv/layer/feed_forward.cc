@@ -1,21 +1,23 @@
 #include "qkv/layer/feed_forward.h"
 
-#include "qkv/op/activation.h"
+#include "qkv/op/arithmetic.h"
 #include "qkv/op/dropout.h"
 
 namespace qkv {
 
-FeedForward::FeedForward(const FeedForwardOptions& options)
-    : up({options.d_model, "C"}, {options.ffn, "F"}),
-      down({options.ffn, "F"}, {options.d_model, "C"}),
-      options_(options) {}
+FeedForward::FeedForward(const FeedForwardOptions& o)
+    : up({o.d_model, "C"}, {o.ffn, "F"}, o.bias), down({o.ffn, "F"}, {o.d_model, "C"}, o.bias), options_(o) {
+  if (o.gated) gate.emplace(Axis(o.d_model, "C"), Axis(o.ffn, "F"), o.bias);
+}
 
 Variable FeedForward::forward(const Variable& x, Pass& pass) const {
-  const Variable hidden = options_.activation == Activation::relu ? relu(up.forward(x)) : gelu(up.forward(x));
+  const Variable active = activate(options_.activation, (gate ? *gate : up).forward(x));
+  const Variable hidden = gate ? multiply(active, up.forward(x)) : active;
   return down.forward(dropout(hidden, pass.dropout(options_.dropout)));
 }
 
 void FeedForward::list(ModuleContents& contents) const {
+  if (gate) contents.child("gate", *gate);
   contents.child("up", up);
   contents.child("down", down);
 }

@@ -1,26 +1,27 @@
-// The position-wise feed-forward network (Vaswani et al., 2017, section 3.3):
+// The position-wise feed-forward network (Vaswani et al., 2017, section 3.3), plain or gated (Shazeer, "GLU Variants
+// Improve Transformer", 2020):
 //
-//     y = down( activation( up(x) ) )        up (F, C), down (C, F), activation ReLU or GELU
+//     y = down( activation( up(x) ) )                     up (F, C), down (C, F)
+//     y = down( activation( gate(x) ) * up(x) )           gated, by element; gate (F, C)
 //
-//     FeedForward ffn({.d_model = 512, .ffn = 2048});
+//     FeedForward ffn({.d_model = 512, .ffn = 1376, .activation = Activation::silu, .gated = true});    // SwiGLU
 //     Variable y = ffn.forward(x, pass);
 #pragma once
 
-#include "qkv/base/names.h"
+#include <optional>
+
+#include "qkv/layer/activation.h"
 #include "qkv/layer/linear.h"
 #include "qkv/layer/pass.h"
 
 namespace qkv {
 
-enum class Activation { relu, gelu };
-constexpr auto names_of(Activation) {
-  return std::array{Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"}};
-}
-
 struct FeedForwardOptions {
   int64_t d_model = 0, ffn = 0;  // C, F
   Activation activation = Activation::relu;
-  float dropout = 0.0f;  // of the activations
+  bool gated = false;
+  bool bias = true;      // of every Linear
+  float dropout = 0.0f;  // of the hidden layer
 };
 
 class FeedForward final : public Module {
@@ -29,6 +30,7 @@ class FeedForward final : public Module {
   Variable forward(const Variable& x, Pass& pass) const;
   void list(ModuleContents& contents) const override;
 
+  std::optional<Linear> gate;
   Linear up, down;
 
  private:

@@ -56,6 +56,14 @@ Parameter::Parameter(const Shape& shape, std::string formula, Initialise initial
   state_->value = value;
 }
 
+Parameter::Parameter(const Variable& variable) {
+  if (!variable.defined()) return;
+  std::vector<Axis> axes;
+  for (const int64_t size : variable.shape()) axes.emplace_back(size);
+  *this = Parameter(axes);
+  state_->variable.get([&] { return variable; });
+}
+
 void Parameter::initialise(uint64_t seed, const std::string& name) const {
   if (state_->initialise)
     state_->initialise(variable(), seed, name);

@@ -43,6 +43,9 @@ class Parameter {
   // `formula`: the number of elements, where it is not the product of the axes' letters.
   Parameter(const Shape& shape, std::string formula, Initialise initialise = {}, float value = 0);
 
+  // A variable that exists already; one that is not defined: none.
+  explicit Parameter(const Variable& variable);
+
   bool defined() const { return state_ != nullptr; }
   const Shape& shape() const { return state_->shape; }
   int64_t dim(int axis) const { return state_->shape[axis]; }

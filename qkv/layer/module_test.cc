@@ -39,7 +39,7 @@ class Stack final : public Module {
       }
       Linear up, down;
     } feed_forward;
-    LayerNorm norm;
+    Norm norm;
   };
   Parameter table, output, none;
   std::vector<Layer> layers;

@@ -15,14 +15,18 @@ using Role = AttentionMechanism::Role;
 
 MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
   if (o.kv_heads == 0) o.kv_heads = o.heads;
-  if (o.key_width == 0) o.key_width = o.d_model;
-  if (o.value_width == 0) o.value_width = o.d_model;
-  require(o.heads > 0 && o.d_model > 0 && o.d_model % o.heads == 0, "MultiHeadAttention",
-          "heads {} must divide d_model {}", o.heads, o.d_model);
+  for (int64_t* width : {&o.query_width, &o.key_width, &o.value_width})
+    if (*width == 0) *width = o.d_model;
+  require(o.heads > 0 && o.d_model > 0 && (o.head_width > 0 || o.d_model % o.heads == 0), "MultiHeadAttention",
+          "heads {} must divide d_model {}, or head_width must be given", o.heads, o.d_model);
+  if (o.head_width == 0) o.head_width = o.d_model / o.heads;
   require(o.kv_heads > 0 && o.heads % o.kv_heads == 0, "MultiHeadAttention", "kv_heads {} must divide heads {}",
           o.kv_heads, o.heads);
-  require(!o.packed || (o.use != AttentionUse::cross && o.key_width == o.d_model && o.value_width == o.d_model),
-          "MultiHeadAttention", "packed projections are for self-attention only");
+  require(
+      !o.packed || (o.use != AttentionUse::cross && o.key_width == o.query_width && o.value_width == o.query_width),
+      "MultiHeadAttention", "packed projections are for self-attention only");
+  require(!o.packed || (o.bias.query == o.bias.value && o.bias.key == o.bias.value), "MultiHeadAttention",
+          "packed projections have a bias for queries, keys and values, or for none of them");
   require(!o.packed || !o.variant.has(Role::global_projections), "MultiHeadAttention",
           "longformer-separate cannot have packed projections");
   check_variant(o.variant, o.size(), "MultiHeadAttention");
@@ -58,25 +62,34 @@ AttentionSize MultiHeadAttentionOptions::size() const {
           .kv_heads = kv_heads == 0 ? heads : kv_heads,
           .key_width = key_width == 0 ? d_model : key_width,
           .value_width = value_width == 0 ? d_model : value_width,
-          .bias = bias,
-          .dropout = dropout > 0};
+          .bias = bias.query,
+          .dropout = dropout > 0,
+          .query_width = query_width == 0 ? d_model : query_width,
+          .free_head_width = head_width};
 }
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     : query(0, 0), key(0, 0), value(0, 0), out(0, 0), query_key_value(0, 0), options_(completed(options)) {
-  const Axis C(options_.d_model, "C");
-  const Axis K(options_.d_model / options_.heads * options_.kv_heads,
-               options_.kv_heads == options_.heads ? "C" : "K");
+  const MultiHeadAttentionOptions& o = options_;
+  const Axis C(o.d_model, "C"), D(o.head_width, "D");
   const auto width = [&](int64_t size) { return size == C.size ? C : Axis(size); };
-  const bool reads_queries = options_.variant.reads_queries(), reads_keys = options_.variant.reads_keys();
-  if (options_.packed) {
-    query_key_value = Linear(C, (reads_queries ? C.size : 0) + (reads_keys ? K.size : 0) + K.size, options_.bias);
+  const auto heads_width = [&](int64_t heads, const char* letter) {
+    const int64_t size = heads * o.head_width;
+    return size == C.size ? C : Axis(size, letter);
+  };
+  const Axis Q = heads_width(o.heads, "Q"), K = heads_width(o.kv_heads, "K");
+  const bool reads_queries = o.variant.reads_queries(), reads_keys = o.variant.reads_keys();
+  if (o.packed) {
+    const int64_t rows = (reads_queries ? Q.size : 0) + (reads_keys ? K.size : 0) + K.size;
+    query_key_value = Linear(width(o.query_width), rows, o.bias.query);
   } else {
-    if (reads_queries) query = Linear(C, C, options_.bias);
-    if (reads_keys) key = Linear(width(options_.key_width), K, options_.bias);
-    value = Linear(width(options_.value_width), K, options_.bias);
+    if (reads_queries) query = Linear(width(o.query_width), Q, o.bias.query);
+    if (reads_keys) key = Linear(width(o.key_width), K, o.bias.key);
+    value = Linear(width(o.value_width), K, o.bias.value);
   }
-  out = Linear(C, C, options_.bias);
+  out = Linear(Q, C, o.bias.out);
+  if (o.query_key_norm && reads_queries) query_norm.emplace(D, *o.query_key_norm);
+  if (o.query_key_norm && reads_keys) key_norm.emplace(D, *o.query_key_norm);
   for (const AttentionVariant::Part& part : options_.variant.parts()) parts_.emplace_back(part, options_.size());
   call_options_ = attention_options(parts_);
 }
@@ -94,16 +107,29 @@ Variable MultiHeadAttention::rotated(const Variable& heads, int64_t first_positi
   return rotation ? rotation->mechanism().rotate(heads, first_position, rotation->numbers()) : heads;
 }
 
+Variable MultiHeadAttention::queries_of(const Variable& projected, int64_t first_position) const {
+  const Variable heads = split_heads(projected, options_.heads);
+  return rotated(query_norm ? query_norm->forward(heads) : heads, first_position);
+}
+
+Variable MultiHeadAttention::keys_of(const Variable& projected, int64_t first_position) const {
+  const Variable heads = split_heads(projected, options_.kv_heads);
+  return rotated(key_norm ? key_norm->forward(heads) : heads, first_position);
+}
+
 // Attention needs queries of the right shape even where it does not read them.
+Variable MultiHeadAttention::unread_queries(const Variable& source) const {
+  return Tensor::zeros({1, 1, 1, options_.head_width})
+      .expand({source.dim(0), options_.heads, source.dim(1), options_.head_width});
+}
+
 MultiHeadAttention::Queries MultiHeadAttention::project_queries(const Variable& source,
                                                                 int64_t first_position) const {
-  const int64_t H = options_.heads;
-  if (!options_.variant.reads_queries()) return {split_heads(source, H), {}};
-  Queries queries = {rotated(split_heads(query.forward(source), H), first_position), {}};
+  if (!options_.variant.reads_queries()) return {unread_queries(source), {}};
+  Queries queries = {queries_of(query.forward(source), first_position), {}};
   if (const AttentionPart* part = part_with(Role::global_projections);
       part && first_position < global_positions(*part))
-    queries.global_q =
-        rotated(split_heads(project_global(*part, GlobalProjection::query, source), H), first_position);
+    queries.global_q = queries_of(project_global(*part, GlobalProjection::query, source), first_position);
   return queries;
 }
 
@@ -113,13 +139,12 @@ MultiHeadAttention::KeyValues MultiHeadAttention::project_keys_values(const Vari
                                                                       int64_t first_position) const {
   const int64_t G = options_.kv_heads;
   Variable k;
-  if (options_.variant.reads_keys()) k = rotated(split_heads(key.forward(key_source), G), first_position);
+  if (options_.variant.reads_keys()) k = keys_of(key.forward(key_source), first_position);
   const Variable v = split_heads(value.forward(value_source), G);
   KeyValues memory = {k.defined() ? k : v, v};
   if (const AttentionPart* part = part_with(Role::global_projections);
       part && first_position < global_positions(*part)) {
-    memory.global_k =
-        rotated(split_heads(project_global(*part, GlobalProjection::key, key_source), G), first_position);
+    memory.global_k = keys_of(project_global(*part, GlobalProjection::key, key_source), first_position);
     memory.global_v = split_heads(project_global(*part, GlobalProjection::value, value_source), G);
   }
   return memory;
@@ -129,16 +154,16 @@ std::pair<MultiHeadAttention::Queries, MultiHeadAttention::KeyValues> MultiHeadA
     const Variable& x, int64_t first_position) const {
   if (!options_.packed) return {project_queries(x, first_position), project_keys_values(x, x, first_position)};
   const Variable all = query_key_value.forward(x);
-  const int64_t H = options_.heads, G = options_.kv_heads, D = options_.d_model / H;
+  const int64_t H = options_.heads, G = options_.kv_heads, D = options_.head_width;
   int64_t begin = 0;  // the first head of the next projection
   const auto next_heads = [&](int64_t count) {
     begin += count;
-    return split_heads(slice(all, 2, (begin - count) * D, begin * D), count);
+    return slice(all, 2, (begin - count) * D, begin * D);
   };
   const AttentionVariant& variant = options_.variant;
-  const Variable q = variant.reads_queries() ? rotated(next_heads(H), first_position) : split_heads(x, H);
-  const Variable k = variant.reads_keys() ? rotated(next_heads(G), first_position) : Variable();
-  const Variable v = next_heads(G);
+  const Variable q = variant.reads_queries() ? queries_of(next_heads(H), first_position) : unread_queries(x);
+  const Variable k = variant.reads_keys() ? keys_of(next_heads(G), first_position) : Variable();
+  const Variable v = split_heads(next_heads(G), G);
   return {{q, {}}, {k.defined() ? k : v, v}};
 }
 
@@ -266,6 +291,8 @@ void MultiHeadAttention::list(ModuleContents& contents) const {
     contents.child("value", value);
   }
   contents.child("out", out);
+  if (query_norm) contents.child("query_norm", *query_norm);
+  if (key_norm) contents.child("key_norm", *key_norm);
   for (const AttentionPart& part : parts_) contents.child(std::string(part.mechanism().name), part);
 }
 

@@ -2,16 +2,18 @@
 // attention (Ainslie et al., 2023) with kv_heads < heads, multi-query attention (Shazeer, 2019) with kv_heads = 1.
 //
 //     head_h = attention(x_q Wq_h, x_k Wk_g, x_v Wv_g),  g = h * kv_heads / heads
+//     head_h = attention(norm(x_q Wq_h), norm(x_k Wk_g), x_v Wv_g)          with query_key_norm (Henry et al., 2020)
 //     y      = join(head_1, ..., head_H) Wo
 //
 //     MultiHeadAttention self({.d_model = 512, .heads = 8, .variant = attention_variant("window=64")});
 //     Variable y = self.forward(x, causal(), pass);                    // self-attention
 //     Variable z = cross.attend(x, cross.project(memory, memory, lengths), padding(lengths), pass);
 //
-// Shapes: query (B,T,C), key (B,S,key_width), value (B,S,value_width), y (B,T,C); lengths (B) i32, of the keys.
+// Shapes: query (B,T,query_width), key (B,S,key_width), value (B,S,value_width), y (B,T,C); lengths (B) i32, of the
+// keys. The widths of the sources and of the heads are free: they are C and C / H unless given.
 // Parameters: query, key, value, out: Linear each; packed: query_key_value, the rows of the three one after the
-// other, and out. Variants that do not read queries or keys (location, constant) have no such projection. Behind
-// them the parameters of the variant, named as in attention_part.h.
+// other, and out; query_norm, key_norm (D). Variants that do not read queries or keys (location, constant) have no such
+// projection. Behind them the parameters of the variant, named as in attention_part.h.
 #pragma once
 
 #include <utility>
@@ -20,18 +22,30 @@
 #include "qkv/layer/attention_cache.h"
 #include "qkv/layer/attention_part.h"
 #include "qkv/layer/linear.h"
+#include "qkv/layer/norm.h"
 #include "qkv/layer/pass.h"
 
 namespace qkv {
 
+// Which projections have a bias: all, none, or each by choice.
+//
+//     MultiHeadAttention layer({.d_model = 512, .heads = 8, .bias = {.query = true, .key = true, .value = true, .out = false}});
+struct ProjectionBias {
+  bool query = true, key = true, value = true, out = true;
+};
+inline constexpr ProjectionBias no_projection_bias = {.query = false, .key = false, .value = false, .out = false};
+
 struct MultiHeadAttentionOptions {
-  int64_t d_model = 0;      // C, width of queries and outputs
-  int64_t heads = 1;        // H, divides C
+  int64_t d_model = 0;      // C, width of the output
+  int64_t heads = 1;        // H
   int64_t kv_heads = 0;     // G, divides H; 0: H
+  int64_t head_width = 0;   // D; 0: C / H, and H must divide C
+  int64_t query_width = 0;  // of the source of the queries; 0: C
   int64_t key_width = 0;    // of the source of the keys; 0: C
   int64_t value_width = 0;  // of the source of the values; 0: C
-  bool bias = true;
-  bool packed = false;  // one Linear for queries, keys and values; self-attention only
+  ProjectionBias bias = {};
+  std::optional<NormOptions> query_key_norm = {};  // a norm of every query and key head, in front of rotary
+  bool packed = false;                             // one Linear for queries, keys and values; self-attention only
   AttentionVariant variant = {};
   AttentionUse use = AttentionUse::encoder;
   float dropout = 0.0f;  // of attention weights
@@ -66,6 +80,7 @@ class MultiHeadAttention final : public Module {
   void list(ModuleContents& contents) const override;
 
   Linear query, key, value, out, query_key_value;
+  std::optional<Norm> query_norm, key_norm;
 
  private:
   struct Queries {
@@ -78,6 +93,9 @@ class MultiHeadAttention final : public Module {
     bool single_queries = false;
   };
   Variable rotated(const Variable& heads, int64_t first_position) const;
+  Variable queries_of(const Variable& projected, int64_t first_position) const;  // (B,T,H D) -> (B,H,T,D)
+  Variable keys_of(const Variable& projected, int64_t first_position) const;     // (B,S,G D) -> (B,G,S,D)
+  Variable unread_queries(const Variable& source) const;
   Queries project_queries(const Variable& source, int64_t first_position) const;
   KeyValues project_keys_values(const Variable& key_source, const Variable& value_source,
                                 int64_t first_position) const;

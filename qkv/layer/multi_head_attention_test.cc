@@ -55,7 +55,7 @@ std::vector<double> formula(const MultiHeadAttention& layer, const MultiHeadAtte
 TEST(MultiHeadAttention, IsItsFormula) {
   for (const MultiHeadAttentionOptions& o : {MultiHeadAttentionOptions{.d_model = 12, .heads = 3},
                                              {.d_model = 12, .heads = 6, .kv_heads = 2},
-                                             {.d_model = 12, .heads = 4, .kv_heads = 1, .bias = false},
+                                             {.d_model = 12, .heads = 4, .kv_heads = 1, .bias = no_projection_bias},
                                              {.d_model = 12, .heads = 2, .key_width = 7, .value_width = 5}}) {
     MultiHeadAttention layer(o);
     randomise(layer, 1);
@@ -71,7 +71,8 @@ TEST(MultiHeadAttention, IsItsFormula) {
 }
 
 TEST(MultiHeadAttention, NamesItsParameters) {
-  MultiHeadAttention with({.d_model = 4, .heads = 2}), without({.d_model = 4, .heads = 2, .bias = false});
+  MultiHeadAttention with({.d_model = 4, .heads = 2}),
+      without({.d_model = 4, .heads = 2, .bias = no_projection_bias});
   EXPECT_EQ(names_of(with, "a.b"),
             (std::vector<std::string>{"a.b.query.weight", "a.b.query.bias", "a.b.key.weight", "a.b.key.bias",
                                       "a.b.value.weight", "a.b.value.bias", "a.b.out.weight", "a.b.out.bias"}));

@@ -1,14 +1,22 @@
 #include "qkv/layer/norm.h"
 
+#include "qkv/op/arithmetic.h"
 #include "qkv/op/norm.h"
 
 namespace qkv {
 
-LayerNorm::LayerNorm(const Axis& width, float eps) : weight({width}, {}, 1.0f), bias({width}), eps_(eps) {}
+Norm::Norm(const Axis& width, const NormOptions& options)
+    : weight({width}, {}, 1.0f - options.weight_offset), options_(options) {
+  if (options.kind == NormKind::layer && options.bias) bias = Parameter({width});
+}
 
-Variable LayerNorm::forward(const Variable& x) const { return layer_norm(x, weight, bias, eps_); }
+Variable Norm::forward(const Variable& x) const {
+  const Variable factor = options_.weight_offset == 0 ? weight : add(weight, options_.weight_offset);
+  return options_.kind == NormKind::rms ? rms_norm(x, factor, options_.eps)
+                                        : layer_norm(x, factor, bias, options_.eps);
+}
 
-void LayerNorm::list(ModuleContents& contents) const {
+void Norm::list(ModuleContents& contents) const {
   contents.parameter("weight", weight);
   contents.parameter("bias", bias);
 }

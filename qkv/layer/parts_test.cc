@@ -42,8 +42,8 @@ TEST(Linear, BeginsAsAFunctionOfSeedAndName) {
   EXPECT_NEAR(square, 1.0 / 90, 0.001) << "the variance of uniform numbers in +- 1 / sqrt(30)";
 }
 
-TEST(LayerNorm, BeginsAsTheIdentityOfNormalisedRows) {
-  LayerNorm norm(4);
+TEST(Norm, BeginsAsTheIdentityOfNormalisedRows) {
+  Norm norm(4);
   const Tensor y = norm.forward(Tensor::from({1, 2, 3, 4, 5, 5, 5, 5}, {2, 4})).value();
   const auto d = static_cast<float>(std::sqrt(1.25 + 1e-5));
   EXPECT_LT(largest_difference(y, Tensor::from({-1.5f / d, -0.5f / d, 0.5f / d, 1.5f / d, 0, 0, 0, 0}, {2, 4})),
@@ -52,26 +52,71 @@ TEST(LayerNorm, BeginsAsTheIdentityOfNormalisedRows) {
   EXPECT_THROW(norm.forward(Tensor::zeros({2, 5})), Error);
 }
 
-TEST(FeedForward, IsItsFormula) {
-  for (const Activation activation : {Activation::relu, Activation::gelu}) {
-    FeedForward layer({.d_model = 3, .ffn = 5, .activation = activation});
-    randomise(layer, 1);
-    const Tensor x = random_tensor({4, 3}, 2);
-    Pass pass;
-    const Tensor y = layer.forward(x, pass).value();
-    for (int64_t r = 0; r < 4; ++r)
-      for (int64_t o = 0; o < 3; ++o) {
-        double sum = layer.down.bias.value().at<float>({o});
-        for (int64_t f = 0; f < 5; ++f) {
-          double h = layer.up.bias.value().at<float>({f});
-          for (int64_t i = 0; i < 3; ++i)
-            h += static_cast<double>(layer.up.weight.value().at<float>({f, i})) * x.at<float>({r, i});
-          h = activation == Activation::relu ? std::max(h, 0.0) : h / 2 * (1 + std::erf(h / std::sqrt(2.0)));
-          sum += h * layer.down.weight.value().at<float>({o, f});
-        }
-        EXPECT_NEAR(y.at<float>({r, o}), sum, 1e-5);
-      }
+TEST(Norm, OfEachKindIsItsFormula) {
+  const Tensor x = random_tensor({3, 4}, 1);
+  for (const NormOptions& o : {NormOptions{.eps = 1e-3f},
+                               {.bias = false, .weight_offset = 1.0f},
+                               {.kind = NormKind::rms, .eps = 1e-2f},
+                               {.kind = NormKind::rms, .weight_offset = 1.0f}}) {
+    Norm norm(4, o);
+    const Tensor first = norm.forward(x).value();
+    EXPECT_LT(largest_difference(first, Norm(4, {.kind = o.kind, .eps = o.eps}).forward(x).value()), 1e-6)
+        << "multiplies by one at the beginning";
+    randomise(norm, 1);
+    const bool has_bias = o.kind == NormKind::layer && o.bias;
+    EXPECT_EQ(norm.bias.defined(), has_bias);
+    const Tensor y = norm.forward(x).value();
+    for (int64_t r = 0; r < 3; ++r) {
+      double mean = 0, square = 0;
+      if (o.kind == NormKind::layer)
+        for (int64_t c = 0; c < 4; ++c) mean += x.at<float>({r, c}) / 4.0;
+      for (int64_t c = 0; c < 4; ++c) square += std::pow(x.at<float>({r, c}) - mean, 2) / 4;
+      for (int64_t c = 0; c < 4; ++c)
+        EXPECT_NEAR(y.at<float>({r, c}),
+                    (x.at<float>({r, c}) - mean) / std::sqrt(square + o.eps) *
+                            (o.weight_offset + norm.weight.value().at<float>({c})) +
+                        (has_bias ? norm.bias.value().at<float>({c}) : 0.0f),
+                    2e-6);
+    }
   }
+}
+
+double active(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu: return std::max(x, 0.0);
+    case Activation::gelu: return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::gelu_tanh: return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::quick_gelu: return x / (1 + std::exp(-1.702 * x));
+  }
+  return NAN;
+}
+
+TEST(FeedForward, IsItsFormula) {
+  const auto row_of = [](const Linear& linear, int64_t o, const std::vector<double>& x) {
+    double sum = linear.bias.defined() ? linear.bias.value().at<float>({o}) : 0.0f;
+    for (size_t i = 0; i < x.size(); ++i)
+      sum += x[i] * linear.weight.value().at<float>({o, static_cast<int64_t>(i)});
+    return sum;
+  };
+  for (const auto& named : names_of(Activation()))
+    for (const bool gated : {false, true}) {
+      const FeedForwardOptions o = {
+          .d_model = 3, .ffn = 5, .activation = named.value, .gated = gated, .bias = !gated};
+      FeedForward layer(o);
+      randomise(layer, 1);
+      const Tensor x = random_tensor({4, 3}, 2);
+      Pass pass;
+      const Tensor y = layer.forward(x, pass).value();
+      for (int64_t r = 0; r < 4; ++r) {
+        std::vector<double> row, hidden;
+        for (int64_t i = 0; i < 3; ++i) row.push_back(x.at<float>({r, i}));
+        for (int64_t f = 0; f < 5; ++f)
+          hidden.push_back(gated ? active(o.activation, row_of(*layer.gate, f, row)) * row_of(layer.up, f, row)
+                                 : active(o.activation, row_of(layer.up, f, row)));
+        for (int64_t c = 0; c < 3; ++c) EXPECT_NEAR(y.at<float>({r, c}), row_of(layer.down, c, hidden), 1e-5);
+      }
+    }
 }
 
 TEST(FeedForward, DropsItsHiddenLayerInTrainingOnly) {

@@ -11,15 +11,26 @@ namespace qkv {
 template <class Config, class Visitor>
 void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
-  visitor(Setting{"heads", "N", "query heads H; divides d-model"}, c.heads);
+  visitor(Setting{"heads", "N", "query heads H; divides d-model unless head-width is given"}, c.heads);
   visitor(Setting{"kv-heads", "N", "key/value heads G (grouped-query); divides heads; 0: as many"}, c.kv_heads);
+  visitor(Setting{"head-width", "N", "width D of a head; 0: d-model / heads"}, c.head_width);
+  visitor(Setting{"query-key-norm", "true|false", "a norm of every query and key head"}, c.query_key_norm);
+  visitor(Setting{"attention-bias", "true|false", "biases of the projections of attention"}, c.attention_bias);
   visitor(Setting{"ffn", "N", "width F of the feed-forward network"}, c.ffn);
+  visitor(Setting{"gated-ffn", "true|false", "gated feed-forward network (SwiGLU, GEGLU)"}, c.gated_ffn);
+  visitor(Setting{"ffn-bias", "true|false", "biases of the feed-forward network"}, c.ffn_bias);
   visitor(Setting{"encoder-layers", "N", "number of encoder layers"}, c.encoder_layers);
   visitor(Setting{"decoder-layers", "N", "number of decoder layers"}, c.decoder_layers);
   visitor(Setting{"dropout", "RATE", "dropout of embeddings and sublayers"}, c.dropout);
   visitor(Setting{"attention-dropout", "RATE", "dropout of attention weights"}, c.attention_dropout);
   visitor(Setting{"ffn-dropout", "RATE", "dropout inside the feed-forward network"}, c.ffn_dropout);
-  visitor(Setting{"norm", "", "layer norm after (post-LN) or before (pre-LN) every sublayer"}, c.norm_order);
+  visitor(
+      Setting{"norm", "",
+              "norms after (post) or before (pre) every sublayer, or both (sandwich); parallel: all sublayers of "
+              "a block read the same input"},
+      c.norm_order);
+  visitor(Setting{"norm-kind", "", "layer norm or RMS norm"}, c.norm_kind);
+  visitor(Setting{"norm-eps", "NUMBER", "added to the variance in a norm"}, c.norm_eps);
   visitor(Setting{"activation", "", "activation of the feed-forward network"}, c.activation);
   visitor(Setting{"positions", "", "position encoding"}, c.positions);
   visitor(Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions"},

@@ -20,6 +20,7 @@ void visit(Config& c, Visitor&& visitor) {
   visitor("d_model", c.d_model);
   visitor("heads", c.heads);
   visitor("kv_heads", c.kv_heads);
+  visitor("head_width", c.head_width);
   visitor("ffn", c.ffn);
   visitor("encoder_layers", c.encoder_layers);
   visitor("decoder_layers", c.decoder_layers);
@@ -27,10 +28,15 @@ void visit(Config& c, Visitor&& visitor) {
   visitor("attention_dropout", c.attention_dropout);
   visitor("ffn_dropout", c.ffn_dropout);
   visitor("norm_order", c.norm_order);
+  visitor("norm_kind", c.norm_kind);
+  visitor("norm_eps", c.norm_eps);
   visitor("activation", c.activation);
+  visitor("gated_ffn", c.gated_ffn);
   visitor("positions", c.positions);
   visitor("tie", c.tie);
   visitor("attention_bias", c.attention_bias);
+  visitor("ffn_bias", c.ffn_bias);
+  visitor("query_key_norm", c.query_key_norm);
   visitor("encoder_self_attention", c.self_attention.encoder);
   visitor("decoder_self_attention", c.self_attention.decoder);
   visitor("cross_attention", c.cross_attention);
@@ -137,19 +143,25 @@ AttentionVariant with_positions(AttentionVariant variant, Positions positions) {
   return variant;
 }
 
-LayerOptions layer_options(const TransformerConfig& c, const AttentionVariant& self_attention) {
+BlockOptions block_options(const TransformerConfig& c, const AttentionVariant& self_attention, int64_t index) {
   return {.d_model = c.d_model,
           .heads = c.heads,
           .kv_heads = c.kv_heads,
+          .head_width = c.head_width,
           .ffn = c.ffn,
           .norm_order = c.norm_order,
+          .norm = c.norm_options(),
           .activation = c.activation,
+          .gated_ffn = c.gated_ffn,
+          .attention_bias = c.attention_bias ? ProjectionBias{} : no_projection_bias,
+          .ffn_bias = c.ffn_bias,
+          .query_key_norm = c.query_key_norm,
           .dropout = c.dropout,
           .attention_dropout = c.attention_dropout,
           .ffn_dropout = c.ffn_dropout,
-          .attention_bias = c.attention_bias,
           .self_attention = with_positions(self_attention, c.positions),
-          .cross_attention = c.cross_attention};
+          .cross_attention = c.cross_attention,
+          .index = index};
 }
 
 }  // namespace
@@ -165,9 +177,18 @@ int64_t TransformerConfig::position_limit() const {
   return limited ? max_positions : int64_t{1} << 24;
 }
 
-LayerOptions TransformerConfig::encoder_layer() const { return layer_options(*this, self_attention.encoder); }
+NormOptions TransformerConfig::norm_options() const { return {.kind = norm_kind, .eps = norm_eps}; }
 
-LayerOptions TransformerConfig::decoder_layer() const { return layer_options(*this, self_attention.decoder); }
+BlockOptions TransformerConfig::encoder_block(int64_t index) const {
+  return block_options(*this, self_attention.encoder, index);
+}
+
+BlockOptions TransformerConfig::decoder_block(int64_t index) const {
+  BlockOptions options = block_options(*this, self_attention.decoder, index);
+  options.use = AttentionUse::decoder;
+  options.has_cross_attention = true;
+  return options;
+}
 
 void TransformerConfig::check() const {
   const auto positive = [](const char* name, int64_t value) {
@@ -190,14 +211,18 @@ void TransformerConfig::check() const {
   require<UsageError>(positions != Positions::learned || max_positions <= largest_table / d_model, "model",
                       "max-positions {} times d-model {} must be at most {} with learned positions", max_positions,
                       d_model, largest_table);
-  require<UsageError>(d_model % heads == 0, "model", "heads {} must divide d-model {}", heads, d_model);
+  require<UsageError>(head_width >= 0 && head_width <= 65536, "model", "head-width must be 0 to 65536, got {}",
+                      head_width);
+  require<UsageError>(head_width > 0 || d_model % heads == 0, "model",
+                      "heads {} must divide d-model {}, or head-width must be given", heads, d_model);
+  require<UsageError>(norm_eps > 0 && norm_eps < 1, "model", "norm-eps must be between 0 and 1, got {}", norm_eps);
   require<UsageError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "model",
                       "kv-heads {} must divide heads {}", kv_heads, heads);
   for (const auto& [name, rate] : {std::pair("dropout", dropout), std::pair("attention-dropout", attention_dropout),
                                    std::pair("ffn-dropout", ffn_dropout)})
     require<UsageError>(rate >= 0 && rate < 1, "model", "{} must be at least 0 and less than 1, got {}", name,
                         rate);
-  const LayerOptions encoder = encoder_layer(), decoder = decoder_layer();
+  const BlockOptions encoder = encoder_block(), decoder = decoder_block();
   const bool same = to_string(self_attention.encoder) == to_string(self_attention.decoder);
   if (is_mechanism(positions))
     check_variant(attention_variant(name_of(positions)), encoder.attention(AttentionUse::encoder).size(),

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "qkv/base/names.h"
-#include "qkv/layer/encoder_layer.h"
+#include "qkv/layer/block.h"
 
 namespace qkv {
 
@@ -56,17 +56,23 @@ struct TransformerConfig {
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   int64_t d_model = 512;
   int64_t heads = 8;
-  int64_t kv_heads = 0;  // 0: as many as heads
+  int64_t kv_heads = 0;    // 0: as many as heads
+  int64_t head_width = 0;  // 0: d_model / heads
   int64_t ffn = 2048;
   int64_t encoder_layers = 6, decoder_layers = 6;
   float dropout = 0.1f;            // of embeddings + positions and of sublayers
   float attention_dropout = 0.0f;  // of attention weights
   float ffn_dropout = 0.0f;        // inside the feed-forward network
   NormOrder norm_order = NormOrder::pre;
+  NormKind norm_kind = NormKind::layer;
+  float norm_eps = 1e-5f;
   Activation activation = Activation::relu;
+  bool gated_ffn = false;
   Positions positions = Positions::sinusoidal;
   Tie tie = Tie::all;
   bool attention_bias = true;
+  bool ffn_bias = true;
+  bool query_key_norm = false;
   SelfAttention self_attention = {};
   AttentionVariant cross_attention = {};
   int64_t max_positions = 1024;  // of sinusoidal and learned positions
@@ -75,8 +81,9 @@ struct TransformerConfig {
   // 2^24.
   int64_t position_limit() const;
   // The position encodings that are mechanisms are part of self_attention.
-  LayerOptions encoder_layer() const;
-  LayerOptions decoder_layer() const;
+  BlockOptions encoder_block(int64_t index = 0) const;
+  BlockOptions decoder_block(int64_t index = 0) const;
+  NormOptions norm_options() const;
   void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 

@@ -15,6 +15,8 @@ TransformerConfig unusual() {
   c.dropout = 0.25f, c.attention_dropout = 0.1f, c.ffn_dropout = 0.05f;
   c.norm_order = NormOrder::pre, c.activation = Activation::gelu, c.positions = Positions::learned;
   c.tie = Tie::target, c.attention_bias = false, c.max_positions = 77;
+  c.head_width = 10, c.norm_kind = NormKind::rms, c.norm_eps = 1e-6f, c.gated_ffn = true, c.ffn_bias = false;
+  c.query_key_norm = true;
   c.self_attention = {attention_variant("window=5+softmax-with-sink"), attention_variant("dilated=6:2")};
   c.cross_attention = attention_variant("additive");
   return c;
@@ -50,6 +52,10 @@ TEST(Config, SurvivesTheWayThroughJson) {
   EXPECT_EQ(back.activation, Activation::gelu);
   EXPECT_EQ(back.positions, Positions::learned);
   EXPECT_FALSE(back.attention_bias);
+  EXPECT_EQ(back.head_width, 10);
+  EXPECT_EQ(back.norm_kind, NormKind::rms);
+  EXPECT_EQ(back.norm_eps, 1e-6f);
+  EXPECT_TRUE(back.gated_ffn && !back.ffn_bias && back.query_key_norm);
   EXPECT_NE(text.find(R"("encoder_self_attention": "window=5+softmax-with-sink")"), std::string::npos);
   EXPECT_EQ(to_string(back.self_attention),
             "window=5+softmax-with-sink in the encoder, dilated=6:2 in the decoder");
@@ -87,9 +93,11 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"heads\": 6", "\"heads\": 6.5"), "'heads' must be an integer"},
            Case{changed("\"heads\": 6", "\"heads\": 18446744073709551615"), "'heads' must be an integer"},
            Case{changed("\"heads\": 6", "\"heads\": null"), "'heads' must be an integer"},
-           Case{changed("\"heads\": 6", "\"heads\": 5"), "heads 5 must divide d-model 24"},
+           Case{changed("\"heads\": 6", "\"heads\": 5"), "kv-heads 2 must divide heads 5"},
            Case{changed("\"heads\": 6", "\"heads\": 0"), "heads must be 1 to"},
            Case{changed("\"heads\": 6", "\"heads\": -6"), "heads must be 1 to"},
+           Case{changed("\"head_width\": 10", "\"head_width\": -1"), "head-width must be 0 to 65536, got -1"},
+           Case{changed("\"norm_eps\": 1e-06", "\"norm_eps\": 0"), "norm-eps must be between 0 and 1, got 0"},
            Case{changed("\"kv_heads\": 2", "\"kv_heads\": 4"), "kv-heads 4 must divide heads 6"},
            Case{changed("\"kv_heads\": 2", "\"kv_heads\": -1"), "kv-heads -1 must divide heads 6"},
            Case{changed("\"dropout\": 0.25", "\"dropout\": 1.0"), "dropout must be at least 0 and less than 1"},
@@ -98,7 +106,8 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"target\"", "\"some\""),
                 "'tie' must be one of all, target, none, got 'some'; did you mean none?"},
            Case{changed("\"target\"", "\"all\""), "tie all needs one vocabulary"},
-           Case{changed("\"pre\"", "3"), "'norm_order' must be one of post, pre, got '3'"},
+           Case{changed("\"pre\"", "3"),
+                "'norm_order' must be one of post, pre, sandwich, parallel, parallel-shared, got '3'"},
            Case{changed("\"gelu\"", "\"tanh\""), "'activation' must be one of relu, gelu"},
            Case{changed("\"learned\"", "\"rotory\""), "'positions' must be one of"},
            Case{changed("window=5", "widow=5"), "'encoder_self_attention': unknown mechanism 'widow'"},

@@ -7,6 +7,7 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_part.h"
+#include "qkv/layer/block.h"
 #include "qkv/layer/parameter_groups.h"
 #include "qkv/model/transformer.h"
 
@@ -32,8 +33,9 @@ std::string bytes(int64_t n) {
   return scaled(static_cast<double>(n), 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
 }
 
+int64_t head_width(const TransformerConfig& c) { return c.head_width == 0 ? c.d_model / c.heads : c.head_width; }
 int64_t key_value_width(const TransformerConfig& c) {
-  return c.d_model / c.heads * (c.kv_heads == 0 ? c.heads : c.kv_heads);
+  return head_width(c) * (c.kv_heads == 0 ? c.heads : c.kv_heads);
 }
 
 using Row = std::vector<std::string>;
@@ -76,19 +78,42 @@ std::string variants(const TransformerConfig& c) {
   return wrapped(fmt::format("self-attention {}, cross-attention {}", self, cross), columns, 2);
 }
 
+std::string_view title(Activation activation) {
+  switch (activation) {
+    case Activation::relu: return "ReLU";
+    case Activation::gelu: return "GELU";
+    case Activation::gelu_tanh: return "GELU (tanh)";
+    case Activation::silu: return "SiLU";
+    case Activation::quick_gelu: return "quick GELU";
+  }
+  return "";
+}
+
+// "pre-LN, ReLU", "sandwich order, RMS norm, gated SiLU"
+std::string block_summary(const TransformerConfig& c) {
+  const bool classic =
+      c.norm_kind == NormKind::layer && (c.norm_order == NormOrder::post || c.norm_order == NormOrder::pre);
+  return fmt::format("{}{}, {}{}", name_of(c.norm_order),
+                     classic                          ? "-LN"
+                     : c.norm_kind == NormKind::layer ? " order, layer norm"
+                                                      : " order, RMS norm",
+                     c.gated_ffn ? "gated " : "", title(c.activation));
+}
+
 std::string headline(const TransformerConfig& c) {
+  const int64_t Q = c.heads * head_width(c);
   const std::string heads =
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
   const bool limited = c.positions == Positions::sinusoidal || c.positions == Positions::learned;
   const std::string positions = limited ? fmt::format("P {} {} positions", c.max_positions, name_of(c.positions))
                                         : fmt::format("{} positions without a limit", name_of(c.positions));
   return fmt::format(
-             "Transformer, {} encoder and {} decoder layers, {}-LN, {}\n"
-             "  C {} d-model, F {} ffn, H {} heads{}, K {} key and value width\n"
+             "Transformer, {} encoder and {} decoder layers, {}\n"
+             "  C {} d-model, F {} ffn, H {} heads{},{} K {} key and value width\n"
              "  V {} source and W {} target tokens, {}\n",
-             c.encoder_layers, c.decoder_layers, c.norm_order == NormOrder::post ? "post" : "pre",
-             c.activation == Activation::relu ? "ReLU" : "GELU", c.d_model, c.ffn, c.heads, heads,
-             key_value_width(c), c.source_vocabulary, c.target_vocabulary, positions) +
+             c.encoder_layers, c.decoder_layers, block_summary(c), c.d_model, c.ffn, c.heads, heads,
+             Q == c.d_model ? "" : fmt::format(" Q {} query width,", Q), key_value_width(c), c.source_vocabulary,
+             c.target_vocabulary, positions) +
          variants(c);
 }
 
@@ -138,7 +163,7 @@ std::string memory(const TransformerConfig& c) {
 }
 
 MultiHeadAttentionOptions attention_of(const TransformerConfig& c, AttentionUse use) {
-  return (use == AttentionUse::encoder ? c.encoder_layer() : c.decoder_layer()).attention(use);
+  return (use == AttentionUse::encoder ? c.encoder_block() : c.decoder_block()).attention(use);
 }
 
 // A mechanism is made to count its FLOPs. One of more parameters than this counts as scaled dot products instead, so that
@@ -187,42 +212,82 @@ FlopCount attention_flops(const std::string& part, const TransformerConfig& c, A
           std::llround(static_cast<double>(layers) * pair_flops * pairs / static_cast<double>(T))};
 }
 
-// Rows of C and of K of the projections of an attention that are applied to a query or key.
-struct Projections {
-  int64_t query, key, value;  // 0 or 1; 2 with separate ones for global positions
+// The FLOPs of the matrices of modules: two for each element and each vector that it is multiplied with.
+class MatrixFlops final : public ModuleContents {
+ public:
+  void parameter(const std::string&, const Parameter&) override {}
+  void child(const std::string&, const Module& module) override { add(module); }
+
+  void add(const Module& module, int64_t times = 1) {
+    if (const auto* linear = dynamic_cast<const Linear*>(&module)) {
+      if (!linear->weight.defined() || linear->weight.shape().numel() == 0) return;
+      flops_ += 2 * times * linear->weight.shape().numel();
+      const std::string& product = linear->weight.formula();
+      auto term = std::find_if(terms_.begin(), terms_.end(), [&](const auto& t) { return t.first == product; });
+      if (term == terms_.end()) term = terms_.insert(terms_.end(), {product, 0});
+      term->second += 2 * times;
+    } else {
+      module.list(*this);
+    }
+  }
+
+  // Of that many equal layers.
+  FlopCount count(const std::string& part, int64_t layers) const {
+    std::string sum;
+    for (const auto& [product, factor] : terms_)
+      sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", factor, product);
+    const bool one = terms_.size() == 1;
+    return {part, one ? fmt::format("{} * {}", layers, sum) : fmt::format("{} ({})", layers, sum), layers * flops_};
+  }
+
+ private:
+  int64_t flops_ = 0;
+  std::vector<std::pair<std::string, int64_t>> terms_;
 };
-Projections projections_of(const TransformerConfig& c, AttentionUse use) {
-  const AttentionVariant variant = attention_of(c, use).variant;
-  const int64_t each = variant.has(AttentionMechanism::Role::global_projections) ? 2 : 1;
-  return {variant.reads_queries() ? each : 0, variant.reads_keys() ? each : 0, each};
+
+// Longformer's second projections are as large as the first.
+int64_t projections(const MultiHeadAttentionOptions& o) {
+  return o.variant.has(AttentionMechanism::Role::global_projections) ? 2 : 1;
 }
 
-FlopCount projection_flops(const std::string& part, const TransformerConfig& c, int64_t layers, int64_t wide,
-                           int64_t narrow) {
-  const int64_t C = c.d_model, K = key_value_width(c);
-  const std::string formula = wide == 0 ? fmt::format("{} * {} C K", layers, 2 * narrow)
-                                        : fmt::format("{} ({} C^2 + {} C K)", layers, 2 * wide, 2 * narrow);
-  return {part, formula, layers * (2 * wide * C * C + 2 * narrow * C * K)};
+void add_query_projections(MatrixFlops& flops, const MultiHeadAttention& attention, int64_t times) {
+  flops.add(attention.query, times);
+  flops.add(attention.out);
+}
+void add_key_value_projections(MatrixFlops& flops, const MultiHeadAttention& attention, int64_t times) {
+  flops.add(attention.key, times);
+  flops.add(attention.value, times);
 }
 
 }  // namespace
 
 std::vector<FlopCount> flops_per_source_token(const TransformerConfig& c, const DescribeOptions& o) {
   const int64_t S = o.source_length, E = c.encoder_layers, D = c.decoder_layers;
-  const Projections self = projections_of(c, AttentionUse::encoder), cross = projections_of(c, AttentionUse::cross);
-  return {projection_flops("encoder: projections", c, E, 1 + self.query, self.key + self.value),
+  const Block encoder(c.encoder_block()), decoder(c.decoder_block());
+  const int64_t self = projections(attention_of(c, AttentionUse::encoder));
+  MatrixFlops own, ffn, cross;
+  add_query_projections(own, encoder.self_attention, self);
+  add_key_value_projections(own, encoder.self_attention, self);
+  ffn.add(encoder.feed_forward);
+  add_key_value_projections(cross, *decoder.cross_attention, projections(attention_of(c, AttentionUse::cross)));
+  return {own.count("encoder: projections", E),
           attention_flops("encoder: self-attention", c, AttentionUse::encoder, S, S),
-          {"encoder: feed-forward", fmt::format("{} * 4 C F", E), E * 4 * c.d_model * c.ffn},
-          projection_flops("decoder: keys and values of the source", c, D, 0, cross.key + cross.value)};
+          ffn.count("encoder: feed-forward", E), cross.count("decoder: keys and values of the source", D)};
 }
 
 std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const DescribeOptions& o) {
   const int64_t S = o.source_length, T = o.target_length, D = c.decoder_layers;
-  const Projections self = projections_of(c, AttentionUse::decoder), cross = projections_of(c, AttentionUse::cross);
-  return {projection_flops("decoder: projections", c, D, 2 + self.query + cross.query, self.key + self.value),
+  const Block decoder(c.decoder_block());
+  const int64_t self = projections(attention_of(c, AttentionUse::decoder));
+  MatrixFlops own, ffn;
+  add_query_projections(own, decoder.self_attention, self);
+  add_key_value_projections(own, decoder.self_attention, self);
+  add_query_projections(own, *decoder.cross_attention, projections(attention_of(c, AttentionUse::cross)));
+  ffn.add(decoder.feed_forward);
+  return {own.count("decoder: projections", D),
           attention_flops("decoder: self-attention", c, AttentionUse::decoder, T, T),
           attention_flops("decoder: cross-attention", c, AttentionUse::cross, T, S),
-          {"decoder: feed-forward", fmt::format("{} * 4 C F", D), D * 4 * c.d_model * c.ffn},
+          ffn.count("decoder: feed-forward", D),
           {"output projection", "2 C W", 2 * c.d_model * c.target_vocabulary}};
 }
 

@@ -15,11 +15,6 @@
 namespace qkv {
 namespace {
 
-LayerOptions with_index(LayerOptions options, int64_t index) {
-  options.index = index;
-  return options;
-}
-
 Tensor as_tensor(const std::vector<int32_t>& lengths) {
   return Tensor::from(lengths, {static_cast<int64_t>(lengths.size())});
 }
@@ -46,12 +41,11 @@ Transformer::Transformer(const TransformerConfig& config)
   target_embedding_ = config_.tie == Tie::all ? source_embedding_ : table(W);
   output_ = config_.tie == Tie::none ? table(W) : target_embedding_;
   if (config_.positions == Positions::learned) source_positions_ = table(P), target_positions_ = table(P);
-  const LayerOptions encoder = config_.encoder_layer(), decoder = config_.decoder_layer();
-  for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(with_index(encoder, n));
-  for (int64_t n = 0; n < config_.decoder_layers; ++n) decoder_.emplace_back(with_index(decoder, n));
-  if (config_.norm_order == NormOrder::pre) {
-    encoder_norm_.emplace_back(width);
-    decoder_norm_.emplace_back(width);
+  for (int64_t n = 0; n < config_.encoder_layers; ++n) encoder_.emplace_back(config_.encoder_block(n));
+  for (int64_t n = 0; n < config_.decoder_layers; ++n) decoder_.emplace_back(config_.decoder_block(n));
+  if (needs_final_norm(config_.norm_order)) {
+    encoder_norm_.emplace(width, config_.norm_options());
+    decoder_norm_.emplace(width, config_.norm_options());
   }
 }
 
@@ -72,21 +66,17 @@ Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, 
   check_ids("source", source, config_.position_limit());
   const MaskPtr mask = padding(lengths);
   Variable x = dropout(embed(source, source_embedding_, source_positions_, 0), pass.dropout(config_.dropout));
-  for (const EncoderLayer& layer : encoder_) x = layer.forward(x, mask, pass);
-  for (const LayerNorm& norm : encoder_norm_) x = norm.forward(x);
-  return {x, std::move(lengths)};
+  for (const Block& block : encoder_) x = block.forward(x, mask, pass);
+  return {encoder_norm_ ? encoder_norm_->forward(x) : x, std::move(lengths)};
 }
 
 Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const {
   check_ids("target", target_in, config_.position_limit());
-  const MaskPtr mask = causal(), memory_mask = padding(encoded.lengths);
+  const MaskPtr mask = causal();
   Variable y = dropout(embed(target_in, target_embedding_, target_positions_, 0), pass.dropout(config_.dropout));
-  const Tensor lengths = as_tensor(encoded.lengths);
-  for (const DecoderLayer& layer : decoder_)
-    y = layer.forward(y, mask, layer.cross_attention.project(encoded.memory, encoded.memory, lengths), memory_mask,
-                      pass);
-  for (const LayerNorm& norm : decoder_norm_) y = norm.forward(y);
-  return y;
+  for (const Block& block : decoder_)
+    y = block.forward(y, mask, block.memory(encoded.memory, encoded.lengths), pass);
+  return decoder_norm_ ? decoder_norm_->forward(y) : y;
 }
 
 Variable Transformer::logits(const Variable& hidden) const { return linear(hidden, output_); }
@@ -109,10 +99,7 @@ CrossEntropy Transformer::loss(const Encoded& encoded, const Tensor& target_in, 
 
 DecoderState Transformer::start(const Encoded& encoded) const {
   DecoderState state;
-  const Tensor lengths = as_tensor(encoded.lengths);
-  for (const DecoderLayer& layer : decoder_)
-    state.memory.push_back(layer.cross_attention.project(encoded.memory, encoded.memory, lengths));
-  state.memory_mask = padding(encoded.lengths);
+  for (const Block& block : decoder_) state.memory.push_back(block.memory(encoded.memory, encoded.lengths));
   state.caches.resize(decoder_.size());
   return state;
 }
@@ -123,9 +110,8 @@ Tensor Transformer::step(DecoderState& state, const Tensor& ids, Pass& pass) con
           "position {} is beyond the model's limit of {} positions", state.position, config_.position_limit());
   const NoGrad guard;
   Variable y = embed(ids.contiguous_copy().reshape({R, 1}), target_embedding_, target_positions_, state.position);
-  for (size_t n = 0; n < decoder_.size(); ++n)
-    y = decoder_[n].step(y, state.caches[n], state.memory[n], state.memory_mask, pass);
-  for (const LayerNorm& norm : decoder_norm_) y = norm.forward(y);
+  for (size_t n = 0; n < decoder_.size(); ++n) y = decoder_[n].step(y, state.caches[n], state.memory[n], pass);
+  if (decoder_norm_) y = decoder_norm_->forward(y);
   ++state.position;
   return logits(y).value().reshape({R, config_.target_vocabulary});
 }
@@ -137,12 +123,12 @@ void Transformer::reorder(DecoderState& state, std::span<const int64_t> source) 
 void Transformer::keep_sentences(DecoderState& state, std::span<const int64_t> sentences,
                                  std::span<const int32_t> lengths) const {
   const Tensor remaining = as_tensor({lengths.begin(), lengths.end()});
-  for (MultiHeadAttention::KeyValues& memory : state.memory) {
-    memory.k = gather_rows(memory.k.value(), sentences);
-    memory.v = gather_rows(memory.v.value(), sentences);
-    memory.lengths = remaining;
+  for (Block::Memory& memory : state.memory) {
+    memory.keys_values.k = gather_rows(memory.keys_values.k.value(), sentences);
+    memory.keys_values.v = gather_rows(memory.keys_values.v.value(), sentences);
+    memory.keys_values.lengths = remaining;
+    memory.mask = padding(remaining);
   }
-  state.memory_mask = padding(remaining);
 }
 
 void Transformer::list(ModuleContents& contents) const {
@@ -152,9 +138,9 @@ void Transformer::list(ModuleContents& contents) const {
   contents.parameter("source_positions", source_positions_);
   contents.parameter("target_positions", target_positions_);
   for (size_t n = 0; n < encoder_.size(); ++n) contents.child(fmt::format("encoder.layers.{}", n), encoder_[n]);
-  for (const LayerNorm& norm : encoder_norm_) contents.child("encoder.norm", norm);
+  if (encoder_norm_) contents.child("encoder.norm", *encoder_norm_);
   for (size_t n = 0; n < decoder_.size(); ++n) contents.child(fmt::format("decoder.layers.{}", n), decoder_[n]);
-  for (const LayerNorm& norm : decoder_norm_) contents.child("decoder.norm", norm);
+  if (decoder_norm_) contents.child("decoder.norm", *decoder_norm_);
 }
 
 }  // namespace qkv

@@ -8,14 +8,14 @@
 //     e.loss.backward();
 //
 // Token ids are i32 (B,S) and (B,T), padded at the end with any valid ids; `lengths` has the length of every
-// source. Pre-LN models have a layer norm after the last encoder layer and after the last decoder layer, post-LN
-// models not.
+// source. Except in post-LN models, a norm follows the last encoder block and the last decoder block.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "qkv/layer/decoder_layer.h"
+#include "qkv/layer/block.h"
 #include "qkv/layer/sinusoidal_positions.h"
 #include "qkv/model/config.h"
 #include "qkv/op/cross_entropy.h"
@@ -30,9 +30,8 @@ struct Encoded {
 
 // The state of incremental decoding of R = B * beam hypotheses, those of a sentence adjacent.
 struct DecoderState {
-  std::vector<MultiHeadAttention::KeyValues> memory;  // per layer: projected encoder output, (B,G,S,D)
-  MaskPtr memory_mask;
-  std::vector<AttentionCache> caches;  // per layer
+  std::vector<Block::Memory> memory;   // per block
+  std::vector<AttentionCache> caches;  // per block
   int64_t position = 0;                // of the next step
 };
 
@@ -73,9 +72,8 @@ class Transformer final : public Module {
   Parameter source_embedding_, target_embedding_, output_;  // the same one where they are tied
   Parameter source_positions_, target_positions_;           // none unless they are learned
   SinusoidalPositions sinusoidal_;
-  std::vector<EncoderLayer> encoder_;
-  std::vector<DecoderLayer> decoder_;
-  std::vector<LayerNorm> encoder_norm_, decoder_norm_;  // one each in pre-LN, none in post-LN
+  std::vector<Block> encoder_, decoder_;
+  std::optional<Norm> encoder_norm_, decoder_norm_;  // none in post-LN
 };
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
 #include "qkv/op/activation.h"
 
 #include "qkv/kernel/kernels.h"
+#include "qkv/op/arithmetic.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -33,6 +34,7 @@ Variable gelu(const Variable& x) { return activation("gelu", x, rows().gelu, row
 Variable gelu_tanh(const Variable& x) {
   return activation("gelu_tanh", x, rows().gelu_tanh, rows().gelu_tanh_backward);
 }
+Variable quick_gelu(const Variable& x) { return scale(silu(scale(x, 1.702f)), 1 / 1.702f); }
 Variable silu(const Variable& x) { return activation("silu", x, rows().silu, rows().silu_backward); }
 Variable sigmoid(const Variable& x) { return activation("sigmoid", x, rows().sigmoid, rows().sigmoid_backward); }
 Variable tanh(const Variable& x) { return activation("tanh", x, rows().tanh, rows().tanh_backward); }

@@ -3,6 +3,7 @@
 //     relu(x) = max(0, x)                        silu(x) = x sigmoid(x)
 //     gelu(x) = x/2 (1 + erf(x / sqrt 2))        Hendrycks and Gimpel, 2016
 //     gelu_tanh(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+//     quick_gelu(x) = x sigmoid(1.702 x)
 //
 //     Variable y = gelu(linear(x, w, b));
 #pragma once
@@ -14,6 +15,7 @@ namespace qkv {
 Variable relu(const Variable& x);
 Variable gelu(const Variable& x);
 Variable gelu_tanh(const Variable& x);
+Variable quick_gelu(const Variable& x);
 Variable silu(const Variable& x);
 Variable sigmoid(const Variable& x);
 Variable tanh(const Variable& x);

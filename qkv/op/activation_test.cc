@@ -20,6 +20,7 @@ const Case cases[] = {
     {"gelu", gelu, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
     {"gelu_tanh", gelu_tanh,
      [](double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
+    {"quick_gelu", quick_gelu, [](double x) { return x * sigmoid_of(1.702 * x); }},
     {"silu", silu, [](double x) { return x * sigmoid_of(x); }},
     {"sigmoid", sigmoid, sigmoid_of},
     {"tanh", tanh, [](double x) { return std::tanh(x); }},

@@ -45,6 +45,12 @@ Variable add(const Variable& a, const Variable& b) {
                 });
 }
 
+Variable add(const Variable& x, float constant) {
+  const Tensor in = x.value().contiguous_copy(), constants = Tensor::full(in.shape(), constant);
+  return record("add", {x}, elementwise(kernel::kernels().rows.add, in, constants),
+                [](const Tensor& dy, const std::vector<bool>&) { return std::vector<Tensor>{dy}; });
+}
+
 Variable multiply(const Variable& a, const Variable& b) {
   check_same("multiply", a, b);
   const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();

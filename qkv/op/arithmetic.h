@@ -1,6 +1,7 @@
 // Element-wise arithmetic.
 //
 //     Variable y = add(x, multiply(a, b));          // same shapes
+//     Variable u = add(x, 1.0f);                    // to every element
 //     Variable z = scale(x, 0.5f);
 //     Variable w = divide(x, width);                // width (1): one number for all elements
 //     Variable v = scale(x, gain);                  // gain (1)
@@ -12,6 +13,7 @@
 namespace qkv {
 
 Variable add(const Variable& a, const Variable& b);
+Variable add(const Variable& x, float constant);
 Variable multiply(const Variable& a, const Variable& b);
 Variable scale(const Variable& x, float factor);
 Variable scale(const Variable& x, const Variable& factor);

@@ -16,6 +16,9 @@ TEST(Arithmetic, AddMultiplyAndScaleAreTheirFormulas) {
         "add", two, [](const Variables& x) { return add(x[0], x[1]); },
         [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] + x[1][i]; }); });
     check_op(
+        "add a constant", {two[0]}, [](const Variables& x) { return add(x[0], 1.5f); },
+        [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] + 1.5; }); });
+    check_op(
         "multiply", two, [](const Variables& x) { return multiply(x[0], x[1]); },
         [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] * x[1][i]; }); });
     check_op(

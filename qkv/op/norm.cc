@@ -10,10 +10,12 @@ namespace qkv {
 
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, float eps) {
   const int64_t C = x.dim(-1);
-  require(C > 0 && weight.shape() == Shape{C} && bias.shape() == Shape{C}, "layer_norm",
-          "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(), bias.shape());
+  require(C > 0 && weight.shape() == Shape{C} && (!bias.defined() || bias.shape() == Shape{C}), "layer_norm",
+          "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(),
+          bias.defined() ? to_string(bias.shape()) : "not given");
   const Tensor in = x.value().contiguous_copy();
-  const Tensor weights = weight.value().contiguous_copy(), biases = bias.value().contiguous_copy();
+  const Tensor weights = weight.value().contiguous_copy();
+  const Tensor biases = bias.defined() ? bias.value().contiguous_copy() : Tensor::zeros({C});
   const int64_t M = in.numel() / C;
   Tensor y = Tensor::empty(in.shape()), mean = Tensor::empty({M}), rstd = Tensor::empty({M});
   const float *from = in.data<float>(), *w = weights.data<float>(), *b = biases.data<float>();
@@ -21,8 +23,10 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   for_each_row(M, C, [&](int64_t m) {
     kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, mu + m, r + m);
   });
-  return record("layer_norm", {x, weight, bias}, y,
-                [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+  std::vector<Variable> inputs = {x, weight};
+  if (bias.defined()) inputs.push_back(bias);
+  return record("layer_norm", std::move(inputs), y,
+                [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
                   Tensor dx = Tensor::empty(in.shape());
                   const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
@@ -34,7 +38,9 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                       kernel::kernels().rows.layer_norm_backward(g + m * C, x0 + m * C, scale, mu0[m], r0[m], C,
                                                                  out + m * C, s, s + C);
                   });
-                  return std::vector<Tensor>{dx, sums.slice(0, 0, C), sums.slice(0, C, 2 * C)};
+                  std::vector<Tensor> grads = {dx, sums.slice(0, 0, C), sums.slice(0, C, 2 * C)};
+                  grads.resize(needs.size());
+                  return grads;
                 });
 }
 

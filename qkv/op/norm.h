@@ -5,6 +5,7 @@
 //     unit_norm(x)  = x / |x|                                         zero, without gradient, for a row of zeros
 //
 //     Variable y = layer_norm(x, weight, bias, 1e-5f);
+//     Variable z = layer_norm(x, weight, /*bias=*/{});
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -28,6 +28,16 @@ TEST(LayerNorm, IsItsFormula) {
   }
 }
 
+TEST(LayerNorm, WithoutABiasIsTheOneWithABiasOfZero) {
+  const Tensor x = random_tensor({3, 8}, 1), weight = random_tensor({8}, 2);
+  const Variable a(x, {.requires_grad = true}), b(x, {.requires_grad = true});
+  const Variable y = layer_norm(a, weight, {}), z = layer_norm(b, weight, Tensor::zeros({8}));
+  EXPECT_TRUE(same_bits(y.value(), z.value()));
+  y.backward(random_tensor({3, 8}, 3));
+  z.backward(random_tensor({3, 8}, 3));
+  EXPECT_TRUE(same_bits(a.grad(), b.grad()));
+}
+
 TEST(RmsNorm, IsItsFormula) {
   constexpr double eps = 1e-6;
   for (const Shape& shape : {Shape{2, 3, 8}, {1, 1}, {5, 33}, {0, 4}, {7}}) {

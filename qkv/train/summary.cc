@@ -13,6 +13,9 @@ std::string model_line(const TransformerConfig& c) {
                   c.d_model, c.ffn, c.heads, c.encoder_layers, c.decoder_layers, name_of(c.norm_order), c.dropout);
   const TransformerConfig usual;
   if (c.kv_heads != 0 && c.kv_heads != c.heads) text += fmt::format(", kv-heads {}", c.kv_heads);
+  if (c.head_width != 0) text += fmt::format(", head-width {}", c.head_width);
+  if (c.norm_kind != usual.norm_kind) text += fmt::format(", norm-kind {}", name_of(c.norm_kind));
+  if (c.gated_ffn) text += ", gated-ffn";
   if (c.activation != usual.activation) text += fmt::format(", activation {}", name_of(c.activation));
   if (c.positions != usual.positions) text += fmt::format(", positions {}", name_of(c.positions));
   return text;

@@ -2,8 +2,7 @@
 // the packed matrices as their weights, so that gradients find their own way back into the packed ones.
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/dense.h"
-#include "qkv/layer/decoder_layer.h"
-#include "qkv/layer/encoder_layer.h"
+#include "qkv/layer/block.h"
 #include "qkv/op/linear.h"
 #include "qkv/op/shape.h"
 #include "test/golden_test/case.h"
@@ -40,15 +39,15 @@ Variable part_of_heads(const Variable& packed, int64_t heads, int64_t parts, int
 }
 
 void set(Linear& linear, const Variable& weight, const Variable& bias) {
-  linear.weight = weight;
-  linear.bias = bias;
+  linear.weight = Parameter(weight);
+  linear.bias = Parameter(bias);
 }
 void set(Case& c, Linear& linear, const std::string& name) {
   set(linear, c.leaf(name + ".weight"), c.leaf_if_held(name + ".bias"));
 }
-void set(Case& c, LayerNorm& norm, const std::string& name) {
-  norm.weight = c.leaf(name + ".weight");
-  norm.bias = c.leaf(name + ".bias");
+void set(Case& c, Norm& norm, const std::string& name) {
+  norm.weight = Parameter(c.leaf(name + ".weight"));
+  norm.bias = Parameter(c.leaf(name + ".bias"));
 }
 
 // The parameters of torch.nn.MultiheadAttention.
@@ -137,44 +136,42 @@ void torch_attention_case(Case& c) {
 
 // ---- Encoder and decoder ----
 
-LayerOptions layer_options(Case& c) {
+BlockOptions block_options(Case& c) {
   const std::string activation = c.has("activation") ? c.text("activation") : "relu";
   if (activation != "relu" && activation != "gelu") throw NotBuilt("activation " + activation + " is not known");
-  LayerOptions options{.d_model = c.integer("d_model"),
+  BlockOptions options{.d_model = c.integer("d_model"),
                        .heads = c.integer("nhead"),
                        .ffn = c.integer("dim_feedforward"),
                        .norm_order = c.flag("norm_first") ? NormOrder::pre : NormOrder::post,
                        .activation = activation == "gelu" ? Activation::gelu : Activation::relu};
-  if (c.has("layer_norm_eps")) options.norm_eps = static_cast<float>(c.number("layer_norm_eps"));
+  if (c.has("layer_norm_eps")) options.norm.eps = static_cast<float>(c.number("layer_norm_eps"));
   return options;
 }
 
-EncoderLayer encoder_layer(Case& c, const std::string& prefix) {
-  EncoderLayer layer(layer_options(c));
-  set(c, layer.self_attention, prefix + "self_attn.");
-  set(c, layer.feed_forward.up, prefix + "linear1");
-  set(c, layer.feed_forward.down, prefix + "linear2");
-  set(c, layer.norm1, prefix + "norm1");
-  set(c, layer.norm2, prefix + "norm2");
-  return layer;
+// The parameters of torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
+Block block(Case& c, const BlockOptions& options, const std::string& prefix) {
+  Block block(options);
+  set(c, block.self_attention, prefix + "self_attn.");
+  if (block.cross_attention) set(c, *block.cross_attention, prefix + "multihead_attn.");
+  set(c, block.feed_forward.up, prefix + "linear1");
+  set(c, block.feed_forward.down, prefix + "linear2");
+  for (size_t n = 0; n < block.residuals.size(); ++n)
+    set(c, block.residuals[n].norm, fmt::format("{}norm{}", prefix, n + 1));
+  return block;
 }
 
-DecoderLayer decoder_layer(Case& c, const std::string& prefix) {
-  DecoderLayer layer(layer_options(c));
-  set(c, layer.self_attention, prefix + "self_attn.");
-  set(c, layer.cross_attention, prefix + "multihead_attn.");
-  set(c, layer.feed_forward.up, prefix + "linear1");
-  set(c, layer.feed_forward.down, prefix + "linear2");
-  set(c, layer.norm1, prefix + "norm1");
-  set(c, layer.norm2, prefix + "norm2");
-  set(c, layer.norm3, prefix + "norm3");
-  return layer;
+Block encoder_block(Case& c, const std::string& prefix) { return block(c, block_options(c), prefix); }
+
+Block decoder_block(Case& c, const std::string& prefix) {
+  BlockOptions options = block_options(c);
+  options.has_cross_attention = true;
+  return block(c, options, prefix);
 }
 
-Variable decode(const DecoderLayer& layer, const Variable& x, const Variable& memory, const MaskPtr& self_mask,
+Variable decode(const Block& block, const Variable& x, const Variable& encoded, const MaskPtr& self_mask,
                 const MaskPtr& memory_mask) {
   Pass pass;
-  return layer.forward(x, self_mask, layer.cross_attention.project(memory, memory), memory_mask, pass);
+  return block.forward(x, self_mask, {block.cross_attention->project(encoded, encoded), memory_mask}, pass);
 }
 
 void finish_with(Case& c, const Variable& out) {
@@ -186,23 +183,23 @@ void finish_with(Case& c, const Variable& out) {
 void encoder_layer_case(Case& c) {
   c.knows_arguments({"layer", "d_model", "nhead", "dim_feedforward", "activation", "norm_first", "layer_norm_eps"});
   Pass pass;
-  finish_with(c, encoder_layer(c, "").forward(c.leaf("src"), padding_of(c, "src_key_padding_mask"), pass));
+  finish_with(c, encoder_block(c, "").forward(c.leaf("src"), padding_of(c, "src_key_padding_mask"), pass));
 }
 
 void decoder_layer_case(Case& c) {
   c.knows_arguments(
       {"layer", "d_model", "nhead", "dim_feedforward", "activation", "norm_first", "layer_norm_eps", "tgt_causal"});
   const MaskPtr self = causal_if(c.flag("tgt_causal")) & padding_of(c, "tgt_key_padding_mask");
-  finish_with(c, decode(decoder_layer(c, ""), c.leaf("tgt"), c.leaf("memory"), self,
+  finish_with(c, decode(decoder_block(c, ""), c.leaf("tgt"), c.leaf("memory"), self,
                         padding_of(c, "memory_key_padding_mask")));
 }
 
 void transformer_case(Case& c) {
   c.knows_arguments({"layer", "d_model", "nhead", "dim_feedforward", "activation", "norm_first", "layer_norm_eps",
                      "tgt_causal", "num_encoder_layers", "num_decoder_layers"});
-  const float eps = layer_options(c).norm_eps;
+  const NormOptions options = block_options(c).norm;
   const auto normed = [&](const Variable& x, const std::string& name) {
-    LayerNorm norm(x.dim(-1), eps);
+    Norm norm(x.dim(-1), options);
     set(c, norm, name);
     return norm.forward(x);
   };
@@ -211,10 +208,10 @@ void transformer_case(Case& c) {
   const MaskPtr source = padding_of(c, "src_key_padding_mask"), memory = padding_of(c, "memory_key_padding_mask");
   const MaskPtr self = causal_if(c.flag("tgt_causal")) & padding_of(c, "tgt_key_padding_mask");
   for (int64_t n = 0; n < c.integer("num_encoder_layers"); ++n)
-    x = encoder_layer(c, fmt::format("encoder.layers.{}.", n)).forward(x, source, pass);
+    x = encoder_block(c, fmt::format("encoder.layers.{}.", n)).forward(x, source, pass);
   x = normed(x, "encoder.norm");
   for (int64_t n = 0; n < c.integer("num_decoder_layers"); ++n)
-    y = decode(decoder_layer(c, fmt::format("decoder.layers.{}.", n)), y, x, self, memory);
+    y = decode(decoder_block(c, fmt::format("decoder.layers.{}.", n)), y, x, self, memory);
   finish_with(c, normed(y, "decoder.norm"));
 }
 

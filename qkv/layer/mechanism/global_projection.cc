@@ -12,15 +12,16 @@ using Role = AttentionMechanism::Role;
 
 AttentionMechanism::Parameters parameters_of_projections(const AttentionMechanism::Numbers&,
                                                          const AttentionSize& size) {
-  const Axis C(size.d_model, "C"), K(size.head_width() * size.kv_heads, size.kv_heads == size.heads ? "C" : "K");
-  const auto width = [&](int64_t n) { return n == C.size ? C : Axis(n); };
+  const Axis C(size.d_model, "C");
+  const auto width = [&](int64_t n, const char* letter = "") { return n == C.size ? C : Axis(n, letter); };
+  const Axis Q = width(size.head_width() * size.heads, "Q"), K = width(size.head_width() * size.kv_heads, "K");
   AttentionMechanism::Parameters parameters = {
-      {"query.weight", Parameter({C, C}, fan_in_uniform)},
+      {"query.weight", Parameter({Q, width(size.query_width)}, fan_in_uniform)},
       {"key.weight", Parameter({K, width(size.key_width)}, fan_in_uniform)},
       {"value.weight", Parameter({K, width(size.value_width)}, fan_in_uniform)}};
   if (size.bias)
     for (const auto& [name, axis] :
-         {std::pair("query.bias", C), std::pair("key.bias", K), std::pair("value.bias", K)})
+         {std::pair("query.bias", Q), std::pair("key.bias", K), std::pair("value.bias", K)})
       parameters.emplace_back(name, Parameter({axis}));
   return parameters;
 }

@@ -24,10 +24,11 @@ class AttentionPart;
 // What a mechanism may need to know of its layer.
 struct AttentionSize {
   AttentionUse use = AttentionUse::encoder;
-  int64_t d_model = 0, heads = 1, kv_heads = 1;           // C, H, G
-  int64_t key_width = 0, value_width = 0;                 // of the sources of keys and values
-  bool bias = true, dropout = false;                      // projections with biases; dropout of attention weights
-  int64_t head_width() const { return d_model / heads; }  // D
+  int64_t d_model = 0, heads = 1, kv_heads = 1;  // C, H, G
+  int64_t key_width = 0, value_width = 0;        // of the sources of keys and values
+  bool bias = true, dropout = false;             // projections with biases; dropout of attention weights
+  int64_t query_width = 0, free_head_width = 0;  // of the source of queries; of a head that is not C / H
+  int64_t head_width() const { return free_head_width == 0 ? d_model / heads : free_head_width; }  // D
 };
 
 // What a mechanism may need to know of a call.
