@@ -47,7 +47,7 @@ nb::any step(const MultiHeadAttention& layer, nb::handle x, AttentionCache& cach
     const nb::gil_scoped_release unlocked;
     const NoGrad guard;
     Pass pass;
-    out = layer.step(input, cache, pass);
+    out = layer.extend(input, cache, pass);
   }
   return array_of(out.value(), numpy);
 }

@@ -145,7 +145,7 @@ void bind_operations(nb::module_& m) {
       },
       one, maybe, one, one, one);
   m.def("sinusoidal", [](int64_t length, int64_t width, int64_t first) {
-    return array_of(sinusoidal(length, width, first), true);
+    return array_of(sinusoidal(length, width, {.first = first}), true);
   });
   m.def("alibi_slopes", [](int64_t heads) {
     const std::vector<float> slopes = alibi_slopes(heads);

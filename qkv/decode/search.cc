@@ -21,33 +21,30 @@ int64_t max_length_of(const SearchOptions& o, int32_t source_length, const Trans
 }
 
 // Some rows of an encoded batch.
-Encoded gather(const Encoded& encoded, const std::vector<int64_t>& rows) {
+Encoded gather(const Encoded& encoded, std::span<const int64_t> rows) {
   Encoded some;
   some.memory = gather_rows(encoded.memory.value(), rows);
   for (const int64_t row : rows) some.lengths.push_back(encoded.lengths[static_cast<size_t>(row)]);
   return some;
 }
 
-// The unfinished sentences of a batch, which are searched in step, and their rows in the decoder state.
+// The unfinished sequences of a batch, which are searched in step, and their rows in the decoding.
 class Batch {
  public:
-  Batch(const Transformer& model, const Encoded& encoded, const SearchOptions& options)
-      : model_(model),
-        options_(options),
-        lengths_(encoded.lengths),
-        state_(model.start(encoded)),
-        active_(lengths_.size()),
-        ids_(lengths_.size(), options.bos) {
+  Batch(const SearchTask& task, const SearchOptions& options, std::span<const int64_t> sequences)
+      : options_(options), rows_of_model_(task.start(sequences)), active_(sequences.size()) {
     std::iota(active_.begin(), active_.end(), size_t{0});
-    for (const int32_t length : lengths_)
-      beams_.emplace_back(options, max_length_of(options, length, model.config()));
+    for (const int64_t i : sequences) {
+      beams_.emplace_back(options, task.max_lengths[static_cast<size_t>(i)]);
+      tokens_.push_back(task.first[static_cast<size_t>(i)]);
+    }
   }
 
   bool done() const { return active_.empty(); }
 
   void step() {
     Pass pass;
-    const Tensor logits = model_.step(state_, Tensor::from(ids_, {static_cast<int64_t>(ids_.size())}), pass);
+    const Tensor logits = rows_of_model_->extend(tokens_, pass);
     const TopTokens top =
         top_tokens(logits, options_.beam, {.eos = options_.eos, .suppress_tokens = options_.suppress_tokens});
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
@@ -59,14 +56,14 @@ class Batch {
     prepare_step(rows);
   }
 
-  // The best hypotheses of each sentence; none for the deferred ones.
+  // The best hypotheses of each sequence; none for the deferred ones.
   std::vector<std::vector<Hypothesis>> take_best() {
     std::vector<std::vector<Hypothesis>> best;
     for (Beam& beam : beams_) best.push_back(beam.done() ? beam.take_best() : std::vector<Hypothesis>());
     return best;
   }
 
-  // Sentences that did not fit into max_tokens, grouped by the step in which they were dropped.
+  // Sequences that did not fit into max_tokens, grouped by the step in which they were dropped.
   const std::vector<std::vector<size_t>>& deferred() const { return deferred_; }
 
  private:
@@ -76,7 +73,7 @@ class Batch {
     for (size_t i = 0; i < active_.size(); ++i)
       if (!beams_[active_[i]].done()) indices.push_back(static_cast<int64_t>(i));
     size_t keep = indices.size();
-    const int64_t fitting = options_.max_tokens / std::max<int64_t>(rows, 1) / (state_.position + 1);
+    const int64_t fitting = options_.max_tokens / std::max<int64_t>(rows, 1) / (longest() + 1);
     while (options_.max_tokens > 0 && keep > 1 && static_cast<int64_t>(keep) > fitting) keep = (keep + 1) / 2;
     if (keep < indices.size()) deferred_.emplace_back();
     for (size_t i = keep; i < indices.size(); ++i)
@@ -85,12 +82,19 @@ class Batch {
     return indices;
   }
 
-  // Makes `rows` rows for each active sentence; where there are fewer hypotheses the last one is repeated.
+  int64_t longest() const {
+    int64_t positions = 0;
+    for (int64_t row = 0; row < rows_of_model_->rows(); ++row)
+      positions = std::max(positions, rows_of_model_->position(row));
+    return positions;
+  }
+
+  // Makes `rows` rows for each active sequence; where there are fewer hypotheses the last one is repeated.
   void prepare_step(int64_t rows) {
     const std::vector<int64_t> indices = remaining(rows);
     std::vector<size_t> active;
     std::vector<int64_t> parents;
-    ids_.clear();
+    tokens_.clear();
     for (const int64_t i : indices) {
       active.push_back(active_[static_cast<size_t>(i)]);
       const Beam& beam = beams_[active.back()];
@@ -98,33 +102,26 @@ class Batch {
         const auto last = static_cast<int64_t>(beam.live().size()) - 1;
         const Beam::Live& live = beam.live()[static_cast<size_t>(std::min(row, last))];
         parents.push_back(i * rows_ + live.parent);
-        ids_.push_back(live.ids.back());
+        tokens_.push_back({live.ids.back()});
       }
     }
-    if (active.size() < active_.size()) {
-      std::vector<int32_t> lengths;
-      for (const size_t sentence : active) lengths.push_back(lengths_[sentence]);
-      if (!active.empty()) model_.keep_sentences(state_, indices, lengths);
-    }
-    if (!active.empty()) reorder(parents);
+    if (!active.empty() && !is_identity(parents)) rows_of_model_->reorder(parents);
     rows_ = rows;
     active_ = std::move(active);
   }
 
-  void reorder(const std::vector<int64_t>& parents) {
-    bool same = static_cast<int64_t>(parents.size()) == static_cast<int64_t>(active_.size()) * rows_;
+  bool is_identity(const std::vector<int64_t>& parents) const {
+    bool same = static_cast<int64_t>(parents.size()) == rows_of_model_->rows();
     for (size_t r = 0; r < parents.size() && same; ++r) same = parents[r] == static_cast<int64_t>(r);
-    if (!same) model_.reorder(state_, parents);
+    return same;
   }
 
-  const Transformer& model_;
   const SearchOptions& options_;
-  std::vector<int32_t> lengths_;
-  DecoderState state_;
+  std::unique_ptr<Decoding> rows_of_model_;
   std::vector<Beam> beams_;
-  std::vector<size_t> active_;  // sentences, in the order of their rows
-  int64_t rows_ = 1;            // of every active sentence
-  std::vector<int32_t> ids_;    // the newest token of every row
+  std::vector<size_t> active_;                // sequences, in the order of their rows
+  int64_t rows_ = 1;                          // of every active sequence
+  std::vector<std::vector<int32_t>> tokens_;  // the newest of every row
   std::vector<std::vector<size_t>> deferred_;
 };
 
@@ -143,20 +140,19 @@ void align(const Transformer& model, const Encoded& encoded, std::vector<std::ve
     for (Hypothesis& hypothesis : of_sentence) hypothesis.alignment = *next++;
 }
 
-// Searches the given sentences and returns groups of deferred ones.
-std::vector<std::vector<int64_t>> search_some(const Transformer& model, const Encoded& encoded,
-                                              const SearchOptions& options, const std::vector<int64_t>& sentences,
+// Searches some of the sequences and returns groups of deferred ones.
+std::vector<std::vector<int64_t>> search_some(const SearchTask& task, const SearchOptions& options,
+                                              const std::vector<int64_t>& sequences,
                                               std::vector<std::vector<Hypothesis>>& found) {
-  const bool all = sentences.size() == encoded.lengths.size();
-  Batch batch(model, all ? encoded : gather(encoded, sentences), options);
+  Batch batch(task, options, sequences);
   while (!batch.done()) batch.step();
   std::vector<std::vector<Hypothesis>> best = batch.take_best();
   for (size_t i = 0; i < best.size(); ++i)
-    if (!best[i].empty()) found[static_cast<size_t>(sentences[i])] = std::move(best[i]);
+    if (!best[i].empty()) found[static_cast<size_t>(sequences[i])] = std::move(best[i]);
   std::vector<std::vector<int64_t>> again;
   for (const std::vector<size_t>& group : batch.deferred()) {
     again.emplace_back();
-    for (const size_t i : group) again.back().push_back(sentences[i]);
+    for (const size_t i : group) again.back().push_back(sequences[i]);
   }
   return again;
 }
@@ -186,20 +182,37 @@ void check_options(const SearchOptions& o, const TransformerConfig& config) {
       config.target_vocabulary);
 }
 
-std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Encoded& encoded,
-                                            const SearchOptions& options) {
-  check_options(options, model.config());
-  if (encoded.lengths.empty()) return {};
+std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options) {
+  check_options(options);
+  require(task.first.size() == task.max_lengths.size(), "search",
+          "each sequence needs its first tokens and a maximum length, got {} and {}", task.first.size(),
+          task.max_lengths.size());
   const NoGrad guard;
-  std::vector<std::vector<Hypothesis>> found(encoded.lengths.size());
+  std::vector<std::vector<Hypothesis>> found(task.first.size());
+  if (found.empty()) return found;
   std::vector<std::vector<int64_t>> waiting(1, std::vector<int64_t>(found.size()));
   std::iota(waiting[0].begin(), waiting[0].end(), int64_t{0});
   while (!waiting.empty()) {
-    const std::vector<int64_t> sentences = std::move(waiting.back());
+    const std::vector<int64_t> sequences = std::move(waiting.back());
     waiting.pop_back();
-    for (auto& group : search_some(model, encoded, options, sentences, found)) waiting.push_back(std::move(group));
+    for (auto& group : search_some(task, options, sequences, found)) waiting.push_back(std::move(group));
   }
-  if (options.alignment) align(model, encoded, found, options.bos);
+  return found;
+}
+
+std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Encoded& encoded,
+                                            const SearchOptions& options) {
+  check_options(options, model.config());
+  SearchTask task;
+  task.start = [&](std::span<const int64_t> sentences) {
+    return model.start(sentences.size() == encoded.lengths.size() ? encoded : gather(encoded, sentences));
+  };
+  for (const int32_t length : encoded.lengths) {
+    task.first.push_back({options.bos});
+    task.max_lengths.push_back(max_length_of(options, length, model.config()));
+  }
+  std::vector<std::vector<Hypothesis>> found = search(task, options);
+  if (options.alignment && !found.empty()) align(model, encoded, found, options.bos);
   return found;
 }
 

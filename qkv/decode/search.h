@@ -15,12 +15,19 @@
 // best. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is always
 // that of ids and eos, as score_targets() computes it.
 //
+// Every other model that grows sequences token by token is searched through its Decoding:
+//
+//     auto found = search({.start = [&](auto rows) { return model.start(prompts_of(rows)); },
+//                          .first = {{bos}, {bos, 7}}, .max_lengths = {50, 50}}, {.beam = 4});
+//
 // Determinism: the result of a sentence is the same bit for bit in any batch, with any padding and number of
 // threads. Finished sentences leave the batch; the decoder has a KV cache.
 // Errors: UsageError for options out of range; Error for ids or lengths that do not fit the model.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -53,6 +60,16 @@ struct Hypothesis {
   double log_probability;
   Tensor alignment;  // (ids, S), with options.alignment (alignment.h)
 };
+
+// What is searched: sequences of a model, by their indices.
+struct SearchTask {
+  // Begins the decoding of some of the sequences, with a row for each.
+  std::function<std::unique_ptr<Decoding>(std::span<const int64_t> sequences)> start;
+  std::vector<std::vector<int32_t>>
+      first;                         // the tokens that each sequence begins with: bos, or a prompt; not empty
+  std::vector<int64_t> max_lengths;  // of what follows them, in tokens, without eos
+};
+std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options = {});
 
 std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Encoded& encoded,
                                             const SearchOptions& options = {});

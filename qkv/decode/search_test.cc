@@ -132,9 +132,9 @@ TEST_P(SearchOf, StepsGiveTheLogitsOfTheWholeDecoder) {
   const Encoded encoded = model.encode(source.ids, source.lengths, pass);
   const PaddedBatch in = pad_batch(targets);
   const Tensor whole = model.logits(model.decode(in.ids, encoded, pass)).value();
-  DecoderState state = model.start(encoded);
+  const std::unique_ptr<Decoding> rows = model.start(encoded);
   for (int64_t t = 0; t < 12; ++t) {
-    const Tensor step = model.step(state, in.ids.slice(1, t, t + 1).contiguous_copy(), pass);
+    const Tensor step = rows->extend(in.ids.slice(1, t, t + 1).contiguous_copy().span<int32_t>(), pass);
     for (int64_t b = 0; b < 5; ++b)
       for (int64_t v = 0; v < step.dim(1); ++v)
         ASSERT_NEAR(step.at<float>({b, v}), whole.at<float>({b, t, v}), 2e-5) << "position " << t;

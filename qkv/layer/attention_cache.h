@@ -1,7 +1,7 @@
 // The KV cache of a self-attention layer for incremental decoding.
 //
 //     AttentionCache cache;
-//     Variable y = layer.step(x, cache, pass);      // x: the next position
+//     Variable y = layer.extend(x, cache, pass);    // x (B,1,C): the next position, or several
 //     cache.reorder({0, 0, 2});                     // as KeyValueCache
 #pragma once
 

@@ -99,11 +99,45 @@ TEST_P(SelfVariant, StepsEqualTheCausalWhole) {
   const NoGrad guard;
   AttentionCache cache;
   for (int64_t t = 0; t < 40; ++t) {
-    const Tensor y = layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
+    const Tensor y = layer.extend(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
     EXPECT_LT(largest_difference(y, whole.slice(1, t, t + 1)), 1e-5) << "position " << t;
     if (t == 20) cache.reorder(std::vector<int64_t>{0, 1, 2});
   }
   EXPECT_EQ(cache.length(), 40);
+}
+
+// Several positions at once, and rows at other positions in the same call.
+TEST_P(SelfVariant, ChunksEqualTheCausalWhole) {
+  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::decoder));
+  const Tensor x = random_tensor({3, 40, 16}, 3);
+  Pass pass;
+  const Tensor whole = layer.forward(x, causal(), pass).value();
+  const NoGrad guard;
+  std::array<AttentionCache, 2> caches;
+  std::array<int64_t, 2> done = {0, 0};
+  // Rows 0 and 1, and row 2.
+  for (const auto& [two, one] :
+       std::vector<std::pair<int64_t, int64_t>>{{5, 1}, {1, 1}, {20, 2}, {1, 30}, {13, 6}}) {
+    const std::vector<MultiHeadAttention::SelfSegment> segments = {{.rows = 2, .length = two, .cache = &caches[0]},
+                                                                   {.rows = 1, .length = one, .cache = &caches[1]}};
+    Tensor in = Tensor::empty({2 * two + one, 16});
+    in.slice(0, 0, 2 * two).reshape({2, two, 16}).copy_from(x.slice(0, 0, 2).slice(1, done[0], done[0] + two));
+    in.slice(0, 2 * two, 2 * two + one)
+        .reshape({1, one, 16})
+        .copy_from(x.slice(0, 2, 3).slice(1, done[1], done[1] + one));
+    const Tensor y = layer.extend(in, segments, pass).value();
+    EXPECT_LT(largest_difference(y.slice(0, 0, 2 * two).reshape({2, two, 16}),
+                                 whole.slice(0, 0, 2).slice(1, done[0], done[0] + two)),
+              1e-5)
+        << "from position " << done[0];
+    EXPECT_LT(largest_difference(y.slice(0, 2 * two, 2 * two + one).reshape({1, one, 16}),
+                                 whole.slice(0, 2, 3).slice(1, done[1], done[1] + one)),
+              1e-5)
+        << "from position " << done[1];
+    done[0] += two, done[1] += one;
+  }
+  EXPECT_EQ(caches[0].length(), 40);
+  EXPECT_EQ(caches[1].length(), 40);
 }
 
 // One sentence with three hypotheses, all at the same position.
@@ -116,11 +150,46 @@ TEST_P(CrossVariant, StepsEqualTheWhole) {
   const Tensor whole = layer.attend(x, projected, padding({7}), pass).value();
   const NoGrad guard;
   for (int64_t t = 0; t < 12; ++t) {
-    Tensor rows = random_tensor({1, 3, 16}, 6);
-    rows.slice(1, 1, 2).copy_from(x.slice(1, t, t + 1));
-    const Tensor y = layer.cross_attend_step(rows, projected, padding({7}), t, pass).value();
-    EXPECT_LT(largest_difference(y.slice(1, 1, 2), whole.slice(1, t, t + 1)), 1e-5) << "position " << t;
+    Tensor rows = random_tensor({3, 16}, 6);
+    rows.slice(0, 1, 2).copy_from(x.slice(1, t, t + 1).reshape({1, 16}));
+    const MultiHeadAttention::CrossSegment segment = {
+        .rows = 3, .memory = &projected, .mask = padding({7}), .position = t};
+    const Tensor y = layer.extend(rows, std::span(&segment, 1), pass).value();
+    EXPECT_LT(largest_difference(y.slice(0, 1, 2), whole.slice(1, t, t + 1).reshape({1, 16})), 1e-5)
+        << "position " << t;
   }
+}
+
+// Two sentences with two hypotheses of four positions each, and a sentence with one of three.
+TEST_P(CrossVariant, ChunksEqualTheWhole) {
+  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
+  const Tensor x = random_tensor({5, 12, 16}, 4), memory = random_tensor({3, 9, 16}, 5);
+  const auto projected = [&](int64_t from, int64_t to, const std::vector<int32_t>& lengths) {
+    const Tensor rows = memory.slice(0, from, to).contiguous_copy();
+    return layer.project(rows, rows, Tensor::from(lengths, {to - from}));
+  };
+  Pass pass;
+  const auto whole = [&](int64_t row, int64_t sentence, int32_t length) {
+    return layer
+        .attend(x.slice(0, row, row + 1).contiguous_copy(), projected(sentence, sentence + 1, {length}),
+                padding({length}), pass)
+        .value();
+  };
+  const NoGrad guard;
+  const auto two = projected(0, 2, {7, 9}), one = projected(2, 3, {4});
+  const std::vector<MultiHeadAttention::CrossSegment> segments = {
+      {.rows = 4, .length = 4, .memory = &two, .mask = padding({7, 9}), .position = 2},
+      {.rows = 1, .length = 3, .memory = &one, .mask = padding({4}), .position = 5}};
+  Tensor in = Tensor::empty({4 * 4 + 3, 16});
+  in.slice(0, 0, 16).reshape({4, 4, 16}).copy_from(x.slice(0, 0, 4).slice(1, 2, 6));
+  in.slice(0, 16, 19).reshape({1, 3, 16}).copy_from(x.slice(0, 4, 5).slice(1, 5, 8));
+  const Tensor y = layer.extend(in, segments, pass).value();
+  for (int64_t row = 0; row < 4; ++row)
+    EXPECT_LT(largest_difference(y.slice(0, 4 * row, 4 * row + 4),
+                                 whole(row, row / 2, row < 2 ? 7 : 9).slice(1, 2, 6).reshape({4, 16})),
+              1e-5)
+        << "row " << row;
+  EXPECT_LT(largest_difference(y.slice(0, 16, 19), whole(4, 2, 4).slice(1, 5, 8).reshape({3, 16})), 1e-5);
 }
 
 TEST_P(SelfVariant, RecordingTheWeightsChangesNothing) {

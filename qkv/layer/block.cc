@@ -64,25 +64,23 @@ Variable Block::forward(const Variable& x, const MaskPtr& mask, const Memory& me
       [&](const Variable& z) { return cross_attention->attend(z, memory.keys_values, memory.mask, pass); });
 }
 
-Variable Block::step(const Variable& x, AttentionCache& cache, Pass& pass) const {
-  require(!cross_attention, "Block::step", "this block has cross-attention: it needs a memory");
-  require(x.dim(1) == 1, "Block::step", "x must be (R,1,C), got {}", x.shape());
-  const auto self = [&](const Variable& z) { return self_attention.step(z, cache, pass); };
-  return apply(x, pass, self, self);
-}
-
-Variable Block::step(const Variable& x, AttentionCache& cache, const Memory& memory, Pass& pass) const {
-  require(cross_attention.has_value(), "Block::step", "this block has no cross-attention for a memory");
-  const int64_t R = x.dim(0), B = memory.keys_values.k.dim(0), C = x.dim(2), position = cache.length();
-  require(x.dim(1) == 1 && B > 0 && R % B == 0, "Block::step",
-          "x must be (R,1,C) with R a multiple of the batch {} of the memory, got {}", B, x.shape());
+Variable Block::extend(const Variable& x, std::span<const Segment> segments, Pass& pass) const {
+  std::vector<MultiHeadAttention::SelfSegment> self;
+  std::vector<MultiHeadAttention::CrossSegment> cross;
+  for (const Segment& s : segments) {
+    self.push_back({.rows = s.rows, .length = s.length, .cache = s.cache});
+    require(!cross_attention || s.memory, "Block::extend", "this block has cross-attention: it needs a memory");
+    require(cross_attention || !s.memory, "Block::extend", "this block has no cross-attention for a memory");
+    if (s.memory)
+      cross.push_back({.rows = s.rows,
+                       .length = s.length,
+                       .memory = &s.memory->keys_values,
+                       .mask = s.memory->mask,
+                       .position = s.cache->length()});
+  }
   return apply(
-      x, pass, [&](const Variable& z) { return self_attention.step(z, cache, pass); },
-      [&](const Variable& z) {
-        const Variable queries = reshape(z, {B, R / B, C});
-        return reshape(cross_attention->cross_attend_step(queries, memory.keys_values, memory.mask, position, pass),
-                       {R, 1, C});
-      });
+      x, pass, [&](const Variable& z) { return self_attention.extend(z, self, pass); },
+      [&](const Variable& z) { return cross_attention->extend(z, cross, pass); });
 }
 
 Block::Memory Block::memory(const Variable& encoded, const std::vector<int32_t>& lengths) const {

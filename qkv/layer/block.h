@@ -55,11 +55,15 @@ class Block final : public Module {
   Variable forward(const Variable& x, const MaskPtr& mask, Pass& pass) const;
   Variable forward(const Variable& x, const MaskPtr& mask, const Memory& memory, Pass& pass) const;
 
-  // A decoding step: x (R,1,C) is the next position of R = B * beam hypotheses, those of a sentence adjacent, with
-  // their earlier positions in the cache. The hypotheses of a sentence share a row of the memory (B,G,S,D), which
-  // is not repeated.
-  Variable step(const Variable& x, AttentionCache& cache, Pass& pass) const;
-  Variable step(const Variable& x, AttentionCache& cache, const Memory& memory, Pass& pass) const;
+  // Decoding: x (N,C) holds the new positions of several segments, one segment after the other, as in
+  // MultiHeadAttention::extend(). Rows that share a row of the memory (B,G,S,D), the hypotheses of a sentence, are
+  // adjacent; the memory is not repeated.
+  struct Segment {
+    int64_t rows = 0, length = 1;
+    AttentionCache* cache = nullptr;
+    const Memory* memory = nullptr;  // of a block with cross-attention
+  };
+  Variable extend(const Variable& x, std::span<const Segment> segments, Pass& pass) const;
 
   // encoded (B,S,C), lengths (B) of its rows; the positions behind them are not visible.
   Memory memory(const Variable& encoded, const std::vector<int32_t>& lengths) const;

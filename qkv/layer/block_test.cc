@@ -87,10 +87,12 @@ TEST_P(BlocksOf, StepsOfADecoderEqualTheWhole) {
   Pass pass;
   const Block::Memory memory = layer.memory(encoded, lengths);
   AttentionCache cache;
+  const Block::Segment segment = {.rows = 6, .cache = &cache, .memory = &memory};
   Tensor steps = Tensor::empty({6, 9, 12});
-  for (int64_t t = 0; t < 9; ++t)
-    steps.slice(1, t, t + 1)
-        .copy_from(layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, memory, pass).value());
+  for (int64_t t = 0; t < 9; ++t) {
+    const Tensor one = x.slice(1, t, t + 1).contiguous_copy().reshape({6, 12});
+    steps.slice(1, t, t + 1).copy_from(layer.extend(one, std::span(&segment, 1), pass).value().reshape({6, 1, 12}));
+  }
   for (int64_t row = 0; row < 6; ++row) {
     const int64_t sentence = row / 3;
     const Tensor own = encoded.slice(0, sentence, sentence + 1).contiguous_copy();
@@ -111,8 +113,11 @@ TEST_P(BlocksOf, StepsWithoutCrossAttentionEqualTheWhole) {
   Pass pass;
   AttentionCache cache;
   Tensor steps = Tensor::empty({3, 6, 12});
-  for (int64_t t = 0; t < 6; ++t)
-    steps.slice(1, t, t + 1).copy_from(layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value());
+  for (int64_t t = 0; t < 6; t += 2) {
+    const Block::Segment segment = {.rows = 3, .length = 2, .cache = &cache};
+    const Tensor two = x.slice(1, t, t + 2).contiguous_copy().reshape({6, 12});
+    steps.slice(1, t, t + 2).copy_from(layer.extend(two, std::span(&segment, 1), pass).value().reshape({3, 2, 12}));
+  }
   EXPECT_LT(largest_difference(steps, layer.forward(x, causal(), pass).value()), 2e-6);
 }
 
@@ -254,8 +259,13 @@ TEST(Blocks, ErrorsSayWhatIsWrong) {
   Pass pass;
   AttentionCache cache;
   const Block::Memory memory = layer.memory(random_tensor({2, 3, 4}, 15), {3, 3});
-  EXPECT_THROW(layer.step(random_tensor({4, 2, 4}, 1), cache, memory, pass), Error) << "two positions";
-  EXPECT_THROW(layer.step(random_tensor({3, 1, 4}, 1), cache, memory, pass), Error) << "3 rows of 2 sentences";
+  const auto extend = [&](const Block& block, int64_t rows, const Block::Memory* of) {
+    const Block::Segment segment = {.rows = rows, .cache = &cache, .memory = of};
+    block.extend(random_tensor({4, 4}, 1), std::span(&segment, 1), pass);
+  };
+  EXPECT_THROW(extend(layer, 2, &memory), Error) << "x of 4 rows";
+  EXPECT_THROW(extend(layer, 4, nullptr), Error) << "no memory";
+  EXPECT_THROW(extend(plain, 4, &memory), Error) << "no cross-attention";
   EXPECT_THROW(layer.forward(random_tensor({2, 3, 4}, 1), {}, pass), Error) << "no memory";
   EXPECT_THROW(plain.forward(random_tensor({2, 3, 4}, 1), {}, memory, pass), Error) << "no cross-attention";
   EXPECT_THROW(plain.memory(random_tensor({2, 3, 4}, 1), {3, 3}), Error) << "no cross-attention";

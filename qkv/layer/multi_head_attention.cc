@@ -107,12 +107,12 @@ Variable MultiHeadAttention::rotated(const Variable& heads, int64_t first_positi
   return rotation ? rotation->mechanism().rotate(heads, first_position, rotation->numbers()) : heads;
 }
 
-Variable MultiHeadAttention::queries_of(const Variable& projected, int64_t first_position) const {
+Variable MultiHeadAttention::query_heads(const Variable& projected, int64_t first_position) const {
   const Variable heads = split_heads(projected, options_.heads);
   return rotated(query_norm ? query_norm->forward(heads) : heads, first_position);
 }
 
-Variable MultiHeadAttention::keys_of(const Variable& projected, int64_t first_position) const {
+Variable MultiHeadAttention::key_heads(const Variable& projected, int64_t first_position) const {
   const Variable heads = split_heads(projected, options_.kv_heads);
   return rotated(key_norm ? key_norm->forward(heads) : heads, first_position);
 }
@@ -123,48 +123,74 @@ Variable MultiHeadAttention::unread_queries(const Variable& source) const {
       .expand({source.dim(0), options_.heads, source.dim(1), options_.head_width});
 }
 
-MultiHeadAttention::Queries MultiHeadAttention::project_queries(const Variable& source,
-                                                                int64_t first_position) const {
-  if (!options_.variant.reads_queries()) return {unread_queries(source), {}};
-  Queries queries = {queries_of(query.forward(source), first_position), {}};
-  if (const AttentionPart* part = part_with(Role::global_projections);
-      part && first_position < global_positions(*part))
-    queries.global_q = queries_of(project_global(*part, GlobalProjection::query, source), first_position);
+bool MultiHeadAttention::has_global_positions(int64_t first_position) const {
+  const AttentionPart* part = part_with(Role::global_projections);
+  return part && first_position < global_positions(*part);
+}
+
+void MultiHeadAttention::project_queries(const Variable& source, bool global, Projections& to) const {
+  if (!options_.variant.reads_queries()) return;
+  to.q = query.forward(source);
+  if (global) to.global_q = project_global(*part_with(Role::global_projections), GlobalProjection::query, source);
+}
+
+void MultiHeadAttention::project_keys_values(const Variable& key_source, const Variable& value_source, bool global,
+                                             Projections& to) const {
+  if (options_.variant.reads_keys()) to.k = key.forward(key_source);
+  to.v = value.forward(value_source);
+  if (!global) return;
+  const AttentionPart& part = *part_with(Role::global_projections);
+  to.global_k = project_global(part, GlobalProjection::key, key_source);
+  to.global_v = project_global(part, GlobalProjection::value, value_source);
+}
+
+MultiHeadAttention::Projections MultiHeadAttention::project_self(const Variable& x, bool global) const {
+  Projections p;
+  if (!options_.packed) {
+    project_queries(x, global, p);
+    project_keys_values(x, x, global, p);
+    return p;
+  }
+  const Variable all = query_key_value.forward(x);
+  const int axis = static_cast<int>(all.value().rank()) - 1;
+  int64_t begin = 0;  // of the next projection
+  const auto next = [&](int64_t heads) {
+    begin += heads * options_.head_width;
+    return qkv::slice(all, axis, begin - heads * options_.head_width, begin);
+  };
+  if (options_.variant.reads_queries()) p.q = next(options_.heads);
+  if (options_.variant.reads_keys()) p.k = next(options_.kv_heads);
+  p.v = next(options_.kv_heads);
+  return p;
+}
+
+MultiHeadAttention::Projections MultiHeadAttention::Projections::slice(int64_t begin, int64_t rows,
+                                                                       int64_t length) const {
+  const auto part = [&](const Variable& x) {
+    if (!x.defined()) return x;
+    return reshape(qkv::slice(x, 0, begin, begin + rows * length), {rows, length, x.dim(1)});
+  };
+  return {part(q), part(k), part(v), part(global_q), part(global_k), part(global_v)};
+}
+
+MultiHeadAttention::Queries MultiHeadAttention::queries_of(const Projections& p, const Variable& source,
+                                                           int64_t first_position) const {
+  Queries queries = {p.q.defined() ? query_heads(p.q, first_position) : unread_queries(source), {}};
+  if (p.global_q.defined()) queries.global_q = query_heads(p.global_q, first_position);
   return queries;
 }
 
 // Where keys are not read, the values are passed instead: they have the same shape.
-MultiHeadAttention::KeyValues MultiHeadAttention::project_keys_values(const Variable& key_source,
-                                                                      const Variable& value_source,
-                                                                      int64_t first_position) const {
+MultiHeadAttention::KeyValues MultiHeadAttention::keys_values_of(const Projections& p,
+                                                                 int64_t first_position) const {
   const int64_t G = options_.kv_heads;
-  Variable k;
-  if (options_.variant.reads_keys()) k = keys_of(key.forward(key_source), first_position);
-  const Variable v = split_heads(value.forward(value_source), G);
-  KeyValues memory = {k.defined() ? k : v, v};
-  if (const AttentionPart* part = part_with(Role::global_projections);
-      part && first_position < global_positions(*part)) {
-    memory.global_k = keys_of(project_global(*part, GlobalProjection::key, key_source), first_position);
-    memory.global_v = split_heads(project_global(*part, GlobalProjection::value, value_source), G);
+  const Variable v = split_heads(p.v, G);
+  KeyValues memory = {p.k.defined() ? key_heads(p.k, first_position) : v, v};
+  if (p.global_k.defined()) {
+    memory.global_k = key_heads(p.global_k, first_position);
+    memory.global_v = split_heads(p.global_v, G);
   }
   return memory;
-}
-
-std::pair<MultiHeadAttention::Queries, MultiHeadAttention::KeyValues> MultiHeadAttention::project_self(
-    const Variable& x, int64_t first_position) const {
-  if (!options_.packed) return {project_queries(x, first_position), project_keys_values(x, x, first_position)};
-  const Variable all = query_key_value.forward(x);
-  const int64_t H = options_.heads, G = options_.kv_heads, D = options_.head_width;
-  int64_t begin = 0;  // the first head of the next projection
-  const auto next_heads = [&](int64_t count) {
-    begin += count;
-    return slice(all, 2, (begin - count) * D, begin * D);
-  };
-  const AttentionVariant& variant = options_.variant;
-  const Variable q = variant.reads_queries() ? queries_of(next_heads(H), first_position) : unread_queries(x);
-  const Variable k = variant.reads_keys() ? keys_of(next_heads(G), first_position) : Variable();
-  const Variable v = split_heads(next_heads(G), G);
-  return {{q, {}}, {k.defined() ? k : v, v}};
 }
 
 // ---- Calls ----
@@ -197,6 +223,7 @@ AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries,
     return {result.out, result.weights, {}};
   };
   if (!queries.global_q.defined()) return attend(queries.q, memory.k, memory.v);
+  if (call.same_position) return attend(queries.global_q, memory.global_k, memory.global_v);
 
   // One call for the global rows and one for the others: the output is zero in rows where no key is visible.
   const MaskPtr rows =
@@ -219,8 +246,8 @@ AttentionVariableResult MultiHeadAttention::multi_token_forward(const Variable& 
   return {norm_and_gate(part, result.out), result.weights, {}};
 }
 
-Variable MultiHeadAttention::attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call,
-                                                Pass& pass) const {
+Variable MultiHeadAttention::attend_logged(const Queries& queries, const KeyValues& memory, const Call& call,
+                                           Pass& pass) const {
   const AttentionVariableResult result = part_with(Role::multi_token)
                                              ? multi_token_forward(queries.q, memory, call.mask, pass)
                                              : attend_heads(queries, memory, call, pass);
@@ -229,12 +256,12 @@ Variable MultiHeadAttention::attend_and_project(const Queries& queries, const Ke
     log->entries.push_back(
         {{options_.use, options_.layer}, average ? mean_over_heads(result.weights) : result.weights});
   }
-  return out.forward(join_heads(result.out));
+  return result.out;
 }
 
 Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
-  const auto [queries, memory] = project_self(x, 0);
-  return attend_and_project(queries, memory, {.mask = mask}, pass);
+  const Projections p = project_self(x, has_global_positions(0));
+  return out.forward(join_heads(attend_logged(queries_of(p, x, 0), keys_values_of(p, 0), {.mask = mask}, pass)));
 }
 
 Variable MultiHeadAttention::forward(const Variable& query_source, const Variable& key_source,
@@ -245,30 +272,40 @@ Variable MultiHeadAttention::forward(const Variable& query_source, const Variabl
 MultiHeadAttention::KeyValues MultiHeadAttention::project(const Variable& key_source, const Variable& value_source,
                                                           const Tensor& lengths) const {
   require(!options_.packed, "MultiHeadAttention", "packed projections have one source: forward(x, mask, pass)");
-  KeyValues memory = project_keys_values(key_source, value_source, 0);
+  Projections p;
+  project_keys_values(key_source, value_source, has_global_positions(0), p);
+  KeyValues memory = keys_values_of(p, 0);
   memory.lengths = lengths;
   return memory;
 }
 
 Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                                     Pass& pass) const {
-  return attend_and_project(project_queries(query_source, 0), memory, {.mask = mask}, pass);
+  Projections p;
+  project_queries(query_source, has_global_positions(0), p);
+  return out.forward(join_heads(attend_logged(queries_of(p, query_source, 0), memory, {.mask = mask}, pass)));
 }
 
-Variable MultiHeadAttention::cross_attend_step(const Variable& query_source, const KeyValues& memory,
-                                               const MaskPtr& mask, int64_t position, Pass& pass) const {
-  return attend_and_project(
-      project_queries(query_source, position), memory,
-      {.mask = mask, .first_position = position, .same_position = true, .single_queries = true}, pass);
+// ---- Decoding ----
+
+namespace {
+
+template <class Segment>
+void check_segments(const Variable& x, std::span<const Segment> segments) {
+  int64_t positions = 0;
+  for (const Segment& segment : segments) positions += segment.rows * segment.length;
+  require(x.value().rank() == 2 && x.dim(0) == positions && positions > 0, "MultiHeadAttention::extend",
+          "x must be (N,C) with the N {} new positions of the segments, got {}", positions, x.shape());
 }
 
-Variable MultiHeadAttention::step(const Variable& x, AttentionCache& cache, Pass& pass) const {
-  const int64_t position = cache.length();
-  auto [queries, memory] = project_self(x, position);
+}  // namespace
+
+Variable MultiHeadAttention::extend_one(const Queries& queries, const KeyValues& memory, AttentionCache& cache,
+                                        Pass& pass) const {
+  const int64_t position = cache.length(), length = queries.q.dim(2);
   if (const AttentionPart* part = part_with(Role::multi_token)) {
     if (!cache.multi_token) cache.multi_token.emplace(multi_token_options(*part, causal() & call_options_.mask));
-    const Tensor y = cache.multi_token->attend(queries.q.value(), memory.k.value(), memory.v.value());
-    return out.forward(join_heads(norm_and_gate(*part, y)));
+    return norm_and_gate(*part, cache.multi_token->attend(queries.q.value(), memory.k.value(), memory.v.value()));
   }
   cache.keys.append(memory.k.value(), memory.v.value());
   KeyValues past = {cache.keys.keys(), cache.keys.values()};
@@ -277,7 +314,75 @@ Variable MultiHeadAttention::step(const Variable& x, AttentionCache& cache, Pass
     past.global_k = cache.global_keys.keys();
     past.global_v = cache.global_keys.values();
   }
-  return attend_and_project(queries, past, {.first_position = position, .single_queries = true}, pass);
+  return attend_logged(
+      queries, past,
+      {.mask = length == 1 ? MaskPtr() : causal(), .first_position = position, .single_queries = length == 1},
+      pass);
+}
+
+Variable MultiHeadAttention::extend(const Variable& x, std::span<const SelfSegment> segments, Pass& pass) const {
+  check_segments(x, segments);
+  bool global = false;
+  for (const SelfSegment& s : segments) global = global || has_global_positions(s.cache->length());
+  const Projections all = project_self(x, global);
+  Tensor outputs;  // (N, H D), of all segments
+  int64_t begin = 0;
+  for (const SelfSegment& s : segments) {
+    const int64_t position = s.cache->length(), count = s.rows * s.length;
+    Projections p = all.slice(begin, s.rows, s.length);
+    if (!has_global_positions(position)) p.global_q = p.global_k = p.global_v = {};
+    const Variable source = reshape(qkv::slice(x, 0, begin, begin + count), {s.rows, s.length, x.dim(1)});
+    const Variable y =
+        join_heads(extend_one(queries_of(p, source, position), keys_values_of(p, position), *s.cache, pass));
+    if (segments.size() == 1) return out.forward(reshape(y, {count, y.dim(2)}));
+    if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});
+    outputs.slice(0, begin, begin + count).reshape(y.shape()).copy_from(y.value());
+    begin += count;
+  }
+  return out.forward(outputs);
+}
+
+Variable MultiHeadAttention::extend(const Variable& x, AttentionCache& cache, Pass& pass) const {
+  require(x.value().rank() == 3, "MultiHeadAttention::extend", "x must be (B,T,C), got {}", x.shape());
+  const SelfSegment segment = {.rows = x.dim(0), .length = x.dim(1), .cache = &cache};
+  const Variable y = extend(reshape(x, {x.dim(0) * x.dim(1), x.dim(2)}), std::span(&segment, 1), pass);
+  return reshape(y, {x.dim(0), x.dim(1), y.dim(1)});
+}
+
+Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegment> segments, Pass& pass) const {
+  check_segments(x, segments);
+  bool global = false;
+  for (const CrossSegment& s : segments) global = global || has_global_positions(s.position);
+  Projections all;
+  project_queries(x, global, all);
+  Tensor outputs;
+  int64_t begin = 0;
+  for (const CrossSegment& s : segments) {
+    const int64_t B = s.memory->k.dim(0), count = s.rows * s.length;
+    require(B > 0 && s.rows % B == 0, "MultiHeadAttention::extend",
+            "{} rows must be a multiple of the batch {} of the memory", s.rows, B);
+    const Projections p = all.slice(begin, s.rows, s.length);
+    const Variable source = reshape(qkv::slice(x, 0, begin, begin + count), {s.rows, s.length, x.dim(1)});
+    for (int64_t i = 0; i < s.length; ++i) {
+      // Position i of all rows: those that share a memory are queries of one call.
+      const auto at = [&](const Variable& v) {
+        return v.defined() ? reshape(qkv::slice(v, 1, i, i + 1), {B, s.rows / B, v.dim(2)}) : v;
+      };
+      const int64_t position = s.position + i;
+      Projections one = {at(p.q), {}, {}, has_global_positions(position) ? at(p.global_q) : Variable()};
+      const Variable y = join_heads(attend_logged(
+          queries_of(one, at(source), position), *s.memory,
+          {.mask = s.mask, .first_position = position, .same_position = true, .single_queries = true}, pass));
+      if (segments.size() == 1 && s.length == 1) return out.forward(reshape(y, {count, y.dim(2)}));
+      if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});
+      outputs.slice(0, begin, begin + count)
+          .reshape({s.rows, s.length, y.dim(2)})
+          .slice(1, i, i + 1)
+          .copy_from(y.value().contiguous_copy().reshape({s.rows, 1, y.dim(2)}));
+    }
+    begin += count;
+  }
+  return out.forward(outputs);
 }
 
 // ---- Parameters ----

@@ -8,6 +8,7 @@
 //     MultiHeadAttention self({.d_model = 512, .heads = 8, .variant = attention_variant("window=64")});
 //     Variable y = self.forward(x, causal(), pass);                    // self-attention
 //     Variable z = cross.attend(x, cross.project(memory, memory, lengths), padding(lengths), pass);
+//     Variable w = self.extend(x, cache, pass);                        // x (B,1,C): the next position, or several
 //
 // Shapes: query (B,T,query_width), key (B,S,key_width), value (B,S,value_width), y (B,T,C); lengths (B) i32, of the
 // keys. The widths of the sources and of the heads are free: they are C and C / H unless given.
@@ -70,12 +71,25 @@ class MultiHeadAttention final : public Module {
                    const MaskPtr& mask, Pass& pass) const;
   KeyValues project(const Variable& key_source, const Variable& value_source, const Tensor& lengths = {}) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
-  // A decoding step of cross-attention: all queries have the same `position`. The result of a query does not
-  // depend on the number of queries that share the memory.
-  Variable cross_attend_step(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
-                             int64_t position, Pass& pass) const;
-  // A decoding step of causal self-attention: x (B,1,C) attends to the cached positions and to itself.
-  Variable step(const Variable& x, AttentionCache& cache, Pass& pass) const;
+
+  // Decoding. x (N,C) holds the new positions of several segments, one segment after the other: the rows of a segment are
+  // at the same position, and `length` new ones of the first row are followed by those of the second. Linear layers
+  // are applied to all segments at once. The result of a row does not depend on the others.
+  struct SelfSegment {
+    int64_t rows = 0, length = 1;
+    AttentionCache* cache = nullptr;  // of the rows
+  };
+  // Causal self-attention to the cached positions and to the new ones, which join the cache.
+  Variable extend(const Variable& x, std::span<const SelfSegment> segments, Pass& pass) const;
+  Variable extend(const Variable& x, AttentionCache& cache, Pass& pass) const;  // one segment: x (B,T,C)
+
+  struct CrossSegment {
+    int64_t rows = 0, length = 1;  // rows: a multiple of those of the memory, adjacent rows share one
+    const KeyValues* memory = nullptr;
+    MaskPtr mask = {};
+    int64_t position = 0;  // of the first new position
+  };
+  Variable extend(const Variable& x, std::span<const CrossSegment> segments, Pass& pass) const;
 
   void list(ModuleContents& contents) const override;
 
@@ -93,15 +107,25 @@ class MultiHeadAttention final : public Module {
     bool single_queries = false;
   };
   Variable rotated(const Variable& heads, int64_t first_position) const;
-  Variable queries_of(const Variable& projected, int64_t first_position) const;  // (B,T,H D) -> (B,H,T,D)
-  Variable keys_of(const Variable& projected, int64_t first_position) const;     // (B,S,G D) -> (B,G,S,D)
+  Variable query_heads(const Variable& projected, int64_t first_position) const;  // (B,T,H D) -> (B,H,T,D)
+  Variable key_heads(const Variable& projected, int64_t first_position) const;    // (B,S,G D) -> (B,G,S,D)
   Variable unread_queries(const Variable& source) const;
-  Queries project_queries(const Variable& source, int64_t first_position) const;
-  KeyValues project_keys_values(const Variable& key_source, const Variable& value_source,
-                                int64_t first_position) const;
-  std::pair<Queries, KeyValues> project_self(const Variable& x, int64_t first_position) const;
+  // Projections (B,T,width) and (B,S,width) that are not split into heads yet; those that are not read are not defined.
+  struct Projections {
+    Variable q, k, v, global_q = {}, global_k = {}, global_v = {};
+    Projections slice(int64_t begin, int64_t rows, int64_t length) const;  // of x (N,C), as (rows,length,width)
+  };
+  void project_queries(const Variable& source, bool global, Projections& to) const;
+  void project_keys_values(const Variable& key_source, const Variable& value_source, bool global,
+                           Projections& to) const;
+  Projections project_self(const Variable& x, bool global) const;
+  Queries queries_of(const Projections& projections, const Variable& source, int64_t first_position) const;
+  KeyValues keys_values_of(const Projections& projections, int64_t first_position) const;
+  bool has_global_positions(int64_t first_position) const;
 
-  Variable attend_and_project(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
+  // (B,H,T,D) and its weights in the log.
+  Variable attend_logged(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
+  Variable extend_one(const Queries& queries, const KeyValues& memory, AttentionCache& cache, Pass& pass) const;
   AttentionVariableResult attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
                                        Pass& pass) const;
   AttentionVariableResult multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,

@@ -88,7 +88,7 @@ TEST(MultiHeadAttention, StepsEqualTheCausalWhole) {
   const Tensor whole = layer.forward(x, x, x, causal(), pass).value();
   AttentionCache cache;
   for (int64_t t = 0; t < 40; ++t) {
-    const Tensor y = layer.step(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
+    const Tensor y = layer.extend(x.slice(1, t, t + 1).contiguous_copy(), cache, pass).value();
     EXPECT_LT(largest_difference(y, whole.slice(1, t, t + 1)), 2e-6) << t;
   }
   EXPECT_EQ(cache.length(), 40);

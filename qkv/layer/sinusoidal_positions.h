@@ -11,16 +11,18 @@
 
 #include "qkv/autograd/variable.h"
 #include "qkv/base/on_demand.h"
+#include "qkv/op/position.h"
 
 namespace qkv {
 
 class SinusoidalPositions {
  public:
-  SinusoidalPositions(int64_t width, int64_t max_positions);
+  SinusoidalPositions(int64_t width, int64_t max_positions, SinusoidLayout layout = SinusoidLayout::interleaved);
   std::pair<Variable, int64_t> rows(int64_t first, int64_t count) const;
 
  private:
   int64_t width_, stored_count_;
+  SinusoidLayout layout_;
   std::shared_ptr<OnDemand<Variable>> stored_ = std::make_shared<OnDemand<Variable>>();
 };
 

@@ -1,6 +1,7 @@
 #include "qkv/model/config.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -178,6 +179,19 @@ int64_t TransformerConfig::position_limit() const {
 }
 
 NormOptions TransformerConfig::norm_options() const { return {.kind = norm_kind, .eps = norm_eps}; }
+
+std::optional<NormOptions> TransformerConfig::final_norm() const {
+  if (!needs_final_norm(norm_order)) return {};
+  return norm_options();
+}
+
+TokenEmbeddingOptions TransformerConfig::embedding_options() const {
+  TokenEmbeddingOptions o = {
+      .scale = std::sqrt(static_cast<float>(d_model)), .max_positions = max_positions, .dropout = dropout};
+  if (positions == Positions::learned) o.positions = PositionTable::learned;
+  if (positions == Positions::sinusoidal) o.positions = PositionTable::sinusoidal;
+  return o;
+}
 
 BlockOptions TransformerConfig::encoder_block(int64_t index) const {
   return block_options(*this, self_attention.encoder, index);

@@ -15,6 +15,7 @@
 
 #include "qkv/base/names.h"
 #include "qkv/layer/block.h"
+#include "qkv/layer/token_embedding.h"
 
 namespace qkv {
 
@@ -84,6 +85,8 @@ struct TransformerConfig {
   BlockOptions encoder_block(int64_t index = 0) const;
   BlockOptions decoder_block(int64_t index = 0) const;
   NormOptions norm_options() const;
+  std::optional<NormOptions> final_norm() const;  // of a stack; none in post-LN
+  TokenEmbeddingOptions embedding_options() const;
   void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 

@@ -227,30 +227,6 @@ INSTANTIATE_TEST_SUITE_P(
                             }}),
     [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
-TEST(Transformer, StatesAreReorderedAndSentencesDropped) {
-  const NoGrad guard;
-  const Transformer model(small(), 4);
-  const Tensor source = random_ids({3, 6}, vocabulary, 8);
-  Pass pass;
-  // Two hypotheses for each of three sentences; then only sentences 2 and 0 remain, each from its second one.
-  DecoderState state = model.start(model.encode(source, {6, 3, 5}, pass));
-  const auto ids = [](const std::vector<int32_t>& x) { return Tensor::from(x, {static_cast<int64_t>(x.size())}); };
-  model.step(state, ids({1, 1, 1, 1, 1, 1}), pass);
-  model.step(state, ids({3, 4, 5, 6, 7, 8}), pass);
-  model.reorder(state, std::vector<int64_t>{5, 5, 1, 1});
-  model.keep_sentences(state, std::vector<int64_t>{2, 0}, std::vector<int32_t>{5, 6});
-  const Tensor together = model.step(state, ids({9, 10, 9, 10}), pass);
-
-  for (int64_t row = 0; row < 4; ++row) {
-    const int64_t sentence = row < 2 ? 2 : 0;
-    DecoderState alone = model.start(
-        model.encode(source.slice(0, sentence, sentence + 1).contiguous_copy(), {sentence == 2 ? 5 : 6}, pass));
-    model.step(alone, ids({1}), pass);
-    model.step(alone, ids({row < 2 ? 8 : 4}), pass);
-    EXPECT_TRUE(same_bits(model.step(alone, ids({row % 2 == 0 ? 9 : 10}), pass), together.slice(0, row, row + 1)));
-  }
-}
-
 TEST(Transformer, ASourceOfLengthZeroIsNoNaN) {
   const Transformer model(small(), 5);
   Pass pass;
@@ -276,8 +252,7 @@ TEST(Transformer, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(model.loss(random_ids({2, 3}, vocabulary, 1), {3, 3}, random_ids({2, 4}, vocabulary, 1),
                           random_ids({2, 5}, vocabulary, 1), {}, pass),
                Error);
-  DecoderState state = model.start(encoded);
-  EXPECT_THROW(model.step(state, Tensor::zeros({3}, DType::i32), pass), Error) << "3 rows of 2 sentences";
+  EXPECT_THROW(model.start(encoded)->extend(std::vector<int32_t>{1, 1, 1}, pass), Error) << "3 rows of 2 sentences";
 }
 
 // The same model with sinusoidal positions in the table of learned ones.
@@ -305,12 +280,6 @@ TEST(Transformer, SinusoidalPositionsDoNotDependOnMaxPositions) {
     EXPECT_TRUE(
         same_bits(by_formula.memory.value(), table.encode(source, {static_cast<int32_t>(S)}, pass).memory.value()))
         << S;
-    for (const int64_t position : {0, 4095, 4096, 4199}) {
-      DecoderState a = formula.start(by_formula), b = table.start(by_formula);
-      a.position = b.position = position;
-      const Tensor id = Tensor::from(std::vector<int32_t>{4}, {1});
-      EXPECT_TRUE(same_bits(formula.step(a, id, pass), table.step(b, id, pass))) << position;
-    }
   }
 }
 

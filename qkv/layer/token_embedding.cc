@@ -1,0 +1,49 @@
+#include "qkv/layer/token_embedding.h"
+
+#include <cmath>
+#include <tuple>
+
+#include "qkv/base/error.h"
+#include "qkv/layer/initialise.h"
+#include "qkv/op/arithmetic.h"
+#include "qkv/op/dropout.h"
+#include "qkv/op/embedding.h"
+
+namespace qkv {
+
+Parameter embedding_table(const Axis& rows, const Axis& width) {
+  return Parameter({rows, width}, normal(1.0 / std::sqrt(static_cast<double>(width.size))));
+}
+
+TokenEmbedding::TokenEmbedding(const Parameter& embeddings, const TokenEmbeddingOptions& o)
+    : table(embeddings), options_(o), sinusoidal_(embeddings.dim(1), o.max_positions, o.sinusoids) {
+  const Axis C(table.dim(1), "C");
+  if (o.positions == PositionTable::learned)
+    positions = embedding_table({o.max_positions + o.position_offset, "P"}, C);
+  if (o.types > 0) types = embedding_table({o.types}, C);
+  if (o.norm) norm.emplace(C, *o.norm);
+}
+
+Variable TokenEmbedding::forward(const Tensor& ids, const Place& place, Pass& pass) const {
+  const int64_t first = place.first_position + options_.position_offset;
+  require(options_.positions == PositionTable::none || place.first_position + ids.dim(1) <= options_.max_positions,
+          "TokenEmbedding", "positions {} to {} are beyond the limit of {} positions", place.first_position,
+          place.first_position + ids.dim(1) - 1, options_.max_positions);
+  EmbeddingOptions added{.scale = options_.scale, .first_position = first};
+  if (options_.positions == PositionTable::learned) added.positions = positions;
+  if (options_.positions == PositionTable::sinusoidal)
+    std::tie(added.positions, added.first_position) = sinusoidal_.rows(first, ids.dim(1));
+  Variable x = embedding(ids, table, added);
+  if (types.defined())
+    x = add(x, embedding(place.types.defined() ? place.types : Tensor::zeros(ids.shape(), DType::i32), types));
+  if (norm) x = norm->forward(x);
+  return dropout(x, pass.dropout(options_.dropout));
+}
+
+void TokenEmbedding::list(ModuleContents& contents) const {
+  contents.parameter("positions", positions);
+  contents.parameter("types", types);
+  if (norm) contents.child("norm", *norm);
+}
+
+}  // namespace qkv

@@ -1,0 +1,33 @@
+// Decoding with a stack of blocks, and the output projection behind it.
+//
+//     return std::make_unique<StackDecoding>(decoder, decoder.start(encoded), [&](const Tensor& x) { return logits(x); });
+#pragma once
+
+#include <functional>
+
+#include "qkv/model/decoding.h"
+#include "qkv/model/stack.h"
+
+namespace qkv {
+
+class StackDecoding final : public Decoding {
+ public:
+  using Logits = std::function<Tensor(const Tensor& hidden)>;  // (R,C) -> (R,V)
+
+  // The stack must outlive this.
+  StackDecoding(const Stack& stack, StackRows rows, Logits logits);
+
+  using Decoding::extend;
+  int64_t rows() const override { return rows_.count(); }
+  int64_t position(int64_t row) const override { return rows_.position(row); }
+  Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
+  void reorder(std::span<const int64_t> source) override { rows_.reorder(source); }
+  void join(Decoding& other) override;
+
+ private:
+  const Stack& stack_;
+  StackRows rows_;
+  Logits logits_;
+};
+
+}  // namespace qkv
