@@ -200,8 +200,20 @@ BlockOptions TransformerConfig::encoder_block(int64_t index) const {
 BlockOptions TransformerConfig::decoder_block(int64_t index) const {
   BlockOptions options = block_options(*this, self_attention.decoder, index);
   options.use = AttentionUse::decoder;
-  options.has_cross_attention = true;
+  options.has_cross_attention = has_encoder();
   return options;
+}
+
+std::vector<BlockOptions> TransformerConfig::encoder_blocks() const {
+  std::vector<BlockOptions> blocks;
+  for (int64_t n = 0; n < encoder_layers; ++n) blocks.push_back(encoder_block(n));
+  return blocks;
+}
+
+std::vector<BlockOptions> TransformerConfig::decoder_blocks() const {
+  std::vector<BlockOptions> blocks;
+  for (int64_t n = 0; n < decoder_layers; ++n) blocks.push_back(decoder_block(n));
+  return blocks;
 }
 
 void TransformerConfig::check() const {
@@ -246,6 +258,9 @@ void TransformerConfig::check() const {
   check_variant(decoder.self_attention, decoder.attention(AttentionUse::decoder).size(),
                 same ? "self-attention" : "decoder-self-attention");
   check_variant(cross_attention, decoder.attention(AttentionUse::cross).size(), "cross-attention");
+  require<UsageError>(architecture == Architecture::encoder_decoder || source_vocabulary == target_vocabulary,
+                      "model", "a {} model has one vocabulary, got {} source and {} target tokens",
+                      name_of(architecture), source_vocabulary, target_vocabulary);
   require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
                       "tie all needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
                       target_vocabulary);
@@ -275,7 +290,7 @@ TransformerConfig recipe(std::string_view name) {
 
 std::string to_json(const TransformerConfig& config) {
   Json json;
-  json["architecture"] = "transformer";
+  json["architecture"] = name_of(config.architecture);
   json["format"] = 1;
   visit(config, Writer{json});
   return json.dump(2) + "\n";
@@ -283,10 +298,11 @@ std::string to_json(const TransformerConfig& config) {
 
 TransformerConfig config_from_json(std::string_view text, std::string_view where) {
   const Json json = parse_json_object<Json>(text, where);
-  require<InputError>(json.value("architecture", Json()) == "transformer", where,
-                      "'architecture' must be \"transformer\": not a model of qkv");
+  const Json architecture = json.value("architecture", Json());
   require<InputError>(json.value("format", Json()) == 1, where, "'format' must be 1: written by a newer version?");
   TransformerConfig config;
+  config.architecture = value_named<Architecture, InputError>(
+      architecture.is_string() ? architecture.get<std::string>() : architecture.dump(), where, "'architecture'");
   Reader reader{json, where, {"architecture", "format"}};
   visit(config, reader);
   read_old_keys(reader, config);

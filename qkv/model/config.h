@@ -30,6 +30,13 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
 }
 
+// What a model computes. A causal and a masked model are one stack: the decoder without cross-attention, the encoder.
+enum class Architecture { encoder_decoder, causal, masked };
+constexpr auto names_of(Architecture) {
+  return std::array{Named{Architecture::encoder_decoder, "transformer"}, Named{Architecture::causal, "causal"},
+                    Named{Architecture::masked, "masked"}};
+}
+
 // Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias
 // are mechanisms of every self-attention.
 enum class Positions { sinusoidal, learned, rotary, alibi, relative_bias, none };
@@ -54,13 +61,14 @@ std::string to_string(
     const SelfAttention& variants);  // "window=64", or "full in the encoder, window=64 in the decoder"
 
 struct TransformerConfig {
-  int64_t source_vocabulary = 0, target_vocabulary = 0;
+  Architecture architecture = Architecture::encoder_decoder;
+  int64_t source_vocabulary = 0, target_vocabulary = 0;  // equal in a model of one stack
   int64_t d_model = 512;
   int64_t heads = 8;
   int64_t kv_heads = 0;    // 0: as many as heads
   int64_t head_width = 0;  // 0: d_model / heads
   int64_t ffn = 2048;
-  int64_t encoder_layers = 6, decoder_layers = 6;
+  int64_t encoder_layers = 6, decoder_layers = 6;  // those of the stack that a model lacks do not count
   float dropout = 0.1f;            // of embeddings + positions and of sublayers
   float attention_dropout = 0.0f;  // of attention weights
   float ffn_dropout = 0.0f;        // inside the feed-forward network
@@ -82,11 +90,15 @@ struct TransformerConfig {
   // 2^24.
   int64_t position_limit() const;
   // The position encodings that are mechanisms are part of self_attention.
+  bool has_encoder() const { return architecture != Architecture::causal; }
+  bool has_decoder() const { return architecture != Architecture::masked; }
   BlockOptions encoder_block(int64_t index = 0) const;
   BlockOptions decoder_block(int64_t index = 0) const;
   NormOptions norm_options() const;
   std::optional<NormOptions> final_norm() const;  // of a stack; none in post-LN
   TokenEmbeddingOptions embedding_options() const;
+  std::vector<BlockOptions> encoder_blocks() const;
+  std::vector<BlockOptions> decoder_blocks() const;
   void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 

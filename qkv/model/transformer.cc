@@ -6,8 +6,6 @@
 #include "qkv/attention/mask/padding.h"
 #include "qkv/base/error.h"
 #include "qkv/model/stack_decoding.h"
-#include "qkv/op/linear.h"
-#include "qkv/op/shape.h"
 
 namespace qkv {
 namespace {
@@ -21,23 +19,13 @@ void check_ids(const char* side, const Tensor& ids, int64_t limit) {
 
 const TransformerConfig& checked(const TransformerConfig& config) {
   config.check();
+  require<UsageError>(config.architecture == Architecture::encoder_decoder, "Transformer",
+                      "the model is {}, not an encoder-decoder", name_of(config.architecture));
   return config;
 }
 
 Parameter table(const TransformerConfig& c, int64_t vocabulary, const char* letter) {
   return embedding_table({vocabulary, letter}, {c.d_model, "C"});
-}
-
-Stack encoder_of(const TransformerConfig& c, const Parameter& embedding) {
-  std::vector<BlockOptions> blocks;
-  for (int64_t n = 0; n < c.encoder_layers; ++n) blocks.push_back(c.encoder_block(n));
-  return Stack({embedding, c.embedding_options()}, blocks, c.final_norm());
-}
-
-Stack decoder_of(const TransformerConfig& c, const Parameter& embedding) {
-  std::vector<BlockOptions> blocks;
-  for (int64_t n = 0; n < c.decoder_layers; ++n) blocks.push_back(c.decoder_block(n));
-  return Stack({embedding, c.embedding_options()}, blocks, c.final_norm());
 }
 
 }  // namespace
@@ -47,8 +35,8 @@ Transformer::Transformer(const TransformerConfig& config)
       source_embedding_(table(config, config.source_vocabulary, "V")),
       target_embedding_(config.tie == Tie::all ? source_embedding_ : table(config, config.target_vocabulary, "W")),
       output_(config.tie == Tie::none ? table(config, config.target_vocabulary, "W") : target_embedding_),
-      encoder_(encoder_of(config, source_embedding_)),
-      decoder_(decoder_of(config, target_embedding_)) {}
+      encoder_({source_embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()),
+      decoder_({target_embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
 
 Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : Transformer(config) {
   initialise("", seed);
@@ -64,7 +52,7 @@ Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pa
   return decoder_.forward(target_in, causal(), encoded, pass);
 }
 
-Variable Transformer::logits(const Variable& hidden) const { return linear(hidden, output_); }
+Variable Transformer::logits(const Variable& hidden) const { return output_.logits(hidden); }
 
 CrossEntropy Transformer::loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
                                const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const {
@@ -73,13 +61,10 @@ CrossEntropy Transformer::loss(const Tensor& source, std::vector<int32_t> length
 
 CrossEntropy Transformer::loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
                                const CrossEntropyOptions& options, Pass& pass) const {
-  const Variable hidden = decode(target_in, encoded, pass);
-  const int64_t N = hidden.dim(0) * hidden.dim(1);
   require(target_out.shape() == target_in.shape(), "Transformer::loss",
           "target_in is {}, target_out must have its shape, got {}", describe("BT", target_in.shape()),
           describe("BT", target_out.shape()));
-  return linear_cross_entropy(reshape(hidden, {N, config_.d_model}), output_,
-                              target_out.contiguous_copy().reshape({N}), options);
+  return output_.loss(decode(target_in, encoded, pass), target_out, options);
 }
 
 std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {
@@ -92,7 +77,7 @@ std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {
 void Transformer::list(ModuleContents& contents) const {
   contents.parameter("source_embedding", source_embedding_);
   if (config_.tie != Tie::all) contents.parameter("target_embedding", target_embedding_);
-  if (config_.tie == Tie::none) contents.parameter("output", output_);
+  if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
   contents.parameter("source_positions", encoder_.embedding.positions);
   contents.parameter("target_positions", decoder_.embedding.positions);
   contents.child("encoder", encoder_);

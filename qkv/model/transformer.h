@@ -14,10 +14,10 @@
 #include <memory>
 #include <vector>
 
+#include "qkv/layer/output_projection.h"
 #include "qkv/model/config.h"
 #include "qkv/model/decoding.h"
 #include "qkv/model/stack.h"
-#include "qkv/op/cross_entropy.h"
 
 namespace qkv {
 
@@ -47,7 +47,8 @@ class Transformer final : public Module {
 
  private:
   TransformerConfig config_;
-  Parameter source_embedding_, target_embedding_, output_;  // the same one where they are tied
+  Parameter source_embedding_, target_embedding_;  // the same one where they are tied
+  OutputProjection output_;                        // its matrix too
   Stack encoder_, decoder_;
 };
 

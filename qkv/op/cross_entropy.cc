@@ -76,15 +76,21 @@ CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const 
   return result;
 }
 
-CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Tensor& targets,
+CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weights, const Tensor& targets,
                                   const CrossEntropyOptions& options) {
+  const Variable &w = weights.weight, &b = weights.bias;
   require(x.value().rank() == 2 && w.value().rank() == 2 && x.dim(1) == w.dim(1) && w.dim(0) > 0,
           "linear_cross_entropy", "x (N,C) is {}, w (V,C) is {}: C must agree", x.shape(), w.shape());
   const int64_t N = x.dim(0), C = x.dim(1), V = w.dim(0);
+  require(!b.defined() || b.shape() == Shape{V}, "linear_cross_entropy", "w (V,C) is {}, b (V) is {}: V must agree",
+          w.shape(), b.defined() ? b.shape() : Shape{});
   const std::vector<int64_t> rows = counted_rows("linear_cross_entropy", targets, N, V, options);
   const int64_t count = static_cast<int64_t>(rows.size());
   const float factor = gradient_scale(options, rows.size());
-  const bool with_gradient = recording(std::vector<Variable>{x, w});
+  std::vector<Variable> inputs = {x, w};
+  if (b.defined()) inputs.push_back(b);
+  const bool with_gradient = recording(inputs);
+  const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
   const Tensor in = x.value().contiguous_copy(), target = targets.contiguous_copy();
   const int32_t* t = target.data<int32_t>();
 
@@ -92,10 +98,11 @@ CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Te
   const int64_t piece = std::clamp<int64_t>((int64_t{2} << 20) / V / 64 * 64, 64, 1024);
   Tensor x_piece = Tensor::empty({piece, C}), logits = Tensor::empty({piece, V}),
          dx_piece = Tensor::empty({piece, C});
-  Tensor losses = Tensor::zeros({N}), dx, dw;
+  Tensor losses = Tensor::zeros({N}), dx, dw, db;
   if (with_gradient) {
     dx = Tensor::zeros({N, C});
     dw = Tensor::zeros({V, C});
+    if (b.defined()) db = Tensor::zeros({V});
   }
   const kernel::PackedMatrix forward = packed_transposed(w);
   const kernel::PackedMatrix backward = with_gradient ? packed_plain(w) : kernel::PackedMatrix();
@@ -105,7 +112,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Te
     const int64_t M = std::min(piece, count - begin);
     const int64_t* row = rows.data() + begin;
     for_each_row(M, C, [&](int64_t i) { std::copy_n(in.data<float>() + row[i] * C, C, xs + i * C); });
-    kernel::matmul({xs, M, C}, forward, ls, V);
+    kernel::matmul({xs, M, C}, forward, ls, V, {.bias = b.defined() ? bias.data<float>() : nullptr});
     for_each_row(M, V, [&](int64_t i) {
       loss[row[i]] = kernel::kernels().rows.cross_entropy(ls + i * V, V, t[row[i]], options.label_smoothing, factor,
                                                           with_gradient ? ls + i * V : nullptr);
@@ -115,12 +122,18 @@ CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Te
     float* out = dx.data<float>();
     for_each_row(M, C, [&](int64_t i) { std::copy_n(ds + i * C, C, out + row[i] * C); });
     kernel::matmul(kernel::Matrix(ls, M, V).transposed(), {xs, M, C}, dw.data<float>(), C, {.accumulate = true});
+    if (b.defined()) {
+      const Tensor sums = sum_rows(logits.slice(0, 0, M), V);
+      kernel::kernels().rows.add(db.data<float>(), sums.data<float>(), V, db.data<float>());
+    }
   }
   CrossEntropy result = result_of(losses, factor, rows.size());
-  result.loss = record("linear_cross_entropy", {x, w}, result.loss.value(),
-                       [dx, dw](const Tensor& dloss, const std::vector<bool>&) mutable {
+  result.loss = record("linear_cross_entropy", std::move(inputs), result.loss.value(),
+                       [dx, dw, db](const Tensor& dloss, const std::vector<bool>& needs) mutable {
                          const float upstream = dloss.at<float>({0});
-                         return std::vector<Tensor>{times(std::move(dx), upstream), times(std::move(dw), upstream)};
+                         std::vector<Tensor> grads = {times(std::move(dx), upstream), times(std::move(dw), upstream)};
+                         if (needs.size() > 2) grads.push_back(times(std::move(db), upstream));
+                         return grads;
                        });
   return result;
 }

@@ -5,9 +5,9 @@
 // and 0 where the target is ignore_index. The loss is the sum over tokens, or their mean over those not ignored.
 //
 //     auto [loss, token_losses, count] = cross_entropy(logits, targets, {.label_smoothing = 0.1f});
-//     auto result = linear_cross_entropy(x, w, targets, ...);     // logits = x w^T, never stored as a whole
+//     auto result = linear_cross_entropy(x, {w, b}, targets);     // logits = x w^T + b, never stored as a whole
 //
-// Shapes: logits (N,V), targets (N) i32, x (N,C), w (V,C); loss (1), token_losses (N).
+// Shapes: logits (N,V), targets (N) i32, x (N,C), w (V,C), b (V); loss (1), token_losses (N).
 // Errors: a target outside [0, V) that is not ignore_index; mean over no token gives 0.
 #pragma once
 
@@ -31,7 +31,10 @@ CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const 
 
 // Processes a few hundred tokens at a time: their logits, their loss, and their part of dx and dw if gradients are
 // needed. Logits of ignored tokens are not computed.
-CrossEntropy linear_cross_entropy(const Variable& x, const Variable& w, const Tensor& targets,
+struct OutputWeights {
+  Variable weight, bias = {};
+};
+CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weights, const Tensor& targets,
                                   const CrossEntropyOptions& options = {});
 
 }  // namespace qkv

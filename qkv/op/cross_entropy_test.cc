@@ -80,14 +80,15 @@ TEST(LinearCrossEntropy, IsTheLossOfTheProduct) {
   for (const auto& [targets, options] : settings) {
     const auto N = static_cast<int64_t>(targets.size());
     check_op(
-        fmt::format("{} targets", N), {random_tensor({N, 4}, 1), random_tensor({7, 4}, 2)},
+        fmt::format("{} targets", N), {random_tensor({N, 4}, 1), random_tensor({7, 4}, 2), random_tensor({7}, 3)},
         [&, t = targets, o = options](const Variables& v) {
-          return scale(linear_cross_entropy(v[0], v[1], ids(t), o).loss, 2.0f);
+          return scale(linear_cross_entropy(v[0], {v[1], v[2]}, ids(t), o).loss, 2.0f);
         },
         [&, t = targets, o = options](const Doubles& d) {
           std::vector<double> logits(t.size() * 7);
           for (size_t i = 0; i < logits.size(); ++i)
             for (size_t c = 0; c < 4; ++c) logits[i] += d[0][i / 7 * 4 + c] * d[1][i % 7 * 4 + c];
+          for (size_t i = 0; i < logits.size(); ++i) logits[i] += d[2][i % 7];
           return std::vector<double>{2 * reduced(token_losses(logits, 7, t, o), t, o)};
         });
   }
@@ -106,7 +107,7 @@ TEST(LinearCrossEntropy, AgreesWithTwoOpsOverManyPieces) {
     return std::vector<Tensor>{result.loss.value(), result.token_losses, x.grad(), w.grad()};
   };
   const auto whole = run([&](auto x, auto w) { return cross_entropy(linear(x, w), ids(targets), options); });
-  const auto pieces = run([&](auto x, auto w) { return linear_cross_entropy(x, w, ids(targets), options); });
+  const auto pieces = run([&](auto x, auto w) { return linear_cross_entropy(x, {w}, ids(targets), options); });
   for (size_t i = 0; i < whole.size(); ++i) expect_close(pieces[i], doubles(whole[i]), 2e-6, std::to_string(i));
 }
 
@@ -130,9 +131,13 @@ TEST(CrossEntropy, SaysWhichTargetIsWrong) {
             }),
             "cross_entropy: label smoothing must be in [0, 1), got 1");
   EXPECT_EQ(error_of([&] {
-              linear_cross_entropy(logits, Tensor::zeros({3, 4}), ids({1, 2}));
+              linear_cross_entropy(logits, {Tensor::zeros({3, 4})}, ids({1, 2}));
             }),
             "linear_cross_entropy: x (N,C) is (2, 5), w (V,C) is (3, 4): C must agree");
+  EXPECT_EQ(error_of([&] {
+              linear_cross_entropy(logits, {Tensor::zeros({3, 5}), Tensor::zeros({4})}, ids({1, 2}));
+            }),
+            "linear_cross_entropy: w (V,C) is (3, 5), b (V) is (4): V must agree");
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#include "qkv/layer/output_projection.h"
+
+#include "qkv/base/error.h"
+#include "qkv/op/activation.h"
+#include "qkv/op/arithmetic.h"
+#include "qkv/op/linear.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+
+OutputProjection::OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options)
+    : weight(matrix), options_(options) {
+  if (options.bias) bias = Parameter({Axis(matrix.dim(0), "V")});
+}
+
+Variable OutputProjection::logits(const Variable& hidden) const {
+  const Variable y = linear(options_.scale == 1 ? hidden : scale(hidden, options_.scale), weight, bias);
+  return options_.softcap == 0 ? y : scale(tanh(scale(y, 1 / options_.softcap)), options_.softcap);
+}
+
+CrossEntropy OutputProjection::loss(const Variable& hidden, const Tensor& targets,
+                                    const CrossEntropyOptions& options) const {
+  require(hidden.value().rank() == 3 && targets.shape() == Shape{hidden.dim(0), hidden.dim(1)}, "loss",
+          "hidden (B,T,C) is {}, targets must be (B,T), got {}", hidden.shape(), targets.shape());
+  const int64_t N = targets.numel();
+  const Variable rows = reshape(hidden, {N, hidden.dim(2)});
+  const Tensor wanted = targets.contiguous_copy().reshape({N});
+  if (options_.softcap != 0) return cross_entropy(logits(rows), wanted, options);
+  return linear_cross_entropy(options_.scale == 1 ? rows : scale(rows, options_.scale), {weight, bias}, wanted,
+                              options);
+}
+
+void OutputProjection::list(ModuleContents& contents) const { contents.parameter("bias", bias); }
+
+}  // namespace qkv

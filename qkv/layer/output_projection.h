@@ -1,0 +1,37 @@
+// The logits of a model: a linear layer from its width to the vocabulary, whose matrix is often that of the embedding.
+//
+//     logits = cap( scale * hidden W^T + bias ),    cap(l) = softcap tanh(l / softcap)           Gemma Team, "Gemma 2", 2024
+//
+//     OutputProjection output(embedding_table, {.bias = true});
+//     Variable logits = output.logits(hidden);                          // (..., C) -> (..., V)
+//     CrossEntropy e = output.loss(hidden, targets, options);           // hidden (B,T,C), targets i32 (B,T)
+//
+// loss() does not store all logits, unless they are capped. Parameters: bias (V). The matrix (V,C) is listed by the model.
+#pragma once
+
+#include "qkv/layer/module.h"
+#include "qkv/op/cross_entropy.h"
+
+namespace qkv {
+
+struct OutputProjectionOptions {
+  bool bias = false;
+  float scale = 1.0f;
+  float softcap = 0.0f;  // 0: none
+};
+
+class OutputProjection final : public Module {
+ public:
+  OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options = {});
+  Variable logits(const Variable& hidden) const;
+  CrossEntropy loss(const Variable& hidden, const Tensor& targets, const CrossEntropyOptions& options) const;
+  void list(ModuleContents& contents) const override;
+
+  Parameter weight;  // not listed
+  Parameter bias;
+
+ private:
+  OutputProjectionOptions options_;
+};
+
+}  // namespace qkv

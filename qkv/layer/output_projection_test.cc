@@ -1,0 +1,62 @@
+#include "qkv/layer/output_projection.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/layer/layer_test.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+namespace {
+
+using namespace test;
+
+Parameter matrix() {
+  Parameter weight({5, 3});
+  weight.mutable_value().copy_from(random_tensor({5, 3}, 1));
+  return weight;
+}
+
+TEST(OutputProjection, IsItsFormula) {
+  for (const OutputProjectionOptions& o : {OutputProjectionOptions{}, {.bias = true, .scale = 0.5f},
+                                           {.bias = true, .softcap = 2.0f}}) {
+    OutputProjection output(matrix(), o);
+    randomise(output, 1);
+    const Tensor hidden = random_tensor({2, 4, 3}, 2), y = output.logits(hidden).value();
+    for (int64_t b = 0; b < 2; ++b)
+      for (int64_t t = 0; t < 4; ++t)
+        for (int64_t v = 0; v < 5; ++v) {
+          double logit = o.bias ? output.bias.value().at<float>({v}) : 0.0f;
+          for (int64_t c = 0; c < 3; ++c)
+            logit += o.scale * hidden.at<float>({b, t, c}) * output.weight.value().at<float>({v, c});
+          if (o.softcap != 0) logit = o.softcap * std::tanh(logit / o.softcap);
+          EXPECT_NEAR(y.at<float>({b, t, v}), logit, 1e-6);
+        }
+  }
+}
+
+TEST(OutputProjection, LossIsTheCrossEntropyOfItsLogitsWithTheSameGradients) {
+  const Tensor targets = Tensor::from(std::vector<int32_t>{1, 4, -1, 0, 2, 2, -1, 3}, {2, 4});
+  for (const OutputProjectionOptions& o : {OutputProjectionOptions{.bias = true, .scale = 0.5f},
+                                           {.bias = true, .softcap = 2.0f}}) {
+    const auto run = [&](bool whole) {
+      OutputProjection output(matrix(), o);
+      randomise(output, 1);
+      const Variable hidden(random_tensor({2, 4, 3}, 2), {.requires_grad = true});
+      const CrossEntropy e = whole ? cross_entropy(reshape(output.logits(hidden), {8, 5}), targets.reshape({8}))
+                                   : output.loss(hidden, targets, {});
+      e.loss.backward();
+      EXPECT_EQ(e.count, 6);
+      return std::vector<Tensor>{e.loss.value(), hidden.grad(), output.weight.grad(), output.bias.grad()};
+    };
+    const std::vector<Tensor> whole = run(true), pieces = run(false);
+    for (size_t i = 0; i < whole.size(); ++i) EXPECT_LT(largest_difference(whole[i], pieces[i]), 1e-6) << i;
+  }
+  OutputProjection output(matrix());
+  EXPECT_THROW(output.loss(random_tensor({2, 3, 3}, 2), targets, {}), Error) << "4 targets for 3 positions";
+}
+
+}  // namespace
+}  // namespace qkv

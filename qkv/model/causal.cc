@@ -1,0 +1,61 @@
+#include "qkv/model/causal.h"
+
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/documents.h"
+#include "qkv/base/error.h"
+#include "qkv/model/stack_decoding.h"
+
+namespace qkv {
+namespace {
+
+const TransformerConfig& checked(const TransformerConfig& config) {
+  config.check();
+  require<UsageError>(config.architecture == Architecture::causal, "CausalTransformer",
+                      "the model is a {}, not a causal one", name_of(config.architecture));
+  return config;
+}
+
+Parameter table(const TransformerConfig& c) {
+  return embedding_table({c.target_vocabulary, "V"}, {c.d_model, "C"});
+}
+
+}  // namespace
+
+CausalTransformer::CausalTransformer(const TransformerConfig& config)
+    : config_(checked(config)),
+      embedding_(table(config)),
+      output_(config.tie == Tie::none ? table(config) : embedding_),
+      stack_({embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
+
+CausalTransformer::CausalTransformer(const TransformerConfig& config, uint64_t seed) : CausalTransformer(config) {
+  initialise("", seed);
+}
+
+Variable CausalTransformer::forward(const Tensor& ids, Pass& pass, const Tensor& of_documents) const {
+  require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, "CausalTransformer",
+          "ids must be i32 (B,T), got {} {}", name_of(ids.dtype()), ids.shape());
+  return stack_.forward(ids, of_documents.defined() ? causal() & documents(of_documents) : causal(), pass);
+}
+
+Variable CausalTransformer::logits(const Variable& hidden) const { return output_.logits(hidden); }
+
+CrossEntropy CausalTransformer::loss(const Tensor& ids, const Tensor& targets, const CrossEntropyOptions& options,
+                                     Pass& pass, const Tensor& of_documents) const {
+  return output_.loss(forward(ids, pass, of_documents), targets, options);
+}
+
+std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {
+  return std::make_unique<StackDecoding>(stack_, stack_.start(rows), [this](const Tensor& hidden) {
+    const NoGrad guard;
+    return logits(hidden).value();
+  });
+}
+
+void CausalTransformer::list(ModuleContents& contents) const {
+  contents.parameter("embedding.tokens", embedding_);
+  if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+  contents.child("embedding", stack_.embedding);
+  contents.child("", stack_);
+}
+
+}  // namespace qkv

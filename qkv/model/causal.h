@@ -1,0 +1,50 @@
+// A causal language model: a stack of blocks whose positions see only themselves and earlier ones (Radford et al.,
+// "Improving Language Understanding by Generative Pre-Training", 2018).
+//
+//     logits[t] = blocks( embedding(ids[0 .. t]) sqrt(C) + positions ) W^T      of the token at t + 1
+//
+//     CausalTransformer model(config, /*seed=*/1);                               // config.architecture: causal
+//     CrossEntropy e = model.loss(ids, targets, {}, pass);                      // ids i32 (B,T), targets ids one later
+//     std::unique_ptr<Decoding> rows = model.start(/*rows=*/2);
+//     Tensor logits = rows->extend({{1, 5, 7}, {1}}, pass);                     // prompts of unequal length: (2,V)
+//
+// Rows may hold several documents: with `documents`, i32 (B,T), a position sees its own document only.
+#pragma once
+
+#include <memory>
+
+#include "qkv/layer/output_projection.h"
+#include "qkv/model/config.h"
+#include "qkv/model/decoding.h"
+#include "qkv/model/stack.h"
+
+namespace qkv {
+
+class CausalTransformer final : public Module {
+ public:
+  CausalTransformer(const TransformerConfig& config, uint64_t seed);
+  explicit CausalTransformer(const TransformerConfig& config);  // without initial values: to be loaded
+
+  const TransformerConfig& config() const { return config_; }
+
+  // The output of the last block for every position, (B,T,C).
+  Variable forward(const Tensor& ids, Pass& pass, const Tensor& documents = {}) const;
+  Variable logits(const Variable& hidden) const;  // (..., C) -> (..., V)
+  // Cross entropy over the positions of targets (B,T) that are not options.ignore_index.
+  CrossEntropy loss(const Tensor& ids, const Tensor& targets, const CrossEntropyOptions& options, Pass& pass,
+                    const Tensor& documents = {}) const;
+
+  // Empty rows. The model must outlive the result.
+  std::unique_ptr<Decoding> start(int64_t rows) const;
+
+  // Parameters: embedding.tokens, output unless it is tied, embedding.positions if they are learned, layers.N, norm.
+  void list(ModuleContents& contents) const override;
+
+ private:
+  TransformerConfig config_;
+  Parameter embedding_;
+  OutputProjection output_;
+  Stack stack_;
+};
+
+}  // namespace qkv

@@ -1,0 +1,61 @@
+#include "qkv/model/masked.h"
+
+#include "qkv/attention/mask/padding.h"
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+const TransformerConfig& checked(const TransformerConfig& config) {
+  config.check();
+  require<UsageError>(config.architecture == Architecture::masked, "MaskedTransformer",
+                      "the model is a {}, not a masked one", name_of(config.architecture));
+  return config;
+}
+
+Parameter table(const TransformerConfig& c) {
+  return embedding_table({c.source_vocabulary, "V"}, {c.d_model, "C"});
+}
+
+}  // namespace
+
+MaskedTransformer::MaskedTransformer(const TransformerConfig& config)
+    : config_(checked(config)),
+      embedding_(table(config)),
+      transform_({config.d_model, "C"}, {config.d_model, "C"}),
+      norm_({config.d_model, "C"}, config.norm_options()),
+      output_(config.tie == Tie::none ? table(config) : embedding_, {.bias = true}),
+      stack_({embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()) {}
+
+MaskedTransformer::MaskedTransformer(const TransformerConfig& config, uint64_t seed) : MaskedTransformer(config) {
+  initialise("", seed);
+}
+
+Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass) const {
+  require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, "MaskedTransformer",
+          "ids must be i32 (B,T), got {} {}", name_of(ids.dtype()), ids.shape());
+  return stack_.forward(ids, padding(lengths), pass);
+}
+
+Variable MaskedTransformer::transformed(const Variable& hidden) const {
+  return norm_.forward(activate(config_.activation, transform_.forward(hidden)));
+}
+
+Variable MaskedTransformer::logits(const Variable& hidden) const { return output_.logits(transformed(hidden)); }
+
+CrossEntropy MaskedTransformer::loss(const Tensor& ids, const std::vector<int32_t>& lengths, const Tensor& targets,
+                                     const CrossEntropyOptions& options, Pass& pass) const {
+  return output_.loss(transformed(encode(ids, lengths, pass)), targets, options);
+}
+
+void MaskedTransformer::list(ModuleContents& contents) const {
+  contents.parameter("embedding.tokens", embedding_);
+  if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+  contents.child("embedding", stack_.embedding);
+  contents.child("", stack_);
+  contents.child("head.transform", transform_);
+  contents.child("head.norm", norm_);
+  contents.child("head", output_);
+}
+
+}  // namespace qkv
