@@ -109,7 +109,8 @@ Candidates candidates_of(std::span<const float> logits, std::span<const int32_t>
                          const SamplingOptions& options) {
   Candidates candidates = allowed_tokens(logits, history, options);
   if (options.temperature == 0) {
-    const auto largest = std::max_element(candidates.begin(), candidates.end(), smaller);  // the first of equal ones
+    const auto largest =
+        std::max_element(candidates.begin(), candidates.end(), smaller);  // the first of equal ones
     return {{largest->id, 1.0}};
   }
   // A division by the temperature keeps the order, so top_k may come first: fewer exponentials.
@@ -138,8 +139,8 @@ int32_t draw(const Candidates& candidates, double random) {
 // From the most likely token: the difference of its logit to another is exact enough (top_tokens.cc).
 float log_probability(std::span<const float> logits, int32_t id) {
   const auto largest = static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-  const float log_p = -kernel::kernels().rows.cross_entropy(
-      logits.data(), static_cast<int64_t>(logits.size()), largest, 0.0f, 1.0f, nullptr);
+  const float log_p = -kernel::kernels().rows.cross_entropy(logits.data(), static_cast<int64_t>(logits.size()),
+                                                            largest, 0.0f, 1.0f, nullptr);
   return log_p + (logits[static_cast<size_t>(id)] - logits[static_cast<size_t>(largest)]);
 }
 
@@ -162,8 +163,7 @@ void check_options(const SamplingOptions& o) {
                       o.no_repeat_ngram);
 }
 
-std::vector<TokenProbability> sampling_distribution(std::span<const float> logits,
-                                                    std::span<const int32_t> history,
+std::vector<TokenProbability> sampling_distribution(std::span<const float> logits, std::span<const int32_t> history,
                                                     const SamplingOptions& options) {
   check_options(options);
   check(logits, history, options);

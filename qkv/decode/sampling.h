@@ -64,8 +64,7 @@ struct TokenProbability {
 
 // What sample_tokens() draws from: the tokens left, sorted by id, and their probabilities, whose sum is 1. `logits`
 // has the V logits of a row.
-std::vector<TokenProbability> sampling_distribution(std::span<const float> logits,
-                                                    std::span<const int32_t> history,
+std::vector<TokenProbability> sampling_distribution(std::span<const float> logits, std::span<const int32_t> history,
                                                     const SamplingOptions& options = {});
 
 }  // namespace qkv

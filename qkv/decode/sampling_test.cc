@@ -64,9 +64,9 @@ std::vector<double> reference(std::span<const float> logits, const Ids& history,
   for (size_t i = 0; i + 1 < V && o.top_p < 1; ++i)
     if ((below += p[ascending[i]]) <= 1 - o.top_p) x[ascending[i]] = -infinity;
   p = softmax();
-  const double most_likely = *std::max_element(p.begin(), p.end());
+  const double largest_p = *std::max_element(p.begin(), p.end());
   for (size_t v = 0; v < V; ++v)
-    if (p[v] < o.min_p * most_likely) x[v] = -infinity;
+    if (p[v] < o.min_p * largest_p) x[v] = -infinity;
   return softmax();
 }
 
@@ -118,8 +118,16 @@ TEST(Sampling, TheDistributionEqualsThatOfTransformers) {
   const Expected bigrams = {{0, 0.144313}, {1, 0.007185}, {2, 0.032201}, {3, 0.392284},
                             {4, 0.392284}, {5, 0.000358}, {7, 0.019531}, {9, 0.011846}};
   const Expected four = {{0, 0.134471}, {3, 0.365529}, {4, 0.365529}, {8, 0.134471}};
-  expect({.repetition_penalty = 1.5}, {{0, 0.166214}, {1, 0.005019}, {2, 0.037087}, {3, 0.166214}, {4, 0.451817},
-                                       {5, 0.000412}, {6, 0.051760}, {7, 0.022495}, {8, 0.085337}, {9, 0.013644}});
+  expect({.repetition_penalty = 1.5}, {{0, 0.166214},
+                                       {1, 0.005019},
+                                       {2, 0.037087},
+                                       {3, 0.166214},
+                                       {4, 0.451817},
+                                       {5, 0.000412},
+                                       {6, 0.051760},
+                                       {7, 0.022495},
+                                       {8, 0.085337},
+                                       {9, 0.013644}});
   expect({.no_repeat_ngram = 1},
          {{0, 0.240309}, {2, 0.053620}, {4, 0.653227}, {5, 0.000596}, {7, 0.032522}, {9, 0.019726}});
   expect({.no_repeat_ngram = 2}, bigrams);
@@ -138,13 +146,9 @@ TEST(Sampling, TheDistributionEqualsThatOfTransformers) {
           .repetition_penalty = 1.3,
           .no_repeat_ngram = 3},
          {{0, 0.148704}, {3, 0.230793}, {4, 0.620503}});
-  expect({.temperature = 1.6,
-          .top_k = 7,
-          .top_p = 0.8,
-          .min_p = 0.2,
-          .repetition_penalty = 0.8,
-          .no_repeat_ngram = 2},
-         {{0, 0.170832}, {3, 0.510011}, {4, 0.319157}});
+  expect(
+      {.temperature = 1.6, .top_k = 7, .top_p = 0.8, .min_p = 0.2, .repetition_penalty = 0.8, .no_repeat_ngram = 2},
+      {{0, 0.170832}, {3, 0.510011}, {4, 0.319157}});
 }
 
 TEST(Sampling, OfEqualTokensTopPKeepsTheHigherIdsAndTopKAndMinPKeepAll) {
@@ -264,7 +268,7 @@ TEST(Sampling, ErrorsNameTheRowAndTheArgument) {
             "sampling: row 0: token -1 of suppress_tokens is outside the vocabulary of 4");
   EXPECT_EQ(message(rows, {.suppress_tokens = {0, 1, 2, 3}}), "sampling: row 0: all 4 tokens are forbidden");
   EXPECT_EQ(message(std::span(rows).first(1), {}),
-            "sampling: logits must be contiguous f32 (R,V) with R rows of options, got f32 (2,4) and 1 rows");
+            "sampling: logits must be contiguous f32 (R,V) with R rows of options, got f32 (2, 4) and 1 rows");
   x.data<float>()[5] = infinity;
   EXPECT_EQ(message(rows, {}), "sampling: row 1: the logit of token 1 is inf");
   x.data<float>()[5] = std::nanf("");
