@@ -27,6 +27,13 @@ void check_ids(std::span<const int32_t> ids, size_t vocabulary, const char* what
             "token {} of {} is outside the vocabulary of {}", id, what, vocabulary);
 }
 
+// Numbers, or the minus infinity of a token that the caller forbids.
+void check_logits(std::span<const float> logits) {
+  const auto valid = [](float x) { return x < std::numeric_limits<float>::infinity(); };
+  const auto bad = std::find_if_not(logits.begin(), logits.end(), valid);
+  if (bad != logits.end()) fail("sampling", "the logit of token {} is {}", bad - logits.begin(), *bad);
+}
+
 void penalize_repetition(std::vector<double>& scores, std::span<const int32_t> history, double penalty) {
   if (penalty == 1.0) return;
   std::vector<int32_t> ids(history.begin(), history.end());
@@ -51,15 +58,13 @@ void forbid_repeated_ngrams(std::vector<double>& scores, std::span<const int32_t
 // The tokens that are not forbidden, by id.
 Candidates allowed_tokens(std::span<const float> logits, std::span<const int32_t> history,
                           const SamplingOptions& options) {
+  check_logits(logits);
   std::vector<double> scores(logits.begin(), logits.end());
-  // Not finite, but allowed: the minus infinity of a token that the caller forbids.
-  for (size_t v = 0; v < scores.size(); ++v)
-    require(std::isfinite(scores[v]) || scores[v] == forbidden, "sampling", "the logit of token {} is {}", v,
-            scores[v]);
   penalize_repetition(scores, history, options.repetition_penalty);
   forbid_repeated_ngrams(scores, history, options.no_repeat_ngram);
   for (const int32_t id : options.suppress_tokens) scores[static_cast<size_t>(id)] = forbidden;
   Candidates out;
+  out.reserve(scores.size());
   for (size_t v = 0; v < scores.size(); ++v)
     if (scores[v] != forbidden) out.push_back({static_cast<int32_t>(v), scores[v]});
   require(!out.empty(), "sampling", "all {} tokens are forbidden", scores.size());
@@ -73,10 +78,10 @@ bool less_likely(const Candidate& a, const Candidate& b) {
 
 void keep_top_k(Candidates& candidates, int64_t k) {
   if (k == 0 || static_cast<uint64_t>(k) >= candidates.size()) return;
-  Candidates sorted = candidates;
-  const auto kth = sorted.begin() + (k - 1);
-  std::nth_element(sorted.begin(), kth, sorted.end(), [](const auto& a, const auto& b) { return smaller(b, a); });
-  std::erase_if(candidates, [&](const Candidate& candidate) { return smaller(candidate, *kth); });
+  Candidates top(static_cast<size_t>(k));
+  std::partial_sort_copy(candidates.begin(), candidates.end(), top.begin(), top.end(),
+                         [](const Candidate& a, const Candidate& b) { return smaller(b, a); });
+  std::erase_if(candidates, [&](const Candidate& candidate) { return smaller(candidate, top.back()); });
 }
 
 // Logits to weights, exp((x - max) / t).
