@@ -17,7 +17,7 @@ constexpr double forbidden = -std::numeric_limits<double>::infinity();
 
 struct Candidate {
   int32_t id;
-  double score;  // changed logit; from temperature() on: weight, 1 for the most likely token
+  double score;  // changed logit; from apply_temperature() on: weight, 1 for the most likely token
 };
 using Candidates = std::vector<Candidate>;
 
@@ -149,11 +149,6 @@ float log_probability(std::span<const float> logits, int32_t id) {
   return log_p + (logits[static_cast<size_t>(id)] - logits[static_cast<size_t>(largest)]);
 }
 
-void check(std::span<const float> logits, std::span<const int32_t> history, const SamplingOptions& options) {
-  check_ids(history, logits.size(), "the history");
-  check_ids(options.suppress_tokens, logits.size(), "suppress_tokens");
-}
-
 }  // namespace
 
 void check_options(const SamplingOptions& o) {
@@ -171,7 +166,8 @@ void check_options(const SamplingOptions& o) {
 std::vector<TokenProbability> sampling_distribution(std::span<const float> logits, std::span<const int32_t> history,
                                                     const SamplingOptions& options) {
   check_options(options);
-  check(logits, history, options);
+  check_ids(options.suppress_tokens, logits.size(), "suppress_tokens");
+  check_ids(history, logits.size(), "the history");
   double total = 0;
   std::vector<TokenProbability> out;
   for (const auto& [id, weight] : candidates_of(logits, history, options)) {
@@ -189,13 +185,14 @@ std::vector<TokenChoice> sample_tokens(const Tensor& logits, std::span<const Sam
               logits.dim(0) == static_cast<int64_t>(rows.size()),
           "sampling", "logits must be contiguous f32 (R,V) with R rows of options, got {} {} and {} rows",
           name_of(logits.dtype()), logits.shape(), rows.size());
+  const auto V = static_cast<size_t>(logits.dim(1));
+  check_ids(options.suppress_tokens, V, "suppress_tokens");
   std::vector<TokenChoice> out(rows.size());
   parallel_for(logits.dim(0), [&](int64_t r) {
     const SamplingRow& row = rows[static_cast<size_t>(r)];
-    const auto V = static_cast<size_t>(logits.dim(1));
     const std::span<const float> of_row = logits.span<float>().subspan(static_cast<size_t>(r) * V, V);
     try {
-      check(of_row, row.history, options);
+      check_ids(row.history, V, "the history");
       require(row.position >= 0, "sampling", "the position must be at least 0, got {}", row.position);
       const int32_t id = draw(candidates_of(of_row, row.history, options), random_number(options, row));
       out[static_cast<size_t>(r)] = {id, log_probability(of_row, id)};

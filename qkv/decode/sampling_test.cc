@@ -265,8 +265,9 @@ TEST(Sampling, ErrorsNameTheRowAndTheArgument) {
   EXPECT_EQ(message(std::vector<SamplingRow>{{}, {.history = outside}}, {}),
             "sampling: row 1: token 4 of the history is outside the vocabulary of 4");
   EXPECT_EQ(message(rows, {.suppress_tokens = {-1}}),
-            "sampling: row 0: token -1 of suppress_tokens is outside the vocabulary of 4");
-  EXPECT_EQ(message(rows, {.suppress_tokens = {0, 1, 2, 3}}), "sampling: row 0: all 4 tokens are forbidden");
+            "sampling: token -1 of suppress_tokens is outside the vocabulary of 4");
+  std::fill_n(x.data<float>() + 4, 4, -infinity);
+  EXPECT_EQ(message(rows, {}), "sampling: row 1: all 4 tokens are forbidden");
   EXPECT_EQ(message(std::span(rows).first(1), {}),
             "sampling: logits must be contiguous f32 (R,V) with R rows of options, got f32 (2, 4) and 1 rows");
   x.data<float>()[5] = infinity;

@@ -6,9 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include "qkv/attention/attention.h"
+#include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/documents.h"
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
@@ -135,6 +139,22 @@ TEST(PackedText, DocumentNumbersSeparateTheDocumentsOfARow) {
           const bool same = batch.documents.at<int32_t>({b, i}) == batch.documents.at<int32_t>({b, j});
           ASSERT_EQ(same, document_of[x] == document_of[y]);
         }
+}
+
+TEST(PackedText, TheDocumentsMaskKeepsAttentionInsideADocument) {
+  const std::vector<Ids> three = {{10, 11, 12, 13}, {20, 21}, {30}};
+  PackedText text({three.begin(), three.end()}, {.length = 12, .shuffle = false});
+  const PackedBatch batch = text.next();
+  const Tensor q = test::random_tensor({1, 2, 12, 8}, 1), k = test::random_tensor({1, 2, 12, 8}, 2),
+               v = test::random_tensor({1, 2, 12, 8}, 3);
+  const Tensor packed = attention(q, k, v, {.mask = causal() & documents(batch.documents)});
+  int64_t begin = 0;
+  for (const int64_t length : {5, 3, 2, 2}) {  // with eos; the last ones are padding
+    const auto part = [&](const Tensor& x) { return x.slice(2, begin, begin + length); };
+    const Tensor alone = attention(part(q), part(k), part(v), {.mask = causal()});
+    EXPECT_LT(test::largest_difference(part(packed), alone), 1e-6);
+    begin += length;
+  }
 }
 
 TEST(PackedText, ContinuesFromAnyPositionAsIfItHadNeverStopped) {
