@@ -179,8 +179,10 @@ Command add_evaluate(CLI::App& parent) {
   app.add_flag("--confidence", c->confidence, "95% confidence intervals by bootstrap resampling, as sacreBLEU's");
   app.add_flag("--json", c->json, "print JSON");
   flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N");
-  flag(app, "--length-penalty", c->options.length_penalty,
-       "exponent alpha of the length penalty (Wu et al., 2016); 0: none", "ALPHA");
+  flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of the length penalty; 0: none",
+       "ALPHA");
+  choice(app, "--length-normalization", c->options.length_normalization,
+         "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
   flag(app, "--max-length", c->options.max_length, "maximum length of a translation; 0: 3 times the source + 100",
        "TOKENS");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");

@@ -81,8 +81,10 @@ Command add_translate(CLI::App& parent) {
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
   flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N");
-  flag(app, "--length-penalty", c->options.length_penalty,
-       "exponent alpha of the length penalty (Wu et al., 2016); 0: none", "ALPHA");
+  flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of the length penalty; 0: none",
+       "ALPHA");
+  choice(app, "--length-normalization", c->options.length_normalization,
+         "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam; each list ends with a blank line", "N");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");

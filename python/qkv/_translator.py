@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 
@@ -147,6 +147,7 @@ class TranslateOptions(TypedDict, total=False):
 
     beam: int
     length_penalty: float
+    length_normalization: Literal["wu", "power"]
     n_best: int
     max_length: int
     batch_tokens: int
@@ -171,6 +172,7 @@ class Translator:
         *,
         beam: int = 4,
         length_penalty: float = 1.0,
+        length_normalization: Literal["wu", "power"] = "wu",
         n_best: int = 1,
         max_length: int = 0,
         batch_tokens: int = 4096,
@@ -178,12 +180,13 @@ class Translator:
     ) -> Translation | list[Translation]:
         """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`:
 
-        beam            hypotheses of beam search; 1: greedy search
-        length_penalty  exponent alpha of Wu et al., 2016; 0: none
-        n_best          answers for each sentence, at most `beam`
-        max_length      maximum number of tokens; 0: in proportion to the source
-        batch_tokens    maximum number of source tokens in a batch
-        alignment       compute alignments with the batch, not on first access
+        beam                  hypotheses of beam search; 1: greedy search
+        length_penalty        exponent alpha of the length penalty; 0: none
+        length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
+        n_best                answers for each sentence, at most `beam`
+        max_length            maximum number of tokens; 0: in proportion to the source
+        batch_tokens          maximum number of source tokens in a batch
+        alignment             compute alignments with the batch, not on first access
 
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
         after the current batch.
@@ -196,6 +199,7 @@ class Translator:
                 _core.TranslateOptions(
                     beam=beam,
                     length_penalty=length_penalty,
+                    length_normalization=length_normalization,
                     n_best=n_best,
                     max_length=max_length,
                     batch_tokens=batch_tokens,

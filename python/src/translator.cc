@@ -79,20 +79,25 @@ void bind_translator(nb::module_& m) {
   nb::class_<TranslateOptions>(m, "TranslateOptions")
       .def(
           "__init__",
-          [](TranslateOptions* o, int64_t beam, double length_penalty, int64_t n_best, int64_t max_length,
-             int64_t batch_tokens, bool alignment) {
+          [](TranslateOptions* o, int64_t beam, double length_penalty, const std::string& length_normalization,
+             int64_t n_best, int64_t max_length, int64_t batch_tokens, bool alignment) {
             new (o) TranslateOptions{.beam = beam,
                                      .length_penalty = length_penalty,
+                                     .length_normalization = value_named<LengthNormalization>(
+                                         length_normalization, "translate", "length_normalization"),
                                      .n_best = n_best,
                                      .max_length = max_length,
                                      .batch_tokens = batch_tokens,
                                      .alignment = alignment};
           },
-          "beam"_a = defaults.beam, "length_penalty"_a = defaults.length_penalty, "n_best"_a = defaults.n_best,
-          "max_length"_a = defaults.max_length, "batch_tokens"_a = defaults.batch_tokens,
-          "alignment"_a = defaults.alignment)
+          "beam"_a = defaults.beam, "length_penalty"_a = defaults.length_penalty,
+          "length_normalization"_a = std::string(name_of(defaults.length_normalization)),
+          "n_best"_a = defaults.n_best, "max_length"_a = defaults.max_length,
+          "batch_tokens"_a = defaults.batch_tokens, "alignment"_a = defaults.alignment)
       .def_ro("beam", &TranslateOptions::beam)
       .def_ro("length_penalty", &TranslateOptions::length_penalty)
+      .def_prop_ro("length_normalization",
+                   [](const TranslateOptions& o) { return std::string(name_of(o.length_normalization)); })
       .def_ro("n_best", &TranslateOptions::n_best)
       .def_ro("max_length", &TranslateOptions::max_length)
       .def_ro("batch_tokens", &TranslateOptions::batch_tokens)

@@ -44,6 +44,10 @@ def test_options_are_those_of_the_command(translator):
         == greedy.log_probability
         == pytest.approx(translator.score(["four two"], ["42"])[0].log_probability, abs=1e-4)
     )
+    power = translator.translate("four two", length_penalty=2, length_normalization="power")
+    assert power.score == pytest.approx(power.log_probability / (len(power.tokens) + 1) ** 2)
+    with pytest.raises(ValueError, match="length_normalization must be one of wu, power, got 'powr'"):
+        translator.translate("four two", length_normalization="powr")
     defaults = qkv.Translator.translate.__kwdefaults__
     assert {o: getattr(qkv._core.TranslateOptions(), o) for o in defaults} == defaults
 

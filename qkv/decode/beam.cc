@@ -6,8 +6,9 @@
 
 namespace qkv {
 
-double length_penalty(int64_t tokens, double alpha) {
-  return std::pow((5.0 + static_cast<double>(tokens)) / 6.0, alpha);
+double length_penalty(int64_t tokens, double alpha, LengthNormalization normalization) {
+  const auto length = static_cast<double>(tokens);
+  return std::pow(normalization == LengthNormalization::wu ? (5.0 + length) / 6.0 : length, alpha);
 }
 
 Beam::Beam(const SearchOptions& options, int64_t max_length)
@@ -52,7 +53,7 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
 void Beam::finish(const Live& hypothesis, double log_probability) {
   const auto tokens = static_cast<int64_t>(hypothesis.ids.size()) + 1;
   finished_.push_back({.ids = hypothesis.ids,
-                       .score = log_probability / length_penalty(tokens, options_.length_penalty),
+                       .score = score(log_probability, tokens),
                        .log_probability = log_probability,
                        .alignment = {}});
   const auto better = [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; };
@@ -60,13 +61,16 @@ void Beam::finish(const Live& hypothesis, double log_probability) {
 }
 
 // Whether no live hypothesis can become one of the n best: its log-probability can only decrease, while its length
-// can grow to max_length.
+// can grow to max_length. Length penalties are monotonic in the length, so one of its ends gives the best score.
 bool Beam::cannot_improve() const {
   if (finished_.size() < static_cast<size_t>(options_.n_best)) return false;
   const double best = live_.front().log_probability;
-  const double bound = std::max(best / length_penalty(length_ + 1, options_.length_penalty),
-                                best / length_penalty(max_length_ + 1, options_.length_penalty));
+  const double bound = std::max(score(best, length_ + 1), score(best, max_length_ + 1));
   return bound <= finished_[static_cast<size_t>(options_.n_best) - 1].score;
+}
+
+double Beam::score(double log_probability, int64_t tokens) const {
+  return log_probability / length_penalty(tokens, options_.length_penalty, options_.length_normalization);
 }
 
 std::vector<Hypothesis> Beam::take_best() {

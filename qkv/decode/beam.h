@@ -45,6 +45,7 @@ class Beam {
   void collect(const TopTokens& top, int64_t first_row);
   void finish(const Live& hypothesis, double log_probability);
   bool cannot_improve() const;
+  double score(double log_probability, int64_t tokens) const;  // tokens with eos
 
   SearchOptions options_;
   int64_t max_length_, length_ = 0;

@@ -103,6 +103,34 @@ TEST(Beam, TheScoreIsTheLengthPenaltyOfWuAndOthers) {
   EXPECT_NEAR(hypothesis.score, std::log(0.64) / std::pow(7.0 / 6.0, 0.6), 1e-6);
 }
 
+TEST(Beam, PowerDividesByTheLengthToThePowerOfAlpha) {
+  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6, LengthNormalization::power), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(7, 2.0, LengthNormalization::power), 49.0);
+  EXPECT_DOUBLE_EQ(length_penalty(30, 0.0, LengthNormalization::power), 1.0);
+  Beam beam({.beam = 1, .length_penalty = 0.6, .length_normalization = LengthNormalization::power}, 10);
+  beam.advance(rows({{0.1, 0.1, 0.8}}, 1), 0);
+  beam.advance(rows({{0.8, 0.1, 0.1}}, 1), 0);
+  EXPECT_NEAR(beam.take_best()[0].score, std::log(0.64) / std::pow(2.0, 0.6), 1e-6);
+}
+
+// The empty hypothesis is finished with 0.9, the best live one has 0.07. With 10 more tokens it could at best score
+// log 0.07 / 2^alpha to log 0.07 / 11^alpha.
+TEST(Beam, TheBoundOfTheSearchIsThatOfItsNormalization) {
+  const auto stops = [](double alpha, LengthNormalization normalization) {
+    Beam beam({.beam = 2, .length_penalty = alpha, .length_normalization = normalization}, 10);
+    beam.advance(rows({{0.9, 0.07, 0.03}}, 2), 0);
+    return beam.done();
+  };
+  const double ratio = std::log(0.07) / std::log(0.9);  // 25.2
+  const double power = std::log(ratio) / std::log(11.0), wu = std::log(ratio) / std::log(16.0 / 6.0);
+  EXPECT_TRUE(stops(power - 0.01, LengthNormalization::power));
+  EXPECT_FALSE(stops(power + 0.01, LengthNormalization::power));
+  EXPECT_TRUE(stops(wu - 0.01, LengthNormalization::wu));
+  EXPECT_FALSE(stops(wu + 0.01, LengthNormalization::wu));
+  for (const auto normalization : {LengthNormalization::wu, LengthNormalization::power})
+    EXPECT_TRUE(stops(-1.0, normalization)) << "a negative alpha: a longer one is worse";
+}
+
 TEST(Beam, StopsOnlyWhenNoLiveHypothesisCanWin) {
   // The empty hypothesis is finished with 0.5; the live ones have 0.3 and 0.2.
   Beam sure({.beam = 2, .length_penalty = 0}, 10);

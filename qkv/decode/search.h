@@ -4,12 +4,13 @@
 //     auto found = search(model, source, lengths, {.beam = 4, .n_best = 2});       // source i32 (B,S), lengths (B)
 //     found[b][0].ids                                                              // the best one of sentence b
 //
-// Hypotheses are ranked by their log-probability with the length penalty of Wu et al., "Google's Neural Machine
-// Translation System", 2016, equation 14, where |Y| counts eos:
+// Hypotheses are ranked by their log-probability over a length penalty, where |Y| counts eos:
 //
-//     score(Y) = log p(Y | X) / lp(Y),   lp(Y) = ((5 + |Y|) / (5 + 1))^alpha
+//     score(Y) = log p(Y | X) / lp(Y),   lp(Y) = ((5 + |Y|) / (5 + 1))^alpha     wu
+//                                        lp(Y) = |Y|^alpha                       power
 //
-// alpha 0 ranks by the log-probability, which favors short translations.
+// wu is that of Wu et al., "Google's Neural Machine Translation System", 2016, equation 14; power that of Marian,
+// CTranslate2 and Hugging Face transformers. alpha 0 ranks by the log-probability, which favors short translations.
 //
 // The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n
 // best. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is always
@@ -25,22 +26,30 @@
 // Errors: UsageError for options out of range; Error for ids or lengths that do not fit the model.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "qkv/base/names.h"
 #include "qkv/model/transformer.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
 
+enum class LengthNormalization { wu, power };
+constexpr auto names_of(LengthNormalization) {
+  return std::array{Named{LengthNormalization::wu, "wu"}, Named{LengthNormalization::power, "power"}};
+}
+
 struct SearchOptions {
   int64_t beam = 1;
   double length_penalty = 1.0;  // alpha
-  int64_t n_best = 1;           // at most beam
-  int64_t min_length = 0;       // in tokens, without eos
+  LengthNormalization length_normalization = LengthNormalization::wu;
+  int64_t n_best = 1;      // at most beam
+  int64_t min_length = 0;  // in tokens, without eos
   // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
   // max_length_extra. The model's position limit applies, too.
   int64_t max_length = 0;
@@ -81,6 +90,6 @@ void check_options(const SearchOptions& options);
 void check_options(const SearchOptions& options, const TransformerConfig& config);
 
 // lp(Y) for |Y| tokens, eos included.
-double length_penalty(int64_t tokens, double alpha);
+double length_penalty(int64_t tokens, double alpha, LengthNormalization normalization = LengthNormalization::wu);
 
 }  // namespace qkv

@@ -68,7 +68,8 @@ TEST(Search, GreedyTakesTheMostLikelyTokenAtEveryStep) {
 }
 
 // All translations of at most three tokens, scored by the whole decoder.
-std::vector<Hypothesis> all_translations(const Transformer& model, const Ids& sentence, double alpha) {
+std::vector<Hypothesis> all_translations(const Transformer& model, const Ids& sentence,
+                                         const SearchOptions& options) {
   std::vector<Ids> targets;
   const std::function<void(const Ids&)> extend = [&](const Ids& ids) {
     targets.push_back(ids);
@@ -86,7 +87,8 @@ std::vector<Hypothesis> all_translations(const Transformer& model, const Ids& se
   std::vector<Hypothesis> out;
   for (size_t i = 0; i < targets.size(); ++i)
     out.push_back({targets[i],
-                   scores[i].log_probability / length_penalty(static_cast<int64_t>(targets[i].size()) + 1, alpha),
+                   scores[i].log_probability / length_penalty(static_cast<int64_t>(targets[i].size()) + 1,
+                                                              options.length_penalty, options.length_normalization),
                    scores[i].log_probability,
                    {}});
   std::stable_sort(out.begin(), out.end(),
@@ -98,17 +100,22 @@ TEST(Search, AWideBeamFindsTheBestTranslation) {
   for (const uint64_t seed : {5, 6}) {
     const Transformer model =
         random_model(seed, [](TransformerConfig& c) { c.target_vocabulary = 7, c.tie = Tie::none; });
-    for (const double alpha : {0.0, 0.6, 1.0}) {
-      const Ids sentence = random_sentences(1, 6, seed)[0];
-      const std::vector<Hypothesis> expected = all_translations(model, sentence, alpha);
-      const auto found =
-          search(model, {sentence}, {.beam = 200, .length_penalty = alpha, .n_best = 5, .max_length = 3});
-      ASSERT_EQ(found[0].size(), 5u);
-      for (size_t i = 0; i < 5; ++i) {
-        EXPECT_EQ(found[0][i].ids, expected[i].ids);
-        EXPECT_NEAR(found[0][i].score, expected[i].score, 1e-5);
+    for (const auto normalization : {LengthNormalization::wu, LengthNormalization::power})
+      for (const double alpha : {0.0, 0.6, 1.0}) {
+        const SearchOptions options{.beam = 200,
+                                    .length_penalty = alpha,
+                                    .length_normalization = normalization,
+                                    .n_best = 5,
+                                    .max_length = 3};
+        const Ids sentence = random_sentences(1, 6, seed)[0];
+        const std::vector<Hypothesis> expected = all_translations(model, sentence, options);
+        const auto found = search(model, {sentence}, options);
+        ASSERT_EQ(found[0].size(), 5u);
+        for (size_t i = 0; i < 5; ++i) {
+          EXPECT_EQ(found[0][i].ids, expected[i].ids);
+          EXPECT_NEAR(found[0][i].score, expected[i].score, 1e-5);
+        }
       }
-    }
   }
 }
 

@@ -59,6 +59,7 @@ Candidate Translator::candidate(const Hypothesis& hypothesis) const {
 SearchOptions search_options(const TranslateOptions& options) {
   return {.beam = options.beam,
           .length_penalty = options.length_penalty,
+          .length_normalization = options.length_normalization,
           .n_best = options.n_best,
           .max_length = options.max_length,
           .max_tokens = 4 * options.batch_tokens,

@@ -31,6 +31,7 @@ namespace qkv {
 struct TranslateOptions {
   int64_t beam = 4;
   double length_penalty = 1.0;  // search.h
+  LengthNormalization length_normalization = LengthNormalization::wu;
   int64_t n_best = 1;
   int64_t max_length = 0;  // of a translation, in tokens; 0: in proportion to the source
   // Maximum number of beam * sentences * tokens of the longest source in a batch, 1 to 1000000; during the search,

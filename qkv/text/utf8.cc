@@ -1,5 +1,6 @@
 #include "qkv/text/utf8.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -50,6 +51,21 @@ std::optional<size_t> utf8_error(std::string_view text) {
     if (bytes == 0) return at;
     at += bytes;
   }
+}
+
+size_t utf8_complete(std::string_view text) {
+  for (size_t part = 1; part <= 3 && part <= text.size(); ++part) {
+    std::string character(text.substr(text.size() - part));
+    const auto lead = static_cast<unsigned char>(character[0]);
+    if (lead < 0x80) break;
+    if (lead < 0xc2) continue;  // a continuation byte: look for the lead byte
+    // Most sequences are completed by 0x80; after 0xe0 and 0xf0 the second byte is larger.
+    character.append(part == 1 && (lead == 0xe0 || lead == 0xf0) ? "\xa0" : "\x80");
+    const size_t bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    character.append(bytes - std::min(bytes, part + 1), '\x80');
+    return utf8_first(character).bytes > part ? text.size() - part : text.size();
+  }
+  return text.size();
 }
 
 int64_t utf8_length(std::string_view text) {

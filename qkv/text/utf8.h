@@ -27,7 +27,9 @@ struct CodePoint {
 CodePoint utf8_first(std::string_view text);
 
 std::optional<size_t> utf8_error(std::string_view text);  // byte offset of the first error, counted from 0
-int64_t utf8_length(std::string_view text);               // code points; every stray byte counts as one
+// The size of text without the part of a character that it ends with: 1 to 3 bytes that more bytes could complete.
+size_t utf8_complete(std::string_view text);
+int64_t utf8_length(std::string_view text);  // code points; every stray byte counts as one
 std::u32string utf8_decode(std::string_view text);
 std::string utf8_encode(std::u32string_view points);
 

@@ -41,6 +41,22 @@ TEST(Utf8, CountsAndDecodesCodePoints) {
   EXPECT_EQ(utf8_decode("\xff"), std::u32string(1, invalid_byte + 0xff));
 }
 
+TEST(Utf8, CompleteTextEndsBeforeThePartOfACharacter) {
+  EXPECT_EQ(utf8_complete(""), 0u);
+  EXPECT_EQ(utf8_complete("ab"), 2u);
+  for (char32_t c = 1; c < 0x110000; c += c < 0x3000 ? 1 : 61) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    const std::string text = "x\u20ac" + utf8_encode(std::u32string(1, c));
+    for (size_t size = 4; size <= text.size(); ++size)
+      ASSERT_EQ(utf8_complete(text.substr(0, size)), size == text.size() ? size : 4) << static_cast<uint32_t>(c);
+  }
+  // What no further byte can complete is not waited for.
+  for (const std::string_view text : {"\x80", "\xff", "a\xc0", "\xe0\x80", "\xed\xa0", "\xf4\x90", "\xf5\x80",
+                                      "\xc3\x28", "\xe2\x82\xac\x80", "\xf0\x9f\x28"})
+    EXPECT_EQ(utf8_complete(text), text.size()) << text;
+  EXPECT_EQ(utf8_complete("\xff\xe2\x82"), 1u);
+}
+
 TEST(Utf8, EveryCodePointSurvivesTheRoundTrip) {
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xd800 && c < 0xe000) continue;

@@ -1,0 +1,206 @@
+#include "qkv/decode/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv {
+namespace {
+
+constexpr double forbidden = -std::numeric_limits<double>::infinity();
+
+struct Candidate {
+  int32_t id;
+  double score;  // changed logit; from apply_temperature() on: weight, 1 for the most likely token
+};
+using Candidates = std::vector<Candidate>;
+
+void check_ids(std::span<const int32_t> ids, size_t vocabulary, const char* what) {
+  for (const int32_t id : ids)
+    require(id >= 0 && static_cast<size_t>(id) < vocabulary, "sampling",
+            "token {} of {} is outside the vocabulary of {}", id, what, vocabulary);
+}
+
+// Numbers, or the minus infinity of a token that the caller forbids.
+void check_logits(std::span<const float> logits) {
+  const auto valid = [](float x) { return x < std::numeric_limits<float>::infinity(); };
+  const auto bad = std::find_if_not(logits.begin(), logits.end(), valid);
+  if (bad != logits.end()) fail("sampling", "the logit of token {} is {}", bad - logits.begin(), *bad);
+}
+
+void penalize_repetition(std::vector<double>& scores, std::span<const int32_t> history, double penalty) {
+  if (penalty == 1.0) return;
+  std::vector<int32_t> ids(history.begin(), history.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());  // once for a token, however often it occurs
+  for (const int32_t id : ids) {
+    double& score = scores[static_cast<size_t>(id)];
+    score = score < 0 ? score * penalty : score / penalty;
+  }
+}
+
+// Forbids the last token of every n-gram of the history that begins with the last n - 1 tokens.
+void forbid_repeated_ngrams(std::vector<double>& scores, std::span<const int32_t> history, int64_t ngram) {
+  if (ngram == 0 || static_cast<uint64_t>(ngram) > history.size()) return;
+  const auto before = static_cast<size_t>(ngram) - 1;
+  const auto last = history.last(before);
+  for (size_t i = 0; i + before < history.size(); ++i)
+    if (std::ranges::equal(history.subspan(i, before), last))
+      scores[static_cast<size_t>(history[i + before])] = forbidden;
+}
+
+// The tokens that are not forbidden, by id.
+Candidates allowed_tokens(std::span<const float> logits, std::span<const int32_t> history,
+                          const SamplingOptions& options) {
+  check_logits(logits);
+  std::vector<double> scores(logits.begin(), logits.end());
+  penalize_repetition(scores, history, options.repetition_penalty);
+  forbid_repeated_ngrams(scores, history, options.no_repeat_ngram);
+  for (const int32_t id : options.suppress_tokens) scores[static_cast<size_t>(id)] = forbidden;
+  Candidates out;
+  out.reserve(scores.size());
+  for (size_t v = 0; v < scores.size(); ++v)
+    if (scores[v] != forbidden) out.push_back({static_cast<int32_t>(v), scores[v]});
+  require(!out.empty(), "sampling", "all {} tokens are forbidden", scores.size());
+  return out;
+}
+
+bool smaller(const Candidate& a, const Candidate& b) { return a.score < b.score; }
+bool less_likely(const Candidate& a, const Candidate& b) {
+  return a.score < b.score || (a.score == b.score && a.id < b.id);
+}
+
+void keep_top_k(Candidates& candidates, int64_t k) {
+  if (k == 0 || static_cast<uint64_t>(k) >= candidates.size()) return;
+  Candidates top(static_cast<size_t>(k));
+  std::partial_sort_copy(candidates.begin(), candidates.end(), top.begin(), top.end(),
+                         [](const Candidate& a, const Candidate& b) { return smaller(b, a); });
+  std::erase_if(candidates, [&](const Candidate& candidate) { return smaller(candidate, top.back()); });
+}
+
+// Logits to weights, exp((x - max) / t).
+void apply_temperature(Candidates& candidates, double temperature) {
+  const double largest = std::max_element(candidates.begin(), candidates.end(), smaller)->score;
+  for (Candidate& candidate : candidates) candidate.score = std::exp((candidate.score - largest) / temperature);
+}
+
+// In a heap the most likely tokens come first, and only those that are kept have to be sorted.
+void keep_top_p(Candidates& candidates, double p) {
+  if (p >= 1.0) return;
+  double total = 0, kept = 0;
+  for (const Candidate& candidate : candidates) total += candidate.score;
+  std::make_heap(candidates.begin(), candidates.end(), less_likely);
+  auto end = candidates.end();
+  do {
+    std::pop_heap(candidates.begin(), end, less_likely);
+    kept += (--end)->score;
+  } while (end != candidates.begin() && kept < p * total);
+  candidates.erase(candidates.begin(), end);
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+}
+
+void keep_min_p(Candidates& candidates, double m) {
+  std::erase_if(candidates, [m](const Candidate& candidate) { return candidate.score < m; });
+}
+
+// Tokens and weights, by id.
+Candidates candidates_of(std::span<const float> logits, std::span<const int32_t> history,
+                         const SamplingOptions& options) {
+  Candidates candidates = allowed_tokens(logits, history, options);
+  if (options.temperature == 0) {
+    const auto largest =
+        std::max_element(candidates.begin(), candidates.end(), smaller);  // the first of equal ones
+    return {{largest->id, 1.0}};
+  }
+  // A division by the temperature keeps the order, so top_k may come first: fewer exponentials.
+  keep_top_k(candidates, options.top_k);
+  apply_temperature(candidates, options.temperature);
+  keep_top_p(candidates, options.top_p);
+  keep_min_p(candidates, options.min_p);
+  return candidates;
+}
+
+// [0, 1)
+double random_number(const SamplingOptions& options, const SamplingRow& row) {
+  constexpr uint64_t purpose = 0x73616d70;
+  const auto bits = philox(options.seed, mix(purpose, row.stream), static_cast<uint64_t>(row.position));
+  return static_cast<double>(((uint64_t{bits[0]} << 32) | bits[1]) >> 11) * 0x1p-53;
+}
+
+int32_t draw(const Candidates& candidates, double random) {
+  double total = 0, sum = 0;
+  for (const Candidate& candidate : candidates) total += candidate.score;
+  for (const Candidate& candidate : candidates)
+    if ((sum += candidate.score) > random * total) return candidate.id;
+  return candidates.back().id;
+}
+
+// From the most likely token: the difference of its logit to another is exact enough (top_tokens.cc).
+float log_probability(std::span<const float> logits, int32_t id) {
+  const auto largest = static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  const float log_p = -kernel::kernels().rows.cross_entropy(logits.data(), static_cast<int64_t>(logits.size()),
+                                                            largest, 0.0f, 1.0f, nullptr);
+  return log_p + (logits[static_cast<size_t>(id)] - logits[static_cast<size_t>(largest)]);
+}
+
+}  // namespace
+
+void check_options(const SamplingOptions& o) {
+  require<UsageError>(std::isfinite(o.temperature) && o.temperature >= 0, "sampling",
+                      "temperature must be finite and at least 0, got {}", o.temperature);
+  require<UsageError>(o.top_k >= 0, "sampling", "top-k must be at least 0, got {}", o.top_k);
+  require<UsageError>(o.top_p >= 0 && o.top_p <= 1, "sampling", "top-p must be 0 to 1, got {}", o.top_p);
+  require<UsageError>(o.min_p >= 0 && o.min_p <= 1, "sampling", "min-p must be 0 to 1, got {}", o.min_p);
+  require<UsageError>(o.repetition_penalty >= 0.01 && o.repetition_penalty <= 100, "sampling",
+                      "repetition-penalty must be 0.01 to 100, got {}", o.repetition_penalty);
+  require<UsageError>(o.no_repeat_ngram >= 0, "sampling", "no-repeat-ngram must be at least 0, got {}",
+                      o.no_repeat_ngram);
+}
+
+std::vector<TokenProbability> sampling_distribution(std::span<const float> logits, std::span<const int32_t> history,
+                                                    const SamplingOptions& options) {
+  check_options(options);
+  check_ids(options.suppress_tokens, logits.size(), "suppress_tokens");
+  check_ids(history, logits.size(), "the history");
+  double total = 0;
+  std::vector<TokenProbability> out;
+  for (const auto& [id, weight] : candidates_of(logits, history, options)) {
+    total += weight;
+    out.push_back({id, weight});
+  }
+  for (TokenProbability& token : out) token.probability /= total;
+  return out;
+}
+
+std::vector<TokenChoice> sample_tokens(const Tensor& logits, std::span<const SamplingRow> rows,
+                                       const SamplingOptions& options) {
+  check_options(options);
+  require(logits.rank() == 2 && logits.dtype() == DType::f32 && logits.contiguous() && logits.dim(1) >= 1 &&
+              logits.dim(0) == static_cast<int64_t>(rows.size()),
+          "sampling", "logits must be contiguous f32 (R,V) with R rows of options, got {} {} and {} rows",
+          name_of(logits.dtype()), logits.shape(), rows.size());
+  const auto V = static_cast<size_t>(logits.dim(1));
+  check_ids(options.suppress_tokens, V, "suppress_tokens");
+  std::vector<TokenChoice> out(rows.size());
+  parallel_for(logits.dim(0), [&](int64_t r) {
+    const SamplingRow& row = rows[static_cast<size_t>(r)];
+    const std::span<const float> of_row = logits.span<float>().subspan(static_cast<size_t>(r) * V, V);
+    try {
+      check_ids(row.history, V, "the history");
+      require(row.position >= 0, "sampling", "the position must be at least 0, got {}", row.position);
+      const int32_t id = draw(candidates_of(of_row, row.history, options), random_number(options, row));
+      out[static_cast<size_t>(r)] = {id, log_probability(of_row, id)};
+    } catch (const Error& error) {
+      fail("sampling", "row {}: {}", r, std::string_view(error.what()).substr(error.op().size() + 2));
+    }
+  });
+  return out;
+}
+
+}  // namespace qkv

@@ -1,0 +1,81 @@
+#include "qkv/decode/text_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+namespace {
+
+Tokenizer trained(TokenizerType type, bool lossless) {
+  std::vector<std::string> sentences;
+  for (int i = 0; i < 30; ++i) sentences.push_back("the cat sat on the mat, caf\u00e9 and  tea");
+  return Tokenizer::train(sentences, {.type = type, .vocabulary_size = lossless ? 300 : 30, .lossless = lossless});
+}
+
+struct Case {
+  TokenizerType type;
+  bool lossless;
+};
+class EveryTokenizer : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(TextStream, EveryTokenizer,
+                         testing::Values(Case{TokenizerType::bpe, false}, Case{TokenizerType::bpe, true},
+                                         Case{TokenizerType::unigram, true},
+                                         Case{TokenizerType::character, false}));
+
+std::string stream_all(TextStream& stream, const std::vector<int32_t>& ids) {
+  std::string printed;
+  for (const int32_t id : ids) {
+    const std::string_view piece = stream.append(id);
+    EXPECT_FALSE(utf8_error(piece));
+    printed += piece;
+    if (stream.stopped()) break;
+  }
+  return printed += stream.finish();
+}
+
+TEST_P(EveryTokenizer, PrintsTheTextOfAllTokens) {
+  const Tokenizer tokenizer = trained(GetParam().type, GetParam().lossless);
+  Random random(3);
+  for (int round = 0; round < 300; ++round) {  // any ids: special tokens, spaces, bytes that are not UTF-8
+    std::vector<int32_t> ids(random.below(30));
+    for (int32_t& id : ids) id = static_cast<int32_t>(random.below(static_cast<uint64_t>(tokenizer.size())));
+    TextStream stream(tokenizer);
+    ASSERT_EQ(stream_all(stream, ids), tokenizer.decode(ids));
+    ASSERT_EQ(stream.ids(), ids);
+  }
+}
+
+TEST_P(EveryTokenizer, PrintsATextAndEndsItAtAStopString) {
+  const Tokenizer tokenizer = trained(GetParam().type, GetParam().lossless);
+  const std::string text = "the tea and the cat";
+  TextStream whole(tokenizer), cut(tokenizer, {"d the", "mat"});
+  EXPECT_EQ(stream_all(whole, tokenizer.encode(text)), text);
+  EXPECT_EQ(stream_all(cut, tokenizer.encode(text)), "the tea an");
+  EXPECT_TRUE(cut.stopped());
+  EXPECT_EQ(cut.text(), "the tea an");
+}
+
+TEST(TextStream, ACharacterOfSeveralTokensIsPrintedWhenItIsComplete) {
+  const Tokenizer tokenizer = trained(TokenizerType::bpe, true);
+  const std::vector<int32_t> ids = tokenizer.encode("the \u20ac");
+  ASSERT_GE(ids.size(), 4u);  // the euro sign is three bytes
+  TextStream stream(tokenizer);
+  std::string printed;
+  for (size_t i = 0; i + 1 < ids.size(); ++i) printed += stream.append(ids[i]);
+  EXPECT_EQ(printed, "the ");
+  EXPECT_EQ(stream.append(ids.back()), "\u20ac");
+}
+
+TEST(TextStream, AnIdOutsideTheVocabularyIsAnError) {
+  const Tokenizer tokenizer = trained(TokenizerType::bpe, false);
+  TextStream stream(tokenizer);
+  EXPECT_THROW(stream.append(-1), Error);
+  EXPECT_THROW(stream.append(static_cast<int32_t>(tokenizer.size())), Error);
+  EXPECT_TRUE(stream.ids().empty());
+}
+
+}  // namespace
+}  // namespace qkv
