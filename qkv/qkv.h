@@ -10,6 +10,7 @@
 #include "qkv/attention.h"
 #include "qkv/base/file.h"
 #include "qkv/decode/alignment.h"
+#include "qkv/decode/generate.h"
 #include "qkv/decode/inspect.h"
 #include "qkv/decode/pooling.h"
 #include "qkv/decode/sampling.h"

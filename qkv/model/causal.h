@@ -14,18 +14,20 @@
 #include <memory>
 
 #include "qkv/layer/output_projection.h"
-#include "qkv/model/config.h"
 #include "qkv/model/decoding.h"
+#include "qkv/model/model.h"
 #include "qkv/model/stack.h"
 
 namespace qkv {
 
-class CausalTransformer final : public Module {
+class CausalTransformer final : public Model {
  public:
+  static constexpr Architecture architecture = Architecture::causal;
+
   CausalTransformer(const TransformerConfig& config, uint64_t seed);
   explicit CausalTransformer(const TransformerConfig& config);  // without initial values: to be loaded
 
-  const TransformerConfig& config() const { return config_; }
+  const TransformerConfig& config() const override { return config_; }
 
   // The output of the last block for every position, (B,T,C).
   Variable forward(const Tensor& ids, Pass& pass, const Tensor& documents = {}) const;

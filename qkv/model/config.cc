@@ -299,10 +299,10 @@ std::string to_json(const TransformerConfig& config) {
 TransformerConfig config_from_json(std::string_view text, std::string_view where) {
   const Json json = parse_json_object<Json>(text, where);
   const Json architecture = json.value("architecture", Json());
-  require<InputError>(json.value("format", Json()) == 1, where, "'format' must be 1: written by a newer version?");
   TransformerConfig config;
   config.architecture = value_named<Architecture, InputError>(
       architecture.is_string() ? architecture.get<std::string>() : architecture.dump(), where, "'architecture'");
+  require<InputError>(json.value("format", Json()) == 1, where, "'format' must be 1: written by a newer version?");
   Reader reader{json, where, {"architecture", "format"}};
   visit(config, reader);
   read_old_keys(reader, config);

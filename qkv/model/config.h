@@ -69,9 +69,9 @@ struct TransformerConfig {
   int64_t head_width = 0;  // 0: d_model / heads
   int64_t ffn = 2048;
   int64_t encoder_layers = 6, decoder_layers = 6;  // those of the stack that a model lacks do not count
-  float dropout = 0.1f;            // of embeddings + positions and of sublayers
-  float attention_dropout = 0.0f;  // of attention weights
-  float ffn_dropout = 0.0f;        // inside the feed-forward network
+  float dropout = 0.1f;                            // of embeddings + positions and of sublayers
+  float attention_dropout = 0.0f;                  // of attention weights
+  float ffn_dropout = 0.0f;                        // inside the feed-forward network
   NormOrder norm_order = NormOrder::pre;
   NormKind norm_kind = NormKind::layer;
   float norm_eps = 1e-5f;

@@ -11,17 +11,19 @@
 #pragma once
 
 #include "qkv/layer/output_projection.h"
-#include "qkv/model/config.h"
+#include "qkv/model/model.h"
 #include "qkv/model/stack.h"
 
 namespace qkv {
 
-class MaskedTransformer final : public Module {
+class MaskedTransformer final : public Model {
  public:
+  static constexpr Architecture architecture = Architecture::masked;
+
   MaskedTransformer(const TransformerConfig& config, uint64_t seed);
   explicit MaskedTransformer(const TransformerConfig& config);  // without initial values: to be loaded
 
-  const TransformerConfig& config() const { return config_; }
+  const TransformerConfig& config() const override { return config_; }
 
   Variable encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass) const;
   Variable logits(const Variable& hidden) const;  // (..., C) -> (..., V)

@@ -40,7 +40,7 @@ std::optional<ConfigFile> read_config(const fs::path& path) {
   return ConfigFile{config_from_json(json, path.string()), json == text};
 }
 
-void load_parameters(const SafetensorsFile& file, const std::string& name, Transformer& model) {
+void load_parameters(const SafetensorsFile& file, const std::string& name, const Model& model) {
   std::set<std::string> wanted;
   model.visit([&](const std::string& key, Variable& parameter) {
     wanted.insert(key);
@@ -56,13 +56,13 @@ void load_parameters(const SafetensorsFile& file, const std::string& name, Trans
 
 }  // namespace
 
-void save_parameters(const fs::path& path, Transformer& model, const VocabularyChecksums& sums) {
+void save_parameters(const fs::path& path, const Model& model, const VocabularyChecksums& sums) {
   std::map<std::string, std::string> metadata = {{"format", "qkv"}, {config_key, to_json(model.config())}};
   metadata.insert(sums.begin(), sums.end());
   save_safetensors(path, parameters_of(model), metadata);
 }
 
-void save_model(const fs::path& folder, Transformer& model, const VocabularyChecksums& sums) {
+void save_model(const fs::path& folder, const Model& model, const VocabularyChecksums& sums) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw FileError(error.value(), folder.string(), "cannot create this folder: " + error.message());
@@ -83,6 +83,14 @@ TransformerConfig load_config(const fs::path& folder) {
 }
 
 SavedModel read_model(const fs::path& folder) {
+  std::optional<Transformer> model;
+  VocabularyChecksums sums =
+      read_parameters(folder, Architecture::encoder_decoder,
+                      [&](const TransformerConfig& config) -> Model& { return model.emplace(config); });
+  return {std::move(*model), std::move(sums)};
+}
+
+VocabularyChecksums read_parameters(const fs::path& folder, Architecture architecture, const MakeModel& make) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
   const fs::path file = find_in_model(folder, parameter_file);
@@ -99,18 +107,21 @@ SavedModel read_model(const fs::path& folder) {
                                        : written->config;
   // Before memory is allocated: every number in the file takes at least two bytes.
   const auto bytes = static_cast<int64_t>(fs::file_size(file, error));
-  SavedModel saved{Transformer(config), {}};
-  const int64_t count = saved.model.parameter_count();
+  require<InputError>(config.architecture == architecture, folder.string(),
+                      "the architecture of this model is {}, expected {}", name_of(config.architecture),
+                      name_of(architecture));
+  const Model& model = make(config);
+  const int64_t count = model.parameter_count();
   require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,
                       count, find_in_model(folder, config_file).string());
-  load_parameters(parameters, file.string(), saved.model);
+  load_parameters(parameters, file.string(), model);
+  VocabularyChecksums sums;
   for (const char* name : vocabulary_files)
-    if (const auto sum = parameters.metadata().find(name); sum != parameters.metadata().end())
-      saved.sums.insert(*sum);
-  return saved;
+    if (const auto sum = parameters.metadata().find(name); sum != parameters.metadata().end()) sums.insert(*sum);
+  return sums;
 }
 
-NamedTensors parameters_of(Transformer& model) {
+NamedTensors parameters_of(const Model& model) {
   NamedTensors out;
   model.visit([&](const std::string& name, Variable& parameter) { out.emplace_back(name, parameter.value()); });
   return out;

@@ -1,11 +1,12 @@
 // A model as a folder:
 //
-//     model.safetensors    the parameters, by their names in Transformer::visit; in its metadata the configuration
+//     model.safetensors    the parameters, by their names in Module::visit; in its metadata the configuration
 //                          and the checksums of the vocabularies in the same folder
 //     config.json          the configuration (model/config.h), to read and to edit
 //
 //     save_model("my-model", model);
 //     Transformer model = load_model("my-model");
+//     auto causal = load_model_as<CausalTransformer>("my-language-model");
 //
 // model.safetensors is self-contained and replaced as a whole, so a crash cannot leave a mixture of two models. A
 // config.json as it was saved is only checked; one written or edited by hand (without a checksum) overrides the
@@ -14,7 +15,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,14 +31,14 @@ namespace qkv {
 using VocabularyChecksums = std::map<std::string, std::string>;
 
 // Creates the folder if it does not exist.
-void save_model(const std::filesystem::path& folder, Transformer& model, const VocabularyChecksums& sums = {});
+void save_model(const std::filesystem::path& folder, const Model& model, const VocabularyChecksums& sums = {});
 Transformer load_model(const std::filesystem::path& folder);
 TransformerConfig load_config(const std::filesystem::path& folder);  // reads config.json only
 
 // Writes a file in the format of model.safetensors.
-void save_parameters(const std::filesystem::path& path, Transformer& model, const VocabularyChecksums& sums = {});
+void save_parameters(const std::filesystem::path& path, const Model& model, const VocabularyChecksums& sums = {});
 // The parameters by name, as views.
-NamedTensors parameters_of(Transformer& model);
+NamedTensors parameters_of(const Model& model);
 
 // To read a model with its vocabularies:
 //
@@ -45,6 +48,12 @@ struct SavedModel {
   VocabularyChecksums sums;
 };
 SavedModel read_model(const std::filesystem::path& folder);
+
+// Reads the configuration, and the parameters into the model that `make` makes of it. InputError if the architecture is
+// another one.
+using MakeModel = std::function<Model&(const TransformerConfig& config)>;
+VocabularyChecksums read_parameters(const std::filesystem::path& folder, Architecture architecture,
+                                    const MakeModel& make);
 
 // The path of a file of a model folder. A training that replaces a model commits all new files at once, to
 // training/committed, and then moves them; until then they are found there.
@@ -64,6 +73,17 @@ auto read_together(const std::filesystem::path& folder, Read read) {
       if (tries == 5 || model_stamp(folder) == before) throw;
     }
   }
+}
+
+// A CausalTransformer or a MaskedTransformer.
+template <class AnyModel>
+AnyModel load_model_as(const std::filesystem::path& folder) {
+  return read_together(folder, [&] {
+    std::optional<AnyModel> model;
+    read_parameters(folder, AnyModel::architecture,
+                    [&](const TransformerConfig& config) -> Model& { return model.emplace(config); });
+    return std::move(*model);
+  });
 }
 
 }  // namespace qkv

@@ -7,6 +7,9 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/model/causal.h"
+#include "qkv/model/masked.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv {
 namespace {
@@ -78,6 +81,28 @@ TEST_F(ModelFile, GivesTheSameBitsBack) {
                    b = back.encode(source, {4}, pass).memory.value();
       EXPECT_EQ(std::memcmp(a.span<float>().data(), b.span<float>().data(), a.span<float>().size_bytes()), 0);
     }
+}
+
+TEST_F(ModelFile, CausalAndMaskedModelsComeBackAndAreNotTakenForOthers) {
+  TransformerConfig c = small();
+  c.target_vocabulary = 9, c.norm_kind = NormKind::rms, c.gated_ffn = true;
+  const auto same = [](const Model& a, const Model& b) {
+    const NamedTensors x = parameters_of(a), y = parameters_of(b);
+    ASSERT_EQ(x.size(), y.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_TRUE(x[i].first == y[i].first && test::same_bits(x[i].second, y[i].second)) << x[i].first;
+  };
+  c.architecture = Architecture::causal;
+  const CausalTransformer causal(c, 1);
+  save_model(folder_, causal);
+  same(causal, load_model_as<CausalTransformer>(folder_));
+  EXPECT_EQ(to_json(load_config(folder_)), to_json(c));
+  EXPECT_NE(error_of().find("the architecture of this model is causal, expected transformer"), std::string::npos);
+  c.architecture = Architecture::masked;
+  const MaskedTransformer masked(c, 1);
+  save_model(folder_, masked);
+  same(masked, load_model_as<MaskedTransformer>(folder_));
+  EXPECT_THROW(load_model_as<CausalTransformer>(folder_), InputError);
 }
 
 TEST_F(ModelFile, WrongTensorsAreNamed) {

@@ -15,18 +15,20 @@
 #include <vector>
 
 #include "qkv/layer/output_projection.h"
-#include "qkv/model/config.h"
 #include "qkv/model/decoding.h"
+#include "qkv/model/model.h"
 #include "qkv/model/stack.h"
 
 namespace qkv {
 
-class Transformer final : public Module {
+class Transformer final : public Model {
  public:
+  static constexpr Architecture architecture = Architecture::encoder_decoder;
+
   Transformer(const TransformerConfig& config, uint64_t seed);
   explicit Transformer(const TransformerConfig& config);  // without initial values and memory: to be loaded
 
-  const TransformerConfig& config() const { return config_; }
+  const TransformerConfig& config() const override { return config_; }
 
   Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const;
   // The last decoder block's output for every target position, (B,T,C).
