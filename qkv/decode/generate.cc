@@ -60,7 +60,7 @@ class Generation {
     return sample_tokens(logits, rows, early ? before_eos_ : options_.sampling);
   }
 
-  // Whether the row goes on.
+  // Whether the row continues.
   bool add(Live& live, const TokenChoice& token) {
     Generated& of = found_[live.row];
     of.log_probability += token.log_probability;
@@ -77,12 +77,12 @@ class Generation {
     return static_cast<int64_t>(of.ids.size()) < options_.max_tokens && !at_limit(live);
   }
 
-  // Drops the rows for which `goes_on(i)` is false; false when none is left.
-  template <class GoesOn>
-  bool keep(Decoding& rows, std::vector<std::vector<int32_t>>& tokens, GoesOn goes_on) {
+  // Drops the rows for which `continues(i)` is false; false when none is left.
+  template <class Continues>
+  bool keep(Decoding& rows, std::vector<std::vector<int32_t>>& tokens, Continues continues) {
     std::vector<int64_t> rest;
     for (size_t i = 0; i < live_.size(); ++i)
-      if (goes_on(i)) rest.push_back(static_cast<int64_t>(i));
+      if (continues(i)) rest.push_back(static_cast<int64_t>(i));
     if (rest.size() == live_.size()) return true;
     for (size_t i = 0; i < rest.size(); ++i) {
       const auto from = static_cast<size_t>(rest[i]);
