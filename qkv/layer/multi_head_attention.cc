@@ -118,9 +118,8 @@ Variable MultiHeadAttention::key_heads(const Variable& projected, int64_t first_
 }
 
 // Attention needs queries of the right shape even where it does not read them.
-Variable MultiHeadAttention::unread_queries(const Variable& source) const {
-  return Tensor::zeros({1, 1, 1, options_.head_width})
-      .expand({source.dim(0), options_.heads, source.dim(1), options_.head_width});
+Variable MultiHeadAttention::unread_queries(int64_t rows, int64_t length) const {
+  return Tensor::zeros({1, 1, 1, options_.head_width}).expand({rows, options_.heads, length, options_.head_width});
 }
 
 bool MultiHeadAttention::has_global_positions(int64_t first_position) const {
@@ -168,14 +167,15 @@ MultiHeadAttention::Projections MultiHeadAttention::Projections::slice(int64_t b
                                                                        int64_t length) const {
   const auto part = [&](const Variable& x) {
     if (!x.defined()) return x;
-    return reshape(qkv::slice(x, 0, begin, begin + rows * length), {rows, length, x.dim(1)});
+    const bool whole = rows * length == x.dim(0);
+    return reshape(whole ? x : qkv::slice(x, 0, begin, begin + rows * length), {rows, length, x.dim(1)});
   };
   return {part(q), part(k), part(v), part(global_q), part(global_k), part(global_v)};
 }
 
-MultiHeadAttention::Queries MultiHeadAttention::queries_of(const Projections& p, const Variable& source,
+MultiHeadAttention::Queries MultiHeadAttention::queries_of(const Projections& p, int64_t rows, int64_t length,
                                                            int64_t first_position) const {
-  Queries queries = {p.q.defined() ? query_heads(p.q, first_position) : unread_queries(source), {}};
+  Queries queries = {p.q.defined() ? query_heads(p.q, first_position) : unread_queries(rows, length), {}};
   if (p.global_q.defined()) queries.global_q = query_heads(p.global_q, first_position);
   return queries;
 }
@@ -261,7 +261,8 @@ Variable MultiHeadAttention::attend_logged(const Queries& queries, const KeyValu
 
 Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
   const Projections p = project_self(x, has_global_positions(0));
-  return out.forward(join_heads(attend_logged(queries_of(p, x, 0), keys_values_of(p, 0), {.mask = mask}, pass)));
+  return out.forward(
+      join_heads(attend_logged(queries_of(p, x.dim(0), x.dim(1), 0), keys_values_of(p, 0), {.mask = mask}, pass)));
 }
 
 Variable MultiHeadAttention::forward(const Variable& query_source, const Variable& key_source,
@@ -283,7 +284,8 @@ Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValue
                                     Pass& pass) const {
   Projections p;
   project_queries(query_source, has_global_positions(0), p);
-  return out.forward(join_heads(attend_logged(queries_of(p, query_source, 0), memory, {.mask = mask}, pass)));
+  return out.forward(join_heads(
+      attend_logged(queries_of(p, query_source.dim(0), query_source.dim(1), 0), memory, {.mask = mask}, pass)));
 }
 
 // ---- Decoding ----
@@ -331,9 +333,8 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const SelfSegme
     const int64_t position = s.cache->length(), count = s.rows * s.length;
     Projections p = all.slice(begin, s.rows, s.length);
     if (!has_global_positions(position)) p.global_q = p.global_k = p.global_v = {};
-    const Variable source = reshape(qkv::slice(x, 0, begin, begin + count), {s.rows, s.length, x.dim(1)});
-    const Variable y =
-        join_heads(extend_one(queries_of(p, source, position), keys_values_of(p, position), *s.cache, pass));
+    const Variable y = join_heads(
+        extend_one(queries_of(p, s.rows, s.length, position), keys_values_of(p, position), *s.cache, pass));
     if (segments.size() == 1) return out.forward(reshape(y, {count, y.dim(2)}));
     if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});
     outputs.slice(0, begin, begin + count).reshape(y.shape()).copy_from(y.value());
@@ -362,16 +363,16 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegm
     require(B > 0 && s.rows % B == 0, "MultiHeadAttention::extend",
             "{} rows must be a multiple of the batch {} of the memory", s.rows, B);
     const Projections p = all.slice(begin, s.rows, s.length);
-    const Variable source = reshape(qkv::slice(x, 0, begin, begin + count), {s.rows, s.length, x.dim(1)});
     for (int64_t i = 0; i < s.length; ++i) {
       // Position i of all rows: those that share a memory are queries of one call.
       const auto at = [&](const Variable& v) {
-        return v.defined() ? reshape(qkv::slice(v, 1, i, i + 1), {B, s.rows / B, v.dim(2)}) : v;
+        if (!v.defined()) return v;
+        return reshape(s.length == 1 ? v : qkv::slice(v, 1, i, i + 1), {B, s.rows / B, v.dim(2)});
       };
       const int64_t position = s.position + i;
       Projections one = {at(p.q), {}, {}, has_global_positions(position) ? at(p.global_q) : Variable()};
       const Variable y = join_heads(attend_logged(
-          queries_of(one, at(source), position), *s.memory,
+          queries_of(one, B, s.rows / B, position), *s.memory,
           {.mask = s.mask, .first_position = position, .same_position = true, .single_queries = true}, pass));
       if (segments.size() == 1 && s.length == 1) return out.forward(reshape(y, {count, y.dim(2)}));
       if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});

@@ -109,7 +109,7 @@ class MultiHeadAttention final : public Module {
   Variable rotated(const Variable& heads, int64_t first_position) const;
   Variable query_heads(const Variable& projected, int64_t first_position) const;  // (B,T,H D) -> (B,H,T,D)
   Variable key_heads(const Variable& projected, int64_t first_position) const;    // (B,S,G D) -> (B,G,S,D)
-  Variable unread_queries(const Variable& source) const;
+  Variable unread_queries(int64_t rows, int64_t length) const;
   // Projections (B,T,width) and (B,S,width) that are not split into heads yet; those that are not read are not defined.
   struct Projections {
     Variable q, k, v, global_q = {}, global_k = {}, global_v = {};
@@ -119,7 +119,7 @@ class MultiHeadAttention final : public Module {
   void project_keys_values(const Variable& key_source, const Variable& value_source, bool global,
                            Projections& to) const;
   Projections project_self(const Variable& x, bool global) const;
-  Queries queries_of(const Projections& projections, const Variable& source, int64_t first_position) const;
+  Queries queries_of(const Projections& projections, int64_t rows, int64_t length, int64_t first_position) const;
   KeyValues keys_values_of(const Projections& projections, int64_t first_position) const;
   bool has_global_positions(int64_t first_position) const;
 

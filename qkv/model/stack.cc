@@ -179,7 +179,7 @@ Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> toke
   const NoGrad guard;
   rows.split_by_length(lengths);
   const int64_t C = embedding.table.dim(1);
-  Tensor embedded = Tensor::empty({N, C});
+  Tensor embedded;  // (N,C), of all groups
   std::vector<std::vector<Block::Segment>> segments(blocks.size());
   int64_t begin = 0;
   size_t row = 0;
@@ -189,7 +189,12 @@ Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> toke
     for (int64_t r = 0; r < group.rows; ++r, ++row) ids.insert(ids.end(), tokens[row].begin(), tokens[row].end());
     const Variable x =
         embedding.forward(Tensor::from(ids, {group.rows, length}), {.first_position = group.position}, pass);
-    embedded.slice(0, begin, begin + group.rows * length).reshape(x.shape()).copy_from(x.value());
+    if (rows.groups_.size() == 1) {
+      embedded = x.value().reshape({N, C});
+    } else {
+      if (!embedded.defined()) embedded = Tensor::empty({N, C});
+      embedded.slice(0, begin, begin + group.rows * length).reshape(x.shape()).copy_from(x.value());
+    }
     for (size_t n = 0; n < blocks.size(); ++n)
       segments[n].push_back({.rows = group.rows,
                              .length = length,
