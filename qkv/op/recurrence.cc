@@ -106,9 +106,11 @@ void row_backward(const Call& c, const Forward& f, int64_t at, const float* befo
 }
 
 struct Backpropagated {
-  Tensor input, hidden, initial;  // hidden: of h W^T + b
+  Tensor input, hidden;  // hidden: of h W^T + b
+  Tensor initial;        // complete only where it is needed
 };
-Backpropagated backward(const Call& c, const Forward& f, const Variable& w, const Tensor& grad) {
+Backpropagated backward(const Call& c, const Forward& f, const Variable& w, const Tensor& grad,
+                        bool needs_initial) {
   Backpropagated d = {Tensor::empty({c.B, c.T, c.gates_width()}), {}, Tensor::zeros({c.B, c.state_width()})};
   d.hidden = c.cell.sums_hidden ? d.input : Tensor::empty(d.input.shape());
   const kernel::PackedMatrix weight = packed_plain(w);
@@ -126,6 +128,7 @@ Backpropagated backward(const Call& c, const Forward& f, const Variable& w, cons
       std::fill_n(g.hidden, c.gates_width(), 0.0f);
       for (int64_t i = 0; i < c.state_width(); ++i) g.state[i] += dy[at * c.state_width() + i];
     });
+    if (step == 0 && !needs_initial) continue;
     kernel::matmul({hidden + t * c.gates_width(), c.B, c.gates_width(), c.T * c.gates_width(), 1}, weight, state,
                    c.state_width(), {.accumulate = true});  // dh_(t-1) += dhidden_t W
   }
@@ -144,7 +147,8 @@ Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Var
                             b.defined() ? b.value().contiguous_copy() : Tensor(), recording(inputs));
   return record(cell.name, std::move(inputs), f.states,
                 [call, f, w, has_bias = b.defined()](const Tensor& grad, const std::vector<bool>& needs) {
-                  const Backpropagated d = backward(call, f, w, grad.contiguous_copy());
+                  const bool needs_initial = needs.size() > (has_bias ? 3 : 2) && needs.back();
+                  const Backpropagated d = backward(call, f, w, grad.contiguous_copy(), needs_initial);
                   std::vector<Tensor> grads(needs.size());
                   grads[0] = d.input;
                   const int64_t rows = call.B * call.T;
@@ -156,7 +160,7 @@ Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Var
                                    call.W);
                   }
                   if (has_bias && needs[2]) grads[2] = sum_rows(d.hidden, call.gates_width());
-                  if (needs.size() > (has_bias ? 3 : 2)) grads.back() = d.initial;
+                  if (needs_initial) grads.back() = d.initial;
                   return grads;
                 });
 }
