@@ -69,6 +69,19 @@ class Additive final : public Features {
   Variable w_q_, w_k_;
 };
 
+class ProjectedAdditive final : public Features {
+ public:
+  explicit ProjectedAdditive(const Variable& w_v) : Features(w_v) {}
+
+  Prepared prepare(const Variable& q, const Variable& k) const override {
+    const int64_t F = prepared_width(q.dim(3), k.dim(3));
+    require(q.dim(3) == F && k.dim(3) == F, "additive", "w_v (F) has F {}, q (B,H,T,F) is {}, k (B,G,S,F) is {}", F,
+            q.shape(), k.shape());
+    return {q, k};
+  }
+  std::string name() const override { return "additive(w_v)"; }
+};
+
 class Concat final : public Features {
  public:
   Concat(Variable w, const Variable& w_v) : Features(w_v), w_(std::move(w)) {}
@@ -92,6 +105,11 @@ ScorePtr additive(const Variable& w_q, const Variable& w_k, const Variable& w_v)
           "additive", "F must agree: w_q (F,Dq) is {}, w_k (F,Dk) is {}, w_v (F) is {}", w_q.shape(), w_k.shape(),
           w_v.shape());
   return std::make_shared<Additive>(w_q, w_k, w_v);
+}
+
+ScorePtr additive(const Variable& w_v) {
+  require(w_v.value().rank() == 1, "additive", "w_v must be (F), got {}", w_v.shape());
+  return std::make_shared<ProjectedAdditive>(w_v);
 }
 
 ScorePtr concat(const Variable& w, const Variable& w_v) {

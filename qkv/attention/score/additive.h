@@ -4,6 +4,8 @@
 //
 //     additive(w_q, w_k, w_v)   s_ij = w_v . tanh(w_q q_i + w_k k_j)   w_q (F, Dq), w_k (F, Dk), w_v (F)
 //     concat(w, w_v)            s_ij = w_v . tanh(w [q_i ; k_j])       w (F, Dq + Dk), w_v (F)
+//     additive(w_v)             s_ij = w_v . tanh(q_i + k_j)           of queries and keys that are projected already,
+//                                                                      of width F: keys that serve many calls
 //
 //     Tensor y = attention(q, k, v, {.score = additive(w_q, w_k, w_v)});
 //
@@ -16,6 +18,7 @@
 namespace qkv {
 
 ScorePtr additive(const Variable& w_q, const Variable& w_k, const Variable& w_v);
+ScorePtr additive(const Variable& w_v);
 ScorePtr concat(const Variable& w, const Variable& w_v);
 
 }  // namespace qkv

@@ -58,6 +58,20 @@ TEST(Additive, SumsItsGradientsOverAllTiles) {
       {.value = 2e-6, .gradient = 1e-5});
 }
 
+TEST(Additive, TakesQueriesAndKeysThatAreProjected) {
+  const Sizes n{{2, 4, 2, 3, 5, 6, 2}, 6, 6};
+  const std::vector<Tensor> x = inputs(n);
+  std::vector<double> identity(36);
+  for (size_t i = 0; i < 6; ++i) identity[i * 7] = 1;
+  check_op(
+      "additive(w_v)", {x[0], x[1], x[2], x[5]},
+      [](const Variables& y) { return attention(y[0], y[1], y[2], {.score = additive(y[3])}); },
+      [&](const Doubles& y) {
+        return formula({y[0], y[1], y[2], identity, identity, y[3]}, n, false);
+      },
+      {.value = 2e-6, .gradient = 1e-5, .strided = false});
+}
+
 // Queries of width 3, keys of width 2.
 TEST(Concat, IsAdditiveWithConcatenatedWeights) {
   const Sizes n{{2, 2, 1, 3, 4, 3, 2}, 2, 4};
@@ -116,6 +130,11 @@ TEST(Additive, RejectsShapesThatDoNotAgree) {
               additive(Tensor::zeros({3, 4}), Tensor::zeros({2, 4}), Tensor::zeros({3}));
             }),
             "additive: F must agree: w_q (F,Dq) is (3, 4), w_k (F,Dk) is (2, 4), w_v (F) is (3)");
+  EXPECT_EQ(error_of([] {
+              const Tensor q = Tensor::zeros({1, 1, 2, 3});
+              attention(q, q, q, {.score = additive(Tensor::zeros({4}))});
+            }),
+            "additive: w_v (F) has F 4, q (B,H,T,F) is (1, 1, 2, 3), k (B,G,S,F) is (1, 1, 2, 3)");
 }
 
 }  // namespace

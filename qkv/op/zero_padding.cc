@@ -1,0 +1,40 @@
+#include "qkv/op/zero_padding.h"
+
+#include "qkv/base/error.h"
+#include "qkv/op/rows.h"
+
+namespace qkv {
+namespace {
+
+Tensor padded_with_zeros(const Tensor& x, const Tensor& lengths) {
+  Tensor y = Tensor::empty(x.shape());
+  const int32_t* length = lengths.data<int32_t>();
+  for_each_row(x.dim(0), x.dim(1) * x.dim(2), [&](int64_t b) {
+    y.select(0, b).slice(0, 0, length[b]).copy_from(x.select(0, b).slice(0, 0, length[b]));
+    float* row = y.data<float>() + b * x.dim(1) * x.dim(2);
+    std::fill(row + length[b] * x.dim(2), row + x.dim(1) * x.dim(2), 0.0f);
+  });
+  return y;
+}
+
+}  // namespace
+
+std::span<const int32_t> checked_lengths(const char* op, const Tensor& lengths, int64_t B, int64_t T) {
+  require(lengths.dtype() == DType::i32 && lengths.shape() == Shape{B} && lengths.contiguous(), op,
+          "lengths are i32 of shape (B), got {} {} for B {}", name_of(lengths.dtype()), lengths.shape(), B);
+  const std::span<const int32_t> all = lengths.span<int32_t>();
+  for (const int32_t length : all)
+    require(length >= 0 && length <= T, op, "length {} is not in 0 .. T {}", length, T);
+  return all;
+}
+
+Variable zero_padding(const Variable& x, const Tensor& lengths) {
+  require(x.value().rank() == 3, "zero_padding", "x must be (B,T,C), got {}", x.shape());
+  checked_lengths("zero_padding", lengths, x.dim(0), x.dim(1));
+  return record("zero_padding", {x}, padded_with_zeros(x.value(), lengths),
+                [lengths](const Tensor& dy, const std::vector<bool>&) {
+                  return std::vector<Tensor>{padded_with_zeros(dy, lengths)};
+                });
+}
+
+}  // namespace qkv
