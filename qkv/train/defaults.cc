@@ -19,15 +19,16 @@ struct Row {
   int64_t pairs;  // for corpora up to this size
   const char* recipe;
   int64_t vocabulary;
+  NormOrder norm;
   float dropout;
   int64_t batch_tokens, accumulate, updates;
 };
 constexpr Row rows[] = {
-    {8'000, "transformer-tiny", 2'000, 0.3f, 1024, 1, 8'000},
-    {60'000, "transformer-tiny", 10'000, 0.3f, 1024, 1, 16'000},
-    {400'000, "transformer-small", 10'000, 0.1f, 2048, 1, 16'000},
-    {3'000'000, "transformer-base", 16'000, 0.1f, 4096, 2, 50'000},
-    {std::numeric_limits<int64_t>::max(), "transformer-base", 32'000, 0.1f, 4096, 6, 100'000},
+    {8'000, "transformer-tiny", 2'000, NormOrder::pre, 0.3f, 1024, 1, 8'000},
+    {60'000, "transformer-tiny", 10'000, NormOrder::post, 0.3f, 1024, 1, 16'000},
+    {400'000, "transformer-small", 10'000, NormOrder::pre, 0.1f, 2048, 1, 16'000},
+    {3'000'000, "transformer-base", 16'000, NormOrder::pre, 0.1f, 4096, 2, 50'000},
+    {std::numeric_limits<int64_t>::max(), "transformer-base", 32'000, NormOrder::pre, 0.1f, 4096, 6, 100'000},
 };
 
 const Row& row_for(int64_t pairs) {
@@ -84,6 +85,7 @@ TrainOptions default_options(const CorpusSize& size) {
   TrainOptions o;
   o.architecture = recipe(row.recipe);
   o.architecture.dropout = row.dropout;
+  o.architecture.norm_order = row.norm;
   o.vocabulary_size = row.vocabulary;
   o.batch_tokens = row.batch_tokens;
   o.accumulate = row.accumulate;
