@@ -20,8 +20,8 @@ Parameter matrix() {
 }
 
 TEST(OutputProjection, IsItsFormula) {
-  for (const OutputProjectionOptions& o :
-       {OutputProjectionOptions{}, {.bias = true, .scale = 0.5f}, {.bias = true, .softcap = 2.0f}}) {
+  for (const OutputProjectionOptions& o : {OutputProjectionOptions{}, {.bias = true, .scale = 0.5f},
+                                           {.bias = true, .softcap = 2.0f}}) {
     OutputProjection output(matrix(), o);
     randomise(output, 1);
     const Tensor hidden = random_tensor({2, 4, 3}, 2), y = output.logits(hidden).value();
@@ -39,8 +39,8 @@ TEST(OutputProjection, IsItsFormula) {
 
 TEST(OutputProjection, LossIsTheCrossEntropyOfItsLogitsWithTheSameGradients) {
   const Tensor targets = Tensor::from(std::vector<int32_t>{1, 4, -1, 0, 2, 2, -1, 3}, {2, 4});
-  for (const OutputProjectionOptions& o :
-       {OutputProjectionOptions{.bias = true, .scale = 0.5f}, {.bias = true, .softcap = 2.0f}}) {
+  for (const OutputProjectionOptions& o : {OutputProjectionOptions{.bias = true, .scale = 0.5f},
+                                           {.bias = true, .softcap = 2.0f}}) {
     const auto run = [&](bool whole) {
       OutputProjection output(matrix(), o);
       randomise(output, 1);

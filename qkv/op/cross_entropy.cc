@@ -128,14 +128,13 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     }
   }
   CrossEntropy result = result_of(losses, factor, rows.size());
-  result.loss =
-      record("linear_cross_entropy", std::move(inputs), result.loss.value(),
-             [dx, dw, db](const Tensor& dloss, const std::vector<bool>& needs) mutable {
-               const float upstream = dloss.at<float>({0});
-               std::vector<Tensor> grads = {times(std::move(dx), upstream), times(std::move(dw), upstream)};
-               if (needs.size() > 2) grads.push_back(times(std::move(db), upstream));
-               return grads;
-             });
+  result.loss = record("linear_cross_entropy", std::move(inputs), result.loss.value(),
+                       [dx, dw, db](const Tensor& dloss, const std::vector<bool>& needs) mutable {
+                         const float upstream = dloss.at<float>({0});
+                         std::vector<Tensor> grads = {times(std::move(dx), upstream), times(std::move(dw), upstream)};
+                         if (needs.size() > 2) grads.push_back(times(std::move(db), upstream));
+                         return grads;
+                       });
   return result;
 }
 

@@ -32,8 +32,7 @@ TEST(Sinusoidal, HasSinesAndCosinesInHalvesInTheOtherLayouts) {
           const double frequency = k == 0 ? 1.0 : std::exp(-std::log(10000.0) * static_cast<double>(k) / last);
           wanted.push_back(c < half ? std::sin(p * frequency) : std::cos(p * frequency));
         }
-      expect_close(sinusoidal(7, width, {.layout = layout, .first = 5}), wanted, 1e-7,
-                   std::string(name_of(layout)));
+      expect_close(sinusoidal(7, width, {.layout = layout, .first = 5}), wanted, 1e-7, std::string(name_of(layout)));
     }
 }
 
