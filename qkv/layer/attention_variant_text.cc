@@ -115,10 +115,7 @@ std::string attention_mechanisms_help() {
     text += fmt::format("  {:5}  {}\n", use,
                         wrapped(std::string(facts.help) + defaults, columns - help_column, help_column));
   }
-  return text +
-         "For example: window=64+softcap=30. Layers may differ: full,window=64*3 is a layer with full attention "
-         "and\n"
-         "three with a window, in turn.";
+  return text + "For example: window=64+softcap=30; for the layers in turn: full*1,window=64*3";
 }
 
 }  // namespace qkv

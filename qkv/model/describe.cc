@@ -169,12 +169,15 @@ using Layers = std::vector<int64_t>;
 template <class Key>
 std::vector<Layers> equal_layers(int64_t layers, Key key) {
   std::vector<Layers> out;
+  std::vector<decltype(key(0))> keys;  // of `out`
   for (int64_t n = 0; n < layers; ++n) {
-    const auto equal = std::ranges::find_if(out, [&](const Layers& l) { return key(l.front()) == key(n); });
-    if (equal == out.end())
-      out.push_back({n});
-    else
-      equal->push_back(n);
+    auto own = key(n);
+    const auto kind = static_cast<size_t>(std::ranges::find(keys, own) - keys.begin());
+    if (kind == keys.size()) {
+      keys.push_back(std::move(own));
+      out.emplace_back();
+    }
+    out[kind].push_back(n);
   }
   return out;
 }
