@@ -1,6 +1,7 @@
 #include "qkv/model/describe.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "qkv/attention/explain.h"
@@ -278,6 +279,11 @@ class MatrixFlops final : public ModuleContents {
   std::vector<std::pair<std::string, int64_t>> terms_;
 };
 
+// Layers of equal kinds have projections of equal sizes.
+std::array<bool, 3> projection_kind(const AttentionVariant& v) {
+  return {v.reads_queries(), v.reads_keys(), v.has_global_projections()};
+}
+
 // Longformer's second projections are as large as the first.
 int64_t projections(const MultiHeadAttentionOptions& o) { return o.variant.has_global_projections() ? 2 : 1; }
 
@@ -295,8 +301,8 @@ void add_key_value_projections(MatrixFlops& flops, const MultiHeadAttention& att
 std::vector<FlopCount> flops_per_source_token(const TransformerConfig& c, const DescribeOptions& o) {
   const int64_t S = o.source_length;
   std::vector<FlopCount> rows;
-  const std::vector<Layers> encoders =
-      equal_layers(c.encoder_layers, [&](int64_t n) { return c.self_attention.encoder.of_layer(n); });
+  const std::vector<Layers> encoders = equal_layers(
+      c.encoder_layers, [&](int64_t n) { return projection_kind(c.self_attention.encoder.of_layer(n)); });
   for (const Layers& layers : encoders) {
     const Block block(c.encoder_block(layers.front()));
     const int64_t times = projections(attention_of(c, AttentionUse::encoder, layers.front()));
@@ -310,7 +316,7 @@ std::vector<FlopCount> flops_per_source_token(const TransformerConfig& c, const 
   ffn.add(Block(c.encoder_block()).feed_forward);
   rows.push_back(ffn.count("encoder: feed-forward", c.encoder_layers));
   const std::vector<Layers> decoders =
-      equal_layers(c.decoder_layers, [&](int64_t n) { return c.cross_attention.of_layer(n); });
+      equal_layers(c.decoder_layers, [&](int64_t n) { return projection_kind(c.cross_attention.of_layer(n)); });
   for (const Layers& layers : decoders) {
     const Block block(c.decoder_block(layers.front()));
     MatrixFlops cross;
@@ -326,7 +332,8 @@ std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const 
   const int64_t S = o.source_length, T = o.target_length;
   std::vector<FlopCount> rows;
   const std::vector<Layers> decoders = equal_layers(c.decoder_layers, [&](int64_t n) {
-    return std::pair(c.self_attention.decoder.of_layer(n), c.cross_attention.of_layer(n));
+    return std::pair(projection_kind(c.self_attention.decoder.of_layer(n)),
+                     projection_kind(c.cross_attention.of_layer(n)));
   });
   for (const Layers& layers : decoders) {
     const Block block(c.decoder_block(layers.front()));

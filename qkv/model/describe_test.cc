@@ -162,6 +162,7 @@ TEST(Describe, CountsLayersThatDifferApart) {
         "location.rows (7, 4)", "encoder: self-attention (layers 0,3), 10 of 10 keys",
         "encoder: self-attention (layers 1-2), 2.8 of 10 keys", "decoder: projections (layers 1)"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+  EXPECT_EQ(text.find("encoder: projections ("), std::string::npos) << "they are equal in all layers";
   int64_t pairs = 0, grouped = 0;
   const auto rows = flops_per_source_token(c, {.source_length = 10});
   for (const FlopCount& row : rows)
