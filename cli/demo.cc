@@ -10,6 +10,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/translator.h"
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/train/train.h"
 
 namespace qkv::cli {

@@ -17,7 +17,7 @@
 #include "qkv/base/names.h"
 #include "qkv/base/setting.h"
 #include "qkv/base/threads.h"
-#include "qkv/layer/attention_variant.h"
+#include "qkv/layer/attention_pattern.h"
 #include "qkv/model/config.h"
 
 namespace qkv::cli {
@@ -40,7 +40,7 @@ constexpr ValueType value_type_of(std::string_view unit) {
     return ValueType::integer;
   } else if constexpr (std::is_floating_point_v<T>) {
     return ValueType::number;
-  } else if constexpr (std::is_same_v<T, AttentionVariant>) {
+  } else if constexpr (std::is_same_v<T, AttentionPattern>) {
     return ValueType::variant;
   } else {
     return unit == corpus_unit ? ValueType::corpus : ValueType::text;
@@ -133,12 +133,12 @@ CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const s
       ->default_str(std::string(name_of(value)));
 }
 
-// A +-separated list of attention mechanisms: an attention variant, or that of both self-attentions.
-template <class Variant>
-CLI::Option* variant_flag(CLI::App& app, const std::string& name, Variant& value, const std::string& help,
+// The attention variants of the layers: an attention pattern, or those of both self-attentions.
+template <class Pattern>
+CLI::Option* variant_flag(CLI::App& app, const std::string& name, Pattern& value, const std::string& help,
                           const std::string& unit) {
   const auto read = [&value, where = "qkv " + app.get_name() + ": " + name](const std::string& given) {
-    value = attention_variant(given, where);
+    value = attention_pattern(given, where);
   };
   const auto anything = [](const std::string&) { return std::string(); };
   return app.add_option_function<std::string>(name, read, help)
@@ -167,7 +167,7 @@ struct AddFlags {
     const std::string name = std::string("--") + setting.name;
     if constexpr (WithNames<T>) {
       flags.push_back(choice(app, name, value, setting.help));
-    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
+    } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       flags.push_back(variant_flag(app, name, value, setting.help, setting.unit));
     } else {
       flags.push_back(flag(app, name, value, setting.help, setting.unit));

@@ -6,6 +6,7 @@
 #include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
 

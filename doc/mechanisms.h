@@ -148,7 +148,7 @@ inline std::vector<Mechanism> mechanisms() {
       {"local", [](const auto&) { return Options{.score = dot(), .mask = local_m(10)}; }},
       {"local",
        [](const auto& q) {
-         const LocalP near =
+         const PredictedWindow near =
              local_p(q, parameter({64, 64}), parameter({64}), Tensor::from(std::vector{4096}, {1}), 10);
          return Options{.score = dot(), .mask = near.mask, .reweigh = {near.reweigh}};
        }},

@@ -7,7 +7,7 @@ using namespace qkv;
 
 int main(int argc, char** argv) {
   const Tensor x = example::sequence(32);
-  const auto visible = [&](const BigBird& options) {
+  const auto visible = [&](const BigBirdOptions& options) {
     return example::visible(attention_with_weights(x, x, x, {.mask = bigbird(options)}).weights);
   };
   const Tensor window = visible({.block = 2, .global_blocks = {}, .random_blocks = 0});

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   Tensor q = Tensor::empty({1, 1, 24, 1});
   const Tensor k = Tensor::zeros({1, 1, 24, 1}), lengths = Tensor::from(std::vector{24}, {1});
   for (int64_t i = 0; i < 24; ++i) q.data<float>()[i] = static_cast<float>(i - 12) / 6;
-  const LocalP near = local_p(q, Tensor::full({1, 1}, 1), Tensor::full({1}, 3), lengths, 4);
+  const PredictedWindow near = local_p(q, Tensor::full({1, 1}, 1), Tensor::full({1}, 3), lengths, 4);
   const Tensor monotonic = attention_with_weights(q, k, k, {.score = dot(), .mask = local_m(4)}).weights;
   const Tensor predicted =
       attention_with_weights(q, k, k, {.score = dot(), .mask = near.mask, .reweigh = {near.reweigh}}).weights;

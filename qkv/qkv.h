@@ -19,6 +19,8 @@
 #include "qkv/decode/stop_strings.h"
 #include "qkv/decode/text_stream.h"
 #include "qkv/decode/translator.h"
+#include "qkv/layer/attention_pattern.h"
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/layer/bahdanau_decoder.h"
 #include "qkv/layer/block.h"
 #include "qkv/layer/feed_forward.h"

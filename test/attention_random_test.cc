@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Attention, RandomCalls, testing::Range<uint64_t>(0, cal
 std::set<std::string> declared_mechanisms() {
   const std::filesystem::path folder = std::filesystem::path(QKV_SOURCE_DIR) / "qkv" / "attention";
   const std::regex declaration(
-      R"((?:^|\n)(?:inline |requires [^\n]*)?(?:ScorePtr|MaskPtr|ModifierPtr|NormalizerPtr|ReweigherPtr|LocalP)\s+(\w+)\()");
+      R"((?:^|\n)(?:inline |requires [^\n]*)?(?:ScorePtr|MaskPtr|ModifierPtr|NormalizerPtr|ReweigherPtr|PredictedWindow)\s+(\w+)\()");
   const std::regex internal(R"(namespace internal \{[^]*?\}  // namespace internal)");
   std::vector<std::filesystem::path> headers = {folder / "local.h"};
   for (const char* part : {"score", "mask", "modify", "normalize", "reweigh"})

@@ -347,7 +347,9 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--vocabulary-size 100 --lossless true", {"--vocabulary-size must be 261 to 10000000, got 100"});
   refused("--character-coverage 0.5", {"--character-coverage must be 0.98 to 1"});
   refused("--max-length 5000", {"--max-length 5000 exceeds the "});
-  refused("--self-attention multi-token --attention-dropout 0.1", {"--self-attention", "multi-token"});
+  refused("--self-attention multi-token=6:4", {"--self-attention", "keys must be odd, got 4"});
+  refused("--self-attention full,window=4*0",
+          {"--self-attention: group 2: 'window=4*0'", "from 1 to 1000, got '0'"});
   refused("--max-steps 0 --valid-every 0", {"--max-steps and --max-epochs are 0", "would never end"});
   refused("--schedule cosine --max-steps 0 --hold-out 5", {"--schedule cosine needs", "--max-steps"});
   refused("--resume --overwrite", {"--resume and --overwrite exclude each other"});

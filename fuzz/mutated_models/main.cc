@@ -47,7 +47,7 @@ void make_model(const fs::path& folder) {
   config.ffn = 32;
   config.encoder_layers = config.decoder_layers = 1;
   config.max_positions = 64;
-  config.self_attention = attention_variant("window=8+softcap=20");
+  config.self_attention = SlidingWindow{8} + Softcap{20};
   Transformer model(config, 1);
   save_model(folder, model, {{"source.model", source.checksum()}, {"target.model", target.checksum()}});
   source.save(folder / "source.model");

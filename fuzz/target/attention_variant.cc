@@ -1,7 +1,8 @@
-// A text of attention variants, behind two bytes for the place and the length: what is taken is the same after the
-// way through text, and where it fits a small layer it runs there, forward and backward.
+// A text of the attention variants of layers, behind two bytes for the use and the length: what is taken is the same
+// after the way through text, and where it fits a small layer it runs there, forward and backward.
 #include "fuzz/input.h"
 #include "qkv/attention/mask/causal.h"
+#include "qkv/layer/attention_pattern.h"
 #include "qkv/layer/multi_head_attention.h"
 
 namespace {
@@ -34,10 +35,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto use = static_cast<AttentionUse>(input.between(0, 2));
   const int64_t length = input.between(1, 9);
   fuzz::accepted([&] {
-    const AttentionVariant variant = attention_variant(input.rest());
-    const std::string text = to_string(variant);
-    fuzz::expect(to_string(attention_variant(text)) == text, "another variant after text");
-    run_layer(variant, use, length);
+    const AttentionPattern pattern = attention_pattern(input.rest());
+    const std::string text = to_string(pattern);
+    fuzz::expect(attention_pattern(text) == pattern, "another pattern after text");
+    fuzz::expect(to_string(attention_pattern(text)) == text, "another text after text");
+    const size_t run = std::min<size_t>(pattern.groups().size(), 2);
+    for (const auto& [variant, layers] : std::span(pattern.groups()).first(run)) run_layer(variant, use, length);
   });
   return 0;
 }

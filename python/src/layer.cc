@@ -6,6 +6,7 @@
 #include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "qkv/base/error.h"
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/layer/multi_head_attention.h"
 
 namespace qkv::python {

@@ -9,6 +9,7 @@
 #include "python/src/bind.h"
 #include "python/src/text.h"
 #include "qkv/base/threads.h"
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/model/architecture_table.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
@@ -57,7 +58,7 @@ struct List {
   static nb::object object_of(const T& value) {
     if constexpr (WithNames<T>) {
       return text_of(name_of(value));
-    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
+    } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       return text_of(to_string(value));
     } else if constexpr (std::is_same_v<T, float>) {
       return nb::cast(std::stod(fmt::format("{}", value)));  // 0.1, not 0.10000000149
@@ -79,8 +80,8 @@ struct Read {
     const nb::object object = given[name.c_str()];
     if constexpr (WithNames<T>) {
       value = value_named<T>(string_of(object, ("train: " + name).c_str()), "train", name);
-    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
-      value = attention_variant(string_of(object, ("train: " + name).c_str()), "train: " + name);
+    } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
+      value = attention_pattern(string_of(object, ("train: " + name).c_str()), "train: " + name);
     } else if constexpr (std::is_same_v<T, std::string>) {
       std::filesystem::path file;
       if (!nb::try_cast(object, file)) refuse(name, "the name of a file", object);

@@ -19,7 +19,8 @@ MaskPtr local_m(int64_t radius) {
   return window(radius, radius, 0);
 }
 
-LocalP local_p(const Variable& q, const Variable& w_p, const Variable& v_p, const Tensor& lengths, int64_t radius) {
+PredictedWindow local_p(const Variable& q, const Variable& w_p, const Variable& v_p, const Tensor& lengths,
+                        int64_t radius) {
   require(q.value().rank() == 4 && w_p.value().rank() == 2 && w_p.dim(1) == q.dim(3) &&
               v_p.shape() == Shape{w_p.dim(0)},
           "local_p", "q (B,H,T,D) is {}, w_p (F,D) is {}, v_p (F) is {}", q.shape(), w_p.shape(), v_p.shape());

@@ -6,7 +6,7 @@
 //               multiplied by exp(-(j - p_i)^2 / (2 sigma^2)), sigma = radius / 2, and not normalized again.
 //
 //     Variable y = attention(q, k, v, {.score = dot(), .mask = local_m(3)});
-//     const LocalP near = local_p(q, w_p, v_p, lengths, 3);
+//     const PredictedWindow near = local_p(q, w_p, v_p, lengths, 3);
 //     Variable z = attention(q, k, v, {.score = dot(), .mask = padding(lengths) & near.mask,
 //                                      .reweigh = {near.reweigh}});
 //
@@ -21,11 +21,12 @@ namespace qkv {
 
 MaskPtr local_m(int64_t radius);
 
-struct LocalP {
+struct PredictedWindow {
   Variable p;
   MaskPtr mask;
   ReweigherPtr reweigh;
 };
-LocalP local_p(const Variable& q, const Variable& w_p, const Variable& v_p, const Tensor& lengths, int64_t radius);
+PredictedWindow local_p(const Variable& q, const Variable& w_p, const Variable& v_p, const Tensor& lengths,
+                        int64_t radius);
 
 }  // namespace qkv

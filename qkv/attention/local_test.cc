@@ -47,7 +47,7 @@ TEST(LocalP, IsItsFormulaInEveryInputAndWeight) {
   check_op(
       "local_p", inputs,
       [&](const Variables& x) {
-        const LocalP near = local_p(x[0], x[3], x[4], lengths, 3);
+        const PredictedWindow near = local_p(x[0], x[3], x[4], lengths, 3);
         return attention(x[0], x[1], x[2],
                          {.score = dot(), .mask = padding(lengths) & near.mask, .reweigh = {near.reweigh}});
       },
@@ -58,7 +58,7 @@ TEST(LocalP, TakesBf16) {
   const Tensor q = random_tensor({1, 2, 5, 4}, 1).to(DType::bf16), w = random_tensor({3, 4}, 2),
                v = random_tensor({3}, 3);
   const Tensor lengths = Tensor::from(std::vector<int32_t>{9}, {1});
-  const LocalP bf16 = local_p(q, w, v, lengths, 2), f32 = local_p(q.to(DType::f32), w, v, lengths, 2);
+  const PredictedWindow bf16 = local_p(q, w, v, lengths, 2), f32 = local_p(q.to(DType::f32), w, v, lengths, 2);
   EXPECT_TRUE(same_bits(bf16.p.value(), f32.p.value()));
 }
 

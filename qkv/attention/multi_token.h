@@ -5,12 +5,14 @@
 //     A = convolve(A, pre_conv)                 A'[g] = sum_h pre_mix[g][h] A[h]
 //     P = softmax over the visible keys of A
 //     P = mask(convolve(P, post_conv))          P'[o] = sum_h post_head[group][h][o] P[h], or post_mix like pre_mix
+//     P = dropout(P)
 //     out = P V
 //
 //     convolve(X, K)[i][j] = sum_a sum_b K[a][b] X[i - (c_q - 1) + a][j - before + b]     a < c_q, b < c_k
 //
 // Each head has its own convolution; it reads masked pairs, and pairs outside the matrix, as 0, and no later
-// queries. Steps without a parameter are left out. Rows of the resulting P need not sum to 1.
+// queries. Steps without a parameter are left out. Rows of the resulting P need not sum to 1. With the same seed and
+// stream, dropout keeps the pairs that weight_dropout() keeps in attention().
 //
 //     MultiTokenOptions options = {.pre_conv = taps, .pre_mix = mix, .mask = causal()};
 //     Variable y = multi_token_attention(q, k, v, options);
@@ -28,6 +30,7 @@
 #include <optional>
 
 #include "qkv/attention/mask/mask.h"
+#include "qkv/attention/reweigh/dropout.h"
 #include "qkv/autograd/variable.h"
 
 namespace qkv {
@@ -43,6 +46,7 @@ struct MultiTokenOptions {
   Variable post_mix = {};
   PadKey pad_key = PadKey::both;
   MaskPtr mask = nullptr;
+  WeightDropout dropout = {};
   std::optional<float> scale = {};  // default: 1/sqrt(D)
   // Number of leading queries that only the convolutions read; out and weights have the queries behind them.
   int64_t history = 0;

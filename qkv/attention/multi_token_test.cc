@@ -1,7 +1,10 @@
 #include "qkv/attention/multi_token.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "qkv/attention/attention.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/window.h"
@@ -88,6 +91,42 @@ TEST(MultiToken, WithoutParametersItIsAttention) {
   expect_gradients(reference, reference.inputs(1), causal());
 }
 
+// The factors of weight_dropout(): attention with equal scores has weights 1 / S times these.
+std::vector<double> dropout_factors(const ReferenceMultiToken& n) {
+  const Tensor q = Tensor::zeros({n.B, n.H, n.T, 4}), k = Tensor::zeros({n.B, n.G, n.S, 4});
+  std::vector<double> factors =
+      doubles(attention_with_weights(q, k, k, {.reweigh = {weight_dropout(n.dropout)}}).weights);
+  for (double& f : factors) f = f == 0 ? 0 : 1 / (1 - n.dropout.rate);
+  return factors;
+}
+
+TEST(MultiToken, DropsTheWeightsThatMultiplyTheValues) {
+  ReferenceMultiToken reference = {.B = 2, .H = 4, .G = 2, .T = 7, .S = 9, .D = 3, .E = 5};
+  reference.pre_queries = 3, reference.pre_keys = 5, reference.post_queries = 2, reference.post_keys = 3;
+  reference.pre_mix = true, reference.post_head = 2;
+  reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i + 2; };
+  reference.dropout = {.rate = 0.3, .seed = 5, .stream = 2};
+  reference.factors = dropout_factors(reference);
+  EXPECT_GT(std::count(reference.factors.begin(), reference.factors.end(), 0.0), 50);
+  check_op("every step", reference.inputs(1), reference.op(causal()),
+           [&](const Doubles& x) { return reference(x); }, {.value = 3e-6, .gradient = 2e-5, .strided = false});
+  const std::vector<Tensor> x = reference.inputs(5);
+  Doubles exact;
+  for (const Tensor& input : x) exact.push_back(doubles(input));
+  std::vector<double> weights;
+  reference(exact, &weights);
+  expect_close(multi_token_attention_with_weights(x[0], x[1], x[2], reference.options(x, causal())).weights,
+               weights, 6e-6, "weights");
+
+  reference = {.B = 2, .H = 2, .G = 1, .T = 140, .S = 150, .D = 5, .E = 3};
+  reference.dropout = {.rate = 0.5, .seed = 6, .stream = 1};
+  reference.factors = dropout_factors(reference);
+  reference.pre_queries = 6, reference.pre_keys = 11;
+  expect_gradients(reference, reference.inputs(1), {});
+  reference.post_mix = true, reference.post_queries = 4, reference.post_keys = 5;
+  expect_gradients(reference, reference.inputs(20), {});
+}
+
 TEST(MultiToken, WeightsAreWhatMultipliesTheValues) {
   ReferenceMultiToken reference = {.B = 2, .H = 4, .G = 4, .T = 90, .S = 80, .D = 4, .E = 4};
   reference.pre_queries = 2, reference.pre_keys = 3, reference.post_queries = 3, reference.post_keys = 3,
@@ -121,7 +160,8 @@ ReferenceMultiToken full_call(int64_t B, int64_t T) {
 }
 
 TEST(MultiToken, GivesTheSameBitsForAnyNumberOfThreads) {
-  const ReferenceMultiToken reference = full_call(2, 150);
+  ReferenceMultiToken reference = full_call(2, 150);
+  reference.dropout = {.rate = 0.1, .seed = 7, .stream = 3};
   const int before = threads();
   std::vector<Tensor> first;
   for (const int count : {1, 2, 3}) {

@@ -19,6 +19,7 @@ std::vector<Variants> all_variants() {
   for (const std::string& self : sample_variants(AttentionUse::encoder)) variants.emplace_back(self, "full");
   for (const std::string& cross : sample_variants(AttentionUse::cross))
     if (cross != "full") variants.emplace_back("full", cross);
+  variants.emplace_back("multi-token=3:3:2,window=3", "local-m=2,additive");
   return variants;
 }
 
@@ -26,8 +27,8 @@ class SearchWith : public testing::TestWithParam<Variants> {
  protected:
   Transformer model(uint64_t seed) const {
     return random_model(seed, [](TransformerConfig& c) {
-      c.self_attention = attention_variant(GetParam().first);
-      c.cross_attention = attention_variant(GetParam().second);
+      c.self_attention = attention_pattern(GetParam().first);
+      c.cross_attention = attention_pattern(GetParam().second);
     });
   }
 };

@@ -277,8 +277,7 @@ TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
 // Where the masks of a variant leave a target token no source position there is no link. The first source
 // position is still a link of others.
 TEST(Search, ATokenThatSeesNoSourceIsLinkedToNone) {
-  const Transformer model =
-      random_model(18, [](TransformerConfig& c) { c.cross_attention = attention_variant("local-m=1"); });
+  const Transformer model = random_model(18, [](TransformerConfig& c) { c.cross_attention = LocalM{1}; });
   const PaddedBatch source = pad_batch(std::vector<Ids>{{4, 5}});
   const NoGrad guard;
   Pass pass;

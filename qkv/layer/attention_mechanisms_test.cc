@@ -14,8 +14,8 @@ namespace {
 
 using namespace test;
 
-MultiHeadAttentionOptions options_of(const std::string& variant, AttentionUse use, int64_t kv_heads = 2) {
-  return {.d_model = 16, .heads = 4, .kv_heads = kv_heads, .variant = attention_variant(variant), .use = use};
+MultiHeadAttentionOptions options_of(const AttentionVariant& variant, AttentionUse use, int64_t kv_heads = 2) {
+  return {.d_model = 16, .heads = 4, .kv_heads = kv_heads, .variant = variant, .use = use};
 }
 
 // Initialised, plus a little noise, so that no parameter is zero.
@@ -74,7 +74,7 @@ void check_gradients(MultiHeadAttention& layer, Variable x, Forward forward) {
 
 TEST_P(SelfVariant, GradientsAreThoseOfDifferences) {
   for (const AttentionUse use : {AttentionUse::encoder, AttentionUse::decoder}) {
-    MultiHeadAttention layer = layer_of(options_of(GetParam(), use));
+    MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), use));
     const MaskPtr mask = use == AttentionUse::decoder ? causal() : padding({9, 6});
     Pass pass;
     check_gradients(layer, Variable(random_tensor({2, 9, 16}, 1), {.requires_grad = true}),
@@ -83,7 +83,7 @@ TEST_P(SelfVariant, GradientsAreThoseOfDifferences) {
 }
 
 TEST_P(CrossVariant, GradientsAreThoseOfDifferences) {
-  MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
+  MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), AttentionUse::cross));
   const Tensor memory = random_tensor({2, 9, 16}, 2), lengths = Tensor::from(std::vector<int32_t>{9, 6}, {2});
   Pass pass;
   check_gradients(layer, Variable(random_tensor({2, 5, 16}, 1), {.requires_grad = true}), [&](const Variable& x) {
@@ -92,7 +92,7 @@ TEST_P(CrossVariant, GradientsAreThoseOfDifferences) {
 }
 
 TEST_P(SelfVariant, StepsEqualTheCausalWhole) {
-  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::decoder));
+  const MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), AttentionUse::decoder));
   const Tensor x = random_tensor({3, 40, 16}, 3);
   Pass pass;
   const Tensor whole = layer.forward(x, causal(), pass).value();
@@ -108,7 +108,7 @@ TEST_P(SelfVariant, StepsEqualTheCausalWhole) {
 
 // Several positions at once, and rows at other positions in the same call.
 TEST_P(SelfVariant, ChunksEqualTheCausalWhole) {
-  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::decoder));
+  const MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), AttentionUse::decoder));
   const Tensor x = random_tensor({3, 40, 16}, 3);
   Pass pass;
   const Tensor whole = layer.forward(x, causal(), pass).value();
@@ -142,7 +142,7 @@ TEST_P(SelfVariant, ChunksEqualTheCausalWhole) {
 
 // One sentence with three hypotheses, all at the same position.
 TEST_P(CrossVariant, StepsEqualTheWhole) {
-  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
+  const MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), AttentionUse::cross));
   const Tensor x = random_tensor({1, 12, 16}, 4), memory = random_tensor({1, 9, 16}, 5);
   const Tensor lengths = Tensor::from(std::vector<int32_t>{7}, {1});
   Pass pass;
@@ -162,7 +162,7 @@ TEST_P(CrossVariant, StepsEqualTheWhole) {
 
 // Two sentences with two hypotheses of four positions each, and a sentence with one of three.
 TEST_P(CrossVariant, ChunksEqualTheWhole) {
-  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::cross));
+  const MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), AttentionUse::cross));
   const Tensor x = random_tensor({5, 12, 16}, 4), memory = random_tensor({3, 9, 16}, 5);
   const auto projected = [&](int64_t from, int64_t to, const std::vector<int32_t>& lengths) {
     const Tensor rows = memory.slice(0, from, to).contiguous_copy();
@@ -193,7 +193,7 @@ TEST_P(CrossVariant, ChunksEqualTheWhole) {
 }
 
 TEST_P(SelfVariant, RecordingTheWeightsChangesNothing) {
-  const MultiHeadAttention layer = layer_of(options_of(GetParam(), AttentionUse::encoder));
+  const MultiHeadAttention layer = layer_of(options_of(attention_variant(GetParam()), AttentionUse::encoder));
   const Tensor x = random_tensor({2, 9, 16}, 7);
   AttentionLog log;
   Pass silent, recording{.log = &log};
@@ -211,8 +211,8 @@ TEST_P(SelfVariant, RecordingTheWeightsChangesNothing) {
 }
 
 TEST_P(SelfVariant, PackedProjectionsGiveTheSameNumbers) {
-  MultiHeadAttentionOptions options = options_of(GetParam(), AttentionUse::encoder);
-  if (options.variant.has(AttentionMechanism::Role::global_projections)) return;  // cannot be packed
+  MultiHeadAttentionOptions options = options_of(attention_variant(GetParam()), AttentionUse::encoder);
+  if (options.variant.has_global_projections()) return;  // cannot be packed
   MultiHeadAttention apart = layer_of(options);
   options.packed = true;
   MultiHeadAttention packed = layer_of(options);
@@ -237,13 +237,28 @@ TEST_P(SelfVariant, PackedProjectionsGiveTheSameNumbers) {
       same_bits(packed.forward(x, padding({9, 4}), pass).value(), apart.forward(x, padding({9, 4}), pass).value()));
 }
 
+// In training the weights are dropped, as a function of seed and step.
+TEST_P(SelfVariant, DropsWeightsInTrainingOnly) {
+  MultiHeadAttentionOptions options = options_of(attention_variant(GetParam()), AttentionUse::encoder);
+  const Tensor x = random_tensor({2, 9, 16}, 16);
+  const auto run = [&](float rate, Pass pass) {
+    options.dropout = rate;
+    return layer_of(options).forward(x, padding({9, 4}), pass).value();
+  };
+  const Tensor plain = run(0, {}), dropped = run(0.5f, {.training = true, .seed = 9, .step = 4});
+  EXPECT_TRUE(same_bits(run(0.5f, {.seed = 9, .step = 4}), plain));
+  EXPECT_GT(largest_difference(dropped, plain), 1e-3);
+  EXPECT_TRUE(same_bits(run(0.5f, {.training = true, .seed = 9, .step = 4}), dropped));
+  EXPECT_FALSE(same_bits(run(0.5f, {.training = true, .seed = 9, .step = 5}), dropped));
+}
+
 std::string name_of_test(const testing::TestParamInfo<std::string>& variant) { return as_name(variant.param); }
 INSTANTIATE_TEST_SUITE_P(All, SelfVariant, testing::ValuesIn(sample_variants(AttentionUse::encoder)), name_of_test);
 INSTANTIATE_TEST_SUITE_P(All, CrossVariant, testing::ValuesIn(sample_variants(AttentionUse::cross)), name_of_test);
 
 // ---- Single mechanisms ----
 
-Tensor weights_of(const std::string& variant, int64_t length, AttentionUse use = AttentionUse::encoder) {
+Tensor weights_of(const AttentionVariant& variant, int64_t length, AttentionUse use = AttentionUse::encoder) {
   MultiHeadAttention layer = layer_of(options_of(variant, use));
   AttentionLog log;
   Pass pass{.log = &log};
@@ -253,14 +268,14 @@ Tensor weights_of(const std::string& variant, int64_t length, AttentionUse use =
 }
 
 TEST(AttentionMechanisms, AWindowMasksDistantKeys) {
-  const Tensor weights = weights_of("window=2", 10);
+  const Tensor weights = weights_of(SlidingWindow{2}, 10);
   for (int64_t i = 0; i < 10; ++i)
     for (int64_t j = 0; j < 10; ++j)
       EXPECT_EQ(weights.at<float>({0, 3, i, j}) > 0, std::abs(i - j) <= 2) << i << " " << j;
 }
 
 TEST(AttentionMechanisms, StridedIsBidirectionalInAnEncoderAndCausalInADecoder) {
-  const Tensor both = weights_of("strided=3", 12), back = weights_of("strided=3", 12, AttentionUse::decoder);
+  const Tensor both = weights_of(Strided{3}, 12), back = weights_of(Strided{3}, 12, AttentionUse::decoder);
   for (int64_t i = 0; i < 12; ++i)
     for (int64_t j = 0; j < 12; ++j) {
       const bool sees = std::abs(i - j) < 3 || std::abs(i - j) % 3 == 0;
@@ -270,7 +285,7 @@ TEST(AttentionMechanisms, StridedIsBidirectionalInAnEncoderAndCausalInADecoder) 
 }
 
 TEST(AttentionMechanisms, ASinkTakesAPartOfTheWeights) {
-  const Tensor weights = weights_of("softmax-with-sink", 4);
+  const Tensor weights = weights_of(SoftmaxWithSink{}, 4);
   double sum = 0;
   for (int64_t j = 0; j < 4; ++j) sum += weights.at<float>({0, 0, 1, j});
   EXPECT_GT(sum, 0.3);
@@ -279,8 +294,8 @@ TEST(AttentionMechanisms, ASinkTakesAPartOfTheWeights) {
 
 // With copies of the other projections, longformer-separate equals longformer.
 TEST(AttentionMechanisms, SeparateProjectionsAreThoseOfGlobalRows) {
-  MultiHeadAttention plain = layer_of(options_of("longformer=2:2", AttentionUse::encoder));
-  MultiHeadAttention separate = layer_of(options_of("longformer-separate=2:2", AttentionUse::encoder));
+  MultiHeadAttention plain = layer_of(options_of(Longformer{2, 2}, AttentionUse::encoder));
+  MultiHeadAttention separate = layer_of(options_of(LongformerSeparate{2, 2}, AttentionUse::encoder));
   std::map<std::string, Tensor> values;
   plain.visit("", [&](const std::string& name, Variable& p) { values[name] = p.value(); });
   const std::string prefix = "longformer-separate.";
@@ -301,7 +316,7 @@ TEST(AttentionMechanisms, SeparateProjectionsAreThoseOfGlobalRows) {
 
 // As initialised, multi-token attention has the weights of attention.
 TEST(AttentionMechanisms, MultiTokenIsInitialisedAsAttention) {
-  const auto weights = [](const std::string& variant) {
+  const auto weights = [](const AttentionVariant& variant) {
     MultiHeadAttention layer(options_of(variant, AttentionUse::encoder));
     layer.initialise("layer", 1);
     AttentionLog log;
@@ -309,11 +324,11 @@ TEST(AttentionMechanisms, MultiTokenIsInitialisedAsAttention) {
     layer.forward(random_tensor({2, 9, 16}, 12), padding({9, 5}), pass);
     return log.entries.at(0).weights;
   };
-  EXPECT_LT(largest_difference(weights("multi-token=4:5"), weights("full")), 1e-6);
+  EXPECT_LT(largest_difference(weights(MultiToken{.queries = 4, .keys = 5}), weights(Full{})), 1e-6);
 }
 
 TEST(AttentionMechanisms, NameTheirParametersBehindThoseOfTheLayer) {
-  MultiHeadAttention layer(options_of("additive+rotary+softmax-with-sink", AttentionUse::encoder));
+  MultiHeadAttention layer(options_of(Additive{} + Rotary{} + SoftmaxWithSink{}, AttentionUse::encoder));
   const std::vector<std::string> names = names_of(layer, "a");
   EXPECT_EQ(std::vector<std::string>(names.begin() + 8, names.end()),
             (std::vector<std::string>{"a.additive.query", "a.additive.key", "a.additive.score",
@@ -326,27 +341,27 @@ TEST(AttentionMechanisms, NameTheirParametersBehindThoseOfTheLayer) {
 
 // The first keys of the variant's masks stay visible; a decoder stays causal.
 TEST(AttentionMechanisms, APrefixIsVisibleBesideTheOtherMasks) {
-  for (const char* variant : {"window=1+prefix=2", "prefix=2+window=1"}) {
+  for (const AttentionVariant& variant : {SlidingWindow{1} + Prefix{2}, Prefix{2} + SlidingWindow{1}}) {
     const Tensor both = weights_of(variant, 9), back = weights_of(variant, 9, AttentionUse::decoder);
     for (int64_t i = 0; i < 9; ++i)
       for (int64_t j = 0; j < 9; ++j) {
         const bool sees = std::abs(i - j) <= 1 || j < 2;
-        EXPECT_EQ(both.at<float>({0, 0, i, j}) > 0, sees) << variant << " " << i << " " << j;
-        EXPECT_EQ(back.at<float>({0, 0, i, j}) > 0, sees && j <= i) << variant << " " << i << " " << j;
+        EXPECT_EQ(both.at<float>({0, 0, i, j}) > 0, sees) << to_string(variant) << " " << i << " " << j;
+        EXPECT_EQ(back.at<float>({0, 0, i, j}) > 0, sees && j <= i) << to_string(variant) << " " << i << " " << j;
       }
   }
 }
 
 TEST(AttentionMechanisms, ConstantAveragesTheVisibleKeys) {
-  const Tensor weights = weights_of("window=1+constant", 9);
+  const Tensor weights = weights_of(SlidingWindow{1} + Constant{}, 9);
   EXPECT_FLOAT_EQ(weights.at<float>({0, 1, 0, 1}), 1.0f / 2);
   EXPECT_FLOAT_EQ(weights.at<float>({0, 1, 4, 5}), 1.0f / 3);
   EXPECT_EQ(weights.at<float>({0, 1, 4, 6}), 0.0f);
 }
 
 TEST(AttentionMechanisms, DotIsScaledDotWithoutTheScale) {
-  MultiHeadAttention scaled = layer_of(options_of("full", AttentionUse::encoder));
-  MultiHeadAttention dot = layer_of(options_of("dot", AttentionUse::encoder));
+  MultiHeadAttention scaled = layer_of(options_of(Full{}, AttentionUse::encoder));
+  MultiHeadAttention dot = layer_of(options_of(Dot{}, AttentionUse::encoder));
   for (float& x : dot.query.weight.mutable_value().span<float>()) x /= 2;  // sqrt(D), D = 4
   for (float& x : dot.query.bias.mutable_value().span<float>()) x /= 2;
   const Tensor x = random_tensor({2, 9, 16}, 14);
@@ -356,20 +371,20 @@ TEST(AttentionMechanisms, DotIsScaledDotWithoutTheScale) {
 
 // A projection that nothing reads would never get a gradient.
 TEST(AttentionMechanisms, NoProjectionIsLeftWithoutAGradient) {
-  const auto projections = [](const std::string& variant) {
+  const auto projections = [](const AttentionVariant& variant) {
     std::string names;
     MultiHeadAttention layer(options_of(variant, AttentionUse::encoder));
     for (const std::string& name : names_of(layer, ""))
       if (name.ends_with("weight")) names += name.substr(0, name.find('.')) + " ";
     return names;
   };
-  EXPECT_EQ(projections("full"), "query key value out ");
-  EXPECT_EQ(projections("location=7"), "query value out ");
-  EXPECT_EQ(projections("constant"), "value out ");
+  EXPECT_EQ(projections(Full{}), "query key value out ");
+  EXPECT_EQ(projections(Location{7}), "query value out ");
+  EXPECT_EQ(projections(Constant{}), "value out ");
 }
 
 TEST(AttentionLog, RecordsOneAttentionAloneAndItsMean) {
-  MultiHeadAttentionOptions options = options_of("window=2", AttentionUse::encoder);
+  MultiHeadAttentionOptions options = options_of(SlidingWindow{2}, AttentionUse::encoder);
   const Tensor x = random_tensor({2, 9, 16}, 15);
   const auto record = [&](const MultiHeadAttention& layer, AttentionLog log) {
     const NoGrad guard;
@@ -382,8 +397,9 @@ TEST(AttentionLog, RecordsOneAttentionAloneAndItsMean) {
   EXPECT_TRUE(record(layer_of(options), {.only = {{AttentionUse::encoder, 2}}}).entries.empty());
   EXPECT_TRUE(record(layer_of(options), {.only = {{AttentionUse::cross, 3}}}).entries.empty());
   EXPECT_THROW(all.weights(AttentionUse::encoder, 2), Error);
-  for (const char* variant : {"window=2", "multi-token=3:3:2", "longformer-separate=2:2"}) {
-    options.variant = attention_variant(variant);
+  for (const AttentionVariant& variant : std::vector<AttentionVariant>{
+           SlidingWindow{2}, MultiToken{.queries = 3, .keys = 3, .heads = 2}, LongformerSeparate{2, 2}}) {
+    options.variant = variant;
     const MultiHeadAttention layer = layer_of(options);
     const Tensor weights = record(layer, {}).weights(AttentionUse::encoder, 3);
     const AttentionLog log = record(layer, {.only = {{AttentionUse::encoder, 3}}, .mean_over_heads = true});
@@ -393,17 +409,15 @@ TEST(AttentionLog, RecordsOneAttentionAloneAndItsMean) {
       for (int64_t j = 0; j < 9; ++j) {
         float sum = 0;
         for (int64_t h = 0; h < 4; ++h) sum += weights.at<float>({1, h, i, j});
-        EXPECT_NEAR(mean.at<float>({1, i, j}), sum / 4, 1e-6) << variant;
+        EXPECT_NEAR(mean.at<float>({1, i, j}), sum / 4, 1e-6) << to_string(variant);
       }
   }
 }
 
 TEST(AttentionMechanisms, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(MultiHeadAttention({.d_model = 4, .packed = true, .use = AttentionUse::cross}), Error);
-  EXPECT_THROW(
-      MultiHeadAttention({.d_model = 4, .packed = true, .variant = attention_variant("longformer-separate=2:2")}),
-      Error);
-  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .variant = attention_variant("local-p")}), UsageError);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .packed = true, .variant = LongformerSeparate{2, 2}}), Error);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .variant = LocalP{}}), UsageError);
   const MultiHeadAttention packed({.d_model = 4, .packed = true});
   const Tensor x = random_tensor({1, 3, 4}, 13);
   Pass pass;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "qkv/layer/attention_variant.h"
+#include "qkv/layer/attention_variant_text.h"
 
 namespace qkv {
 
@@ -15,20 +15,21 @@ inline std::string sample_of(const AttentionMechanism& mechanism) {
       {"radius", "3"},  {"dilation", "2"},     {"stride", "3"},  {"globals", "2"}, {"block", "2"}, {"window", "1"},
       {"random", "2"},  {"width", "5"},        {"keys", "5"},    {"sigma", "3.5"}, {"cap", "2"},   {"base", "100"},
       {"buckets", "8"}, {"max-distance", "9"}, {"queries", "3"}, {"heads", "2"},   {"scale", "3"}};
-  std::string text(mechanism.name);
-  for (size_t i = 0; i < mechanism.numbers.size(); ++i) {
-    const auto at = small.find(mechanism.numbers[i].name);
+  const std::vector<AttentionMechanism::Number> numbers = mechanism.numbers();
+  std::string text(mechanism.facts().name);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto at = small.find(numbers[i].name);
     text += fmt::format("{}{}", i == 0 ? "=" : ":", at == small.end() ? "2" : at->second);
   }
-  return mechanism.role == AttentionMechanism::Role::prefix ? "window=1+" + text : text;
+  return mechanism.facts().role == AttentionMechanism::Role::prefix ? "window=1+" + text : text;
 }
 
 // All mechanisms for that use, and some combinations.
 inline std::vector<std::string> sample_variants(AttentionUse use) {
   const bool cross = use == AttentionUse::cross;
   std::vector<std::string> variants;
-  for (const AttentionMechanism& mechanism : attention_mechanisms())
-    if (cross ? mechanism.in_cross : mechanism.in_self) variants.push_back(sample_of(mechanism));
+  for (const AttentionMechanismPtr& mechanism : attention_mechanisms())
+    if (cross ? mechanism->facts().in_cross : mechanism->facts().in_self) variants.push_back(sample_of(*mechanism));
   if (cross) {
     variants.insert(variants.end(),
                     {"local-p=2+additive", "local-m=2+softmax-with-sink+softcap=3", "local-p=2+constant"});

@@ -2,8 +2,8 @@
 
 namespace qkv {
 
-AttentionPart::AttentionPart(const AttentionVariant::Part& part, const AttentionSize& size)
-    : mechanism_(part.mechanism), numbers_(part.numbers), size_(size), parameters_(part.parameters(size)) {}
+AttentionPart::AttentionPart(AttentionMechanismPtr mechanism, const AttentionSize& size)
+    : mechanism_(std::move(mechanism)), size_(size), parameters_(mechanism_->parameters(size)) {}
 
 void AttentionPart::list(ModuleContents& contents) const {
   for (const auto& [name, parameter] : parameters_) contents.parameter(name, parameter);
@@ -13,7 +13,7 @@ AttentionOptions attention_options(std::span<const AttentionPart> parts) {
   AttentionOptions options;
   for (const bool prefix : {false, true})  // a prefix is joined to the masks of all others
     for (const AttentionPart& part : parts)
-      if (part.mechanism().add_to && (part.mechanism().role == AttentionMechanism::Role::prefix) == prefix)
+      if ((part.mechanism().facts().role == AttentionMechanism::Role::prefix) == prefix)
         part.mechanism().add_to(options, part);
   return options;
 }

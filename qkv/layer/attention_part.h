@@ -1,7 +1,7 @@
-// A mechanism of an attention variant in a layer: its numbers and its parameters.
+// A mechanism of an attention variant in a layer: its parameters.
 //
-//     AttentionPart part(variant.parts()[0], size);
-//     part.mechanism().add_to(options, part);                                  // once
+//     AttentionPart part(mechanism_of(Additive{}), size);
+//     part.mechanism().add_to(options, part);                                   // once
 //     part.mechanism().add_to_call(options, part, {.q = q, .key_lengths = n});  // in every call
 //
 // Parameters are named after the mechanism: "self_attention.additive.query".
@@ -13,20 +13,18 @@ namespace qkv {
 
 class AttentionPart final : public Module {
  public:
-  AttentionPart(const AttentionVariant::Part& part, const AttentionSize& size);
+  AttentionPart(AttentionMechanismPtr mechanism, const AttentionSize& size);
 
   const AttentionMechanism& mechanism() const { return *mechanism_; }
-  const AttentionMechanism::Numbers& numbers() const { return numbers_; }
   const AttentionSize& size() const { return size_; }
   const Variable& parameter(size_t i) const { return parameters_[i].second; }
 
   void list(ModuleContents& contents) const override;
 
  private:
-  const AttentionMechanism* mechanism_;
-  AttentionMechanism::Numbers numbers_;
+  AttentionMechanismPtr mechanism_;
   AttentionSize size_;
-  std::vector<std::pair<std::string, Parameter>> parameters_;
+  AttentionMechanism::Parameters parameters_;
 };
 
 // The options of attention() that are the same in every call of a layer.

@@ -1,46 +1,62 @@
-// An attention variant: mechanisms joined by '+', the numbers of a mechanism behind '=' and joined by ':'.
+// An attention variant: the mechanisms of a layer, joined by +. Each is an aggregate of layer/mechanism/.
 //
-//     AttentionVariant variant = attention_variant("window=64+softcap=30");
-//     MultiHeadAttention layer({.d_model = 512, .heads = 8, .variant = attention_variant("bigbird=8:3:1:2")});
-//     to_string(variant)                                   // "window=64+softcap=30"
-//     attention_variant("widnow=64")                       // throws: attention variant: unknown mechanism 'widnow', ...
+//     AttentionVariant variant = SlidingWindow{64} + Softcap{30};
+//     MultiHeadAttention layer({.d_model = 512, .heads = 8, .variant = BigBird{.block = 8} + Rotary{.base = 1e5}});
+//     if (const Rotary* rotary = variant.get<Rotary>()) ... rotary->base ...
 //
-// The mechanisms are those of layer/mechanism/mechanism.h. The default, "full", has none.
+// The default, Full{}, has none. The text form is for the entry points: layer/attention_variant_text.h.
+// Errors: UsageError for a number out of its range and for mechanisms that cannot be combined.
 #pragma once
 
-#include "qkv/layer/mechanism/mechanism.h"
+#include <concepts>
+
+#include "qkv/layer/mechanism/mechanism_of.h"
+#include "qkv/layer/mechanism/table.h"
 
 namespace qkv {
 
+// SlidingWindow, Softcap, ...
+template <class T>
+concept AttentionMechanismType = requires(const T& x) {
+  { mechanism_of(x) } -> std::same_as<AttentionMechanismPtr>;
+};
+
 class AttentionVariant {
  public:
-  struct Part {
-    const AttentionMechanism* mechanism;
-    AttentionMechanism::Numbers numbers;  // all of them, defaults included
-    AttentionMechanism::Parameters parameters(const AttentionSize& size) const;
-  };
+  AttentionVariant() = default;
+  template <AttentionMechanismType T>
+  AttentionVariant(const T& mechanism) {  // NOLINT: implicit on purpose
+    if constexpr (!std::is_same_v<T, Full>) add(mechanism_of(mechanism));
+  }
 
-  const std::vector<Part>& parts() const { return parts_; }
+  const std::vector<AttentionMechanismPtr>& mechanisms() const { return mechanisms_; }
+  // Null: the variant does not have that mechanism.
+  template <AttentionMechanismType T>
+  const T* get() const {
+    for (const AttentionMechanismPtr& mechanism : mechanisms_)
+      if (const auto* found = dynamic_cast<const MechanismOf<T>*>(mechanism.get())) return &found->value;
+    return nullptr;
+  }
   bool has(AttentionMechanism::Role role) const;
   // Whether a layer needs projections of queries and of keys.
   bool reads_queries() const;
   bool reads_keys() const;
+  // Whether a layer has projections of its own for global positions.
+  bool has_global_projections() const;
 
   // UsageError, beginning with `where`, when the mechanism cannot be combined with the others.
-  void add(Part part, std::string_view where = "attention variant");
+  void add(AttentionMechanismPtr mechanism, std::string_view where = "attention variant");
+
+  // The same mechanisms with the same numbers, in the same order.
+  friend bool operator==(const AttentionVariant& a, const AttentionVariant& b);
 
  private:
-  std::vector<Part> parts_;
+  std::vector<AttentionMechanismPtr> mechanisms_;
 };
 
-// `where` begins the error: "qkv train: --cross-attention".
-AttentionVariant attention_variant(std::string_view text, std::string_view where = "attention variant");
-std::string to_string(const AttentionVariant& variant);
+AttentionVariant operator+(AttentionVariant a, const AttentionVariant& b);
 
 // UsageError when a layer of that use and size cannot have the variant.
 void check_variant(const AttentionVariant& variant, const AttentionSize& size, std::string_view where);
-
-// A table of the mechanisms for the command's help, at most 100 columns wide.
-std::string attention_mechanisms_help();
 
 }  // namespace qkv

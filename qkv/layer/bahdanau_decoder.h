@@ -26,7 +26,7 @@ namespace qkv {
 struct BahdanauDecoderOptions {
   int64_t width = 0, encoder_width = 0, embedding_width = 0;  // W, C, E
   int64_t readout_width = 0;                                  // L; 0: W
-  AttentionVariant variant = attention_variant("additive");
+  AttentionVariant variant = Additive{};
   float dropout = 0.0f;
 };
 

@@ -10,11 +10,8 @@ using namespace test;
 
 constexpr int64_t B = 2, S = 3, T = 3, W = 3, C = 4, E = 2, L = 2;
 const std::vector<int32_t> lengths = {3, 2};
-const BahdanauDecoderOptions small = {.width = W,
-                                      .encoder_width = C,
-                                      .embedding_width = E,
-                                      .readout_width = L,
-                                      .variant = attention_variant("additive=5")};
+const BahdanauDecoderOptions small = {
+    .width = W, .encoder_width = C, .embedding_width = E, .readout_width = L, .variant = Additive{5}};
 
 // Inputs: y (B,T,E), encoded (B,S,C).
 Row formula(const Doubles& v, const LayerNumbers& p) {

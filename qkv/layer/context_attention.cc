@@ -5,7 +5,7 @@
 #include "qkv/attention/score/additive.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
-#include "qkv/layer/mechanism/table.h"
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/op/concatenate.h"
 #include "qkv/op/shape.h"
 
@@ -13,13 +13,6 @@ namespace qkv {
 namespace {
 
 constexpr AttentionLog::Source source = {AttentionUse::cross, 0};
-
-// The score of the variant, if it is the named one: this layer then projects the keys itself, once.
-const AttentionVariant::Part* score_named(const AttentionVariant& variant, std::string_view name) {
-  for (const AttentionVariant::Part& part : variant.parts())
-    if (part.mechanism->name == name) return &part;
-  return nullptr;
-}
 
 }  // namespace
 
@@ -45,13 +38,15 @@ ContextAttention::ContextAttention(const ContextAttentionOptions& options) : opt
            .value_width = C.size,
            .query_width = W.size};
   check_variant(variant, size_, "ContextAttention");
-  const AttentionVariant::Part* const additive_score = score_named(variant, "additive");
-  const AttentionVariant::Part* const bilinear_score = score_named(variant, "bilinear");
-  for (const AttentionVariant::Part& part : variant.parts())
-    if (&part != additive_score && &part != bilinear_score) parts_.emplace_back(part, size_);
+  // With these scores the layer projects the keys itself, once.
+  const Additive* const additive_score = variant.get<Additive>();
+  const bool bilinear_score = variant.get<Bilinear>() != nullptr;
+  for (const AttentionMechanismPtr& mechanism : variant.mechanisms())
+    if (mechanism->facts().role != AttentionMechanism::Role::score || !(additive_score || bilinear_score))
+      parts_.emplace_back(mechanism, size_);
   call_options_ = attention_options(parts_);
   if (additive_score) {
-    const int64_t hidden = integer(additive_score->numbers, 0);
+    const int64_t hidden = additive_score->width;
     const Axis D = hidden == 0 || hidden == W.size ? W : Axis(hidden, "width");
     query.emplace(W, D, /*bias=*/false);
     key.emplace(C, D, /*bias=*/false);
@@ -90,9 +85,7 @@ ContextAttention::Result ContextAttention::attend(const Variable& states, const 
   options.mask = options.mask & padding(memory.lengths);
   options.single_queries = true;  // a row has the same bits for any beam
   for (const AttentionPart& part : parts_)
-    if (part.mechanism().add_to_call)
-      part.mechanism().add_to_call(options, part,
-                                   {.q = s, .key_lengths = memory.lengths, .position = call.position});
+    part.mechanism().add_to_call(options, part, {.q = s, .key_lengths = memory.lengths, .position = call.position});
   AttentionVariableResult result;
   if (call.weights)
     result = attention_with_weights(q, memory.keys, memory.values, options);
@@ -105,7 +98,7 @@ void ContextAttention::list(ModuleContents& contents) const {
   if (query) contents.child("query", *query);
   if (key) contents.child("key", *key);
   contents.parameter("score", score);
-  for (const AttentionPart& part : parts_) contents.child(std::string(part.mechanism().name), part);
+  for (const AttentionPart& part : parts_) contents.child(std::string(part.mechanism().facts().name), part);
 }
 
 bool records_context(const Pass& pass) { return pass.log && pass.log->records(source); }

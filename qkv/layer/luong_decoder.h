@@ -26,7 +26,7 @@ namespace qkv {
 struct LuongDecoderOptions {
   int64_t width = 0, encoder_width = 0, embedding_width = 0;  // W, C, E
   int64_t layers = 1;
-  AttentionVariant variant = attention_variant("bilinear");
+  AttentionVariant variant = Bilinear{};
   float dropout = 0.0f;
 };
 

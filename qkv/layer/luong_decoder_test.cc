@@ -1,5 +1,6 @@
 #include "qkv/layer/luong_decoder.h"
 
+#include "qkv/layer/attention_variant_text.h"
 #include "qkv/layer/recurrent_test.h"
 
 namespace qkv {

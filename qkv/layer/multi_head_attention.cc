@@ -1,17 +1,14 @@
 #include "qkv/layer/multi_head_attention.h"
 
 #include "qkv/attention/mask/causal.h"
+#include "qkv/attention/mask/padding.h"
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/base/error.h"
-#include "qkv/layer/mechanism/global_projection.h"
-#include "qkv/layer/mechanism/multi_token.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/shape.h"
 
 namespace qkv {
 namespace {
-
-using Role = AttentionMechanism::Role;
 
 MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
   if (o.kv_heads == 0) o.kv_heads = o.heads;
@@ -27,10 +24,19 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
       "MultiHeadAttention", "packed projections are for self-attention only");
   require(!o.packed || (o.bias.query == o.bias.value && o.bias.key == o.bias.value), "MultiHeadAttention",
           "packed projections have a bias for queries, keys and values, or for none of them");
-  require(!o.packed || !o.variant.has(Role::global_projections), "MultiHeadAttention",
+  require(!o.packed || !o.variant.has_global_projections(), "MultiHeadAttention",
           "longformer-separate cannot have packed projections");
   check_variant(o.variant, o.size(), "MultiHeadAttention");
   return o;
+}
+
+// All keys are visible to the queries of global positions, none to the others. Query 0 has position `first`.
+MaskPtr global_rows(int64_t global_positions, const AttentionShape& shape, int64_t first) {
+  Tensor lengths = Tensor::zeros({shape.B, shape.T}, DType::i32);
+  for (int64_t b = 0; b < shape.B; ++b)
+    for (int64_t i = 0; i < shape.T && first + i < global_positions; ++i)
+      lengths.data<int32_t>()[b * shape.T + i] = static_cast<int32_t>(shape.S);
+  return padding(lengths);
 }
 
 Tensor lengths_of(const MultiHeadAttention::KeyValues& memory) {
@@ -63,7 +69,6 @@ AttentionSize MultiHeadAttentionOptions::size() const {
           .key_width = key_width == 0 ? d_model : key_width,
           .value_width = value_width == 0 ? d_model : value_width,
           .bias = bias.query,
-          .dropout = dropout > 0,
           .query_width = query_width == 0 ? d_model : query_width,
           .free_head_width = head_width};
 }
@@ -90,21 +95,29 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
   out = Linear(Q, C, o.bias.out);
   if (o.query_key_norm && reads_queries) query_norm.emplace(D, *o.query_key_norm);
   if (o.query_key_norm && reads_keys) key_norm.emplace(D, *o.query_key_norm);
-  for (const AttentionVariant::Part& part : options_.variant.parts()) parts_.emplace_back(part, options_.size());
+  for (const AttentionMechanismPtr& mechanism : options_.variant.mechanisms())
+    parts_.emplace_back(mechanism, options_.size());
   call_options_ = attention_options(parts_);
 }
 
-const AttentionPart* MultiHeadAttention::part_with(Role role) const {
+const AttentionPart* MultiHeadAttention::global_part() const {
   for (const AttentionPart& part : parts_)
-    if (part.mechanism().role == role) return &part;
+    if (part.mechanism().global_positions()) return &part;
+  return nullptr;
+}
+
+const AttentionPart* MultiHeadAttention::replacing_part() const {
+  for (const AttentionPart& part : parts_)
+    if (part.mechanism().replaces_attention()) return &part;
   return nullptr;
 }
 
 // ---- Projections ----
 
 Variable MultiHeadAttention::rotated(const Variable& heads, int64_t first_position) const {
-  const AttentionPart* rotation = part_with(Role::rotation);
-  return rotation ? rotation->mechanism().rotate(heads, first_position, rotation->numbers()) : heads;
+  Variable turned = heads;
+  for (const AttentionPart& part : parts_) turned = part.mechanism().rotate(turned, first_position);
+  return turned;
 }
 
 Variable MultiHeadAttention::query_heads(const Variable& projected, int64_t first_position) const {
@@ -123,14 +136,16 @@ Variable MultiHeadAttention::unread_queries(int64_t rows, int64_t length) const 
 }
 
 bool MultiHeadAttention::has_global_positions(int64_t first_position) const {
-  const AttentionPart* part = part_with(Role::global_projections);
-  return part && first_position < global_positions(*part);
+  const AttentionPart* part = global_part();
+  return part && first_position < *part->mechanism().global_positions();
 }
 
 void MultiHeadAttention::project_queries(const Variable& source, bool global, Projections& to) const {
   if (!options_.variant.reads_queries()) return;
   to.q = query.forward(source);
-  if (global) to.global_q = project_global(*part_with(Role::global_projections), GlobalProjection::query, source);
+  if (!global) return;
+  const AttentionPart& part = *global_part();
+  to.global_q = part.mechanism().project_global(part, GlobalProjection::query, source);
 }
 
 void MultiHeadAttention::project_keys_values(const Variable& key_source, const Variable& value_source, bool global,
@@ -138,9 +153,9 @@ void MultiHeadAttention::project_keys_values(const Variable& key_source, const V
   if (options_.variant.reads_keys()) to.k = key.forward(key_source);
   to.v = value.forward(value_source);
   if (!global) return;
-  const AttentionPart& part = *part_with(Role::global_projections);
-  to.global_k = project_global(part, GlobalProjection::key, key_source);
-  to.global_v = project_global(part, GlobalProjection::value, value_source);
+  const AttentionPart& part = *global_part();
+  to.global_k = part.mechanism().project_global(part, GlobalProjection::key, key_source);
+  to.global_v = part.mechanism().project_global(part, GlobalProjection::value, value_source);
 }
 
 MultiHeadAttention::Projections MultiHeadAttention::project_self(const Variable& x, bool global) const {
@@ -204,13 +219,13 @@ AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries,
   AttentionOptions options = call_options_;
   options.mask = options.mask & call.mask;
   options.single_queries = call.single_queries;
-  for (const AttentionPart& part : parts_)
-    if (part.mechanism().add_to_call)
-      part.mechanism().add_to_call(
-          options, part,
-          {.q = queries.q,
-           .key_lengths = lengths_of(memory),
-           .position = call.same_position ? std::optional(call.first_position) : std::nullopt});
+  if (!parts_.empty()) {
+    const AttentionCallContext context = {
+        .q = queries.q,
+        .key_lengths = lengths_of(memory),
+        .position = call.same_position ? std::optional(call.first_position) : std::nullopt};
+    for (const AttentionPart& part : parts_) part.mechanism().add_to_call(options, part, context);
+  }
   if (const Dropout d = pass.dropout(options_.dropout); d.rate > 0)
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
   const AttentionLog* log = log_of(pass);
@@ -227,7 +242,7 @@ AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries,
 
   // One call for the global rows and one for the others: the output is zero in rows where no key is visible.
   const MaskPtr rows =
-      global_rows(*part_with(Role::global_projections),
+      global_rows(*global_part()->mechanism().global_positions(),
                   {.B = queries.q.dim(0), .T = queries.q.dim(2), .S = memory.k.dim(2)}, call.first_position);
   const MaskPtr all = options.mask;
   options.mask = all & !rows;
@@ -237,19 +252,17 @@ AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries,
   return {add(others.out, global.out), log ? add(others.weights, global.weights).value() : Tensor(), {}};
 }
 
-AttentionVariableResult MultiHeadAttention::multi_token_forward(const Variable& q, const KeyValues& memory,
-                                                                const MaskPtr& mask, Pass& pass) const {
-  const AttentionPart& part = *part_with(Role::multi_token);
-  const MultiTokenOptions options = multi_token_options(part, call_options_.mask & mask);
-  if (!log_of(pass)) return {norm_and_gate(part, multi_token_attention(q, memory.k, memory.v, options)), {}, {}};
-  const MultiTokenResult result = multi_token_attention_with_weights(q, memory.k, memory.v, options);
-  return {norm_and_gate(part, result.out), result.weights, {}};
-}
-
 Variable MultiHeadAttention::attend_logged(const Queries& queries, const KeyValues& memory, const Call& call,
                                            Pass& pass) const {
-  const AttentionVariableResult result = part_with(Role::multi_token)
-                                             ? multi_token_forward(queries.q, memory, call.mask, pass)
+  const AttentionPart* part = replacing_part();
+  const AttentionVariableResult result = part
+                                             ? part->mechanism().attend(*part,
+                                                                        {.q = queries.q,
+                                                                         .k = memory.k,
+                                                                         .v = memory.v,
+                                                                         .mask = call_options_.mask & call.mask,
+                                                                         .dropout = pass.dropout(options_.dropout)},
+                                                                        log_of(pass) != nullptr)
                                              : attend_heads(queries, memory, call, pass);
   if (AttentionLog* log = log_of(pass)) {
     const bool average = log->mean_over_heads && result.weights.rank() == 4;
@@ -305,10 +318,9 @@ void check_segments(const Variable& x, std::span<const Segment> segments) {
 Variable MultiHeadAttention::extend_one(const Queries& queries, const KeyValues& memory, AttentionCache& cache,
                                         Pass& pass) const {
   const int64_t position = cache.length(), length = queries.q.dim(2);
-  if (const AttentionPart* part = part_with(Role::multi_token)) {
-    if (!cache.multi_token) cache.multi_token.emplace(multi_token_options(*part, causal() & call_options_.mask));
-    return norm_and_gate(*part, cache.multi_token->attend(queries.q.value(), memory.k.value(), memory.v.value()));
-  }
+  if (const AttentionPart* part = replacing_part())
+    return part->mechanism().extend(
+        *part, {.q = queries.q, .k = memory.k, .v = memory.v, .mask = causal() & call_options_.mask}, cache);
   cache.keys.append(memory.k.value(), memory.v.value());
   KeyValues past = {cache.keys.keys(), cache.keys.values()};
   if (memory.global_k.defined()) {
@@ -399,7 +411,7 @@ void MultiHeadAttention::list(ModuleContents& contents) const {
   contents.child("out", out);
   if (query_norm) contents.child("query_norm", *query_norm);
   if (key_norm) contents.child("key_norm", *key_norm);
-  for (const AttentionPart& part : parts_) contents.child(std::string(part.mechanism().name), part);
+  for (const AttentionPart& part : parts_) contents.child(std::string(part.mechanism().facts().name), part);
 }
 
 }  // namespace qkv

@@ -5,7 +5,7 @@
 //     head_h = attention(norm(x_q Wq_h), norm(x_k Wk_g), x_v Wv_g)          with query_key_norm (Henry et al., 2020)
 //     y      = join(head_1, ..., head_H) Wo
 //
-//     MultiHeadAttention self({.d_model = 512, .heads = 8, .variant = attention_variant("window=64")});
+//     MultiHeadAttention self({.d_model = 512, .heads = 8, .variant = SlidingWindow{64}});
 //     Variable y = self.forward(x, causal(), pass);                    // self-attention
 //     Variable z = cross.attend(x, cross.project(memory, memory, lengths), padding(lengths), pass);
 //     Variable w = self.extend(x, cache, pass);                        // x (B,1,C): the next position, or several
@@ -128,10 +128,9 @@ class MultiHeadAttention final : public Module {
   Variable extend_one(const Queries& queries, const KeyValues& memory, AttentionCache& cache, Pass& pass) const;
   AttentionVariableResult attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
                                        Pass& pass) const;
-  AttentionVariableResult multi_token_forward(const Variable& q, const KeyValues& memory, const MaskPtr& mask,
-                                              Pass& pass) const;
   AttentionLog* log_of(const Pass& pass) const;
-  const AttentionPart* part_with(AttentionMechanism::Role role) const;
+  const AttentionPart* global_part() const;     // null: no projections of global positions
+  const AttentionPart* replacing_part() const;  // null: attention() is called
 
   MultiHeadAttentionOptions options_;
   std::vector<AttentionPart> parts_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -76,17 +77,19 @@ class Shapes {
   std::vector<std::pair<std::string, Names>> rows_;
 };
 
-// "layers.12.norm" -> "layers.*.norm"
-std::string with_star(const std::string& name) {
+// "layers.12.norm" -> "layers.*.norm" and 12; -1: there is no index.
+std::pair<std::string, int64_t> with_star(const std::string& name) {
   std::string out;
+  int64_t layer = -1;
   for (size_t begin = 0; begin < name.size();) {
     const size_t end = std::min(name.find('.', begin), name.size());
     const std::string part = name.substr(begin, end - begin);
     const bool index = std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c); });
+    if (index) layer = std::stoll(part);
     out = join_name(out, index ? "*" : part);
     begin = end + 1;
   }
-  return out;
+  return {out, layer};
 }
 
 class Groups {
@@ -100,7 +103,16 @@ class Groups {
     for (const auto& [own, child] : listing.children) add_module(join_name(name, own), *child);
   }
 
-  std::vector<ParameterGroup> take() { return std::move(groups_); }
+  std::vector<ParameterGroup> take() {
+    std::vector<ParameterGroup> out;
+    for (const auto& [group, layers] : groups_) {
+      const auto is_named_alike = [&, name = group.name](const auto& other) { return other.first.name == name; };
+      out.push_back(group);
+      if (std::ranges::count_if(groups_, is_named_alike) > 1 && layers.front() >= 0)
+        out.back().name.replace(group.name.find('*'), 1, index_ranges(layers));
+    }
+    return out;
+  }
 
  private:
   void add_group(const std::string& name, const Listing& listing) {
@@ -132,19 +144,35 @@ class Groups {
   }
 
   void append(ParameterGroup group) {
-    group.name = with_star(group.name);
-    for (ParameterGroup& other : groups_)
+    int64_t layer = 0;
+    std::tie(group.name, layer) = with_star(group.name);
+    for (auto& [other, layers] : groups_)
       if (other.name == group.name && other.shapes == group.shapes) {
         ++other.times;
+        layers.push_back(layer);
         return;
       }
-    groups_.push_back(std::move(group));
+    groups_.emplace_back(std::move(group), std::vector{layer});
   }
 
-  std::vector<ParameterGroup> groups_;
+  std::vector<std::pair<ParameterGroup, std::vector<int64_t>>> groups_;  // with the layers of each
 };
 
 }  // namespace
+
+std::string index_ranges(std::span<const int64_t> indices) {
+  std::string text;
+  size_t ranges = 0;
+  for (size_t begin = 0; begin < indices.size();) {
+    size_t end = begin + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    if (++ranges > 3) return text + ",...";
+    text += fmt::format("{}{}", text.empty() ? "" : ",", indices[begin]);
+    if (end - begin > 1) text += fmt::format("-{}", indices[end - 1]);
+    begin = end;
+  }
+  return text;
+}
 
 std::vector<ParameterGroup> parameter_groups(const Module& module) {
   Groups groups;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,17 @@
 namespace qkv {
 
 struct ParameterGroup {
-  std::string name;     // "encoder.layers.*.self_attention": * is the index of the layer
+  // "encoder.layers.*.self_attention": * is the index of the layer. "encoder.layers.0,4-6.self_attention" where that of
+  // other layers differs.
+  std::string name;
   std::string shapes;   // "query, key, value, out (512, 512) + (512)"
   std::string formula;  // "4 C^2 + 4 C", in the letters of Axis
   int64_t parameters;   // of one layer
   int64_t times;        // number of layers
 };
 std::vector<ParameterGroup> parameter_groups(const Module& module);
+
+// Ascending numbers: "0,4-6"; behind three ranges "0,2,4,...".
+std::string index_ranges(std::span<const int64_t> indices);
 
 }  // namespace qkv

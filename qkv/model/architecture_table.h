@@ -35,11 +35,15 @@ void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"positions", "", "position encoding"}, c.positions);
   visitor(Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions"},
           c.max_positions);
-  visitor(Setting{"self-attention", "VARIANT", "attention variant of encoder and decoder self-attention"},
+  visitor(Setting{"self-attention", "VARIANT",
+                  "attention variant of encoder and decoder self-attention, or those of the layers in turn: "
+                  "full*1,window=64*3"},
           c.self_attention);
   visitor(Setting{"encoder-self-attention", "VARIANT", "that of the encoder alone"}, c.self_attention.encoder);
   visitor(Setting{"decoder-self-attention", "VARIANT", "that of the decoder alone"}, c.self_attention.decoder);
-  visitor(Setting{"cross-attention", "VARIANT", "attention variant of cross-attention"}, c.cross_attention);
+  visitor(
+      Setting{"cross-attention", "VARIANT", "attention variant of cross-attention, or those of the layers in turn"},
+      c.cross_attention);
   visitor(Setting{"tie", "", "embeddings that share one matrix; all: one vocabulary for both languages"}, c.tie);
 }
 

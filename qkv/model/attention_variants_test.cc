@@ -33,6 +33,8 @@ std::vector<Variant> all_variants() {
     if (cross != "full") variants.push_back({"full", cross});
   for (const Positions positions : {Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::none})
     variants.push_back({"window=3", "local-p=2", positions});
+  variants.push_back({"full,window=3+softmax-with-sink", "local-p=2,location=20"});
+  variants.push_back({"multi-token=3:3:2,longformer-separate=2:2", "additive,constant"});
   return variants;
 }
 
@@ -43,8 +45,8 @@ TransformerConfig config_of(const Variant& variant) {
   c.encoder_layers = 2, c.decoder_layers = 2;
   c.dropout = 0;
   c.max_positions = 40;
-  c.self_attention = attention_variant(variant.self);
-  c.cross_attention = attention_variant(variant.cross);
+  c.self_attention = attention_pattern(variant.self);
+  c.cross_attention = attention_pattern(variant.cross);
   c.positions = variant.positions;
   return c;
 }

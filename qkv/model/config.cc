@@ -58,7 +58,7 @@ struct Writer {
   void operator()(const char* key, const Enum& value) {
     json[key] = name_of(value);
   }
-  void operator()(const char* key, const AttentionVariant& value) { json[key] = to_string(value); }
+  void operator()(const char* key, const AttentionPattern& value) { json[key] = to_string(value); }
 };
 
 struct Reader {
@@ -98,11 +98,11 @@ struct Reader {
     value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
                                           fmt::format("'{}'", key));
   }
-  void operator()(const char* key, AttentionVariant& value) {
+  void operator()(const char* key, AttentionPattern& value) {
     const Json* j = find(key);
     if (!j) return;
     require<InputError>(j->is_string(), where, "'{}' must be a string, got {}", key, shown_json(*j));
-    as_input_error([&] { value = attention_variant(j->get<std::string>(), fmt::format("'{}'", key)); });
+    as_input_error([&] { value = attention_pattern(j->get<std::string>(), fmt::format("'{}'", key)); });
   }
   // A UsageError of the command line is an InputError in a file.
   template <class Action>
@@ -125,26 +125,33 @@ void read_old_keys(Reader& reader, TransformerConfig& config) {
   excludes("self_attention", "decoder_self_attention");
   excludes("max_length", "max_positions");
   if (reader.json.contains("self_attention")) {
-    AttentionVariant both;
+    AttentionPattern both;
     reader("self_attention", both);
     config.self_attention = both;
   }
   if (reader.json.contains("max_length")) reader("max_length", config.max_positions);
 }
 
-bool is_mechanism(Positions positions) {
-  return positions == Positions::rotary || positions == Positions::alibi || positions == Positions::relative_bias;
+// The position encodings that are mechanisms; for the others the variant without any.
+AttentionVariant mechanism_of_positions(Positions positions) {
+  switch (positions) {
+    case Positions::rotary: return Rotary{};
+    case Positions::alibi: return Alibi{};
+    case Positions::relative_bias: return RelativeBias{};
+    case Positions::sinusoidal:
+    case Positions::learned:
+    case Positions::none: break;
+  }
+  return {};
 }
 
-// The variant with the mechanism of a position encoding that is one.
 AttentionVariant with_positions(AttentionVariant variant, Positions positions) {
-  if (!is_mechanism(positions)) return variant;
-  const AttentionVariant mechanism = attention_variant(name_of(positions));
-  variant.add(mechanism.parts().front(), "positions");
+  const AttentionVariant added = mechanism_of_positions(positions);
+  for (const AttentionMechanismPtr& mechanism : added.mechanisms()) variant.add(mechanism, "positions");
   return variant;
 }
 
-BlockOptions block_options(const TransformerConfig& c, const AttentionVariant& self_attention, int64_t index) {
+BlockOptions block_options(const TransformerConfig& c, const AttentionPattern& self_attention, int64_t index) {
   return {.d_model = c.d_model,
           .heads = c.heads,
           .kv_heads = c.kv_heads,
@@ -160,17 +167,17 @@ BlockOptions block_options(const TransformerConfig& c, const AttentionVariant& s
           .dropout = c.dropout,
           .attention_dropout = c.attention_dropout,
           .ffn_dropout = c.ffn_dropout,
-          .self_attention = with_positions(self_attention, c.positions),
-          .cross_attention = c.cross_attention,
+          .self_attention = with_positions(self_attention.of_layer(index), c.positions),
+          .cross_attention = c.cross_attention.of_layer(index),
           .index = index};
 }
 
 }  // namespace
 
-std::string to_string(const SelfAttention& variants) {
-  const std::string encoder = to_string(variants.encoder), decoder = to_string(variants.decoder);
-  if (encoder == decoder) return encoder;
-  return fmt::format("{} in the encoder, {} in the decoder", encoder, decoder);
+std::string to_string(const SelfAttention& self_attention) {
+  const auto& [encoder, decoder] = self_attention;
+  if (encoder == decoder) return to_string(encoder);
+  return fmt::format("{} in the encoder, {} in the decoder", to_string(encoder), to_string(decoder));
 }
 
 int64_t TransformerConfig::position_limit() const {
@@ -248,16 +255,16 @@ void TransformerConfig::check() const {
                                    std::pair("ffn-dropout", ffn_dropout)})
     require<UsageError>(rate >= 0 && rate < 1, "model", "{} must be at least 0 and less than 1, got {}", name,
                         rate);
-  const BlockOptions encoder = encoder_block(), decoder = decoder_block();
-  const bool same = to_string(self_attention.encoder) == to_string(self_attention.decoder);
-  if (is_mechanism(positions))
-    check_variant(attention_variant(name_of(positions)), encoder.attention(AttentionUse::encoder).size(),
-                  "'positions'");
-  check_variant(encoder.self_attention, encoder.attention(AttentionUse::encoder).size(),
-                same ? "self-attention" : "encoder-self-attention");
-  check_variant(decoder.self_attention, decoder.attention(AttentionUse::decoder).size(),
-                same ? "self-attention" : "decoder-self-attention");
-  check_variant(cross_attention, decoder.attention(AttentionUse::cross).size(), "cross-attention");
+  const bool same = self_attention.encoder == self_attention.decoder;
+  const AttentionSize encoder = encoder_block().attention(AttentionUse::encoder).size();
+  const AttentionSize decoder = decoder_block().attention(AttentionUse::decoder).size();
+  const AttentionSize cross = decoder_block().attention(AttentionUse::cross).size();
+  check_variant(mechanism_of_positions(positions), encoder, "'positions'");
+  for (const auto& [variant, layers] : self_attention.encoder.groups())
+    check_variant(with_positions(variant, positions), encoder, same ? "self-attention" : "encoder-self-attention");
+  for (const auto& [variant, layers] : self_attention.decoder.groups())
+    check_variant(with_positions(variant, positions), decoder, same ? "self-attention" : "decoder-self-attention");
+  for (const auto& [variant, layers] : cross_attention.groups()) check_variant(variant, cross, "cross-attention");
   require<UsageError>(architecture == Architecture::encoder_decoder || source_vocabulary == target_vocabulary,
                       "model", "a {} model has one vocabulary, got {} source and {} target tokens",
                       name_of(architecture), source_vocabulary, target_vocabulary);

@@ -2,6 +2,7 @@
 //
 //     TransformerConfig config = recipe("transformer-base");
 //     config.source_vocabulary = config.target_vocabulary = 8000;
+//     config.self_attention = {SlidingWindow{64}, {{Full{}, 1}, {SlidingWindow{64}, 3}}};    // encoder, decoder
 //     std::string text = to_json(config);
 //
 // Letters: C d_model, H heads, F ffn, V vocabularies.
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "qkv/base/names.h"
+#include "qkv/layer/attention_pattern.h"
 #include "qkv/layer/block.h"
 #include "qkv/layer/token_embedding.h"
 
@@ -49,16 +51,17 @@ constexpr auto names_of(Positions) {
                     Named{Positions::none, "none"}};
 }
 
-// The variants of the two self-attentions. A single variant is for both.
+// The variants of the layers of the two self-attentions. A single pattern, variant or mechanism is for both.
 struct SelfAttention {
-  AttentionVariant encoder, decoder;
+  AttentionPattern encoder, decoder;
 
   SelfAttention() = default;
-  SelfAttention(const AttentionVariant& both) : encoder(both), decoder(both) {}  // NOLINT: implicit on purpose
-  SelfAttention(AttentionVariant e, AttentionVariant d) : encoder(std::move(e)), decoder(std::move(d)) {}
+  template <std::convertible_to<AttentionPattern> T>
+  SelfAttention(const T& both) : encoder(both), decoder(both) {}  // NOLINT: implicit on purpose
+  SelfAttention(AttentionPattern e, AttentionPattern d) : encoder(std::move(e)), decoder(std::move(d)) {}
 };
-std::string to_string(
-    const SelfAttention& variants);  // "window=64", or "full in the encoder, window=64 in the decoder"
+// "window=64", or "full in the encoder, window=64 in the decoder"
+std::string to_string(const SelfAttention& self_attention);
 
 struct TransformerConfig {
   Architecture architecture = Architecture::encoder_decoder;
@@ -83,7 +86,7 @@ struct TransformerConfig {
   bool ffn_bias = true;
   bool query_key_norm = false;
   SelfAttention self_attention = {};
-  AttentionVariant cross_attention = {};
+  AttentionPattern cross_attention = {};
   int64_t max_positions = 1024;  // of sinusoidal and learned positions
 
   // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else

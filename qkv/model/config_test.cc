@@ -17,8 +17,8 @@ TransformerConfig unusual() {
   c.tie = Tie::target, c.attention_bias = false, c.max_positions = 77;
   c.head_width = 10, c.norm_kind = NormKind::rms, c.norm_eps = 1e-6f, c.gated_ffn = true, c.ffn_bias = false;
   c.query_key_norm = true;
-  c.self_attention = {attention_variant("window=5+softmax-with-sink"), attention_variant("dilated=6:2")};
-  c.cross_attention = attention_variant("additive");
+  c.self_attention = {SlidingWindow{5} + SoftmaxWithSink{}, Dilated{6, 2}};
+  c.cross_attention = Additive{};
   return c;
 }
 
@@ -61,6 +61,37 @@ TEST(Config, SurvivesTheWayThroughJson) {
             "window=5+softmax-with-sink in the encoder, dilated=6:2 in the decoder");
   EXPECT_EQ(to_string(back.cross_attention), "additive");
   EXPECT_NE(text.find("\"attention_dropout\": 0.1,"), std::string::npos) << "0.1, not 0.10000000149";
+}
+
+TEST(Config, LayersMayHaveVariantsOfTheirOwn) {
+  TransformerConfig c = unusual();
+  c.encoder_layers = 5;
+  c.self_attention = {AttentionPattern{{Full{}, 1}, {SlidingWindow{5}, 2}}, Alibi{}};
+  c.cross_attention = {{Additive{}, 1}, {Bilinear{}, 1}};
+  const std::string text = to_json(c);
+  EXPECT_NE(text.find(R"("encoder_self_attention": "full,window=5*2")"), std::string::npos);
+  EXPECT_NE(text.find(R"("cross_attention": "additive,bilinear")"), std::string::npos);
+  const TransformerConfig back = config_from_json(text, "here");
+  for (int64_t n = 0; n < 5; ++n) {
+    const AttentionVariant variant = back.encoder_block(n).self_attention;
+    EXPECT_EQ(variant, n % 3 == 0 ? AttentionVariant() : SlidingWindow{5}) << n;
+  }
+  EXPECT_EQ(back.decoder_block(7).self_attention, Alibi{});
+  EXPECT_EQ(back.decoder_block(0).cross_attention, Additive{});
+  EXPECT_EQ(back.decoder_block(3).cross_attention, Bilinear{});
+  c.positions = Positions::rotary, c.self_attention = AttentionPattern{{Full{}, 1}, {SlidingWindow{5}, 2}};
+  EXPECT_EQ(c.encoder_block(1).self_attention, SlidingWindow{5} + Rotary{});
+  EXPECT_EQ(c.encoder_block(3).self_attention, Rotary{});
+}
+
+TEST(Config, EveryVariantOfAPatternIsChecked) {
+  const std::string own = R"("encoder_self_attention": "window=5+softmax-with-sink")";
+  EXPECT_NE(error_of(changed(own, R"("encoder_self_attention": "full,local-p")"))
+                .find("encoder-self-attention: 'local-p' is for cross attention only"),
+            std::string::npos);
+  EXPECT_NE(error_of(changed(own, R"("encoder_self_attention": "full,window=5*0")"))
+                .find("'encoder_self_attention': group 2: 'window=5*0': the number of layers behind * must be"),
+            std::string::npos);
 }
 
 TEST(Config, WhatIsNotInTheFileHasItsDefault) {

@@ -157,12 +157,14 @@ INSTANTIATE_TEST_SUITE_P(
                c.norm_kind = NormKind::rms, c.activation = Activation::silu, c.head_width = 6;
              }},
         Case{"WindowAndSink",
-             [](TransformerConfig& c) { c.self_attention = attention_variant("window=3+softmax-with-sink"); }},
+             [](TransformerConfig& c) { c.self_attention = SlidingWindow{3} + SoftmaxWithSink{}; }},
         Case{"LongformerSeparate",
-             [](TransformerConfig& c) { c.self_attention = attention_variant("longformer-separate=2:3"); }},
-        Case{"BigBird", [](TransformerConfig& c) { c.self_attention = attention_variant("bigbird=2:3:1:1"); }},
-        Case{"MultiToken", [](TransformerConfig& c) { c.self_attention = attention_variant("multi-token"); }},
-        Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = attention_variant("local-m=2"); }}),
+             [](TransformerConfig& c) {
+               c.self_attention = LongformerSeparate{2, 3};
+             }},
+        Case{"BigBird", [](TransformerConfig& c) { c.self_attention = BigBird{.block = 2, .random = 1}; }},
+        Case{"MultiToken", [](TransformerConfig& c) { c.self_attention = MultiToken{}; }},
+        Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = LocalM{2}; }}),
     [](const testing::TestParamInfo<Case>& c) { return std::string(c.param.name); });
 
 TEST(Decoding, ErrorsSayWhatIsWrong) {

@@ -1,6 +1,7 @@
 #include "qkv/model/describe.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "qkv/attention/explain.h"
@@ -162,17 +163,42 @@ std::string memory(const TransformerConfig& c) {
                {false, true, false});
 }
 
-MultiHeadAttentionOptions attention_of(const TransformerConfig& c, AttentionUse use) {
-  return (use == AttentionUse::encoder ? c.encoder_block() : c.decoder_block()).attention(use);
+// Layers with the same attention, ascending.
+using Layers = std::vector<int64_t>;
+
+// The layers of a stack, those of equal keys together: key(n) is a function of the layer.
+template <class Key>
+std::vector<Layers> equal_layers(int64_t layers, Key key) {
+  std::vector<Layers> out;
+  std::vector<decltype(key(0))> keys;  // of `out`
+  for (int64_t n = 0; n < layers; ++n) {
+    auto own = key(n);
+    const auto kind = static_cast<size_t>(std::ranges::find(keys, own) - keys.begin());
+    if (kind == keys.size()) {
+      keys.push_back(std::move(own));
+      out.emplace_back();
+    }
+    out[kind].push_back(n);
+  }
+  return out;
+}
+
+// "encoder: projections", with the layers where there are several kinds.
+std::string title_of(const std::string& part, const Layers& layers, size_t kinds) {
+  return kinds == 1 ? part : fmt::format("{} (layers {})", part, index_ranges(layers));
+}
+
+MultiHeadAttentionOptions attention_of(const TransformerConfig& c, AttentionUse use, int64_t layer) {
+  return (use == AttentionUse::encoder ? c.encoder_block(layer) : c.decoder_block(layer)).attention(use);
 }
 
 // A mechanism is made to count its FLOPs. One of more parameters than this counts as scaled dot products instead, so that
 // a configuration larger than the memory can be described.
 constexpr double max_parameters = 1 << 28;
 
-double parameters_of(const AttentionVariant::Part& part, const AttentionSize& size) {
+double parameters_of(const AttentionMechanism& mechanism, const AttentionSize& size) {
   double sum = 0;
-  for (const auto& [name, parameter] : part.parameters(size)) {
+  for (const auto& [name, parameter] : mechanism.parameters(size)) {
     double count = 1;
     for (const int64_t n : parameter.shape()) count *= static_cast<double>(n);
     sum += count;
@@ -181,15 +207,14 @@ double parameters_of(const AttentionVariant::Part& part, const AttentionSize& si
 }
 
 // Scores, normalization and the weighted sum of T queries and S keys, per query: only visible pairs count.
-FlopCount attention_flops(const std::string& part, const TransformerConfig& c, AttentionUse use, int64_t T,
-                          int64_t S) {
-  const MultiHeadAttentionOptions layer = attention_of(c, use);
+FlopCount attention_flops(const std::string& title, const MultiHeadAttentionOptions& layer, int64_t layers,
+                          int64_t T, int64_t S) {
   const AttentionSize size = layer.size();
   std::vector<AttentionPart> parts;
-  for (const AttentionVariant::Part& p : layer.variant.parts())
-    if (parameters_of(p, size) <= max_parameters) parts.emplace_back(p, size);
+  for (const AttentionMechanismPtr& mechanism : layer.variant.mechanisms())
+    if (parameters_of(*mechanism, size) <= max_parameters) parts.emplace_back(mechanism, size);
   AttentionOptions options = attention_options(parts);
-  if (use == AttentionUse::decoder) options.mask = options.mask & causal();
+  if (size.use == AttentionUse::decoder) options.mask = options.mask & causal();
   const int64_t H = size.heads, D = size.head_width();
   const Tensor row = Tensor::zeros({1, 1, 1, D});
   const Tensor q = row.expand({1, H, T, D}), k = row.expand({1, size.kv_heads, S, D});
@@ -197,19 +222,28 @@ FlopCount attention_flops(const std::string& part, const TransformerConfig& c, A
   const NoGrad guard;
   double pair_flops = 0;
   for (const AttentionPart& p : parts) {
-    if (p.mechanism().add_to_call) p.mechanism().add_to_call(options, p, {.q = q, .key_lengths = lengths});
-    if (p.mechanism().pair_flops) pair_flops += p.mechanism().pair_flops(p.numbers(), size);
+    p.mechanism().add_to_call(options, p, {.q = q, .key_lengths = lengths});
+    pair_flops += p.mechanism().pair_flops(size);
   }
   const AttentionPlan plan = attention_plan(q, k, k, options);
   const auto pairs = static_cast<double>(plan.visible_pairs);
   if (pairs > 0) pair_flops += plan.flops / pairs;
   const double keys = pairs / static_cast<double>(H * T);
-  const int64_t layers = use == AttentionUse::encoder ? c.encoder_layers : c.decoder_layers;
   const std::string formula = std::lround(pair_flops) == 4 * D
                                   ? fmt::format("{} * 4 C keys", layers)
                                   : fmt::format("{} * {:.0f} H keys", layers, pair_flops);
-  return {fmt::format("{}, {:.4g} of {} keys", part, keys, S), formula,
+  return {fmt::format("{}, {:.4g} of {} keys", title, keys, S), formula,
           std::llround(static_cast<double>(layers) * pair_flops * pairs / static_cast<double>(T))};
+}
+
+// One row for each variant of the pattern.
+void add_attention(std::vector<FlopCount>& rows, const std::string& part, const TransformerConfig& c,
+                   AttentionUse use, int64_t T, int64_t S) {
+  const std::vector<Layers> kinds = equal_layers(use == AttentionUse::encoder ? c.encoder_layers : c.decoder_layers,
+                                                 [&](int64_t n) { return attention_of(c, use, n).variant; });
+  for (const Layers& layers : kinds)
+    rows.push_back(attention_flops(title_of(part, layers, kinds.size()), attention_of(c, use, layers.front()),
+                                   std::ssize(layers), T, S));
 }
 
 // The FLOPs of the matrices of modules: two for each element and each vector that it is multiplied with.
@@ -245,10 +279,13 @@ class MatrixFlops final : public ModuleContents {
   std::vector<std::pair<std::string, int64_t>> terms_;
 };
 
-// Longformer's second projections are as large as the first.
-int64_t projections(const MultiHeadAttentionOptions& o) {
-  return o.variant.has(AttentionMechanism::Role::global_projections) ? 2 : 1;
+// Layers of equal kinds have projections of equal sizes.
+std::array<bool, 3> projection_kind(const AttentionVariant& v) {
+  return {v.reads_queries(), v.reads_keys(), v.has_global_projections()};
 }
+
+// Longformer's second projections are as large as the first.
+int64_t projections(const MultiHeadAttentionOptions& o) { return o.variant.has_global_projections() ? 2 : 1; }
 
 void add_query_projections(MatrixFlops& flops, const MultiHeadAttention& attention, int64_t times) {
   flops.add(attention.query, times);
@@ -262,33 +299,59 @@ void add_key_value_projections(MatrixFlops& flops, const MultiHeadAttention& att
 }  // namespace
 
 std::vector<FlopCount> flops_per_source_token(const TransformerConfig& c, const DescribeOptions& o) {
-  const int64_t S = o.source_length, E = c.encoder_layers, D = c.decoder_layers;
-  const Block encoder(c.encoder_block()), decoder(c.decoder_block());
-  const int64_t self = projections(attention_of(c, AttentionUse::encoder));
-  MatrixFlops own, ffn, cross;
-  add_query_projections(own, encoder.self_attention, self);
-  add_key_value_projections(own, encoder.self_attention, self);
-  ffn.add(encoder.feed_forward);
-  add_key_value_projections(cross, *decoder.cross_attention, projections(attention_of(c, AttentionUse::cross)));
-  return {own.count("encoder: projections", E),
-          attention_flops("encoder: self-attention", c, AttentionUse::encoder, S, S),
-          ffn.count("encoder: feed-forward", E), cross.count("decoder: keys and values of the source", D)};
+  const int64_t S = o.source_length;
+  std::vector<FlopCount> rows;
+  const std::vector<Layers> encoders = equal_layers(
+      c.encoder_layers, [&](int64_t n) { return projection_kind(c.self_attention.encoder.of_layer(n)); });
+  for (const Layers& layers : encoders) {
+    const Block block(c.encoder_block(layers.front()));
+    const int64_t times = projections(attention_of(c, AttentionUse::encoder, layers.front()));
+    MatrixFlops own;
+    add_query_projections(own, block.self_attention, times);
+    add_key_value_projections(own, block.self_attention, times);
+    rows.push_back(own.count(title_of("encoder: projections", layers, encoders.size()), std::ssize(layers)));
+  }
+  add_attention(rows, "encoder: self-attention", c, AttentionUse::encoder, S, S);
+  MatrixFlops ffn;
+  ffn.add(Block(c.encoder_block()).feed_forward);
+  rows.push_back(ffn.count("encoder: feed-forward", c.encoder_layers));
+  const std::vector<Layers> decoders =
+      equal_layers(c.decoder_layers, [&](int64_t n) { return projection_kind(c.cross_attention.of_layer(n)); });
+  for (const Layers& layers : decoders) {
+    const Block block(c.decoder_block(layers.front()));
+    MatrixFlops cross;
+    add_key_value_projections(cross, *block.cross_attention,
+                              projections(attention_of(c, AttentionUse::cross, layers.front())));
+    rows.push_back(cross.count(title_of("decoder: keys and values of the source", layers, decoders.size()),
+                               std::ssize(layers)));
+  }
+  return rows;
 }
 
 std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const DescribeOptions& o) {
-  const int64_t S = o.source_length, T = o.target_length, D = c.decoder_layers;
-  const Block decoder(c.decoder_block());
-  const int64_t self = projections(attention_of(c, AttentionUse::decoder));
-  MatrixFlops own, ffn;
-  add_query_projections(own, decoder.self_attention, self);
-  add_key_value_projections(own, decoder.self_attention, self);
-  add_query_projections(own, *decoder.cross_attention, projections(attention_of(c, AttentionUse::cross)));
-  ffn.add(decoder.feed_forward);
-  return {own.count("decoder: projections", D),
-          attention_flops("decoder: self-attention", c, AttentionUse::decoder, T, T),
-          attention_flops("decoder: cross-attention", c, AttentionUse::cross, T, S),
-          ffn.count("decoder: feed-forward", D),
-          {"output projection", "2 C W", 2 * c.d_model * c.target_vocabulary}};
+  const int64_t S = o.source_length, T = o.target_length;
+  std::vector<FlopCount> rows;
+  const std::vector<Layers> decoders = equal_layers(c.decoder_layers, [&](int64_t n) {
+    return std::pair(projection_kind(c.self_attention.decoder.of_layer(n)),
+                     projection_kind(c.cross_attention.of_layer(n)));
+  });
+  for (const Layers& layers : decoders) {
+    const Block block(c.decoder_block(layers.front()));
+    const int64_t self = projections(attention_of(c, AttentionUse::decoder, layers.front()));
+    MatrixFlops own;
+    add_query_projections(own, block.self_attention, self);
+    add_key_value_projections(own, block.self_attention, self);
+    add_query_projections(own, *block.cross_attention,
+                          projections(attention_of(c, AttentionUse::cross, layers.front())));
+    rows.push_back(own.count(title_of("decoder: projections", layers, decoders.size()), std::ssize(layers)));
+  }
+  add_attention(rows, "decoder: self-attention", c, AttentionUse::decoder, T, T);
+  add_attention(rows, "decoder: cross-attention", c, AttentionUse::cross, T, S);
+  MatrixFlops ffn;
+  ffn.add(Block(c.decoder_block()).feed_forward);
+  rows.push_back(ffn.count("decoder: feed-forward", c.decoder_layers));
+  rows.push_back({"output projection", "2 C W", 2 * c.d_model * c.target_vocabulary});
+  return rows;
 }
 
 std::string describe(const TransformerConfig& config, const DescribeOptions& options) {

@@ -22,7 +22,7 @@ struct DescribeOptions {
 };
 std::string describe(const TransformerConfig& config, const DescribeOptions& options = {});
 
-// A part of the FLOPs of one token.
+// A part of the FLOPs of one token, in all layers or in those with the same attention variant.
 struct FlopCount {
   std::string part, formula;  // "encoder: self-attention, 25 of 25 keys", "6 * 4 C keys"
   int64_t flops;

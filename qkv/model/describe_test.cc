@@ -119,8 +119,8 @@ TEST(Describe, SaysWhatIsTiedAndGrouped) {
 TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
   TransformerConfig c = small();
   EXPECT_EQ(describe(c).find("cross-attention full"), std::string::npos);
-  c.self_attention = attention_variant("window=8+softmax-with-sink");
-  c.cross_attention = attention_variant("additive=10");
+  c.self_attention = SlidingWindow{8} + SoftmaxWithSink{};
+  c.cross_attention = Additive{10};
   c.positions = Positions::rotary;
   const std::string text = describe(c);
   for (const char* expected : {"self-attention window=8+softmax-with-sink, cross-attention additive=10",
@@ -131,30 +131,53 @@ TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
 
 TEST(Describe, CountsTheVisiblePairsOfAVariant) {
   TransformerConfig c = small();
-  const auto attention = [&](const char* self, const char* cross) {
-    c.self_attention = attention_variant(self), c.cross_attention = attention_variant(cross);
+  const auto attention = [&](const AttentionVariant& self, const AttentionVariant& cross) {
+    c.self_attention = self, c.cross_attention = cross;
     const DescribeOptions lengths = {.source_length = 10, .target_length = 10};
     const auto source = flops_per_source_token(c, lengths), target = flops_per_target_token(c, lengths);
     return std::array{source[1].flops, target[1].flops, target[2].flops};
   };
   const int64_t layer = 4 * 16;  // FLOPs of a key in all heads of a layer
   using Flops = std::array<int64_t, 3>;
-  EXPECT_EQ(attention("full", "full"), (Flops{2 * layer * 10, 3 * layer * 11 / 2, 3 * layer * 10}));
+  EXPECT_EQ(attention(Full{}, Full{}), (Flops{2 * layer * 10, 3 * layer * 11 / 2, 3 * layer * 10}));
   // A window of 1: three keys, at the ends two; causal: two, at the beginning one.
-  EXPECT_EQ(attention("window=1", "local-m=1"),
+  EXPECT_EQ(attention(SlidingWindow{1}, LocalM{1}),
             (Flops{2 * layer * 28 / 10, 3 * layer * 19 / 10 + 1, 3 * layer * 28 / 10 + 1}));
   // Additive scores of width 5 cost 4 * 5 and the values 2 * 4 in each of 4 heads.
-  EXPECT_EQ(attention("full", "additive=5")[2], 3 * 10 * 4 * (4 * 5 + 2 * 4));
+  EXPECT_EQ(attention(Full{}, Additive{5})[2], 3 * 10 * 4 * (4 * 5 + 2 * 4));
   // The convolution of 3 queries by 5 keys and the mixing of 2 heads.
-  EXPECT_EQ(attention("multi-token=3:5:2", "full")[0], 2 * 10 * 4 * (4 * 4 + 2 * 3 * 5 + 2 * 2));
+  EXPECT_EQ(attention(MultiToken{3, 5, 2}, Full{})[0], 2 * 10 * 4 * (4 * 4 + 2 * 3 * 5 + 2 * 2));
+}
+
+// Layers 0 and 3 of the encoder are full, layers 1 and 2 have a window and a sink; of the decoder 0 and 2, and 1.
+TEST(Describe, CountsLayersThatDifferApart) {
+  TransformerConfig c = small();
+  c.encoder_layers = 4;
+  c.self_attention = {{{Full{}, 1}, {SlidingWindow{1} + SoftmaxWithSink{}, 2}}, {{Full{}, 1}, {Location{7}, 1}}};
+  const std::string text = describe(c, {.source_length = 10, .target_length = 10});
+  for (const char* expected :
+       {"self-attention full,window=1+softmax-with-sink*2 in the encoder, full,location=7 in the decoder",
+        "encoder.layers.0,3.self_attention", "encoder.layers.1-2.self_attention",
+        "decoder.layers.0,2.self_attention", "decoder.layers.1.self_attention", "encoder.layers.*.norm1",
+        "location.rows (7, 4)", "encoder: self-attention (layers 0,3), 10 of 10 keys",
+        "encoder: self-attention (layers 1-2), 2.8 of 10 keys", "decoder: projections (layers 1)"})
+    EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+  EXPECT_EQ(text.find("encoder: projections ("), std::string::npos) << "they are equal in all layers";
+  int64_t pairs = 0, grouped = 0;
+  const auto rows = flops_per_source_token(c, {.source_length = 10});
+  for (const FlopCount& row : rows)
+    if (row.part.starts_with("encoder: self-attention")) pairs += row.flops;
+  EXPECT_EQ(pairs, 2 * 4 * 16 * 10 + 2 * 4 * 16 * 28 / 10);
+  for (const ParameterGroup& group : parameter_groups(Transformer(c))) grouped += group.times * group.parameters;
+  EXPECT_EQ(grouped, Transformer(c).parameter_count());
 }
 
 TEST(Describe, FitsAHundredColumns) {
   TransformerConfig c = recipe("transformer-big");
   c.source_vocabulary = c.target_vocabulary = 32000;
   c.kv_heads = 4;
-  c.self_attention = attention_variant("longformer-separate=256:16+additive=128+softmax-with-sink");
-  c.cross_attention = attention_variant("local-p=20+additive=128+softmax-with-sink");
+  c.self_attention = LongformerSeparate{256, 16} + Additive{128} + SoftmaxWithSink{};
+  c.cross_attention = LocalP{20} + Additive{128} + SoftmaxWithSink{};
   c.positions = Positions::relative_bias;
   std::string line;
   for (const char x : describe(c)) {

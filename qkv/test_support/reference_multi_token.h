@@ -21,6 +21,8 @@ struct ReferenceMultiToken {
   int64_t post_head = 0;  // heads of a group, 0: none
   PadKey pad_key = PadKey::both;
   std::function<bool(int64_t b, int64_t i, int64_t j)> sees = {};  // empty: no mask
+  WeightDropout dropout = {};
+  std::vector<double> factors = {};  // of the weights by dropout, (B,H,T,S); empty: 1
 
   // Random inputs, in the order of operator() below.
   std::vector<Tensor> inputs(uint64_t stream) const {
@@ -36,7 +38,7 @@ struct ReferenceMultiToken {
 
   template <class X>
   MultiTokenOptions options(const X& x, const MaskPtr& mask) const {
-    MultiTokenOptions o = {.pad_key = pad_key, .mask = mask};
+    MultiTokenOptions o = {.pad_key = pad_key, .mask = mask, .dropout = dropout};
     size_t at = 3;
     if (pre_queries) o.pre_conv = x[at++];
     if (pre_mix) o.pre_mix = x[at++];
@@ -71,6 +73,8 @@ struct ReferenceMultiToken {
         const int64_t c = post_head;
         a = mixed(a, [&](int64_t o, int64_t h) { return o / c == h / c ? groups[(h * c) + o % c] : 0.0; });
       }
+      if (!factors.empty())
+        for (size_t i = 0; i < a.size(); ++i) a[i] *= factors[static_cast<size_t>(b) * a.size() + i];
       if (weights) weights->insert(weights->end(), a.begin(), a.end());
       for (int64_t row = 0; row < H * T; ++row)
         for (int64_t j = 0; j < S; ++j)

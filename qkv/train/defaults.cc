@@ -63,7 +63,7 @@ struct Texts {
   void operator()(const Setting& setting, const T& value, const Rest&...) {
     if constexpr (WithNames<T>) {
       values[setting.name] = name_of(value);
-    } else if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
+    } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       values[setting.name] = to_string(value);
     } else {
       values[setting.name] = fmt::format("{}", value);

@@ -81,7 +81,7 @@ struct FixedSettings {
   }
   template <class T>
   void operator()(const Setting& setting, const T& value) {
-    if constexpr (std::is_assignable_v<T&, AttentionVariant>) {
+    if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       json[setting.name] = to_string(value);
     } else {
       Writer{json}(setting, value, OnResume::fixed);

@@ -32,7 +32,7 @@ TEST(TrainOptions, AreTheSameAfterJson) {
   o.optimizer = OptimizerKind::adamw;
   o.patience_on = Goal::bleu;
   o.tokenizer = TokenizerType::bpe;
-  o.architecture.self_attention = attention_variant("bigbird=8");
+  o.architecture.self_attention = BigBird{.block = 8};
   const TrainOptions back = train_options_from_json(to_json(o), "options.json");
   EXPECT_EQ(to_json(back), to_json(o));
   EXPECT_EQ(back.seed, o.seed);
@@ -101,7 +101,7 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
   now.architecture.heads = 2;
   EXPECT_EQ(difference(before, now, "state"), "'heads' was 4 and is now 2");
   now = some_options();
-  now.architecture.self_attention = attention_variant("window=64");
+  now.architecture.self_attention = SlidingWindow{64};
   EXPECT_EQ(difference(before, now, "state"), R"('self-attention' was "full" and is now "window=64")");
 }
 

@@ -104,12 +104,13 @@ DrawnMask draw_longformer(Dice& dice, const AttentionShape& n) {
 // Its table of blocks has no rows for queries before the first key.
 DrawnMask draw_bigbird(Dice& dice, const AttentionShape& n) {
   if (n.T > n.S) return draw_longformer(dice, n);
-  const BigBird options = {.block = dice.between(1, 70),
-                           .window_blocks = 2 * dice.between(0, 2) + 1,
-                           .global_blocks = dice.one_in(2) ? std::vector<int64_t>{0} : std::vector<int64_t>{0, -1},
-                           .random_blocks = dice.between(0, 4),
-                           .heads = dice.one_in(2) ? 1 : n.H,
-                           .seed = static_cast<uint64_t>(dice.between(1, 1000))};
+  const BigBirdOptions options = {
+      .block = dice.between(1, 70),
+      .window_blocks = 2 * dice.between(0, 2) + 1,
+      .global_blocks = dice.one_in(2) ? std::vector<int64_t>{0} : std::vector<int64_t>{0, -1},
+      .random_blocks = dice.between(0, 4),
+      .heads = dice.one_in(2) ? 1 : n.H,
+      .seed = static_cast<uint64_t>(dice.between(1, 1000))};
   const Tensor table = bigbird_table(n.S, options);
   return {{"bigbird"},
           [=](const BatchRows&) { return bigbird(options); },

@@ -37,7 +37,7 @@ DrawnReweigher draw_local_p(Dice& dice, const Tensor& q, int64_t keys) {
   const Tensor p = local_p(q, w_p, v_p, lengths, window).p.value();
   return {"local_p",
           [=](const Variable& queries, const BatchRows& rows) {
-            const LocalP local = local_p(queries, w_p, v_p, rows.of(lengths), window);
+            const PredictedWindow local = local_p(queries, w_p, v_p, rows.of(lengths), window);
             return DrawnReweigher::Part{local.reweigh, local.mask};
           },
           reference::local_p(w_p, v_p, lengths, window),

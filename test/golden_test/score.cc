@@ -34,7 +34,7 @@ AttentionOptions options_given(Case& c) {
   const Variable q = c.leaf("q");
   const std::vector<int32_t> all(static_cast<size_t>(q.dim(0)), static_cast<int32_t>(c.leaf("k").dim(2)));
   const Tensor lengths = c.holds("valid_lens") ? c.tensor("valid_lens") : Tensor::from(all, {q.dim(0)});
-  const LocalP local = local_p(q, c.leaf("w_p"), c.leaf("v_p"), lengths, window);
+  const PredictedWindow local = local_p(q, c.leaf("w_p"), c.leaf("v_p"), lengths, window);
   c.compare("p", local.p.value());
   return {.score = align, .mask = valid & local.mask, .reweigh = {local.reweigh}};
 }

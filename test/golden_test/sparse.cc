@@ -23,10 +23,10 @@ MaskPtr longformer_of(Case& c) {
 
 // The random blocks are those of the file: the table of the others, and these.
 MaskPtr bigbird_of(Case& c) {
-  const BigBird options = {.block = c.integer("block"),
-                           .window_blocks = c.integer("window_blocks"),
-                           .global_blocks = c.integers("global_blocks"),
-                           .random_blocks = 0};
+  const BigBirdOptions options = {.block = c.integer("block"),
+                                  .window_blocks = c.integer("window_blocks"),
+                                  .global_blocks = c.integers("global_blocks"),
+                                  .random_blocks = 0};
   Tensor random = c.tensor("random_blocks");  // (n, r), or (H, n, r)
   if (random.rank() == 2) random = random.reshape({1, random.dim(0), random.dim(1)});
   const Tensor common = bigbird_table(c.tensor("q").dim(2), options);

@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-void check(const BigBird& o) {
+void check(const BigBirdOptions& o) {
   require(o.block > 0 && o.heads > 0 && o.random_blocks >= 0, "bigbird",
           "block {} and heads {} must be positive, random_blocks {} must not be negative", o.block, o.heads,
           o.random_blocks);
@@ -27,7 +27,7 @@ int64_t block_of(int64_t position, int64_t block) {
 // The rule for a sequence of `blocks` blocks.
 class Rule {
  public:
-  Rule(const BigBird& options, int64_t blocks) : o_(options) {
+  Rule(const BigBirdOptions& options, int64_t blocks) : o_(options) {
     for (const int64_t g : o_.global_blocks) global_.push_back(g < 0 ? g + blocks : g);
     std::sort(global_.begin(), global_.end());
     global_.erase(std::unique(global_.begin(), global_.end()), global_.end());
@@ -75,13 +75,13 @@ class Rule {
  private:
   bool is_global(int64_t i) const { return std::binary_search(global_.begin(), global_.end(), i); }
 
-  const BigBird& o_;
+  const BigBirdOptions& o_;
   std::vector<int64_t> global_;  // sorted
 };
 
 class BigBirdMask final : public internal::MappedMask {
  public:
-  explicit BigBirdMask(const BigBird& options)
+  explicit BigBirdMask(const BigBirdOptions& options)
       : MappedMask({.batch = false, .head = options.heads > 1, .query = true}), o_(options) {}
 
   void check(const AttentionShape& shape) const override {
@@ -112,17 +112,17 @@ class BigBirdMask final : public internal::MappedMask {
     }
   }
 
-  BigBird o_;
+  BigBirdOptions o_;
 };
 
 }  // namespace
 
-MaskPtr bigbird(const BigBird& options) {
+MaskPtr bigbird(const BigBirdOptions& options) {
   check(options);
   return std::make_shared<BigBirdMask>(options);
 }
 
-Tensor bigbird_table(int64_t length, const BigBird& o) {
+Tensor bigbird_table(int64_t length, const BigBirdOptions& o) {
   check(o);
   require(length > 0, "bigbird_table", "the length must be positive, got {}", length);
   const int64_t n = (length + o.block - 1) / o.block;

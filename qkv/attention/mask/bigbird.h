@@ -20,7 +20,7 @@
 
 namespace qkv {
 
-struct BigBird {
+struct BigBirdOptions {
   int64_t block = 64;                        // positions
   int64_t window_blocks = 3;                 // odd: the block itself, and equally many before and after it
   std::vector<int64_t> global_blocks = {0};  // negative: counted from the end; outside the sequence: ignored
@@ -29,8 +29,8 @@ struct BigBird {
   uint64_t seed = 1;
 };
 
-MaskPtr bigbird(const BigBird& options = {});
+MaskPtr bigbird(const BigBirdOptions& options = {});
 // The same for T = S = length as a table (1, heads, blocks, blocks), u8, for blocks().
-Tensor bigbird_table(int64_t length, const BigBird& options = {});
+Tensor bigbird_table(int64_t length, const BigBirdOptions& options = {});
 
 }  // namespace qkv

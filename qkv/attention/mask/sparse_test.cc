@@ -57,7 +57,7 @@ TEST(Every, DilatedAndStridedAreTheirRules) {
 }
 
 TEST(BigBird, HasWindowGlobalAndRandomBlocks) {
-  const BigBird options = {
+  const BigBirdOptions options = {
       .block = 4, .window_blocks = 3, .global_blocks = {0, -1}, .random_blocks = 3, .heads = 2};
   const int64_t n = 100;
   const Tensor table = bigbird_table(4 * n - 1, options);
@@ -86,7 +86,7 @@ TEST(BigBird, HasWindowGlobalAndRandomBlocks) {
 TEST(BigBird, AsAMaskIsItsTable) {
   for (const AttentionShape& n : mask_shapes())
     for (const int64_t block : {1, 3, 16}) {
-      const BigBird options = {.block = block, .window_blocks = 1, .random_blocks = 4, .heads = n.H};
+      const BigBirdOptions options = {.block = block, .window_blocks = 1, .random_blocks = 4, .heads = n.H};
       const Tensor table = bigbird_table(std::max(n.T, n.S), options);
       check_mask(bigbird(options), n, [&](auto, int64_t h, int64_t i, int64_t j) {
         const int64_t p = n.position(i);
@@ -96,7 +96,7 @@ TEST(BigBird, AsAMaskIsItsTable) {
 }
 
 TEST(BigBird, DrawsTheSameForAnyLength) {
-  const BigBird options = {.block = 2, .random_blocks = 3};
+  const BigBirdOptions options = {.block = 2, .random_blocks = 3};
   const Tensor whole = bigbird_table(80, options);
   for (const int64_t length : {1, 9, 40, 79}) {
     const Tensor part = bigbird_table(length, options);

@@ -1,7 +1,7 @@
 // The backward of multi-token attention, with scores and weights recomputed block by block. With A the scores after
 // pre_conv, P the weights of the softmax and W those that multiply V:
 //
-//     dV = W^T dO     dW = dO V^T     dP from dW through post_mix, mask and post_conv
+//     dV = W^T dO     dW = dO V^T     dP from dW through dropout, post_mix, mask and post_conv
 //     dS = P (dP - delta), delta_i = sum_j P_ij dP_ij     dQ and dK from dS through pre_mix, pre_conv and mask
 //
 // A block propagates the gradient of its own outputs only. The steps are linear in it, so the contributions of
@@ -140,9 +140,10 @@ class BackwardPass {
     }
   }
 
-  // dW^T = V dO^T and dV += W^T dO, for some keys of one head.
-  void value_products(int64_t slot, int64_t head, int64_t key, int64_t count, const float* w, float* dw) {
+  // dW^T = V dO^T and dV += W^T dO, for some keys of one head; w before dropout, dw too.
+  void value_products(int64_t slot, int64_t head, int64_t key, int64_t count, float* w, float* dw) {
     const RowBlock& block = block_of(slot);
+    drop_weights(call_, block, head, key, count, w);
     const PackedRows& upstream = upstream_of(slot, head);
     products().overwrite({.a = row_pointer(call_.v, block.batch, kv_head(head), key),
                           .a_row_stride = call_.v.stride(2),
@@ -154,6 +155,7 @@ class BackwardPass {
                           .rows = count,
                           .width = block.width,
                           .depth = upstream.columns});
+    drop_weights(call_, block, head, key, count, dw);
     products().add({.a = w + block.out_lane,
                     .a_row_stride = block.width,
                     .a_column_stride = 1,

@@ -91,6 +91,9 @@ MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, 
   require(call.history >= 0 && call.history <= call.shape.T, op, "history must be 0 to T {1}, it is {0}",
           call.history, call.shape.T);
   if (call.mask) call.mask->check(call.shape);
+  const WeightDropout& d = options.dropout;
+  require(d.rate >= 0 && d.rate < 1, op, "the rate of dropout must be in [0, 1), it is {}", d.rate);
+  if (d.rate > 0) call.dropout = kernel::dropout_key(d.seed, d.stream, static_cast<float>(d.rate));
   return call;
 }
 

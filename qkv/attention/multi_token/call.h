@@ -1,11 +1,13 @@
 // A call of multi-token attention, checked and prepared.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "qkv/attention/multi_token.h"
 #include "qkv/attention/tile.h"
 #include "qkv/kernel/multi_token_kernels.h"
+#include "qkv/kernel/row_kernels.h"
 
 namespace qkv::internal {
 
@@ -39,6 +41,7 @@ struct MultiTokenCall {
   MaskPtr mask;
   HeadConvolution pre_conv, post_conv;
   HeadMix pre_mix, post_mix;
+  std::optional<kernel::DropoutKey> dropout = {};  // none: a rate of 0
 
   int64_t halo() const { return pre_conv.halo() + post_conv.halo(); }
   int64_t outputs() const { return shape.T - history; }

@@ -99,7 +99,8 @@ class ForwardPass {
     const RowBlock& block = block_of(slot);
     const int64_t E = call_.shape.E, width = block.width, kv_head = head * call_.shape.G / H_;
     Scratch scratch;
-    const float* w = a_.of(slot, block, head);
+    float* w = a_.of(slot, block, head);
+    drop_weights(call_, block, head, block.keys.begin, block.count(), w);
     constexpr int64_t slack = 2 * max_block_queries;  // the transpose reads past the end, in unused lanes
     float* out = scratch.floats(E * width + slack);
     std::fill_n(out, E * width, 0.0f);

@@ -66,6 +66,18 @@ void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_
   loops().clear(c, block.count(), block.width, visible, c);
 }
 
+void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t key, int64_t keys,
+                  float* w) {
+  if (!call.dropout) return;
+  const AttentionShape& n = call.shape;
+  const int64_t row = (call.outputs() + max_block_queries - 1) / max_block_queries * max_block_queries;
+  for (int64_t j = 0; j < keys; ++j) {
+    const int64_t first = ((block.batch * n.H + head) * n.S + key + j) * row + block.out_row(call.history);
+    float* outputs = w + j * block.width + block.out_lane;
+    kernel::kernels().rows.dropout(outputs, block.outputs, *call.dropout, first, outputs);
+  }
+}
+
 void mix_heads(const HeadMix& mix, const StridedHeads& in, bool transposed, int64_t count, const StridedHeads& out,
                int64_t H) {
   const int64_t n = mix.size;

@@ -25,6 +25,11 @@ void convolved_scores(const MultiTokenCall& call, const RowBlock& block, int64_t
 void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, float* p,
                        const uint64_t* visible, float* c);
 
+// Dropout, of the weights and of their gradient: rows of one head, in place, of the keys from `key` on. A pair has the
+// random number that it has in weight_dropout().
+void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t key, int64_t keys,
+                  float* w);
+
 // out = mix(in) over `count` floats of every head. Not in place.
 struct StridedHeads {
   float* data;

@@ -1,8 +1,6 @@
-// Masks. They are relative to the position of the query, never to the end of a row, so that a decoding step sees
-// the same keys as a pass over the whole sequence.
+#include "qkv/layer/mechanism/mask.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -11,16 +9,13 @@
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/every.h"
 #include "qkv/attention/mask/longformer.h"
-#include "qkv/layer/attention_part.h"
-#include "qkv/layer/mechanism/table.h"
+#include "qkv/layer/mechanism/mechanism_of.h"
 
 namespace qkv {
 namespace {
 
-using Numbers = AttentionMechanism::Numbers;
-using Role = AttentionMechanism::Role;
-
 constexpr double max_globals = 1 << 20;
+constexpr bool required = true;
 
 std::vector<int64_t> first(int64_t count) {
   std::vector<int64_t> positions(static_cast<size_t>(count));
@@ -28,21 +23,105 @@ std::vector<int64_t> first(int64_t count) {
   return positions;
 }
 
-template <MaskPtr (*mask)(const Numbers&)>
-void add_mask(AttentionOptions& options, const AttentionPart& part) {
-  options.mask = options.mask & mask(part.numbers());
-}
+void add(AttentionOptions& options, const MaskPtr& mask) { options.mask = options.mask & mask; }
 
-MaskPtr window_of(const Numbers& n) { return window(integer(n, 0)); }
-MaskPtr dilated_of(const Numbers& n) { return dilated(integer(n, 0), integer(n, 1)); }
-MaskPtr strided_of(const Numbers& n) { return window(integer(n, 0) - 1) | every(integer(n, 0)); }
-MaskPtr longformer_of(const Numbers& n) { return longformer(integer(n, 0), first(integer(n, 1))); }
-MaskPtr bigbird_of(const Numbers& n) {
-  return bigbird({.block = integer(n, 0),
-                  .window_blocks = integer(n, 1),
-                  .global_blocks = first(integer(n, 2)),
-                  .random_blocks = integer(n, 3)});
-}
+class WindowMechanism final : public MechanismOf<SlidingWindow> {
+ public:
+  using MechanismOf::MechanismOf;
+  Facts facts() const override {
+    return {
+        .name = "window",
+        .help = "sliding window: keys within RADIUS positions of the query on both sides (Beltagy et al., 2020)",
+        .role = Role::mask,
+        .in_cross = false};
+  }
+  Fields fields() const override { return {{"radius", &SlidingWindow::radius, 0, max_distance, required}}; }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    add(options, window(value.radius));
+  }
+};
+
+class DilatedMechanism final : public MechanismOf<Dilated> {
+ public:
+  using MechanismOf::MechanismOf;
+  Facts facts() const override {
+    return {.name = "dilated",
+            .help = "dilated window: every DILATION-th key, RADIUS of them on both sides (Beltagy et al., 2020)",
+            .role = Role::mask,
+            .in_cross = false};
+  }
+  Fields fields() const override {
+    return {{"radius", &Dilated::radius, 0, max_globals - 1, required},
+            {"dilation", &Dilated::dilation, 1, max_globals - 1, required}};
+  }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    add(options, dilated(value.radius, value.dilation));
+  }
+};
+
+class StridedMechanism final : public MechanismOf<Strided> {
+ public:
+  using MechanismOf::MechanismOf;
+  Facts facts() const override {
+    return {.name = "strided",
+            .help = "strided pattern: keys nearer than STRIDE, and every STRIDE-th key (Child et al., 2019)",
+            .role = Role::mask,
+            .in_cross = false};
+  }
+  Fields fields() const override { return {{"stride", &Strided::stride, 1, max_distance, required}}; }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    add(options, window(value.stride - 1) | every(value.stride));
+  }
+};
+
+class LongformerMechanism final : public MechanismOf<Longformer> {
+ public:
+  using MechanismOf::MechanismOf;
+  Facts facts() const override {
+    return {.name = "longformer",
+            .help =
+                "sliding window of RADIUS positions on both sides, and GLOBALS first positions that see all and "
+                "are seen by all (Beltagy et al., 2020)",
+            .role = Role::mask,
+            .in_cross = false};
+  }
+  Fields fields() const override {
+    return {{"radius", &Longformer::radius, 0, max_distance, required},
+            {"globals", &Longformer::globals, 0, max_globals, required}};
+  }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    add(options, longformer(value.radius, first(value.globals)));
+  }
+};
+
+class BigBirdMechanism final : public MechanismOf<BigBird> {
+ public:
+  using MechanismOf::MechanismOf;
+  Facts facts() const override {
+    return {.name = "bigbird",
+            .help =
+                "BigBird, in blocks of BLOCK positions: a window, GLOBALS first blocks and RANDOM random blocks "
+                "(Zaheer et al., 2020)",
+            .role = Role::mask,
+            .in_cross = false};
+  }
+  Fields fields() const override {
+    return {{"block", &BigBird::block, 1, max_distance},
+            {"window", &BigBird::window, 1, 1023},
+            {"globals", &BigBird::globals, 0, 1024},
+            {"random", &BigBird::random, 0, 1024}};
+  }
+  std::string error(const AttentionSize&) const override {
+    if (value.window % 2 == 1) return "";
+    return fmt::format("window must be an odd number of blocks, got {}", value.window);
+  }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    add(options, bigbird({.block = value.block,
+                          .window_blocks = value.window,
+                          .global_blocks = first(value.globals),
+                          .random_blocks = value.random}));
+  }
+};
 
 // prefix(lengths) for any batch: visible(i, j) <=> j < count.
 class FirstKeys final : public Mask {
@@ -65,69 +144,30 @@ class FirstKeys final : public Mask {
   int64_t count_;
 };
 
-MaskPtr first_keys(int64_t count) { return std::make_shared<FirstKeys>(count); }
-
-std::string error_of_bigbird(const Numbers& n, const AttentionSize&) {
-  return integer(n, 1) % 2 == 1 ? "" : fmt::format("window must be an odd number of blocks, got {}", integer(n, 1));
-}
+class PrefixMechanism final : public MechanismOf<Prefix> {
+ public:
+  using MechanismOf::MechanismOf;
+  Facts facts() const override {
+    return {.name = "prefix",
+            .help =
+                "the first COUNT keys stay visible whatever the other masks of the variant are: "
+                "window=64+prefix=4; a decoder stays causal",
+            .role = Role::prefix,
+            .in_cross = false};
+  }
+  Fields fields() const override { return {{"count", &Prefix::count, 1, max_globals, required}}; }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    options.mask = options.mask | std::make_shared<FirstKeys>(value.count);
+  }
+};
 
 }  // namespace
 
-AttentionMechanism longformer_mechanism() {
-  return {
-      .name = "longformer",
-      .help =
-          "sliding window of RADIUS positions on both sides, and GLOBALS first positions that see all and are seen "
-          "by all (Beltagy et al., 2020)",
-      .role = Role::mask,
-      .in_cross = false,
-      .numbers = {{"radius", 0, max_distance}, {"globals", 0, max_globals}},
-      .add_to = add_mask<longformer_of>};
-}
-
-AttentionMechanisms mask_mechanisms() {
-  return {
-      {.name = "window",
-       .help = "sliding window: keys within RADIUS positions of the query on both sides (Beltagy et al., 2020)",
-       .role = Role::mask,
-       .in_cross = false,
-       .numbers = {{"radius", 0, max_distance}},
-       .add_to = add_mask<window_of>},
-      {.name = "dilated",
-       .help = "dilated window: every DILATION-th key, RADIUS of them on both sides (Beltagy et al., 2020)",
-       .role = Role::mask,
-       .in_cross = false,
-       .numbers = {{"radius", 0, max_globals - 1}, {"dilation", 1, max_globals - 1}},
-       .add_to = add_mask<dilated_of>},
-      {.name = "strided",
-       .help = "strided pattern: keys nearer than STRIDE, and every STRIDE-th key (Child et al., 2019)",
-       .role = Role::mask,
-       .in_cross = false,
-       .numbers = {{"stride", 1, max_distance}},
-       .add_to = add_mask<strided_of>},
-      longformer_mechanism(),
-      {.name = "bigbird",
-       .help = "BigBird, in blocks of BLOCK positions: a window, GLOBALS first blocks and RANDOM random blocks "
-               "(Zaheer et al., 2020)",
-       .role = Role::mask,
-       .in_cross = false,
-       .numbers = {{"block", 1, max_distance, 64},
-                   {"window", 1, 1023, 3},
-                   {"globals", 0, 1024, 1},
-                   {"random", 0, 1024, 3}},
-       .error = error_of_bigbird,
-       .add_to = add_mask<bigbird_of>},
-      {.name = "prefix",
-       .help = "the first COUNT keys stay visible whatever the other masks of the variant are: window=64+prefix=4; "
-               "a decoder stays causal",
-       .role = Role::prefix,
-       .in_cross = false,
-       .numbers = {{"count", 1, max_globals}},
-       .add_to =
-           [](AttentionOptions& options, const AttentionPart& part) {
-             options.mask = options.mask | first_keys(integer(part.numbers(), 0));
-           }},
-  };
-}
+AttentionMechanismPtr mechanism_of(const SlidingWindow& x) { return std::make_shared<WindowMechanism>(x); }
+AttentionMechanismPtr mechanism_of(const Dilated& x) { return std::make_shared<DilatedMechanism>(x); }
+AttentionMechanismPtr mechanism_of(const Strided& x) { return std::make_shared<StridedMechanism>(x); }
+AttentionMechanismPtr mechanism_of(const Longformer& x) { return std::make_shared<LongformerMechanism>(x); }
+AttentionMechanismPtr mechanism_of(const BigBird& x) { return std::make_shared<BigBirdMechanism>(x); }
+AttentionMechanismPtr mechanism_of(const Prefix& x) { return std::make_shared<PrefixMechanism>(x); }
 
 }  // namespace qkv

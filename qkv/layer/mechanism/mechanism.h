@@ -1,32 +1,40 @@
-// The mechanisms that an attention variant is made of: "window=64+softcap=30" (attention_variant.h) are two, each
-// with one number. A mechanism is a row of a table: its name, its numbers, the parameters that it adds to a layer,
-// and what it adds to the options of attention().
+// What an attention variant (layer/attention_variant.h) is made of. A mechanism is an aggregate with typed numbers:
+// SlidingWindow{64}, Rotary{.base = 1e4}. This is the interface through which the layer, the text form of variants, the
+// help, `qkv describe` and the tests see every mechanism.
 //
-//     for (const AttentionMechanism& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(m), m.help);
+//     const AttentionMechanismPtr cap = mechanism_of(Softcap{30});
+//     cap->facts().name, cap->numbers()[0].name, cap->number(0)              // "softcap", "cap", 30
+//     for (const AttentionMechanismPtr& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(*m), m->facts().help);
 //
-// A new mechanism is a new row; the command's help, `qkv describe` and the tests iterate over the table.
+// A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what differs
+// from the defaults here, and a line in table.cc.
 #pragma once
 
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "qkv/attention/options.h"
+#include "qkv/attention/attention.h"
 #include "qkv/layer/attention_use.h"
 #include "qkv/layer/module.h"
+#include "qkv/op/dropout.h"
 
 namespace qkv {
 
 class AttentionPart;
+struct AttentionCache;
 
 // What a mechanism may need to know of its layer.
 struct AttentionSize {
   AttentionUse use = AttentionUse::encoder;
   int64_t d_model = 0, heads = 1, kv_heads = 1;  // C, H, G
   int64_t key_width = 0, value_width = 0;        // of the sources of keys and values
-  bool bias = true, dropout = false;             // projections with biases; dropout of attention weights
+  bool bias = true;                              // projections with biases
   int64_t query_width = 0, free_head_width = 0;  // of the source of queries; of a head that is not C / H
   int64_t head_width() const { return free_head_width == 0 ? d_model / heads : free_head_width; }  // D
 };
@@ -38,15 +46,21 @@ struct AttentionCallContext {
   std::optional<int64_t> position = {};  // of every query, in a decoding step; else query i has position i
 };
 
-struct AttentionMechanism {
-  struct Number {
-    std::string_view name;
-    double minimum, maximum;
-    std::optional<double> default_value = {};  // none: required
-    bool integer = true;
-  };
-  using Parameters = std::vector<std::pair<std::string, Parameter>>;  // with their names
-  using Numbers = std::vector<double>;
+// The operands of a mechanism that replaces attention().
+struct AttentionHeads {
+  Variable q, k, v;      // (B,H,T,D), (B,G,S,D), (B,G,S,D)
+  MaskPtr mask;          // that of the call and of the other mechanisms
+  Dropout dropout = {};  // of the weights
+};
+
+// The second projections of queries, keys and values.
+enum class GlobalProjection { query, key, value };
+
+class AttentionMechanism;
+using AttentionMechanismPtr = std::shared_ptr<const AttentionMechanism>;
+
+class AttentionMechanism {
+ public:
   enum class Role {
     full,
     score,
@@ -60,26 +74,76 @@ struct AttentionMechanism {
     global_projections,  // separate query, key and value projections for global positions
     multi_token,         // attention() is replaced by multi_token_attention()
   };
+  class Roles {  // a set
+   public:
+    constexpr Roles(std::initializer_list<Role> roles) {
+      for (const Role role : roles) bits_ |= 1u << static_cast<unsigned>(role);
+    }
+    constexpr bool contains(Role role) const { return (bits_ >> static_cast<unsigned>(role) & 1u) != 0; }
 
-  std::string_view name, help;
-  Role role;
-  std::vector<Role> excludes = {};  // roles of the mechanisms that it cannot be combined with
-  bool in_self = true, in_cross = true;
-  bool reads_queries = true, reads_keys = true;  // false: the layer has no such projection
-  std::vector<Number> numbers = {};
-  // Null where a mechanism needs none of it.
-  Parameters (*parameters)(const Numbers&, const AttentionSize&) = nullptr;
-  std::string (*error)(const Numbers&, const AttentionSize&) = nullptr;  // why it does not fit the layer, or ""
-  void (*add_to)(AttentionOptions&, const AttentionPart&) = nullptr;     // once, when the layer is made
-  void (*add_to_call)(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) = nullptr;
-  Variable (*rotate)(const Variable& x, int64_t first_position, const Numbers&) = nullptr;  // queries, keys
+   private:
+    unsigned bits_ = 0;
+  };
+
+  // The same for all numbers.
+  struct Facts {
+    std::string_view name, help;
+    Role role;
+    Roles excludes = {};  // roles of the mechanisms that it cannot be combined with
+    bool in_self = true, in_cross = true;
+    bool reads_queries = true, reads_keys = true;  // false: the layer has no such projection
+  };
+  struct Number {
+    std::string_view name;
+    double minimum, maximum;
+    std::optional<double> default_value;  // none: required
+    bool integer;
+    bool allows(double value) const;
+    std::string error(std::string_view given) const;  // "radius must be an integer from 0 to 9, got 'x'"
+  };
+  using Parameters = std::vector<std::pair<std::string, Parameter>>;  // with their names
+
+  virtual ~AttentionMechanism() = default;
+
+  virtual Facts facts() const = 0;
+  // In the order of the text; the value of numbers()[i]; the same mechanism with other numbers.
+  virtual std::vector<Number> numbers() const = 0;
+  virtual double number(size_t i) const = 0;
+  virtual AttentionMechanismPtr with(std::span<const double> numbers) const = 0;
+  virtual bool equals(const AttentionMechanism& other) const = 0;
+
+  // ---- In a layer ----
+
+  // Why it does not fit the layer, or "".
+  virtual std::string error(const AttentionSize&) const { return ""; }
+  virtual Parameters parameters(const AttentionSize&) const { return {}; }
+  // To the options of attention(): once, when the layer is made, and in every call.
+  virtual void add_to(AttentionOptions&, const AttentionPart&) const {}
+  virtual void add_to_call(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) const {}
+  // Of the heads (B,N,T,D) of queries or keys.
+  virtual Variable rotate(const Variable& heads, int64_t /*first_position*/) const { return heads; }
   // FLOPs of a visible (query, key) pair in one head, beside those of score and values.
-  double (*pair_flops)(const Numbers&, const AttentionSize&) = nullptr;
+  virtual double pair_flops(const AttentionSize&) const { return 0; }
+
+  // The number of first positions whose queries, and the keys and values that these attend to, have projections of their
+  // own: project_global(). None: there are no such projections.
+  virtual std::optional<int64_t> global_positions() const { return {}; }
+  virtual Variable project_global(const AttentionPart&, GlobalProjection, const Variable& source) const;
+
+  // Whether attend(), and in decoding extend(), which appends to the cache, are called instead of attention().
+  virtual bool replaces_attention() const { return false; }
+  virtual AttentionVariableResult attend(const AttentionPart&, const AttentionHeads&, bool with_weights) const;
+  virtual Variable extend(const AttentionPart&, const AttentionHeads&, AttentionCache&) const;
 };
 
-std::span<const AttentionMechanism> attention_mechanisms();
+// Every mechanism, with its default numbers, in the order of the help.
+std::span<const AttentionMechanismPtr> attention_mechanisms();
 
-// How a mechanism is written: "window=radius", "additive[=width]".
+// How a mechanism is written: "window=radius", "additive[=width]". With its numbers: "window=64"; defaults at the end are
+// left out.
 std::string usage(const AttentionMechanism& mechanism);
+std::string to_string(const AttentionMechanism& mechanism);
+// 3, 0.5
+std::string number_text(double number);
 
 }  // namespace qkv
