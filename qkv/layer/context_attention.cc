@@ -38,9 +38,9 @@ ContextAttention::ContextAttention(const ContextAttentionOptions& options) : opt
            .value_width = C.size,
            .query_width = W.size};
   check_variant(variant, size_, "ContextAttention");
-  // With these scores the layer projects the keys itself, once.
   const Additive* const additive_score = variant.get<Additive>();
-  const bool bilinear_score = variant.get<Bilinear>() != nullptr;
+  const Bilinear* const bilinear_score = variant.get<Bilinear>();
+  // For these two scores the layer projects the keys itself, once.
   for (const AttentionMechanismPtr& mechanism : variant.mechanisms())
     if (mechanism->facts().role != AttentionMechanism::Role::score || !(additive_score || bilinear_score))
       parts_.emplace_back(mechanism, size_);

@@ -6,7 +6,7 @@
 //     additive  score = v . tanh(W_q s_i + W_k h_j)         bilinear  score = s_i . W_k h_j      ("general")
 //     other     the variant's own, of s_i and h_j, which then have one width: dot, cosine, ...; location reads no keys
 //
-//     ContextAttention attention({.width = 512, .encoder_width = 1024, .variant = attention_variant("additive=256")});
+//     ContextAttention attention({.width = 512, .encoder_width = 1024, .variant = Additive{256}});
 //     const auto memory = attention.memory(encoded, lengths);              // encoded (B,S,1024): keys are projected once
 //     Variable c = attention.attend(s, memory, {.position = t}).context;   // s (R,512), c (R,1024)
 //

@@ -104,7 +104,7 @@ TEST(ContextAttention, LocalAttentionMayPredictThePositionFromTheState) {
 }
 
 TEST(ContextAttention, HasWeightsOnRequest) {
-  ContextAttention layer({.width = W, .encoder_width = 5, .variant = attention_variant("additive")});
+  ContextAttention layer({.width = W, .encoder_width = 5, .variant = Additive{}});
   randomise(layer, 2);
   const auto memory = layer.memory(random_tensor({B, S, 5}, 3), lengths);
   const Tensor s = random_tensor({B * 3, W}, 4);
@@ -116,7 +116,7 @@ TEST(ContextAttention, HasWeightsOnRequest) {
 }
 
 TEST(ContextAttention, AStateHasTheSameBitsForAnyBeamAndPadding) {
-  ContextAttention layer({.width = 16, .encoder_width = 12, .variant = attention_variant("additive=9")});
+  ContextAttention layer({.width = 16, .encoder_width = 12, .variant = Additive{9}});
   randomise(layer, 3);
   const Tensor encoded = random_tensor({B, S, 12}, 5), s = random_tensor({B * 3, 16}, 6);
   const Tensor all = layer.attend(s, layer.memory(encoded, lengths), {}).context.value();
@@ -149,15 +149,12 @@ TEST(ContextAttention, NamesItsParameters) {
 }
 
 TEST(ContextAttention, SaysWhatIsWrong) {
-  EXPECT_EQ(
-      error_of([] { ContextAttention({.width = 3, .encoder_width = 5, .variant = attention_variant("dot")}); }),
-      "ContextAttention: 'dot' compares states of one width, got width 3 and encoder_width 5; bilinear and "
-      "additive take any two");
+  EXPECT_EQ(error_of([] { ContextAttention({.width = 3, .encoder_width = 5, .variant = Dot{}}); }),
+            "ContextAttention: 'dot' compares states of one width, got width 3 and encoder_width 5; bilinear and "
+            "additive take any two");
   EXPECT_EQ(error_of([] { ContextAttention({.width = 3, .encoder_width = 0}); }),
             "ContextAttention: width 3 and encoder_width 0 must be positive");
-  EXPECT_EQ(error_of([] {
-              ContextAttention({.width = 3, .encoder_width = 3, .variant = attention_variant("window=2")});
-            }),
+  EXPECT_EQ(error_of([] { ContextAttention({.width = 3, .encoder_width = 3, .variant = SlidingWindow{2}}); }),
             "ContextAttention: 'window' is for self attention only");
   ContextAttention layer({.width = W, .encoder_width = W});
   EXPECT_EQ(error_of([&] {

@@ -54,23 +54,25 @@ struct Large {
   Tensor encoded = random_tensor({B, 9, 20}, 3), y = random_tensor({B, 6, 12}, 4);
   std::vector<int32_t> rows = {9, 5};
   Pass pass = {};
-  explicit Large(const char* variant = "bilinear")
-      : layer({.width = 20,
-               .encoder_width = 20,
-               .embedding_width = 12,
-               .layers = 2,
-               .variant = attention_variant(variant)}) {
+  explicit Large(const AttentionVariant& variant = Bilinear{})
+      : layer({.width = 20, .encoder_width = 20, .embedding_width = 12, .layers = 2, .variant = variant}) {
     randomise(layer, 2);
   }
   Tensor whole() { return layer.forward(y, layer.start(B), layer.memory(encoded, rows), pass).value(); }
 };
 
-const char* const variants[] = {"dot",           "bilinear",           "additive=9",         "location=9",
-                                "dot+local-m=2", "bilinear+local-m=2", "bilinear+local-p=2", "additive+local-p=3"};
+const AttentionVariant variants[] = {Dot{},
+                                     Bilinear{},
+                                     Additive{9},
+                                     Location{9},
+                                     Dot{} + LocalM{2},
+                                     Bilinear{} + LocalM{2},
+                                     Bilinear{} + LocalP{2},
+                                     Additive{} + LocalP{3}};
 
 TEST(LuongDecoder, StepsHaveTheBitsOfTheWholeWithEveryScore) {
-  for (const char* variant : variants) {
-    SCOPED_TRACE(variant);
+  for (const AttentionVariant& variant : variants) {
+    SCOPED_TRACE(to_string(variant));
     Large x(variant);
     const NoGrad no_grad;
     const Tensor whole = x.whole();
@@ -84,30 +86,30 @@ TEST(LuongDecoder, StepsHaveTheBitsOfTheWholeWithEveryScore) {
 }
 
 TEST(LuongDecoder, RecordingAGradientChangesLittle) {
-  for (const char* variant : variants) {
+  for (const AttentionVariant& variant : variants) {
     Large x(variant);
     const Tensor recorded = x.whole();
     const NoGrad no_grad;
-    EXPECT_LT(largest_difference(recorded, x.whole()), 1e-6) << variant;
+    EXPECT_LT(largest_difference(recorded, x.whole()), 1e-6) << to_string(variant);
   }
 }
 
 TEST(LuongDecoder, EveryParameterHasAGradientWithEveryScore) {
-  for (const char* variant : variants) {
+  for (const AttentionVariant& variant : variants) {
     Large x(variant);
     x.layer.forward(x.y, x.layer.start(B), x.layer.memory(x.encoded, x.rows), x.pass)
         .backward(random_tensor({B, 6, 20}, 5));
     x.layer.visit([&](const std::string& name, Variable& p) {
-      ASSERT_TRUE(p.grad().defined()) << variant << " " << name;
-      EXPECT_GT(largest_difference(p.grad(), Tensor::zeros(p.shape())), 1e-4) << variant << " " << name;
+      ASSERT_TRUE(p.grad().defined()) << to_string(variant) << " " << name;
+      EXPECT_GT(largest_difference(p.grad(), Tensor::zeros(p.shape())), 1e-4) << to_string(variant) << " " << name;
     });
   }
 }
 
 // Two hypotheses of each sentence, then only the second one of the second sentence.
 TEST(LuongDecoder, HypothesesShareTheMemoryAndMayBeReordered) {
-  for (const char* variant : variants) {
-    SCOPED_TRACE(variant);
+  for (const AttentionVariant& variant : variants) {
+    SCOPED_TRACE(to_string(variant));
     Large x(variant);
     const NoGrad no_grad;
     auto memory = x.layer.memory(x.encoded, x.rows);
@@ -127,13 +129,13 @@ TEST(LuongDecoder, HypothesesShareTheMemoryAndMayBeReordered) {
 }
 
 TEST(LuongDecoder, ARowDependsNeitherOnPaddingNorOnItsNeighbours) {
-  for (const char* variant : variants) {
+  for (const AttentionVariant& variant : variants) {
     Large x(variant);
     const Tensor whole = x.whole(), sentence = x.encoded.slice(0, 1, 2).slice(1, 0, 5);
     const Tensor alone =
         x.layer.forward(x.y.slice(0, 1, 2).slice(1, 0, 4), x.layer.start(1), x.layer.memory(sentence, {5}), x.pass)
             .value();
-    EXPECT_TRUE(same_bits(alone, whole.slice(0, 1, 2).slice(1, 0, 4))) << variant;
+    EXPECT_TRUE(same_bits(alone, whole.slice(0, 1, 2).slice(1, 0, 4))) << to_string(variant);
   }
 }
 
@@ -152,7 +154,7 @@ TEST(LuongDecoder, BeginsWithTheStateOfAnEncoderInOneOrBothDirections) {
 }
 
 TEST(LuongDecoder, LogsItsWeights) {
-  Large x("bilinear+local-m=1");
+  Large x(Bilinear{} + LocalM{1});
   AttentionLog log;
   const Tensor silent = x.whole();
   x.pass.log = &log;
