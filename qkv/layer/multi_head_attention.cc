@@ -97,7 +97,10 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
   if (o.query_key_norm && reads_keys) key_norm.emplace(D, *o.query_key_norm);
   for (const AttentionMechanismPtr& mechanism : options_.variant.mechanisms())
     parts_.emplace_back(mechanism, options_.size());
-  call_options_ = attention_options(parts_);
+}
+
+const AttentionOptions& MultiHeadAttention::call_options() const {
+  return call_options_->get([&] { return attention_options(parts_); });
 }
 
 const AttentionPart* MultiHeadAttention::global_part() const {
@@ -216,7 +219,7 @@ AttentionLog* MultiHeadAttention::log_of(const Pass& pass) const {
 
 AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries, const KeyValues& memory,
                                                          const Call& call, Pass& pass) const {
-  AttentionOptions options = call_options_;
+  AttentionOptions options = call_options();
   options.mask = options.mask & call.mask;
   options.single_queries = call.single_queries;
   if (!parts_.empty()) {
@@ -260,7 +263,7 @@ Variable MultiHeadAttention::attend_logged(const Queries& queries, const KeyValu
                                                                         {.q = queries.q,
                                                                          .k = memory.k,
                                                                          .v = memory.v,
-                                                                         .mask = call_options_.mask & call.mask,
+                                                                         .mask = call_options().mask & call.mask,
                                                                          .dropout = pass.dropout(options_.dropout)},
                                                                         log_of(pass) != nullptr)
                                              : attend_heads(queries, memory, call, pass);
@@ -320,7 +323,7 @@ Variable MultiHeadAttention::extend_one(const Queries& queries, const KeyValues&
   const int64_t position = cache.length(), length = queries.q.dim(2);
   if (const AttentionPart* part = replacing_part())
     return part->mechanism().extend(
-        *part, {.q = queries.q, .k = memory.k, .v = memory.v, .mask = causal() & call_options_.mask}, cache);
+        *part, {.q = queries.q, .k = memory.k, .v = memory.v, .mask = causal() & call_options().mask}, cache);
   cache.keys.append(memory.k.value(), memory.v.value());
   KeyValues past = {cache.keys.keys(), cache.keys.values()};
   if (memory.global_k.defined()) {

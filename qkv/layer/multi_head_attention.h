@@ -17,9 +17,11 @@
 // projection. Behind them the parameters of the variant, named as in attention_part.h.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "qkv/attention/attention.h"
+#include "qkv/base/on_demand.h"
 #include "qkv/layer/attention_cache.h"
 #include "qkv/layer/attention_part.h"
 #include "qkv/layer/linear.h"
@@ -134,7 +136,9 @@ class MultiHeadAttention final : public Module {
 
   MultiHeadAttentionOptions options_;
   std::vector<AttentionPart> parts_;
-  AttentionOptions call_options_;  // of every call
+  // Of every call. Made for the first one, because it needs memory for the parameters of the variant.
+  const AttentionOptions& call_options() const;
+  std::shared_ptr<OnDemand<AttentionOptions>> call_options_ = std::make_shared<OnDemand<AttentionOptions>>();
 };
 
 }  // namespace qkv

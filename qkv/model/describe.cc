@@ -356,6 +356,8 @@ std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const 
 
 std::string describe(const TransformerConfig& config, const DescribeOptions& options) {
   config.check();
+  require<UsageError>(config.architecture == Architecture::encoder_decoder, "describe",
+                      "describes an encoder-decoder; the model is {}", name_of(config.architecture));
   const int64_t limit = config.position_limit();
   for (const auto& [name, length] :
        {std::pair("source_length", options.source_length), std::pair("target_length", options.target_length)})

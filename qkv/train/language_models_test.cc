@@ -70,7 +70,7 @@ TEST(LanguageModels, ACausalOneLearnsToCount) {
 
 TEST(LanguageModels, AMaskedOneLearnsToFillAGap) {
   MaskedTransformer model(small(Architecture::masked), 1);
-  const double loss = loss_after(optimizer_of(model), 150, [&](uint64_t update, Pass& pass) {
+  const double loss = loss_after(optimizer_of(model), 400, [&](uint64_t update, Pass& pass) {
     Ids ids = counting(update), targets(ids.size(), -1);
     Random random(8, update);
     for (size_t row = 0; row < 16; ++row) {
