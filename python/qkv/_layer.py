@@ -109,8 +109,8 @@ class MultiHeadAttention:
         return (output(out), output.statistics(weights)) if return_weights else output(out)
 
     def step(self, x: Array, cache: AttentionCache) -> Array:
-        """Self-attention of the next position, x (B, 1, C), or of several: each attends to the positions in the cache,
-        to the new ones before it and to itself."""
+        """Self-attention of the next position, x (B, 1, C), or of several: each attends to the positions in the
+        cache, to the new ones before it and to itself."""
         output = Output(x)
         return output(self._layer.step(as_floats(x, "x"), cache._cache, output.numpy))
 
