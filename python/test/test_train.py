@@ -106,7 +106,8 @@ def test_the_signature_and_the_help_have_the_options_of_the_command():
         "self_attention": "full",
         "label_smoothing": 0.1,
         "resume": False,
-        "norm": "pre",
+        "norm": None,
+        "activation": "relu",
     }.items():
         assert parameters[name].default == value
     for text in ("\nmax_steps ", "\nself_attention ", "bigbird[=block", "resume "):
