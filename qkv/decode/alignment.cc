@@ -5,9 +5,10 @@
 
 namespace qkv {
 
-std::vector<Tensor> alignments(const Transformer& model, const Encoded& encoded, std::span<const int64_t> sources,
-                               std::span<const std::vector<int32_t>> targets, const AlignmentOptions& options) {
-  const int64_t layers = model.config().decoder_layers;
+std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encoded,
+                               std::span<const int64_t> sources, std::span<const std::vector<int32_t>> targets,
+                               const AlignmentOptions& options) {
+  const int64_t layers = model.cross_attention_layers();
   const int64_t layer = options.layer < 0 ? layers + options.layer : options.layer;
   require<UsageError>(layer >= 0 && layer < layers, "alignments",
                       "layer must be -{0} to {1} of {0} decoder layers, got {2}", layers, layers - 1,

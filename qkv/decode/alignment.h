@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "qkv/model/transformer.h"
+#include "qkv/model/encoder_decoder.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -22,8 +22,9 @@ struct AlignmentOptions {
   int64_t layer = -1;  // of the decoder; negative: from the last
   int32_t bos = Tokenizer::bos;
 };
-std::vector<Tensor> alignments(const Transformer& model, const Encoded& encoded, std::span<const int64_t> sources,
-                               std::span<const std::vector<int32_t>> targets, const AlignmentOptions& options = {});
+std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encoded,
+                               std::span<const int64_t> sources, std::span<const std::vector<int32_t>> targets,
+                               const AlignmentOptions& options = {});
 
 // The source position that each of T target tokens is linked to: the largest weight of its row, the first of equal
 // ones. None for a token that sees no source position.

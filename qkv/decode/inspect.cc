@@ -34,7 +34,7 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
 }  // namespace
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
-  const Transformer& model = translator.model();
+  const EncoderDecoder& model = translator.model();
   const EncodedSentence source =
       encode_sentence(sentence, translator.source(), {.max_tokens = model.config().position_limit()});
   const NoGrad guard;
@@ -60,7 +60,7 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
                    {AttentionUse::cross, "cross-attention", {}, out.tokens, sources}};
   for (AttentionMaps& maps : out.attention) {
     const bool encoder = maps.use == AttentionUse::encoder;
-    const int64_t layers = encoder ? model.config().encoder_layers : model.config().decoder_layers;
+    const int64_t layers = encoder ? model.config().encoder_layers : model.cross_attention_layers();
     for (int64_t layer = 0; layer < layers; ++layer)
       maps.layers.push_back(log.weights(maps.use, layer)
                                 .select(0, 0)

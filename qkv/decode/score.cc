@@ -5,7 +5,7 @@
 
 namespace qkv {
 
-std::vector<TargetScore> score_targets(const Transformer& model, const Encoded& encoded,
+std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Encoded& encoded,
                                        std::span<const std::vector<int32_t>> targets,
                                        const TargetScoreOptions& options) {
   require(encoded.lengths.size() == targets.size(), "score_targets",
@@ -35,7 +35,7 @@ std::vector<TargetScore> score_targets(const Transformer& model, const Encoded& 
   return scores;
 }
 
-std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& source,
+std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Tensor& source,
                                        std::span<const int32_t> lengths,
                                        std::span<const std::vector<int32_t>> targets,
                                        const TargetScoreOptions& options) {

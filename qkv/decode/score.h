@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "qkv/model/transformer.h"
+#include "qkv/model/encoder_decoder.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -28,11 +28,11 @@ struct TargetScoreOptions {
   AttentionLog* log =
       nullptr;  // records the attention weights of the decoder; there are two target positions or more
 };
-std::vector<TargetScore> score_targets(const Transformer& model, const Encoded& encoded,
+std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Encoded& encoded,
                                        std::span<const std::vector<int32_t>> targets,
                                        const TargetScoreOptions& options = {});
 // Of sources i32 (B,S) with their lengths (B).
-std::vector<TargetScore> score_targets(const Transformer& model, const Tensor& source,
+std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Tensor& source,
                                        std::span<const int32_t> lengths,
                                        std::span<const std::vector<int32_t>> targets,
                                        const TargetScoreOptions& options = {});

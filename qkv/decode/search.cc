@@ -125,7 +125,7 @@ class Batch {
   std::vector<std::vector<size_t>> deferred_;
 };
 
-void align(const Transformer& model, const Encoded& encoded, std::vector<std::vector<Hypothesis>>& found,
+void align(const EncoderDecoder& model, const Encoded& encoded, std::vector<std::vector<Hypothesis>>& found,
            int32_t bos) {
   std::vector<int64_t> sources;
   std::vector<std::vector<int32_t>> targets;
@@ -200,7 +200,7 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
   return found;
 }
 
-std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Encoded& encoded,
+std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
                                             const SearchOptions& options) {
   check_options(options, model.config());
   SearchTask task;
@@ -216,7 +216,7 @@ std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Enco
   return found;
 }
 
-std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
+std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options) {
   check_options(options, model.config());
   require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()), "search",

@@ -34,7 +34,7 @@
 #include <vector>
 
 #include "qkv/base/names.h"
-#include "qkv/model/transformer.h"
+#include "qkv/model/encoder_decoder.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -80,9 +80,9 @@ struct SearchTask {
 };
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options = {});
 
-std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Encoded& encoded,
+std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
                                             const SearchOptions& options = {});
-std::vector<std::vector<Hypothesis>> search(const Transformer& model, const Tensor& source,
+std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {});
 
 // The checks of search(): UsageError for options out of range, for any model or for this one.

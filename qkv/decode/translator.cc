@@ -14,9 +14,15 @@ namespace {
 
 Translator read_translator(const std::filesystem::path& folder) {
   SavedModel saved = read_model(folder);
+  const Architecture architecture = saved.model->config().architecture;
+  std::shared_ptr<const Model> any = std::move(saved.model);
+  auto model = std::dynamic_pointer_cast<const EncoderDecoder>(any);
+  require<InputError>(model != nullptr, folder.string(),
+                      "the architecture of this model is {}: it does not translate, which takes an encoder-decoder",
+                      name_of(architecture));
   Tokenizer source = Tokenizer::load(find_in_model(folder, "source.model"), saved.sums["source.model"]);
   Tokenizer target = Tokenizer::load(find_in_model(folder, "target.model"), saved.sums["target.model"]);
-  return {std::move(saved.model), std::move(source), std::move(target), folder.string()};
+  return {std::move(model), std::move(source), std::move(target), folder.string()};
 }
 
 }  // namespace
@@ -24,13 +30,14 @@ Translator read_translator(const std::filesystem::path& folder) {
 Translator::Translator(const std::filesystem::path& folder)
     : Translator(read_together(folder, [&] { return read_translator(folder); })) {}
 
-Translator::Translator(Transformer model, Tokenizer source, Tokenizer target, const std::string& name)
+Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer source, Tokenizer target,
+                       const std::string& name)
     : model_(std::move(model)), source_(std::move(source)), target_(std::move(target)) {
   check(name);
 }
 
 void Translator::check(const std::string& where) const {
-  const TransformerConfig& config = model_.config();
+  const TransformerConfig& config = model_->config();
   require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
                       where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
                       source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
@@ -43,7 +50,7 @@ std::vector<EncodedSentence> Translator::encode_all(std::span<const std::string>
     const auto at = static_cast<size_t>(i);
     out[at] = encode_sentence(
         sentences[at], tokenizer,
-        {.max_tokens = model_.config().position_limit(), .name = fmt::format("{} {}", name, i + 1)});
+        {.max_tokens = model_->config().position_limit(), .name = fmt::format("{} {}", name, i + 1)});
   });
   return out;
 }
@@ -82,7 +89,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
                                                const ProgressFunction& progress) const {
   check_batch_tokens(options.batch_tokens);
   const SearchOptions how = search_options(options);
-  check_options(how, model_.config());
+  check_options(how, model_->config());
   const std::vector<EncodedSentence> sources = encode_all(sentences, source_, "sentence");
   std::vector<Translation> out(sentences.size());
   std::vector<int64_t> lengths;
@@ -97,7 +104,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
     std::vector<std::vector<int32_t>> rows;
     for (const size_t i : batch) rows.push_back(sources[i].ids);
     const PaddedBatch source = pad_batch(rows);
-    const auto found = search(model_, source.ids, source.lengths, how);
+    const auto found = search(*model_, source.ids, source.lengths, how);
     for (size_t b = 0; b < batch.size(); ++b) {
       Translation& translation = out[batch[b]];
       for (const Hypothesis& hypothesis : found[b]) translation.n_best.push_back(candidate(hypothesis));
@@ -133,7 +140,7 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
       targets_of_batch.emplace_back(to[i].ids.begin(), to[i].ids.end() - 1);
     }
     const PaddedBatch source = pad_batch(rows);
-    const std::vector<TargetScore> scores = score_targets(model_, source.ids, source.lengths, targets_of_batch);
+    const std::vector<TargetScore> scores = score_targets(*model_, source.ids, source.lengths, targets_of_batch);
     for (size_t b = 0; b < batch.size(); ++b)
       out[batch[b]] = {.log_probability = scores[b].log_probability,
                        .token_log_probabilities = scores[b].token_log_probabilities,

@@ -8,14 +8,16 @@
 // than the position limit of the model is cut and marked as truncated, so that one bad line does not end a run
 // over thousands.
 //
-// A model folder holds config.json, model.safetensors, source.model and target.model.
+// A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not
 // UTF-8 ("sentence 3", counted from 1); UsageError for options out of range.
 // The member functions may be called by several threads at once.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +25,7 @@
 #include "qkv/decode/encoded_sentence.h"
 #include "qkv/decode/score.h"
 #include "qkv/decode/search.h"
-#include "qkv/model/transformer.h"
+#include "qkv/model/encoder_decoder.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -71,7 +73,12 @@ class Translator {
  public:
   explicit Translator(const std::filesystem::path& folder);
   // Errors begin with `name`.
-  Translator(Transformer model, Tokenizer source, Tokenizer target, const std::string& name = "Translator");
+  Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer source, Tokenizer target,
+             const std::string& name = "Translator");
+  template <std::derived_from<EncoderDecoder> AnyModel>
+  Translator(AnyModel model, Tokenizer source, Tokenizer target, const std::string& name = "Translator")
+      : Translator(std::make_shared<const AnyModel>(std::move(model)), std::move(source), std::move(target), name) {
+  }
 
   // progress(n) is called after every batch, n sentences being done; it may throw to stop.
   using ProgressFunction = std::function<void(int64_t)>;
@@ -81,7 +88,7 @@ class Translator {
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                int64_t batch_tokens = 4096, const ProgressFunction& progress = {}) const;
 
-  const Transformer& model() const { return model_; }
+  const EncoderDecoder& model() const { return *model_; }
   const Tokenizer& source() const { return source_; }
   const Tokenizer& target() const { return target_; }
 
@@ -91,7 +98,7 @@ class Translator {
                                           const char* name) const;
   Candidate candidate(const Hypothesis& hypothesis) const;
 
-  Transformer model_;
+  std::shared_ptr<const EncoderDecoder> model_;
   Tokenizer source_, target_;
 };
 

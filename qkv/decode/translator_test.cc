@@ -182,7 +182,7 @@ TEST(Translator, OfAFolderEqualsThatOfItsParts) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("qkv-translator-{}", ::getpid());
   Translator translator = random_translator(8);
-  Transformer model = translator.model();
+  const EncoderDecoder& model = translator.model();
   save_model(folder, model);
   EXPECT_THROW(Translator{folder}, InputError) << "no vocabularies";
   translator.source().save(folder / "source.model");

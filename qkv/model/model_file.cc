@@ -12,6 +12,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
+#include "qkv/model/make_model.h"
 
 namespace qkv {
 namespace {
@@ -72,9 +73,7 @@ void save_model(const fs::path& folder, const Model& model, const VocabularyChec
     write_file(folder / config_file, config);
 }
 
-Transformer load_model(const fs::path& folder) {
-  return read_together(folder, [&] { return read_model(folder); }).model;
-}
+Transformer load_model(const fs::path& folder) { return load_model_as<Transformer>(folder); }
 
 TransformerConfig load_config(const fs::path& folder) {
   const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
@@ -83,14 +82,20 @@ TransformerConfig load_config(const fs::path& folder) {
 }
 
 SavedModel read_model(const fs::path& folder) {
-  std::optional<Transformer> model;
-  VocabularyChecksums sums =
-      read_parameters(folder, Architecture::encoder_decoder,
-                      [&](const TransformerConfig& config) -> Model& { return model.emplace(config); });
-  return {std::move(*model), std::move(sums)};
+  std::unique_ptr<Model> model;
+  VocabularyChecksums sums = read_parameters(folder, [&](const TransformerConfig& config) -> Model& {
+    model = make_model(config);
+    return *model;
+  });
+  return {std::move(model), std::move(sums)};
 }
 
-VocabularyChecksums read_parameters(const fs::path& folder, Architecture architecture, const MakeModel& make) {
+void check_architecture(const fs::path& folder, Architecture is, Architecture expected) {
+  require<InputError>(is == expected, folder.string(), "the architecture of this model is {}, expected {}",
+                      name_of(is), name_of(expected));
+}
+
+VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& make) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
   const fs::path file = find_in_model(folder, parameter_file);
@@ -107,9 +112,6 @@ VocabularyChecksums read_parameters(const fs::path& folder, Architecture archite
                                        : written->config;
   // Before memory is allocated: every number in the file takes at least two bytes.
   const auto bytes = static_cast<int64_t>(fs::file_size(file, error));
-  require<InputError>(config.architecture == architecture, folder.string(),
-                      "the architecture of this model is {}, expected {}", name_of(config.architecture),
-                      name_of(architecture));
   const Model& model = make(config);
   const int64_t count = model.parameter_count();
   require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,

@@ -7,6 +7,7 @@
 //     save_model("my-model", model);
 //     Transformer model = load_model("my-model");
 //     auto causal = load_model_as<CausalTransformer>("my-language-model");
+//     std::unique_ptr<Model> any = read_model("any-model").model;
 //
 // model.safetensors is self-contained and replaced as a whole, so a crash cannot leave a mixture of two models. A
 // config.json as it was saved is only checked; one written or edited by hand (without a checksum) overrides the
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,20 +42,20 @@ void save_parameters(const std::filesystem::path& path, const Model& model, cons
 // The parameters by name, as views.
 NamedTensors parameters_of(const Model& model);
 
-// To read a model with its vocabularies:
+// A model of any architecture. With its vocabularies it is read by
 //
 //     auto [model, sums] = read_together(folder, [&] { return read_model(folder); });
 struct SavedModel {
-  Transformer model;
+  std::unique_ptr<Model> model;
   VocabularyChecksums sums;
 };
 SavedModel read_model(const std::filesystem::path& folder);
 
-// Reads the configuration, and the parameters into the model that `make` makes of it. InputError if the architecture is
-// another one.
+// Reads the configuration, and the parameters into the model that `make` makes of it.
 using MakeModel = std::function<Model&(const TransformerConfig& config)>;
-VocabularyChecksums read_parameters(const std::filesystem::path& folder, Architecture architecture,
-                                    const MakeModel& make);
+VocabularyChecksums read_parameters(const std::filesystem::path& folder, const MakeModel& make);
+// InputError that names the folder, if the architecture is another one.
+void check_architecture(const std::filesystem::path& folder, Architecture is, Architecture expected);
 
 // The path of a file of a model folder. A training that replaces a model commits all new files at once, to
 // training/committed, and then moves them; until then they are found there.
@@ -75,13 +77,15 @@ auto read_together(const std::filesystem::path& folder, Read read) {
   }
 }
 
-// A CausalTransformer or a MaskedTransformer.
+// A model of a known class.
 template <class AnyModel>
 AnyModel load_model_as(const std::filesystem::path& folder) {
   return read_together(folder, [&] {
     std::optional<AnyModel> model;
-    read_parameters(folder, AnyModel::architecture,
-                    [&](const TransformerConfig& config) -> Model& { return model.emplace(config); });
+    read_parameters(folder, [&](const TransformerConfig& config) -> Model& {
+      check_architecture(folder, config.architecture, AnyModel::architecture);
+      return model.emplace(config);
+    });
     return std::move(*model);
   });
 }

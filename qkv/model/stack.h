@@ -15,14 +15,9 @@
 
 #include "qkv/layer/block.h"
 #include "qkv/layer/token_embedding.h"
+#include "qkv/model/encoded.h"
 
 namespace qkv {
-
-// The output of an encoder for a batch of sentences.
-struct Encoded {
-  Variable memory;               // (B,S,C)
-  std::vector<int32_t> lengths;  // of the sources, without padding
-};
 
 // Rows of tokens that grow: what their blocks keep of the positions so far. Rows that are at the same position form groups
 // that are computed together.

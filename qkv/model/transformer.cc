@@ -54,11 +54,6 @@ Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pa
 
 Variable Transformer::logits(const Variable& hidden) const { return output_.logits(hidden); }
 
-CrossEntropy Transformer::loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
-                               const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const {
-  return loss(encode(source, std::move(lengths), pass), target_in, target_out, options, pass);
-}
-
 CrossEntropy Transformer::loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
                                const CrossEntropyOptions& options, Pass& pass) const {
   require(target_out.shape() == target_in.shape(), "Transformer::loss",

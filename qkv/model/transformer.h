@@ -15,13 +15,12 @@
 #include <vector>
 
 #include "qkv/layer/output_projection.h"
-#include "qkv/model/decoding.h"
-#include "qkv/model/model.h"
+#include "qkv/model/encoder_decoder.h"
 #include "qkv/model/stack.h"
 
 namespace qkv {
 
-class Transformer final : public Model {
+class Transformer final : public EncoderDecoder {
  public:
   static constexpr Architecture architecture = Architecture::encoder_decoder;
 
@@ -30,20 +29,15 @@ class Transformer final : public Model {
 
   const TransformerConfig& config() const override { return config_; }
 
-  Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const;
-  // The last decoder block's output for every target position, (B,T,C).
-  Variable decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const;
-  Variable logits(const Variable& hidden) const;  // (..., C) -> (..., V)
-
-  // Cross entropy over the positions of target_out (B,T) that are not options.ignore_index, without storing all
-  // logits.
+  using EncoderDecoder::loss;
+  Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const override;
+  // The last decoder block's output.
+  Variable decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const override;
+  Variable logits(const Variable& hidden) const override;
   CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
-                    const CrossEntropyOptions& options, Pass& pass) const;
-  CrossEntropy loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
-                    const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const;
-
-  // Decoding: an empty target for each source. The model must outlive the result.
-  std::unique_ptr<Decoding> start(const Encoded& encoded) const;
+                    const CrossEntropyOptions& options, Pass& pass) const override;
+  std::unique_ptr<Decoding> start(const Encoded& encoded) const override;
+  int64_t cross_attention_layers() const override { return config_.decoder_layers; }
 
   void list(ModuleContents& contents) const override;
 

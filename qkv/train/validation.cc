@@ -63,22 +63,22 @@ Validator::Validator(const TrainingData& data, const ValidationOptions& options)
   }
 }
 
-Validation Validator::measure(const Transformer& model) const {
+Validation Validator::measure(const EncoderDecoder& model) const {
   const NoGrad guard;
   Validation v{.loss = loss(model, data_.valid)};
   if (options_.translated > 0) v.bleu = translation_bleu(model);
   return v;
 }
 
-SourceUse Validator::source_use(const Transformer& model) const {
+SourceUse Validator::source_use(const EncoderDecoder& model) const {
   const NoGrad guard;
   if (sample_.size() == 0) return {};
   return {.gain = loss(model, exchanged_) - loss(model, sample_), .entropy = cross_attention_entropy(model)};
 }
 
-std::vector<double> Validator::cross_attention_entropy(const Transformer& model) const {
+std::vector<double> Validator::cross_attention_entropy(const EncoderDecoder& model) const {
   BatchStream batches(sample_, {.batch_tokens = 1024, .order = BatchOrder::sorted});
-  std::vector<EntropySum> layers(static_cast<size_t>(model.config().decoder_layers));
+  std::vector<EntropySum> layers(static_cast<size_t>(model.cross_attention_layers()));
   while (batches.position().epoch == 0) {
     const Batch batch = batches.next();
     AttentionLog log;
@@ -94,7 +94,7 @@ std::vector<double> Validator::cross_attention_entropy(const Transformer& model)
   return means;
 }
 
-double Validator::loss(const Transformer& model, const EncodedCorpus& pairs) const {
+double Validator::loss(const EncoderDecoder& model, const EncodedCorpus& pairs) const {
   BatchStream batches(pairs, {.batch_tokens = options_.batch_tokens, .order = BatchOrder::sorted});
   double sum = 0;
   int64_t tokens = 0;
@@ -110,7 +110,7 @@ double Validator::loss(const Transformer& model, const EncodedCorpus& pairs) con
   return sum / static_cast<double>(tokens);
 }
 
-double Validator::translation_bleu(const Transformer& model) const {
+double Validator::translation_bleu(const EncoderDecoder& model) const {
   const auto count = static_cast<size_t>(std::min(options_.translated, data_.valid.size()));
   const auto source = [&](size_t pair) { return data_.valid.source(static_cast<int64_t>(pair)); };
   // Sorted by length, so that batches have little padding.

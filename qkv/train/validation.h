@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "qkv/model/transformer.h"
+#include "qkv/model/encoder_decoder.h"
 #include "qkv/train/data.h"
 
 namespace qkv {
@@ -43,13 +43,13 @@ class Validator {
  public:
   // The data must outlive the validator.
   Validator(const TrainingData& data, const ValidationOptions& options);
-  Validation measure(const Transformer& model) const;
-  SourceUse source_use(const Transformer& model) const;
+  Validation measure(const EncoderDecoder& model) const;
+  SourceUse source_use(const EncoderDecoder& model) const;
 
  private:
-  double loss(const Transformer& model, const EncodedCorpus& pairs) const;
-  std::vector<double> cross_attention_entropy(const Transformer& model) const;
-  double translation_bleu(const Transformer& model) const;
+  double loss(const EncoderDecoder& model, const EncodedCorpus& pairs) const;
+  std::vector<double> cross_attention_entropy(const EncoderDecoder& model) const;
+  double translation_bleu(const EncoderDecoder& model) const;
 
   const TrainingData& data_;
   ValidationOptions options_;

@@ -1,0 +1,17 @@
+// The output of an encoder for a batch of sentences.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qkv/autograd/variable.h"
+
+namespace qkv {
+
+struct Encoded {
+  Variable memory;                   // (B,S,C)
+  std::vector<int32_t> lengths;      // of the sources, without padding
+  std::vector<Variable> state = {};  // of a recurrent encoder, by layer (layer/recurrent.h)
+};
+
+}  // namespace qkv
