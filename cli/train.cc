@@ -23,6 +23,8 @@ struct TrainCommand {
   int run() {
     BaseOptions base = {.model = model, .train = options.train, .valid = options.valid, .resume = options.resume};
     if (recipe_option->count() > 0) base.recipe = recipe;
+    base.architecture = options.architecture.architecture;
+    base.init = options.init;
     const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
       options = defaults;
       for (CLI::Option* f : flags)
@@ -37,7 +39,7 @@ struct TrainCommand {
 }  // namespace
 
 Command add_train(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("train", "train a Transformer on sentence pairs");
+  CLI::App& app = *parent.add_subcommand("train", "train a model: on sentence pairs, or a language model on text");
   const auto command = std::make_shared<TrainCommand>();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
   command->recipe_option =

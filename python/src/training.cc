@@ -164,9 +164,14 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
   TrainResult result;
   {
     const nb::gil_scoped_release unlocked;
-    options = options_for(
-        {.model = model, .train = options.train, .valid = options.valid, .recipe = recipe_name, .resume = resume},
-        apply);
+    options = options_for({.model = model,
+                           .train = options.train,
+                           .valid = options.valid,
+                           .recipe = recipe_name,
+                           .architecture = options.architecture.architecture,
+                           .init = options.init,
+                           .resume = resume},
+                          apply);
     options.before_updates = check_signals;  // Ctrl-C while sentences were read
     result = train(options);
   }

@@ -1,5 +1,6 @@
 #include "qkv/layer/token_embedding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -24,7 +25,7 @@ TokenEmbedding::TokenEmbedding(const Parameter& embeddings, const TokenEmbedding
   if (o.norm) norm.emplace(C, *o.norm);
 }
 
-Variable TokenEmbedding::forward(const Tensor& ids, const Place& place, Pass& pass) const {
+Variable TokenEmbedding::with_positions(const Tensor& ids, const Place& place) const {
   const int64_t first = place.first_position + options_.position_offset;
   require(options_.positions == PositionTable::none || place.first_position + ids.dim(1) <= options_.max_positions,
           "TokenEmbedding", "positions {} to {} are beyond the limit of {} positions", place.first_position,
@@ -33,7 +34,31 @@ Variable TokenEmbedding::forward(const Tensor& ids, const Place& place, Pass& pa
   if (options_.positions == PositionTable::learned) added.positions = positions;
   if (options_.positions == PositionTable::sinusoidal)
     std::tie(added.positions, added.first_position) = sinusoidal_.rows(first, ids.dim(1));
-  Variable x = embedding(ids, table, added);
+  return embedding(ids, table, added);
+}
+
+Variable TokenEmbedding::with_given_positions(const Tensor& ids, const Tensor& given) const {
+  require(given.shape() == ids.shape() && given.dtype() == DType::i32, "TokenEmbedding",
+          "positions must be i32 {}, as the ids, got {} {}", describe("BT", ids.shape()), name_of(given.dtype()),
+          describe("BT", given.shape()));
+  const Variable x = embedding(ids, table, {.scale = options_.scale});
+  if (options_.positions == PositionTable::none) return x;
+  Tensor rows = Tensor::empty(ids.shape(), DType::i32);
+  int64_t last = 0;
+  for (int64_t i = 0; i < ids.numel(); ++i) {
+    const int64_t position = given.data<int32_t>()[i];
+    require(position >= 0 && position < options_.max_positions, "TokenEmbedding",
+            "position {} is outside the {} positions of the table", position, options_.max_positions);
+    last = std::max(last, position + options_.position_offset);
+    rows.data<int32_t>()[i] = static_cast<int32_t>(position + options_.position_offset);
+  }
+  if (options_.positions == PositionTable::learned) return add(x, embedding(rows, positions));
+  const auto [sinusoids, first] = sinusoidal_.rows(0, last + 1);
+  return add(x, embedding(rows, sinusoids));
+}
+
+Variable TokenEmbedding::forward(const Tensor& ids, const Place& place, Pass& pass) const {
+  Variable x = place.positions.defined() ? with_given_positions(ids, place.positions) : with_positions(ids, place);
   if (types.defined())
     x = add(x, embedding(place.types.defined() ? place.types : Tensor::zeros(ids.shape(), DType::i32), types));
   if (norm) x = norm->forward(x);

@@ -2,6 +2,8 @@
 //
 //     x[b, t] = norm( scale * table[ids[b, t]] + positions[t + position_offset] + types[types[b, t]] )
 //
+// The position of a token is its column, or given.
+//
 //     TokenEmbedding embedding(table, {.scale = std::sqrt(512.0f), .positions = PositionTable::sinusoidal});
 //     Variable x = embedding.forward(ids, {}, pass);                  // ids i32 (B,T), x (B,T,C)
 //
@@ -34,6 +36,7 @@ class TokenEmbedding final : public Module {
  public:
   struct Place {
     int64_t first_position = 0;  // of column 0 of the ids
+    Tensor positions = {};       // i32 (B,T), the position of every token instead: of packed documents
     Tensor types = {};           // i32 (B,T), the token type of every token; none: 0
   };
 
@@ -46,6 +49,9 @@ class TokenEmbedding final : public Module {
   std::optional<Norm> norm;
 
  private:
+  Variable with_positions(const Tensor& ids, const Place& place) const;
+  Variable with_given_positions(const Tensor& ids, const Tensor& positions) const;
+
   TokenEmbeddingOptions options_;
   SinusoidalPositions sinusoidal_;
 };

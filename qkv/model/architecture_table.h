@@ -10,6 +10,12 @@ namespace qkv {
 
 template <class Config, class Visitor>
 void visit_architecture(Config& c, Visitor&& visitor) {
+  visitor(
+      Setting{
+          "architecture", "",
+          "what the model computes: transformer, an encoder-decoder that is trained on sentence pairs; causal, a "
+          "language model; masked, one that restores masked tokens; both are trained on plain text"},
+      c.architecture);
   visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
   visitor(Setting{"heads", "N", "query heads H; divides d-model unless head-width is given"}, c.heads);
   visitor(Setting{"kv-heads", "N", "key/value heads G (grouped-query); divides heads; 0: as many"}, c.kv_heads);

@@ -31,17 +31,18 @@ CausalTransformer::CausalTransformer(const TransformerConfig& config, uint64_t s
   initialise("", seed);
 }
 
-Variable CausalTransformer::forward(const Tensor& ids, Pass& pass, const Tensor& of_documents) const {
+Variable CausalTransformer::forward(const Tensor& ids, Pass& pass, const Packing& packing) const {
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, "CausalTransformer",
           "ids must be i32 (B,T), got {} {}", name_of(ids.dtype()), ids.shape());
-  return stack_.forward(ids, of_documents.defined() ? causal() & documents(of_documents) : causal(), pass);
+  const MaskPtr mask = packing.documents.defined() ? causal() & documents(packing.documents) : causal();
+  return stack_.forward(ids, mask, pass, {.positions = packing.positions});
 }
 
 Variable CausalTransformer::logits(const Variable& hidden) const { return output_.logits(hidden); }
 
 CrossEntropy CausalTransformer::loss(const Tensor& ids, const Tensor& targets, const CrossEntropyOptions& options,
-                                     Pass& pass, const Tensor& of_documents) const {
-  return output_.loss(forward(ids, pass, of_documents), targets, options);
+                                     Pass& pass, const Packing& packing) const {
+  return output_.loss(forward(ids, pass, packing), targets, options);
 }
 
 std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {

@@ -8,7 +8,7 @@
 //     std::unique_ptr<Decoding> rows = model.start(/*rows=*/2);
 //     Tensor logits = rows->extend({{1, 5, 7}, {1}}, pass);                     // prompts of unequal length: (2,V)
 //
-// Rows may hold several documents: with `documents`, i32 (B,T), a position sees its own document only.
+// Rows may hold several documents (text/packed_text.h): a position then sees its own document only.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,12 @@
 
 namespace qkv {
 
+// Documents in the rows of a batch.
+struct Packing {
+  Tensor documents = {};  // i32 (B,T), of every token
+  Tensor positions = {};  // i32 (B,T), in its document; none: in the row
+};
+
 class CausalTransformer final : public Model {
  public:
   static constexpr Architecture architecture = Architecture::causal;
@@ -30,11 +36,11 @@ class CausalTransformer final : public Model {
   const TransformerConfig& config() const override { return config_; }
 
   // The output of the last block for every position, (B,T,C).
-  Variable forward(const Tensor& ids, Pass& pass, const Tensor& documents = {}) const;
+  Variable forward(const Tensor& ids, Pass& pass, const Packing& packing = {}) const;
   Variable logits(const Variable& hidden) const;  // (..., C) -> (..., V)
   // Cross entropy over the positions of targets (B,T) that are not options.ignore_index.
   CrossEntropy loss(const Tensor& ids, const Tensor& targets, const CrossEntropyOptions& options, Pass& pass,
-                    const Tensor& documents = {}) const;
+                    const Packing& packing = {}) const;
 
   // Empty rows. The model must outlive the result.
   std::unique_ptr<Decoding> start(int64_t rows) const;

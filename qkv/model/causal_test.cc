@@ -83,18 +83,27 @@ TEST(CausalTransformer, PromptsOfUnequalLengthContinueAsTheWholePass) {
   }
 }
 
+// A document in a row with another is that document alone, with positions of its own, or where they are relative.
 TEST(CausalTransformer, DocumentsOfARowDoNotSeeEachOther) {
   const NoGrad guard;
-  const CausalTransformer model = random_model(llama());
   const Ids a = random_ids(5, 1), b = random_ids(7, 2);
-  Ids both = a, numbers(12, 0);
+  Ids both = a, numbers(12, 0), positions(12);
   both.insert(both.end(), b.begin(), b.end());
   std::fill(numbers.begin() + 5, numbers.end(), 1);
-  Pass pass;
-  const Tensor y =
-      model.logits(model.forward(Tensor::from(both, {1, 12}), pass, Tensor::from(numbers, {1, 12}))).value();
-  EXPECT_LT(largest_difference(y.slice(1, 0, 5), whole(model, a)), 1e-5);
-  EXPECT_LT(largest_difference(y.slice(1, 5, 12), whole(model, b)), 1e-5) << "rotary positions are relative";
+  for (int32_t i = 0; i < 12; ++i) positions[static_cast<size_t>(i)] = i < 5 ? i : i - 5;
+  const Tensor documents = Tensor::from(numbers, {1, 12});
+  const auto expect_equal = [&](const TransformerConfig& config, const Packing& packing) {
+    const CausalTransformer model = random_model(config);
+    Pass pass;
+    const Tensor y = model.logits(model.forward(Tensor::from(both, {1, 12}), pass, packing)).value();
+    EXPECT_LT(largest_difference(y.slice(1, 0, 5), whole(model, a)), 1e-5);
+    EXPECT_LT(largest_difference(y.slice(1, 5, 12), whole(model, b)), 1e-5);
+  };
+  expect_equal(llama(), {.documents = documents});
+  TransformerConfig learned = small();
+  learned.positions = Positions::learned;
+  for (const TransformerConfig& config : {llama(), small(), learned})
+    expect_equal(config, {.documents = documents, .positions = Tensor::from(positions, {1, 12})});
 }
 
 TEST(CausalTransformer, GradientsReachEveryParameter) {
@@ -124,7 +133,9 @@ TEST(CausalTransformer, ErrorsSayWhatIsWrong) {
   const CausalTransformer model(small(), 1);
   Pass pass;
   EXPECT_THROW(model.forward(Tensor::zeros({2, 3}), pass), Error) << "not ids";
-  EXPECT_THROW(model.forward(Tensor::zeros({2, 41}, DType::i32), pass), Error) << "more than 40 positions";
+  const Tensor ids = Tensor::zeros({2, 41}, DType::i32);
+  EXPECT_THROW(model.forward(ids, pass), Error) << "more than 40 positions";
+  EXPECT_THROW(model.forward(ids, pass, {.positions = Tensor::full({2, 41}, 40)}), Error) << "position 40";
 }
 
 }  // namespace

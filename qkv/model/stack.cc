@@ -139,8 +139,9 @@ Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& opti
   if (final_norm) norm.emplace(Axis(embedding.table.dim(1), "C"), *final_norm);
 }
 
-Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, Pass& pass, const Tensor& types) const {
-  Variable x = embedding.forward(ids, {.types = types}, pass);
+Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
+                        const TokenEmbedding::Place& place) const {
+  Variable x = embedding.forward(ids, place, pass);
   for (const Block& block : blocks) x = block.forward(x, mask, pass);
   return norm ? norm->forward(x) : x;
 }

@@ -54,7 +54,8 @@ class Stack final : public Module {
   Stack(const TokenEmbedding& embedding, const std::vector<BlockOptions>& blocks,
         const std::optional<NormOptions>& norm);
 
-  Variable forward(const Tensor& ids, const MaskPtr& mask, Pass& pass, const Tensor& types = {}) const;
+  Variable forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
+                   const TokenEmbedding::Place& place = {}) const;
   Variable forward(const Tensor& ids, const MaskPtr& mask, const Encoded& encoded, Pass& pass) const;
 
   // Decoding. Rows begin empty; with an encoder there is one for each of its sentences.

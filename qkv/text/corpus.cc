@@ -43,7 +43,10 @@ int64_t count_lines(LineReader& lines) {
 
 }  // namespace
 
-Corpus::Corpus(const std::string& spec) : name_(spec), files_(open_repeatable(files_of(spec))) {}
+Corpus::Corpus(const std::string& spec, CorpusKind kind)
+    : name_(spec),
+      kind_(kind),
+      files_(open_repeatable(kind == CorpusKind::text ? std::vector{spec} : files_of(spec))) {}
 
 CorpusReader::CorpusReader(const std::string& spec, const CorpusOptions& options)
     : name_(spec), options_(options), first_(files_of(spec).front(), options.lines) {
@@ -53,6 +56,7 @@ CorpusReader::CorpusReader(const std::string& spec, const CorpusOptions& options
 
 CorpusReader::CorpusReader(const Corpus& corpus, const CorpusOptions& options)
     : name_(corpus.name()),
+      kind_(corpus.kind()),
       options_(options),
       first_(corpus.files_.front().open(), corpus.files_.front().name(), options.lines) {
   if (corpus.files_.size() == 2)
@@ -60,8 +64,9 @@ CorpusReader::CorpusReader(const Corpus& corpus, const CorpusOptions& options)
 }
 
 bool CorpusReader::next(SentencePair& pair) {
+  const bool text = kind_ == CorpusKind::text;
   while (read(pair)) {
-    if (!options_.every_line && (is_blank(pair.source) || is_blank(pair.target))) {
+    if (!options_.every_line && (is_blank(pair.source) || (!text && is_blank(pair.target)))) {
       ++blank_;
     } else if (options_.holdout && options_.holdout->contains(pair.source)) {
       ++held_out_;
@@ -70,16 +75,21 @@ bool CorpusReader::next(SentencePair& pair) {
       return true;
     }
   }
-  if (pairs_ + held_out_ == 0 && !options_.every_line)
-    fail<InputError>(
-        name_, "no sentence pairs: {}",
-        blank_ == 0 ? "it is empty" : fmt::format("one side of each of its {} lines is blank", blank_));
+  if (pairs_ + held_out_ == 0 && !options_.every_line) {
+    const char* blank = text ? "each of its {} lines is blank" : "one side of each of its {} lines is blank";
+    fail<InputError>(name_, "no {}: {}", text ? "text" : "sentence pairs",
+                     blank_ == 0 ? "it is empty" : fmt::format(fmt::runtime(blank), blank_));
+  }
   return false;
 }
 
 bool CorpusReader::ready() { return first_.ready() && (!second_ || second_->ready()); }
 
-bool CorpusReader::read(SentencePair& pair) { return second_ ? read_two_lines(pair) : read_line(pair); }
+bool CorpusReader::read(SentencePair& pair) {
+  if (kind_ == CorpusKind::pairs) return second_ ? read_two_lines(pair) : read_line(pair);
+  pair.target.clear();
+  return first_.next(pair.source);
+}
 
 bool CorpusReader::read_line(SentencePair& pair) {
   if (!first_.next(pair.source)) return false;

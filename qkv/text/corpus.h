@@ -10,6 +10,11 @@
 // UTF-8, a NUL byte, a line too long; next() then continues after it, in both files. InputError: files with
 // different numbers of lines, a corpus without pairs.
 //
+// A corpus of text has a document on every line, tabs included, and no target: SentencePair::target is empty. It is one
+// file.
+//
+//     const Corpus text("books.txt.gz", CorpusKind::text);
+//
 // A corpus that is read several times is opened once:
 //
 //     const Corpus corpus("-");                          // a pipe is copied to a temporary file (repeatable_file.h)
@@ -40,14 +45,19 @@ struct CorpusOptions {
   LineOptions lines = {};
 };
 
+enum class CorpusKind { pairs, text };
+
 class Corpus {
  public:
-  Corpus(const std::string& spec);  // NOLINT: implicit, so that functions of a corpus accept its path
+  // NOLINTNEXTLINE: implicit, so that functions of a corpus accept its path
+  Corpus(const std::string& spec, CorpusKind kind = CorpusKind::pairs);
   const std::string& name() const { return name_; }
+  CorpusKind kind() const { return kind_; }
 
  private:
   friend class CorpusReader;
   std::string name_;
+  CorpusKind kind_;
   std::vector<RepeatableFile> files_;  // one or two
 };
 
@@ -71,6 +81,7 @@ class CorpusReader {
   bool read_two_lines(SentencePair& pair);
 
   std::string name_;
+  CorpusKind kind_ = CorpusKind::pairs;
   CorpusOptions options_;
   LineReader first_;
   std::optional<LineReader> second_;  // of two files

@@ -11,23 +11,12 @@ namespace qkv {
 namespace {
 
 struct Ids {
-  std::vector<int32_t> source, target;
+  std::vector<int32_t> source = {}, target = {};
 };
 
-void add(const Ids& ids, const EncodeOptions& options, EncodedCorpus& corpus) {
-  const auto longest = static_cast<int64_t>(std::max(ids.source.size(), ids.target.size())) + 1;
-  if (ids.source.empty() || ids.target.empty()) {
-    ++corpus.skipped().blank;
-  } else if (options.max_length > 0 && longest > options.max_length) {
-    ++corpus.skipped().too_long;
-  } else {
-    corpus.add(ids.source, ids.target);
-  }
-}
-
-// Only a few thousand pairs at a time are in memory as text.
-void encode(FunctionRef<bool(SentencePair&)> next, const Tokenizer& source, const Tokenizer& target,
-            const EncodeOptions& options, EncodedCorpus& corpus) {
+// Only a few thousand pairs at a time are in memory as text. encode_pair is called in parallel, add in their order.
+void encode(FunctionRef<bool(SentencePair&)> next, FunctionRef<Ids(const SentencePair&)> encode_pair,
+            FunctionRef<void(const Ids&)> add) {
   constexpr size_t chunk = 1 << 13;
   std::vector<SentencePair> pairs(chunk);
   std::vector<Ids> ids(chunk);
@@ -35,10 +24,27 @@ void encode(FunctionRef<bool(SentencePair&)> next, const Tokenizer& source, cons
     for (count = 0; count < chunk && next(pairs[count]);) ++count;
     parallel_for(static_cast<int64_t>(count), [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
-      ids[at] = {source.encode(pairs[at].source), target.encode(pairs[at].target)};
+      ids[at] = encode_pair(pairs[at]);
     });
-    for (size_t i = 0; i < count; ++i) add(ids[i], options, corpus);
+    for (size_t i = 0; i < count; ++i) add(ids[i]);
   }
+}
+
+void encode_pairs(FunctionRef<bool(SentencePair&)> next, const Tokenizer& source, const Tokenizer& target,
+                  const EncodeOptions& options, EncodedCorpus& corpus) {
+  const auto encode_pair = [&](const SentencePair& pair) {
+    return Ids{source.encode(pair.source), target.encode(pair.target)};
+  };
+  encode(next, encode_pair, [&](const Ids& ids) {
+    const auto longest = static_cast<int64_t>(std::max(ids.source.size(), ids.target.size())) + 1;
+    if (ids.source.empty() || ids.target.empty()) {
+      ++corpus.skipped().blank;
+    } else if (options.max_length > 0 && longest > options.max_length) {
+      ++corpus.skipped().too_long;
+    } else {
+      corpus.add(ids.source, ids.target);
+    }
+  });
 }
 
 void mix_into(uint64_t& hash, uint64_t x) {  // FNV-1a, 64 bits at a time, with the high bits folded down
@@ -91,7 +97,7 @@ EncodedCorpus encode_corpus(const Corpus& pairs, const Tokenizer& source, const 
   CorpusReader reader(pairs, {.holdout = options.holdout});
   EncodedCorpus corpus;
   const auto next = [&](SentencePair& pair) { return reader.next(pair); };
-  encode(next, source, target, options, corpus);
+  encode_pairs(next, source, target, options, corpus);
   corpus.skipped().blank += reader.blank();
   corpus.skipped().held_out += reader.held_out();
   check(corpus, pairs.name(), options);
@@ -109,8 +115,50 @@ EncodedCorpus encode_corpus(std::span<const SentencePair> pairs, const Tokenizer
     pair = pairs[at++];
     return true;
   };
-  encode(next, source, target, options, corpus);
+  encode_pairs(next, source, target, options, corpus);
   check(corpus, "corpus", options);
+  return corpus;
+}
+
+namespace {
+
+Ids encode_document(std::string_view document, const Tokenizer& tokenizer, const EncodeTextOptions& options) {
+  Ids ids{.source = options.before, .target = {}};
+  const std::vector<int32_t> tokens = tokenizer.encode(document);
+  ids.source.insert(ids.source.end(), tokens.begin(), tokens.end());
+  return ids;
+}
+
+void add_document(const Ids& ids, const EncodeTextOptions& options, EncodedCorpus& corpus) {
+  if (ids.source.size() == options.before.size()) {
+    ++corpus.skipped().blank;
+    return;
+  }
+  std::span<const int32_t> tokens = ids.source;
+  if (options.max_length > 0 && std::ssize(tokens) >= options.max_length) {
+    tokens = tokens.first(static_cast<size_t>(options.max_length - 1));
+    ++corpus.skipped().too_long;
+  }
+  corpus.add(tokens, {});
+}
+
+}  // namespace
+
+void add_document(std::string_view document, const Tokenizer& tokenizer, const EncodeTextOptions& options,
+                  EncodedCorpus& corpus) {
+  add_document(encode_document(document, tokenizer, options), options, corpus);
+}
+
+EncodedCorpus encode_text(const Corpus& text, const Tokenizer& tokenizer, const EncodeTextOptions& options) {
+  CorpusReader reader(text, {.holdout = options.holdout});
+  EncodedCorpus corpus;
+  encode([&](SentencePair& line) { return reader.next(line); },
+         [&](const SentencePair& line) { return encode_document(line.source, tokenizer, options); },
+         [&](const Ids& ids) { add_document(ids, options, corpus); });
+  corpus.skipped().blank += reader.blank();
+  corpus.skipped().held_out += reader.held_out();
+  require<InputError>(corpus.size() > 0, text.name(), "no text to train on: {} lines are blank, {} are held out",
+                      corpus.skipped().blank, corpus.skipped().held_out);
   return corpus;
 }
 

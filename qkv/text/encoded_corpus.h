@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qkv/text/corpus.h"
@@ -61,5 +62,16 @@ EncodedCorpus encode_corpus(const Corpus& pairs, const Tokenizer& source, const 
                             const EncodeOptions& options = {});
 EncodedCorpus encode_corpus(std::span<const SentencePair> pairs, const Tokenizer& source, const Tokenizer& target,
                             const EncodeOptions& options = {});
+
+// A corpus of text: its documents are the sources, without targets. A document longer than max_length is not skipped.
+struct EncodeTextOptions {
+  std::vector<int32_t> before = {};  // tokens before every document
+  int64_t max_length = 0;            // documents are cut, so that they fit with `before` and eos; 0: any length
+  const Holdout* holdout = nullptr;  // documents that are held out are skipped
+};
+EncodedCorpus encode_text(const Corpus& text, const Tokenizer& tokenizer, const EncodeTextOptions& options = {});
+// One more document.
+void add_document(std::string_view document, const Tokenizer& tokenizer, const EncodeTextOptions& options,
+                  EncodedCorpus& corpus);
 
 }  // namespace qkv

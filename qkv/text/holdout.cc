@@ -48,8 +48,8 @@ Holdout::Holdout(const Corpus& corpus, int64_t count, uint64_t seed) : seed_(see
     }
     smallest.emplace(number, std::pair(reader.pairs(), pair));
   }
-  require<InputError>(more, corpus.name(), "hold-out is {}, but the corpus has only {} distinct source sentences",
-                      count, smallest.size());
+  require<InputError>(more, corpus.name(), "hold-out is {}, but the corpus has only {} distinct {}", count,
+                      smallest.size(), corpus.kind() == CorpusKind::text ? "lines" : "source sentences");
 
   std::vector<std::pair<int64_t, SentencePair>> ordered;
   for (auto& [number, entry] : smallest) {

@@ -16,7 +16,7 @@ constexpr const char* format = "qkv training state 2";
 
 // Calls each(name, tensor) for every tensor of the file; they are views of the parameters and moments.
 template <class Each>
-void for_each_tensor(Transformer& model, Adam& adam, Each each) {
+void for_each_tensor(Model& model, Adam& adam, Each each) {
   size_t i = 0;
   model.visit([&](const std::string& name, Variable& parameter) {
     each("parameter." + name, parameter.value());
@@ -52,6 +52,10 @@ class Reader {
     if (field(key).is_null()) return {};
     return number(key);
   }
+  // Of a key that is newer than some states.
+  std::optional<double> number_or_none(const char* key) const {
+    return json_.contains(key) ? optional_number(key) : std::nullopt;
+  }
   const Json& field(const char* key) const {
     const auto at = json_.find(key);
     require<InputError>(at != json_.end(), where_, "the training state has no '{}'", key);
@@ -78,6 +82,8 @@ Json json_of(const TrainingState& s) {
           {"since_best", s.best.since},
           {"best_loss", s.best_validation ? Json(s.best_validation->loss) : Json()},
           {"best_bleu", s.best_validation && s.best_validation->bleu ? Json(*s.best_validation->bleu) : Json()},
+          {"best_accuracy",
+           s.best_validation && s.best_validation->accuracy ? Json(*s.best_validation->accuracy) : Json()},
           {"validated", s.validated},
           {"saved", s.saved},
           {"loss", s.loss},
@@ -100,7 +106,8 @@ TrainingState state_of(const Json& json, const std::string& where) {
   s.best.best_step = r.count("best_step");
   s.best.since = r.count("since_best");
   if (const std::optional<double> loss = r.optional_number("best_loss"))
-    s.best_validation = {.loss = *loss, .bleu = r.optional_number("best_bleu")};
+    s.best_validation = {
+        .loss = *loss, .bleu = r.optional_number("best_bleu"), .accuracy = r.number_or_none("best_accuracy")};
   s.validated = r.count("validated");
   const Json& saved = r.field("saved");
   require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", shown_json(saved));
@@ -121,8 +128,7 @@ TrainingState state_of(const Json& json, const std::string& where) {
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Transformer& model,
-                     Adam& adam) {
+void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Model& model, Adam& adam) {
   NamedTensors tensors;
   for_each_tensor(model, adam, [&](const std::string& name, const Tensor& t) { tensors.emplace_back(name, t); });
   std::map<std::string, std::string> metadata = {
@@ -142,10 +148,12 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
                       quoted_name(entry("format")));
   state_ = state_of(parse_json_object<Json>(entry("state"), name_), name_);
   state_.options = entry("options");
-  for (const char* name : {"source.model", "target.model"}) state_.vocabulary[name] = entry(name);
+  for (const char* name : vocabulary_files)
+    if (const auto sum = file_.metadata().find(name); sum != file_.metadata().end()) state_.vocabulary.insert(*sum);
+  require<InputError>(!state_.vocabulary.empty(), name_, "this is not a training state: it names no vocabulary");
 }
 
-void Checkpoint::load(Transformer& model, Adam& adam) const {
+void Checkpoint::load(Model& model, Adam& adam) const {
   std::set<std::string> wanted;
   for_each_tensor(model, adam, [&](const std::string& name, const Tensor& to) {
     wanted.insert(name);

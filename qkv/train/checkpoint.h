@@ -42,14 +42,14 @@ struct TrainingState {
   int64_t validated = 0;       // step of the last validation
   std::vector<int64_t> saved;  // steps of the numbered checkpoints on disk, oldest first
   int64_t log_bytes = 0;
-  uint64_t corpus = 0;             // fingerprint of the sentence pairs
+  uint64_t corpus = 0;             // fingerprint of the training data
   bool has_model = false;          // a model is beside it, or was about to be written
   bool finished = false;           // the training ended, averaging included
-  VocabularyChecksums vocabulary;  // of source.model and target.model
+  VocabularyChecksums vocabulary;  // checksums of its files
   std::string options;             // to_json() of TrainOptions
 };
 
-void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Transformer& model, Adam& adam);
+void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Model& model, Adam& adam);
 
 class Checkpoint {
  public:
@@ -57,7 +57,7 @@ class Checkpoint {
 
   const TrainingState& state() const { return state_; }
   // Names, shapes and types are checked before the first tensor is read.
-  void load(Transformer& model, Adam& adam) const;
+  void load(Model& model, Adam& adam) const;
 
  private:
   std::string name_;  // for messages

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "qkv/model/architecture_table.h"
+#include "qkv/model/model_file.h"
 #include "qkv/text/corpus.h"
 #include "qkv/train/option_table.h"
 
@@ -47,6 +48,13 @@ CorpusSize size_of(const Corpus& corpus, bool has_validation) {
   return {.pairs = reader.pairs(), .sources = std::ssize(sources), .has_validation = has_validation};
 }
 
+// Its vocabularies are not options.
+TransformerConfig config_to_continue(const std::string& folder) {
+  TransformerConfig config = read_together(folder, [&] { return load_config(folder); });
+  config.source_vocabulary = config.target_vocabulary = 0;
+  return config;
+}
+
 void set_sizes(TransformerConfig& config, const TransformerConfig& recipe) {
   config.d_model = recipe.d_model;
   config.heads = recipe.heads;
@@ -80,7 +88,7 @@ std::map<std::string, std::string> texts_of(const TrainOptions& options) {
 
 }  // namespace
 
-TrainOptions default_options(const CorpusSize& size) {
+TrainOptions default_options(const CorpusSize& size, Architecture architecture) {
   const Row& row = row_for(size.pairs);
   TrainOptions o;
   o.architecture = recipe(row.recipe);
@@ -91,13 +99,23 @@ TrainOptions default_options(const CorpusSize& size) {
   o.accumulate = row.accumulate;
   o.max_steps = row.updates;
   o.valid_every = o.save_every = row.updates / validations;
+  o.architecture.architecture = architecture;
+  if (trains_on_text(architecture)) {
+    o.architecture.norm_order = NormOrder::pre;
+    o.label_smoothing = 0;  // perplexity is measured of what is trained
+    o.valid_sentences = 0;
+  }
   if (!size.has_validation) o.hold_out = std::min(size.sources / sources_per_held_out, max_held_out);
   return o;
 }
 
 TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply) {
+  std::optional<TransformerConfig> init;
+  if (!base.init.empty()) init = config_to_continue(base.init);
+  const Architecture architecture = init ? init->architecture : base.architecture;
   const auto with_given = [&](TrainOptions options) {
     if (base.recipe) set_sizes(options.architecture, recipe(*base.recipe));
+    if (init) options.architecture = *init;
     options.model = base.model;
     options.resume = base.resume;
     if (!base.train.empty()) options.train = base.train;
@@ -107,9 +125,9 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
   };
   if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));
   const bool has_validation = !base.valid.empty();
-  with_given(default_options({.has_validation = has_validation})).check();
-  const Corpus corpus(base.train);
-  TrainOptions options = with_given(default_options(size_of(corpus, has_validation)));
+  with_given(default_options({.has_validation = has_validation}, architecture)).check();
+  const Corpus corpus(base.train, trains_on_text(architecture) ? CorpusKind::text : CorpusKind::pairs);
+  TrainOptions options = with_given(default_options(size_of(corpus, has_validation), architecture));
   options.corpus = corpus;
   return options;
 }

@@ -21,22 +21,24 @@
 namespace qkv {
 
 struct CorpusSize {
-  int64_t pairs = 0;
-  int64_t sources = 0;          // distinct source sentences; counted up to 100,000
+  int64_t pairs = 0;            // or lines of text
+  int64_t sources = 0;          // distinct source sentences, or lines; counted up to 100,000
   bool has_validation = false;  // there are validation pairs beside them; else some are held out
 };
-TrainOptions default_options(const CorpusSize& size);
+TrainOptions default_options(const CorpusSize& size, Architecture architecture = Architecture::encoder_decoder);
 
 // What decides the options that a user's own are applied to.
 struct BaseOptions {
   std::filesystem::path model = {};
   std::string train = {}, valid = {};
   std::optional<std::string> recipe = {};  // the sizes of the model
+  Architecture architecture = Architecture::encoder_decoder;
+  std::string init = {};  // a model that has the architecture and the vocabularies
   bool resume = false;
 };
 
 // The options of the training in the folder, with resume and if there is one; else the defaults for the corpus. Then
-// the sizes of the recipe; then apply(options), the user's own. Those are checked before the corpus is read.
+// the architecture of init, or the sizes of the recipe; then apply(options), the user's own. Those are checked before the corpus is read.
 TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply = {});
 
 // The options that default_options() chooses by the size of the corpus: their names, as in option_table.h.

@@ -20,18 +20,26 @@ void visit_data(Options& o, Visitor&& visitor) {
   // Files may be moved: that they hold the same sentence pairs is checked by their fingerprint.
   visitor(
       Setting{"train", "FILE[,FILE]",
-              "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; "
-              "plain or gzip"},
+              "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; of "
+              "architecture causal or masked a file of text, a document per line; plain or gzip"},
       o.train, may_change);
-  visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: the held-out pairs"},
+  visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: what is held out"},
           o.valid, may_change);
   visitor(
-      Setting{"hold-out", "N",
-              "number of distinct source sentences kept for validation, a fiftieth if there is no other data for "
-              "it; all pairs with these sources are held out of training"},
+      Setting{
+          "hold-out", "N",
+          "number of distinct source sentences, or lines of text, kept for validation, a fiftieth if there is no "
+          "other data for it; all pairs with these sources are held out of training"},
       o.hold_out, fixed);
-  visitor(Setting{"max-length", "TOKENS", "maximum length of a training sentence; longer pairs are skipped"},
+  visitor(Setting{"max-length", "TOKENS",
+                  "maximum length of a training sentence, longer pairs are skipped and lines cut; causal: of the "
+                  "rows that text is "
+                  "packed into"},
           o.max_length, fixed);
+  visitor(
+      Setting{"init", "FOLDER",
+              "model to continue from on other data (fine-tuning): its architecture, parameters and vocabularies"},
+      o.init, fixed);
   visitor(Setting{"vocabulary-size", "TOKENS", "maximum size of a vocabulary"}, o.vocabulary_size, fixed);
   visitor(Setting{"tokenizer", "", "subword model"}, o.tokenizer, fixed);
   visitor(Setting{"character-coverage", "FRACTION",

@@ -13,6 +13,7 @@
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/model/architecture_table.h"
+#include "qkv/model/make_model.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/option_table.h"
@@ -126,10 +127,14 @@ void check_architecture(TransformerConfig config) {
   config.source_vocabulary = config.target_vocabulary = Tokenizer::unk + 1;
   config.check();
   config.encoder_layers = config.decoder_layers = 1;
-  const Transformer model(config);
+  make_model(config);
 }
 
 }  // namespace
+
+bool trains_on_text(Architecture architecture) {
+  return architecture == Architecture::causal || architecture == Architecture::masked;
+}
 
 double TrainOptions::rate() const {
   if (learning_rate > 0) return learning_rate;
@@ -171,8 +176,10 @@ void TrainOptions::check() const {
   const auto at_least = [](const char* name, auto value, auto minimum) {
     require<UsageError>(value >= minimum, "train", "{} must be at least {}, got {}", name, minimum, value);
   };
-  require<UsageError>(!train.empty(), "train",
-                      "train is required: a TSV file of sentence pairs (source TAB target), or two files a,b");
+  require<UsageError>(!train.empty(), "train", "train is required: {}",
+                      trains_on_text(architecture.architecture)
+                          ? "a file of text, a document a line"
+                          : "a TSV file of sentence pairs (source TAB target), or two files a,b");
   require<UsageError>(!model.empty(), "train", "model is required: the folder that the model is written to");
   require<UsageError>(!(resume && overwrite), "train", "'resume' and 'overwrite' exclude each other");
   at_least("hold-out", hold_out, 0);
@@ -206,6 +213,13 @@ void TrainOptions::check() const {
                       bpe_dropout);
   require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",
                       "bpe-dropout {} needs a tokenizer of type bpe, got {}", bpe_dropout, name_of(tokenizer));
+  const bool text = trains_on_text(architecture.architecture);
+  require<UsageError>(!text || bpe_dropout == 0, "train",
+                      "bpe-dropout {} is for sentence pairs, architecture {} has none", bpe_dropout,
+                      name_of(architecture.architecture));
+  require<UsageError>(!text || patience_on == Goal::loss, "train",
+                      "patience-on bleu is for sentence pairs, architecture {} has none",
+                      name_of(architecture.architecture));
   require<UsageError>(max_length <= architecture.position_limit(), "train",
                       "max-length {} exceeds the {} positions of the model", max_length,
                       architecture.position_limit());

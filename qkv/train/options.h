@@ -33,15 +33,22 @@ constexpr auto names_of(OptimizerKind) {
 enum class Goal { loss, bleu };  // metric for early stopping and the best model
 constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Named{Goal::bleu, "bleu"}}; }
 
+// Models of one stack are trained on plain text, the others on sentence pairs.
+bool trains_on_text(Architecture architecture);
+
 struct TrainOptions {
-  // Sentence pairs, as text/corpus.h reads them.
+  // Sentence pairs, or text with a document a line, as text/corpus.h reads them.
   std::string train = {};
-  std::string valid = {};    // empty: the held-out pairs, if there are any
-  int64_t hold_out = 0;      // distinct source sentences of `train` kept for validation; see held-out.tsv
-  int64_t max_length = 256;  // pairs with a longer side (tokens, end included) are skipped
+  std::string valid = {};  // empty: what is held out, if anything is
+  int64_t hold_out =
+      0;  // distinct source sentences, or lines, of `train` kept for validation; see held-out.tsv, .txt
+  // In tokens, end included. Pairs with a longer side are skipped, lines of masked text cut; the length of the rows that
+  // text is packed into for a causal model.
+  int64_t max_length = 256;
 
   // The model.
   std::filesystem::path model = {};     // a folder
+  std::string init = {};                // the folder of a model to continue from; empty: a new one
   TransformerConfig architecture = {};  // the sizes of the vocabularies are set when those are trained
   TokenizerType tokenizer = TokenizerType::bpe;
   int64_t vocabulary_size = 8000;  // of both languages together where architecture.tie is all, else of each

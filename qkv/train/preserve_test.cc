@@ -19,6 +19,7 @@
 #include "qkv/train/publish.h"
 #include "qkv/train/trainer.h"
 #include "qkv/train/training_test.h"
+#include "qkv/train/translation_task.h"
 
 namespace qkv {
 namespace {
@@ -340,11 +341,11 @@ TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
   train(o);
   const Files before = files("m");
   o.resume = true;  // no update is left, so no loss will tell
-  const TrainingData data = prepare_data(o);
+  TranslationTask task(o, prepare_translation_data(o));
   TrainingFolder folder(o);
   const Checkpoint checkpoint(folder.state());
-  Trainer trainer(o, data, folder, &checkpoint);
-  trainer.model().visit([](const std::string& name, Variable& parameter) {
+  Trainer trainer(o, task, folder, &checkpoint);
+  task.model().visit([](const std::string& name, Variable& parameter) {
     if (name.ends_with("feed_forward.down.bias"))
       parameter.mutable_value().fill(std::numeric_limits<float>::quiet_NaN());
   });

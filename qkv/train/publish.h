@@ -20,13 +20,10 @@ int64_t number_of_staged(const std::filesystem::path& path);
 bool is_numbered_checkpoint(const std::filesystem::path& path);  // step-000001000.safetensors
 
 // The files of a training, relative to the model folder, without the numbered checkpoints.
-inline constexpr const char* training_files[] = {"model.safetensors",
-                                                 "config.json",
-                                                 "source.model",
-                                                 "target.model",
-                                                 "held-out.tsv",
-                                                 "training/options.json",
-                                                 "training/state.safetensors",
-                                                 "training/log.jsonl"};
+inline constexpr const char* training_files[] = {
+    "model.safetensors", "config.json",           "source.model",
+    "target.model",      "tokenizer.model",       "held-out.tsv",
+    "held-out.txt",      "training/options.json", "training/state.safetensors",
+    "training/log.jsonl"};
 
 }  // namespace qkv

@@ -7,11 +7,20 @@
 namespace qkv {
 namespace {
 
+std::string layers_of(const TransformerConfig& c) {
+  switch (c.architecture) {
+    case Architecture::causal: return fmt::format("decoder-layers {}", c.decoder_layers);
+    case Architecture::masked: return fmt::format("encoder-layers {}", c.encoder_layers);
+    default: return fmt::format("encoder-layers {}, decoder-layers {}", c.encoder_layers, c.decoder_layers);
+  }
+}
+
 std::string model_line(const TransformerConfig& c) {
-  std::string text =
-      fmt::format("d-model {}, ffn {}, heads {}, encoder-layers {}, decoder-layers {}, norm {}, dropout {}",
-                  c.d_model, c.ffn, c.heads, c.encoder_layers, c.decoder_layers, name_of(c.norm_order), c.dropout);
+  std::string text = fmt::format("d-model {}, ffn {}, heads {}, {}, norm {}, dropout {}", c.d_model, c.ffn, c.heads,
+                                 layers_of(c), name_of(c.norm_order), c.dropout);
   const TransformerConfig usual;
+  if (c.architecture != usual.architecture)
+    text = fmt::format("architecture {}, {}", name_of(c.architecture), text);
   if (c.kv_heads != 0 && c.kv_heads != c.heads) text += fmt::format(", kv-heads {}", c.kv_heads);
   if (c.head_width != 0) text += fmt::format(", head-width {}", c.head_width);
   if (c.norm_kind != usual.norm_kind) text += fmt::format(", norm-kind {}", name_of(c.norm_kind));
@@ -57,7 +66,7 @@ std::string checkpoint_line(const TrainOptions& o) {
 
 std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingSize& size) {
   return {
-      "model        " + model_line(o.architecture),
+      "model        " + model_line(o.architecture) + (o.init.empty() ? "" : ", init " + o.init),
       fmt::format("vocabulary   {}, vocabulary-size {}, tie {}{}", name_of(o.tokenizer), o.vocabulary_size,
                   name_of(o.architecture.tie),
                   o.bpe_dropout > 0 ? fmt::format(", bpe-dropout {}", o.bpe_dropout) : ""),

@@ -3,6 +3,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/progress.h"
 #include "qkv/base/threads.h"
+#include "qkv/train/make_training_task.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
 
@@ -17,6 +18,24 @@ std::optional<Checkpoint> checkpoint_for(const TrainOptions& options, const Trai
   const std::optional<std::string> changed = difference(checkpoint->state().options, options, where);
   require<UsageError>(!changed, "train", "{}; this option cannot change on resume", changed.value_or(""));
   return checkpoint;
+}
+
+// Everything but the dropout rates belongs to the parameters.
+std::string comparable(TransformerConfig config) {
+  config.dropout = config.attention_dropout = config.ffn_dropout = 0;
+  return to_json(config);
+}
+
+void copy_parameters(const Model& from, Model& to, const std::string& where) {
+  const std::string before = comparable(from.config()), now = comparable(to.config());
+  require<UsageError>(before == now, "train",
+                      "the architecture is not that of the model to continue from, {}: give no options of the "
+                      "architecture but rates of dropout with init",
+                      where);
+  const NamedTensors values = parameters_of(from);
+  size_t i = 0;
+  to.visit(
+      [&](const std::string&, Variable& parameter) { parameter.mutable_value().copy_from(values[i++].second); });
 }
 
 }  // namespace
@@ -35,11 +54,18 @@ TrainResult train(const TrainOptions& options) {
   }
   Progress progress({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()});
   if (progress.on_terminal()) progress.note(fmt::format("reading {}", options.train));
-  std::optional<Vocabularies> vocabularies;
-  if (checkpoint) vocabularies = load_vocabularies(folder.root(), checkpoint->state().vocabulary);
-  const TrainingData data = prepare_data(options, vocabularies, progress);
+  std::optional<StoredVocabulary> vocabulary;
+  std::optional<SavedModel> init;
+  if (checkpoint) {
+    vocabulary = {folder.root(), checkpoint->state().vocabulary};
+  } else if (!options.init.empty()) {
+    init = read_together(options.init, [&] { return read_model(options.init); });
+    vocabulary = {options.init, init->sums};
+  }
+  const std::unique_ptr<TrainingTask> task = make_training_task(options, vocabulary, progress);
+  if (init) copy_parameters(*init->model, task->model(), options.init);
   if (options.before_updates) options.before_updates();
-  return Trainer(options, data, folder, checkpoint ? &*checkpoint : nullptr).run();
+  return Trainer(options, *task, folder, checkpoint ? &*checkpoint : nullptr).run();
 }
 
 }  // namespace qkv

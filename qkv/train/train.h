@@ -1,4 +1,4 @@
-// Training a translation model, from files of sentence pairs to a model folder.
+// Training a model, from files of sentence pairs, or of text for a language model, to a model folder.
 //
 //     TrainResult result = train({.train = "pairs.tsv.gz", .hold_out = 2000, .model = "my-model", ...});
 //     if (result.stop_reason == StopReason::interrupted) return 128 + result.signal;  // saved; can be resumed
@@ -8,7 +8,8 @@
 //     config.json, model.safetensors    the model (model/model_file.h): the best one of the validations so far;
 //                                       without validation, the last one saved
 //     source.model, target.model        its vocabularies
-//     held-out.tsv                      the held-out pairs, if any
+//     tokenizer.model                   the vocabulary of a language model
+//     held-out.tsv, held-out.txt        the held-out pairs or lines of text, if any
 //     training/options.json             the options
 //     training/state.safetensors        the state to resume from, at the last save (train/checkpoint.h)
 //     training/step-000001000.safetensors ...  parameters at the last few saves, in the format of model.safetensors

@@ -15,6 +15,7 @@
 #include "qkv/train/folder.h"
 #include "qkv/train/trainer.h"
 #include "qkv/train/training_test.h"
+#include "qkv/train/translation_task.h"
 
 namespace qkv {
 namespace {
@@ -215,6 +216,20 @@ TEST_F(TrainTest, WithoutValidationTheLastIsTheModel) {
   EXPECT_EQ(bytes("m/model.safetensors"), bytes("m/training/step-000000030.safetensors"));
 }
 
+TEST_F(TrainTest, ContinuesFromAModelWithItsVocabularies) {
+  train(options("first"));
+  TrainOptions o = options("second");
+  write_small_corpus(folder_ / "other.tsv", 200, 2);
+  o.train = (folder_ / "other.tsv").string();
+  o.init = folder_ / "first";
+  o.learning_rate = 1e-9;
+  o.max_steps = 1;
+  train(o);
+  for (const char* name : {"/source.model", "/target.model"})
+    EXPECT_EQ(bytes(std::string("second") + name), bytes(std::string("first") + name));
+  EXPECT_LT(distance(parameters("first"), parameters("second")), 1e-6);
+}
+
 TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   std::string text;
   for (int i = 1000; i < 1064; ++i) text += fmt::format("{}\t{}\n", i, i + 1);  // all of one length
@@ -224,16 +239,17 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   o.batch_sentences = 16;
   o.save_every = 0;
   o.max_steps = 4;
-  const TrainingData data = prepare_data(o);
   const auto resume_to = [&](int64_t steps) {
     o.max_steps = steps;
     TrainingFolder folder(o);
     const Checkpoint checkpoint(folder.state());
-    Trainer(o, data, folder, &checkpoint).run();
+    TranslationTask task(o, prepare_translation_data(o));
+    Trainer(o, task, folder, &checkpoint).run();
   };
   {
     TrainingFolder folder(o);
-    Trainer(o, data, folder).run();
+    TranslationTask task(o, prepare_translation_data(o));
+    Trainer(o, task, folder).run();
   }
   o.resume = true;
   resume_to(12);  // a resumed training has shapes of its own

@@ -12,6 +12,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/average.h"
+#include "qkv/train/held_out.h"
 #include "qkv/train/interrupt.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/summary.h"
@@ -22,20 +23,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-TransformerConfig config_for(const TrainOptions& options, const TrainingData& data) {
-  TransformerConfig config = options.architecture;
-  config.source_vocabulary = data.vocabularies.source.size();
-  config.target_vocabulary = data.vocabularies.target.size();
-  return config;
-}
-
-std::vector<std::pair<std::string, Variable>> named_parameters(Transformer& model) {
+std::vector<std::pair<std::string, Variable>> named_parameters(Model& model) {
   std::vector<std::pair<std::string, Variable>> parameters;
   model.visit([&](const std::string& name, Variable& parameter) { parameters.emplace_back(name, parameter); });
   return parameters;
 }
 
-std::vector<Variable> parameters_in_order(Transformer& model) {
+std::vector<Variable> parameters_in_order(Model& model) {
   std::vector<Variable> parameters;
   for (const auto& [name, parameter] : named_parameters(model)) parameters.push_back(parameter);
   return parameters;
@@ -44,6 +38,7 @@ std::vector<Variable> parameters_in_order(Transformer& model) {
 std::string describe(const Validation& v) {
   std::string text = fmt::format("loss {:.4f}, perplexity {:.2f}", v.loss, v.perplexity());
   if (v.bleu) text += fmt::format(", BLEU {:.2f}", *v.bleu);
+  if (v.accuracy) text += fmt::format(", accuracy {:.1f}%", 100 * *v.accuracy);
   return text;
 }
 
@@ -51,36 +46,14 @@ void describe(const Validation& v, Json& line) {
   line["valid_loss"] = v.loss;
   line["valid_perplexity"] = v.perplexity();
   if (v.bleu) line["valid_bleu"] = *v.bleu;
-}
-
-// The cross entropy of a model that knows the frequencies of the target tokens alone.
-double frequency_loss(const EncodedCorpus& corpus, int64_t vocabulary) {
-  std::vector<int64_t> counts(static_cast<size_t>(vocabulary));
-  for (int64_t i = 0; i < corpus.size(); ++i)
-    for (const int32_t id : corpus.target(i)) ++counts[static_cast<size_t>(id)];
-  counts[Tokenizer::eos] += corpus.size();
-  const double total = static_cast<double>(corpus.target_tokens() + corpus.size());
-  double sum = 0;
-  for (const int64_t count : counts)
-    if (count > 0) sum -= static_cast<double>(count) / total * std::log(static_cast<double>(count) / total);
-  return sum;
-}
-
-BatchOptions batch_options(const TrainOptions& options, const Vocabularies& vocabularies) {
-  BatchOptions batches{
-      .batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed};
-  if (options.bpe_dropout == 0) return batches;
-  batches.source_dropout = BpeDropout(vocabularies.source, options.bpe_dropout);
-  batches.target_dropout = BpeDropout(vocabularies.target, options.bpe_dropout);
-  batches.max_length = options.max_length;
-  return batches;
+  if (v.accuracy) line["valid_accuracy"] = *v.accuracy;
 }
 
 // The update that the training ends with, unless it stops early; 0: unknown. Epochs differ by some batches: it is
 // computed from the first one, whatever epoch a training is resumed in.
-int64_t end_of(const TrainOptions& options, BatchStream& batches) {
+int64_t end_of(const TrainOptions& options, TrainingTask& task) {
   if (options.max_epochs == 0) return options.max_steps;
-  const int64_t last = std::max<int64_t>(1, options.max_epochs * batches.batches_in_epoch() / options.accumulate);
+  const int64_t last = std::max<int64_t>(1, options.max_epochs * task.batches_in_epoch() / options.accumulate);
   return options.max_steps > 0 ? std::min(options.max_steps, last) : last;
 }
 
@@ -88,33 +61,31 @@ double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.
 
 }  // namespace
 
-Trainer::Trainer(const TrainOptions& options, const TrainingData& data, TrainingFolder& folder,
+Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder,
                  const Checkpoint* checkpoint)
     : options_(options),
-      data_(data),
+      task_(task),
       folder_(folder),
-      model_(config_for(options, data), options.seed),
-      parameters_(parameters_in_order(model_)),
+      parameters_(parameters_in_order(task.model())),
       adam_(parameters_, options.adam()),
-      batches_(data.train, batch_options(options, data.vocabularies)),
-      last_update_(end_of(options, batches_)),
+      last_update_(end_of(options, task)),
       schedule_(options.schedule_options(last_update_)),
-      validator_(data, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}),
-      warnings_({.frequency_loss = frequency_loss(data.train, data.vocabularies.target.size())}),
+      warnings_({.frequency_loss = task.frequency_loss()}),
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   if (checkpoint) {
     resume(*checkpoint);
   } else {
-    state_.corpus = data_.train.fingerprint();
-    state_.vocabulary = data_.vocabularies.checksums();
+    state_.corpus = task_.fingerprint();
+    state_.vocabulary = task_.vocabulary();
     folder_.begin();
     folder_.write_options(options_);
     options_written_ = true;
-    save_data(folder_.root(), data_);
+    task_.save_vocabulary(folder_.root());
+    save_held_out(folder_.root(), task_.held_out());
   }
   state_.options = to_json(options_);
-  if (options_.report_parameters) parameter_norms_.emplace(named_parameters(model_));
+  if (options_.report_parameters) parameter_norms_.emplace(named_parameters(task_.model()));
   log_.emplace(folder_.log(), state_.log_bytes);
   repeat_warnings();
   first_step_ = state_.step;
@@ -155,23 +126,10 @@ TrainResult Trainer::interrupted(int signal) {
 }
 
 void Trainer::log_start() {
-  const EncodedCorpus::Skipped& skipped = data_.train.skipped();
-  progress_.note(fmt::format("training on {} sentence pairs (skipped: {} with a blank side, {} too long)",
-                             data_.train.size(), skipped.blank, skipped.too_long));
-  if (options_.valid.empty() && skipped.held_out > 0)
-    progress_.note(
-        fmt::format("validating on {} distinct source sentences; all {} pairs with these sources are held "
-                    "out of training",
-                    data_.valid.size(), skipped.held_out));
-  else if (validates())
-    progress_.note(
-        fmt::format("validating on {} sentence pairs{}", data_.valid.size(),
-                    skipped.held_out > 0 ? fmt::format("; {} pairs are held out", skipped.held_out) : ""));
-  progress_.note(fmt::format("{} parameters, vocabularies of {} and {} tokens, {} threads",
-                             model_.parameter_count(), data_.vocabularies.source.size(),
-                             data_.vocabularies.target.size(), threads()));
+  for (const std::string& note : task_.notes()) progress_.note(note);
+  progress_.note(fmt::format("{} parameters, {} threads", task_.model().parameter_count(), threads()));
   const TrainingSize size = {
-      .last_update = last_update_, .batches_in_epoch = batches_.batches_in_epoch(), .validates = validates()};
+      .last_update = last_update_, .batches_in_epoch = task_.batches_in_epoch(), .validates = validates()};
   progress_.note("settings, in the words of the flags that change them:");
   for (const std::string& line : settings_summary(options_, size)) progress_.note("  " + line);
   if (state_.step > 0) progress_.note(fmt::format("resuming after step {}", state_.step));
@@ -179,25 +137,19 @@ void Trainer::log_start() {
 
 void Trainer::update() {
   const auto begin = Clock::now();
-  const BatchPosition position = batches_.position();
-  std::vector<Batch> parts;
-  int64_t tokens = 0;
-  for (int64_t i = 0; i < options_.accumulate; ++i) {
-    parts.push_back(batches_.next());
-    tokens += parts.back().target_tokens;
-  }
+  const BatchPosition position = task_.position();
   // Sums here and one division at the end: several small batches make the same update as a large one.
   double loss = 0;
+  int64_t tokens = 0;
   auto pass_number = static_cast<uint64_t>(state_.step * options_.accumulate);
-  for (const Batch& batch : parts) {
+  // A batch of masked text may have no masked token.
+  for (int64_t i = 0; i < options_.accumulate || tokens == 0; ++i) {
     Pass pass{.training = true, .seed = options_.seed, .step = pass_number++};
-    const CrossEntropy part = model_.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
-                                          {.label_smoothing = static_cast<float>(options_.label_smoothing),
-                                           .ignore_index = Tokenizer::pad,
-                                           .reduction = CrossEntropyOptions::Reduction::sum},
-                                          pass);
+    const CrossEntropy part = task_.next_loss(options_.label_smoothing, pass);
+    if (part.count == 0) continue;
     part.loss.backward();
     loss += static_cast<double>(part.loss.value().at<float>({0}));
+    tokens += part.count;
   }
   const double scale = 1.0 / static_cast<double>(tokens);
   norm_ = gradient_norm(parameters_) * scale;
@@ -212,7 +164,7 @@ void Trainer::update() {
 
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   ++state_.step;
-  state_.position = batches_.position();
+  state_.position = task_.position();
   state_.tokens += tokens;
   state_.seconds += seconds;
   state_.window.loss_sum += loss;
@@ -270,17 +222,20 @@ void Trainer::repeat_warnings() {
     const auto step = line["step"].get<int64_t>();
     if (number("loss") && number("max_grad_norm"))
       warnings_.report({.step = step, .loss = line["loss"], .max_norm = line["max_grad_norm"]});
-    if (number("valid_loss") && number("source_gain")) {
+    if (number("valid_loss") && line.contains("best") && !line.contains("averaged")) {
       Validation v{.loss = line["valid_loss"]};
       if (number("valid_bleu")) v.bleu = line["valid_bleu"];
-      warnings_.validation(step, v, {.gain = line["source_gain"]});
+      if (number("source_gain"))
+        warnings_.validation(step, v, {.gain = line["source_gain"]});
+      else
+        warnings_.validation(step, v);
     }
   }
 }
 
 bool Trainer::validate() {
   const auto begin = Clock::now();
-  const Validation v = validator_.measure(model_);
+  const Validation v = task_.validate();
   const bool is_best = best_.offer(score_of(v, options_.patience_on), state_.step);
   state_.best = best_.state();
   state_.validated = state_.step;
@@ -289,15 +244,17 @@ bool Trainer::validate() {
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
   describe(v, line);
-  const SourceUse use = validator_.source_use(model_);
-  line["source_gain"] = use.gain;
-  line["cross_attention_entropy"] = use.entropy;
+  const std::optional<SourceUse> use = task_.source_use();
+  if (use) {
+    line["source_gain"] = use->gain;
+    line["cross_attention_entropy"] = use->entropy;
+  }
   line["best"] = is_best;
   line["valid_seconds"] = std::chrono::duration<double>(Clock::now() - begin).count();
   log_->write(line.dump());
   progress_.note(
       fmt::format("step {}: validation {}{}", state_.step, describe(v), is_best ? ", the best so far" : ""));
-  warn(warnings_.validation(state_.step, v, use));
+  warn(use ? warnings_.validation(state_.step, v, *use) : warnings_.validation(state_.step, v));
   return is_best;
 }
 
@@ -310,8 +267,8 @@ void Trainer::finish() {
   save({.model = is_best || !validates(), .state = true});
   if (averages) average();
   const TrainResult r = result_of(state_, *stop_reason());
-  progress_.note(fmt::format("done: {} updates of {} target tokens in {} ({} tokens/s), {:.0f} MB of memory",
-                             r.steps, format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
+  progress_.note(fmt::format("done: {} updates of {} tokens in {} ({} tokens/s), {:.0f} MB of memory", r.steps,
+                             format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
                              format_count(r.tokens_per_s), static_cast<double>(r.peak_bytes) / 1e6));
 }
 
@@ -324,7 +281,7 @@ void Trainer::average() {
     files.push_back(folder_.checkpoint(state_.saved[i]));
   const NamedTensors mean = average_checkpoints(files);
   NamedTensors last;
-  for (const auto& [name, tensor] : parameters_of(model_)) last.emplace_back(name, tensor.clone());
+  for (const auto& [name, tensor] : parameters_of(task_.model())) last.emplace_back(name, tensor.clone());
   set_parameters(mean);
   bool is_best = true;
   std::string note = fmt::format("mean of the last {} checkpoints", count);
@@ -332,7 +289,7 @@ void Trainer::average() {
   line["step"] = state_.step;
   line["averaged"] = count;
   if (validates()) {
-    const Validation v = validator_.measure(model_);
+    const Validation v = task_.validate();
     is_best = best_.better(score_of(v, options_.patience_on));
     if (is_best) state_.best_validation = v;
     note += fmt::format(": validation {}{}", describe(v), is_best ? ", the best" : "; a single one is better");

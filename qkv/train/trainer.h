@@ -1,9 +1,9 @@
-// The training loop: updates, reports, validations and saves. train() of train.h does all of it; this class is for
-// data and folders prepared by the caller.
+// The training loop: updates, reports, validations and saves, of any task. train() of train.h does all of it; this class
+// is for tasks and folders prepared by the caller.
 //
 //     TrainingFolder folder(options);
-//     TrainingData data = prepare_data(options);
-//     TrainResult result = Trainer(options, data, folder).run();
+//     TranslationTask task(options, prepare_translation_data(options));
+//     TrainResult result = Trainer(options, task, folder).run();
 #pragma once
 
 #include <optional>
@@ -11,14 +11,12 @@
 #include <vector>
 
 #include "qkv/base/progress.h"
-#include "qkv/base/random.h"
-#include "qkv/text/batches.h"
 #include "qkv/train/checkpoint.h"
-#include "qkv/train/data.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/parameter_norms.h"
 #include "qkv/train/run_log.h"
 #include "qkv/train/train.h"
+#include "qkv/train/training_task.h"
 #include "qkv/train/warnings.h"
 
 namespace qkv {
@@ -27,15 +25,14 @@ class Trainer {
  public:
   // Starts, or resumes from a checkpoint of the folder. Nothing is written before everything is checked. The
   // arguments must outlive the trainer.
-  Trainer(const TrainOptions& options, const TrainingData& data, TrainingFolder& folder,
+  Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder,
           const Checkpoint* checkpoint = nullptr);
 
   TrainResult run();
-  Transformer& model() { return model_; }
   const TrainingState& state() const { return state_; }
 
  private:
-  bool validates() const { return data_.valid.size() > 0; }
+  bool validates() const { return task_.validates(); }
   bool due(int64_t every) const { return every > 0 && state_.step % every == 0; }
   std::optional<StopReason> stop_reason() const;
 
@@ -64,15 +61,12 @@ class Trainer {
   void show_progress();
 
   const TrainOptions options_;
-  const TrainingData& data_;
+  TrainingTask& task_;
   TrainingFolder& folder_;
-  Transformer model_;
   std::vector<Variable> parameters_;
   Adam adam_;
-  BatchStream batches_;
   int64_t last_update_;  // about; 0: unknown
   Schedule schedule_;
-  Validator validator_;
   TrainingWarnings warnings_;
   std::optional<ParameterNorms> parameter_norms_;  // of the last update reported
   EarlyStopping best_;

@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
+#include "qkv/train/held_out.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
 
@@ -13,11 +14,11 @@ namespace qkv {
 
 void Trainer::resume(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
-  require<InputError>(state_.corpus == data_.train.fingerprint(), folder_.state().string(),
-                      "{} has other sentence pairs than the training was started with", options_.train);
-  const bool held_out = check_held_out(folder_.root(), data_);
-  batches_.seek(state_.position);
-  checkpoint.load(model_, adam_);
+  require<InputError>(state_.corpus == task_.fingerprint(), folder_.state().string(),
+                      "{} has other data than the training was started with", options_.train);
+  const bool held_out = check_held_out(folder_.root(), task_.held_out());
+  task_.seek(state_.position);
+  checkpoint.load(task_.model(), adam_);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
   state_.finished = false;
   // If the training was killed between writing its first state and the model, the model is that of the state.
@@ -28,7 +29,7 @@ void Trainer::resume(const Checkpoint& checkpoint) {
       "restore it, or start again with overwrite",
       state_.best.best_step, state_.step);
   folder_.begin();
-  if (!held_out) save_held_out(folder_.root(), data_);
+  if (!held_out) save_held_out(folder_.root(), task_.held_out());
   if (lost) save_model_files();
   if (state_.has_model) folder_.publish();
 }
@@ -44,7 +45,7 @@ std::string Trainer::advice() const {
 // The loss of the next update would not be finite, but after the last update there is none.
 void Trainer::check_parameters() {
   if (std::exchange(checked_, state_.step) == state_.step) return;
-  model_.visit([&](const std::string& name, Variable& parameter) {
+  task_.model().visit([&](const std::string& name, Variable& parameter) {
     const std::span<const float> values = std::as_const(parameter).value().span<float>();
     std::atomic<bool> finite = true;
     parallel_ranges(static_cast<int64_t>(values.size()), 1 << 16, [&](int64_t begin, int64_t end) {
@@ -79,21 +80,21 @@ void Trainer::save_numbered() {
   const auto keep = static_cast<size_t>(std::max(options_.keep, options_.average));
   if (keep > 0 && (state_.saved.empty() || state_.saved.back() != state_.step)) {
     check_parameters();
-    save_parameters(folder_.checkpoint(state_.step), model_, state_.vocabulary);
+    save_parameters(folder_.checkpoint(state_.step), task_.model(), state_.vocabulary);
     state_.saved.push_back(state_.step);
   }
   if (state_.saved.size() > keep)
     state_.saved.erase(state_.saved.begin(), state_.saved.end() - static_cast<ptrdiff_t>(keep));
 }
 
-void Trainer::save_model_files() { save_model(folder_.root(), model_, state_.vocabulary); }
+void Trainer::save_model_files() { save_model(folder_.root(), task_.model(), state_.vocabulary); }
 
 // Everything that the state refers to is on disk before it.
 void Trainer::save_state() {
   if (!std::exchange(options_written_, true)) folder_.write_options(options_);
   log_->force();
   state_.log_bytes = log_->bytes();
-  save_checkpoint(folder_.state(), state_, model_, adam_);
+  save_checkpoint(folder_.state(), state_, task_.model(), adam_);
 }
 
 }  // namespace qkv

@@ -36,6 +36,12 @@ std::vector<TrainingWarning> TrainingWarnings::validation(int64_t step, const Va
   return warnings;
 }
 
+std::vector<TrainingWarning> TrainingWarnings::validation(int64_t step, const Validation& validation) {
+  std::vector<TrainingWarning> warnings;
+  add(warnings, "bleu-falls", bleu_falls(step, validation));
+  return warnings;
+}
+
 void TrainingWarnings::add(std::vector<TrainingWarning>& warnings, const char* name, const Sign& sign) {
   bool& seen = seen_[name];
   if (sign && !seen) warnings.push_back({name, *sign});

@@ -43,7 +43,9 @@ class TrainingWarnings {
   explicit TrainingWarnings(const TrainingWarningOptions& options) : options_(options) {}
 
   std::vector<TrainingWarning> report(const TrainingReport& report);
+  // Of an encoder-decoder, and of a model without a source.
   std::vector<TrainingWarning> validation(int64_t step, const Validation& validation, const SourceUse& use);
+  std::vector<TrainingWarning> validation(int64_t step, const Validation& validation);
 
  private:
   using Sign = std::optional<std::string>;  // its text; none: not seen

@@ -1,7 +1,6 @@
-#include "qkv/train/data.h"
+#include "qkv/train/translation_data.h"
 
 #include "qkv/base/error.h"
-#include "qkv/base/file.h"
 #include "qkv/text/holdout.h"
 
 namespace qkv {
@@ -11,7 +10,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* source_file = "source.model";
 constexpr const char* target_file = "target.model";
-constexpr const char* held_out_file = "held-out.tsv";
 
 Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Side side, const Holdout& holdout,
                           Progress& progress) {
@@ -39,32 +37,31 @@ Vocabularies train_vocabularies(const TrainOptions& options, const Corpus& corpu
   return {source, joint ? source : train_tokenizer(options, corpus, Side::target, holdout, progress)};
 }
 
-std::string text_of(const std::vector<SentencePair>& pairs) {
-  std::string text;
-  for (const SentencePair& pair : pairs) text += pair.source + "\t" + pair.target + "\n";
-  return text;
-}
-
 }  // namespace
 
 VocabularyChecksums Vocabularies::checksums() const {
   return {{source_file, source.checksum()}, {target_file, target.checksum()}};
 }
 
-TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known) {
-  Progress silent({.quiet = true});
-  return prepare_data(options, known, silent);
+void Vocabularies::save(const fs::path& folder) const {
+  source.save(folder / source_file);
+  target.save(folder / target_file);
 }
 
-TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
-                          Progress& progress) {
+TranslationData prepare_translation_data(const TrainOptions& options, const std::optional<Vocabularies>& known) {
+  Progress silent({.quiet = true});
+  return prepare_translation_data(options, known, silent);
+}
+
+TranslationData prepare_translation_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
+                                         Progress& progress) {
   const Corpus corpus = options.corpus ? *options.corpus : Corpus(options.train);
   Holdout holdout;
   if (options.hold_out > 0) holdout = Holdout(corpus, options.hold_out, options.seed);
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);
   const Vocabularies vocabularies = known ? *known : train_vocabularies(options, corpus, holdout, progress);
   const auto& [source, target] = vocabularies;
-  TrainingData data{
+  TranslationData data{
       .vocabularies = vocabularies,
       .train = encode_corpus(corpus, source, target, {.max_length = options.max_length, .holdout = &holdout}),
       .held_out = holdout.pairs()};
@@ -86,30 +83,9 @@ TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocab
 Vocabularies load_vocabularies(const fs::path& folder, const VocabularyChecksums& sums) {
   const auto load = [&](const char* name) {
     const auto sum = sums.find(name);
-    return Tokenizer::load(folder / name, sum == sums.end() ? "" : sum->second);
+    return Tokenizer::load(find_in_model(folder, name), sum == sums.end() ? "" : sum->second);
   };
   return {load(source_file), load(target_file)};
-}
-
-void save_data(const fs::path& folder, const TrainingData& data) {
-  data.vocabularies.source.save(folder / source_file);
-  data.vocabularies.target.save(folder / target_file);
-  save_held_out(folder, data);
-}
-
-void save_held_out(const fs::path& folder, const TrainingData& data) {
-  if (!data.held_out.empty()) write_file(folder / held_out_file, text_of(data.held_out));
-}
-
-bool check_held_out(const fs::path& folder, const TrainingData& data) {
-  const fs::path path = folder / held_out_file;
-  if (!file_exists(path)) return false;
-  if (data.held_out.empty()) return true;
-  require<InputError>(
-      read_file(path) == text_of(data.held_out), path.string(),
-      "these are not the sentence pairs that this training holds out: the file is damaged or was edited; "
-      "delete it to have it written again");
-  return true;
 }
 
 }  // namespace qkv

@@ -1,4 +1,4 @@
-#include "qkv/train/validation.h"
+#include "qkv/train/translation_validator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +50,8 @@ struct EntropySum {
 
 }  // namespace
 
-Validator::Validator(const TrainingData& data, const ValidationOptions& options) : data_(data), options_(options) {
+TranslationValidator::TranslationValidator(const TranslationData& data, const TranslationValidatorOptions& options)
+    : data_(data), options_(options) {
   std::vector<int64_t> pairs;
   for (int64_t i = 0; i < data.valid.size() && std::ssize(pairs) < sample_pairs; ++i)
     if (data.valid.source(i).size() < sample_length && data.valid.target(i).size() < sample_length)
@@ -63,20 +64,20 @@ Validator::Validator(const TrainingData& data, const ValidationOptions& options)
   }
 }
 
-Validation Validator::measure(const EncoderDecoder& model) const {
+Validation TranslationValidator::measure(const EncoderDecoder& model) const {
   const NoGrad guard;
   Validation v{.loss = loss(model, data_.valid)};
   if (options_.translated > 0) v.bleu = translation_bleu(model);
   return v;
 }
 
-SourceUse Validator::source_use(const EncoderDecoder& model) const {
+SourceUse TranslationValidator::source_use(const EncoderDecoder& model) const {
   const NoGrad guard;
   if (sample_.size() == 0) return {};
   return {.gain = loss(model, exchanged_) - loss(model, sample_), .entropy = cross_attention_entropy(model)};
 }
 
-std::vector<double> Validator::cross_attention_entropy(const EncoderDecoder& model) const {
+std::vector<double> TranslationValidator::cross_attention_entropy(const EncoderDecoder& model) const {
   BatchStream batches(sample_, {.batch_tokens = 1024, .order = BatchOrder::sorted});
   std::vector<EntropySum> layers(static_cast<size_t>(model.cross_attention_layers()));
   while (batches.position().epoch == 0) {
@@ -94,7 +95,7 @@ std::vector<double> Validator::cross_attention_entropy(const EncoderDecoder& mod
   return means;
 }
 
-double Validator::loss(const EncoderDecoder& model, const EncodedCorpus& pairs) const {
+double TranslationValidator::loss(const EncoderDecoder& model, const EncodedCorpus& pairs) const {
   BatchStream batches(pairs, {.batch_tokens = options_.batch_tokens, .order = BatchOrder::sorted});
   double sum = 0;
   int64_t tokens = 0;
@@ -110,7 +111,7 @@ double Validator::loss(const EncoderDecoder& model, const EncodedCorpus& pairs) 
   return sum / static_cast<double>(tokens);
 }
 
-double Validator::translation_bleu(const EncoderDecoder& model) const {
+double TranslationValidator::translation_bleu(const EncoderDecoder& model) const {
   const auto count = static_cast<size_t>(std::min(options_.translated, data_.valid.size()));
   const auto source = [&](size_t pair) { return data_.valid.source(static_cast<int64_t>(pair)); };
   // Sorted by length, so that batches have little padding.

@@ -1,7 +1,7 @@
 // The data of a training: vocabularies, encoded training pairs and validation pairs.
 //
-//     TrainingData data = prepare_data(options);     // nothing is written
-//     save_data("my-model", data);                   // source.model, target.model, held-out.tsv
+//     TranslationData data = prepare_translation_data(options);     // nothing is written
+//     data.vocabularies.save("my-model");                           // source.model, target.model
 //
 // Vocabularies are trained on the training pairs; a resumed training passes those that it started with.
 #pragma once
@@ -21,9 +21,10 @@ namespace qkv {
 struct Vocabularies {
   Tokenizer source, target;
   VocabularyChecksums checksums() const;
+  void save(const std::filesystem::path& folder) const;
 };
 
-struct TrainingData {
+struct TranslationData {
   Vocabularies vocabularies;
   EncodedCorpus train;
   EncodedCorpus valid = {};                  // empty: no validation
@@ -31,17 +32,12 @@ struct TrainingData {
   std::vector<SentencePair> held_out = {};
 };
 
-TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known = {});
-TrainingData prepare_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
-                          Progress& progress);
+TranslationData prepare_translation_data(const TrainOptions& options,
+                                         const std::optional<Vocabularies>& known = {});
+TranslationData prepare_translation_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
+                                         Progress& progress);
 
 // The vocabularies in a folder. InputError, naming the file, if one has another checksum.
 Vocabularies load_vocabularies(const std::filesystem::path& folder, const VocabularyChecksums& sums);
-
-void save_data(const std::filesystem::path& folder, const TrainingData& data);
-void save_held_out(const std::filesystem::path& folder, const TrainingData& data);  // held-out.tsv alone
-// Whether held-out.tsv exists. InputError if it holds other pairs than those held out: a score measured on pairs
-// that were trained on would be meaningless.
-bool check_held_out(const std::filesystem::path& folder, const TrainingData& data);
 
 }  // namespace qkv

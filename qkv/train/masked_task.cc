@@ -1,0 +1,103 @@
+#include "qkv/train/masked_task.h"
+
+#include <utility>
+
+#include "qkv/metric/perplexity.h"
+#include "qkv/op/embedding.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+namespace {
+
+constexpr int64_t validation_epoch = 0;
+
+int32_t mask_token(const Tokenizer& tokenizer) { return static_cast<int32_t>(tokenizer.size()); }
+
+TransformerConfig config_for(const TrainOptions& options, const TextData& data) {
+  TransformerConfig config = options.architecture;
+  config.source_vocabulary = config.target_vocabulary = data.tokenizer.size() + 1;
+  return config;
+}
+
+// The hidden states at the positions that have a target, (1,n,C), and these targets (n).
+std::pair<Variable, Tensor> at_targets(const Variable& hidden, const Tensor& targets, int32_t ignore_index) {
+  std::vector<int32_t> positions, chosen;
+  for (int64_t i = 0; i < targets.numel(); ++i)
+    if (const int32_t target = targets.data<int32_t>()[i]; target != ignore_index) {
+      positions.push_back(static_cast<int32_t>(i));
+      chosen.push_back(target);
+    }
+  const int64_t n = std::ssize(chosen);
+  const Variable rows = reshape(hidden, {hidden.dim(0) * hidden.dim(1), hidden.dim(2)});
+  return {embedding(Tensor::from(positions, {1, n}), rows), Tensor::from(chosen, {n})};
+}
+
+}  // namespace
+
+EncodeTextOptions MaskedTask::encoding(const TrainOptions& options) {
+  return {.before = {Tokenizer::bos}, .max_length = options.max_length};
+}
+
+MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
+    : data_(std::move(data)),
+      own_valid_(!options.valid.empty()),
+      batch_tokens_(options.batch_tokens),
+      model_(config_for(options, data_), options.seed),
+      masking_(
+          {.mask = mask_token(data_.tokenizer), .vocabulary = data_.tokenizer.size() + 1, .seed = options.seed}),
+      batches_(data_.train,
+               {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}) {
+}
+
+CrossEntropy MaskedTask::next_loss(double label_smoothing, Pass& pass) {
+  const Batch batch = batches_.next();
+  const MaskedBatch masked = masking_.mask(batch.source, batch.source_lengths, batch.pairs, batch.position.epoch);
+  return model_.loss(
+      masked.inputs, batch.source_lengths, masked.targets,
+      {.label_smoothing = static_cast<float>(label_smoothing), .reduction = CrossEntropyOptions::Reduction::sum},
+      pass);
+}
+
+Validation MaskedTask::validate() const {
+  const NoGrad guard;
+  BatchStream batches(data_.valid, {.batch_tokens = batch_tokens_, .order = BatchOrder::sorted});
+  LanguageModelScore score;
+  Accuracy restored;
+  while (batches.position().epoch == 0) {
+    const Batch batch = batches.next();
+    const MaskedBatch masked = masking_.mask(batch.source, batch.source_lengths, batch.pairs, validation_epoch);
+    if (masked.chosen == 0) continue;
+    Pass pass;
+    const Variable hidden = model_.encode(masked.inputs, batch.source_lengths, pass);
+    const auto [rows, targets] = at_targets(hidden, masked.targets, CrossEntropyOptions{}.ignore_index);
+    const Tensor logits = reshape(model_.logits(rows), {targets.dim(0), model_.config().target_vocabulary}).value();
+    const CrossEntropy e = cross_entropy(logits, targets, {.reduction = CrossEntropyOptions::Reduction::sum});
+    score.add(static_cast<double>(e.loss.value().at<float>({0})), e.count);
+    restored.add(accuracy(logits, targets));
+  }
+  return {.loss = score.cross_entropy(), .accuracy = restored.fraction()};
+}
+
+// Of the tokens of lines: bos and eos are never masked.
+TokenFrequencies MaskedTask::frequencies() const {
+  TokenFrequencies frequencies(data_.tokenizer.size());
+  for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.source(i).subspan(1));
+  return frequencies;
+}
+
+std::vector<std::string> MaskedTask::notes() const {
+  std::vector<std::string> notes = data_.notes(own_valid_);
+  notes.push_back(fmt::format("vocabulary of {} tokens and the mask", data_.tokenizer.size()));
+  if (!validates()) return notes;
+  const int32_t frequent = frequencies().frequent_token();
+  Accuracy baseline;
+  for (int64_t i = 0; i < data_.valid.size(); ++i)
+    for (const int32_t id : data_.valid.source(i).subspan(1))
+      baseline.add({.correct = id == frequent ? 1 : 0, .total = 1});
+  notes.push_back(
+      fmt::format("the most frequent token alone restores {:.1f}% of the tokens of the validation lines",
+                  100 * baseline.fraction()));
+  return notes;
+}
+
+}  // namespace qkv

@@ -1,0 +1,87 @@
+#include "qkv/train/translation_task.h"
+
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/model/make_model.h"
+#include "qkv/train/token_frequencies.h"
+
+namespace qkv {
+namespace {
+
+std::unique_ptr<EncoderDecoder> model_for(const TrainOptions& options, const Vocabularies& vocabularies) {
+  TransformerConfig config = options.architecture;
+  config.source_vocabulary = vocabularies.source.size();
+  config.target_vocabulary = vocabularies.target.size();
+  std::unique_ptr<Model> model = make_model(config);
+  require<UsageError>(dynamic_cast<EncoderDecoder*>(model.get()) != nullptr, "train",
+                      "sentence pairs train an encoder-decoder, the architecture is {}",
+                      name_of(config.architecture));
+  model->initialise("", options.seed);
+  return std::unique_ptr<EncoderDecoder>(static_cast<EncoderDecoder*>(model.release()));
+}
+
+BatchOptions batch_options(const TrainOptions& options, const Vocabularies& vocabularies) {
+  BatchOptions batches{
+      .batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed};
+  if (options.bpe_dropout == 0) return batches;
+  batches.source_dropout = BpeDropout(vocabularies.source, options.bpe_dropout);
+  batches.target_dropout = BpeDropout(vocabularies.target, options.bpe_dropout);
+  batches.max_length = options.max_length;
+  return batches;
+}
+
+}  // namespace
+
+TranslationTask::TranslationTask(const TrainOptions& options, TranslationData data)
+    : data_(std::move(data)),
+      own_valid_(!options.valid.empty()),
+      model_(model_for(options, data_.vocabularies)),
+      batches_(data_.train, batch_options(options, data_.vocabularies)),
+      validator_(data_, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}) {}
+
+CrossEntropy TranslationTask::next_loss(double label_smoothing, Pass& pass) {
+  const Batch batch = batches_.next();
+  return model_->loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                      {.label_smoothing = static_cast<float>(label_smoothing),
+                       .ignore_index = Tokenizer::pad,
+                       .reduction = CrossEntropyOptions::Reduction::sum},
+                      pass);
+}
+
+double TranslationTask::frequency_loss() const {
+  TokenFrequencies frequencies(data_.vocabularies.target.size());
+  for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.target(i));
+  frequencies.add(Tokenizer::eos, data_.train.size());
+  return frequencies.entropy();
+}
+
+std::vector<std::string> TranslationTask::notes() const {
+  const EncodedCorpus::Skipped& skipped = data_.train.skipped();
+  std::vector<std::string> notes;
+  notes.push_back(fmt::format("training on {} sentence pairs (skipped: {} with a blank side, {} too long)",
+                              data_.train.size(), skipped.blank, skipped.too_long));
+  if (!own_valid_ && skipped.held_out > 0)
+    notes.push_back(fmt::format(
+        "validating on {} distinct source sentences; all {} pairs with these sources are held out of training",
+        data_.valid.size(), skipped.held_out));
+  else if (validates())
+    notes.push_back(
+        fmt::format("validating on {} sentence pairs{}", data_.valid.size(),
+                    skipped.held_out > 0 ? fmt::format("; {} pairs are held out", skipped.held_out) : ""));
+  notes.push_back(fmt::format("vocabularies of {} and {} tokens", data_.vocabularies.source.size(),
+                              data_.vocabularies.target.size()));
+  return notes;
+}
+
+void TranslationTask::save_vocabulary(const std::filesystem::path& folder) const {
+  data_.vocabularies.save(folder);
+}
+
+TrainingTask::HeldOut TranslationTask::held_out() const {
+  HeldOut held_out{.file = "held-out.tsv", .text = {}};
+  for (const SentencePair& pair : data_.held_out) held_out.text += pair.source + "\t" + pair.target + "\n";
+  return held_out;
+}
+
+}  // namespace qkv
