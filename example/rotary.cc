@@ -7,7 +7,7 @@
 using namespace qkv;
 
 int main(int argc, char** argv) {
-  const Tensor x = Tensor::full({1, 1, 24, 32}, 1.2f);
+  const Tensor x = Tensor::full({1, 1, 24, 32}, 1.21f);
   const Tensor q = rotary(x).value(), later = rotary(x, {.offset = 6}).value();
   const Tensor plain = attention_with_weights(x, x, x).weights;
   const Tensor rotated = attention_with_weights(q, q, x).weights;

@@ -60,7 +60,7 @@ class TableBias final : public Modifier {
   Variable table_;
 };
 
-constexpr double max_positions = 4096;
+constexpr double max_positions = 1024;
 
 class BiasMechanism final : public MechanismOf<Bias> {
  public:
