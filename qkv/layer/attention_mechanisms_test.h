@@ -44,7 +44,7 @@ inline std::vector<std::string> sample_variants(AttentionUse use) {
                      "rotary=100:2:interleaved=true", "rotary=100:2:scaling=proportional:factor=2",
                      "rotary=100:scaling=dynamic:factor=2:original-positions=8:length=40",
                      "rotary=100:scaling=yarn:factor=4:original-positions=16",
-                     "rotary=100:scaling=longrope:factor=4:original-positions=8:length=40:short=1/1.5:long=2/4",
+                     "rotary=100:4:scaling=longrope:factor=4:original-positions=8:length=40:short=1/1.5:long=2/4",
                      "bias=6+rotary+window=4", "softcap=2+bias=64+alibi"});
   }
   return variants;
