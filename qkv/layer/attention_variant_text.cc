@@ -36,7 +36,7 @@ const AttentionMechanism& mechanism_named(std::string_view name, std::string_vie
                    did_you_mean(name, names));
 }
 
-// The index of the argument that a part of the text is for: given by name, "factor=4", or by the place of its number.
+// The index of the argument of that name; `text` is the whole mechanism, for the error.
 size_t index_of(const AttentionMechanism& mechanism, std::string_view name, std::string_view text,
                 std::string_view where) {
   std::vector<std::string_view> names;
