@@ -74,6 +74,7 @@
 #include "qkv/op/norm.h"
 #include "qkv/op/position.h"
 #include "qkv/op/rotary.h"
+#include "qkv/op/rotary_scaling.h"
 #include "qkv/op/shape.h"
 #include "qkv/op/softmax.h"
 #include "qkv/op/zero_padding.h"

@@ -50,6 +50,8 @@ from ._metrics import (
 )
 from ._operations import (
     LocalP,
+    RotaryFrequencies,
+    RotaryScaling,
     alibi_slopes,
     gate_heads,
     local_p,
@@ -58,6 +60,7 @@ from ._operations import (
     normalize_heads,
     relative_bucket,
     rotary,
+    rotary_frequencies,
     sinusoidal,
     softmax,
 )
@@ -115,6 +118,8 @@ __all__ = [
     "Part",
     "Picture",
     "Reweigh",
+    "RotaryFrequencies",
+    "RotaryScaling",
     "Score",
     "TerScore",
     "Tokenizer",
@@ -169,6 +174,7 @@ __all__ = [
     "relative_bias",
     "relative_bucket",
     "rotary",
+    "rotary_frequencies",
     "scaled_dot",
     "score_function",
     "score_mod",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -35,10 +37,77 @@ def masked_softmax(x: A, lengths: Array) -> A:
     return _apply("masked_softmax", (x,), as_buffer(lengths, "masked_softmax: lengths"))
 
 
-def rotary(q: A, *, interleaved: bool = False, base: float = 10000.0, offset: int = 0) -> A:
-    """Rotary position embedding of q (B, H, T, D): number c of D / 2 is rotated with number c + D / 2, interleaved
-    with its neighbor, by the angle (i + offset) base^(-2c / D) (Su et al., 2021)."""
-    return _apply("rotary", (q,), interleaved, base, offset)
+def rotary(
+    q: A,
+    *,
+    interleaved: bool = False,
+    base: float = 10000.0,
+    offset: int = 0,
+    width: int = 0,
+    frequencies: Sequence[float] = (),
+    multiplier: float = 1.0,
+) -> A:
+    """Rotary position embedding of q (B, H, T, D): number c of width / 2 is rotated with number c + width / 2,
+    interleaved with its neighbor, by the angle (i + offset) base^(-2c / width), and multiplied (Su et al., 2021).
+
+    width: the first numbers are rotated; 0 for D. frequencies: width / 2 instead of base^(-2c / width), as
+    rotary_frequencies() computes them.
+    """
+    return _apply("rotary", (q,), *rotary_options(interleaved, base, offset, width, frequencies, multiplier))
+
+
+def rotary_options(interleaved, base, offset, width, frequencies, multiplier):
+    return interleaved, base, (offset, width), [float(f) for f in frequencies], multiplier
+
+
+@dataclass(frozen=True)
+class RotaryScaling:
+    """How frequencies of rotary position embedding are derived in models that were extended to longer texts.
+
+    type: none, linear, dynamic, llama3, yarn, longrope or proportional. original_positions: the length of the first
+    training. length: the longest sequence that the angles are for, with dynamic and longrope. attention_factor: the
+    multiplier of yarn and longrope, 0 for the formula. short_factors, long_factors: of longrope, one for each pair.
+    """
+
+    type: Literal["none", "linear", "dynamic", "llama3", "yarn", "longrope", "proportional"] = "none"
+    factor: float = 1.0
+    original_positions: int = 0
+    length: int = 0
+    attention_factor: float = 0.0
+    low_frequency_factor: float = 1.0
+    high_frequency_factor: float = 4.0
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    truncate: bool = True
+    mscale: float = 0.0
+    mscale_all_dim: float = 0.0
+    short_factors: Sequence[float] = ()
+    long_factors: Sequence[float] = ()
+
+
+class RotaryFrequencies(NamedTuple):
+    """For rotary(): a frequency for each pair of columns, and the multiplier of cosines and sines."""
+
+    frequencies: np.ndarray
+    multiplier: float
+
+
+def rotary_frequencies(
+    base: float, width: int, scaling: RotaryScaling = RotaryScaling(), head_width: int = 0
+) -> RotaryFrequencies:
+    """Frequencies of rotary() for the first `width` columns of a head.
+
+        yarn = qkv.RotaryScaling("yarn", factor=4, original_positions=4096)
+        f = qkv.rotary_frequencies(10000, 64, yarn)
+        out = qkv.rotary(q, frequencies=f.frequencies, multiplier=f.multiplier)
+
+    head_width: D, with proportional scaling, which has D / 2 frequencies.
+    """
+    fields = dict(vars(scaling))
+    for name in ("short_factors", "long_factors"):
+        fields[name] = [float(f) for f in fields[name]]
+    frequencies, multiplier = _core.rotary_frequencies(base, width, fields, head_width)
+    return RotaryFrequencies(np.array(frequencies), multiplier)
 
 
 def sinusoidal(length: int, width: int, first: int = 0) -> np.ndarray:

@@ -5,7 +5,7 @@ import torch
 from . import _core
 from ._arrays import as_buffer, tensor_as_buffer, tensor_of
 from ._call import CallShape, checked_mask, parts_of
-from ._operations import LocalP, buffers, local_p_parts
+from ._operations import LocalP, buffers, local_p_parts, rotary_options
 from ._operator import Call
 
 
@@ -42,9 +42,9 @@ def masked_softmax(x, lengths):
     return _apply("masked_softmax", (x,), as_buffer(lengths, "masked_softmax: lengths"))
 
 
-def rotary(q, *, interleaved=False, base=10000.0, offset=0):
+def rotary(q, *, interleaved=False, base=10000.0, offset=0, width=0, frequencies=(), multiplier=1.0):
     """qkv.rotary with gradients."""
-    return _apply("rotary", (q,), interleaved, base, offset)
+    return _apply("rotary", (q,), *rotary_options(interleaved, base, offset, width, frequencies, multiplier))
 
 
 def normalize_heads(out, weight, *, eps=1e-5, lambda_=0.0):

@@ -2,6 +2,7 @@
 // tuple of arrays, None for one that is left out; grad is None for the result, else the gradient of the result for a list
 // with the gradients of the inputs (None for an input without one).
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,7 @@
 #include "qkv/base/error.h"
 #include "qkv/op/position.h"
 #include "qkv/op/rotary.h"
+#include "qkv/op/rotary_scaling.h"
 #include "qkv/op/softmax.h"
 
 namespace qkv::python {
@@ -42,6 +44,29 @@ nb::any apply(nb::tuple arrays, nb::handle grad, bool numpy, Operation operation
   for (const Variable& x : inputs)
     grads.append(x.defined() && x.grad().defined() ? nb::object(array_of(x.grad(), numpy)) : nb::none());
   return nb::borrow<nb::any>(grads);
+}
+
+// The fields of qkv.RotaryScaling.
+RotaryScaling scaling_of(const nb::dict& fields) {
+  RotaryScaling o;
+  const auto set = [&](const char* name, auto& field) {
+    field = nb::cast<std::remove_reference_t<decltype(field)>>(fields[name]);
+  };
+  o.type = value_named<RotaryScalingType>(nb::cast<std::string>(fields["type"]), "RotaryScaling", "type");
+  set("factor", o.factor);
+  set("original_positions", o.original_positions);
+  set("length", o.length);
+  set("attention_factor", o.attention_factor);
+  set("low_frequency_factor", o.low_frequency_factor);
+  set("high_frequency_factor", o.high_frequency_factor);
+  set("beta_fast", o.beta_fast);
+  set("beta_slow", o.beta_slow);
+  set("truncate", o.truncate);
+  set("mscale", o.mscale);
+  set("mscale_all_dim", o.mscale_all_dim);
+  set("short_factors", o.short_factors);
+  set("long_factors", o.long_factors);
+  return o;
 }
 
 PadKey pad_key_named(const std::string& name) {
@@ -114,13 +139,24 @@ void bind_operations(nb::module_& m) {
         return apply(x, grad, numpy, [&](const Inputs& in) { return masked_softmax(in[0], valid); });
       },
       one, maybe, one, one);
+  // shape: offset, width
   m.def(
       "rotary",
-      [](nb::tuple x, nb::handle grad, bool numpy, bool interleaved, double base, int64_t offset) {
-        const RotaryOptions options{.interleaved = interleaved, .base = base, .offset = offset};
+      [](nb::tuple x, nb::handle grad, bool numpy, bool interleaved, double base, std::array<int64_t, 2> shape,
+         const std::vector<double>& frequencies, double multiplier) {
+        const RotaryOptions options{.interleaved = interleaved,
+                                    .base = base,
+                                    .offset = shape[0],
+                                    .width = shape[1],
+                                    .frequencies = frequencies,
+                                    .multiplier = multiplier};
         return apply(x, grad, numpy, [&](const Inputs& in) { return rotary(in[0], options); });
       },
-      one, maybe, one, one, one, one);
+      one, maybe, one, one, one, one, one, one);
+  m.def("rotary_frequencies", [](double base, int64_t width, const nb::dict& scaling, int64_t head_width) {
+    const RotaryFrequencies f = rotary_frequencies(base, width, scaling_of(scaling), head_width);
+    return nb::make_tuple(f.frequencies, f.multiplier);
+  });
   m.def(
       "normalize_heads",
       [](nb::tuple x, nb::handle grad, bool numpy, float eps, float lambda) {

@@ -30,6 +30,7 @@ files = [
     "metric/tokenize.h",
     "op/position.h",
     "op/rotary.h",
+    "op/rotary_scaling.h",
     "op/softmax.h",
     "picture/heatmap.h",
     "text/tokenizer.h",
@@ -67,7 +68,7 @@ not_for_users = set(  # for mechanisms written in C++, or options structs that a
     MaskPtr Modifier Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients ScoreOperands Tile
     TileDistances WeightDropout WeightOperand add_by_distance add_rows_product check_batch_tokens check_options
     columns_product distance_bias first_queries gather_rows history_of map_rows multiply_rows rows_product
-    search_options sum_by_distance PredictedWindow ProjectionBias
+    rotary_scaling_error search_options sum_by_distance PredictedWindow ProjectionBias
     """.split()
 )
 

@@ -31,14 +31,21 @@ def masked_softmax(x):
     return softmax(plain.library(x).where(visible, x, -np.inf))
 
 
-def rotary(x, interleaved=False):
+def rotary(x, interleaved=False, frequencies=None, multiplier=1.0):
     half = x.shape[-1] // 2
-    angle = (np.arange(x.shape[-2])[:, None] + 5) * 100.0 ** (-np.arange(half) / half)
-    c, s = (plain.library(x).asarray(f(angle)) for f in (np.cos, np.sin))
+    if frequencies is None:
+        frequencies = 100.0 ** (-np.arange(half) / half)
+    angle = (np.arange(x.shape[-2])[:, None] + 5) * frequencies
+    c, s = (plain.library(x).asarray(multiplier * f(angle)) for f in (np.cos, np.sin))
     a, b = (x[..., ::2], x[..., 1::2]) if interleaved else (x[..., :half], x[..., half:])
     xp = plain.library(x)
     halves = (a * c - b * s, b * c + a * s)
     return xp.stack(halves, -1).reshape(x.shape) if interleaved else xp.concatenate(halves, -1)
+
+
+def partial_rotary(x):
+    rotated = rotary(x[..., :4], frequencies=np.array([0.5, 2.0]), multiplier=1.5)
+    return plain.library(x).concatenate((rotated, x[..., 4:]), -1)
 
 
 def rms(x, w):
@@ -82,6 +89,11 @@ cases = {
     "rotary, interleaved": (
         lambda m: lambda x: m.rotary(x, interleaved=True, base=100.0, offset=5),
         lambda x: rotary(x, True),
+        [numbers(B, H, 6, 8)],
+    ),
+    "rotary, partial": (
+        lambda m: lambda x: m.rotary(x, offset=5, width=4, frequencies=[0.5, 2.0], multiplier=1.5),
+        partial_rotary,
         [numbers(B, H, 6, 8)],
     ),
     "normalize_heads": (
@@ -128,6 +140,45 @@ def test_gradients(name):
         expect_near(g, w)
     with pytest.raises(ValueError, match=f"use qkv.torch.{name.split(',')[0]}"):
         call(qkv)(*single)
+
+
+def test_rotary_frequencies_are_those_of_transformers():
+    rope = pytest.importorskip("transformers.modeling_rope_utils")
+    from transformers import LlamaConfig
+
+    width, original = 16, 4096
+    common = {"factor": 8.0, "original_positions": original}
+    lists = {"short_factors": [1 + c / 10 for c in range(8)], "long_factors": [1.0 + c for c in range(8)]}
+    scalings = {
+        "linear": qkv.RotaryScaling("linear", factor=8.0),
+        "dynamic": qkv.RotaryScaling("dynamic", **common, length=10000),
+        "llama3": qkv.RotaryScaling("llama3", **common, low_frequency_factor=2.0, high_frequency_factor=6.0),
+        "yarn": qkv.RotaryScaling("yarn", **common, beta_fast=24.0),
+        "longrope": qkv.RotaryScaling("longrope", **common, **lists, length=10000),
+    }
+    for name, scaling in scalings.items():
+        parameters = {
+            "rope_type": name,
+            "rope_theta": 50000.0,
+            "factor": 8.0,
+            "original_max_position_embeddings": original,
+            "low_freq_factor": 2.0,
+            "high_freq_factor": 6.0,
+            "beta_fast": 24.0,
+            "short_factor": lists["short_factors"],
+            "long_factor": lists["long_factors"],
+        }
+        config = LlamaConfig(
+            hidden_size=2 * width,
+            num_attention_heads=2,
+            head_dim=width,
+            max_position_embeddings=original if name == "dynamic" else 8 * original,
+            rope_parameters=parameters,
+        )
+        wanted, multiplier = rope.ROPE_INIT_FUNCTIONS[name](config, "cpu", seq_len=10000)
+        got = qkv.rotary_frequencies(50000.0, width, scaling)
+        np.testing.assert_allclose(got.frequencies, wanted.numpy(), rtol=2e-6)
+        assert got.multiplier == pytest.approx(multiplier)
 
 
 def test_multi_token_weights_and_cache():

@@ -9,17 +9,20 @@
 
 namespace qkv {
 
-// "bigbird=2:1:1:2": numbers are chosen by their names, 2 for others. A prefix gets a window beside it.
+// "bigbird=2:1:1:2": arguments are chosen by their names, 2 for others. A prefix gets a window beside it.
 inline std::string sample_of(const AttentionMechanism& mechanism) {
   static const std::map<std::string_view, std::string> small = {
-      {"radius", "3"},  {"dilation", "2"},     {"stride", "3"},  {"globals", "2"}, {"block", "2"}, {"window", "1"},
-      {"random", "2"},  {"width", "5"},        {"keys", "5"},    {"sigma", "3.5"}, {"cap", "2"},   {"base", "100"},
-      {"buckets", "8"}, {"max-distance", "9"}, {"queries", "3"}, {"heads", "2"},   {"scale", "3"}};
-  const std::vector<AttentionMechanism::Number> numbers = mechanism.numbers();
+      {"radius", "3"}, {"dilation", "2"}, {"stride", "3"},   {"globals", "2"},      {"block", "2"},
+      {"window", "1"}, {"random", "2"},   {"width", "4"},    {"keys", "5"},         {"sigma", "3.5"},
+      {"cap", "2"},    {"base", "100"},   {"buckets", "8"},  {"max-distance", "9"}, {"queries", "3"},
+      {"heads", "2"},  {"scale", "3"},    {"positions", "6"}};
   std::string text(mechanism.facts().name);
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const auto at = small.find(numbers[i].name);
-    text += fmt::format("{}{}", i == 0 ? "=" : ":", at == small.end() ? "2" : at->second);
+  bool first = true;
+  for (const MechanismArgument& argument : mechanism.arguments()) {
+    if (argument.by_name) continue;
+    const auto at = small.find(argument.name);
+    text += fmt::format("{}{}", first ? "=" : ":", at == small.end() ? "2" : at->second);
+    first = false;
   }
   return mechanism.facts().role == AttentionMechanism::Role::prefix ? "window=1+" + text : text;
 }
@@ -37,7 +40,12 @@ inline std::vector<std::string> sample_variants(AttentionUse use) {
     variants.insert(variants.end(),
                     {"window=3+softcap=2+softmax-with-sink+rotary", "longformer-separate=2:2+rotary",
                      "prefix=2+multi-token=3:3:2+window=1", "location=5+rotary",
-                     "multi-token=3:3:2+window=4+rotary", "bigbird=2:1:1:2+additive+alibi"});
+                     "multi-token=3:3:2+window=4+rotary", "bigbird=2:1:1:2+additive+alibi", "additive=5",
+                     "rotary=100:2:interleaved=true", "rotary=100:2:scaling=proportional:factor=2",
+                     "rotary=100:scaling=dynamic:factor=2:original-positions=8:length=40",
+                     "rotary=100:scaling=yarn:factor=4:original-positions=16",
+                     "rotary=100:4:scaling=longrope:factor=4:original-positions=8:length=40:short=1/1.5:long=2/4",
+                     "bias=6+rotary+window=4", "softcap=2+bias=64+alibi"});
   }
   return variants;
 }

@@ -33,7 +33,7 @@ AttentionPattern::AttentionPattern(const std::vector<Group>& groups, std::string
   require<UsageError>(!groups.empty(), where, "there must be at least one group of layers");
   for (const Group& group : groups) {
     require<UsageError>(group.layers >= 1 && group.layers <= max_layers, where,
-                        "'{}' must have 1 to {} layers, got {}", to_string(group.variant), max_layers,
+                        "{} must have 1 to {} layers, got {}", quoted_name(to_string(group.variant)), max_layers,
                         group.layers);
     if (!groups_.empty() && groups_.back().variant == group.variant)
       groups_.back().layers += group.layers;
@@ -42,8 +42,8 @@ AttentionPattern::AttentionPattern(const std::vector<Group>& groups, std::string
   }
   if (groups_.size() == 1) groups_.front().layers = 1;  // repeated anyway
   for (const Group& group : groups_)
-    require<UsageError>(group.layers <= max_layers, where, "'{}' must have 1 to {} adjacent layers, got {}",
-                        to_string(group.variant), max_layers, group.layers);
+    require<UsageError>(group.layers <= max_layers, where, "{} must have 1 to {} adjacent layers, got {}",
+                        quoted_name(to_string(group.variant)), max_layers, group.layers);
 }
 
 const AttentionVariant& AttentionPattern::of_layer(int64_t n) const {

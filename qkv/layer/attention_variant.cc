@@ -12,11 +12,11 @@ namespace {
 
 using Role = AttentionMechanism::Role;
 
-void check_numbers(const AttentionMechanism& mechanism, std::string_view where) {
-  const std::vector<AttentionMechanism::Number> numbers = mechanism.numbers();
-  for (size_t i = 0; i < numbers.size(); ++i)
-    require<UsageError>(numbers[i].allows(mechanism.number(i)), where, "'{}': {}", to_string(mechanism),
-                        numbers[i].error(number_text(mechanism.number(i))));
+void check_arguments(const AttentionMechanism& mechanism, std::string_view where) {
+  const std::vector<MechanismArgument> arguments = mechanism.arguments();
+  for (size_t i = 0; i < arguments.size(); ++i)
+    require<UsageError>(arguments[i].allows(mechanism.argument(i)), where, "{}: {}",
+                        quoted_name(to_string(mechanism)), arguments[i].error(value_text(mechanism.argument(i))));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ bool AttentionVariant::has_global_projections() const {
 }
 
 void AttentionVariant::add(AttentionMechanismPtr mechanism, std::string_view where) {
-  check_numbers(*mechanism, where);
+  check_arguments(*mechanism, where);
   const AttentionMechanism::Facts added = mechanism->facts();
   for (const AttentionMechanismPtr& other : mechanisms_) {
     const AttentionMechanism::Facts present = other->facts();
@@ -67,9 +67,9 @@ void check_variant(const AttentionVariant& variant, const AttentionSize& size, s
                         "'{}' is for {} only", facts.name, facts.in_self ? "self attention" : "cross attention");
     require<UsageError>(
         facts.role != Role::prefix || variant.has(Role::mask) || variant.has(Role::global_projections), where,
-        "'{}' needs another mask in the variant, as in window=64+prefix=4", to_string(*mechanism));
+        "{} needs another mask in the variant, as in window=64+prefix=4", quoted_name(to_string(*mechanism)));
     const std::string error = mechanism->error(size);
-    require<UsageError>(error.empty(), where, "'{}': {}", to_string(*mechanism), error);
+    require<UsageError>(error.empty(), where, "{}: {}", quoted_name(to_string(*mechanism)), error);
   }
 }
 

@@ -5,7 +5,7 @@
 //     if (const Rotary* rotary = variant.get<Rotary>()) ... rotary->base ...
 //
 // The default, Full{}, has none. The text form is for the entry points: layer/attention_variant_text.h.
-// Errors: UsageError for a number out of its range and for mechanisms that cannot be combined.
+// Errors: UsageError for an argument out of its range and for mechanisms that cannot be combined.
 #pragma once
 
 #include <concepts>
@@ -47,7 +47,7 @@ class AttentionVariant {
   // UsageError, beginning with `where`, when the mechanism cannot be combined with the others.
   void add(AttentionMechanismPtr mechanism, std::string_view where = "attention variant");
 
-  // The same mechanisms with the same numbers, in the same order.
+  // The same mechanisms with the same arguments, in the same order.
   friend bool operator==(const AttentionVariant& a, const AttentionVariant& b);
 
  private:

@@ -61,7 +61,13 @@ TEST(AttentionVariant, ChecksNumbersAndCombinations) {
 }
 
 TEST(AttentionVariant, IsCheckedAgainstItsUseAndLayer) {
-  const AttentionSize self = {.d_model = 12, .heads = 4, .kv_heads = 4, .key_width = 12, .value_width = 12};
+  const AttentionSize self = {.d_model = 12,
+                              .heads = 4,
+                              .kv_heads = 4,
+                              .head_width = 3,
+                              .query_width = 12,
+                              .key_width = 12,
+                              .value_width = 12};
   AttentionSize cross = self;
   cross.use = AttentionUse::cross;
   EXPECT_EQ(error_in_layer(SlidingWindow{3}, self), "");
@@ -84,18 +90,19 @@ TEST(AttentionVariant, IsCheckedAgainstItsUseAndLayer) {
 }
 
 // What MultiHeadAttention, describe, the parser and the help rely on.
-TEST(AttentionMechanism, GivesAndTakesItsNumbers) {
+TEST(AttentionMechanism, GivesAndTakesItsArguments) {
+  using Argument = AttentionMechanism::Argument;
   for (const AttentionMechanismPtr& mechanism : attention_mechanisms()) {
-    std::vector<double> values;
-    for (const AttentionMechanism::Number& number : mechanism->numbers())
-      values.push_back(number.default_value.value_or(number.minimum));
+    std::vector<Argument::Value> values;
+    for (const Argument& argument : mechanism->arguments())
+      values.push_back(argument.default_value.value_or(argument.minimum));
     const AttentionMechanismPtr same = mechanism->with(values);
-    ASSERT_EQ(same->numbers().size(), values.size());
-    for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(same->number(i), values[i]) << same->facts().name;
+    ASSERT_EQ(same->arguments().size(), values.size());
+    for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(same->argument(i), values[i]) << same->facts().name;
     EXPECT_EQ(same->facts().name, mechanism->facts().name);
     EXPECT_TRUE(same->equals(*mechanism->with(values)));
-    for (const AttentionMechanism::Number& number : mechanism->numbers())
-      EXPECT_TRUE(!number.default_value || number.allows(*number.default_value)) << number.name;
+    for (const Argument& argument : mechanism->arguments())
+      EXPECT_TRUE(!argument.default_value || argument.allows(*argument.default_value)) << argument.name;
   }
 }
 

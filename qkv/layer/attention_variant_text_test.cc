@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_mechanisms_test.h"
+#include "qkv/layer/mechanism/elsewhere.h"
 
 namespace qkv {
 namespace {
@@ -35,7 +36,7 @@ TEST(AttentionVariantText, IsReadAndWritten) {
   EXPECT_TRUE(attention_variant("full").mechanisms().empty());
 }
 
-// Every text of a mechanism, with all numbers and with as few as possible, and what it stands for in C++.
+// Every text of a mechanism, with all numbers by place and with as few as possible, and what it stands for in C++.
 TEST(AttentionVariantText, StandsForTypedMechanisms) {
   const std::vector<std::pair<const char*, AttentionVariant>> same = {
       {"full", {}},
@@ -49,6 +50,7 @@ TEST(AttentionVariantText, StandsForTypedMechanisms) {
       {"window=1+prefix=4", SlidingWindow{1} + Prefix{.count = 4}},
       {"longformer-separate=64:4", LongformerSeparate{.radius = 64, .globals = 4}},
       {"dot", Dot{}},
+      {"dot=0.0625", Dot{.scale = 0.0625}},
       {"bilinear", Bilinear{}},
       {"additive", Additive{}},
       {"additive=256", Additive{.width = 256}},
@@ -71,9 +73,12 @@ TEST(AttentionVariantText, StandsForTypedMechanisms) {
       {"local-p=5", LocalP{.radius = 5}},
       {"rotary", Rotary{}},
       {"rotary=500000", Rotary{.base = 5e5}},
+      {"rotary=10000:32", Rotary{.width = 32}},
+      {"rotary=scaling=linear:factor=4", Rotary{.scaling = {.type = RotaryScalingType::linear, .factor = 4}}},
       {"alibi", Alibi{}},
       {"relative-bias", RelativeBias{}},
       {"relative-bias=64:256", RelativeBias{.buckets = 64, .max_distance = 256}},
+      {"bias=64", Bias{.positions = 64}},
       {"multi-token", MultiToken{}},
       {"multi-token=4:5:2", MultiToken{.queries = 4, .keys = 5, .heads = 2}}};
   std::set<std::string_view> names = {"full"};
@@ -112,6 +117,47 @@ TEST(AttentionVariantText, ErrorsNameTheMechanismAndWhatWasExpected) {
   EXPECT_EQ(error("constant+softcap"), "--self-attention: 'constant' and 'softcap' cannot be combined");
   EXPECT_EQ(error("full+alibi"),
             "--self-attention: 'full' cannot be combined with other mechanisms, got 'full+alibi'");
+}
+
+TEST(AttentionVariantText, TakesArgumentsByName) {
+  EXPECT_EQ(attention_variant("bigbird=8:random=2"), (BigBird{.block = 8, .random = 2}));
+  EXPECT_EQ(attention_variant("longformer=globals=2:radius=5"), (Longformer{.radius = 5, .globals = 2}));
+  EXPECT_EQ(to_string(attention_variant("bigbird=8:random=2")), "bigbird=8:3:1:2");
+  EXPECT_EQ(
+      error("bigbird=8:rondom=2"),
+      "--self-attention: 'bigbird=8:rondom=2': unknown argument 'rondom', must be one of block, window, globals, "
+      "random; did you mean random?");
+  EXPECT_EQ(error("bigbird=8:block=2"), "--self-attention: 'bigbird=8:block=2': block is given twice");
+  EXPECT_EQ(error("bigbird=random=2:8"),
+            "--self-attention: 'bigbird=random=2:8': '8' must be in front of the arguments that are given by name: "
+            "bigbird[=block:window:globals:random]");
+  EXPECT_EQ(error("longformer=globals=2"),
+            "--self-attention: 'longformer=globals=2': radius is missing: longformer=radius:globals");
+  EXPECT_EQ(
+      error("rotary=100:2:3"),
+      "--self-attention: 'rotary=100:2:3' has 3 numbers, expected at most 2: rotary[=base:width:name=value...]");
+  EXPECT_EQ(error("rotary=scaling=yarm"),
+            "--self-attention: 'rotary=scaling=yarm': scaling must be one of none, linear, dynamic, llama3, yarn, "
+            "longrope, proportional, got 'yarm'; did you mean yarn?");
+  EXPECT_EQ(error("rotary=interleaved=1"),
+            "--self-attention: 'rotary=interleaved=1': interleaved must be one of false, true, got '1'");
+  for (const char* bad : {"", "1/", "/1", "1//2", "1/x", "1/0", "1/nan"})
+    EXPECT_EQ(error(fmt::format("rotary=short={}", bad)),
+              fmt::format("--self-attention: 'rotary=short={}': short must be numbers from 0.001 to 1000000 joined "
+                          "by /, got '{}'",
+                          bad, bad));
+}
+
+// Words that are looked for among the mechanisms, and are not there because a layer cannot know what they need.
+TEST(AttentionVariantText, SaysWhereWhatIsNoMechanismIs) {
+  EXPECT_EQ(error("documents"),
+            "--self-attention: 'documents' is not part of a variant: the ids of a packed row come with the batch: "
+            "CausalTransformer::forward(ids, pass, documents), or documents(ids) as the mask of a call");
+  for (const char* text : {"dense", "dense=3", "window=3+blocks=2", "causal", "padding", "dropout=0.1", "concat"})
+    EXPECT_NE(error(text).find("is not part of a variant: "), std::string::npos) << text;
+  for (const MechanismElsewhere& each : mechanisms_elsewhere())
+    for (const AttentionMechanismPtr& mechanism : attention_mechanisms())
+      EXPECT_NE(each.name, mechanism->facts().name);
 }
 
 TEST(AttentionMechanisms, TheHelpFitsAHundredColumns) {

@@ -34,9 +34,10 @@ ContextAttention::ContextAttention(const ContextAttentionOptions& options) : opt
           C.size);
   size_ = {.use = AttentionUse::cross,
            .d_model = W.size,
+           .head_width = W.size,
+           .query_width = W.size,
            .key_width = C.size,
-           .value_width = C.size,
-           .query_width = W.size};
+           .value_width = C.size};
   check_variant(variant, size_, "ContextAttention");
   const Additive* const additive_score = variant.get<Additive>();
   const Bilinear* const bilinear_score = variant.get<Bilinear>();

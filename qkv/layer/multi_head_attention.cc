@@ -66,11 +66,11 @@ AttentionSize MultiHeadAttentionOptions::size() const {
           .d_model = d_model,
           .heads = heads,
           .kv_heads = kv_heads == 0 ? heads : kv_heads,
+          .head_width = head_width == 0 ? d_model / heads : head_width,
+          .query_width = query_width == 0 ? d_model : query_width,
           .key_width = key_width == 0 ? d_model : key_width,
           .value_width = value_width == 0 ? d_model : value_width,
-          .bias = bias.query,
-          .query_width = query_width == 0 ? d_model : query_width,
-          .free_head_width = head_width};
+          .bias = bias.query};
 }
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)

@@ -215,7 +215,7 @@ FlopCount attention_flops(const std::string& title, const MultiHeadAttentionOpti
     if (parameters_of(*mechanism, size) <= max_parameters) parts.emplace_back(mechanism, size);
   AttentionOptions options = attention_options(parts);
   if (size.use == AttentionUse::decoder) options.mask = options.mask & causal();
-  const int64_t H = size.heads, D = size.head_width();
+  const int64_t H = size.heads, D = size.head_width;
   const Tensor row = Tensor::zeros({1, 1, 1, D});
   const Tensor q = row.expand({1, H, T, D}), k = row.expand({1, size.kv_heads, S, D});
   const Tensor lengths = Tensor::from(std::vector<int32_t>{static_cast<int32_t>(S)}, {1});

@@ -48,7 +48,7 @@ class LocalPMechanism final : public MechanismOf<LocalP> {
   }
   Fields fields() const override { return {{"radius", &LocalP::radius, 1, max_distance}}; }
   Parameters parameters(const AttentionSize& size) const override {
-    const Axis D(size.head_width(), "D");
+    const Axis D(size.head_width, "D");
     return {{"query", Parameter({D, D}, fan_in_uniform)}, {"score", score_vector(D)}};
   }
   void add_to_call(AttentionOptions& options, const AttentionPart& part,

@@ -22,17 +22,17 @@ class LongformerSeparateMechanism final : public MechanismOf<LongformerSeparate>
             .in_cross = false};
   }
   Fields fields() const override {
-    const std::vector<Number> of_longformer = mechanism_of(Longformer{})->numbers();
+    const std::vector<Argument> of_longformer = mechanism_of(Longformer{})->arguments();
     const auto field = [&](size_t i, int64_t LongformerSeparate::*member) -> Field {
-      const Number& number = of_longformer[i];
-      return {number.name, member, number.minimum, number.maximum, /*required=*/true};
+      const Argument& argument = of_longformer[i];
+      return {argument.name, member, argument.minimum, argument.maximum, /*required=*/true};
     };
     return {field(0, &LongformerSeparate::radius), field(1, &LongformerSeparate::globals)};
   }
   Parameters parameters(const AttentionSize& size) const override {
     const Axis C(size.d_model, "C");
     const auto width = [&](int64_t n, const char* letter = "") { return n == C.size ? C : Axis(n, letter); };
-    const Axis Q = width(size.head_width() * size.heads, "Q"), K = width(size.head_width() * size.kv_heads, "K");
+    const Axis Q = width(size.head_width * size.heads, "Q"), K = width(size.head_width * size.kv_heads, "K");
     Parameters parameters = {{"query.weight", Parameter({Q, width(size.query_width)}, fan_in_uniform)},
                              {"key.weight", Parameter({K, width(size.key_width)}, fan_in_uniform)},
                              {"value.weight", Parameter({K, width(size.value_width)}, fan_in_uniform)}};

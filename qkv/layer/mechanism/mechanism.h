@@ -1,9 +1,9 @@
-// What an attention variant (layer/attention_variant.h) is made of. A mechanism is an aggregate with typed numbers:
+// What an attention variant (layer/attention_variant.h) is made of. A mechanism is an aggregate with typed arguments:
 // SlidingWindow{64}, Rotary{.base = 1e4}. This is the interface through which the layer, the text form of variants, the
 // help, `qkv describe` and the tests see every mechanism.
 //
 //     const AttentionMechanismPtr cap = mechanism_of(Softcap{30});
-//     cap->facts().name, cap->numbers()[0].name, cap->number(0)              // "softcap", "cap", 30
+//     cap->facts().name, cap->arguments()[0].name, cap->argument(0)          // "softcap", "cap", 30
 //     for (const AttentionMechanismPtr& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(*m), m->facts().help);
 //
 // A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what differs
@@ -21,6 +21,7 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/layer/attention_use.h"
+#include "qkv/layer/mechanism/argument.h"
 #include "qkv/layer/module.h"
 #include "qkv/op/dropout.h"
 
@@ -32,11 +33,9 @@ struct AttentionCache;
 // What a mechanism may need to know of its layer.
 struct AttentionSize {
   AttentionUse use = AttentionUse::encoder;
-  int64_t d_model = 0, heads = 1, kv_heads = 1;  // C, H, G
-  int64_t key_width = 0, value_width = 0;        // of the sources of keys and values
-  bool bias = true;                              // projections with biases
-  int64_t query_width = 0, free_head_width = 0;  // of the source of queries; of a head that is not C / H
-  int64_t head_width() const { return free_head_width == 0 ? d_model / heads : free_head_width; }  // D
+  int64_t d_model = 0, heads = 1, kv_heads = 1, head_width = 0;  // C, H, G, D
+  int64_t query_width = 0, key_width = 0, value_width = 0;       // of the sources
+  bool bias = true;                                              // projections with biases
 };
 
 // What a mechanism may need to know of a call.
@@ -85,7 +84,7 @@ class AttentionMechanism {
     unsigned bits_ = 0;
   };
 
-  // The same for all numbers.
+  // The same for all arguments.
   struct Facts {
     std::string_view name, help;
     Role role;
@@ -93,23 +92,16 @@ class AttentionMechanism {
     bool in_self = true, in_cross = true;
     bool reads_queries = true, reads_keys = true;  // false: the layer has no such projection
   };
-  struct Number {
-    std::string_view name;
-    double minimum, maximum;
-    std::optional<double> default_value;  // none: required
-    bool integer;
-    bool allows(double value) const;
-    std::string error(std::string_view given) const;  // "radius must be an integer from 0 to 9, got 'x'"
-  };
+  using Argument = MechanismArgument;
   using Parameters = std::vector<std::pair<std::string, Parameter>>;  // with their names
 
   virtual ~AttentionMechanism() = default;
 
   virtual Facts facts() const = 0;
-  // In the order of the text; the value of numbers()[i]; the same mechanism with other numbers.
-  virtual std::vector<Number> numbers() const = 0;
-  virtual double number(size_t i) const = 0;
-  virtual AttentionMechanismPtr with(std::span<const double> numbers) const = 0;
+  // In the order of the text; the value of arguments()[i]; the same mechanism with other values, one for each.
+  virtual std::vector<Argument> arguments() const = 0;
+  virtual Argument::Value argument(size_t i) const = 0;
+  virtual AttentionMechanismPtr with(std::span<const Argument::Value> values) const = 0;
   virtual bool equals(const AttentionMechanism& other) const = 0;
 
   // ---- In a layer ----
@@ -136,14 +128,12 @@ class AttentionMechanism {
   virtual Variable extend(const AttentionPart&, const AttentionHeads&, AttentionCache&) const;
 };
 
-// Every mechanism, with its default numbers, in the order of the help.
+// Every mechanism, with its default arguments, in the order of the help.
 std::span<const AttentionMechanismPtr> attention_mechanisms();
 
-// How a mechanism is written: "window=radius", "additive[=width]". With its numbers: "window=64"; defaults at the end are
-// left out.
+// How a mechanism is written: "window=radius", "additive[=width]", "rotary[=base:width:name=value...]". With its
+// arguments: "window=64"; defaults are left out, those by place at the end only.
 std::string usage(const AttentionMechanism& mechanism);
 std::string to_string(const AttentionMechanism& mechanism);
-// 3, 0.5
-std::string number_text(double number);
 
 }  // namespace qkv

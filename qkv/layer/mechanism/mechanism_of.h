@@ -1,4 +1,4 @@
-// The mechanism of an aggregate: a class derived from MechanismOf<Aggregate> lists its numbers once, as pointers to
+// The mechanism of an aggregate: a class derived from MechanismOf<Aggregate> lists its arguments once, as pointers to
 // members, and overrides what it does in a layer (mechanism.h).
 //
 //     struct Softcap {                                                                     // softcap.h
@@ -16,12 +16,10 @@
 //     };
 //     AttentionMechanismPtr mechanism_of(const Softcap& x) { return std::make_shared<SoftcapMechanism>(x); }
 //
-// Parser, printer, range check and help follow from fields(). A default is that of the member.
+// Parser, printer, range check and help follow from fields(). A default is that of the member. Members: see argument_member.h.
 #pragma once
 
-#include <type_traits>
-#include <variant>
-
+#include "qkv/layer/mechanism/argument_member.h"
 #include "qkv/layer/mechanism/mechanism.h"
 
 namespace qkv {
@@ -33,38 +31,37 @@ class MechanismOf : public AttentionMechanism {
  public:
   struct Field {
     std::string_view name;
-    std::variant<int64_t T::*, double T::*> member;
-    double minimum, maximum;
+    ArgumentMember<T> member;
+    double minimum = 0, maximum = 0;  // of numbers
     bool required = false;
+    bool by_name = false;
   };
   using Fields = std::vector<Field>;
 
-  explicit MechanismOf(const T& numbers) : value(numbers) {}
+  explicit MechanismOf(const T& arguments) : value(arguments) {}
 
   virtual Fields fields() const { return {}; }
 
-  std::vector<Number> numbers() const final {
+  std::vector<Argument> arguments() const final {
     static const T defaults{};
-    std::vector<Number> out;
+    std::vector<Argument> out;
     for (const Field& f : fields()) {
-      const bool integer = std::holds_alternative<int64_t T::*>(f.member);
-      out.push_back({f.name, f.minimum, f.maximum, {}, integer});
-      if (!f.required) out.back().default_value = number(f, defaults);
+      out.push_back({.name = f.name,
+                     .kind = f.member.kind(),
+                     .minimum = f.minimum,
+                     .maximum = f.maximum,
+                     .choices = f.member.choices(),
+                     .by_name = f.by_name});
+      if (!f.required) out.back().default_value = f.member.get(defaults);
     }
     return out;
   }
-  double number(size_t i) const final { return number(fields()[i], value); }
+  Argument::Value argument(size_t i) const final { return fields()[i].member.get(value); }
 
-  AttentionMechanismPtr with(std::span<const double> numbers) const final {
+  AttentionMechanismPtr with(std::span<const Argument::Value> values) const final {
     T changed = value;
-    if constexpr (!std::is_empty_v<T>) {
-      const Fields all = fields();
-      const auto set = [&](auto member, double number) {
-        changed.*member = static_cast<std::remove_reference_t<decltype(changed.*member)>>(number);
-      };
-      for (size_t i = 0; i < numbers.size(); ++i)
-        std::visit([&](auto member) { set(member, numbers[i]); }, all[i].member);
-    }
+    const Fields all = fields();
+    for (size_t i = 0; i < values.size(); ++i) all[i].member.set(changed, values[i]);
     return mechanism_of(changed);
   }
 
@@ -74,14 +71,6 @@ class MechanismOf : public AttentionMechanism {
   }
 
   const T value;
-
- private:
-  static double number(const Field& field, const T& of) {
-    if constexpr (std::is_empty_v<T>)  // without fields: the compiler would warn of an access
-      return 0;
-    else
-      return std::visit([&](auto member) { return static_cast<double>(of.*member); }, field.member);
-  }
 };
 
 }  // namespace qkv

@@ -64,7 +64,7 @@ class MultiTokenMechanism final : public MechanismOf<MultiToken> {
   }
   Parameters parameters(const AttentionSize& size) const override {
     const int64_t H = size.heads, heads = heads_per_group(size);
-    const Axis D(size.head_width(), "D");
+    const Axis D(size.head_width, "D");
     return {{"convolution",
              Parameter({H, 1, value.queries, value.keys}, "H keys queries", initialise_identity_convolution)},
             {"mix", Parameter({H / heads, heads, heads}, "H heads", initialise_identity_mix)},

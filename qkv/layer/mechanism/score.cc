@@ -22,11 +22,14 @@ class DotMechanism final : public MechanismOf<Dot> {
   using MechanismOf::MechanismOf;
   Facts facts() const override {
     return {.name = "dot",
-            .help = "dot product without a scale, q . k (Luong et al., 2015)",
+            .help = "dot product SCALE q . k; 1 for none, unlike the scaled dot product (Luong et al., 2015)",
             .role = Role::score,
             .excludes = {Role::score}};
   }
-  void add_to(AttentionOptions& options, const AttentionPart&) const override { options.score = dot(); }
+  Fields fields() const override { return {{"scale", &Dot::scale, 1e-6, 1e6}}; }
+  void add_to(AttentionOptions& options, const AttentionPart&) const override {
+    options.score = dot(static_cast<float>(value.scale));
+  }
 };
 
 // m = I / sqrt(D): the scaled dot product.
@@ -47,7 +50,7 @@ class BilinearMechanism final : public MechanismOf<Bilinear> {
             .excludes = {Role::score}};
   }
   Parameters parameters(const AttentionSize& size) const override {
-    const Axis D(size.head_width(), "D");
+    const Axis D(size.head_width, "D");
     return {{"matrix", Parameter({D, D}, initialise_scaled_dot)}};
   }
   void add_to(AttentionOptions& options, const AttentionPart& part) const override {
@@ -68,7 +71,7 @@ class AdditiveMechanism final : public MechanismOf<Additive> {
   }
   Fields fields() const override { return {{"width", &Additive::width, 0, max_width}}; }
   Parameters parameters(const AttentionSize& size) const override {
-    const Axis D(size.head_width(), "D"), width(value.width == 0 ? D.size : value.width, "width");
+    const Axis D(size.head_width, "D"), width(value.width == 0 ? D.size : value.width, "width");
     return {{"query", Parameter({width, D}, fan_in_uniform)},
             {"key", Parameter({width, D}, fan_in_uniform)},
             {"score", score_vector(width)}};
@@ -132,7 +135,7 @@ class LocationMechanism final : public MechanismOf<Location> {
   }
   Fields fields() const override { return {{"keys", &Location::keys, 1, max_width}}; }
   Parameters parameters(const AttentionSize& size) const override {
-    return {{"rows", Parameter({{value.keys, "keys"}, {size.head_width(), "D"}}, fan_in_uniform)}};
+    return {{"rows", Parameter({{value.keys, "keys"}, {size.head_width, "D"}}, fan_in_uniform)}};
   }
   void add_to(AttentionOptions& options, const AttentionPart& part) const override {
     options.score = location(part.parameter(0));

@@ -11,7 +11,8 @@
 
 namespace qkv {
 
-struct Dot {  // "dot", without a scale: attention/score/dot.h
+struct Dot {         // "dot[=scale]", scale q . k: attention/score/dot.h
+  double scale = 1;  // 1: none, as in T5; Gemma 2 has one that is not 1 / sqrt(D)
   bool operator==(const Dot&) const = default;
 };
 

@@ -17,7 +17,7 @@ std::span<const AttentionMechanismPtr> attention_mechanisms() {
       Dot{}, Bilinear{}, Additive{}, Cosine{}, Distance{}, Gaussian{}, Location{},                     //
       Boxcar{}, Epanechnikov{}, Triangular{}, Constant{},                                              //
       Softcap{}, SoftmaxWithSink{}, LocalM{}, LocalP{},                                                //
-      Rotary{}, Alibi{}, RelativeBias{}, MultiToken{});
+      Rotary{}, Alibi{}, RelativeBias{}, Bias{}, MultiToken{});
   return all;
 }
 

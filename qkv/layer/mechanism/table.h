@@ -1,6 +1,7 @@
 // Every mechanism of attention variants; attention_mechanisms() (mechanism.h) lists them in the order of the help.
 #pragma once
 
+#include "qkv/layer/mechanism/bias.h"
 #include "qkv/layer/mechanism/full.h"
 #include "qkv/layer/mechanism/kernel.h"
 #include "qkv/layer/mechanism/local_window.h"
