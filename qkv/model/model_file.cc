@@ -28,7 +28,6 @@ namespace fs = std::filesystem;
 constexpr const char* parameter_file = "model.safetensors";
 constexpr const char* config_file = "config.json";
 constexpr const char* config_key = "config";  // of the metadata
-constexpr const char* vocabulary_files[] = {"source.model", "target.model"};
 
 struct ConfigFile {
   TransformerConfig config;
@@ -136,13 +135,16 @@ fs::path find_in_model(const fs::path& folder, std::string_view name) {
 
 std::string model_stamp(const fs::path& folder) {
   std::string stamp;
-  for (const char* name : {parameter_file, config_file, vocabulary_files[0], vocabulary_files[1]}) {
+  const auto add = [&](const char* name) {
     struct stat status = {};
     const fs::path path = find_in_model(folder, name);
     if (::stat(path.c_str(), &status) != 0) status = {};
     stamp += fmt::format("{} {} {} {}.{}\n", path.string(), status.st_ino, status.st_size, status.st_mtim.tv_sec,
                          status.st_mtim.tv_nsec);
-  }
+  };
+  add(parameter_file);
+  add(config_file);
+  for (const char* name : vocabulary_files) add(name);
   return stamp;
 }
 

@@ -29,7 +29,9 @@
 
 namespace qkv {
 
-// Hexadecimal checksums of source.model and target.model, by file name.
+// The files of vocabularies, as far as a model has them: of an encoder-decoder, of a model of one stack.
+inline constexpr const char* vocabulary_files[] = {"source.model", "target.model", "tokenizer.model"};
+// Hexadecimal checksums of these files, by name.
 using VocabularyChecksums = std::map<std::string, std::string>;
 
 // Creates the folder if it does not exist.
