@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "qkv/text/utf8.h"
+
 namespace qkv {
 namespace {
 
@@ -19,13 +21,29 @@ size_t tokens_of_other(const Tokenizer& tokenizer) {
   return static_cast<size_t>(text - ids.rbegin());
 }
 
+// SentencePiece makes one token of adjacent unknown characters: an unknown one next to `other` shares its token.
+bool is_unknown(std::string_view character, const Tokenizer& tokenizer) {
+  const Ids ids = tokenizer.encode(character);
+  return !ids.empty() && ids.back() == Tokenizer::unk;
+}
+
+std::string_view first_character(std::string_view text) { return text.substr(0, utf8_first(text).bytes); }
+
+std::string_view last_character(std::string_view text) {
+  size_t at = text.empty() ? 0 : text.size() - 1;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) --at;
+  return text.substr(at);
+}
+
 // A part of a text that begins in its middle, or ends there, before a marker.
 Ids encode_part(std::string_view part, const Tokenizer& tokenizer, bool begins, bool ends) {
   std::string framed(part);
   if (!begins) framed.insert(0, other);
   if (!ends) framed += other;
   Ids ids = tokenizer.encode(framed);
-  const size_t before = begins ? 0 : tokenizer.encode(other).size(), after = ends ? 0 : tokens_of_other(tokenizer);
+  size_t before = begins ? 0 : tokenizer.encode(other).size(), after = ends ? 0 : tokens_of_other(tokenizer);
+  if (!begins && is_unknown(first_character(part), tokenizer)) --before;
+  if (!ends && is_unknown(last_character(part), tokenizer)) --after;
   if (ids.size() < before + after) return {};
   ids.resize(ids.size() - after);
   ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(before));
