@@ -81,8 +81,8 @@ Command add_perplexity(CLI::App& parent) {
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(
-      "A blank line has no tokens and is answered by a blank line. Perplexity is exp(-log-probability / "
-      "tokens).\n\n"
+      "A blank line has no tokens and is answered by a blank line.\n"
+      "Perplexity is exp(-log-probability / tokens).\n\n"
       "Examples:\n"
       "  qkv perplexity --model stories --input held-out.txt --total\n"
       "  echo \"It rains.\" | qkv perplexity --model stories --tokens");
