@@ -18,7 +18,11 @@ struct Command {
 Command add_demo(CLI::App& app);
 Command add_train(CLI::App& app);
 Command add_translate(CLI::App& app);
+Command add_generate(CLI::App& app);
+Command add_embed(CLI::App& app);
+Command add_fill_mask(CLI::App& app);
 Command add_score(CLI::App& app);
+Command add_perplexity(CLI::App& app);
 Command add_evaluate(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_describe(CLI::App& app);

@@ -35,8 +35,9 @@ void occupy_standard_streams() {
 }
 
 std::vector<Command> add_commands(CLI::App& app) {
-  std::vector<Command> commands = {add_demo(app),     add_train(app),   add_translate(app), add_score(app),
-                                   add_evaluate(app), add_inspect(app), add_describe(app)};
+  std::vector<Command> commands = {add_demo(app),     add_train(app),     add_translate(app), add_generate(app),
+                                   add_embed(app),    add_fill_mask(app), add_score(app),     add_perplexity(app),
+                                   add_evaluate(app), add_inspect(app),   add_describe(app)};
   for (const Command& command : commands) {
     command.app->allow_extras();  // reported by refuse_extras(), with the nearest flag
     command.app->add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
@@ -89,7 +90,9 @@ std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std
 
 int run(const std::string& program, const std::vector<std::string>& arguments) {
   CLI::App app(
-      "Attention and the Transformer: train on sentence pairs, translate, evaluate, inspect attention weights.",
+      "Attention and the Transformer: train on sentence pairs or text, translate, generate, embed, evaluate, "
+      "inspect "
+      "attention weights.",
       program);
   app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
   app.set_version_flag("--version", fmt::format("qkv {}", version()));

@@ -1,5 +1,9 @@
 #include "cli/model_folder.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "qkv/base/file.h"
 #include "qkv/model/model_file.h"
 
@@ -20,6 +24,28 @@ void check_is_model(const std::string& command, const std::string& folder) {
   refuse("it has no config.json");
 }
 
+struct Use {
+  Architecture architecture;
+  const char* model;
+  std::vector<std::string_view> commands;
+};
+
+void check_can_be_used(const std::string& command, const std::string& folder) {
+  static const std::vector<Use> uses = {
+      {Architecture::encoder_decoder,
+       "an encoder-decoder",
+       {"translate", "score", "evaluate", "inspect", "embed", "describe"}},
+      {Architecture::causal, "a causal model", {"generate", "perplexity", "embed", "describe"}},
+      {Architecture::masked, "a masked model", {"fill-mask", "embed", "describe"}}};
+  if (!file_exists(find_in_model(folder, "config.json"))) return;
+  const Architecture architecture = load_config(folder).architecture;
+  for (const Use& use : uses)
+    if (use.architecture == architecture &&
+        std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end())
+      fail<InputError>("qkv " + command, "--model {} is {}; it is for qkv {}", folder, use.model,
+                       name_list(use.commands));
+}
+
 // What is wrong with a folder is asked only after reading failed: a training may be replacing the model just now.
 template <class Read>
 auto read_from(const std::string& command, const std::string& folder, Read read) {
@@ -27,6 +53,7 @@ auto read_from(const std::string& command, const std::string& folder, Read read)
     return read();
   } catch (const InputError&) {
     check_is_model(command, folder);
+    check_can_be_used(command, folder);
     throw;
   }
 }
@@ -35,6 +62,18 @@ auto read_from(const std::string& command, const std::string& folder, Read read)
 
 Translator open_translator(const std::string& command, const std::string& folder) {
   return read_from(command, folder, [&] { return Translator(std::filesystem::path(folder)); });
+}
+
+Generator open_generator(const std::string& command, const std::string& folder) {
+  return read_from(command, folder, [&] { return Generator(std::filesystem::path(folder)); });
+}
+
+Embedder open_embedder(const std::string& command, const std::string& folder) {
+  return read_from(command, folder, [&] { return Embedder(std::filesystem::path(folder)); });
+}
+
+MaskFiller open_mask_filler(const std::string& command, const std::string& folder) {
+  return read_from(command, folder, [&] { return MaskFiller(std::filesystem::path(folder)); });
 }
 
 TransformerConfig open_config(const std::string& command, const std::string& folder) {

@@ -1,15 +1,25 @@
 // Reading the model that --model names. A folder without a model is an InputError that says how to make one:
 //
 //     qkv translate: --model nowhere is not a model folder: it does not exist; qkv train --model nowhere makes one
+//
+// and so is a model of an architecture that the command cannot use, with the commands that can:
+//
+//     qkv translate: --model stories is a causal model; it is for qkv generate, perplexity, embed, describe
 #pragma once
 
 #include <string>
 
+#include "qkv/decode/embedder.h"
+#include "qkv/decode/generator.h"
+#include "qkv/decode/mask_filler.h"
 #include "qkv/decode/translator.h"
 
 namespace qkv::cli {
 
 Translator open_translator(const std::string& command, const std::string& folder);
+Generator open_generator(const std::string& command, const std::string& folder);
+Embedder open_embedder(const std::string& command, const std::string& folder);
+MaskFiller open_mask_filler(const std::string& command, const std::string& folder);
 TransformerConfig open_config(const std::string& command, const std::string& folder);
 
 }  // namespace qkv::cli

@@ -14,7 +14,10 @@ from typing import Any as _Any
 from ._attention import attention, attention_backward, attention_packed, explain
 from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
+from ._embedder import Embedder
+from ._generator import GeneratedText, GeneratedTexts, Generator, TextGeneration, TextScore
 from ._layer import AttentionCache, MultiHeadAttention
+from ._mask_filler import FilledText, MaskCandidate, MaskFiller
 from ._mask_mod import mask_mod
 from ._masks import (
     Mask,
@@ -106,10 +109,17 @@ __all__ = [
     "Candidate",
     "ChrfScore",
     "Confidence",
+    "Embedder",
+    "FilledText",
+    "GeneratedText",
+    "GeneratedTexts",
+    "Generator",
     "Inspection",
     "KeyValueCache",
     "LocalP",
     "Mask",
+    "MaskCandidate",
+    "MaskFiller",
     "Modify",
     "MultiHeadAttention",
     "MultiTokenCache",
@@ -122,6 +132,8 @@ __all__ = [
     "RotaryScaling",
     "Score",
     "TerScore",
+    "TextGeneration",
+    "TextScore",
     "Tokenizer",
     "TrainResult",
     "Translation",

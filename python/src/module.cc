@@ -24,6 +24,9 @@ NB_MODULE(_core, m) {
   python::bind_tokenizer(m);
   python::bind_picture(m);
   python::bind_translator(m);
+  python::bind_generator(m);
+  python::bind_embedder(m);
+  python::bind_mask_filler(m);
   python::bind_training(m);
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);

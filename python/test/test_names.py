@@ -19,7 +19,11 @@ folders = [
     "attention/score",
 ]
 files = [
+    "decode/embedder.h",
+    "decode/generator.h",
     "decode/inspect.h",
+    "decode/mask_filler.h",
+    "decode/text_generation.h",
     "decode/translator.h",
     "layer/attention_cache.h",
     "layer/multi_head_attention.h",
@@ -57,6 +61,7 @@ elsewhere = {  # C++ -> where Python has it
     "chrf_statistics": "chrf",
     "ter_of": "ter",
     "ter_statistics": "ter",
+    "Embeddings": "Embedder",
     "Trainer": "train",
     "AttentionResult": "attention",
     "MultiTokenResult": "multi_token_attention",

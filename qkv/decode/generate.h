@@ -7,8 +7,14 @@
 //
 //     generate(*rows, prompts, options, [&](size_t row, int32_t id) { ...; return !streams[row].stopped(); });
 //
+// Or token by token, for callers with a loop of their own:
+//
+//     Generation generation(*rows, prompts, options);
+//     while (generation.step()) ...;                          // a token more for every row that has not ended
+//     generation.found()
+//
 // A row leaves the batch when it ends; the token of a row depends neither on the others nor on the number of threads. The
-// random numbers of row r are those of the stream first_stream + r.
+// random numbers of row r are those of streams[r], or of first_stream + r.
 // Errors: UsageError for options out of range; Error for prompts that are empty or do not fit the rows.
 #pragma once
 
@@ -28,18 +34,48 @@ struct GenerateOptions {
   int64_t min_tokens = 0;      // eos is not generated before
   int64_t position_limit = 0;  // of prompt and continuation together; 0: none
   uint64_t first_stream = 0;
+  std::vector<uint64_t> streams = {};  // one for each row; empty: from first_stream on
   SamplingOptions sampling = {};
 };
 
 struct Generated {
-  enum class End { eos, max_tokens, position_limit, stopped };
-  std::vector<int32_t> ids;    // without eos
-  double log_probability = 0;  // of ids and eos, in the model's own distribution
+  enum class End { eos, max_tokens, position_limit, stopped };  // stopped: by the callback
+  std::vector<int32_t> ids;                                     // without eos
+  double log_probability = 0;                                   // of ids and eos, in the model's own distribution
   End end = End::max_tokens;
 };
 
 // Called for every token but eos, in the order of positions; false ends the row.
 using OnToken = std::function<bool(size_t row, int32_t id)>;
+
+class Generation {
+ public:
+  // The rows must outlive it.
+  Generation(Decoding& rows, std::span<const std::vector<int32_t>> prompts, const GenerateOptions& options = {});
+
+  // False when all rows have ended.
+  bool step(const OnToken& on_token = {});
+  const std::vector<Generated>& found() const { return found_; }  // of every prompt, as far as it is generated
+
+ private:
+  // A row that has not ended.
+  struct Live {
+    size_t row;                    // in the result
+    std::vector<int32_t> history;  // prompt and continuation
+  };
+  bool at_limit(const Live& live);
+  std::vector<TokenChoice> choose(const Tensor& logits) const;
+  bool add(Live& live, const TokenChoice& token, const OnToken& on_token);
+  template <class Continues>
+  void keep(Continues continues);
+
+  Decoding& rows_;
+  GenerateOptions options_;
+  SamplingOptions before_eos_;
+  std::vector<Live> live_;
+  std::vector<std::vector<int32_t>> tokens_;  // the next ones of every live row
+  std::vector<Generated> found_;
+};
 
 std::vector<Generated> generate(Decoding& rows, std::span<const std::vector<int32_t>> prompts,
                                 const GenerateOptions& options = {}, const OnToken& on_token = {});

@@ -21,8 +21,9 @@ std::optional<char> byte_of(int32_t id, const Tokenizer& tokenizer) {
 
 }  // namespace
 
-TextStream::TextStream(Tokenizer tokenizer, const std::vector<std::string>& stops)
-    : tokenizer_(std::move(tokenizer)), stops_(stops) {}
+TextStream::TextStream(Tokenizer tokenizer, const std::vector<std::string>& stops,
+                       const std::vector<int32_t>& context)
+    : tokenizer_(std::move(tokenizer)), stops_(stops), ids_(context), decoded_(context.size()) {}
 
 // The text of the ids that are not yet in it.
 std::string TextStream::new_text() {

@@ -6,7 +6,8 @@
 //     fmt::print("{}", stream.finish());
 //
 // The text of a token may depend on its neighbors: byte fallback divides a character into several tokens, and a space
-// at the beginning of the text is left out. So a token is decoded together with those before it.
+// at the beginning of the text is left out. So a token is decoded together with those before it. The text may continue
+// another one, the context, such as a prompt: what is printed is what decode() of both adds to decode() of the context.
 // Errors: UsageError for stop strings (stop_strings.h); Error for an id outside the vocabulary, or after the end.
 #pragma once
 
@@ -21,7 +22,8 @@ namespace qkv {
 
 class TextStream {
  public:
-  explicit TextStream(Tokenizer tokenizer, const std::vector<std::string>& stops = {});
+  explicit TextStream(Tokenizer tokenizer, const std::vector<std::string>& stops = {},
+                      const std::vector<int32_t>& context = {});
 
   // What may be printed by now; the views are valid until the next call.
   std::string_view append(int32_t id);
@@ -29,7 +31,7 @@ class TextStream {
 
   bool stopped() const { return stops_.found(); }            // a stop string was found
   const std::string& text() const { return stops_.text(); }  // all of it, without the stop string
-  const std::vector<int32_t>& ids() const { return ids_; }
+  const std::vector<int32_t>& ids() const { return ids_; }   // those of the context first
 
  private:
   std::string new_text();

@@ -58,6 +58,19 @@ TEST_P(EveryTokenizer, PrintsATextAndEndsItAtAStopString) {
   EXPECT_EQ(cut.text(), "the tea an");
 }
 
+TEST_P(EveryTokenizer, ATextContinuesItsContext) {
+  const Tokenizer tokenizer = trained(GetParam().type, GetParam().lossless);
+  const std::vector<int32_t> ids = tokenizer.encode("the tea and the cat");
+  for (size_t before = 0; before <= ids.size(); ++before) {
+    std::vector<int32_t> context = {Tokenizer::bos};
+    context.insert(context.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(before));
+    TextStream stream(tokenizer, {}, context);
+    const std::string text = stream_all(stream, {ids.begin() + static_cast<std::ptrdiff_t>(before), ids.end()});
+    EXPECT_EQ(tokenizer.decode(context) + text, "the tea and the cat");
+    EXPECT_EQ(stream.text(), text);
+  }
+}
+
 TEST(TextStream, ACharacterOfSeveralTokensIsPrintedWhenItIsComplete) {
   const Tokenizer tokenizer = trained(TokenizerType::bpe, true);
   const std::vector<int32_t> ids = tokenizer.encode("the \u20ac");

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/line_job.h"
+#include "cli/model_folder.h"
+#include "cli/npy.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/embedder.h"
+#include "qkv/tensor/safetensors.h"
+
+namespace qkv::cli {
+namespace {
+
+enum class VectorFormat { tsv, json, npy, safetensors };
+constexpr auto names_of(VectorFormat) {
+  return std::array{Named{VectorFormat::tsv, "tsv"}, Named{VectorFormat::json, "json"},
+                    Named{VectorFormat::npy, "npy"}, Named{VectorFormat::safetensors, "safetensors"}};
+}
+enum class PoolingChoice { automatic, mean, first, last };
+constexpr auto names_of(PoolingChoice) {
+  return std::array{Named{PoolingChoice::automatic, "automatic"}, Named{PoolingChoice::mean, "mean"},
+                    Named{PoolingChoice::first, "first"}, Named{PoolingChoice::last, "last"}};
+}
+
+struct EmbedCommand {
+  std::string model, input = "-", output = "-";
+  EmbedOptions options;
+  PoolingChoice pooling = PoolingChoice::automatic;
+  VectorFormat format = VectorFormat::tsv;
+  bool strict = false, quiet = false;
+  int threads = 0;
+
+  int run() {
+    if (threads > 0) set_threads(threads);
+    require<UsageError>(format != VectorFormat::safetensors || output != "-", "qkv embed",
+                        "--format safetensors needs --output FILE");
+    if (pooling != PoolingChoice::automatic)
+      options.pooling = value_named<Pooling>(name_of(pooling), "qkv embed", "--pooling");
+    const Embedder embedder = open_embedder("embed", model);
+    LineReader lines(input);
+    const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
+    LineJob job(
+        {.command = "embed", .input = input, .output = whole ? "-" : output, .strict = strict, .quiet = quiet});
+    std::vector<float> all;  // of the formats that are written at the end
+    const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
+      std::vector<std::string> sentences;
+      for (const ReadLine<std::string>& line : read) sentences.push_back(line.item);
+      const Embeddings found = embedder.embed(sentences, options, [&](int64_t done) { job.show(done); });
+      for (const size_t i : found.truncated)
+        job.report("were too long", fmt::format("{}: longer than the model's {} tokens; the rest was not read",
+                                                read[i].where, embedder.model().config().position_limit()));
+      const auto C = static_cast<size_t>(embedder.width());
+      for (size_t i = 0; i < read.size(); ++i) {
+        const std::span<const float> vector = found.vectors.span<float>().subspan(i * C, C);
+        if (is_text()) {
+          job.print(read[i].bad ? "\n" : line_of(vector));
+        } else if (read[i].bad) {
+          all.insert(all.end(), C, 0.0f);
+        } else {
+          all.insert(all.end(), vector.begin(), vector.end());
+        }
+      }
+    };
+    const int code = job.run([&] {
+      job.answer<std::string>(lines, answer);
+      if (format == VectorFormat::npy) job.print(npy_file(all, embedder.width()));
+    });
+    if (code == 0 && whole)
+      save_safetensors(output,
+                       {{"embeddings", Tensor::from(all, {std::ssize(all) / embedder.width(), embedder.width()})}});
+    return code;
+  }
+
+ private:
+  bool is_text() const { return format == VectorFormat::tsv || format == VectorFormat::json; }
+
+  // The shortest numbers that are read as the same floats.
+  std::string line_of(std::span<const float> vector) const {
+    return format == VectorFormat::json ? fmt::format("[{}]\n", fmt::join(vector, ", "))
+                                        : fmt::format("{}\n", fmt::join(vector, "\t"));
+  }
+};
+
+}  // namespace
+
+Command add_embed(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("embed", "print a vector for every line of a text");
+  const auto c = std::make_shared<EmbedCommand>();
+  model_flag(app, c->model)->required();
+  flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--output", c->output, "a vector for each line, in the order of the input; -: standard output", "FILE");
+  choice(
+      app, "--format", c->format,
+      "numbers separated by tabs, or a JSON array, on a line for each vector; or all vectors (lines, width) as a "
+      "NumPy array, or as the tensor 'embeddings' of a safetensors file");
+  choice(app, "--pooling", c->pooling,
+         "hidden states of which a vector is made: the mean over the tokens, that of the first or of the last one; "
+         "automatic: last of a causal model, mean of others");
+  app.add_flag("--normalize", c->options.normalize, "divide each vector by its L2 norm: dot products are cosines");
+  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read; default: answer it by an empty line, in arrays by zeros");
+  quiet_flag(app, c->quiet);
+  threads_flag(app, c->threads);
+  app.footer(
+      "npy and safetensors are kept in memory until the input ends.\n\n"
+      "Examples:\n"
+      "  qkv embed --model words --input sentences.txt --normalize --format npy --output vectors.npy\n"
+      "  echo \"I am cold.\" | qkv embed --model words --format json");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli

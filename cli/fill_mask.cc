@@ -1,0 +1,98 @@
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/line_job.h"
+#include "cli/model_folder.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/mask_filler.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv::cli {
+namespace {
+
+struct FillMaskCommand {
+  std::string model, input = "-", output = "-";
+  FillMaskOptions options{.top_k = 0};
+  bool scores = false, strict = false, quiet = false;
+  int threads = 0;
+
+  int run() const {
+    if (threads > 0) set_threads(threads);
+    FillMaskOptions how = options;
+    how.top_k = tokens() ? options.top_k : 1;
+    check_options(how);  // before anything is read
+    require<UsageError>(!tokens() || options.n_best == 1, "qkv fill-mask",
+                        "--top-k prints tokens, --n-best texts: give one of them");
+    const MaskFiller filler = open_mask_filler("fill-mask", model);
+    LineReader lines(input);
+    LineJob job({.command = "fill-mask", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
+      std::vector<std::string> texts;
+      for (const ReadLine<std::string>& line : read) texts.push_back(line.item);
+      const std::vector<FilledText> filled = filler.fill(texts, how, [&](int64_t done) { job.show(done); });
+      for (size_t i = 0; i < read.size(); ++i) {
+        if (filled[i].truncated)
+          job.report("were too long", fmt::format("{}: longer than the model's {} tokens; the rest was not read",
+                                                  read[i].where, filler.model().config().position_limit()));
+        if (!read[i].bad && !read[i].item.empty() && filled[i].masks.empty())
+          job.report("had no mask", fmt::format("{}: there is no {} in it", read[i].where, options.marker));
+        job.print(read[i].bad ? "\n" : tokens() ? tokens_of(filled[i]) : texts_of(filled[i]));
+      }
+    };
+    return job.run([&] { job.answer<std::string>(lines, answer); });
+  }
+
+ private:
+  bool tokens() const { return options.top_k > 0; }
+
+  std::string texts_of(const FilledText& filled) const {
+    std::string lines;
+    for (const FilledText::Answer& answer : filled.texts) {
+      if (scores) lines += fmt::format("{:.4f}\t", answer.probability);
+      lines += escape_controls(answer.text, "\t") + "\n";
+    }
+    return options.n_best == 1 ? lines : lines + "\n";
+  }
+
+  static std::string tokens_of(const FilledText& filled) {
+    std::string lines;
+    for (const std::vector<MaskCandidate>& mask : filled.masks) {
+      for (const MaskCandidate& candidate : mask)
+        lines += fmt::format("{}{} {:.4f}", &candidate == &mask.front() ? "" : "\t",
+                             escape_controls(candidate.token), candidate.probability);
+      lines += "\n";
+    }
+    return lines + "\n";
+  }
+};
+
+}  // namespace
+
+Command add_fill_mask(CLI::App& parent) {
+  CLI::App& app =
+      *parent.add_subcommand("fill-mask", "put the most likely tokens in place of the masks of every line");
+  const auto c = std::make_shared<FillMaskCommand>();
+  model_flag(app, c->model)->required();
+  flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--output", c->output, "filled texts, one per line, in the order of the input; -: standard output",
+       "FILE");
+  flag(app, "--mask", c->options.marker, "how a mask, which stands for one token, is written in the text", "TEXT");
+  flag(app, "--n-best", c->options.n_best, "number of texts per line; each list ends with a blank line", "N");
+  flag(app, "--top-k", c->options.top_k,
+       "print the K most likely tokens of each mask, with their probabilities, on a line of its own, and a blank "
+       "line after them; 0: print texts",
+       "K");
+  app.add_flag("--scores", c->scores, "print the probability and a tab before each text");
+  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  quiet_flag(app, c->quiet);
+  threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  echo \"I am [MASK] today.\" | qkv fill-mask --model words --n-best 3 --scores\n"
+      "  echo \"I am [MASK] today.\" | qkv fill-mask --model words --top-k 5");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli

@@ -1,0 +1,134 @@
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/line_job.h"
+#include "cli/model_folder.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/generator.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv::cli {
+namespace {
+
+constexpr const char* no_prompt = "";
+
+struct GenerateCommand {
+  std::string model, prompt, input = "-", output = "-";
+  CLI::Option* prompt_flag = nullptr;
+  GenerateTextOptions options;
+  bool scores = false, strict = false, quiet = false;
+  int threads = 0;
+
+  int run() {
+    if (threads > 0) set_threads(threads);
+    check_options(options);  // before anything is read
+    const bool one = prompt_flag->count() > 0;
+    require<UsageError>(!one || input == "-", "qkv generate", "--prompt and --input exclude each other");
+    if (one)
+      if (const auto at = utf8_error(prompt))
+        fail<UsageError>("qkv generate", "--prompt: invalid UTF-8 at byte {}", *at + 1);
+    const Generator generator = open_generator("generate", model);
+    if (one) return answer_prompt(generator);
+    return answer_lines(generator);
+  }
+
+ private:
+  // The only line breaks are those between answers.
+  std::string lines_of(const GeneratedTexts& texts, std::string_view keep) const {
+    std::string lines;
+    for (const GeneratedText& answer : texts.answers) {
+      if (scores) lines += fmt::format("{:.4f}\t", answer.score);
+      lines += escape_controls(answer.text, keep) + "\n";
+    }
+    return options.answers == 1 ? lines : lines + "\n";
+  }
+
+  int answer_prompt(const Generator& generator) const {
+    Output out(output);
+    if (options.beam == 1 && options.answers == 1 && !scores) {
+      TextGeneration text = generator.stream(prompt, options);
+      while (const std::optional<std::string> piece = text.next()) {
+        out.print(escape_controls(*piece, "\t\n"));
+        out.flush();
+      }
+      out.print("\n");
+    } else {
+      out.print(lines_of(generator.generate(prompt, options), "\t\n"));
+    }
+    out.close();
+    return 0;
+  }
+
+  int answer_lines(const Generator& generator) {
+    LineReader lines(input);
+    LineJob job({.command = "generate", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
+      std::vector<std::string> prompts;
+      for (const ReadLine<std::string>& line : read) prompts.push_back(line.item);
+      const std::vector<GeneratedTexts> texts =
+          generator.generate(prompts, options, [&](int64_t done) { job.show(done); });
+      for (size_t i = 0; i < read.size(); ++i) {
+        if (texts[i].truncated)
+          job.report("were too long",
+                     fmt::format("{}: longer than the model's {} tokens; its end alone was continued",
+                                 read[i].where, generator.model().config().position_limit()));
+        job.print(read[i].bad ? "\n" : lines_of(texts[i], "\t"));
+      }
+      options.first_prompt += std::ssize(read);
+    };
+    return job.run([&] { job.answer<std::string>(lines, answer); });
+  }
+};
+
+}  // namespace
+
+Command add_generate(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand("generate", "continue a prompt, or every line of a text");
+  const auto c = std::make_shared<GenerateCommand>();
+  GenerateTextOptions& o = c->options;
+  model_flag(app, c->model)->required();
+  c->prompt_flag =
+      flag(app, "--prompt", c->prompt, "the beginning of a text, whose continuation is printed as it grows", "TEXT")
+          ->default_str(no_prompt);
+  flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--output", c->output, "what follows each prompt, in the order of the input; -: standard output",
+       "FILE");
+  flag(app, "--max-tokens", o.max_tokens, "maximum length of an answer", "TOKENS");
+  flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS");
+  flag(app, "--temperature", o.sampling.temperature,
+       "divides the logits before a token is drawn; 0: always the most likely token", "T");
+  flag(app, "--top-k", o.sampling.top_k, "draw from the K most likely tokens; 0: from all", "K");
+  flag(app, "--top-p", o.sampling.top_p, "draw from the fewest tokens with probability P together; 1: from all",
+       "P");
+  flag(app, "--min-p", o.sampling.min_p,
+       "draw from tokens with at least P times the highest probability; 0: from all", "P");
+  flag(app, "--repetition-penalty", o.sampling.repetition_penalty,
+       "makes tokens that occurred before less likely; 1: none", "R");
+  flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram, "no N tokens in a row occur twice; 0: any may", "N");
+  list_flag(app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times",
+            "TEXT");
+  flag(app, "--seed", o.sampling.seed, "of the random numbers", "N");
+  flag(app, "--answers", o.answers,
+       "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N");
+  flag(app, "--beam", o.beam, "beam size of a search for the most likely text; 1: tokens are drawn", "N");
+  flag(app, "--length-penalty", o.length_penalty, "exponent alpha of the length penalty of beam search; 0: none",
+       "ALPHA");
+  choice(app, "--length-normalization", o.length_normalization,
+         "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
+  app.add_flag("--scores", c->scores,
+               "print the log-probability and a tab before each answer; of beam search over the length penalty");
+  flag(app, "--batch-tokens", o.batch_tokens, "batch size in tokens times --beam", "TOKENS");
+  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  quiet_flag(app, c->quiet);
+  threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv generate --model stories --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
+      "  qkv generate --model stories --input prompts.txt --temperature 0 --stop \". \" --output answers.txt\n"
+      "  qkv generate --model stories --prompt \"The king\" --answers 3 --seed 7 --scores");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli

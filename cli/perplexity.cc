@@ -1,0 +1,92 @@
+#include "qkv/metric/perplexity.h"
+
+#include <cmath>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/line_job.h"
+#include "cli/model_folder.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/generator.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv::cli {
+namespace {
+
+struct PerplexityCommand {
+  std::string model, input = "-", output = "-";
+  ScoreTextOptions options;
+  bool tokens = false, total = false, strict = false, quiet = false;
+  int threads = 0;
+
+  int run() const {
+    if (threads > 0) set_threads(threads);
+    const Generator generator = open_generator("perplexity", model);
+    LineReader lines(input);
+    LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    LanguageModelScore sum;
+    int64_t texts = 0;
+    const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
+      std::vector<std::string> of_lines;
+      for (const ReadLine<std::string>& line : read) of_lines.push_back(line.item);
+      const std::vector<TextScore> scores =
+          generator.score(of_lines, options, [&](int64_t done) { job.show(done); });
+      for (const TextScore& score : scores) {
+        sum.add(-score.log_probability, std::ssize(score.tokens));
+        texts += score.tokens.empty() ? 0 : 1;
+        if (!total) job.print(line_of(score) + "\n");
+      }
+    };
+    const int code = job.run([&] {
+      job.answer<std::string>(lines, answer);
+      if (total) job.print(fmt::format("{:.4f}\t{:.4f}\t{}\n", sum.perplexity(), sum.cross_entropy(), sum.tokens));
+    });
+    if (code == 0)
+      job.say(fmt::format("{} lines, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", texts,
+                          sum.tokens, -sum.cross_entropy(), sum.perplexity()));
+    return code;
+  }
+
+ private:
+  std::string line_of(const TextScore& score) const {
+    if (score.tokens.empty()) return "";
+    std::string line =
+        fmt::format("{:.4f}\t{:.4f}\t{}", score.perplexity(), score.log_probability, score.tokens.size());
+    for (size_t i = 0; tokens && i < score.tokens.size(); ++i)
+      line += fmt::format("\t{} {:.4f}", escape_controls(score.tokens[i]), score.token_log_probabilities[i]);
+    return line;
+  }
+};
+
+}  // namespace
+
+Command add_perplexity(CLI::App& parent) {
+  CLI::App& app =
+      *parent.add_subcommand("perplexity", "print how well a causal model predicts every line of a text");
+  const auto c = std::make_shared<PerplexityCommand>();
+  model_flag(app, c->model)->required();
+  flag(app, "--input", c->input, "text, one document per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--output", c->output,
+       "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, its end counted as a token; -: standard output",
+       "FILE");
+  app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
+  app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
+  flag(app, "--context", c->options.context,
+       "tokens that are read at once, of longer lines in windows; 0: the model's maximum", "TOKENS");
+  flag(app, "--stride", c->options.stride, "distance of the windows of a long line; 0: half of --context",
+       "TOKENS");
+  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  quiet_flag(app, c->quiet);
+  threads_flag(app, c->threads);
+  app.footer(
+      "A blank line has no tokens and is answered by a blank line.\n"
+      "Perplexity is exp(-log-probability / tokens).\n\n"
+      "Examples:\n"
+      "  qkv perplexity --model stories --input held-out.txt --total\n"
+      "  echo \"It rains.\" | qkv perplexity --model stories --tokens");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli

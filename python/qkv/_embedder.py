@@ -1,0 +1,72 @@
+"""Sentence embeddings: vectors of sentences from any model."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _core
+
+
+class Embedder:
+    """A model of any architecture with the vocabulary of the text that it reads, from its folder: a masked or causal
+    language model, or the encoder of a translation model. Several threads may use it at once.
+
+        embedder = qkv.Embedder("words")
+        a, b = embedder.embed(["It rains.", "It is raining."], normalize=True)
+        similarity = a @ b
+    """
+
+    def __init__(self, model: str | os.PathLike[str]) -> None:
+        self.model = os.fspath(model)
+        self._embedder = _core.Embedder(self.model)
+
+    def embed(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        pooling: Literal["mean", "first", "last"] | None = None,
+        normalize: bool = False,
+        batch_tokens: int = 4096,
+    ) -> np.ndarray:
+        """A vector for each sentence, float32 (N, C); (C,) for a single text. Options are those of `qkv embed`:
+
+        pooling       hidden states of which a vector is made: their mean over the tokens, that of the first or of the
+                      last one; None: "last" of a causal model, "mean" of others
+        normalize     divide each vector by its L2 norm: dot products are cosines
+        batch_tokens  maximum number of tokens in a batch
+
+        A vector does not depend on the other sentences, nor on the number of threads (qkv.set_threads). A sentence
+        that is too long for the model is cut, with a warning. Ctrl-C ends it after the current batch.
+        """
+        lines = [sentences] if isinstance(sentences, str) else list(sentences)
+        vectors, truncated = self._embedder.embed(lines, pooling, normalize, batch_tokens)
+        if truncated:
+            warnings.warn(
+                f"{len(truncated)} of {len(lines)} sentences are longer than the model's positions and were cut, "
+                f"the first one with index {truncated[0]}",
+                stacklevel=2,
+            )
+        return vectors[0] if isinstance(sentences, str) else vectors
+
+    @property
+    def width(self) -> int:
+        """C, the length of a vector."""
+        return self._embedder.width()
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """config.json: what the model is made of."""
+        return json.loads(self._embedder.config())
+
+    def describe(self) -> str:
+        """The model layer by layer: parameters, arithmetic, bytes."""
+        return self._embedder.describe()
+
+    def __repr__(self) -> str:
+        return f"qkv.Embedder({self.model!r})"

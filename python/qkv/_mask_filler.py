@@ -1,0 +1,97 @@
+"""Filling the masks of a text with a masked language model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, overload
+
+from . import _core
+
+
+@dataclass(frozen=True)
+class MaskCandidate:
+    """A token in the place of a mask."""
+
+    id: int
+    token: str  # of the vocabulary; U+2581 stands for a space
+    probability: float
+
+
+@dataclass(frozen=True)
+class FilledText:
+    """A text whose masks were filled; str() is the most likely text."""
+
+    text: str
+    probability: float  # the product of the probabilities of its tokens
+    source: str
+    masks: list[list[MaskCandidate]]  # of every mask, most likely first
+    n_best: list[tuple[str, float]]  # texts with their probabilities, most likely first
+    truncated: bool  # the text was too long for the model and has been cut
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class MaskFiller:
+    """A masked language model with its vocabulary, from its folder. Several threads may use it at once.
+
+        filler = qkv.MaskFiller("words")
+        print(filler.fill("I am [MASK] today."))
+        [mask] = filler.fill("I am [MASK] today.", top_k=10).masks
+    """
+
+    def __init__(self, model: str | os.PathLike[str]) -> None:
+        self.model = os.fspath(model)
+        self._filler = _core.MaskFiller(self.model)
+
+    @overload
+    def fill(
+        self, texts: str, *, top_k: int = 5, n_best: int = 1, marker: str = "[MASK]", batch_tokens: int = 4096
+    ) -> FilledText: ...  # type: ignore[overload-overlap]
+    @overload
+    def fill(
+        self, texts: Iterable[str], *, top_k: int = 5, n_best: int = 1, marker: str = "[MASK]", batch_tokens: int = 4096
+    ) -> list[FilledText]: ...
+
+    def fill(
+        self,
+        texts: str | Iterable[str],
+        *,
+        top_k: int = 5,
+        n_best: int = 1,
+        marker: str = "[MASK]",
+        batch_tokens: int = 4096,
+    ) -> FilledText | list[FilledText]:
+        """The most likely tokens in the place of each mask; a single result for a single text.
+
+        top_k         candidates for each mask
+        n_best        texts, of all combinations of candidates the most likely ones
+        marker        how a mask, which stands for one token, is written in the text
+        batch_tokens  maximum number of tokens in a batch
+
+        Several masks of a text are filled independently of one another. In a vocabulary of subwords the space before
+        a mask is part of its token. A result does not depend on the other texts.
+        """
+        lines = [texts] if isinstance(texts, str) else list(texts)
+        out = []
+        for source, (masks, found, truncated) in zip(
+            lines, self._filler.fill(lines, top_k, n_best, marker, batch_tokens)
+        ):
+            candidates = [[MaskCandidate(*c) for c in mask] for mask in masks]
+            out.append(FilledText(*found[0], source, candidates, found, truncated))
+        return out[0] if isinstance(texts, str) else out
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """config.json: what the model is made of."""
+        return json.loads(self._filler.config())
+
+    def describe(self) -> str:
+        """The model layer by layer: parameters, arithmetic, bytes."""
+        return self._filler.describe()
+
+    def __repr__(self) -> str:
+        return f"qkv.MaskFiller({self.model!r})"

@@ -1,0 +1,45 @@
+#include "qkv/decode/embedder.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/src/array.h"
+#include "python/src/bind.h"
+#include "python/src/text.h"
+#include "qkv/model/describe.h"
+
+namespace qkv::python {
+namespace {
+
+// (an array (N, C), the indices of the sentences that were cut)
+nb::tuple embed(const Embedder& embedder, nb::list sentences, nb::handle pooling, bool normalize,
+                int64_t batch_tokens) {
+  const std::vector<std::string> lines = strings_of(sentences, "embed");
+  EmbedOptions options{.normalize = normalize, .batch_tokens = batch_tokens};
+  if (!pooling.is_none())
+    options.pooling = value_named<Pooling>(string_of(pooling, "embed: pooling"), "embed", "pooling");
+  Embeddings found;
+  {
+    const nb::gil_scoped_release unlocked;
+    found = embedder.embed(lines, options, [](int64_t) { check_signals(); });
+  }
+  return nb::make_tuple(array_of(found.vectors, true), nb::cast(found.truncated));
+}
+
+}  // namespace
+
+void bind_embedder(nb::module_& m) {
+  nb::class_<Embedder>(m, "Embedder")
+      .def("__init__",
+           [](Embedder* e, const std::filesystem::path& folder) {
+             const nb::gil_scoped_release unlocked;
+             new (e) Embedder(folder);
+           })
+      .def("embed", &embed, nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def("width", &Embedder::width)
+      .def("config", [](const Embedder& e) { return to_json(e.model().config()); })
+      .def("describe", [](const Embedder& e) { return describe(e.model().config()); });
+}
+
+}  // namespace qkv::python

@@ -1,0 +1,56 @@
+#include "qkv/decode/mask_filler.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/src/bind.h"
+#include "python/src/text.h"
+#include "qkv/model/describe.h"
+
+namespace qkv::python {
+namespace {
+
+// ([[(id, token, probability), ...] of a mask, ...], [(text, probability), ...], whether the text was cut)
+nb::tuple tuple_of(const FilledText& filled) {
+  nb::list masks, texts;
+  for (const std::vector<MaskCandidate>& mask : filled.masks) {
+    nb::list candidates;
+    for (const MaskCandidate& c : mask) candidates.append(nb::make_tuple(c.id, text_of(c.token), c.probability));
+    masks.append(candidates);
+  }
+  for (const FilledText::Answer& answer : filled.texts)
+    texts.append(nb::make_tuple(text_of(answer.text), answer.probability));
+  return nb::make_tuple(masks, texts, filled.truncated);
+}
+
+nb::list fill(const MaskFiller& filler, nb::list texts, int64_t top_k, int64_t n_best, nb::handle marker,
+              int64_t batch_tokens) {
+  const std::vector<std::string> lines = strings_of(texts, "fill");
+  const FillMaskOptions options{
+      .top_k = top_k, .n_best = n_best, .marker = string_of(marker, "fill: marker"), .batch_tokens = batch_tokens};
+  std::vector<FilledText> filled;
+  {
+    const nb::gil_scoped_release unlocked;
+    filled = filler.fill(lines, options, [](int64_t) { check_signals(); });
+  }
+  nb::list out;
+  for (const FilledText& text : filled) out.append(tuple_of(text));
+  return out;
+}
+
+}  // namespace
+
+void bind_mask_filler(nb::module_& m) {
+  nb::class_<MaskFiller>(m, "MaskFiller")
+      .def("__init__",
+           [](MaskFiller* f, const std::filesystem::path& folder) {
+             const nb::gil_scoped_release unlocked;
+             new (f) MaskFiller(folder);
+           })
+      .def("fill", &fill)
+      .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
+      .def("describe", [](const MaskFiller& f) { return describe(f.model().config()); });
+}
+
+}  // namespace qkv::python

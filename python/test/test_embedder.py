@@ -1,0 +1,47 @@
+"""Vectors of sentences, and what classes for models of one stack say of a translation model."""
+
+import numpy as np
+import pytest
+
+import qkv
+
+sentences = ["four two", "", "nine nine", "one"]
+
+
+@pytest.fixture(scope="module")
+def embedder(trained):
+    return qkv.Embedder(trained.model)
+
+
+def test_a_vector_for_each_sentence_in_order(embedder):
+    vectors = embedder.embed(sentences)
+    assert vectors.shape == (4, embedder.width) and vectors.dtype == np.float32 and embedder.width == 32
+    for sentence, vector in zip(sentences, vectors):
+        assert np.array_equal(embedder.embed(sentence), vector)
+    assert embedder.embed([]).shape == (0, 32)
+    assert embedder.config["d_model"] == 32 and repr(embedder).startswith("qkv.Embedder(")
+
+
+def test_options_are_those_of_the_command(embedder):
+    unit = embedder.embed(sentences, normalize=True)
+    assert np.allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-5)
+    assert np.array_equal(embedder.embed(sentences, pooling="mean"), embedder.embed(sentences))
+    assert not np.array_equal(embedder.embed(sentences, pooling="first"), embedder.embed(sentences, pooling="last"))
+    with pytest.raises(ValueError, match="pooling must be one of mean, first, last, got 'max'"):
+        embedder.embed(sentences, pooling="max")
+
+
+def test_a_sentence_that_is_cut_is_a_warning(embedder):
+    with pytest.warns(UserWarning, match="1 of 2 sentences"):
+        embedder.embed(["one", "one " * 5000])
+
+
+@pytest.mark.parametrize("kind", [qkv.Generator, qkv.MaskFiller])
+def test_a_translation_model_is_refused_by_its_architecture(trained, kind):
+    with pytest.raises(ValueError, match="the architecture of this model is transformer: it does not"):
+        kind(trained.model)
+
+
+def test_an_unknown_option_is_a_type_error():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'temprature'"):
+        qkv._generator._options({"temprature": 1})

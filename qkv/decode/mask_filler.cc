@@ -1,0 +1,158 @@
+#include "qkv/decode/mask_filler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/decode/length_batches.h"
+#include "qkv/decode/marked_text.h"
+#include "qkv/decode/padded_batch.h"
+#include "qkv/decode/text_model.h"
+#include "qkv/decode/top_tokens.h"
+#include "qkv/decode/translator.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+MaskFiller read_filler(const std::filesystem::path& folder) {
+  const TextModel from = read_text_model(folder);
+  return {model_as<MaskedTransformer>(from, folder.string(), "it does not fill masks"), from.tokenizer,
+          folder.string()};
+}
+
+// Some rows of hidden states (B,T,C), by their index in (B*T).
+Tensor gather(const Tensor& hidden, const std::vector<int64_t>& indices) {
+  const int64_t C = hidden.dim(2);
+  const Tensor all = hidden.contiguous_copy();
+  Tensor out = Tensor::empty({std::ssize(indices), C});
+  for (size_t i = 0; i < indices.size(); ++i)
+    std::copy_n(all.data<float>() + indices[i] * C, C, out.data<float>() + static_cast<int64_t>(i) * C);
+  return out;
+}
+
+// The candidates chosen for the masks so far.
+struct Choice {
+  std::vector<size_t> candidates = {};
+  double probability = 1;
+};
+
+// The n most likely combinations: those of the first masks that are not among their n best cannot become so later.
+std::vector<Choice> best_choices(const std::vector<std::vector<MaskCandidate>>& masks, int64_t n) {
+  std::vector<Choice> best(1);
+  for (const std::vector<MaskCandidate>& mask : masks) {
+    std::vector<Choice> longer;
+    for (const Choice& choice : best)
+      for (size_t c = 0; c < mask.size(); ++c) {
+        longer.push_back({choice.candidates, choice.probability * mask[c].probability});
+        longer.back().candidates.push_back(c);
+      }
+    std::stable_sort(longer.begin(), longer.end(),
+                     [](const Choice& a, const Choice& b) { return a.probability > b.probability; });
+    if (std::ssize(longer) > n) longer.resize(static_cast<size_t>(n));
+    best = std::move(longer);
+  }
+  return best;
+}
+
+// The texts of the best choices; then the candidates beyond top_k, which they needed, are dropped.
+void fill_text(FilledText& out, const Ids& ids, const MaskFiller& filler, const FillMaskOptions& options) {
+  const int32_t mask = filler.mask();
+  for (const Choice& choice : best_choices(out.masks, options.n_best)) {
+    Ids filled = ids;
+    size_t next = 0;
+    for (int32_t& id : filled)
+      if (id == mask) {
+        id = out.masks[next][choice.candidates[next]].id;
+        ++next;
+      }
+    out.texts.push_back({filler.tokenizer().decode(filled), choice.probability});
+  }
+  for (std::vector<MaskCandidate>& candidates : out.masks)
+    if (std::ssize(candidates) > options.top_k) candidates.resize(static_cast<size_t>(options.top_k));
+}
+
+}  // namespace
+
+void check_options(const FillMaskOptions& o) {
+  check_batch_tokens(o.batch_tokens);
+  require<UsageError>(o.top_k >= 1 && o.top_k <= 1000, "MaskFiller", "top-k must be 1 to 1000, got {}", o.top_k);
+  require<UsageError>(o.n_best >= 1 && o.n_best <= 100, "MaskFiller", "n-best must be 1 to 100, got {}", o.n_best);
+  require<UsageError>(!o.marker.empty() && !utf8_error(o.marker), "MaskFiller",
+                      "the marker of a mask must be a text, got {}", quoted_name(o.marker));
+}
+
+MaskFiller::MaskFiller(const std::filesystem::path& folder) : MaskFiller(read_filler(folder)) {}
+
+MaskFiller::MaskFiller(std::shared_ptr<const MaskedTransformer> model, Tokenizer tokenizer, const std::string& name)
+    : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
+  check_vocabulary(*model_, tokenizer_, name);
+}
+
+MaskFiller::MaskFiller(MaskedTransformer model, Tokenizer tokenizer, const std::string& name)
+    : MaskFiller(std::make_shared<const MaskedTransformer>(std::move(model)), std::move(tokenizer), name) {}
+
+std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, const FillMaskOptions& options,
+                                         const ProgressFunction& progress) const {
+  check_options(options);
+  const NoGrad guard;
+  const int64_t limit = model_->config().position_limit();
+  std::vector<FilledText> out(texts.size());
+  std::vector<Ids> rows(texts.size());  // bos, tokens and masks, eos
+  parallel_for(std::ssize(texts), [&](int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    if (const auto error = utf8_error(texts[at]))
+      fail<InputError>(fmt::format("text {}", i + 1), "invalid UTF-8 at byte {}", *error + 1);
+    Ids ids = encode_marked(texts[at], tokenizer_, {.marker = options.marker, .id = mask()});
+    out[at].truncated = std::ssize(ids) + 2 > limit;
+    if (out[at].truncated) ids.resize(static_cast<size_t>(std::max<int64_t>(0, limit - 2)));
+    ids.insert(ids.begin(), Tokenizer::bos);
+    ids.push_back(Tokenizer::eos);
+    rows[at] = std::move(ids);
+  });
+  std::vector<int64_t> lengths;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool any = std::find(rows[i].begin(), rows[i].end(), mask()) != rows[i].end();
+    lengths.push_back(any ? std::ssize(rows[i]) : 0);
+    if (!any) out[i].texts.push_back({out[i].truncated ? tokenizer_.decode(rows[i]) : texts[i], 1});
+  }
+  const TopTokensOptions candidates = {.eos = Tokenizer::eos,
+                                       .suppress_tokens = {Tokenizer::pad, Tokenizer::bos, Tokenizer::unk, mask()}};
+  int64_t done = std::count(lengths.begin(), lengths.end(), 0);
+  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens)) {
+    std::vector<Ids> of_batch;
+    for (const size_t i : batch) of_batch.push_back(rows[i]);
+    const PaddedBatch padded = pad_batch(of_batch);
+    std::vector<int64_t> masked;  // positions in (B*T)
+    std::vector<size_t> owner;    // the text of each
+    for (size_t b = 0; b < batch.size(); ++b)
+      for (size_t t = 0; t < of_batch[b].size(); ++t)
+        if (of_batch[b][t] == mask()) {
+          masked.push_back(static_cast<int64_t>(b) * padded.ids.dim(1) + static_cast<int64_t>(t));
+          owner.push_back(batch[b]);
+        }
+    Pass pass;
+    const Tensor hidden = gather(model_->encode(padded.ids, padded.lengths, pass).value(), masked);
+    const TopTokens top =
+        top_tokens(model_->logits(hidden).value(), std::max(options.top_k, options.n_best), candidates);
+    for (size_t m = 0; m < masked.size(); ++m) {
+      std::vector<MaskCandidate>& found = out[owner[m]].masks.emplace_back();
+      for (const TokenChoice& choice : top.row(static_cast<int64_t>(m)))
+        found.push_back({choice.id, tokenizer_.token(choice.id), std::exp(double{choice.log_probability})});
+    }
+    for (const size_t i : batch) fill_text(out[i], rows[i], *this, options);
+    done += std::ssize(batch);
+    if (progress) progress(done);
+  }
+  return out;
+}
+
+FilledText MaskFiller::fill(const std::string& text, const FillMaskOptions& options) const {
+  return fill(std::span(&text, 1), options).front();
+}
+
+}  // namespace qkv

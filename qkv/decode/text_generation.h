@@ -1,0 +1,59 @@
+// The continuation of a prompt that is generated piece by piece, as Generator::stream() makes it.
+//
+//     TextGeneration text = generator.stream("Once upon a time");
+//     while (const auto piece = text.next()) fmt::print("{}", *piece);
+//     text.result().end                                                     // why it ended
+//
+// A piece is the text of one token or several: whole characters, and nothing of a stop string (text_stream.h). The pieces
+// together are result().text.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qkv/base/names.h"
+#include "qkv/decode/generate.h"
+#include "qkv/decode/text_stream.h"
+#include "qkv/model/causal.h"
+
+namespace qkv {
+
+// Why a text ended: the model ended it, at the maximum of tokens, at the model's position limit, at a stop string.
+constexpr auto names_of(Generated::End) {
+  return std::array{Named{Generated::End::eos, "eos"}, Named{Generated::End::max_tokens, "max-tokens"},
+                    Named{Generated::End::position_limit, "position-limit"},
+                    Named{Generated::End::stopped, "stop"}};
+}
+
+struct GeneratedText {
+  std::string text = {};                 // what follows the prompt
+  std::vector<std::string> tokens = {};  // of the vocabulary; U+2581 stands for a space
+  double log_probability = 0;  // of the tokens and the end, if the model ended it, in the model's own distribution
+  double score = 0;            // log_probability; of beam search over the length penalty
+  Generated::End end = Generated::End::max_tokens;
+};
+
+class TextGeneration {
+ public:
+  // The prompt as ids, bos first; options.streams has one stream or none.
+  TextGeneration(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, std::vector<int32_t> prompt,
+                 const GenerateOptions& options, const std::vector<std::string>& stop = {});
+
+  // The next piece, which is not empty; none at the end.
+  std::optional<std::string> next();
+  const GeneratedText& result() const { return result_; }  // so far
+
+ private:
+  std::shared_ptr<const CausalTransformer> model_;
+  Tokenizer tokenizer_;
+  TextStream stream_;
+  std::unique_ptr<Decoding> rows_;
+  std::unique_ptr<Generation> generation_;  // has a reference to the rows
+  GeneratedText result_;
+  bool done_ = false;
+};
+
+}  // namespace qkv

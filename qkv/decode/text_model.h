@@ -1,0 +1,39 @@
+// A model of any architecture with the vocabulary of the text that it reads.
+//
+//     TextModel text_model = read_text_model("my-model");
+//     auto causal = model_as<CausalTransformer>(text_model, "my-model", "it does not generate text");
+//
+// The vocabulary is tokenizer.model in the folder of a model of one stack, source.model in that of an encoder-decoder.
+// Errors: InputError for a folder that is not a model, files that do not fit together, and another architecture.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "qkv/base/error.h"
+#include "qkv/model/model.h"
+#include "qkv/text/tokenizer.h"
+
+namespace qkv {
+
+struct TextModel {
+  std::shared_ptr<const Model> model;
+  Tokenizer tokenizer;
+};
+TextModel read_text_model(const std::filesystem::path& folder);
+
+// Errors begin with `where`. A masked model has one token more than its vocabulary, the mask.
+void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where);
+
+// The model as one of its class; `cannot` says what others do not.
+template <class AnyModel>
+std::shared_ptr<const AnyModel> model_as(const TextModel& from, const std::string& where, std::string_view cannot) {
+  auto model = std::dynamic_pointer_cast<const AnyModel>(from.model);
+  require<InputError>(model != nullptr, where, "the architecture of this model is {}: {}, which takes a {} model",
+                      name_of(from.model->config().architecture), cannot, name_of(AnyModel::architecture));
+  return model;
+}
+
+}  // namespace qkv

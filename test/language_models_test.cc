@@ -1,0 +1,248 @@
+// The commands for models of one stack: generate, perplexity, embed and fill-mask on good and bad input, and what commands
+// for translation models say of such a model.
+
+#include <cmath>
+#include <sstream>
+
+#include <fmt/ranges.h>
+
+#include "qkv/decode/embedder.h"
+#include "qkv/decode/generator.h"
+#include "qkv/decode/mask_filler.h"
+#include "qkv/model/causal.h"
+#include "qkv/model/masked.h"
+#include "qkv/tensor/safetensors.h"
+#include "test/command_test.h"
+
+namespace qkv {
+namespace {
+
+class LanguageModels : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    make_language_model<CausalTransformer>(at("causal"));
+    make_language_model<MaskedTransformer>(at("masked"));
+  }
+
+  template <class AnyModel>
+  static void make_language_model(const std::string& path) {
+    const std::vector<std::string> lines = {"I am cold.", "Go on.", "I am here.", "the rain is cold"};
+    const Tokenizer tokenizer =
+        Tokenizer::train(lines, {.type = TokenizerType::bpe, .vocabulary_size = 40, .character_coverage = 1});
+    TransformerConfig c;
+    c.architecture = AnyModel::architecture;
+    c.source_vocabulary = tokenizer.size() + (c.architecture == Architecture::masked ? 1 : 0);
+    c.target_vocabulary = c.source_vocabulary;
+    c.d_model = c.ffn = 16, c.heads = 2, c.encoder_layers = c.decoder_layers = 1, c.max_positions = 40;
+    save_model(path, AnyModel(c, 1), {{"tokenizer.model", tokenizer.checksum()}});
+    tokenizer.save(path + "/tokenizer.model");
+  }
+
+  static std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+    return parts;
+  }
+};
+
+const std::string generate = "qkv generate --model causal --max-tokens 8 ";
+
+TEST_F(LanguageModels, GenerateContinuesAPromptAndEveryLine) {
+  const Generator generator{std::filesystem::path(at("causal"))};
+  const GenerateTextOptions options = {.max_tokens = 8};
+  const Outcome one = bash(generate + "--prompt 'I am'");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(one.out, generator.generate("I am", options).answers[0].text + "\n");
+  EXPECT_EQ(one.err, "");
+
+  const std::vector<std::string> prompts = {"I am", "", "Go"};
+  std::string expected;
+  for (const GeneratedTexts& texts : generator.generate(prompts, options)) expected += texts.answers[0].text + "\n";
+  EXPECT_EQ(bash("printf 'I am\\n\\nGo\\n' | " + generate).out, expected);
+  EXPECT_EQ(
+      bash("printf 'I am\\n\\nGo\\n' >prompts.txt; " + generate + "--input prompts.txt --output texts.txt").code,
+      0);
+  EXPECT_EQ(read_file(at("texts.txt")), expected);
+}
+
+TEST_F(LanguageModels, GenerateDoesNotDependOnHowLinesAreReadTogether) {
+  const std::string lines = "for i in {1..200}; do echo \"Go on $((i % 7))\"; done";
+  const Outcome fast = bash(lines + " | " + generate), slow = bash("{ " + lines +
+                                                                   "; } | while read -r line; do echo "
+                                                                   "\"$line\"; done | " +
+                                                                   generate);
+  EXPECT_EQ(lines_in(fast.out), 200);
+  EXPECT_EQ(fast.out, slow.out);
+  EXPECT_NE(bash(lines + " | " + generate + "--seed 2").out, fast.out);
+}
+
+TEST_F(LanguageModels, GenerateGivesSeveralAnswersWithScores) {
+  for (const char* how : {"", "--beam 4"}) {
+    const Outcome outcome = bash(fmt::format("{} --prompt 'I am' --answers 3 --scores {}", generate, how));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const std::vector<std::string> answers = split(outcome.out, '\n');
+    ASSERT_EQ(answers.size(), 4u) << outcome.out;
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(answers[i].find('\t'), answers[i].find_first_not_of("-.0123456789"));
+    EXPECT_EQ(answers[3], "");
+  }
+}
+
+TEST_F(LanguageModels, GenerateStopsAtAStopString) {
+  const Outcome whole = bash(generate + "--max-tokens 30 --prompt I"),
+                cut = bash(generate + "--max-tokens 30 --prompt I --stop o --stop e");
+  EXPECT_EQ(cut.out, whole.out.substr(0, whole.out.find_first_of("oe\n")) + "\n");
+}
+
+TEST_F(LanguageModels, BadLinesAreAnsweredInTheirPlace) {
+  for (const std::string& command :
+       {generate, std::string("qkv perplexity --model causal "), std::string("qkv embed --model masked "),
+        std::string("qkv fill-mask --model masked ")}) {
+    const Outcome outcome = bash("printf 'Go [MASK]\\n\\377\\nI am [MASK]\\n' | " + command);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const std::vector<std::string> answers = split(outcome.out, '\n');
+    ASSERT_EQ(answers.size(), 3u) << command << outcome.out;
+    EXPECT_EQ(answers[1], "") << command;
+    EXPECT_NE(answers[2], "") << command;
+    EXPECT_NE(outcome.err.find("stdin:2: invalid UTF-8 at byte 1 (0xff); answered by an empty line\n"),
+              std::string::npos)
+        << outcome.err;
+    expect_error(bash("printf 'Go [MASK]\\n\\377\\n' | " + command + "--strict"), 1, {"stdin:2: invalid UTF-8"});
+    EXPECT_EQ(lines_in(read_file(at("stdout"))), 1) << command;
+    EXPECT_EQ(bash(command + "--input /dev/null").out, "") << command;
+    EXPECT_EQ(bash("yes 'I am [MASK].' | head -n 20000 | " + command + " | head -n 1").code, 0);
+  }
+}
+
+TEST_F(LanguageModels, PerplexityPrintsEveryLineAndTheTotal) {
+  const Generator generator{std::filesystem::path(at("causal"))};
+  const std::vector<std::string> lines = {"I am cold.", "", "Go on."};
+  const std::vector<TextScore> scores = generator.score(lines);
+  const Outcome outcome = bash("printf 'I am cold.\\n\\nGo on.\\n' | qkv perplexity --model causal");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  std::string expected;
+  double sum = 0;
+  size_t tokens = 0;
+  for (const TextScore& s : scores) {
+    sum += s.log_probability, tokens += s.tokens.size();
+    expected += s.tokens.empty()
+                    ? "\n"
+                    : fmt::format("{:.4f}\t{:.4f}\t{}\n", s.perplexity(), s.log_probability, s.tokens.size());
+  }
+  EXPECT_EQ(outcome.out, expected);
+  const double mean = -sum / static_cast<double>(tokens);
+  EXPECT_EQ(outcome.err, fmt::format("2 lines, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}\n",
+                                     tokens, -mean, std::exp(mean)));
+  EXPECT_EQ(bash("printf 'I am cold.\\n\\nGo on.\\n' | qkv perplexity --model causal --total --quiet").out,
+            fmt::format("{:.4f}\t{:.4f}\t{}\n", std::exp(mean), mean, tokens));
+  const Outcome by_token = bash("echo 'Go on.' | qkv perplexity --model causal --tokens --context 4 --stride 2");
+  EXPECT_EQ(split(by_token.out, '\t').size(), 3 + scores[2].tokens.size()) << by_token.out;
+  expect_error(bash("echo a | qkv perplexity --model causal --context 41"), 2,
+               {"qkv perplexity: --context must be 0 to the model's 40 tokens, got 41"});
+}
+
+TEST_F(LanguageModels, EmbedWritesTheSameVectorsInEveryFormat) {
+  const std::vector<std::string> lines = {"I am cold.", "", "Go on."};
+  for (const char* model : {"model", "causal", "masked"}) {
+    const Tensor vectors = Embedder(std::filesystem::path(at(model))).embed(lines, {.normalize = true}).vectors;
+    const std::string command =
+        fmt::format("printf 'I am cold.\\n\\nGo on.\\n' | qkv embed --model {} --normalize ", model);
+    const Outcome tsv = bash(command), json = bash(command + "--format json"), npy = bash(command + "--format npy");
+    EXPECT_EQ(tsv.code + json.code + npy.code, 0) << tsv.err << json.err << npy.err;
+    EXPECT_EQ(bash(command + "--format safetensors --output v.safetensors").code, 0);
+    const Tensor saved = SafetensorsFile::load(at("v.safetensors")).get("embeddings", {3, 16});
+    EXPECT_EQ(npy.out.substr(1, 5), "NUMPY");
+    EXPECT_NE(npy.out.find("'shape': (3, 16)"), std::string::npos);
+    const std::string bytes = npy.out.substr(npy.out.size() - 3 * 16 * sizeof(float));
+    EXPECT_EQ((npy.out.size() - bytes.size()) % 64, 0u);
+    EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(vectors.data<float>()), bytes.size()));
+    const std::vector<std::string> rows = split(tsv.out, '\n'), arrays = split(json.out, '\n');
+    ASSERT_EQ(rows.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      const std::vector<std::string> numbers = split(rows[i], '\t');
+      ASSERT_EQ(numbers.size(), 16u);
+      EXPECT_EQ(arrays[i], fmt::format("[{}]", fmt::join(numbers, ", ")));
+      for (int64_t c = 0; c < 16; ++c) {
+        const float expected = vectors.at<float>({static_cast<int64_t>(i), c});
+        EXPECT_EQ(std::stof(numbers[static_cast<size_t>(c)]), expected);
+        EXPECT_EQ(saved.at<float>({static_cast<int64_t>(i), c}), expected);
+      }
+    }
+  }
+  expect_error(bash("qkv embed --model masked --format safetensors </dev/null"), 2,
+               {"qkv embed: --format safetensors needs --output FILE"});
+}
+
+TEST_F(LanguageModels, FillMaskPrintsTextsOrTokens) {
+  const FilledText filled = MaskFiller(std::filesystem::path(at("masked"))).fill("I am [MASK].", {.n_best = 3});
+  const std::string echo = "echo 'I am [MASK].' | qkv fill-mask --model masked ";
+  EXPECT_EQ(bash(echo).out, filled.texts[0].text + "\n");
+  std::string best, tokens;
+  for (const FilledText::Answer& answer : filled.texts)
+    best += fmt::format("{:.4f}\t{}\n", answer.probability, answer.text);
+  EXPECT_EQ(bash(echo + "--n-best 3 --scores").out, best + "\n");
+  for (size_t i = 0; i < 2; ++i)
+    tokens +=
+        fmt::format("{}{} {:.4f}", i == 0 ? "" : "\t", filled.masks[0][i].token, filled.masks[0][i].probability);
+  EXPECT_EQ(bash(echo + "--top-k 2").out, tokens + "\n\n");
+  EXPECT_EQ(bash("echo 'I am <mask>.' | qkv fill-mask --model masked --mask '<mask>'").out,
+            filled.texts[0].text + "\n");
+  const Outcome none = bash("echo 'I am.' | qkv fill-mask --model masked");
+  EXPECT_EQ(none.out, "I am.\n");
+  EXPECT_EQ(none.err, "stdin:1: there is no [MASK] in it\n");
+}
+
+TEST_F(LanguageModels, EveryCommandNamesThoseForAModelOfAnotherArchitecture) {
+  const auto refused = [&](const std::string& command, const std::string& model, const std::string& uses) {
+    expect_error(bash(fmt::format("echo a | qkv {} --model {}", command, model)), 1,
+                 {fmt::format("qkv {}: --model {} is {}", command.substr(0, command.find(' ')), model, uses)});
+  };
+  const std::string causal = "a causal model; it is for qkv generate, perplexity, embed, describe\n";
+  for (const char* command :
+       {"translate", "score --input pairs.tsv", "inspect a", "evaluate --input pairs.tsv", "fill-mask"})
+    refused(command, "causal", causal);
+  for (const char* command : {"translate", "generate", "perplexity"})
+    refused(command, "masked", "a masked model; it is for qkv fill-mask, embed, describe\n");
+  for (const char* command : {"generate", "perplexity", "fill-mask"})
+    refused(command, "model",
+            "an encoder-decoder; it is for qkv translate, score, evaluate, inspect, embed, describe\n");
+}
+
+TEST_F(LanguageModels, OptionsAreRefusedBeforeTheModelIsRead) {
+  const auto refused = [&](const std::string& arguments, const std::string& message) {
+    expect_error(bash(fmt::format("qkv {} --model nowhere", arguments)), 2, {message});
+  };
+  refused("generate --prompt a --input b", "qkv generate: --prompt and --input exclude each other");
+  refused("generate --max-tokens 0", "qkv generate: --max-tokens must be at least 1, got 0");
+  refused("generate --top-p 2", "qkv generate: --top-p must be 0 to 1, got 2");
+  refused("generate --beam 2 --top-k 3", "qkv generate: --beam 2 finds the most likely texts: it excludes");
+  refused("generate --beam 2 --answers 3", "qkv generate: --answers must be at most the beam of 2, got 3");
+  refused("generate --temperature 0 --answers 3", "temperature 0 has one answer");
+  refused("generate --stop ''", "stop");
+  refused("generate --seed -1", "--seed");
+  refused("fill-mask --top-k 3 --n-best 2", "qkv fill-mask: --top-k prints tokens, --n-best texts");
+  refused("fill-mask --n-best 0", "qkv fill-mask: --n-best must be 1 to 100, got 0");
+  refused("embed --format csv", "tsv, json, npy, safetensors");
+  refused("embed --pooling max", "automatic, mean, first, last");
+}
+
+TEST_F(LanguageModels, HelpAndCompletionKnowTheCommands) {
+  for (const char* name : {"generate", "perplexity", "embed", "fill-mask"}) {
+    EXPECT_NE(bash("qkv --help").out.find(name), std::string::npos);
+    const Outcome help = bash(fmt::format("qkv {} --help", name));
+    EXPECT_EQ(help.code, 0);
+    EXPECT_NE(help.out.find("Examples:\n"), std::string::npos);
+    for (const std::string& line : split(help.out, '\n')) EXPECT_LE(line.size(), 100u) << line;
+    EXPECT_NE(bash("qkv --completion bash").out.find(fmt::format("    {}) words=", name)), std::string::npos);
+    expect_error(bash(fmt::format("qkv {} --modle x", name)), 2, {"unknown flag --modle; did you mean --model?"});
+  }
+}
+
+TEST_F(LanguageModels, ControlCharactersOfATextAreEscaped) {
+  const Outcome outcome = bash("printf 'I \\033[31m[MASK]\\n' | qkv fill-mask --model masked");
+  EXPECT_EQ(outcome.out.find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace qkv
