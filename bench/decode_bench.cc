@@ -7,6 +7,7 @@
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/search.h"
 #include "qkv/decode/top_tokens.h"
+#include "qkv/model/transformer.h"
 
 namespace {
 
