@@ -39,7 +39,8 @@ int train_in_child(const fs::path& folder, const std::string& model) {
   TrainOptions o = options_for(folder, model);
   if (model == "replaced") {
     // It replaces another model: until it does, that one is found, and there is nothing to resume.
-    o.overwrite = !staged_training(o.model) && read_model(o.model).model->config().d_model != o.architecture.d_model;
+    o.overwrite =
+        !staged_training(o.model) && read_model(o.model).model->config().d_model != o.architecture.d_model;
   }
   o.resume = !o.overwrite;
   try {

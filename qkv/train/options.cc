@@ -103,7 +103,7 @@ Json fixed_settings(const TrainOptions& options) {
   FixedSettings settings;
   visit_options(options, settings);
   visit_architecture(options.architecture, settings);
-  settings.json["architecture"] = json_of(options)["architecture"];  // also what no setting changes
+  settings.json["configuration"] = json_of(options)["architecture"];  // also what no setting changes
   return settings.json;
 }
 
