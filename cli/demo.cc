@@ -4,26 +4,18 @@
 
 #include "cli/architecture.h"
 #include "cli/command.h"
-#include "cli/demo_task.h"
+#include "cli/demo_model.h"
 #include "cli/flags.h"
 #include "cli/inspection.h"
 #include "qkv/base/file.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/translator.h"
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/train/train.h"
 
 namespace qkv::cli {
 namespace {
 
-const TranslateOptions greedy = {.beam = 1};
 constexpr int64_t training_pairs = 50'000, held_out_pairs = 1'000;
-
-std::string as_tsv(const std::vector<DemoTask::Pair>& pairs) {
-  std::string text;
-  for (const auto& [source, target] : pairs) text += source + "\t" + target + "\n";
-  return text;
-}
 
 TransformerConfig demo_architecture() {
   TransformerConfig a;
@@ -38,9 +30,11 @@ TransformerConfig demo_architecture() {
 
 // Learns such tasks in about a minute on two cores: a vocabulary of characters, a small pre-LN model, a linear
 // schedule with warm-up.
-TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, uint64_t seed) {
+TrainOptions demo_options(const std::filesystem::path& folder, const TransformerConfig& architecture, int64_t steps,
+                          uint64_t seed) {
   TrainOptions o;
-  o.train = (folder / "train.tsv").string();
+  o.architecture = architecture;
+  o.train = (folder / demo_file(architecture.architecture)).string();
   o.model = folder / "model";
   o.tokenizer = TokenizerType::character;
   o.vocabulary_size = 200;
@@ -56,6 +50,7 @@ TrainOptions demo_options(const std::filesystem::path& folder, int64_t steps, ui
   o.save_every = 0;
   o.seed = seed;
   o.overwrite = true;
+  adapt_to_architecture(o);
   return o;
 }
 
@@ -75,17 +70,22 @@ struct DemoCommand {
         dates ? date_task(seed, training_pairs, held_out_pairs) : number_task(seed, training_pairs, held_out_pairs);
     const std::filesystem::path home =
         folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
-    TrainOptions options = demo_options(home, steps > 0 ? steps : dates ? 1600 : 2400, seed);
-    options.architecture = architecture;
+    TrainOptions options = demo_options(home, architecture, dates ? 1600 : 2400, seed);
+    if (steps > 0) options.max_steps = steps;
     options.check();  // before anything is written
+    // Of a target that is masked, the length is seen: all dates have the same.
+    require<UsageError>(dates || architecture.architecture != Architecture::masked, "qkv demo",
+                        "a masked model learns dates, whose answers all have one length; got {}", task);
     if (threads > 0) set_threads(threads);
     std::error_code error;
     std::filesystem::create_directories(home, error);
     require<InputError>(!error, home.string(), "cannot create this folder: {}", error.message());
-    const std::string pairs = as_tsv(data.train), held_out = as_tsv(data.held_out);
+    const std::string train_file = demo_file(architecture.architecture),
+                      text = demo_text(architecture.architecture, data.train),
+                      held_out = demo_text(Architecture::encoder_decoder, data.held_out);
     check_replaceable(
-        home, {{"train.tsv", pairs}, {"held-out.tsv", held_out}, {"attention.html", ""}, {"attention.svg", ""}});
-    write_file(home / "train.tsv", pairs);
+        home, {{train_file, text}, {"held-out.tsv", held_out}, {"attention.html", ""}, {"attention.svg", ""}});
+    write_file(home / train_file, text);
     write_file(home / "held-out.tsv", held_out);
 
     fmt::print("Training a Transformer to translate {}.\n", data.summary);
@@ -96,17 +96,18 @@ struct DemoCommand {
     const TrainResult trained = train(options);
     if (trained.stop_reason == StopReason::interrupted) return 128 + trained.signal;
 
-    const Translator translator(home / "model");
+    const auto model = open_demo_model(home / "model", std::ssize(data.held_out[0].second));
     fmt::print("\nTranslations:\n");
-    const std::vector<Translation> translations = translator.translate(data.examples, greedy);
-    for (size_t i = 0; i < translations.size(); ++i)
-      fmt::print("  {:28}  ->  {}\n", data.examples[i], translations[i].text);
+    const std::vector<std::string> answers = model->answers(data.examples);
+    for (size_t i = 0; i < answers.size(); ++i) fmt::print("  {:28}  ->  {}\n", data.examples[i], answers[i]);
     const std::string& shown = data.examples[1];  // short enough for the labels of the static picture
-    const Picture picture = picture_of(inspect(translator, shown), shown);
+    const Inspection inspection = model->inspect(shown);
+    const bool language_model = is_language_model(architecture.architecture);
+    const Picture picture = picture_of(inspection, language_model ? inspection.text : shown);
     picture.save(home / "attention.html");
     picture.save(home / "attention.svg");
-    print_next(home, data);
-    print_exact_match(translator, data);
+    print_next(home, *model, data);
+    print_exact_match(*model, data);
     return 0;
   }
 
@@ -123,24 +124,24 @@ struct DemoCommand {
                           "this file was not written by qkv demo: give another --folder");
   }
 
-  void print_next(const std::filesystem::path& home, const DemoTask& data) const {
+  void print_next(const std::filesystem::path& home, const DemoModel& model, const DemoTask& data) const {
     fmt::print("\nAttention weights of all layers and heads:  {}  (open it in a browser)\n\n",
                (home / "attention.html").string());
+    const std::string folder_of_model = (home / "model").string();
     fmt::print("Try next:\n");
-    fmt::print("  echo \"{}\" | {} translate --model {}\n", data.held_out[0].first, program,
-               (home / "model").string());
-    fmt::print("  {} inspect --model {} --output attention.html \"{}\"\n", program, (home / "model").string(),
-               data.held_out[1].first);
+    fmt::print("  {} --model {}\n", model.command(program, data.held_out[0].first), folder_of_model);
+    fmt::print("  {} inspect --model {} --output attention.html \"{}\"\n", program, folder_of_model,
+               model.input(data.held_out[1].first));
     if (data.name == "dates") fmt::print("  {} demo numbers\n", program);
     fmt::print("  {} train --train your-pairs.tsv --model your-model\n\n", program);
   }
 
-  static void print_exact_match(const Translator& translator, const DemoTask& data) {
+  static void print_exact_match(const DemoModel& model, const DemoTask& data) {
     std::vector<std::string> sources;
     for (const auto& [source, target] : data.held_out) sources.push_back(source);
-    const std::vector<Translation> answers = translator.translate(sources, greedy);
+    const std::vector<std::string> answers = model.answers(sources);
     int64_t right = 0;
-    for (size_t i = 0; i < answers.size(); ++i) right += answers[i].text == data.held_out[i].second;
+    for (size_t i = 0; i < answers.size(); ++i) right += answers[i] == data.held_out[i].second;
     fmt::print("held-out exact match {:.3f} (n={})\n",
                static_cast<double>(right) / static_cast<double>(answers.size()), answers.size());
   }

@@ -11,9 +11,11 @@
 namespace qkv::cli {
 namespace {
 
+constexpr int64_t default_beam = 4;
+
 struct InspectCommand {
   std::string model, sentence, target, output = "attention.html";
-  int64_t beam = 4;
+  int64_t beam = default_beam;
   bool quiet = false;
   int threads = 0;
 
@@ -22,28 +24,40 @@ struct InspectCommand {
     require<UsageError>(!sentence.empty(), "qkv inspect",
                         "SENTENCE is required: qkv inspect --model FOLDER \"a sentence\"");
     check_options(TranslateOptions{.beam = beam});
-    const Translator translator = open_translator("inspect", model);
-    InspectOptions options = {.translate = {.beam = beam}};
-    if (!target.empty()) options.target = target;
-    const Inspection inspection = inspect(translator, sentence, options);
+    const TransformerConfig config = open_config("inspect", model);
+    const Inspection inspection = inspection_of(config.architecture);
     picture_of(inspection, sentence).save(output);
     fmt::print("{}\n", escape_controls(inspection.text, "\t"));
     if (inspection.truncated)
-      say(fmt::format("the sentence is longer than the model's {} tokens; the rest was not translated",
-                      translator.model().config().position_limit()));
+      say(fmt::format("the sentence is longer than the model's {} tokens; the rest was not read",
+                      config.position_limit()));
     if (!quiet) say("attention weights of all layers and heads: " + output);
     return 0;
+  }
+
+ private:
+  Inspection inspection_of(Architecture architecture) const {
+    if (is_language_model(architecture))
+      require<UsageError>(target.empty() && beam == default_beam, "qkv inspect",
+                          "--target and --beam are for models that translate; this one is {}",
+                          name_of(architecture));
+    if (architecture == Architecture::causal) return inspect(open_generator("inspect", model), sentence);
+    if (architecture == Architecture::masked) return inspect(open_mask_filler("inspect", model), sentence);
+    InspectOptions options = {.translate = {.beam = beam}};
+    if (!target.empty()) options.target = target;
+    return inspect(open_translator("inspect", model), sentence, options);
   }
 };
 
 }  // namespace
 
 Command add_inspect(CLI::App& parent) {
-  CLI::App& app =
-      *parent.add_subcommand("inspect", "translate a sentence and draw the attention of every layer and head");
+  CLI::App& app = *parent.add_subcommand(
+      "inspect", "draw the attention of every layer and head to a sentence and its translation");
   const auto c = std::make_shared<InspectCommand>();
   model_flag(app, c->model)->required();
-  flag(app, "sentence", c->sentence, "source sentence", "SENTENCE");
+  flag(app, "sentence", c->sentence,
+       "source sentence; for a language model a text, [MASK] standing for a masked token", "SENTENCE");
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
   flag(app, "--output", c->output, "attention weights as .html (interactive), .svg (static) or .json (numbers)",
        "FILE");

@@ -1,4 +1,4 @@
-// Pictures of the attention weights of a translation.
+// Pictures of the attention weights of a translation, or of a text of a language model.
 #pragma once
 
 #include <filesystem>

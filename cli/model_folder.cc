@@ -35,8 +35,8 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
       {Architecture::encoder_decoder,
        "an encoder-decoder",
        {"translate", "score", "evaluate", "inspect", "embed", "describe"}},
-      {Architecture::causal, "a causal model", {"generate", "perplexity", "embed", "describe"}},
-      {Architecture::masked, "a masked model", {"fill-mask", "embed", "describe"}}};
+      {Architecture::causal, "a causal model", {"generate", "perplexity", "inspect", "embed", "describe"}},
+      {Architecture::masked, "a masked model", {"fill-mask", "inspect", "embed", "describe"}}};
   if (!file_exists(find_in_model(folder, "config.json"))) return;
   const Architecture architecture = load_config(folder).architecture;
   for (const Use& use : uses)

@@ -67,6 +67,28 @@ TEST_F(LanguageModels, GenerateContinuesAPromptAndEveryLine) {
   EXPECT_EQ(read_file(at("texts.txt")), expected);
 }
 
+TEST_F(LanguageModels, TheDemoTeachesThemDates) {
+  for (const std::string kind : {"causal", "masked"}) {
+    const Outcome demo = bash("qkv demo --steps 2 --folder demo --architecture " + kind);
+    EXPECT_EQ(demo.code, 0) << demo.err;
+    EXPECT_NE(demo.out.find("held-out exact match"), std::string::npos) << demo.out;
+    EXPECT_NE(read_file(at("demo/train.txt")).find(" = 2"), std::string::npos);
+    EXPECT_NE(read_file(at("demo/attention.svg")).find("="), std::string::npos);
+  }
+  expect_error(bash("qkv demo numbers --architecture masked --steps 2 --folder numbers"), 2, {"one length"});
+}
+
+TEST_F(LanguageModels, InspectDrawsTheSelfAttentionOfATextAsItIs) {
+  const Outcome causal = bash("qkv inspect --model causal --output causal.json 'I am cold.'");
+  EXPECT_EQ(causal.code, 0) << causal.err;
+  EXPECT_EQ(causal.out, "I am cold.\n");
+  EXPECT_NE(read_file(at("causal.json")).find("self-attention"), std::string::npos);
+  const Outcome masked = bash("qkv inspect --model masked --output masked.html 'I am [MASK].'");
+  EXPECT_EQ(masked.code, 0) << masked.err;
+  EXPECT_EQ(masked.out, bash("echo 'I am [MASK].' | qkv fill-mask --model masked").out);
+  expect_error(bash("qkv inspect --model causal --target 'Go on.' 'I am cold.'"), 2, {"--target", "causal"});
+}
+
 TEST_F(LanguageModels, GenerateDoesNotDependOnHowLinesAreReadTogether) {
   const std::string lines = "for i in {1..200}; do echo \"Go on $((i % 7))\"; done";
   const Outcome fast = bash(lines + " | " + generate), slow = bash("{ " + lines +

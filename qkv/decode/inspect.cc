@@ -1,7 +1,13 @@
 #include "qkv/decode/inspect.h"
 
+#include <cmath>
+#include <utility>
+
 #include "qkv/base/error.h"
+#include "qkv/decode/marked_text.h"
 #include "qkv/decode/padded_batch.h"
+#include "qkv/decode/score_documents.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {
@@ -31,6 +37,32 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
   return out;
 }
 
+// Of the only row of the batch, for the tokens of maps.
+void take_weights(AttentionMaps& maps, const AttentionLog& log, int64_t layers) {
+  for (int64_t layer = 0; layer < layers; ++layer)
+    maps.layers.push_back(log.weights(maps.use, layer)
+                              .select(0, 0)
+                              .slice(1, 0, std::ssize(maps.rows))
+                              .slice(2, 0, std::ssize(maps.columns))
+                              .contiguous_copy());
+}
+
+std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokenizer& tokenizer) {
+  tokens.insert(tokens.begin(), tokenizer.token(Tokenizer::bos));
+  return tokens;
+}
+
+// Of the tokens of a text at most `limit` remain; whether there were more.
+bool cut(std::vector<int32_t>& ids, int64_t limit) {
+  if (std::ssize(ids) <= limit) return false;
+  ids.resize(static_cast<size_t>(std::max<int64_t>(0, limit)));
+  return true;
+}
+
+void check_text(const std::string& text) {
+  if (const auto at = utf8_error(text)) fail<InputError>("text", "invalid UTF-8 at byte {}", *at + 1);
+}
+
 }  // namespace
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
@@ -53,21 +85,66 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
                  .truncated = source.truncated || target.truncated,
                  .attention = {}};
   const std::vector<std::string> sources = source.tokens(translator.source());
-  std::vector<std::string> inputs = tokens_of(targets[0], translator.target());
-  inputs.insert(inputs.begin(), translator.target().token(Tokenizer::bos));
+  const std::vector<std::string> inputs =
+      after_bos(tokens_of(targets[0], translator.target()), translator.target());
   out.attention = {{AttentionUse::encoder, "encoder self-attention", {}, sources, sources},
                    {AttentionUse::decoder, "decoder self-attention", {}, out.tokens, inputs},
                    {AttentionUse::cross, "cross-attention", {}, out.tokens, sources}};
-  for (AttentionMaps& maps : out.attention) {
-    const bool encoder = maps.use == AttentionUse::encoder;
-    const int64_t layers = encoder ? model.config().encoder_layers : model.cross_attention_layers();
-    for (int64_t layer = 0; layer < layers; ++layer)
-      maps.layers.push_back(log.weights(maps.use, layer)
-                                .select(0, 0)
-                                .slice(1, 0, static_cast<int64_t>(maps.rows.size()))
-                                .slice(2, 0, static_cast<int64_t>(maps.columns.size()))
-                                .contiguous_copy());
-  }
+  for (AttentionMaps& maps : out.attention)
+    take_weights(
+        maps, log,
+        maps.use == AttentionUse::encoder ? model.config().encoder_layers : model.cross_attention_layers());
+  return out;
+}
+
+Inspection inspect(const Generator& generator, const std::string& text) {
+  check_text(text);
+  const CausalTransformer& model = generator.model();
+  const Tokenizer& tokenizer = generator.tokenizer();
+  std::vector<int32_t> ids = tokenizer.encode(text);
+  const bool truncated = cut(ids, model.config().position_limit() - 1);  // bos
+  AttentionLog log;
+  const TargetScore score = score_documents(model, std::span(&ids, 1), {.log = &log})[0];
+  Inspection out{.text = text,
+                 .log_probability = score.log_probability,
+                 .token_log_probabilities = score.token_log_probabilities,
+                 .tokens = {},
+                 .truncated = truncated,
+                 .attention = {}};
+  const std::vector<std::string> inputs = after_bos(tokens_of(ids, tokenizer), tokenizer);
+  ids.push_back(Tokenizer::eos);
+  out.tokens = tokens_of(ids, tokenizer);
+  AttentionMaps& maps =
+      out.attention.emplace_back(AttentionMaps{AttentionUse::decoder, "self-attention", {}, out.tokens, inputs});
+  take_weights(maps, log, model.config().decoder_layers);
+  return out;
+}
+
+Inspection inspect(const MaskFiller& filler, const std::string& text, const std::string& marker) {
+  const MaskedTransformer& model = filler.model();
+  const Tokenizer& tokenizer = filler.tokenizer();
+  const FilledText filled = filler.fill(text, {.marker = marker});
+  std::vector<int32_t> ids = encode_marked(text, tokenizer, {.marker = marker, .id = filler.mask()});
+  cut(ids, model.config().position_limit() - 2);  // bos and eos
+  ids.insert(ids.begin(), Tokenizer::bos);
+  ids.push_back(Tokenizer::eos);
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) tokens.push_back(id == filler.mask() ? marker : tokenizer.token(id));
+
+  AttentionLog log;
+  Pass pass{.log = &log};
+  const NoGrad guard;
+  const PaddedBatch row = pad_batch(std::span(&ids, 1));
+  model.encode(row.ids, row.lengths, pass);
+  Inspection out{.text = filled.texts[0].text,
+                 .log_probability = std::log(filled.texts[0].probability),
+                 .token_log_probabilities = {},
+                 .tokens = {tokens.begin() + 1, tokens.end()},
+                 .truncated = filled.truncated,
+                 .attention = {}};
+  AttentionMaps& maps =
+      out.attention.emplace_back(AttentionMaps{AttentionUse::encoder, "self-attention", {}, tokens, tokens});
+  take_weights(maps, log, model.config().encoder_layers);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The attention weights of every layer and head for one translation, with their tokens.
+// The attention weights of every layer and head for one translation, or one text of a language model, with their tokens.
 //
 //     Inspection e = inspect(translator, "I am cold.");
 //     e.attention[2].layers[0]                                       // (H,T,S) of the first cross-attention
@@ -6,14 +6,20 @@
 //
 //     Inspection f = inspect(translator, "I am cold.", {.target = "J'ai froid."});     // of a given translation
 //
+//     Inspection g = inspect(generator, "I am cold.");              // the text as it is
+//     Inspection h = inspect(mask_filler, "I am [MASK].");          // text: what the masks are filled with
+//
 // Row t of a decoder map holds the weights with which token t of the translation (eos included) was predicted. The
-// columns of the decoder self-attention are the inputs of the decoder: bos, then the translation.
+// columns of the decoder self-attention are the inputs of the decoder: bos, then the translation. The same holds for a
+// causal model and its text; rows and columns of a masked model are its inputs: bos, the tokens, eos.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "qkv/decode/generator.h"
+#include "qkv/decode/mask_filler.h"
 #include "qkv/decode/translator.h"
 
 namespace qkv {
@@ -26,10 +32,10 @@ struct AttentionMaps {
 };
 
 struct Inspection {
-  std::string text;                            // the translation
-  double log_probability = 0;                  // of the translation and its eos
-  std::vector<float> token_log_probabilities;  // of each token, eos last
-  std::vector<std::string> tokens;             // of the translation, eos last
+  std::string text;                            // the translation, or the text, its masks filled
+  double log_probability = 0;                  // of the translation or text and its eos; of what fills the masks
+  std::vector<float> token_log_probabilities;  // of each token, eos last; none of a masked model
+  std::vector<std::string> tokens;             // of the translation or text, eos last
   bool truncated = false;                      // a side was longer than the model's position limit and was cut
   std::vector<AttentionMaps> attention;        // encoder self-attention, decoder self-attention, cross-attention
 };
@@ -39,5 +45,7 @@ struct InspectOptions {
   std::optional<std::string> target = {};  // instead of the model's own translation
 };
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options = {});
+Inspection inspect(const Generator& generator, const std::string& text);
+Inspection inspect(const MaskFiller& filler, const std::string& text, const std::string& marker = "[MASK]");
 
 }  // namespace qkv

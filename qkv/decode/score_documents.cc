@@ -52,7 +52,7 @@ void score_batch(const CausalTransformer& model, std::span<const std::vector<int
     for (int64_t i = batch[b].first; i < batch[b].end; ++i)
       targets[b * static_cast<size_t>(T) + static_cast<size_t>(i - batch[b].begin)] =
           token(documents[batch[b].document], i + 1, options);
-  Pass pass;
+  Pass pass{.log = options.log};
   const CrossEntropy result =
       model.loss(in.ids, Tensor::from(targets, {std::ssize(batch), T}), {.ignore_index = ignore}, pass);
   const float* losses = result.token_losses.data<float>();

@@ -38,6 +38,10 @@ constexpr auto names_of(Architecture) {
   return std::array{Named{Architecture::encoder_decoder, "transformer"}, Named{Architecture::causal, "causal"},
                     Named{Architecture::masked, "masked"}};
 }
+// Trained on plain text, the others on sentence pairs.
+constexpr bool is_language_model(Architecture architecture) {
+  return architecture == Architecture::causal || architecture == Architecture::masked;
+}
 
 // Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias
 // are mechanisms of every self-attention.

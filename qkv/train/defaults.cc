@@ -100,7 +100,7 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
   o.max_steps = row.updates;
   o.valid_every = o.save_every = row.updates / validations;
   o.architecture.architecture = architecture;
-  if (trains_on_text(architecture)) {
+  if (is_language_model(architecture)) {
     o.architecture.norm_order = NormOrder::pre;
     o.label_smoothing = 0;  // perplexity is measured of what is trained
     o.valid_sentences = 0;
@@ -126,7 +126,7 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
   if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));
   const bool has_validation = !base.valid.empty();
   with_given(default_options({.has_validation = has_validation}, architecture)).check();
-  const Corpus corpus(base.train, trains_on_text(architecture) ? CorpusKind::text : CorpusKind::pairs);
+  const Corpus corpus(base.train, is_language_model(architecture) ? CorpusKind::text : CorpusKind::pairs);
   TrainOptions options = with_given(default_options(size_of(corpus, has_validation), architecture));
   options.corpus = corpus;
   return options;

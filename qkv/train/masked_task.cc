@@ -13,6 +13,18 @@ constexpr int64_t validation_epoch = 0;
 
 int32_t mask_token(const Tokenizer& tokenizer) { return static_cast<int32_t>(tokenizer.size()); }
 
+MaskingOptions masking_options(const TrainOptions& options, const Tokenizer& tokenizer) {
+  MaskingOptions o{.rate = options.masking_rate,
+                   .mask = mask_token(tokenizer),
+                   .vocabulary = tokenizer.size() + 1,
+                   .seed = options.seed};
+  if (options.mask_whole_words) {
+    o.begins_word = begins_word(tokenizer);
+    o.begins_word.push_back(true);  // the mask
+  }
+  return o;
+}
+
 TransformerConfig config_for(const TrainOptions& options, const TextData& data) {
   TransformerConfig config = options.architecture;
   config.source_vocabulary = config.target_vocabulary = data.tokenizer.size() + 1;
@@ -43,8 +55,7 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
       own_valid_(!options.valid.empty()),
       batch_tokens_(options.batch_tokens),
       model_(config_for(options, data_), options.seed),
-      masking_(
-          {.mask = mask_token(data_.tokenizer), .vocabulary = data_.tokenizer.size() + 1, .seed = options.seed}),
+      masking_(masking_options(options, data_.tokenizer)),
       batches_(data_.train,
                {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}) {
 }

@@ -52,6 +52,10 @@ void visit_data(Options& o, Visitor&& visitor) {
       Setting{"bpe-dropout", "RATE",
               "BPE-dropout: probability that a merge of subwords is left out, at every occurrence of a sentence"},
       o.bpe_dropout, fixed);
+  visitor(Setting{"masking-rate", "FRACTION", "fraction of the tokens of a line that a masked model is to restore"},
+          o.masking_rate, fixed);
+  visitor(Setting{"mask-whole-words", "true|false", "all tokens of a word are masked together"}, o.mask_whole_words,
+          fixed);
 }
 
 template <class Options, class Visitor>

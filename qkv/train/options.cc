@@ -132,10 +132,6 @@ void check_architecture(TransformerConfig config) {
 
 }  // namespace
 
-bool trains_on_text(Architecture architecture) {
-  return architecture == Architecture::causal || architecture == Architecture::masked;
-}
-
 double TrainOptions::rate() const {
   if (learning_rate > 0) return learning_rate;
   if (schedule == ScheduleKind::noam) return 1;
@@ -177,7 +173,7 @@ void TrainOptions::check() const {
     require<UsageError>(value >= minimum, "train", "{} must be at least {}, got {}", name, minimum, value);
   };
   require<UsageError>(!train.empty(), "train", "train is required: {}",
-                      trains_on_text(architecture.architecture)
+                      is_language_model(architecture.architecture)
                           ? "a file of text, a document a line"
                           : "a TSV file of sentence pairs (source TAB target), or two files a,b");
   require<UsageError>(!model.empty(), "train", "model is required: the folder that the model is written to");
@@ -213,9 +209,15 @@ void TrainOptions::check() const {
                       bpe_dropout);
   require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",
                       "bpe-dropout {} needs a tokenizer of type bpe, got {}", bpe_dropout, name_of(tokenizer));
-  const bool text = trains_on_text(architecture.architecture);
+  const bool text = is_language_model(architecture.architecture);
   require<UsageError>(!text || bpe_dropout == 0, "train",
                       "bpe-dropout {} is for sentence pairs, architecture {} has none", bpe_dropout,
+                      name_of(architecture.architecture));
+  require<UsageError>(masking_rate > 0 && masking_rate <= 1, "train",
+                      "masking-rate must be above 0 and at most 1, got {}", masking_rate);
+  require<UsageError>(architecture.architecture == Architecture::masked ||
+                          (masking_rate == TrainOptions().masking_rate && !mask_whole_words),
+                      "train", "masking-rate and mask-whole-words are for architecture masked, got {}",
                       name_of(architecture.architecture));
   require<UsageError>(!text || patience_on == Goal::loss, "train",
                       "patience-on bleu is for sentence pairs, architecture {} has none",

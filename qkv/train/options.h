@@ -33,9 +33,6 @@ constexpr auto names_of(OptimizerKind) {
 enum class Goal { loss, bleu };  // metric for early stopping and the best model
 constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Named{Goal::bleu, "bleu"}}; }
 
-// Models of one stack are trained on plain text, the others on sentence pairs.
-bool trains_on_text(Architecture architecture);
-
 struct TrainOptions {
   // Sentence pairs, or text with a document a line, as text/corpus.h reads them.
   std::string train = {};
@@ -55,6 +52,8 @@ struct TrainOptions {
   double character_coverage = 0;   // 0: as many characters as fit (text/tokenizer.h)
   bool lossless = false;           // no normalization, byte fallback (text/tokenizer.h)
   double bpe_dropout = 0;          // merges left out at random, at every occurrence (text/bpe_dropout.h)
+  double masking_rate = 0.15;      // of the tokens of a line, for a masked model (text/masking.h)
+  bool mask_whole_words = false;
 
   // The end, in updates of the parameters; 0: no limit. A resumed training may have another end; the schedules
   // cosine and linear then fall towards that one.

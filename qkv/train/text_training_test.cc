@@ -73,6 +73,19 @@ TEST_P(TextTraining, LearnsMoreThanTheFrequenciesOfTokens) {
   }
 }
 
+TEST_P(TextTraining, WhatIsMaskedIsForMaskedModels) {
+  TrainOptions o = options("m");
+  o.mask_whole_words = true;
+  o.masking_rate = 0.4;
+  if (GetParam() == Architecture::masked) {
+    train(options("tokens"));
+    train(o);
+    EXPECT_NE(bytes("m/model.safetensors"), bytes("tokens/model.safetensors"));
+    o.masking_rate = 0;
+  }
+  EXPECT_THROW(train(o), UsageError);
+}
+
 TEST_P(TextTraining, WritesAModelThatLoadsWithItsVocabulary) {
   train(options("m"));
   const Tokenizer tokenizer = Tokenizer::load(folder_ / "m/tokenizer.model");
