@@ -220,12 +220,12 @@ TEST_F(LanguageModels, EveryCommandNamesThoseForAModelOfAnotherArchitecture) {
     expect_error(bash(fmt::format("echo a | qkv {} --model {}", command, model)), 1,
                  {fmt::format("qkv {}: --model {} is {}", command.substr(0, command.find(' ')), model, uses)});
   };
-  const std::string causal = "a causal model; it is for qkv generate, perplexity, embed, describe\n";
+  const std::string causal = "a causal model; it is for qkv generate, perplexity, inspect, embed, describe\n";
   for (const char* command :
-       {"translate", "score --input pairs.tsv", "inspect a", "evaluate --input pairs.tsv", "fill-mask"})
+       {"translate", "score --input pairs.tsv", "evaluate --input pairs.tsv", "fill-mask"})
     refused(command, "causal", causal);
   for (const char* command : {"translate", "generate", "perplexity"})
-    refused(command, "masked", "a masked model; it is for qkv fill-mask, embed, describe\n");
+    refused(command, "masked", "a masked model; it is for qkv fill-mask, inspect, embed, describe\n");
   for (const char* command : {"generate", "perplexity", "fill-mask"})
     refused(command, "model",
             "an encoder-decoder; it is for qkv translate, score, evaluate, inspect, embed, describe\n");
