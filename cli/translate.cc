@@ -15,7 +15,7 @@ namespace {
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
   TranslateOptions options;
-  bool scores = false, alignment = false, strict = false, quiet = false;
+  bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() {
@@ -27,7 +27,12 @@ struct TranslateCommand {
     LineJob job({.command = "translate", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       std::vector<std::string> sentences;
-      for (const ReadLine<std::string>& line : read) sentences.push_back(line.item);
+      options.prefixes.clear();
+      for (const ReadLine<std::string>& line : read) {
+        const size_t tab = prefixes ? line.item.find('\t') : std::string::npos;
+        sentences.push_back(line.item.substr(0, tab));
+        if (prefixes) options.prefixes.push_back(tab == std::string::npos ? "" : line.item.substr(tab + 1));
+      }
       const std::vector<Translation> translations =
           translator.translate(sentences, options, [&](int64_t done) { job.show(done); });
       for (size_t i = 0; i < read.size(); ++i) {
@@ -86,7 +91,13 @@ Command add_translate(CLI::App& parent) {
   choice(app, "--length-normalization", c->options.length_normalization,
          "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
   flag(app, "--n-best", c->options.n_best,
-       "number of translations per sentence, at most --beam; each list ends with a blank line", "N");
+       "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
+       "line",
+       "N");
+  app.add_flag("--alternatives", c->options.alternatives,
+               "the --n-best translations differ in their first token, or in the first one behind the prefix");
+  app.add_flag("--target-prefix", c->prefixes,
+               "lines are SENTENCE TAB PREFIX: what the translation begins with, in whole words");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");

@@ -380,6 +380,21 @@ TEST_F(Command, TrainDoesNotOverwriteAModelByDefault) {
   EXPECT_EQ(read_file(at("model/model.safetensors")), before);
 }
 
+TEST_F(Command, TranslateContinuesAPrefixAndListsAlternatives) {
+  write_file(at("prefixes.tsv"), "Go on.\tal\nGo on.\n");
+  const std::string translate = fmt::format("translate --model {} --quiet --max-length 8 ", at("model"));
+  const Outcome prefixed = run(translate + "--target-prefix --input " + at("prefixes.tsv"));
+  EXPECT_EQ(prefixed.code, 0) << prefixed.err;
+  EXPECT_TRUE(prefixed.out.starts_with("al")) << prefixed.out;
+  write_file(at("plain.txt"), "Go on.\n");
+  const Outcome free = run(translate + "--input " + at("plain.txt"));
+  EXPECT_EQ(prefixed.out.substr(prefixed.out.find('\n') + 1), free.out);
+  const Outcome all = run(translate + "--beam 1 --n-best 3 --alternatives --scores --input " + at("plain.txt"));
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(std::count(all.out.begin(), all.out.end(), '\n'), 4);
+  expect_error(run(translate + "--beam 1 --n-best 3 --input " + at("plain.txt")), 2, {"n-best"});
+}
+
 TEST_F(Command, InspectDrawsEveryFormat) {
   for (const char* name : {"picture.svg", "picture.html", "picture.json"}) {
     const Outcome outcome = run(fmt::format("inspect --model {} 'Go on.' --output {}", at("model"), at(name)));

@@ -221,8 +221,7 @@ TEST_F(LanguageModels, EveryCommandNamesThoseForAModelOfAnotherArchitecture) {
                  {fmt::format("qkv {}: --model {} is {}", command.substr(0, command.find(' ')), model, uses)});
   };
   const std::string causal = "a causal model; it is for qkv generate, perplexity, inspect, embed, describe\n";
-  for (const char* command :
-       {"translate", "score --input pairs.tsv", "evaluate --input pairs.tsv", "fill-mask"})
+  for (const char* command : {"translate", "score --input pairs.tsv", "evaluate --input pairs.tsv", "fill-mask"})
     refused(command, "causal", causal);
   for (const char* command : {"translate", "generate", "perplexity"})
     refused(command, "masked", "a masked model; it is for qkv fill-mask, inspect, embed, describe\n");

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
@@ -107,10 +107,10 @@ class GenerateTextOptions(TypedDict, total=False):
 class Generator:
     """A causal language model with its vocabulary, from its folder. Several threads may use it at once.
 
-        generator = qkv.Generator("stories")
-        print("Once upon a time" + str(generator.generate("Once upon a time", temperature=0.8)))
-        for piece in generator.stream("Once upon a time"):
-            print(piece, end="", flush=True)
+    generator = qkv.Generator("stories")
+    print("Once upon a time" + str(generator.generate("Once upon a time", temperature=0.8)))
+    for piece in generator.stream("Once upon a time"):
+        print(piece, end="", flush=True)
     """
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
@@ -152,7 +152,8 @@ class Generator:
         out = []
         for prompt, (answers, truncated) in zip(texts, self._generator.generate(texts, _options(options))):
             found = [GeneratedText(*answer) for answer in answers]
-            out.append(GeneratedTexts(*answers[0], prompt=prompt, truncated=truncated, answers=found))
+            best = {f.name: getattr(found[0], f.name) for f in fields(GeneratedText)}
+            out.append(GeneratedTexts(**best, prompt=prompt, truncated=truncated, answers=found))
         return out[0] if isinstance(prompts, str) else out
 
     def stream(self, prompt: str, **options: Unpack[GenerateTextOptions]) -> TextGeneration:
@@ -173,7 +174,7 @@ class Generator:
     def perplexity(
         self, texts: Iterable[str], *, context: int = 0, stride: int = 0, batch_tokens: int = 4096
     ) -> float:
-        """Perplexity of all texts together, exp of the mean negative log-probability of their tokens: see score()."""
+        """Perplexity of all texts together: exp of the mean negative log-probability of a token, see score()."""
         scores = self.score(texts, context=context, stride=stride, batch_tokens=batch_tokens)
         tokens = sum(len(s.tokens) for s in scores)
         return math.exp(-sum(s.log_probability for s in scores) / tokens) if tokens else 1.0

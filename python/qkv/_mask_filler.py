@@ -38,9 +38,9 @@ class FilledText:
 class MaskFiller:
     """A masked language model with its vocabulary, from its folder. Several threads may use it at once.
 
-        filler = qkv.MaskFiller("words")
-        print(filler.fill("I am [MASK] today."))
-        [mask] = filler.fill("I am [MASK] today.", top_k=10).masks
+    filler = qkv.MaskFiller("words")
+    print(filler.fill("I am [MASK] today."))
+    [mask] = filler.fill("I am [MASK] today.", top_k=10).masks
     """
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
@@ -53,7 +53,13 @@ class MaskFiller:
     ) -> FilledText: ...  # type: ignore[overload-overlap]
     @overload
     def fill(
-        self, texts: Iterable[str], *, top_k: int = 5, n_best: int = 1, marker: str = "[MASK]", batch_tokens: int = 4096
+        self,
+        texts: Iterable[str],
+        *,
+        top_k: int = 5,
+        n_best: int = 1,
+        marker: str = "[MASK]",
+        batch_tokens: int = 4096,
     ) -> list[FilledText]: ...
 
     def fill(
@@ -72,8 +78,8 @@ class MaskFiller:
         marker        how a mask, which stands for one token, is written in the text
         batch_tokens  maximum number of tokens in a batch
 
-        Several masks of a text are filled independently of one another. In a vocabulary of subwords the space before
-        a mask is part of its token. A result does not depend on the other texts.
+        Several masks of a text are filled independently of one another. In a vocabulary of subwords the space
+        before a mask is part of its token. A result does not depend on the other texts.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)
         out = []

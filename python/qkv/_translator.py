@@ -152,6 +152,8 @@ class TranslateOptions(TypedDict, total=False):
     max_length: int
     batch_tokens: int
     alignment: bool
+    alternatives: bool
+    prefixes: str | Iterable[str] | None
 
 
 class Translator:
@@ -177,6 +179,8 @@ class Translator:
         max_length: int = 0,
         batch_tokens: int = 4096,
         alignment: bool = False,
+        alternatives: bool = False,
+        prefixes: str | Iterable[str] | None = None,
     ) -> Translation | list[Translation]:
         """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`:
 
@@ -187,15 +191,21 @@ class Translator:
         max_length            maximum number of tokens; 0: in proportion to the source
         batch_tokens          maximum number of source tokens in a batch
         alignment             compute alignments with the batch, not on first access
+        alternatives          the n_best answers differ in their first token, or in the first one behind the prefix
+        prefixes              what each translation begins with, in whole words; its score is that of what follows
 
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
         after the current batch.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
+        given = [prefixes] if isinstance(prefixes, str) else list(prefixes or [])
+        if given and len(given) != len(lines):
+            raise ValueError(f"translate: there are {len(lines)} sentences and {len(given)} prefixes")
 
-        def search(lines: list[str], alignment: bool) -> list[Any]:
+        def search(lines: list[str], given: list[str], alignment: bool) -> list[Any]:
             return self._translator.translate(
                 lines,
+                given,
                 _core.TranslateOptions(
                     beam=beam,
                     length_penalty=length_penalty,
@@ -204,16 +214,18 @@ class Translator:
                     max_length=max_length,
                     batch_tokens=batch_tokens,
                     alignment=alignment,
+                    alternatives=alternatives,
                 ),
             )
 
-        def alignments(source: str, answers: list[Any]) -> _Alignments:
+        def alignments(index: int, answers: list[Any]) -> _Alignments:
+            one = lines[index : index + 1], given[index : index + 1]
             found = [a[-1] for a in answers]
-            return _Alignments(found if alignment else None, lambda: [a[-1] for a in search([source], True)[0][0]])
+            return _Alignments(found if alignment else None, lambda: [a[-1] for a in search(*one, True)[0][0]])
 
         out = []
-        for source, (answers, source_tokens, truncated) in zip(lines, search(lines, alignment)):
-            where = alignments(source, answers)
+        for i, (answers, source_tokens, truncated) in enumerate(search(lines, given, alignment)):
+            source, where = lines[i], alignments(i, answers)
             ranked = [_candidate(a, index, where) for index, a in enumerate(answers)]
             best = {f.name: getattr(ranked[0], f.name) for f in fields(Candidate)}
             out.append(

@@ -19,8 +19,9 @@ nb::tuple tuple_of(const Candidate& a) {
 }
 
 // For every sentence ([an answer, ...], source tokens, whether the source was cut).
-nb::list translate(const Translator& translator, nb::list sentences, const TranslateOptions& options) {
+nb::list translate(const Translator& translator, nb::list sentences, nb::list prefixes, TranslateOptions options) {
   const std::vector<std::string> lines = strings_of(sentences, "translate");
+  options.prefixes = strings_of(prefixes, "translate: prefixes");
   std::vector<Translation> translations;
   {
     const nb::gil_scoped_release unlocked;
@@ -80,7 +81,7 @@ void bind_translator(nb::module_& m) {
       .def(
           "__init__",
           [](TranslateOptions* o, int64_t beam, double length_penalty, const std::string& length_normalization,
-             int64_t n_best, int64_t max_length, int64_t batch_tokens, bool alignment) {
+             int64_t n_best, int64_t max_length, int64_t batch_tokens, bool alignment, bool alternatives) {
             new (o) TranslateOptions{.beam = beam,
                                      .length_penalty = length_penalty,
                                      .length_normalization = value_named<LengthNormalization>(
@@ -88,12 +89,14 @@ void bind_translator(nb::module_& m) {
                                      .n_best = n_best,
                                      .max_length = max_length,
                                      .batch_tokens = batch_tokens,
-                                     .alignment = alignment};
+                                     .alignment = alignment,
+                                     .alternatives = alternatives};
           },
           "beam"_a = defaults.beam, "length_penalty"_a = defaults.length_penalty,
           "length_normalization"_a = std::string(name_of(defaults.length_normalization)),
           "n_best"_a = defaults.n_best, "max_length"_a = defaults.max_length,
-          "batch_tokens"_a = defaults.batch_tokens, "alignment"_a = defaults.alignment)
+          "batch_tokens"_a = defaults.batch_tokens, "alignment"_a = defaults.alignment,
+          "alternatives"_a = defaults.alternatives)
       .def_ro("beam", &TranslateOptions::beam)
       .def_ro("length_penalty", &TranslateOptions::length_penalty)
       .def_prop_ro("length_normalization",
@@ -101,7 +104,8 @@ void bind_translator(nb::module_& m) {
       .def_ro("n_best", &TranslateOptions::n_best)
       .def_ro("max_length", &TranslateOptions::max_length)
       .def_ro("batch_tokens", &TranslateOptions::batch_tokens)
-      .def_ro("alignment", &TranslateOptions::alignment);
+      .def_ro("alignment", &TranslateOptions::alignment)
+      .def_ro("alternatives", &TranslateOptions::alternatives);
   nb::class_<Translator>(m, "Translator")
       .def("__init__",
            [](Translator* t, const std::filesystem::path& folder) {

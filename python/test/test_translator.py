@@ -48,7 +48,7 @@ def test_options_are_those_of_the_command(translator):
     assert power.score == pytest.approx(power.log_probability / (len(power.tokens) + 1) ** 2)
     with pytest.raises(ValueError, match="length_normalization must be one of wu, power, got 'powr'"):
         translator.translate("four two", length_normalization="powr")
-    defaults = qkv.Translator.translate.__kwdefaults__
+    defaults = {o: x for o, x in qkv.Translator.translate.__kwdefaults__.items() if o != "prefixes"}
     assert {o: getattr(qkv._core.TranslateOptions(), o) for o in defaults} == defaults
 
 
@@ -66,6 +66,16 @@ def test_a_blank_sentence_has_a_blank_translation(translator):
     with pytest.raises(ValueError, match="without tokens"):
         blank.heatmap()
     assert translator.translate([]) == []
+
+
+def test_prefixes_begin_translations_and_alternatives_differ_behind_them(translator):
+    led = translator.translate(["one two", "one two"], prefixes=["2", ""])
+    assert led[0].text.startswith("2") and led[1].text == translator.translate("one two").text
+    found = translator.translate("one two", beam=1, n_best=3, alternatives=True)
+    assert len({a.tokens[0] for a in found.n_best}) == 3
+    assert translator.translate("one two", prefixes="2").alignment.shape[0] == len(led[0].tokens)
+    with pytest.raises(ValueError, match="1 sentences and 2 prefixes"):
+        translator.translate(["one two"], prefixes=["1", "2"])
 
 
 def test_the_heat_map_of_a_translation_is_its_alignment(translator):

@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/decode/alignment.h"
+#include "qkv/decode/alternatives.h"
 #include "qkv/decode/beam.h"
 #include "qkv/decode/top_tokens.h"
 
@@ -163,8 +164,9 @@ void check_options(const SearchOptions& o) {
   constexpr int64_t max_beam = 256;
   require<UsageError>(o.beam >= 1 && o.beam <= max_beam, "search", "beam must be 1 to {}, got {}", max_beam,
                       o.beam);
-  require<UsageError>(o.n_best >= 1 && o.n_best <= o.beam, "search", "n-best must be 1 to the beam of {}, got {}",
-                      o.beam, o.n_best);
+  const int64_t limit = o.alternatives ? max_beam : o.beam;
+  require<UsageError>(o.n_best >= 1 && o.n_best <= limit, "search", "n-best must be 1 to {}{}, got {}",
+                      o.alternatives ? "" : "the beam of ", limit, o.n_best);
   require<UsageError>(o.max_tokens >= 0, "search", "max-tokens must be at least 0, got {}", o.max_tokens);
   require<UsageError>(std::isfinite(o.length_penalty), "search", "length-penalty must be finite, got {}",
                       o.length_penalty);
@@ -190,6 +192,7 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
   const NoGrad guard;
   std::vector<std::vector<Hypothesis>> found(task.first.size());
   if (found.empty()) return found;
+  if (options.alternatives) return search_alternatives(task, options);
   std::vector<std::vector<int64_t>> waiting(1, std::vector<int64_t>(found.size()));
   std::iota(waiting[0].begin(), waiting[0].end(), int64_t{0});
   while (!waiting.empty()) {
@@ -201,30 +204,43 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
 }
 
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
-                                            const SearchOptions& options) {
+                                            const SearchOptions& options,
+                                            std::span<const std::vector<int32_t>> prefixes) {
   check_options(options, model.config());
+  require(prefixes.empty() || prefixes.size() == encoded.lengths.size(), "search",
+          "there must be one prefix for each of the {} sources, or none, got {}", encoded.lengths.size(),
+          prefixes.size());
+  std::vector<int64_t> all(encoded.lengths.size());
+  std::iota(all.begin(), all.end(), int64_t{0});
   SearchTask task;
   task.start = [&](std::span<const int64_t> sentences) {
-    return model.start(sentences.size() == encoded.lengths.size() ? encoded : gather(encoded, sentences));
+    const bool whole = std::equal(sentences.begin(), sentences.end(), all.begin(), all.end());
+    return model.start(whole ? encoded : gather(encoded, sentences));
   };
-  for (const int32_t length : encoded.lengths) {
-    task.first.push_back({options.bos});
-    task.max_lengths.push_back(max_length_of(options, length, model.config()));
+  for (size_t i = 0; i < encoded.lengths.size(); ++i) {
+    std::vector<int32_t>& first = task.first.emplace_back(1, options.bos);
+    if (!prefixes.empty()) first.insert(first.end(), prefixes[i].begin(), prefixes[i].end());
+    const int64_t limit = max_length_of(options, encoded.lengths[i], model.config());
+    task.max_lengths.push_back(std::max<int64_t>(0, limit - (std::ssize(first) - 1)));
   }
   std::vector<std::vector<Hypothesis>> found = search(task, options);
+  for (size_t i = 0; i < prefixes.size(); ++i)
+    for (Hypothesis& hypothesis : found[i])
+      hypothesis.ids.insert(hypothesis.ids.begin(), prefixes[i].begin(), prefixes[i].end());
   if (options.alignment && !found.empty()) align(model, encoded, found, options.bos);
   return found;
 }
 
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
-                                            std::span<const int32_t> lengths, const SearchOptions& options) {
+                                            std::span<const int32_t> lengths, const SearchOptions& options,
+                                            std::span<const std::vector<int32_t>> prefixes) {
   check_options(options, model.config());
   require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()), "search",
           "source must be (B,S) with B lengths, got {} and {} lengths", source.shape(), lengths.size());
   if (lengths.empty()) return {};
   const NoGrad guard;
   Pass pass;
-  return search(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), options);
+  return search(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), options, prefixes);
 }
 
 }  // namespace qkv

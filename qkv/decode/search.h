@@ -14,7 +14,7 @@
 //
 // The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n
 // best. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is always
-// that of ids and eos, as score_targets() computes it.
+// that of ids and eos, as score_targets() computes it. With a prefix, all of this is about what follows it.
 //
 // Every other model that grows sequences token by token is searched through its Decoding:
 //
@@ -48,7 +48,9 @@ struct SearchOptions {
   int64_t beam = 1;
   double length_penalty = 1.0;  // alpha
   LengthNormalization length_normalization = LengthNormalization::wu;
-  int64_t n_best = 1;      // at most beam
+  int64_t n_best = 1;  // at most beam
+  bool alternatives =
+      false;               // n_best answers with different first tokens (alternatives.h), more than beam if wanted
   int64_t min_length = 0;  // in tokens, without eos
   // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
   // max_length_extra. The model's position limit applies, too.
@@ -64,10 +66,10 @@ struct SearchOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> ids;  // without bos and eos
+  std::vector<int32_t> ids;  // without bos and eos, with the prefix
   double score;
-  double log_probability;
-  Tensor alignment;  // (ids, S), with options.alignment (alignment.h)
+  double log_probability;  // of what follows the prefix
+  Tensor alignment;        // (ids, S), with options.alignment (alignment.h)
 };
 
 // What is searched: sequences of a model, by their indices.
@@ -80,10 +82,13 @@ struct SearchTask {
 };
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options = {});
 
+// prefixes: what each answer begins with, tokens without bos; none: nothing.
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
-                                            const SearchOptions& options = {});
+                                            const SearchOptions& options = {},
+                                            std::span<const std::vector<int32_t>> prefixes = {});
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
-                                            std::span<const int32_t> lengths, const SearchOptions& options = {});
+                                            std::span<const int32_t> lengths, const SearchOptions& options = {},
+                                            std::span<const std::vector<int32_t>> prefixes = {});
 
 // The checks of search(): UsageError for options out of range, for any model or for this one.
 void check_options(const SearchOptions& options);

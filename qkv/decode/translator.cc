@@ -68,6 +68,7 @@ SearchOptions search_options(const TranslateOptions& options) {
           .length_penalty = options.length_penalty,
           .length_normalization = options.length_normalization,
           .n_best = options.n_best,
+          .alternatives = options.alternatives,
           .max_length = options.max_length,
           .max_tokens = 4 * options.batch_tokens,
           .alignment = options.alignment};
@@ -90,21 +91,29 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   check_batch_tokens(options.batch_tokens);
   const SearchOptions how = search_options(options);
   check_options(how, model_->config());
+  require<UsageError>(options.prefixes.empty() || options.prefixes.size() == sentences.size(), "Translator",
+                      "there must be one prefix for each of the {} sentences, or none, got {}", sentences.size(),
+                      options.prefixes.size());
   const std::vector<EncodedSentence> sources = encode_all(sentences, source_, "sentence");
+  std::vector<EncodedSentence> prefixes = encode_all(options.prefixes, target_, "prefix");
   std::vector<Translation> out(sentences.size());
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < sources.size(); ++i) {
     lengths.push_back(sources[i].blank() ? 0 : static_cast<int64_t>(sources[i].ids.size()));
     out[i].source_tokens = sources[i].tokens(source_);
-    out[i].truncated = sources[i].truncated;
+    out[i].truncated = sources[i].truncated || (!prefixes.empty() && prefixes[i].truncated);
+    if (!prefixes.empty()) prefixes[i].ids.pop_back();  // eos
     if (sources[i].blank()) out[i].n_best.emplace_back();
   }
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
-    std::vector<std::vector<int32_t>> rows;
-    for (const size_t i : batch) rows.push_back(sources[i].ids);
+    std::vector<std::vector<int32_t>> rows, first;
+    for (const size_t i : batch) {
+      rows.push_back(sources[i].ids);
+      if (!prefixes.empty()) first.push_back(prefixes[i].ids);
+    }
     const PaddedBatch source = pad_batch(rows);
-    const auto found = search(*model_, source.ids, source.lengths, how);
+    const auto found = search(*model_, source.ids, source.lengths, how, first);
     for (size_t b = 0; b < batch.size(); ++b) {
       Translation& translation = out[batch[b]];
       for (const Hypothesis& hypothesis : found[b]) translation.n_best.push_back(candidate(hypothesis));

@@ -40,6 +40,10 @@ struct TranslateOptions {
   // hypotheses * tokens may grow to four times as many. A single sentence always fits.
   int64_t batch_tokens = 4096;
   bool alignment = false;
+  bool alternatives = false;  // the n_best differ in their first token, or in the first one behind the prefix
+  // What each translation begins with, one for each sentence; empty: nothing. It ends with a whole token: it is tokenized
+  // by itself. Scores are those of what follows it.
+  std::vector<std::string> prefixes = {};
 };
 
 SearchOptions search_options(const TranslateOptions& options);
