@@ -60,6 +60,7 @@ struct DemoCommand {
   int64_t steps = 0;
   uint64_t seed = 1;
   int threads = 0;
+  std::vector<CLI::Option*> architecture_flags = {};
   std::string program;  // argv[0]
 
   int run() const {
@@ -70,7 +71,7 @@ struct DemoCommand {
         dates ? date_task(seed, training_pairs, held_out_pairs) : number_task(seed, training_pairs, held_out_pairs);
     const std::filesystem::path home =
         folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
-    TrainOptions options = demo_options(home, architecture, dates ? 1600 : 2400, seed);
+    TrainOptions options = demo_options(home, architecture_of_model(), dates ? 1600 : 2400, seed);
     if (steps > 0) options.max_steps = steps;
     options.check();  // before anything is written
     // Of a target that is masked, the length is seen: all dates have the same.
@@ -88,7 +89,8 @@ struct DemoCommand {
     write_file(home / train_file, text);
     write_file(home / "held-out.tsv", held_out);
 
-    fmt::print("Training a Transformer to translate {}.\n", data.summary);
+    fmt::print("Training a {} to translate {}.\n",
+               is_recurrent(architecture.architecture) ? "recurrent model" : "Transformer", data.summary);
     fmt::print("  {} training pairs, for example: {}  ->  {}\n", data.train.size(), data.train[0].first,
                data.train[0].second);
     fmt::print("  {} other pairs for the evaluation\n\n", data.held_out.size());
@@ -109,6 +111,19 @@ struct DemoCommand {
     print_next(home, *model, data);
     print_exact_match(*model, data);
     return 0;
+  }
+
+  // A recurrent model has one layer, unless told otherwise.
+  TransformerConfig architecture_of_model() const {
+    TransformerConfig config = architecture;
+    if (!is_recurrent(config.architecture)) return config;
+    const auto one_if_not_given = [&](const char* flag, int64_t& layers) {
+      const auto same = [&](const CLI::Option* option) { return option->get_name() == flag && option->count() > 0; };
+      if (std::none_of(architecture_flags.begin(), architecture_flags.end(), same)) layers = 1;
+    };
+    one_if_not_given("--encoder-layers", config.encoder_layers);
+    one_if_not_given("--decoder-layers", config.decoder_layers);
+    return config;
   }
 
   static bool holds(const std::filesystem::path& file, const std::string& text) {
@@ -159,7 +174,7 @@ Command add_demo(CLI::App& parent) {
   flag(app, "--steps", command->steps, "number of updates; 0: enough for the task", "UPDATES");
   flag(app, "--seed", command->seed, "random seed of the data and the model", "N");
   threads_flag(app, command->threads);
-  architecture_flags(app, command->architecture);
+  command->architecture_flags = architecture_flags(app, command->architecture);
   app.footer(attention_mechanisms_help());
   return {&app, [command] { return command->run(); }};
 }

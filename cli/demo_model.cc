@@ -108,6 +108,7 @@ void adapt_to_architecture(TrainOptions& options) {
     options.mask_whole_words = true;
     options.masking_rate = 0.5;
   }
+  if (is_recurrent(options.architecture.architecture)) options.clip = 1;
   // As many lines in a batch as it has pairs elsewhere, packed into rows.
   if (options.architecture.architecture == Architecture::causal) {
     options.batch_sentences = 0;

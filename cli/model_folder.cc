@@ -38,7 +38,8 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
       {Architecture::causal, "a causal model", {"generate", "perplexity", "inspect", "embed", "describe"}},
       {Architecture::masked, "a masked model", {"fill-mask", "inspect", "embed", "describe"}}};
   if (!file_exists(find_in_model(folder, "config.json"))) return;
-  const Architecture architecture = load_config(folder).architecture;
+  const Architecture of_model = load_config(folder).architecture;
+  const Architecture architecture = is_recurrent(of_model) ? Architecture::encoder_decoder : of_model;
   for (const Use& use : uses)
     if (use.architecture == architecture &&
         std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end())

@@ -43,7 +43,7 @@ Command add_train(CLI::App& parent) {
   const auto command = std::make_shared<TrainCommand>();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
   command->recipe_option =
-      recipe_flag(app, command->recipe, "sizes of the model: transformer-tiny, -small, -base or -big");
+      recipe_flag(app, command->recipe, "sizes of the model: transformer-tiny, -small, -base or -big; bahdanau or luong, a recurrent model");
   TrainOptions& options = command->options;
   options = default_options({});
   AddFlags add{app, command->flags};

@@ -17,9 +17,7 @@ std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encod
           "there must be one source for each of the {} targets, got {}", targets.size(), sources.size());
   if (targets.empty()) return {};
   const NoGrad guard;
-  Encoded rows;
-  rows.memory = gather_rows(encoded.memory.value(), sources);
-  for (const int64_t source : sources) rows.lengths.push_back(encoded.lengths[static_cast<size_t>(source)]);
+  const Encoded rows = gather_rows(encoded, sources);
   AttentionLog log{.only = {{AttentionUse::cross, layer}}, .mean_over_heads = true};
   Pass pass{.log = &log};
   // Two positions at least: a single query takes a pass of its own through attention, with other last bits.

@@ -1,5 +1,6 @@
 #include "qkv/decode/inspect.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -47,6 +48,11 @@ void take_weights(AttentionMaps& maps, const AttentionLog& log, int64_t layers) 
                               .contiguous_copy());
 }
 
+bool records(const AttentionLog& log, AttentionUse use) {
+  return std::any_of(log.entries.begin(), log.entries.end(),
+                     [&](const AttentionLog::Entry& entry) { return entry.source.use == use; });
+}
+
 std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokenizer& tokenizer) {
   tokens.insert(tokens.begin(), tokenizer.token(Tokenizer::bos));
   return tokens;
@@ -90,6 +96,8 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
   out.attention = {{AttentionUse::encoder, "encoder self-attention", {}, sources, sources},
                    {AttentionUse::decoder, "decoder self-attention", {}, out.tokens, inputs},
                    {AttentionUse::cross, "cross-attention", {}, out.tokens, sources}};
+  // A recurrent model has no self-attention.
+  std::erase_if(out.attention, [&](const AttentionMaps& maps) { return !records(log, maps.use); });
   for (AttentionMaps& maps : out.attention)
     take_weights(
         maps, log,

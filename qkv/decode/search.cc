@@ -21,14 +21,6 @@ int64_t max_length_of(const SearchOptions& o, int32_t source_length, const Trans
   return std::min(wanted, config.position_limit() - 1);
 }
 
-// Some rows of an encoded batch.
-Encoded gather(const Encoded& encoded, std::span<const int64_t> rows) {
-  Encoded some;
-  some.memory = gather_rows(encoded.memory.value(), rows);
-  for (const int64_t row : rows) some.lengths.push_back(encoded.lengths[static_cast<size_t>(row)]);
-  return some;
-}
-
 // The unfinished sequences of a batch, which are searched in step, and their rows in the decoding.
 class Batch {
  public:
@@ -215,7 +207,7 @@ std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const E
   SearchTask task;
   task.start = [&](std::span<const int64_t> sentences) {
     const bool whole = std::equal(sentences.begin(), sentences.end(), all.begin(), all.end());
-    return model.start(whole ? encoded : gather(encoded, sentences));
+    return model.start(whole ? encoded : gather_rows(encoded, sentences));
   };
   for (size_t i = 0; i < encoded.lengths.size(); ++i) {
     std::vector<int32_t>& first = task.first.emplace_back(1, options.bos);

@@ -14,7 +14,8 @@ void visit_architecture(Config& c, Visitor&& visitor) {
       Setting{
           "architecture", "",
           "what the model computes: transformer, an encoder-decoder that is trained on sentence pairs; causal, a "
-          "language model; masked, one that restores masked tokens; both are trained on plain text"},
+          "language model; masked, one that restores masked tokens; both are trained on plain text; bahdanau and "
+          "luong, recurrent encoder-decoders"},
       c.architecture);
   visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
   visitor(Setting{"heads", "N", "query heads H; divides d-model unless head-width is given"}, c.heads);

@@ -172,6 +172,21 @@ BlockOptions block_options(const TransformerConfig& c, const AttentionPattern& s
           .index = index};
 }
 
+void check_recurrent(const TransformerConfig& c) {
+  const std::string_view name = name_of(c.architecture);
+  const AttentionPattern none;
+  require<UsageError>(c.self_attention.encoder == none && c.self_attention.decoder == none, "model",
+                      "a {} model has no self-attention, got '{}'", name, to_string(c.self_attention));
+  require<UsageError>(c.cross_attention.groups().size() <= 1, "model",
+                      "a {} model has one attention, cross-attention must be one variant, got '{}'", name,
+                      to_string(c.cross_attention));
+  require<UsageError>(c.architecture != Architecture::bahdanau || c.decoder_layers == 1, "model",
+                      "the decoder of a bahdanau model has 1 layer, got decoder-layers {}", c.decoder_layers);
+  require<UsageError>(c.architecture != Architecture::luong || c.encoder_layers == c.decoder_layers, "model",
+                      "a luong model has as many encoder-layers as decoder-layers, got {} and {}", c.encoder_layers,
+                      c.decoder_layers);
+}
+
 }  // namespace
 
 std::string to_string(const SelfAttention& self_attention) {
@@ -181,6 +196,7 @@ std::string to_string(const SelfAttention& self_attention) {
 }
 
 int64_t TransformerConfig::position_limit() const {
+  if (is_recurrent(architecture)) return int64_t{1} << 24;
   const bool limited = positions == Positions::sinusoidal || positions == Positions::learned;
   return limited ? max_positions : int64_t{1} << 24;
 }
@@ -255,6 +271,13 @@ void TransformerConfig::check() const {
                                    std::pair("ffn-dropout", ffn_dropout)})
     require<UsageError>(rate >= 0 && rate < 1, "model", "{} must be at least 0 and less than 1, got {}", name,
                         rate);
+  require<UsageError>(!is_language_model(architecture) || source_vocabulary == target_vocabulary, "model",
+                      "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),
+                      source_vocabulary, target_vocabulary);
+  require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
+                      "tie all needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
+                      target_vocabulary);
+  if (is_recurrent(architecture)) return check_recurrent(*this);
   const bool same = self_attention.encoder == self_attention.decoder;
   const AttentionSize encoder = encoder_block().attention(AttentionUse::encoder).size();
   const AttentionSize decoder = decoder_block().attention(AttentionUse::decoder).size();
@@ -265,16 +288,10 @@ void TransformerConfig::check() const {
   for (const auto& [variant, layers] : self_attention.decoder.groups())
     check_variant(with_positions(variant, positions), decoder, same ? "self-attention" : "decoder-self-attention");
   for (const auto& [variant, layers] : cross_attention.groups()) check_variant(variant, cross, "cross-attention");
-  require<UsageError>(architecture == Architecture::encoder_decoder || source_vocabulary == target_vocabulary,
-                      "model", "a {} model has one vocabulary, got {} source and {} target tokens",
-                      name_of(architecture), source_vocabulary, target_vocabulary);
-  require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
-                      "tie all needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
-                      target_vocabulary);
 }
 
 std::vector<std::string_view> recipe_names() {
-  return {"transformer-tiny", "transformer-small", "transformer-base", "transformer-big"};
+  return {"transformer-tiny", "transformer-small", "transformer-base", "transformer-big", "bahdanau", "luong"};
 }
 
 TransformerConfig recipe(std::string_view name) {
@@ -291,6 +308,11 @@ TransformerConfig recipe(std::string_view name) {
   if (name == "transformer-small") return make(3, 256, 1024, 4, 0.1f);
   if (name == "transformer-base") return make(6, 512, 2048, 8, 0.1f);
   if (name == "transformer-big") return make(6, 1024, 4096, 16, 0.3f);
+  if (name == "bahdanau" || name == "luong") {
+    TransformerConfig c = make(1, 256, 1024, 4, 0.1f);
+    c.architecture = name == "luong" ? Architecture::luong : Architecture::bahdanau;
+    return c;
+  }
   fail<UsageError>("recipe", "must be one of {}, got '{}'{}", name_list(recipe_names()), name,
                    did_you_mean(name, recipe_names()));
 }

@@ -32,15 +32,21 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
 }
 
-// What a model computes. A causal and a masked model are one stack: the decoder without cross-attention, the encoder.
-enum class Architecture { encoder_decoder, causal, masked };
+// What a model computes. A causal and a masked model are one stack: the decoder without cross-attention, the encoder;
+// bahdanau and luong are recurrent.
+enum class Architecture { encoder_decoder, causal, masked, bahdanau, luong };
 constexpr auto names_of(Architecture) {
   return std::array{Named{Architecture::encoder_decoder, "transformer"}, Named{Architecture::causal, "causal"},
-                    Named{Architecture::masked, "masked"}};
+                    Named{Architecture::masked, "masked"}, Named{Architecture::bahdanau, "bahdanau"},
+                    Named{Architecture::luong, "luong"}};
 }
 // Trained on plain text, the others on sentence pairs.
 constexpr bool is_language_model(Architecture architecture) {
   return architecture == Architecture::causal || architecture == Architecture::masked;
+}
+// Of its settings, vocabularies, d_model, layers, dropout, cross_attention and tie count.
+constexpr bool is_recurrent(Architecture architecture) {
+  return architecture == Architecture::bahdanau || architecture == Architecture::luong;
 }
 
 // Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias
@@ -109,7 +115,7 @@ struct TransformerConfig {
   void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 
-// transformer-tiny, -small, -base, -big. UsageError for another name.
+// transformer-tiny, -small, -base, -big, bahdanau, luong. UsageError for another name.
 TransformerConfig recipe(std::string_view name);
 std::vector<std::string_view> recipe_names();
 

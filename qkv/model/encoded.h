@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "qkv/autograd/variable.h"
@@ -13,5 +14,8 @@ struct Encoded {
   std::vector<int32_t> lengths;      // of the sources, without padding
   std::vector<Variable> state = {};  // of a recurrent encoder, by layer (layer/recurrent.h)
 };
+
+// Some sentences of the batch, in any order, repeated or not. No gradient flows through it.
+Encoded gather_rows(const Encoded& encoded, std::span<const int64_t> rows);
 
 }  // namespace qkv

@@ -63,6 +63,12 @@ void set_sizes(TransformerConfig& config, const TransformerConfig& recipe) {
   config.decoder_layers = recipe.decoder_layers;
 }
 
+// A recurrent recipe is an architecture, too.
+Architecture architecture_of(const BaseOptions& base) {
+  if (base.recipe && base.architecture == Architecture::encoder_decoder) return recipe(*base.recipe).architecture;
+  return base.architecture;
+}
+
 // The value of every option, as text.
 struct Texts {
   std::map<std::string, std::string> values = {};
@@ -91,7 +97,7 @@ std::map<std::string, std::string> texts_of(const TrainOptions& options) {
 TrainOptions default_options(const CorpusSize& size, Architecture architecture) {
   const Row& row = row_for(size.pairs);
   TrainOptions o;
-  o.architecture = recipe(row.recipe);
+  o.architecture = recipe(is_recurrent(architecture) ? name_of(architecture) : row.recipe);
   o.architecture.dropout = row.dropout;
   o.architecture.norm_order = row.norm;
   o.vocabulary_size = row.vocabulary;
@@ -100,6 +106,7 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
   o.max_steps = row.updates;
   o.valid_every = o.save_every = row.updates / validations;
   o.architecture.architecture = architecture;
+  if (is_recurrent(architecture)) o.clip = 1;  // gradients through many steps explode (Pascanu et al., 2013)
   if (is_language_model(architecture)) {
     o.architecture.norm_order = NormOrder::pre;
     o.label_smoothing = 0;  // perplexity is measured of what is trained
@@ -112,7 +119,7 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
 TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply) {
   std::optional<TransformerConfig> init;
   if (!base.init.empty()) init = config_to_continue(base.init);
-  const Architecture architecture = init ? init->architecture : base.architecture;
+  const Architecture architecture = init ? init->architecture : architecture_of(base);
   const auto with_given = [&](TrainOptions options) {
     if (base.recipe) set_sizes(options.architecture, recipe(*base.recipe));
     if (init) options.architecture = *init;

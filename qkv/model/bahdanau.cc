@@ -1,0 +1,41 @@
+#include "qkv/model/bahdanau.h"
+
+namespace qkv {
+namespace {
+
+const TransformerConfig& checked(const TransformerConfig& config) {
+  config.check();
+  require<UsageError>(config.architecture == Architecture::bahdanau, "Bahdanau", "the architecture is {}",
+                      name_of(config.architecture));
+  return config;
+}
+
+BahdanauDecoderOptions decoder_options(const TransformerConfig& config) {
+  BahdanauDecoderOptions options = {.width = config.d_model,
+                                    .encoder_width = 2 * config.d_model,
+                                    .embedding_width = config.d_model,
+                                    .dropout = config.dropout};
+  if (const AttentionVariant& given = config.cross_attention.of_layer(0); !(given == AttentionVariant{}))
+    options.variant = given;
+  return options;
+}
+
+}  // namespace
+
+Bahdanau::Bahdanau(const TransformerConfig& config)
+    : RecurrentEncoderDecoder(checked(config),
+                              {.cell = CellKind::gru,
+                               .input_width = config.d_model,
+                               .width = config.d_model,
+                               .layers = config.encoder_layers,
+                               .bidirectional = true,
+                               .dropout = config.dropout},
+                              BahdanauDecoder(decoder_options(config))) {}
+
+Bahdanau::Bahdanau(const TransformerConfig& config, uint64_t seed) : Bahdanau(config) { initialise("", seed); }
+
+BahdanauDecoder::State Bahdanau::first_state(const Encoded& encoded) const {
+  return decoder().start(encoded.memory);
+}
+
+}  // namespace qkv

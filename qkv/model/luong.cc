@@ -1,0 +1,39 @@
+#include "qkv/model/luong.h"
+
+namespace qkv {
+namespace {
+
+const TransformerConfig& checked(const TransformerConfig& config) {
+  config.check();
+  require<UsageError>(config.architecture == Architecture::luong, "Luong", "the architecture is {}",
+                      name_of(config.architecture));
+  return config;
+}
+
+LuongDecoderOptions decoder_options(const TransformerConfig& config) {
+  LuongDecoderOptions options = {.width = config.d_model,
+                                 .encoder_width = config.d_model,
+                                 .embedding_width = config.d_model,
+                                 .layers = config.decoder_layers,
+                                 .dropout = config.dropout};
+  if (const AttentionVariant& given = config.cross_attention.of_layer(0); !(given == AttentionVariant{}))
+    options.variant = given;
+  return options;
+}
+
+}  // namespace
+
+Luong::Luong(const TransformerConfig& config)
+    : RecurrentEncoderDecoder(checked(config),
+                              {.cell = CellKind::lstm,
+                               .input_width = config.d_model,
+                               .width = config.d_model,
+                               .layers = config.encoder_layers,
+                               .dropout = config.dropout},
+                              LuongDecoder(decoder_options(config))) {}
+
+Luong::Luong(const TransformerConfig& config, uint64_t seed) : Luong(config) { initialise("", seed); }
+
+LuongDecoder::State Luong::first_state(const Encoded& encoded) const { return decoder().start({encoded.state}); }
+
+}  // namespace qkv

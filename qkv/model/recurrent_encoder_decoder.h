@@ -1,0 +1,100 @@
+// An encoder-decoder of recurrent networks: what the models of Bahdanau et al. and Luong et al. have in common.
+//
+//     memory = encoder(embedding(source))                      Recurrent
+//     logits = decoder(embedding(target), memory) W^T          BahdanauDecoder, LuongDecoder
+//
+// Embeddings and states have the width C, d_model; dropout is that of embeddings, between layers, and of what the logits
+// are computed from. Parameters: source_embedding, target_embedding and output as far as they are not tied, encoder,
+// decoder.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "qkv/layer/recurrent.h"
+#include "qkv/layer/token_embedding.h"
+#include "qkv/model/encoder_decoder.h"
+#include "qkv/model/recurrent_decoding.h"
+#include "qkv/op/shape.h"
+
+namespace qkv {
+
+template <class Decoder>
+class RecurrentEncoderDecoder : public EncoderDecoder {
+ public:
+  const TransformerConfig& config() const override { return config_; }
+
+  using EncoderDecoder::loss;
+  Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const override {
+    check_ids("source", source);
+    const Tensor of_rows = Tensor::from(lengths, {std::ssize(lengths)});
+    auto [outputs, state] = encoder_.forward(source_embedding_.forward(source, {}, pass), of_rows, pass);
+    return {outputs, std::move(lengths), std::move(state.layers)};
+  }
+  Variable decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const override {
+    check_ids("target", target_in);
+    const Variable y = target_embedding_.forward(target_in, {}, pass);
+    return decoder_.forward(y, first_state(encoded), decoder_.memory(encoded.memory, encoded.lengths), pass);
+  }
+  Variable logits(const Variable& hidden) const override { return output_.logits(hidden); }
+  CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
+                    const CrossEntropyOptions& options, Pass& pass) const override {
+    require(target_out.shape() == target_in.shape(), "loss",
+            "target_in is {}, target_out must have its shape, got {}", describe("BT", target_in.shape()),
+            describe("BT", target_out.shape()));
+    return output_.loss(decode(target_in, encoded, pass), target_out, options);
+  }
+  std::unique_ptr<Decoding> start(const Encoded& encoded) const override {
+    const NoGrad guard;
+    const auto embed = [this](const Tensor& ids) {
+      Pass pass;
+      const Variable y = target_embedding_.forward(ids.reshape({ids.dim(0), 1}), {}, pass);
+      return reshape(y, {ids.dim(0), config_.d_model});
+    };
+    const auto logits_of = [this](const Variable& hidden) { return logits(hidden).value(); };
+    return std::make_unique<RecurrentDecoding<Decoder>>(
+        decoder_, first_state(encoded), decoder_.memory(encoded.memory, encoded.lengths),
+        typename RecurrentDecoding<Decoder>::Functions{embed, logits_of});
+  }
+  int64_t cross_attention_layers() const override { return 1; }
+
+  void list(ModuleContents& contents) const override {
+    contents.parameter("source_embedding", source_embedding_.table);
+    if (config_.tie != Tie::all) contents.parameter("target_embedding", target_embedding_.table);
+    if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+    contents.child("encoder", encoder_);
+    contents.child("decoder", decoder_);
+  }
+
+ protected:
+  RecurrentEncoderDecoder(const TransformerConfig& config, const RecurrentOptions& encoder, Decoder decoder)
+      : config_(config),
+        source_embedding_(table(config.source_vocabulary, "V"), {.dropout = config.dropout}),
+        target_embedding_(
+            config.tie == Tie::all ? source_embedding_.table : table(config.target_vocabulary, "W"),
+            {.dropout = config.dropout}),
+        output_(config.tie == Tie::none ? table(config.target_vocabulary, "W") : target_embedding_.table),
+        encoder_(encoder),
+        decoder_(std::move(decoder)) {}
+
+  virtual typename Decoder::State first_state(const Encoded& encoded) const = 0;
+  const Decoder& decoder() const { return decoder_; }
+
+ private:
+  Parameter table(int64_t vocabulary, const char* letter) const {
+    return embedding_table({vocabulary, letter}, {config_.d_model, "C"});
+  }
+  void check_ids(const char* side, const Tensor& ids) const {
+    require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, name_of(config_.architecture),
+            "{} ids must be i32 (B,T), got {} {}", side, name_of(ids.dtype()), ids.shape());
+  }
+
+  TransformerConfig config_;
+  TokenEmbedding source_embedding_, target_embedding_;
+  OutputProjection output_;
+  Recurrent encoder_;
+  Decoder decoder_;
+};
+
+}  // namespace qkv
