@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/model/make_model.h"
 #include "qkv/model/transformer.h"
 
 namespace qkv {
@@ -46,7 +47,7 @@ struct Row {
 
 class DecodingOf : public testing::TestWithParam<Case> {
  protected:
-  DecodingOf() : model_(config(), 3) {
+  DecodingOf() : any_(make_model(config())), model_(dynamic_cast<EncoderDecoder&>(*any_)) {
     model_.visit("", [stream = 0](const std::string&, Variable& p) mutable {
       p.mutable_value().copy_from(random_tensor(p.shape(), static_cast<uint64_t>(++stream), 0.3));
     });
@@ -90,7 +91,8 @@ class DecodingOf : public testing::TestWithParam<Case> {
     return logits;
   }
 
-  Transformer model_;
+  std::unique_ptr<Model> any_;
+  EncoderDecoder& model_;
 };
 
 TEST_P(DecodingOf, RowsThatComeAndGoAreThoseOfTheWholePass) {
@@ -164,7 +166,23 @@ INSTANTIATE_TEST_SUITE_P(
              }},
         Case{"BigBird", [](TransformerConfig& c) { c.self_attention = BigBird{.block = 2, .random = 1}; }},
         Case{"MultiToken", [](TransformerConfig& c) { c.self_attention = MultiToken{}; }},
-        Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = LocalM{2}; }}),
+        Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = LocalM{2}; }},
+        Case{"Bahdanau",
+             [](TransformerConfig& c) {
+               c.architecture = Architecture::bahdanau;
+               c.encoder_layers = 2, c.decoder_layers = 1;
+             }},
+        Case{"Luong",
+             [](TransformerConfig& c) {
+               c.architecture = Architecture::luong;
+               c.encoder_layers = 2, c.decoder_layers = 2;
+             }},
+        Case{"LuongLocal",
+             [](TransformerConfig& c) {
+               c.architecture = Architecture::luong;
+               c.encoder_layers = 1, c.decoder_layers = 1;
+               c.cross_attention = Dot{} + LocalP{2};
+             }}),
     [](const testing::TestParamInfo<Case>& c) { return std::string(c.param.name); });
 
 TEST(Decoding, ErrorsSayWhatIsWrong) {
