@@ -113,12 +113,14 @@ struct DemoCommand {
     return 0;
   }
 
-  // A recurrent model has one layer, unless told otherwise.
+  // A recurrent model has one layer, if no other number is given.
   TransformerConfig architecture_of_model() const {
     TransformerConfig config = architecture;
     if (!is_recurrent(config.architecture)) return config;
     const auto one_if_not_given = [&](const char* flag, int64_t& layers) {
-      const auto same = [&](const CLI::Option* option) { return option->get_name() == flag && option->count() > 0; };
+      const auto same = [&](const CLI::Option* option) {
+        return option->get_name() == flag && option->count() > 0;
+      };
       if (std::none_of(architecture_flags.begin(), architecture_flags.end(), same)) layers = 1;
     };
     one_if_not_given("--encoder-layers", config.encoder_layers);

@@ -1,43 +1,78 @@
 #include "qkv/model/describe.h"
 
+#include <algorithm>
 #include <memory>
 
+#include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/model_folder.h"
+#include "qkv/model/describe_layer.h"
 
 namespace qkv::cli {
 namespace {
 
 struct DescribeCommand {
-  std::string model, recipe;
+  std::string model, recipe, layer;
   int64_t vocabulary_size = 8000;
+  TransformerConfig architecture;
+  std::vector<CLI::Option*> architecture_options;
+  DescribeOptions options;
 
-  int run() const {
-    require<UsageError>(model.empty() != recipe.empty(), "qkv describe",
-                        "give either --model FOLDER or --recipe NAME");
-    TransformerConfig config;
-    if (!model.empty()) {
-      config = open_config("describe", model);
-    } else {
-      config = qkv::recipe(recipe);
-      config.source_vocabulary = config.target_vocabulary = vocabulary_size;
-      config.check();
+  int run() {
+    const int given = !model.empty() + !recipe.empty() + !layer.empty();
+    require<UsageError>(given <= 1, "qkv describe", "--model, --recipe and --layer exclude each other");
+    const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
+    const bool flags = std::any_of(architecture_options.begin(), architecture_options.end(), is_given);
+    require<UsageError>(given == 1 || flags, "qkv describe",
+                        "give --model FOLDER, --recipe NAME, --layer TEXT, or the flags of an architecture");
+    require<UsageError>(!flags || (model.empty() && layer.empty()), "qkv describe",
+                        "the flags of an architecture go with --recipe, or stand by themselves");
+    if (!layer.empty()) {
+      fmt::print("{}", describe_layer(layer, options));
+      return 0;
     }
-    fmt::print("{}", describe(config));
+    fmt::print("{}", describe(model.empty() ? of_flags() : open_config("describe", model), options));
     return 0;
+  }
+
+ private:
+  TransformerConfig of_flags() {
+    if (!recipe.empty())
+      architecture = qkv::recipe(recipe);
+    else if (is_recurrent(architecture.architecture))
+      architecture = qkv::recipe(name_of(architecture.architecture));
+    for (CLI::Option* option : architecture_options)
+      if (option->count() > 0) option->run_callback();  // over the recipe
+    architecture.source_vocabulary = architecture.target_vocabulary = vocabulary_size;
+    architecture.check();
+    return architecture;
   }
 };
 
 }  // namespace
 
 Command add_describe(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("describe", "print the layers of a model: parameters, FLOPs, bytes");
-  const auto command = std::make_shared<DescribeCommand>();
-  model_flag(app, command->model);
-  recipe_flag(app, command->recipe, "or an architecture: transformer-tiny, -small, -base, -big");
-  flag(app, "--vocabulary-size", command->vocabulary_size, "vocabulary size, with --recipe", "TOKENS");
-  return {&app, [command] { return command->run(); }};
+  CLI::App& app =
+      *parent.add_subcommand("describe", "print the layers of a model, or one layer: parameters, FLOPs, bytes");
+  const auto c = std::make_shared<DescribeCommand>();
+  model_flag(app, c->model);
+  recipe_flag(app, c->recipe, "or a recipe: transformer-tiny, -small, -base, -big, bahdanau, luong");
+  flag(app, "--layer", c->layer,
+       "or a layer by itself: attention, ffn, norm, linear, embedding, gru or lstm, with its sizes", "TEXT");
+  flag(app, "--vocabulary-size", c->vocabulary_size, "vocabulary size, without --model", "TOKENS");
+  flag(app, "--source-length", c->options.source_length, "length S of a source", "TOKENS");
+  flag(app, "--target-length", c->options.target_length, "length T of a target, or of the sequence of a layer",
+       "TOKENS");
+  flag(app, "--batch", c->options.batch, "sentences that are computed together, for arithmetic intensities", "N");
+  c->architecture_options = architecture_flags(app, c->architecture);
+  app.footer(
+      "Examples:\n"
+      "  qkv describe --recipe transformer-base --self-attention window=64\n"
+      "  qkv describe --architecture causal --decoder-layers 12 --d-model 768 --heads 12 --ffn 3072\n"
+      "  qkv describe --layer \"attention d=512 heads=8 kv-heads=2 window=64\" --target-length 1000\n"
+      "  qkv describe --layer \"ffn d=512 ffn=1376 gated no-bias\"");
+  return {&app, [c] { return c->run(); }};
 }
 
 }  // namespace qkv::cli

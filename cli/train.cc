@@ -42,8 +42,9 @@ Command add_train(CLI::App& parent) {
   CLI::App& app = *parent.add_subcommand("train", "train a model: on sentence pairs, or a language model on text");
   const auto command = std::make_shared<TrainCommand>();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
-  command->recipe_option =
-      recipe_flag(app, command->recipe, "sizes of the model: transformer-tiny, -small, -base or -big; bahdanau or luong, a recurrent model");
+  command->recipe_option = recipe_flag(
+      app, command->recipe,
+      "sizes of the model: transformer-tiny, -small, -base or -big; bahdanau or luong, a recurrent model");
   TrainOptions& options = command->options;
   options = default_options({});
   AddFlags add{app, command->flags};

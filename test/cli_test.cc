@@ -395,6 +395,24 @@ TEST_F(Command, TranslateContinuesAPrefixAndListsAlternatives) {
   expect_error(run(translate + "--beam 1 --n-best 3 --input " + at("plain.txt")), 2, {"n-best"});
 }
 
+TEST_F(Command, DescribeTakesAModelARecipeFlagsOrALayer) {
+  const auto described = [&](const std::string& arguments, const std::string& part) {
+    const Outcome outcome = run("describe " + arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
+  };
+  described("--model " + at("model"), "A step of decoding");
+  described("--recipe luong", "Luong et al.");
+  described("--recipe transformer-tiny --self-attention window=2 --source-length 100", "4.94 of 100 keys");
+  described("--architecture causal --decoder-layers 12", "Causal Transformer, 12 layers");
+  described("--layer 'attention d=512 heads=8 kv-heads=2 window=64'", "2 C^2 + 2 C K + 2 C + 2 K");
+  expect_error(run("describe"), 2, {"--model", "--layer"});
+  expect_error(run("describe --recipe luong --layer 'norm d=4'"), 2, {"exclude"});
+  expect_error(run("describe --layer 'norm d=4' --heads 2"), 2, {"--recipe"});
+  expect_error(run("describe --layer 'norm'"), 2, {"norm needs d=N"});
+  expect_error(run("describe --recipe transformer-tiny --source-length 2000"), 2, {"source-length must be 1 to 1024"});
+}
+
 TEST_F(Command, InspectDrawsEveryFormat) {
   for (const char* name : {"picture.svg", "picture.html", "picture.json"}) {
     const Outcome outcome = run(fmt::format("inspect --model {} 'Go on.' --output {}", at("model"), at(name)));

@@ -37,7 +37,8 @@ struct Inspection {
   std::vector<float> token_log_probabilities;  // of each token, eos last; none of a masked model
   std::vector<std::string> tokens;             // of the translation or text, eos last
   bool truncated = false;                      // a side was longer than the model's position limit and was cut
-  std::vector<AttentionMaps> attention;        // encoder self-attention, decoder self-attention, cross-attention, as far as the model has them
+  std::vector<AttentionMaps>
+      attention;  // encoder self-attention, decoder self-attention, cross-attention, as far as the model has them
 };
 
 struct InspectOptions {

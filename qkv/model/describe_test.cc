@@ -2,11 +2,13 @@
 
 #include <array>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
 #include "qkv/layer/parameter_groups.h"
+#include "qkv/model/token_flops.h"
 #include "qkv/model/transformer.h"
 
 namespace qkv {
@@ -194,6 +196,56 @@ TEST(Describe, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(describe(recipe("transformer-base")), UsageError);  // no vocabulary yet
   EXPECT_THROW(describe(small(), {.source_length = 31}), UsageError);
   EXPECT_THROW(describe(small(), {.target_length = 0}), UsageError);
+}
+
+TEST(Describe, ModelsOfOneStackHaveThePartsOfTheirSide) {
+  TransformerConfig c = small();
+  c.architecture = Architecture::causal;
+  EXPECT_TRUE(flops_per_source_token(c, {}).empty());
+  const int64_t matrices = 4 * 16 * 16, feed_forward = 2 * 16 * 24, pairs = 1 + 2 + 3 + 4 + 5;
+  EXPECT_EQ(5 * sum_of(flops_per_target_token(c, {.target_length = 5})).flops,
+            5 * (3 * 2 * (matrices + feed_forward) + 2 * 16 * 11) + 3 * 2 * 2 * pairs * 16);
+  const std::string causal = describe(c, {.target_length = 5});
+  for (const char* part : {"Causal Transformer, 3 layers", "V 11 tokens", "Per token, T 5", "A step of decoding",
+                           "The embedding is also the output projection."})
+    EXPECT_NE(causal.find(part), std::string::npos) << part << " is not in\n" << causal;
+  EXPECT_EQ(causal.find("source"), std::string::npos) << causal;
+
+  c.architecture = Architecture::masked;
+  EXPECT_EQ(sum_of(flops_per_source_token(c, {.source_length = 7})).flops,
+            2 * (2 * (matrices + feed_forward) + 2 * 2 * 7 * 16));
+  EXPECT_EQ(sum_of(flops_per_target_token(c, {})).flops, 2 * 16 * 16 + 2 * 16 * 11);
+  const std::string masked = describe(c);
+  for (const char* part : {"Masked Transformer, 2 layers", "Per masked token", "head.transform"})
+    EXPECT_NE(masked.find(part), std::string::npos) << part << " is not in\n" << masked;
+  EXPECT_EQ(masked.find("KV cache"), std::string::npos) << masked;
+}
+
+TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
+  TransformerConfig c = small();
+  c.encoder_layers = c.decoder_layers = 1;
+  constexpr int64_t W = 16, S = 7;
+  c.architecture = Architecture::bahdanau;
+  // Two Gru of 3 W (W + W); keys (W, 2 W); a Gru of [y; c], the first state's W W, query W W, readout (2 W, W + W + 2 W).
+  EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (2 * 3 * W * 2 * W + 2 * W * W));
+  const int64_t decoder = 3 * W * (3 * W) + 3 * W * W + W * W + W * W + 2 * W * 4 * W;
+  EXPECT_EQ(sum_of(flops_per_target_token(c, {.source_length = S})).flops,
+            2 * decoder + 2 * (W + 2 * W) * S + 2 * W * 11);
+  EXPECT_NE(describe(c).find("Bahdanau"), std::string::npos);
+  c.architecture = Architecture::luong;
+  EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (4 * W * 2 * W + W * W));
+  EXPECT_EQ(sum_of(flops_per_target_token(c, {.source_length = S})).flops,
+            2 * (4 * W * 2 * W + 4 * W * W + W * 2 * W) + 2 * 2 * W * S + 2 * W * 11);
+  EXPECT_NE(describe(c).find("Luong"), std::string::npos);
+}
+
+TEST(Describe, FitsIntoAHundredColumns) {
+  for (const std::string_view name : recipe_names()) {
+    TransformerConfig c = recipe(name);
+    c.source_vocabulary = c.target_vocabulary = 32000;
+    std::istringstream lines(describe(c, {.source_length = 1000, .target_length = 1000}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+  }
 }
 
 }  // namespace

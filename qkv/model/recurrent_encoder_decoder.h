@@ -71,9 +71,8 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
   RecurrentEncoderDecoder(const TransformerConfig& config, const RecurrentOptions& encoder, Decoder decoder)
       : config_(config),
         source_embedding_(table(config.source_vocabulary, "V"), {.dropout = config.dropout}),
-        target_embedding_(
-            config.tie == Tie::all ? source_embedding_.table : table(config.target_vocabulary, "W"),
-            {.dropout = config.dropout}),
+        target_embedding_(config.tie == Tie::all ? source_embedding_.table : table(config.target_vocabulary, "W"),
+                          {.dropout = config.dropout}),
         output_(config.tie == Tie::none ? table(config.target_vocabulary, "W") : target_embedding_.table),
         encoder_(encoder),
         decoder_(std::move(decoder)) {}

@@ -17,8 +17,8 @@ std::string layers_of(const TransformerConfig& c) {
 
 std::string model_line(const TransformerConfig& c) {
   if (is_recurrent(c.architecture))
-    return fmt::format("architecture {}, d-model {}, {}, dropout {}", name_of(c.architecture), c.d_model, layers_of(c),
-                       c.dropout);
+    return fmt::format("architecture {}, d-model {}, {}, dropout {}", name_of(c.architecture), c.d_model,
+                       layers_of(c), c.dropout);
   std::string text = fmt::format("d-model {}, ffn {}, heads {}, {}, norm {}, dropout {}", c.d_model, c.ffn, c.heads,
                                  layers_of(c), name_of(c.norm_order), c.dropout);
   const TransformerConfig usual;
