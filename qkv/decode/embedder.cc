@@ -30,8 +30,13 @@ Embedder::Embedder(std::shared_ptr<const Model> model, Tokenizer tokenizer, cons
   check_vocabulary(*model_, tokenizer_, name);
 }
 
+int64_t Embedder::width() const {
+  const TransformerConfig& config = model_->config();
+  return config.architecture == Architecture::bahdanau ? 2 * config.d_model : config.d_model;
+}
+
 EncodedSentence Embedder::encode(const std::string& sentence, size_t index) const {
-  const bool bos = model_->config().architecture != Architecture::encoder_decoder;
+  const bool bos = is_language_model(model_->config().architecture);
   EncodedSentence out = encode_sentence(sentence, tokenizer_,
                                         {.max_tokens = model_->config().position_limit() - (bos ? 1 : 0),
                                          .name = fmt::format("sentence {}", index + 1)});

@@ -53,7 +53,7 @@ class Embedder {
   Embeddings embed(std::span<const std::string> sentences, const EmbedOptions& options = {},
                    const ProgressFunction& progress = {}) const;
 
-  int64_t width() const { return model_->config().d_model; }  // C
+  int64_t width() const;  // of the hidden states: C, or 2 C of an encoder in both directions
   const Model& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 

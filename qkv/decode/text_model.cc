@@ -9,7 +9,7 @@ namespace qkv {
 TextModel read_text_model(const std::filesystem::path& folder) {
   return read_together(folder, [&] {
     SavedModel saved = read_model(folder);
-    const bool pairs = saved.model->config().architecture == Architecture::encoder_decoder;
+    const bool pairs = !is_language_model(saved.model->config().architecture);
     const char* file = pairs ? "source.model" : "tokenizer.model";
     TextModel out{std::move(saved.model), Tokenizer::load(find_in_model(folder, file), saved.sums[file])};
     check_vocabulary(*out.model, out.tokenizer, folder.string());

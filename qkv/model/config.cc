@@ -185,6 +185,32 @@ void check_recurrent(const TransformerConfig& c) {
   require<UsageError>(c.architecture != Architecture::luong || c.encoder_layers == c.decoder_layers, "model",
                       "a luong model has as many encoder-layers as decoder-layers, got {} and {}", c.encoder_layers,
                       c.decoder_layers);
+  const auto not_chosen = [&](const char* setting, bool chosen) {
+    require<UsageError>(!chosen, "model", "{} is for Transformers: a {} model has none", setting, name);
+  };
+  not_chosen("kv-heads", c.kv_heads != 0);
+  not_chosen("head-width", c.head_width != 0);
+  not_chosen("query-key-norm", c.query_key_norm);
+  not_chosen("gated-ffn", c.gated_ffn);
+  not_chosen("attention-dropout", c.attention_dropout != 0);
+  not_chosen("ffn-dropout", c.ffn_dropout != 0);
+  not_chosen("positions", c.positions != Positions::sinusoidal && c.positions != Positions::none);
+  const AttentionVariant& variant = c.cross_attention.of_layer(0);
+  const int64_t C = c.d_model, E = c.architecture == Architecture::bahdanau ? 2 * C : C;
+  check_variant(variant,
+                {.use = AttentionUse::cross,
+                 .d_model = C,
+                 .head_width = C,
+                 .query_width = C,
+                 .key_width = E,
+                 .value_width = E},
+                "cross-attention");
+  const bool of_paper = variant == AttentionVariant();
+  require<UsageError>(
+      of_paper || E == C || variant.get<Additive>() || variant.get<Bilinear>() || !variant.reads_keys(), "model",
+      "the encoder states of a bahdanau model are twice as wide as those of its decoder: "
+      "cross-attention must be additive, bilinear or location, got {}",
+      to_string(c.cross_attention));
 }
 
 }  // namespace
@@ -262,7 +288,7 @@ void TransformerConfig::check() const {
                       d_model, largest_table);
   require<UsageError>(head_width >= 0 && head_width <= 65536, "model", "head-width must be 0 to 65536, got {}",
                       head_width);
-  require<UsageError>(head_width > 0 || d_model % heads == 0, "model",
+  require<UsageError>(is_recurrent(architecture) || head_width > 0 || d_model % heads == 0, "model",
                       "heads {} must divide d-model {}, or head-width must be given", heads, d_model);
   require<UsageError>(norm_eps > 0 && norm_eps < 1, "model", "norm-eps must be between 0 and 1, got {}", norm_eps);
   require<UsageError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "model",

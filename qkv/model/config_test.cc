@@ -186,6 +186,58 @@ TEST(Config, OnlySinusoidalAndLearnedPositionsHaveALimit) {
   }
 }
 
+// The error of check(), or "".
+std::string refused(Architecture architecture, void (*change)(TransformerConfig&)) {
+  TransformerConfig c = recipe(name_of(architecture));
+  c.source_vocabulary = c.target_vocabulary = 9;
+  change(c);
+  try {
+    c.check();
+    return "";
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+}
+
+TEST(Config, ARecurrentModelHasNoSettingsOfTransformers) {
+  using C = TransformerConfig;
+  for (const Architecture architecture : {Architecture::bahdanau, Architecture::luong}) {
+    EXPECT_EQ(refused(architecture, [](C& c) { c.d_model = 250; }), "") << "heads do not count";
+    EXPECT_EQ(refused(architecture, [](C& c) { c.positions = Positions::none; }), "");
+    struct Case {
+      void (*change)(C&);
+      const char* expected;
+    };
+    for (const Case& bad : {
+             Case{[](C& c) { c.kv_heads = 2; }, "kv-heads is for Transformers: a "},
+             Case{[](C& c) { c.head_width = 8; }, "head-width is for Transformers"},
+             Case{[](C& c) { c.query_key_norm = true; }, "query-key-norm is for Transformers"},
+             Case{[](C& c) { c.gated_ffn = true; }, "gated-ffn is for Transformers"},
+             Case{[](C& c) { c.attention_dropout = 0.1f; }, "attention-dropout is for Transformers"},
+             Case{[](C& c) { c.ffn_dropout = 0.1f; }, "ffn-dropout is for Transformers"},
+             Case{[](C& c) { c.positions = Positions::rotary; }, "positions is for Transformers"},
+             Case{[](C& c) { c.self_attention = SlidingWindow{4}; }, "has no self-attention"},
+             Case{[](C& c) {
+                    c.cross_attention = {{Additive{}, 1}, {Bilinear{}, 1}};
+                  },
+                  "one variant"},
+             Case{[](C& c) { c.cross_attention = SlidingWindow{3}; }, "cross-attention: "},
+             Case{[](C& c) { c.target_vocabulary = 8; }, "tie all needs one vocabulary"},
+         })
+      EXPECT_NE(refused(architecture, bad.change).find(bad.expected), std::string::npos)
+          << bad.expected << " is not in: " << refused(architecture, bad.change);
+  }
+  EXPECT_NE(refused(Architecture::bahdanau, [](C& c) { c.cross_attention = Dot{}; })
+                .find("cross-attention must be additive, bilinear or location, got dot"),
+            std::string::npos);
+  EXPECT_EQ(refused(Architecture::luong, [](C& c) { c.cross_attention = Dot{} + LocalP{3}; }), "");
+  TransformerConfig c = recipe("luong");
+  c.source_vocabulary = c.target_vocabulary = 9, c.cross_attention = Dot{} + LocalP{3};
+  std::string text = to_json(c);
+  EXPECT_EQ(to_json(config_from_json(text, "here")), text);
+  EXPECT_NE(error_of(text.replace(text.find("local-p"), 7, "window")).find("cross-attention"), std::string::npos);
+}
+
 TEST(Config, RecipesAreThoseOfTheirNames) {
   for (const std::string_view name : recipe_names()) {
     TransformerConfig c = recipe(name);

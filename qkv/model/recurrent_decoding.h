@@ -63,6 +63,7 @@ class RecurrentDecoding final : public Decoding {
     std::vector<std::vector<int64_t>> from(groups_.size());
     std::vector<Row> rows;
     for (const int64_t row : source) {
+      require(row >= 0 && row < this->rows(), "Decoding::reorder", "there are {} rows, got {}", this->rows(), row);
       const Row& old = rows_[static_cast<size_t>(row)];
       rows.push_back({old.group, std::ssize(from[old.group])});
       from[old.group].push_back(old.index);
