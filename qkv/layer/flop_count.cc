@@ -91,7 +91,7 @@ FlopCount attention_flops(const std::string& title, const MultiHeadAttentionOpti
   const auto pairs = static_cast<double>(plan.visible_pairs);
   if (pairs > 0) pair_flops += plan.flops / pairs;
   const double keys = pairs / static_cast<double>(H * T);
-  const std::string formula = std::lround(pair_flops) == 4 * D
+  const std::string formula = std::lround(pair_flops) == 4 * D && H * D == size.d_model
                                   ? fmt::format("{} * 4 C keys", layers)
                                   : fmt::format("{} * {:.0f} H keys", layers, pair_flops);
   const double queries = static_cast<double>(T), times = static_cast<double>(layers);

@@ -34,6 +34,8 @@ TEST(DescribeLayer, AttentionCountsVisiblePairs) {
   expect_parts("attention d=512 heads=8 causal", {"50.5 of 100 keys", "103 kFLOP"}, {.target_length = 100});
   // A window of 2 to both sides: 5 keys, at the two ends 3 and 4: (96 * 5 + 2 * 3 + 2 * 4) / 100 of 100.
   expect_parts("attention d=512 heads=8 window=2", {"4.94 of 100 keys", "10.1 kFLOP"}, {.target_length = 100});
+  // Heads of width 100: 4 * 100 * 8 for every visible key, which 4 C is not.
+  expect_parts("attention d=512 heads=8 head-width=100", {"320 kFLOP", "1 * 400 H keys"}, {.target_length = 100});
   expect_parts("attention d=512 heads=8 cross", {"7 of 7 keys"}, {.source_length = 7, .target_length = 3});
 }
 

@@ -54,7 +54,8 @@ std::string wrapped(const std::string& text, size_t indent) {
 }
 
 std::string parameter_table(const Module& module) {
-  const std::vector<ParameterGroup> groups = parameter_groups(module);
+  std::vector<ParameterGroup> groups = parameter_groups(module);
+  std::erase_if(groups, [](const ParameterGroup& g) { return g.parameters == 0; });  // sinusoidal positions
   std::vector<TableRow> rows = {{"Parameters", "each", "times", "sum"}};
   for (const ParameterGroup& g : groups)
     rows.push_back(

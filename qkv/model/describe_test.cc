@@ -210,6 +210,7 @@ TEST(Describe, ModelsOfOneStackHaveThePartsOfTheirSide) {
                            "The embedding is also the output projection."})
     EXPECT_NE(causal.find(part), std::string::npos) << part << " is not in\n" << causal;
   EXPECT_EQ(causal.find("source"), std::string::npos) << causal;
+  EXPECT_EQ(causal.find("      : "), std::string::npos) << "sinusoidal positions have no parameters\n" << causal;
 
   c.architecture = Architecture::masked;
   EXPECT_EQ(sum_of(flops_per_source_token(c, {.source_length = 7})).flops,
