@@ -16,7 +16,7 @@ from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
 from ._embedder import Embedder
 from ._generator import GeneratedText, GeneratedTexts, Generator, TextGeneration, TextScore
-from ._layer import AttentionCache, MultiHeadAttention
+from ._layer import AttentionCache, MultiHeadAttention, describe_layer
 from ._mask_filler import FilledText, MaskCandidate, MaskFiller
 from ._mask_mod import mask_mod
 from ._masks import (
@@ -159,6 +159,7 @@ __all__ = [
     "constant",
     "cosine",
     "dense",
+    "describe_layer",
     "dilated",
     "distance",
     "documents",

@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/layer/multi_head_attention.h"
+#include "qkv/model/describe_layer.h"
 
 namespace qkv::python {
 namespace {
@@ -108,6 +109,9 @@ void bind_layer(nb::module_& m) {
       .def("step", &step)
       .def("parameters", &parameters)
       .def("set_parameter", &set_parameter);
+  m.def("describe_layer", [](const std::string& text, int64_t source_length, int64_t target_length, int64_t batch) {
+    return describe_layer(text, {.source_length = source_length, .target_length = target_length, .batch = batch});
+  });
 }
 
 }  // namespace qkv::python

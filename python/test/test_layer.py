@@ -98,3 +98,11 @@ def test_what_does_not_fit():
         qkv.MultiHeadAttention(32, 4, variant="widnow=3")
     with pytest.raises(ValueError, match="use must be encoder, decoder or cross, got 'both'"):
         qkv.MultiHeadAttention(32, 4, use="both")
+
+
+def test_a_layer_is_described_by_itself():
+    text = qkv.describe_layer("attention d=512 heads=8 kv-heads=2 no-bias window=2", target_length=100)
+    assert "655,360" in text  # 2 * 512^2 + 2 * 512 * 128
+    assert "4.94 of 100 keys" in text  # 5 keys, at the two ends 3 and 4
+    with pytest.raises(ValueError, match="'widnow=2' is neither"):
+        qkv.describe_layer("attention d=512 heads=8 widnow=2")
