@@ -169,17 +169,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = LocalM{2}; }},
         Case{"Bahdanau",
              [](TransformerConfig& c) {
-               c.architecture = Architecture::bahdanau;
+               c.architecture = Architecture::bahdanau, c.kv_heads = 0;
                c.encoder_layers = 2, c.decoder_layers = 1;
              }},
         Case{"Luong",
              [](TransformerConfig& c) {
-               c.architecture = Architecture::luong;
+               c.architecture = Architecture::luong, c.kv_heads = 0;
                c.encoder_layers = 2, c.decoder_layers = 2;
              }},
         Case{"LuongLocal",
              [](TransformerConfig& c) {
-               c.architecture = Architecture::luong;
+               c.architecture = Architecture::luong, c.kv_heads = 0;
                c.encoder_layers = 1, c.decoder_layers = 1;
                c.cross_attention = Dot{} + LocalP{2};
              }}),
