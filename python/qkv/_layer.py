@@ -124,8 +124,6 @@ class MultiHeadAttention:
             self._layer.set_parameter(name, as_floats(value, name))
 
 
-def describe_layer(
-    layer: str, *, source_length: int = 25, target_length: int = 25, batch: int = 32
-) -> str:
+def describe_layer(layer: str, *, source_length: int = 25, target_length: int = 25, batch: int = 32) -> str:
     """Parameters, FLOPs and bytes of a layer by itself: describe_layer("attention d=512 heads=8 window=64")."""
     return _core.describe_layer(str(layer), int(source_length), int(target_length), int(batch))

@@ -227,17 +227,19 @@ TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
   c.encoder_layers = c.decoder_layers = 1;
   constexpr int64_t W = 16, S = 7;
   c.architecture = Architecture::bahdanau;
-  // Two Gru of 3 W (W + W); keys (W, 2 W); a Gru of [y; c], the first state's W W, query W W, readout (2 W, W + W + 2 W).
+  // Two Gru of 3 W (W + W); keys (W, 2 W); a Gru of [y; c], query W W, readout (2 W, W + W + 2 W).
   EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (2 * 3 * W * 2 * W + 2 * W * W));
-  const int64_t decoder = 3 * W * (3 * W) + 3 * W * W + W * W + W * W + 2 * W * 4 * W;
+  const int64_t decoder = 3 * W * (3 * W) + 3 * W * W + W * W + 2 * W * 4 * W;
   EXPECT_EQ(sum_of(flops_per_target_token(c, {.source_length = S})).flops,
-            2 * decoder + 2 * (W + 2 * W) * S + 2 * W * 11);
+            2 * decoder + (4 * W + 2 * 2 * W) * S + 2 * W * 11);
   EXPECT_NE(describe(c).find("Bahdanau"), std::string::npos);
   c.architecture = Architecture::luong;
   EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (4 * W * 2 * W + W * W));
   EXPECT_EQ(sum_of(flops_per_target_token(c, {.source_length = S})).flops,
             2 * (4 * W * 2 * W + 4 * W * W + W * 2 * W) + 2 * 2 * W * S + 2 * W * 11);
   EXPECT_NE(describe(c).find("Luong"), std::string::npos);
+  c.cross_attention = Bilinear{} + LocalM{2};
+  EXPECT_NE(describe(c).find("5 of 25 keys"), std::string::npos);
 }
 
 TEST(Describe, FitsIntoAHundredColumns) {

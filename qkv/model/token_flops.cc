@@ -118,6 +118,8 @@ class RecurrentParts final : public ModuleContents {
       source.add(module);
     } else if (whole == "decoder.attention.key") {
       keys.add(module);
+    } else if (whole == "decoder.initial") {
+      return;  // once a sentence
     } else if (dynamic_cast<const Linear*>(&module)) {
       target.add(module);
     } else {
@@ -133,6 +135,24 @@ class RecurrentParts final : public ModuleContents {
   std::string path_;
 };
 
+// Attention of a state, in a window to the keys around its position; width C for the score, E for the values.
+FlopCount context_flops(const TransformerConfig& c, int64_t S) {
+  const AttentionVariant variant = c.cross_attention.of_layer(0);
+  const bool bahdanau = c.architecture == Architecture::bahdanau;
+  const Additive* const additive = variant.get<Additive>();
+  const bool is_additive = additive || (bahdanau && variant == AttentionVariant{});
+  const int64_t D = additive && additive->width > 0 ? additive->width : c.d_model;
+  const int64_t E = bahdanau ? 2 * c.d_model : c.d_model;
+  int64_t keys = S;
+  if (const LocalM* window = variant.get<LocalM>()) keys = std::min(S, 2 * window->radius + 1);
+  if (const LocalP* window = variant.get<LocalP>()) keys = std::min(S, 2 * window->radius + 1);
+  const int64_t of_key = (is_additive ? 4 : 2) * D + 2 * E;
+  return {.part = fmt::format("decoder: attention, {} of {} keys", keys, S),
+          .formula = fmt::format("{} keys", of_key),
+          .flops = of_key * keys,
+          .token_bytes = static_cast<double>(4 * (D + E) * keys)};
+}
+
 std::vector<FlopCount> recurrent_flops(const TransformerConfig& c, int64_t S, bool of_source) {
   const RecurrentParts parts(*make_model(c));
   const auto count = [](const MatrixFlops& matrices, const char* part) {
@@ -141,14 +161,7 @@ std::vector<FlopCount> recurrent_flops(const TransformerConfig& c, int64_t S, bo
     return all;
   };
   if (of_source) return {count(parts.source, "encoder: cells"), count(parts.keys, "decoder: keys of the source")};
-  const AttentionSize width = {.use = AttentionUse::cross, .d_model = c.d_model, .head_width = c.d_model};
-  const int64_t values = c.architecture == Architecture::bahdanau ? 2 * c.d_model : c.d_model;
-  return {count(parts.target, "decoder: cells, attention and readout"),
-          {.part = fmt::format("decoder: attention, {} of {} keys", S, S),
-           .formula = fmt::format("{} keys", 2 * (width.d_model + values)),
-           .flops = 2 * (width.d_model + values) * S,
-           .token_bytes = static_cast<double>(4 * (width.d_model + values) * S)},
-          output_projection(c)};
+  return {count(parts.target, "decoder: cells, attention and readout"), context_flops(c, S), output_projection(c)};
 }
 
 }  // namespace
