@@ -61,7 +61,7 @@ def train(
         result.translator().translate("I am cold.")
 
     model      folder of the model
-    recipe     sizes of the model: transformer-tiny, -small, -base or -big, or the recurrent model bahdanau or luong; if
+    recipe     sizes of the model: transformer-tiny, -small, -base or -big, or the recurrent bahdanau or luong; if
                not given, by the size of the corpus
     resume     resume the training in the folder, or begin where there is none; a ValueError names an option that
                cannot change on resume and has another value
