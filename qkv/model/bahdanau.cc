@@ -11,13 +11,11 @@ const TransformerConfig& checked(const TransformerConfig& config) {
 }
 
 BahdanauDecoderOptions decoder_options(const TransformerConfig& config) {
-  BahdanauDecoderOptions options = {.width = config.d_model,
-                                    .encoder_width = 2 * config.d_model,
-                                    .embedding_width = config.d_model,
-                                    .dropout = config.dropout};
-  if (const AttentionVariant& given = config.cross_attention.of_layer(0); !(given == AttentionVariant{}))
-    options.variant = given;
-  return options;
+  return {.width = config.d_model,
+          .encoder_width = 2 * config.d_model,
+          .embedding_width = config.d_model,
+          .variant = config.recurrent_attention(),
+          .dropout = config.dropout};
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 //     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);
 //
 // layer/bahdanau_decoder.h has the formulas. config.d_model is the width of embeddings and states, encoder_layers the
-// number of Gru layers of the encoder, decoder_layers 1; config.cross_attention may have another variant than additive.
+// number of Gru layers of the encoder, decoder_layers 1; config.cross_attention may have another score than additive, and
+// local attention.
 #pragma once
 
 #include "qkv/layer/bahdanau_decoder.h"

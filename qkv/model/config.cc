@@ -195,7 +195,7 @@ void check_recurrent(const TransformerConfig& c) {
   not_chosen("attention-dropout", c.attention_dropout != 0);
   not_chosen("ffn-dropout", c.ffn_dropout != 0);
   not_chosen("positions", c.positions != Positions::sinusoidal && c.positions != Positions::none);
-  const AttentionVariant& variant = c.cross_attention.of_layer(0);
+  const AttentionVariant variant = c.recurrent_attention();
   const int64_t C = c.d_model, E = c.architecture == Architecture::bahdanau ? 2 * C : C;
   check_variant(variant,
                 {.use = AttentionUse::cross,
@@ -205,12 +205,11 @@ void check_recurrent(const TransformerConfig& c) {
                  .key_width = E,
                  .value_width = E},
                 "cross-attention");
-  const bool of_paper = variant == AttentionVariant();
-  require<UsageError>(
-      of_paper || E == C || variant.get<Additive>() || variant.get<Bilinear>() || !variant.reads_keys(), "model",
-      "the encoder states of a bahdanau model are twice as wide as those of its decoder: "
-      "cross-attention must be additive, bilinear or location, got {}",
-      to_string(c.cross_attention));
+  require<UsageError>(E == C || variant.get<Additive>() || variant.get<Bilinear>() || !variant.reads_keys(),
+                      "model",
+                      "the encoder states of a bahdanau model are twice as wide as those of its decoder: "
+                      "cross-attention must be additive, bilinear or location, got {}",
+                      to_string(c.cross_attention));
 }
 
 }  // namespace
@@ -225,6 +224,12 @@ int64_t TransformerConfig::position_limit() const {
   if (is_recurrent(architecture)) return int64_t{1} << 24;
   const bool limited = positions == Positions::sinusoidal || positions == Positions::learned;
   return limited ? max_positions : int64_t{1} << 24;
+}
+
+AttentionVariant TransformerConfig::recurrent_attention() const {
+  const AttentionVariant variant = cross_attention.of_layer(0);
+  if (variant.has(AttentionMechanism::Role::score)) return variant;
+  return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Bilinear{};
 }
 
 NormOptions TransformerConfig::norm_options() const { return {.kind = norm_kind, .eps = norm_eps}; }

@@ -238,7 +238,7 @@ TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
   EXPECT_EQ(sum_of(flops_per_target_token(c, {.source_length = S})).flops,
             2 * (4 * W * 2 * W + 4 * W * W + W * 2 * W) + 2 * 2 * W * S + 2 * W * 11);
   EXPECT_NE(describe(c).find("Luong"), std::string::npos);
-  c.cross_attention = Bilinear{} + LocalM{2};
+  c.cross_attention = LocalM{2};  // with the score of the paper
   EXPECT_NE(describe(c).find("5 of 25 keys"), std::string::npos);
 }
 

@@ -11,14 +11,12 @@ const TransformerConfig& checked(const TransformerConfig& config) {
 }
 
 LuongDecoderOptions decoder_options(const TransformerConfig& config) {
-  LuongDecoderOptions options = {.width = config.d_model,
-                                 .encoder_width = config.d_model,
-                                 .embedding_width = config.d_model,
-                                 .layers = config.decoder_layers,
-                                 .dropout = config.dropout};
-  if (const AttentionVariant& given = config.cross_attention.of_layer(0); !(given == AttentionVariant{}))
-    options.variant = given;
-  return options;
+  return {.width = config.d_model,
+          .encoder_width = config.d_model,
+          .embedding_width = config.d_model,
+          .layers = config.decoder_layers,
+          .variant = config.recurrent_attention(),
+          .dropout = config.dropout};
 }
 
 }  // namespace

@@ -137,16 +137,14 @@ class RecurrentParts final : public ModuleContents {
 
 // Attention of a state, in a window to the keys around its position; width C for the score, E for the values.
 FlopCount context_flops(const TransformerConfig& c, int64_t S) {
-  const AttentionVariant variant = c.cross_attention.of_layer(0);
-  const bool bahdanau = c.architecture == Architecture::bahdanau;
+  const AttentionVariant variant = c.recurrent_attention();
   const Additive* const additive = variant.get<Additive>();
-  const bool is_additive = additive || (bahdanau && variant == AttentionVariant{});
   const int64_t D = additive && additive->width > 0 ? additive->width : c.d_model;
-  const int64_t E = bahdanau ? 2 * c.d_model : c.d_model;
+  const int64_t E = c.architecture == Architecture::bahdanau ? 2 * c.d_model : c.d_model;
   int64_t keys = S;
   if (const LocalM* window = variant.get<LocalM>()) keys = std::min(S, 2 * window->radius + 1);
   if (const LocalP* window = variant.get<LocalP>()) keys = std::min(S, 2 * window->radius + 1);
-  const int64_t of_key = (is_additive ? 4 : 2) * D + 2 * E;
+  const int64_t of_key = (additive ? 4 : 2) * D + 2 * E;
   return {.part = fmt::format("decoder: attention, {} of {} keys", keys, S),
           .formula = fmt::format("{} keys", of_key),
           .flops = of_key * keys,
