@@ -14,8 +14,8 @@ from . import _core
 
 
 class Embedder:
-    """A model of any architecture with the vocabulary of the text that it reads, from its folder: a masked or causal
-    language model, or the encoder of a translation model. Several threads may use it at once.
+    """A model of any architecture with the vocabulary of the text that it reads, from its folder: a masked or
+    causal language model, or the encoder of a translation model. Several threads may use it at once.
 
         embedder = qkv.Embedder("words")
         a, b = embedder.embed(["It rains.", "It is raining."], normalize=True)
@@ -36,8 +36,8 @@ class Embedder:
     ) -> np.ndarray:
         """A vector for each sentence, float32 (N, C); (C,) for a single text. Options are those of `qkv embed`:
 
-        pooling       hidden states of which a vector is made: their mean over the tokens, that of the first or of the
-                      last one; None: "last" of a causal model, "mean" of others
+        pooling       hidden states of which a vector is made: their mean over the tokens, that of the first or of
+                      the last one; None: "last" of a causal model, "mean" of others
         normalize     divide each vector by its L2 norm: dot products are cosines
         batch_tokens  maximum number of tokens in a batch
 

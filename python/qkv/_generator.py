@@ -72,7 +72,7 @@ class TextGeneration:
         return self
 
     def __next__(self) -> str:
-        piece = self._generation.next()
+        piece: Any = self._generation.next()
         if piece is None:
             raise StopIteration
         return piece
@@ -145,8 +145,8 @@ class Generator:
         first_prompt          the number of the first prompt, where they are a part of many: of the random numbers
         batch_tokens          maximum number of tokens in a batch, 8192
 
-        An answer depends on the seed and on the number of its prompt, not on the other prompts, nor on the number of
-        threads (qkv.set_threads). Ctrl-C ends it after the current batch.
+        An answer depends on the seed and on the number of its prompt, not on the other prompts, nor on the number
+        of threads (qkv.set_threads). Ctrl-C ends it after the current batch.
         """
         texts = [prompts] if isinstance(prompts, str) else list(prompts)
         out = []

@@ -48,9 +48,9 @@ class MaskFiller:
         self._filler = _core.MaskFiller(self.model)
 
     @overload
-    def fill(
+    def fill(  # type: ignore[overload-overlap]
         self, texts: str, *, top_k: int = 5, n_best: int = 1, marker: str = "[MASK]", batch_tokens: int = 4096
-    ) -> FilledText: ...  # type: ignore[overload-overlap]
+    ) -> FilledText: ...
     @overload
     def fill(
         self,
@@ -87,7 +87,8 @@ class MaskFiller:
             lines, self._filler.fill(lines, top_k, n_best, marker, batch_tokens)
         ):
             candidates = [[MaskCandidate(*c) for c in mask] for mask in masks]
-            out.append(FilledText(*found[0], source, candidates, found, truncated))
+            text, probability = found[0]
+            out.append(FilledText(text, probability, source, candidates, found, truncated))
         return out[0] if isinstance(texts, str) else out
 
     @property
