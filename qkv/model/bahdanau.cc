@@ -28,7 +28,7 @@ Bahdanau::Bahdanau(const TransformerConfig& config)
                                .layers = config.encoder_layers,
                                .bidirectional = true,
                                .dropout = config.dropout},
-                              BahdanauDecoder(decoder_options(config))) {}
+                              BahdanauDecoder(decoder_options(checked(config)))) {}
 
 Bahdanau::Bahdanau(const TransformerConfig& config, uint64_t seed) : Bahdanau(config) { initialise("", seed); }
 

@@ -229,7 +229,7 @@ int64_t TransformerConfig::position_limit() const {
 AttentionVariant TransformerConfig::recurrent_attention() const {
   const AttentionVariant variant = cross_attention.of_layer(0);
   if (variant.has(AttentionMechanism::Role::score)) return variant;
-  return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Bilinear{};
+  return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Dot{};
 }
 
 NormOptions TransformerConfig::norm_options() const { return {.kind = norm_kind, .eps = norm_eps}; }

@@ -111,7 +111,11 @@ Cached cached(const TransformerConfig& c) {
     case Architecture::causal: return {layers, 0};
     case Architecture::masked: return {};
     case Architecture::bahdanau: return {.source = 3 * c.d_model, .source_formula = "4 * 3 C"};
-    case Architecture::luong: return {.source = 2 * c.d_model, .source_formula = "4 * 2 C"};
+    case Architecture::luong: {
+      const AttentionVariant variant = c.recurrent_attention();
+      const bool keys = variant.get<Bilinear>() || variant.get<Additive>();  // projected
+      return {.source = (keys ? 2 : 1) * c.d_model, .source_formula = keys ? "4 * 2 C" : "4 C"};
+    }
   }
   return {};
 }

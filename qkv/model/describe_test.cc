@@ -234,6 +234,8 @@ TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
             2 * decoder + (4 * W + 2 * 2 * W) * S + 2 * W * 11);
   EXPECT_NE(describe(c).find("Bahdanau"), std::string::npos);
   c.architecture = Architecture::luong;
+  EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (4 * W * 2 * W));
+  c.cross_attention = Bilinear{};  // projects the keys
   EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (4 * W * 2 * W + W * W));
   EXPECT_EQ(sum_of(flops_per_target_token(c, {.source_length = S})).flops,
             2 * (4 * W * 2 * W + 4 * W * W + W * 2 * W) + 2 * 2 * W * S + 2 * W * 11);

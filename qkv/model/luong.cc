@@ -28,7 +28,7 @@ Luong::Luong(const TransformerConfig& config)
                                .width = config.d_model,
                                .layers = config.encoder_layers,
                                .dropout = config.dropout},
-                              LuongDecoder(decoder_options(config))) {}
+                              LuongDecoder(decoder_options(checked(config)))) {}
 
 Luong::Luong(const TransformerConfig& config, uint64_t seed) : Luong(config) { initialise("", seed); }
 

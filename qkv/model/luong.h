@@ -5,8 +5,8 @@
 //     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);
 //
 // layer/luong_decoder.h has the formulas. config.d_model is the width of embeddings and states; encoder_layers and
-// decoder_layers are equal. config.cross_attention is the score, bilinear ("general") unless another variant is given: dot,
-// additive ("concat"), location; with local-m or local-p the paper's local attention.
+// decoder_layers are equal. config.cross_attention is the score, dot unless another variant is given: bilinear
+// ("general"), additive ("concat"), location; with local-m or local-p the paper's local attention.
 #pragma once
 
 #include "qkv/layer/luong_decoder.h"

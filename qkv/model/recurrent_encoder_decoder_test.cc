@@ -125,7 +125,7 @@ TEST(RecurrentEncoderDecoder, ThatOfLuongAndItsGradientsAreTheFormula) {
       state = p.lstm("decoder.stack.layers.0", joined(y_t, attentional), state);
       const Row top = row_of(state, 0, C);
       Row scores;
-      for (const Row& h_j : h) scores.push_back(dot_of(top, p.linear("decoder.attention.key", h_j)));
+      for (const Row& h_j : h) scores.push_back(dot_of(top, h_j));
       attentional = p.linear("decoder.combine", joined(average_of(h, scores, Row(h.size(), 1.0)), top));
       for (double& value : attentional) value = std::tanh(value);
       readouts.push_back(attentional);

@@ -158,7 +158,12 @@ std::vector<FlopCount> recurrent_flops(const TransformerConfig& c, int64_t S, bo
     all.formula = "2 for each weight";
     return all;
   };
-  if (of_source) return {count(parts.source, "encoder: cells"), count(parts.keys, "decoder: keys of the source")};
+  if (of_source) {
+    std::vector<FlopCount> rows = {count(parts.source, "encoder: cells"),
+                                   count(parts.keys, "decoder: keys of the source")};
+    std::erase_if(rows, [](const FlopCount& row) { return row.flops == 0; });
+    return rows;
+  }
   return {count(parts.target, "decoder: cells, attention and readout"), context_flops(c, S), output_projection(c)};
 }
 
