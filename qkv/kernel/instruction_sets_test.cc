@@ -53,6 +53,8 @@ TEST(InstructionSets, RowsHaveTheSameBits) {
         out.push_back(k.cross_entropy(x.data(), n, n / 2, smoothing, 0.5f, y.data()));
         append(out, y);
       }
+      out.push_back(k.symmetric_divergence(x.data(), dy.data(), n, 0.5f, dx.data(), a.data()));
+      append(out, dx), append(out, a);
       for (const auto f : {k.relu, k.gelu, k.gelu_tanh, k.silu, k.sigmoid, k.tanh})
         f(x.data(), n, y.data()), append(out, y);
       for (const auto f : {k.relu_backward, k.gelu_backward, k.gelu_tanh_backward, k.silu_backward,

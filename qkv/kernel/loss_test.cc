@@ -44,6 +44,51 @@ TEST(CrossEntropy, EqualsTheFormulaAtEveryWidth) {
   });
 }
 
+TEST(SymmetricDivergence, EqualsTheFormulaAtEveryWidth) {
+  const auto log_softmax = [](Doubles x) {
+    const double m = *std::max_element(x.begin(), x.end());
+    double z = 0.0;
+    for (double v : x) z += std::exp(v - m);
+    for (double& v : x) v -= m + std::log(z);
+    return x;
+  };
+  for_every_isa([&](const RowKernels& k, const std::string& isa) {
+    std::vector<int64_t> all = widths();
+    all.push_back(10007);
+    for (int64_t n : all) {
+      Row x = Row::normal(n, 1, 3.0), y = Row::normal(n, 2, 3.0), dx = Row::normal(n, 3), dy = Row::normal(n, 4);
+      const Doubles p = log_softmax(x.doubles()), q = log_softmax(y.doubles()), dx0 = dx.doubles(),
+                    dy0 = dy.doubles();
+      double kl_pq = 0.0, kl_qp = 0.0;
+      for (size_t i = 0; i < p.size(); ++i) {
+        kl_pq += std::exp(p[i]) * (p[i] - q[i]);
+        kl_qp += std::exp(q[i]) * (q[i] - p[i]);
+      }
+      const double expected = kl_pq + kl_qp;
+      const float loss = k.symmetric_divergence(x.data(), y.data(), n, 0.25f, dx.data(), dy.data());
+      EXPECT_NEAR(loss, expected, 2e-6 * std::max(1.0, expected)) << isa << " " << n;
+      for (size_t i = 0; i < p.size(); ++i) {
+        const double a = std::exp(p[i]), b = std::exp(q[i]), d = p[i] - q[i];
+        const auto at = static_cast<int64_t>(i);
+        EXPECT_NEAR(dx[at], dx0[i] + 0.25 * (a * (d - kl_pq) + a - b), 2e-6) << isa << " " << n;
+        EXPECT_NEAR(dy[at], dy0[i] + 0.25 * (b * (-d - kl_qp) + b - a), 2e-6) << isa << " " << n;
+      }
+      EXPECT_TRUE(dx.intact() && dy.intact()) << isa;
+      EXPECT_EQ(k.symmetric_divergence(x.data(), y.data(), n, 0.25f, nullptr, nullptr), loss) << isa;
+    }
+  });
+}
+
+TEST(SymmetricDivergence, OfMaskedAndEqualRowsIsZero) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    Row x = Row::normal(20, 1), dx(20), dy(20);
+    x[3] = -INFINITY;
+    std::fill(dx.begin(), dx.end(), 0.0f), std::fill(dy.begin(), dy.end(), 0.0f);
+    EXPECT_EQ(k.symmetric_divergence(x.data(), x.data(), 20, 1.0f, dx.data(), dy.data()), 0.0f) << isa;
+    for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(dx[i], 0.0f) << isa << " " << i;
+  });
+}
+
 TEST(CrossEntropy, IsFiniteForExtremeLogits) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     Row x(20), d(20);

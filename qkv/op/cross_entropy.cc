@@ -1,6 +1,7 @@
 #include "qkv/op/cross_entropy.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
@@ -11,22 +12,34 @@
 namespace qkv {
 namespace {
 
-// The rows whose target is not ignored.
-std::vector<int64_t> counted_rows(const char* op, const Tensor& targets, int64_t N, int64_t V,
-                                  const CrossEntropyOptions& options) {
+int64_t passes(const CrossEntropyOptions& options) { return options.r_drop > 0 ? 2 : 1; }
+
+// The tokens whose target is not ignored. A token is a row, with R-Drop the rows n and n + N/2.
+std::vector<int64_t> counted_tokens(const char* op, const Tensor& targets, int64_t N, int64_t V,
+                                    const CrossEntropyOptions& options) {
   require(targets.dtype() == DType::i32 && targets.shape() == Shape{N}, op,
           "targets are {} {}, expected i32 (N {})", name_of(targets.dtype()), targets.shape(), N);
   require(options.label_smoothing >= 0 && options.label_smoothing < 1, op,
           "label smoothing must be in [0, 1), got {}", options.label_smoothing);
-  std::vector<int64_t> rows;
+  require(options.r_drop >= 0 && std::isfinite(options.r_drop), op,
+          "the weight of R-Drop must be 0 or more, got {}", options.r_drop);
   const auto target = targets.span<int32_t>();
-  for (size_t n = 0; n < target.size(); ++n) {
-    if (target[n] == options.ignore_index) continue;
-    require(target[n] >= 0 && target[n] < V, op, "target {} of token {} is not one of V {} classes", target[n], n,
-            V);
-    rows.push_back(static_cast<int64_t>(n));
+  const int64_t tokens = N / passes(options);
+  require(tokens * passes(options) == N, op, "R-Drop needs two rows for every token, got N {}", N);
+  std::vector<int64_t> counted;
+  for (int64_t n = 0; n < N; ++n) {
+    const int32_t id = target[static_cast<size_t>(n)];
+    if (n >= tokens) {
+      const int32_t first = target[static_cast<size_t>(n - tokens)];
+      require(id == first, op, "R-Drop: the target of token {} is {} in one pass and {} in the other", n - tokens,
+              first, id);
+      continue;
+    }
+    if (id == options.ignore_index) continue;
+    require(id >= 0 && id < V, op, "target {} of token {} is not one of V {} classes", id, n, V);
+    counted.push_back(n);
   }
-  return rows;
+  return counted;
 }
 
 float gradient_scale(const CrossEntropyOptions& options, size_t count) {
@@ -49,24 +62,46 @@ Tensor times(Tensor x, float factor) {
   return x;
 }
 
+// The loss of a token from its logits, of one pass or two; and their gradients, unless null.
+struct TokenLoss {
+  int64_t V;
+  float factor;  // of the gradients
+  const CrossEntropyOptions& options;
+
+  // Gradients may be written over the logits.
+  float operator()(const float* logits, int32_t target, float* dlogits) const {
+    return kernel::kernels().rows.cross_entropy(logits, V, target, options.label_smoothing, factor, dlogits);
+  }
+  // Gradients must be elsewhere.
+  float operator()(const float* p, const float* q, int32_t target, float* dp, float* dq) const {
+    const kernel::RowKernels& rows = kernel::kernels().rows;
+    const float a = options.r_drop / 4, half = factor / 2;
+    const float p_loss = rows.cross_entropy(p, V, target, options.label_smoothing, half, dp);
+    const float q_loss = rows.cross_entropy(q, V, target, options.label_smoothing, half, dq);
+    return (p_loss + q_loss) / 2 + a * rows.symmetric_divergence(p, q, V, factor * a, dp, dq);
+  }
+};
+
 }  // namespace
 
 CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const CrossEntropyOptions& options) {
   require(logits.value().rank() == 2 && logits.dim(1) > 0, "cross_entropy", "logits must be (N,V), got {}",
           logits.shape());
   const int64_t N = logits.dim(0), V = logits.dim(1);
-  const std::vector<int64_t> rows = counted_rows("cross_entropy", targets, N, V, options);
+  const std::vector<int64_t> rows = counted_tokens("cross_entropy", targets, N, V, options);
+  const int64_t tokens = N / passes(options);
   const float factor = gradient_scale(options, rows.size());
   const Tensor in = logits.value().contiguous_copy(), target = targets.contiguous_copy();
-  Tensor losses = Tensor::zeros({N}), dlogits;
+  Tensor losses = Tensor::zeros({tokens}), dlogits;
   if (logits.requires_grad()) dlogits = Tensor::zeros({N, V});
+  const TokenLoss loss_of{V, factor, options};
   const float* x = in.data<float>();
   const int32_t* t = target.data<int32_t>();
   float *loss = losses.data<float>(), *dx = dlogits.defined() ? dlogits.data<float>() : nullptr;
   for_each_row(static_cast<int64_t>(rows.size()), V, [&](int64_t i) {
-    const int64_t n = rows[static_cast<size_t>(i)];
-    loss[n] = kernel::kernels().rows.cross_entropy(x + n * V, V, t[n], options.label_smoothing, factor,
-                                                   dx ? dx + n * V : nullptr);
+    const int64_t n = rows[static_cast<size_t>(i)], p = n * V, q = (n + tokens) * V;
+    loss[n] = tokens == N ? loss_of(x + p, t[n], dx ? dx + p : nullptr)
+                          : loss_of(x + p, x + q, t[n], dx ? dx + p : nullptr, dx ? dx + q : nullptr);
   });
   CrossEntropy result = result_of(losses, factor, rows.size());
   result.loss = record("cross_entropy", {logits}, result.loss.value(),
@@ -84,12 +119,12 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const int64_t N = x.dim(0), C = x.dim(1), V = w.dim(0);
   require(!b.defined() || b.shape() == Shape{V}, "linear_cross_entropy", "w (V,C) is {}, b (V) is {}: V must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
-  const std::vector<int64_t> rows = counted_rows("linear_cross_entropy", targets, N, V, options);
-  const int64_t count = static_cast<int64_t>(rows.size());
+  const std::vector<int64_t> rows = counted_tokens("linear_cross_entropy", targets, N, V, options);
+  const int64_t count = static_cast<int64_t>(rows.size()), tokens = N / passes(options);
   const float factor = gradient_scale(options, rows.size());
   std::vector<Variable> inputs = {x, w};
   if (b.defined()) inputs.push_back(b);
-  const bool with_gradient = recording(inputs);
+  const bool with_gradient = recording(inputs), two_passes = tokens < N;
   const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
   const Tensor in = x.value().contiguous_copy(), target = targets.contiguous_copy();
   const int32_t* t = target.data<int32_t>();
@@ -98,32 +133,40 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const int64_t piece = std::clamp<int64_t>((int64_t{2} << 20) / V / 64 * 64, 64, 1024);
   Tensor x_piece = Tensor::empty({piece, C}), logits = Tensor::empty({piece, V}),
          dx_piece = Tensor::empty({piece, C});
-  Tensor losses = Tensor::zeros({N}), dx, dw, db;
+  // Of one pass, gradients are written over the logits.
+  Tensor dlogits = two_passes && with_gradient ? Tensor::empty({piece, V}) : logits;
+  Tensor losses = Tensor::zeros({tokens}), dx, dw, db;
   if (with_gradient) {
     dx = Tensor::zeros({N, C});
     dw = Tensor::zeros({V, C});
     if (b.defined()) db = Tensor::zeros({V});
   }
+  const TokenLoss loss_of{V, factor, options};
   const kernel::PackedMatrix forward = packed_transposed(w);
   const kernel::PackedMatrix backward = with_gradient ? packed_plain(w) : kernel::PackedMatrix();
-  float *xs = x_piece.data<float>(), *ls = logits.data<float>(), *ds = dx_piece.data<float>();
+  float *xs = x_piece.data<float>(), *ls = logits.data<float>(), *gs = dlogits.data<float>(),
+        *ds = dx_piece.data<float>();
   float* loss = losses.data<float>();
-  for (int64_t begin = 0; begin < count; begin += piece) {
-    const int64_t M = std::min(piece, count - begin);
-    const int64_t* row = rows.data() + begin;
-    for_each_row(M, C, [&](int64_t i) { std::copy_n(in.data<float>() + row[i] * C, C, xs + i * C); });
+  for (int64_t begin = 0; begin < count; begin += piece / passes(options)) {
+    const int64_t here = std::min(piece / passes(options), count - begin), M = here * passes(options);
+    const int64_t* token = rows.data() + begin;
+    // Rows of a piece: its tokens in the first pass, then in the second.
+    const auto row = [&](int64_t i) { return i < here ? token[i] : token[i - here] + tokens; };
+    for_each_row(M, C, [&](int64_t i) { std::copy_n(in.data<float>() + row(i) * C, C, xs + i * C); });
     kernel::matmul({xs, M, C}, forward, ls, V, {.bias = b.defined() ? bias.data<float>() : nullptr});
-    for_each_row(M, V, [&](int64_t i) {
-      loss[row[i]] = kernel::kernels().rows.cross_entropy(ls + i * V, V, t[row[i]], options.label_smoothing, factor,
-                                                          with_gradient ? ls + i * V : nullptr);
+    for_each_row(here, V, [&](int64_t i) {
+      float *p = ls + i * V, *q = ls + (here + i) * V;
+      float *dp = with_gradient ? gs + i * V : nullptr, *dq = with_gradient ? gs + (here + i) * V : nullptr;
+      const int32_t wanted = t[token[i]];
+      loss[token[i]] = two_passes ? loss_of(p, q, wanted, dp, dq) : loss_of(p, wanted, dp);
     });
     if (!with_gradient) continue;
-    kernel::matmul({ls, M, V}, backward, ds, C);
+    kernel::matmul({gs, M, V}, backward, ds, C);
     float* out = dx.data<float>();
-    for_each_row(M, C, [&](int64_t i) { std::copy_n(ds + i * C, C, out + row[i] * C); });
-    kernel::matmul(kernel::Matrix(ls, M, V).transposed(), {xs, M, C}, dw.data<float>(), C, {.accumulate = true});
+    for_each_row(M, C, [&](int64_t i) { std::copy_n(ds + i * C, C, out + row(i) * C); });
+    kernel::matmul(kernel::Matrix(gs, M, V).transposed(), {xs, M, C}, dw.data<float>(), C, {.accumulate = true});
     if (b.defined()) {
-      const Tensor sums = sum_rows(logits.slice(0, 0, M), V);
+      const Tensor sums = sum_rows(dlogits.slice(0, 0, M), V);
       kernel::kernels().rows.add(db.data<float>(), sums.data<float>(), V, db.data<float>());
     }
   }

@@ -4,11 +4,18 @@
 //
 // and 0 where the target is ignore_index. The loss is the sum over tokens, or their mean over those not ignored.
 //
+// R-Drop (Wu et al., "R-Drop: Regularized Dropout for Neural Networks", 2021) draws the predictions of two passes over
+// the same tokens together, which differ by their dropout. With its weight a, rows n and n + N/2 are the passes over
+// token n:
+//
+//     loss of a token = (CE_p + CE_q) / 2 + (a / 4) (KL(p | q) + KL(q | p))
+//
 //     auto [loss, token_losses, count] = cross_entropy(logits, targets, {.label_smoothing = 0.1f});
 //     auto result = linear_cross_entropy(x, {w, b}, targets);     // logits = x w^T + b, never stored as a whole
 //
-// Shapes: logits (N,V), targets (N) i32, x (N,C), w (V,C), b (V); loss (1), token_losses (N).
-// Errors: a target outside [0, V) that is not ignore_index; mean over no token gives 0.
+// Shapes: logits (N,V), targets (N) i32, x (N,C), w (V,C), b (V); loss (1), token_losses (N), with R-Drop (N/2).
+// Errors: a target outside [0, V) that is not ignore_index; with R-Drop, an odd N, or two passes with different
+// targets; mean over no token gives 0.
 #pragma once
 
 #include "qkv/autograd/variable.h"
@@ -18,6 +25,7 @@ namespace qkv {
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;  // [0, 1)
   int32_t ignore_index = -1;
+  float r_drop = 0.0f;  // the weight a; 0: every row is a token of its own
   enum class Reduction { mean, sum } reduction = Reduction::mean;
 };
 

@@ -10,19 +10,31 @@ namespace {
 using namespace test;
 using Reduction = CrossEntropyOptions::Reduction;
 
+std::vector<double> log_softmax(const double* x, int64_t V) {
+  const double maximum = *std::max_element(x, x + V);
+  double total = 0;
+  for (int64_t c = 0; c < V; ++c) total += std::exp(x[c] - maximum);
+  std::vector<double> result(x, x + V);
+  for (double& value : result) value -= maximum + std::log(total);
+  return result;
+}
+
 std::vector<double> token_losses(const std::vector<double>& logits, int64_t V, const std::vector<int32_t>& targets,
                                  const CrossEntropyOptions& options) {
-  std::vector<double> losses(targets.size());
+  const size_t passes = options.r_drop > 0 ? 2 : 1;
+  std::vector<double> losses(targets.size() / passes);
   const double e = options.label_smoothing;
-  for (size_t n = 0; n < targets.size(); ++n) {
+  for (size_t n = 0; n < losses.size(); ++n) {
     if (targets[n] == options.ignore_index) continue;
-    const double* x = &logits[n * V];
-    const double maximum = *std::max_element(x, x + V);
-    double total = 0, log_probabilities = 0;
-    for (int64_t c = 0; c < V; ++c) total += std::exp(x[c] - maximum);
-    const double log_total = maximum + std::log(total);
-    for (int64_t c = 0; c < V; ++c) log_probabilities += x[c] - log_total;
-    losses[n] = -(1 - e) * (x[targets[n]] - log_total) - e / V * log_probabilities;
+    const std::vector<double> p = log_softmax(&logits[n * V], V);
+    const std::vector<double> q = log_softmax(&logits[(n + (passes - 1) * losses.size()) * V], V);
+    for (const std::vector<double>& log_probabilities : {p, q}) {
+      double sum = 0;
+      for (double value : log_probabilities) sum += value;
+      losses[n] -= ((1 - e) * log_probabilities[targets[n]] + e / V * sum) / 2;
+    }
+    for (int64_t c = 0; c < V; ++c)
+      losses[n] += options.r_drop / 4 * (std::exp(p[c]) - std::exp(q[c])) * (p[c] - q[c]);
   }
   return losses;
 }
@@ -51,7 +63,16 @@ const Setting settings[] = {
     {{4}, {.label_smoothing = 0.5f}},
     {{-1, -1}, {.label_smoothing = 0.1f}},
     {{}, {}},
+    {{3, 0, 6, 3, 0, 6}, {.r_drop = 5.0f}},
+    {{0, 2, 0, 2}, {.label_smoothing = 0.1f, .ignore_index = 0, .r_drop = 0.5f, .reduction = Reduction::sum}},
+    {{}, {.r_drop = 1.0f}},
 };
+
+int64_t tokens_of(const Setting& setting) {
+  const auto& [targets, options] = setting;
+  return std::count_if(targets.begin(), targets.end(), [&](int32_t t) { return t != options.ignore_index; }) /
+         (options.r_drop > 0 ? 2 : 1);
+}
 
 Tensor ids(const std::vector<int32_t>& values) {
   return Tensor::from(values, {static_cast<int64_t>(values.size())});
@@ -71,8 +92,7 @@ TEST(CrossEntropy, IsItsFormula) {
         });
     const CrossEntropy result = cross_entropy(logits, ids(targets), options);
     expect_close(result.token_losses, token_losses(doubles(logits), 7, targets, options), 1e-6, "token losses");
-    EXPECT_EQ(result.count, std::count_if(targets.begin(), targets.end(),
-                                          [o = options](int32_t t) { return t != o.ignore_index; }));
+    EXPECT_EQ(result.count, tokens_of({targets, options}));
   }
 }
 
@@ -94,11 +114,13 @@ TEST(LinearCrossEntropy, IsTheLossOfTheProduct) {
   }
 }
 
-TEST(LinearCrossEntropy, AgreesWithTwoOpsOverManyPieces) {
+class LinearCrossEntropyInPieces : public ::testing::TestWithParam<float> {};
+
+TEST_P(LinearCrossEntropyInPieces, AgreesWithTwoOps) {
   const int64_t N = 2500, C = 8, V = 40;
   std::vector<int32_t> targets;
-  for (int64_t n = 0; n < N; ++n) targets.push_back(static_cast<int32_t>(n * 7 % V));
-  const CrossEntropyOptions options{.label_smoothing = 0.1f, .ignore_index = 3};
+  for (int64_t n = 0; n < N; ++n) targets.push_back(static_cast<int32_t>(n % (N / 2) * 7 % V));
+  const CrossEntropyOptions options{.label_smoothing = 0.1f, .ignore_index = 3, .r_drop = GetParam()};
   const auto run = [&](auto loss) {
     const Variable x(random_tensor({N, C}, 1), {.requires_grad = true}),
         w(random_tensor({V, C}, 2), {.requires_grad = true});
@@ -109,6 +131,18 @@ TEST(LinearCrossEntropy, AgreesWithTwoOpsOverManyPieces) {
   const auto whole = run([&](auto x, auto w) { return cross_entropy(linear(x, w), ids(targets), options); });
   const auto pieces = run([&](auto x, auto w) { return linear_cross_entropy(x, {w}, ids(targets), options); });
   for (size_t i = 0; i < whole.size(); ++i) expect_close(pieces[i], doubles(whole[i]), 2e-6, std::to_string(i));
+}
+
+INSTANTIATE_TEST_SUITE_P(RDrop, LinearCrossEntropyInPieces, ::testing::Values(0.0f, 5.0f));
+
+TEST(CrossEntropy, OfTwoEqualPassesIsThatOfOne) {
+  const Tensor once = random_tensor({3, 7}, 1, 3.0);
+  Tensor twice = Tensor::empty({6, 7});
+  for (int64_t i = 0; i < 21; ++i) twice.data<float>()[i] = twice.data<float>()[21 + i] = once.data<float>()[i];
+  const CrossEntropy one = cross_entropy(once, ids({1, 2, 3}));
+  const CrossEntropy two = cross_entropy(twice, ids({1, 2, 3, 1, 2, 3}), {.r_drop = 5.0f});
+  EXPECT_EQ(one.count, two.count);
+  expect_close(two.token_losses, doubles(one.token_losses), 1e-7, "token losses");
 }
 
 TEST(CrossEntropy, StandsLargeLogits) {
@@ -130,6 +164,18 @@ TEST(CrossEntropy, SaysWhichTargetIsWrong) {
               cross_entropy(logits, ids({1, 2}), {.label_smoothing = 1.0f});
             }),
             "cross_entropy: label smoothing must be in [0, 1), got 1");
+  EXPECT_EQ(error_of([&] {
+              cross_entropy(logits, ids({1, 2}), {.r_drop = 1.0f});
+            }),
+            "cross_entropy: R-Drop: the target of token 0 is 1 in one pass and 2 in the other");
+  EXPECT_EQ(error_of([&] {
+              cross_entropy(Tensor::zeros({3, 5}), ids({1, 2, 1}), {.r_drop = 1.0f});
+            }),
+            "cross_entropy: R-Drop needs two rows for every token, got N 3");
+  EXPECT_EQ(error_of([&] {
+              cross_entropy(logits, ids({1, 1}), {.r_drop = -1.0f});
+            }),
+            "cross_entropy: the weight of R-Drop must be 0 or more, got -1");
   EXPECT_EQ(error_of([&] {
               linear_cross_entropy(logits, {Tensor::zeros({3, 4})}, ids({1, 2}));
             }),

@@ -39,16 +39,18 @@ CausalTask::CausalTask(const TrainOptions& options, TextData data)
       packing_(packing(options)),
       text_(documents_of(data_.train), packing_) {}
 
-CrossEntropy CausalTask::loss(const PackedBatch& batch, double label_smoothing, Pass& pass) const {
-  return model_.loss(batch.inputs, batch.targets,
-                     {.label_smoothing = static_cast<float>(label_smoothing),
-                      .ignore_index = packing_.ignore_index,
-                      .reduction = CrossEntropyOptions::Reduction::sum},
-                     pass, {.documents = batch.documents, .positions = batch.positions});
+CrossEntropy CausalTask::loss(const PackedBatch& batch, CrossEntropyOptions options, Pass& pass) const {
+  options.ignore_index = packing_.ignore_index;
+  return model_.loss(batch.inputs, batch.targets, options, pass,
+                     {.documents = batch.documents, .positions = batch.positions});
 }
 
-CrossEntropy CausalTask::next_loss(double label_smoothing, Pass& pass) {
-  return loss(text_.next(), label_smoothing, pass);
+CrossEntropy CausalTask::next_loss(const TrainingLoss& options, Pass& pass) {
+  PackedBatch batch = text_.next();
+  if (options.r_drop > 0)
+    for (Tensor* tensor : {&batch.inputs, &batch.targets, &batch.documents, &batch.positions})
+      *tensor = twice(*tensor);
+  return loss(batch, options.cross_entropy(), pass);
 }
 
 Validation CausalTask::validate() const {
@@ -59,7 +61,7 @@ Validation CausalTask::validate() const {
   LanguageModelScore score;
   while (text.position().epoch == 0) {
     Pass pass;
-    const CrossEntropy e = loss(text.next(), 0, pass);
+    const CrossEntropy e = loss(text.next(), TrainingLoss().cross_entropy(), pass);
     score.add(static_cast<double>(e.loss.value().at<float>({0})), e.count);
   }
   return {.loss = score.cross_entropy()};

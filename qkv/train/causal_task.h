@@ -20,7 +20,7 @@ class CausalTask final : public TrainingTask {
 
   CausalTransformer& model() override { return model_; }
 
-  CrossEntropy next_loss(double label_smoothing, Pass& pass) override;
+  CrossEntropy next_loss(const TrainingLoss& options, Pass& pass) override;
   BatchPosition position() const override { return text_.position(); }
   void seek(BatchPosition position) override { text_.seek(position); }
   int64_t batches_in_epoch() override { return text_.batches_in_epoch(); }
@@ -36,7 +36,7 @@ class CausalTask final : public TrainingTask {
   HeldOut held_out() const override { return {.file = "held-out.txt", .text = data_.held_out}; }
 
  private:
-  CrossEntropy loss(const PackedBatch& batch, double label_smoothing, Pass& pass) const;
+  CrossEntropy loss(const PackedBatch& batch, CrossEntropyOptions options, Pass& pass) const;
 
   const TextData data_;
   bool own_valid_;  // validation data was given

@@ -60,13 +60,14 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
                {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}) {
 }
 
-CrossEntropy MaskedTask::next_loss(double label_smoothing, Pass& pass) {
-  const Batch batch = batches_.next();
-  const MaskedBatch masked = masking_.mask(batch.source, batch.source_lengths, batch.pairs, batch.position.epoch);
-  return model_.loss(
-      masked.inputs, batch.source_lengths, masked.targets,
-      {.label_smoothing = static_cast<float>(label_smoothing), .reduction = CrossEntropyOptions::Reduction::sum},
-      pass);
+CrossEntropy MaskedTask::next_loss(const TrainingLoss& options, Pass& pass) {
+  Batch batch = batches_.next();
+  MaskedBatch masked = masking_.mask(batch.source, batch.source_lengths, batch.pairs, batch.position.epoch);
+  if (options.r_drop > 0) {
+    for (Tensor* tensor : {&masked.inputs, &masked.targets}) *tensor = twice(*tensor);
+    batch.source_lengths = twice(batch.source_lengths);
+  }
+  return model_.loss(masked.inputs, batch.source_lengths, masked.targets, options.cross_entropy(), pass);
 }
 
 Validation MaskedTask::validate() const {

@@ -79,6 +79,8 @@ void visit_update(Options& o, Visitor&& visitor) {
                   "length of the learning-rate warm-up; 0: a twelfth of the updates, at most 4000; 1: none"},
           o.warmup, fixed);
   visitor(Setting{"label-smoothing", "FRACTION", "label smoothing"}, o.label_smoothing, fixed);
+  visitor(Setting{"r-drop", "WEIGHT", "weight of R-Drop, which needs dropout and doubles the time; 0: none"},
+          o.r_drop, fixed);
   visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none"}, o.clip, fixed);
   visitor(Setting{"seed", "N", "random seed"}, o.seed, fixed);
   visitor(Setting{"threads", "N", "number of threads; 0: one per core"}, o.threads, may_change);

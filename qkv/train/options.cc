@@ -198,13 +198,17 @@ void TrainOptions::check() const {
   at_least("valid-sentences", valid_sentences, 0);
   for (const auto& [name, number] :
        {std::pair("learning-rate", learning_rate), std::pair("clip", clip), std::pair("eps", eps),
-        std::pair("weight-decay", weight_decay), std::pair("beta1", beta1), std::pair("beta2", beta2)}) {
+        std::pair("weight-decay", weight_decay), std::pair("r-drop", r_drop), std::pair("beta1", beta1),
+        std::pair("beta2", beta2)}) {
     require<UsageError>(std::isfinite(number), "train", "{} must be finite, got {}", name, number);
     at_least(name, number, 0.0);
   }
   for (const auto& [name, fraction] :
        {std::pair("beta1", beta1), std::pair("beta2", beta2), std::pair("label-smoothing", label_smoothing)})
     require<UsageError>(fraction >= 0 && fraction < 1, "train", "{} must be in [0, 1), got {}", name, fraction);
+  const bool drops = architecture.dropout > 0 || architecture.attention_dropout > 0 || architecture.ffn_dropout > 0;
+  require<UsageError>(r_drop == 0 || drops, "train",
+                      "r-drop {} needs dropout: without it, two passes over a batch are the same", r_drop);
   require<UsageError>(bpe_dropout >= 0 && bpe_dropout <= 1, "train", "bpe-dropout must be in [0, 1], got {}",
                       bpe_dropout);
   require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",

@@ -73,7 +73,8 @@ struct TrainOptions {
   double learning_rate = 0;  // the peak, or the factor of noam; 0: see rate()
   int64_t warmup = 0;        // updates; 0: see warmup_updates()
   double label_smoothing = 0.1;
-  double clip = 0;  // maximum norm of the gradient; 0: no clipping
+  double r_drop = 0;  // weight of R-Drop, 0: none; an update takes twice the time, see train/training_loss.h
+  double clip = 0;    // maximum norm of the gradient; 0: no clipping
   uint64_t seed = 1;
   int threads = 0;  // 0: the default of base/threads.h
 

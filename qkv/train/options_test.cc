@@ -72,6 +72,8 @@ TEST(TrainOptions, NameTheOptionThatIsOutOfRange) {
   refused("accumulate", [](TrainOptions& o) { o.accumulate = 0; });
   refused("batch-tokens", [](TrainOptions& o) { o.batch_tokens = 0; });
   refused("label-smoothing", [](TrainOptions& o) { o.label_smoothing = 1; });
+  refused("r-drop", [](TrainOptions& o) { o.r_drop = -1; });
+  refused("r-drop", [](TrainOptions& o) { o.r_drop = 5, o.architecture.dropout = 0; });
   refused("max-length", [](TrainOptions& o) { o.max_length = 2000; });
   refused("bpe-dropout", [](TrainOptions& o) { o.bpe_dropout = 1.5; });
   refused("bpe-dropout", [](TrainOptions& o) {

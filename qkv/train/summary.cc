@@ -42,7 +42,8 @@ std::string update_line(const TrainOptions& o, const TrainingSize& size) {
                           static_cast<double>(std::max<int64_t>(1, size.batches_in_epoch));
     text = fmt::format("{} updates, {:.1f} epochs: {}", size.last_update, epochs, text);
   }
-  return fmt::format("{}, {}, label-smoothing {}{}", text, name_of(o.optimizer), o.label_smoothing,
+  return fmt::format("{}, {}, label-smoothing {}{}{}", text, name_of(o.optimizer), o.label_smoothing,
+                     o.r_drop > 0 ? fmt::format(", r-drop {}", o.r_drop) : "",
                      o.clip > 0 ? fmt::format(", clip {}", o.clip) : "");
 }
 

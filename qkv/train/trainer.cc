@@ -145,7 +145,8 @@ void Trainer::update() {
   // A batch of masked text may have no masked token.
   for (int64_t i = 0; i < options_.accumulate || tokens == 0; ++i) {
     Pass pass{.training = true, .seed = options_.seed, .step = pass_number++};
-    const CrossEntropy part = task_.next_loss(options_.label_smoothing, pass);
+    const CrossEntropy part =
+        task_.next_loss({.label_smoothing = options_.label_smoothing, .r_drop = options_.r_drop}, pass);
     if (part.count == 0) continue;
     part.loss.backward();
     loss += static_cast<double>(part.loss.value().at<float>({0}));

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "qkv/model/model_file.h"
-#include "qkv/op/cross_entropy.h"
 #include "qkv/text/batches.h"
+#include "qkv/train/training_loss.h"
 #include "qkv/train/validation.h"
 
 namespace qkv {
@@ -35,8 +35,8 @@ class TrainingTask {
 
   // ---- Updates ----
 
-  // The loss of the next batch with label smoothing, summed over its tokens; `count` is their number.
-  virtual CrossEntropy next_loss(double label_smoothing, Pass& pass) = 0;
+  // The loss of the next batch, summed over its tokens; `count` is their number.
+  virtual CrossEntropy next_loss(const TrainingLoss& options, Pass& pass) = 0;
   virtual BatchPosition position() const = 0;  // of the next batch
   virtual void seek(BatchPosition position) = 0;
   virtual int64_t batches_in_epoch() = 0;

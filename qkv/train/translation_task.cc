@@ -40,13 +40,15 @@ TranslationTask::TranslationTask(const TrainOptions& options, TranslationData da
       batches_(data_.train, batch_options(options, data_.vocabularies)),
       validator_(data_, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}) {}
 
-CrossEntropy TranslationTask::next_loss(double label_smoothing, Pass& pass) {
-  const Batch batch = batches_.next();
-  return model_->loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
-                      {.label_smoothing = static_cast<float>(label_smoothing),
-                       .ignore_index = Tokenizer::pad,
-                       .reduction = CrossEntropyOptions::Reduction::sum},
-                      pass);
+CrossEntropy TranslationTask::next_loss(const TrainingLoss& options, Pass& pass) {
+  Batch batch = batches_.next();
+  if (options.r_drop > 0) {
+    for (Tensor* tensor : {&batch.source, &batch.target_in, &batch.target_out}) *tensor = twice(*tensor);
+    batch.source_lengths = twice(batch.source_lengths);
+  }
+  CrossEntropyOptions cross_entropy = options.cross_entropy();
+  cross_entropy.ignore_index = Tokenizer::pad;
+  return model_->loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out, cross_entropy, pass);
 }
 
 double TranslationTask::frequency_loss() const {

@@ -21,7 +21,7 @@ class TranslationTask final : public TrainingTask {
 
   EncoderDecoder& model() override { return *model_; }
 
-  CrossEntropy next_loss(double label_smoothing, Pass& pass) override;
+  CrossEntropy next_loss(const TrainingLoss& options, Pass& pass) override;
   BatchPosition position() const override { return batches_.position(); }
   void seek(BatchPosition position) override { batches_.seek(position); }
   int64_t batches_in_epoch() override { return batches_.batches_in_epoch(); }

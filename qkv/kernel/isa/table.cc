@@ -36,6 +36,7 @@ const Kernels& table() {
                .dropout = dropout,
                .dropout_add = dropout_add,
                .cross_entropy = cross_entropy,
+               .symmetric_divergence = symmetric_divergence,
                .adam = adam,
                .sum = sum,
                .sum_of_squares = sum_of_squares,
