@@ -127,6 +127,11 @@ uint64_t Variable::version() const { return node_->version; }
 
 std::shared_ptr<void>& Variable::derived() const { return node_->derived; }
 
+void Variable::drop_value() {
+  require(defined() && !node_->backward, "Variable::drop_value", "only the value of a leaf may be dropped");
+  node_->value = Tensor::without_memory(shape());
+}
+
 void Variable::backward() const {
   require(value().numel() == 1, "backward",
           "a value of shape {} needs an upstream gradient; only one number does not", shape());

@@ -56,6 +56,8 @@ class Variable {
   // of a weight matrix), valid for one version.
   uint64_t version() const;
   std::shared_ptr<void>& derived() const;
+  // Frees the value of a leaf for which what is derived from it is enough; its shape remains.
+  void drop_value();
 
   // Whether both are the same leaf or result.
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }

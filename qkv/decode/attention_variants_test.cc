@@ -47,6 +47,20 @@ TEST_P(SearchWith, LogProbabilityIsThatOfScore) {
   }
 }
 
+TEST_P(SearchWith, PackedWeightsFindTheSameBitForBit) {
+  const Transformer m = model(8), packed = model(8);
+  packed.pack_for_inference();
+  const PaddedBatch source = pad_batch(random_sentences(6, 9, 3));
+  const SearchOptions options = {.beam = 3, .n_best = 3, .max_length = 12};
+  const auto expected = search(m, source.ids, source.lengths, options);
+  const auto found = search(packed, source.ids, source.lengths, options);
+  for (size_t b = 0; b < expected.size(); ++b)
+    for (size_t i = 0; i < expected[b].size(); ++i) {
+      EXPECT_EQ(found[b][i].ids, expected[b][i].ids);
+      EXPECT_EQ(found[b][i].log_probability, expected[b][i].log_probability);
+    }
+}
+
 TEST_P(SearchWith, ResultsDoNotDependOnTheBatchBitForBit) {
   const int before = threads();
   const Transformer m = model(9);

@@ -9,6 +9,7 @@ namespace qkv {
 TextModel read_text_model(const std::filesystem::path& folder) {
   return read_together(folder, [&] {
     SavedModel saved = read_model(folder);
+    saved.model->pack_for_inference();
     const bool pairs = !is_language_model(saved.model->config().architecture);
     const char* file = pairs ? "source.model" : "tokenizer.model";
     TextModel out{std::move(saved.model), Tokenizer::load(find_in_model(folder, file), saved.sums[file])};

@@ -18,6 +18,7 @@
 
 namespace qkv {
 
+// The weights are packed for inference (Module::pack_for_inference()).
 struct TextModel {
   std::shared_ptr<const Model> model;
   Tokenizer tokenizer;

@@ -20,6 +20,7 @@ Translator read_translator(const std::filesystem::path& folder) {
   require<InputError>(model != nullptr, folder.string(),
                       "the architecture of this model is {}: it does not translate, which takes an encoder-decoder",
                       name_of(architecture));
+  model->pack_for_inference();
   Tokenizer source = Tokenizer::load(find_in_model(folder, "source.model"), saved.sums["source.model"]);
   Tokenizer target = Tokenizer::load(find_in_model(folder, "target.model"), saved.sums["target.model"]);
   return {std::move(model), std::move(source), std::move(target), folder.string()};

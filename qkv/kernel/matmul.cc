@@ -120,6 +120,12 @@ PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns) {
   data_ = data;
 }
 
+void PackedMatrix::copy_column(int64_t column, float* to) const {
+  const int64_t width = data_->width;
+  const float* from = data_->at(column / width, 0) + column % width;
+  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * width];
+}
+
 int64_t PackedMatrix::bytes() const { return data_ ? data_->storage->bytes() : 0; }
 
 // An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than handing

@@ -38,7 +38,8 @@ class PackedMatrix {
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  int64_t bytes() const;  // of the packed copy
+  int64_t bytes() const;                              // of the packed copy
+  void copy_column(int64_t column, float* to) const;  // its rows() numbers, as they were before packing
 
   struct Data;
   const Data& data() const { return *data_; }

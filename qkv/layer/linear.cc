@@ -6,6 +6,7 @@
 namespace qkv {
 
 Linear::Linear(const Axis& in, const Axis& out, bool with_bias) : weight({out, in}, fan_in_uniform) {
+  weight.mark_as_weight();
   if (with_bias) bias = Parameter({out});
 }
 

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "qkv/op/packed_weight.h"
+#include "qkv/tensor/storage.h"
+
 namespace qkv {
 namespace {
 
@@ -71,6 +74,10 @@ void Parameter::initialise(uint64_t seed, const std::string& name) const {
     mutable_value().fill(state_->value);
 }
 
+void Parameter::pack_for_inference() const {
+  if (state_->is_weight) keep_packed(variable());
+}
+
 Variable& Parameter::variable() const {
   return state_->variable.get(
       [&] { return Variable(Tensor::full(state_->shape, state_->value), {.requires_grad = true}); });
@@ -93,6 +100,13 @@ void Module::initialise(const std::string& prefix, uint64_t seed) const {
   const auto each = [&](const std::string& name, const Parameter& parameter) { parameter.initialise(seed, name); };
   Walk walk(prefix, each);
   list(walk);
+}
+
+void Module::pack_for_inference() const {
+  const auto each = [](const std::string&, const Parameter& parameter) { parameter.pack_for_inference(); };
+  Walk walk("", each);
+  list(walk);
+  release_unused_storage();
 }
 
 int64_t Module::parameter_count() const {

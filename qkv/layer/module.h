@@ -52,6 +52,10 @@ class Parameter {
   const std::string& formula() const { return state_->formula; }
   void initialise(uint64_t seed, const std::string& name) const;  // without a function, every element is `value`
 
+  // A matrix that is used in products x W^T and as a table alone: inference needs no more than its packed form.
+  void mark_as_weight() const { state_->is_weight = true; }
+  void pack_for_inference() const;  // if it is marked
+
   // Allocated at the first call; every element is `value` then.
   Variable& variable() const;
   operator const Variable&() const;  // NOLINT: a parameter is used like a variable
@@ -67,6 +71,7 @@ class Parameter {
     std::string formula;
     Initialise initialise;
     float value;
+    bool is_weight = false;
     OnDemand<Variable> variable;
   };
   std::shared_ptr<State> state_;
@@ -96,6 +101,11 @@ class Module {
   void visit(const ParameterVisitor& visitor) const { visit("", visitor); }
   void initialise(const std::string& prefix, uint64_t seed) const;
   int64_t parameter_count() const;
+
+  // Of marked weights, only the packed form is kept (op/packed_weight.h): half of the memory, the same results, no
+  // gradients any more. Not while another thread uses the module. Free memory of the whole process is returned to the
+  // system, for the largest part of it has held the values.
+  void pack_for_inference() const;
 
  protected:
   Module() = default;

@@ -10,6 +10,7 @@ namespace qkv {
 
 OutputProjection::OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options)
     : weight(matrix), options_(options) {
+  weight.mark_as_weight();
   if (options.bias) bias = Parameter({Axis(matrix.dim(0), "V")});
 }
 

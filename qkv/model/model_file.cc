@@ -13,6 +13,7 @@
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/model/make_model.h"
+#include "qkv/op/packed_weight.h"
 
 namespace qkv {
 namespace {
@@ -124,7 +125,7 @@ VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& mak
 
 NamedTensors parameters_of(const Model& model) {
   NamedTensors out;
-  model.visit([&](const std::string& name, Variable& parameter) { out.emplace_back(name, parameter.value()); });
+  model.visit([&](const std::string& name, Variable& parameter) { out.emplace_back(name, unpacked(parameter)); });
   return out;
 }
 

@@ -41,7 +41,7 @@ TransformerConfig load_config(const std::filesystem::path& folder);  // reads co
 
 // Writes a file in the format of model.safetensors.
 void save_parameters(const std::filesystem::path& path, const Model& model, const VocabularyChecksums& sums = {});
-// The parameters by name, as views.
+// The parameters by name: views, but copies of those that are kept packed.
 NamedTensors parameters_of(const Model& model);
 
 // A model of any architecture. With its vocabularies it is read by

@@ -4,10 +4,33 @@
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/op/packed_weight.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
 namespace {
+
+// Rows of a table, which may be kept packed as the weight of a product that shares it.
+class TableRows {
+ public:
+  explicit TableRows(const Variable& table) : columns_(table.dim(1)) {
+    if (is_kept_packed(table))
+      packed_ = packed_transposed(table);
+    else
+      values_ = table.value().contiguous_copy();
+  }
+  // In place, or copied to `memory`.
+  const float* row(int64_t id, float* memory) const {
+    if (values_.defined()) return values_.data<float>() + id * columns_;
+    packed_.copy_column(id, memory);
+    return memory;
+  }
+
+ private:
+  int64_t columns_;
+  Tensor values_;
+  kernel::PackedMatrix packed_;
+};
 
 // dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one thread, in
 // the order of the rows.
@@ -59,13 +82,13 @@ Variable embedding(const Tensor& ids, const Variable& table, const EmbeddingOpti
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);
 
   Tensor y = Tensor::empty({B, T, C});
-  const Tensor packed_table = table.value().contiguous_copy();
+  const TableRows table_rows(table);
   const Tensor packed_positions = positions.defined() ? positions.value().contiguous_copy() : Tensor();
-  const float* rows = packed_table.data<float>();
   const float* p = positions.defined() ? packed_positions.data<float>() + options.first_position * C : nullptr;
   float* out = y.data<float>();
   for_each_row(B * T, C, [&](int64_t r) {
-    kernel::kernels().rows.embed(rows + id[static_cast<size_t>(r)] * C, options.scale, p ? p + r % T * C : nullptr,
+    const float* position = p ? p + r % T * C : nullptr;
+    kernel::kernels().rows.embed(table_rows.row(id[static_cast<size_t>(r)], out + r * C), options.scale, position,
                                  C, out + r * C);
   });
 

@@ -43,6 +43,7 @@ class Pool {
         return block;
       }
       free_.try_emplace(capacity, nullptr);
+      make_room(capacity);
     }
     std::byte* const data = allocate_memory(capacity);
     const std::lock_guard lock(mutex_);
@@ -60,12 +61,7 @@ class Pool {
 
   void release() {
     const std::lock_guard lock(mutex_);
-    for (auto& [capacity, first] : free_) {
-      while (first != nullptr) {
-        free_memory(std::exchange(first, next_of(first)), capacity);
-        statistics_.pool_bytes -= capacity;
-      }
-    }
+    release(statistics_.pool_bytes, free_.begin());
   }
 
   StorageStatistics statistics() {
@@ -74,13 +70,37 @@ class Pool {
   }
 
  private:
+  using Sizes = std::map<int64_t, std::byte*>;  // the first block of each capacity
+
+  // Before a new block: where sizes grow from step to step, as in decoding, blocks that have become too small would pile
+  // up. The pool holds at most a quarter more than was ever used at a time, and 16 MiB.
+  void make_room(int64_t capacity) {
+    const int64_t needed = std::max(statistics_.peak_bytes, statistics_.used_bytes + capacity);
+    const int64_t excess = statistics_.pool_bytes + capacity - (needed + needed / 4 + (16 << 20));
+    if (excess > 0) release(excess, free_.lower_bound(capacity));
+  }
+
+  // At least so many bytes if there are as many free: of blocks below `from`, the largest first, then of those above.
+  void release(int64_t bytes, Sizes::iterator from) {
+    const int64_t target = statistics_.pool_bytes - bytes;
+    const auto empty = [&](Sizes::value_type& size) {
+      auto& [capacity, first] = size;
+      while (first != nullptr && statistics_.pool_bytes > target) {
+        free_memory(std::exchange(first, next_of(first)), capacity);
+        statistics_.pool_bytes -= capacity;
+      }
+    };
+    for (auto at = from; at != free_.begin();) empty(*--at);
+    for (auto at = free_.end(); at != from;) empty(*--at);
+  }
+
   void use(int64_t bytes) {
     statistics_.used_bytes += bytes;
     statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
   }
 
   ForkSafeMutex mutex_;
-  std::map<int64_t, std::byte*> free_;  // the first block of each capacity
+  Sizes free_;
   StorageStatistics statistics_;
 };
 

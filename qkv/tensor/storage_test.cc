@@ -45,6 +45,19 @@ TEST(Storage, SlightlyDifferentLengthsShareBlocks) {
   EXPECT_EQ(storage_statistics().system_allocations, before);
 }
 
+// As the caches of a search do: every step needs more than the one before, whose blocks are too small.
+TEST(Storage, SizesThatGrowDoNotPileUp) {
+  release_unused_storage();
+  Tensor cache;
+  for (int64_t n = 1 << 16; n < 1 << 22; n += n / 8) {
+    const Tensor longer = Tensor::empty({n});
+    cache = longer;
+    const StorageStatistics now = storage_statistics();
+    ASSERT_LE(now.pool_bytes, now.peak_bytes + now.peak_bytes / 4 + (16 << 20)) << n;
+  }
+  EXPECT_LT(storage_statistics().pool_bytes, 80 << 20) << "all of them together are 145 MiB";
+}
+
 TEST(Storage, CountsWhatIsInUseAndGivesTheRestBack) {
   release_unused_storage();
   const StorageStatistics before = storage_statistics();

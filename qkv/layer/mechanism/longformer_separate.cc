@@ -36,6 +36,7 @@ class LongformerSeparateMechanism final : public MechanismOf<LongformerSeparate>
     Parameters parameters = {{"query.weight", Parameter({Q, width(size.query_width)}, fan_in_uniform)},
                              {"key.weight", Parameter({K, width(size.key_width)}, fan_in_uniform)},
                              {"value.weight", Parameter({K, width(size.value_width)}, fan_in_uniform)}};
+    for (const auto& [name, weight] : parameters) weight.mark_as_weight();
     if (size.bias)
       for (const auto& [name, axis] :
            {std::pair("query.bias", Q), std::pair("key.bias", K), std::pair("value.bias", K)})
