@@ -25,6 +25,22 @@ def test_a_handful_of_pairs_is_learnt(trained, translator):
     ]
 
 
+@pytest.mark.parametrize("recipe", ["bahdanau", "luong"])
+def test_a_recurrent_model_learns_and_translates(recipe, pairs_file, tmp_path):
+    options = {
+        name: value
+        for name, value in small.items()
+        if name not in ("heads", "ffn", "encoder_layers", "decoder_layers", "positions", "recipe")
+    }
+    options.update(d_model=32, max_steps=150, learning_rate=1e-2)
+    result = qkv.train(model=tmp_path / "m", train=pairs_file, recipe=recipe, **options)
+    assert result.loss < 0.5
+    translations = qkv.Translator(tmp_path / "m").translate([source for source, _ in pairs])
+    assert sum(t.text == target for t, (_, target) in zip(translations, pairs, strict=True)) > len(pairs) / 2
+    with pytest.raises(ValueError, match=f"heads is for Transformers: a {recipe} model has none"):
+        qkv.train(model=tmp_path / "other", train=pairs_file, recipe=recipe, **{**options, "heads": 2})
+
+
 def test_what_is_held_out_is_measured(pairs_file, tmp_path):
     result = qkv.train(model=tmp_path / "m", train=pairs_file, **{**small, "max_steps": 20, "hold_out": 10})
     assert result.validation.perplexity > 1 and 0 <= result.validation.bleu <= 100 and result.best_step == 20

@@ -13,35 +13,38 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The keys of config.json: visitor(key, field) for every field, for writing and reading.
+// The keys of config.json: visitor(key, field) for every field that the architecture has, for writing and reading.
 template <class Config, class Visitor>
 void visit(Config& c, Visitor&& visitor) {
-  visitor("source_vocabulary", c.source_vocabulary);
-  visitor("target_vocabulary", c.target_vocabulary);
-  visitor("d_model", c.d_model);
-  visitor("heads", c.heads);
-  visitor("kv_heads", c.kv_heads);
-  visitor("head_width", c.head_width);
-  visitor("ffn", c.ffn);
-  visitor("encoder_layers", c.encoder_layers);
-  visitor("decoder_layers", c.decoder_layers);
-  visitor("dropout", c.dropout);
-  visitor("attention_dropout", c.attention_dropout);
-  visitor("ffn_dropout", c.ffn_dropout);
-  visitor("norm_order", c.norm_order);
-  visitor("norm_kind", c.norm_kind);
-  visitor("norm_eps", c.norm_eps);
-  visitor("activation", c.activation);
-  visitor("gated_ffn", c.gated_ffn);
-  visitor("positions", c.positions);
-  visitor("tie", c.tie);
-  visitor("attention_bias", c.attention_bias);
-  visitor("ffn_bias", c.ffn_bias);
-  visitor("query_key_norm", c.query_key_norm);
-  visitor("encoder_self_attention", c.self_attention.encoder);
-  visitor("decoder_self_attention", c.self_attention.decoder);
-  visitor("cross_attention", c.cross_attention);
-  visitor("max_positions", c.max_positions);
+  const auto field = [&](const char* key, auto& value) {
+    if (has_setting(c.architecture, key)) visitor(key, value);
+  };
+  field("source_vocabulary", c.source_vocabulary);
+  field("target_vocabulary", c.target_vocabulary);
+  field("d_model", c.d_model);
+  field("heads", c.heads);
+  field("kv_heads", c.kv_heads);
+  field("head_width", c.head_width);
+  field("ffn", c.ffn);
+  field("encoder_layers", c.encoder_layers);
+  field("decoder_layers", c.decoder_layers);
+  field("dropout", c.dropout);
+  field("attention_dropout", c.attention_dropout);
+  field("ffn_dropout", c.ffn_dropout);
+  field("norm_order", c.norm_order);
+  field("norm_kind", c.norm_kind);
+  field("norm_eps", c.norm_eps);
+  field("activation", c.activation);
+  field("gated_ffn", c.gated_ffn);
+  field("positions", c.positions);
+  field("tie", c.tie);
+  field("attention_bias", c.attention_bias);
+  field("ffn_bias", c.ffn_bias);
+  field("query_key_norm", c.query_key_norm);
+  field("encoder_self_attention", c.self_attention.encoder);
+  field("decoder_self_attention", c.self_attention.decoder);
+  field("cross_attention", c.cross_attention);
+  field("max_positions", c.max_positions);
 }
 
 struct Writer {
@@ -213,6 +216,14 @@ void check_recurrent(const TransformerConfig& c) {
 }
 
 }  // namespace
+
+bool has_setting(Architecture architecture, std::string_view key) {
+  constexpr std::string_view recurrent[] = {
+      "architecture",   "source_vocabulary", "target_vocabulary", "d_model",        "tie",
+      "encoder_layers", "decoder_layers",    "dropout",           "cross_attention"};
+  return !is_recurrent(architecture) ||
+         std::find(std::begin(recurrent), std::end(recurrent), key) != std::end(recurrent);
+}
 
 std::string to_string(const SelfAttention& self_attention) {
   const auto& [encoder, decoder] = self_attention;

@@ -235,6 +235,11 @@ TEST(Config, ARecurrentModelHasNoSettingsOfTransformers) {
   c.source_vocabulary = c.target_vocabulary = 9, c.cross_attention = Dot{} + LocalP{3};
   std::string text = to_json(c);
   EXPECT_EQ(to_json(config_from_json(text, "here")), text);
+  for (const char* key : {"heads", "ffn", "norm_order", "positions", "encoder_self_attention"})
+    EXPECT_EQ(text.find(key), std::string::npos) << key;
+  std::string with_heads = text;
+  with_heads.insert(with_heads.find("\"tie\""), "\"heads\": 4, ");
+  EXPECT_NE(error_of(with_heads).find("unknown key 'heads'"), std::string::npos);
   EXPECT_NE(error_of(text.replace(text.find("local-p"), 7, "window")).find("cross-attention"), std::string::npos);
 }
 

@@ -92,6 +92,20 @@ std::map<std::string, std::string> texts_of(const TrainOptions& options) {
   return texts.values;
 }
 
+// A setting that the architecture does not have would change nothing.
+void check_settings(const TrainOptions& before, const TrainOptions& after) {
+  const Architecture architecture = after.architecture.architecture;
+  Texts old, now;
+  visit_architecture(before.architecture, old);
+  visit_architecture(after.architecture, now);
+  for (const auto& [name, value] : now.values) {
+    std::string key = name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    require<UsageError>(value == old.values[name] || has_setting(architecture, key), "train",
+                        "{} is for Transformers: a {} model has none", name, name_of(architecture));
+  }
+}
+
 }  // namespace
 
 TrainOptions default_options(const CorpusSize& size, Architecture architecture) {
@@ -99,7 +113,7 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
   TrainOptions o;
   o.architecture = recipe(is_recurrent(architecture) ? name_of(architecture) : row.recipe);
   o.architecture.dropout = row.dropout;
-  o.architecture.norm_order = row.norm;
+  if (!is_recurrent(architecture)) o.architecture.norm_order = row.norm;
   o.vocabulary_size = row.vocabulary;
   o.batch_tokens = row.batch_tokens;
   o.accumulate = row.accumulate;
@@ -120,6 +134,9 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
   std::optional<TransformerConfig> init;
   if (!base.init.empty()) init = config_to_continue(base.init);
   const Architecture architecture = init ? init->architecture : architecture_of(base);
+  require<UsageError>(!base.recipe || is_recurrent(architecture) == is_recurrent(recipe(*base.recipe).architecture),
+                      "train", "the recipe {} is not one of a {} model", base.recipe.value_or(""),
+                      name_of(architecture));
   const auto with_given = [&](TrainOptions options) {
     if (base.recipe) set_sizes(options.architecture, recipe(*base.recipe));
     if (init) options.architecture = *init;
@@ -127,7 +144,9 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
     options.resume = base.resume;
     if (!base.train.empty()) options.train = base.train;
     if (!base.valid.empty()) options.valid = base.valid;
+    const TrainOptions before = options;
     if (apply) apply(options);
+    check_settings(before, options);
     return options;
   };
   if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));

@@ -271,8 +271,12 @@ bool has_stored_options(const std::filesystem::path& model) { return file_exists
 
 std::optional<std::string> difference(const std::string& before, const TrainOptions& now,
                                       const std::string& where) {
-  // Read and written once more, so that a key that is missing or new has its default.
-  const Json was = fixed_settings(train_options_from_json(before, where)), is = fixed_settings(now);
+  // Read and written once more, so that a key that is missing or new, or that the architecture does not have, has its
+  // default.
+  const auto settings = [&](const std::string& json) {
+    return fixed_settings(train_options_from_json(json, where));
+  };
+  const Json was = settings(before), is = settings(to_json(now));
   for (const auto& [key, value] : is.items())
     if (was.at(key) != value)
       return fmt::format("'{}' was {} and is now {}", key, shown_json(was.at(key)), shown_json(value));

@@ -32,7 +32,8 @@ class RecurrentTraining : public testing::TestWithParam<Architecture> {
 
   TrainOptions options(const std::string& model) const {
     TrainOptions o = small_training(folder_ / "pairs.tsv", folder_ / model);
-    o.architecture.architecture = GetParam();
+    o.architecture = recipe(name_of(GetParam()));
+    o.architecture.d_model = 16;
     return o;
   }
   void expect_same_weights(const std::string& a, const std::string& b) const {
@@ -136,6 +137,28 @@ TEST_P(RecurrentTraining, ARecipeChoosesTheArchitecture) {
   EXPECT_EQ(by_recipe.architecture.architecture, GetParam());
   EXPECT_EQ(by_recipe.architecture.d_model, 256);
   EXPECT_EQ(by_recipe.clip, 1);
+}
+
+TEST_P(RecurrentTraining, SettingsOfTransformersAreRefused) {
+  const BaseOptions base = {
+      .model = folder_ / "m", .train = (folder_ / "pairs.tsv").string(), .architecture = GetParam()};
+  const auto error = [&](void (*apply)(TrainOptions&)) -> std::string {
+    try {
+      options_for(base, apply);
+      return "";
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+  };
+  const std::string none = fmt::format(" is for Transformers: a {} model has none", name_of(GetParam()));
+  EXPECT_EQ(error([](TrainOptions& o) { o.architecture.heads = 3; }), "train: heads" + none);
+  EXPECT_EQ(error([](TrainOptions& o) { o.architecture.norm_order = NormOrder::post; }), "train: norm" + none);
+  EXPECT_EQ(error([](TrainOptions& o) { o.architecture.activation = Activation::gelu; }),
+            "train: activation" + none);
+  EXPECT_EQ(error([](TrainOptions& o) { o.architecture.d_model = 96, o.architecture.dropout = 0.2f; }), "");
+  BaseOptions contradiction = base;
+  contradiction.recipe = "transformer-tiny";
+  EXPECT_THROW(options_for(contradiction), UsageError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, RecurrentTraining, testing::Values(Architecture::bahdanau, Architecture::luong),

@@ -70,7 +70,9 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
       adam_(parameters_, options.adam()),
       last_update_(end_of(options, task)),
       schedule_(options.schedule_options(last_update_)),
-      warnings_({.frequency_loss = task.frequency_loss()}),
+      warnings_({.frequency_loss = task.frequency_loss(),
+                 .suggest_pre_norm = !is_recurrent(options.architecture.architecture) &&
+                                     options.architecture.norm_order != NormOrder::pre}),
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   if (checkpoint) {

@@ -54,9 +54,10 @@ TrainingWarnings::Sign TrainingWarnings::source_unused(int64_t step, const Sourc
   for (const double e : use.entropy) layers.push_back(fmt::format("{:.2f}", e));
   return fmt::format(
       "step {}: the model does not read its source: sources exchanged between sentences raise the validation loss "
-      "by {:.3f} only (entropy of cross-attention, 1 is flat: {} by layer). Try norm pre, a smaller learning-rate "
-      "or a longer warmup, and check that the two sides of the corpus are translations of each other",
-      step, use.gain, fmt::join(layers, " "));
+      "by {:.3f} only (entropy of cross-attention, 1 is flat: {} by layer). {} or a longer warmup, and check that "
+      "the "
+      "two sides of the corpus are translations of each other",
+      step, use.gain, fmt::join(layers, " "), remedy());
 }
 
 // A model can lower its loss by better guesses of frequent words while it reads less of the source.
@@ -71,9 +72,13 @@ TrainingWarnings::Sign TrainingWarnings::bleu_falls(int64_t step, const Validati
   if (best_->lower_since < 2) return {};
   return fmt::format(
       "step {}: BLEU fell from {:.1f} at step {} to {:.1f} while the validation loss fell from {:.3f} to {:.3f}: "
-      "the model predicts frequent words better and translates worse. Try norm pre, a smaller learning-rate or a "
-      "longer warmup; patience-on bleu keeps the model of the best BLEU",
-      step, best_->bleu, best_->step, *v.bleu, best_->loss, v.loss);
+      "the model predicts frequent words better and translates worse. {} or a longer warmup; patience-on bleu "
+      "keeps the model of the best BLEU",
+      step, best_->bleu, best_->step, *v.bleu, best_->loss, v.loss, remedy());
+}
+
+std::string TrainingWarnings::remedy() const {
+  return options_.suggest_pre_norm ? "Try norm pre, a smaller learning-rate" : "Try a smaller learning-rate";
 }
 
 // The mean over the reports of the updates after + 1 to until; none if they do not reach back that far.
@@ -98,8 +103,8 @@ TrainingWarnings::Sign TrainingWarnings::loss_stands() const {
   return fmt::format(
       "step {}: the loss stands: {:.3f} over the last {} updates, {:.3f} over the {} before, and {:.3f} for a "
       "model "
-      "that knows token frequencies alone. Try norm pre, a smaller learning-rate, a longer warmup, or clip 1",
-      step, *now, window, *before, window, options_.frequency_loss);
+      "that knows token frequencies alone. {}, a longer warmup, or clip 1",
+      step, *now, window, *before, window, options_.frequency_loss, remedy());
 }
 
 TrainingWarnings::Sign TrainingWarnings::gradients_explode(const TrainingReport& report) const {

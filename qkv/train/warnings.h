@@ -35,7 +35,8 @@ struct TrainingReport {
 };
 
 struct TrainingWarningOptions {
-  double frequency_loss = 0;  // of a model that knows the frequencies of the target tokens alone
+  double frequency_loss = 0;     // of a model that knows the frequencies of the target tokens alone
+  bool suggest_pre_norm = true;  // not where the norms are so already, or there are none
 };
 
 class TrainingWarnings {
@@ -53,6 +54,7 @@ class TrainingWarnings {
   Sign bleu_falls(int64_t step, const Validation& validation);
   Sign loss_stands() const;
   Sign gradients_explode(const TrainingReport& report) const;
+  std::string remedy() const;  // what helps most of the time
   std::optional<double> mean_loss(int64_t after, int64_t until) const;
   void add(std::vector<TrainingWarning>& warnings, const char* name, const Sign& sign);
 

@@ -49,6 +49,13 @@ TEST(TrainingWarnings, SayOnceThatTheSourceIsNotUsed) {
   EXPECT_EQ(names(w.validation(1250, {.loss = 3}, {.gain = unused})), Names{"source-unused"});
 }
 
+TEST(TrainingWarnings, DoNotSuggestWhatTheModelHasAlready) {
+  TrainingWarnings w({.suggest_pre_norm = false});
+  const auto warnings = w.validation(500, {.loss = 5}, {.gain = unused});
+  ASSERT_EQ(names(warnings), Names{"source-unused"});
+  EXPECT_NE(warnings[0].text.find("Try a smaller learning-rate or a longer warmup"), std::string::npos);
+}
+
 TEST(TrainingWarnings, SayThatBleuFallsWhileTheLossFalls) {
   TrainingWarnings w = new_warnings();
   const auto validated = [&](int64_t step, double loss, double bleu) {
