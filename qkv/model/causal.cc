@@ -24,7 +24,7 @@ Parameter table(const TransformerConfig& c) {
 CausalTransformer::CausalTransformer(const TransformerConfig& config)
     : config_(checked(config)),
       embedding_(table(config)),
-      output_(config.tie == Tie::none ? table(config) : embedding_),
+      output_(config.tie == Tie::none ? table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
 
 CausalTransformer::CausalTransformer(const TransformerConfig& config, uint64_t seed) : CausalTransformer(config) {
@@ -57,6 +57,7 @@ void CausalTransformer::list(ModuleContents& contents) const {
   if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
+  contents.child("output", output_);
 }
 
 }  // namespace qkv

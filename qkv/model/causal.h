@@ -45,7 +45,8 @@ class CausalTransformer final : public Model {
   // Empty rows. The model must outlive the result.
   std::unique_ptr<Decoding> start(int64_t rows) const;
 
-  // Parameters: embedding.tokens, output unless it is tied, embedding.positions if they are learned, layers.N, norm.
+  // Parameters: embedding.tokens, output unless it is tied, embedding.positions if they are learned, layers.N, norm,
+  // output.bias if there is one.
   void list(ModuleContents& contents) const override;
 
  private:

@@ -45,7 +45,24 @@ void visit(Config& c, Visitor&& visitor) {
   field("decoder_self_attention", c.self_attention.decoder);
   field("cross_attention", c.cross_attention);
   field("max_positions", c.max_positions);
+  field("attention_output_bias", c.attention_output_bias);
+  field("norm_weight_offset", c.norm_weight_offset);
+  field("embedding_scale", c.embedding_scale);
+  field("embedding_norm", c.embedding_norm);
+  field("token_types", c.token_types);
+  field("position_offset", c.position_offset);
+  field("sinusoids", c.sinusoids);
+  field("masked_head", c.masked_head);
+  field("output_bias", c.output_bias);
+  field("output_scale", c.output_scale);
+  field("logit_softcap", c.logit_softcap);
 }
+
+// Keys that are written only where they are not the default: of published families.
+constexpr const char* rare_keys[] = {
+    "attention_output_bias", "norm_weight_offset", "embedding_scale", "embedding_norm",
+    "token_types",           "position_offset",    "sinusoids",       "masked_head",
+    "output_bias",           "output_scale",       "logit_softcap"};
 
 struct Writer {
   Json& json;
@@ -62,6 +79,9 @@ struct Writer {
     json[key] = name_of(value);
   }
   void operator()(const char* key, const AttentionPattern& value) { json[key] = to_string(value); }
+  void operator()(const char* key, const std::optional<bool>& value) {
+    if (value) json[key] = *value;
+  }
 };
 
 struct Reader {
@@ -93,6 +113,12 @@ struct Reader {
     if (!j) return;
     require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, shown_json(*j));
     value = j->get<bool>();
+  }
+  void operator()(const char* key, std::optional<bool>& value) {
+    bool given = false;
+    if (!json.contains(key)) return known.push_back(key);
+    (*this)(key, given);
+    value = given;
   }
   template <WithNames Enum>
   void operator()(const char* key, Enum& value) {
@@ -164,7 +190,10 @@ BlockOptions block_options(const TransformerConfig& c, const AttentionPattern& s
           .norm = c.norm_options(),
           .activation = c.activation,
           .gated_ffn = c.gated_ffn,
-          .attention_bias = c.attention_bias ? ProjectionBias{} : no_projection_bias,
+          .attention_bias = {.query = c.attention_bias,
+                             .key = c.attention_bias,
+                             .value = c.attention_bias,
+                             .out = c.attention_output_bias.value_or(c.attention_bias)},
           .ffn_bias = c.ffn_bias,
           .query_key_norm = c.query_key_norm,
           .dropout = c.dropout,
@@ -243,7 +272,9 @@ AttentionVariant TransformerConfig::recurrent_attention() const {
   return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Dot{};
 }
 
-NormOptions TransformerConfig::norm_options() const { return {.kind = norm_kind, .eps = norm_eps}; }
+NormOptions TransformerConfig::norm_options() const {
+  return {.kind = norm_kind, .eps = norm_eps, .weight_offset = norm_weight_offset};
+}
 
 std::optional<NormOptions> TransformerConfig::final_norm() const {
   if (!needs_final_norm(norm_order)) return {};
@@ -252,10 +283,21 @@ std::optional<NormOptions> TransformerConfig::final_norm() const {
 
 TokenEmbeddingOptions TransformerConfig::embedding_options() const {
   TokenEmbeddingOptions o = {
-      .scale = std::sqrt(static_cast<float>(d_model)), .max_positions = max_positions, .dropout = dropout};
+      .scale = embedding_scale == 0 ? std::sqrt(static_cast<float>(d_model)) : embedding_scale,
+      .sinusoids = sinusoids,
+      .max_positions = max_positions,
+      .position_offset = position_offset,
+      .types = token_types,
+      .dropout = dropout};
+  if (embedding_norm) o.norm = norm_options();
   if (positions == Positions::learned) o.positions = PositionTable::learned;
   if (positions == Positions::sinusoidal) o.positions = PositionTable::sinusoidal;
   return o;
+}
+
+OutputProjectionOptions TransformerConfig::output_options() const {
+  return {
+      .bias = output_bias || architecture == Architecture::masked, .scale = output_scale, .softcap = logit_softcap};
 }
 
 BlockOptions TransformerConfig::encoder_block(int64_t index) const {
@@ -306,6 +348,17 @@ void TransformerConfig::check() const {
                       head_width);
   require<UsageError>(is_recurrent(architecture) || head_width > 0 || d_model % heads == 0, "model",
                       "heads {} must divide d-model {}, or head-width must be given", heads, d_model);
+  const auto within = [](const char* name, float value, double lowest, double highest) {
+    require<UsageError>(std::isfinite(value) && value >= lowest && value <= highest, "model",
+                        "{} must be {} to {}, got {}", name, lowest, highest, value);
+  };
+  within("norm-weight-offset", norm_weight_offset, -1e4, 1e4);
+  within("embedding-scale", embedding_scale, 0, 1e6);
+  within("output-scale", output_scale, 1e-6, 1e6);
+  within("logit-softcap", logit_softcap, 0, 1e6);
+  for (const auto& [name, value] :
+       {std::pair("token-types", token_types), std::pair("position-offset", position_offset)})
+    require<UsageError>(value >= 0 && value <= 65536, "model", "{} must be 0 to 65536, got {}", name, value);
   require<UsageError>(norm_eps > 0 && norm_eps < 1, "model", "norm-eps must be between 0 and 1, got {}", norm_eps);
   require<UsageError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "model",
                       "kv-heads {} must divide heads {}", kv_heads, heads);
@@ -364,6 +417,12 @@ std::string to_json(const TransformerConfig& config) {
   json["architecture"] = name_of(config.architecture);
   json["format"] = 1;
   visit(config, Writer{json});
+  TransformerConfig usual;
+  usual.architecture = config.architecture;
+  Json defaults;
+  visit(usual, Writer{defaults});
+  for (const char* key : rare_keys)
+    if (json.contains(key) && defaults.contains(key) && json[key] == defaults[key]) json.erase(key);
   return json.dump(2) + "\n";
 }
 

@@ -17,6 +17,7 @@
 #include "qkv/base/names.h"
 #include "qkv/layer/attention_pattern.h"
 #include "qkv/layer/block.h"
+#include "qkv/layer/output_projection.h"
 #include "qkv/layer/token_embedding.h"
 
 namespace qkv {
@@ -101,6 +102,19 @@ struct TransformerConfig {
   AttentionPattern cross_attention = {};
   int64_t max_positions = 1024;  // of sinusoidal and learned positions
 
+  // What published families differ in besides (model/family/). In config.json where they are not as here.
+  std::optional<bool> attention_output_bias = {};  // none: as attention_bias, which is that of all four otherwise
+  float norm_weight_offset = 0.0f;                 // rows are multiplied by it + weight; 1 in Gemma
+  float embedding_scale = 0.0f;                    // 0: sqrt(C)
+  bool embedding_norm = false;                     // a norm of the sum of the embeddings
+  int64_t token_types = 0;                         // 0: no table of them
+  int64_t position_offset = 0;                     // the row of position 0: 2 in OPT and BART
+  SinusoidLayout sinusoids = SinusoidLayout::interleaved;
+  bool masked_head = true;     // false: a masked model that is an encoder alone
+  bool output_bias = false;    // a masked model has one anyway
+  float output_scale = 1.0f;   // of what the logits are computed from
+  float logit_softcap = 0.0f;  // 0: none
+
   // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else
   // 2^24.
   int64_t position_limit() const;
@@ -113,6 +127,7 @@ struct TransformerConfig {
   NormOptions norm_options() const;
   std::optional<NormOptions> final_norm() const;  // of a stack; none in post-LN
   TokenEmbeddingOptions embedding_options() const;
+  OutputProjectionOptions output_options() const;
   std::vector<BlockOptions> encoder_blocks() const;
   std::vector<BlockOptions> decoder_blocks() const;
   void check() const;  // UsageError for settings that are out of range or do not fit together

@@ -24,35 +24,39 @@ MaskedTransformer::MaskedTransformer(const TransformerConfig& config)
       embedding_(table(config)),
       transform_({config.d_model, "C"}, {config.d_model, "C"}),
       norm_({config.d_model, "C"}, config.norm_options()),
-      output_(config.tie == Tie::none ? table(config) : embedding_, {.bias = true}),
+      output_(config.tie == Tie::none ? table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()) {}
 
 MaskedTransformer::MaskedTransformer(const TransformerConfig& config, uint64_t seed) : MaskedTransformer(config) {
   initialise("", seed);
 }
 
-Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass) const {
+Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
+                                   const Tensor& types) const {
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, "MaskedTransformer",
           "ids must be i32 (B,T), got {} {}", name_of(ids.dtype()), ids.shape());
-  return stack_.forward(ids, padding(lengths), pass);
+  return stack_.forward(ids, padding(lengths), pass, {.types = types});
 }
 
 Variable MaskedTransformer::transformed(const Variable& hidden) const {
+  require<UsageError>(config_.masked_head, "MaskedTransformer",
+                      "this model is an encoder without a head: it gives embeddings, and no logits");
   return norm_.forward(activate(config_.activation, transform_.forward(hidden)));
 }
 
 Variable MaskedTransformer::logits(const Variable& hidden) const { return output_.logits(transformed(hidden)); }
 
 CrossEntropy MaskedTransformer::loss(const Tensor& ids, const std::vector<int32_t>& lengths, const Tensor& targets,
-                                     const CrossEntropyOptions& options, Pass& pass) const {
-  return output_.loss(transformed(encode(ids, lengths, pass)), targets, options);
+                                     const CrossEntropyOptions& options, Pass& pass, const Tensor& types) const {
+  return output_.loss(transformed(encode(ids, lengths, pass, types)), targets, options);
 }
 
 void MaskedTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+  if (config_.tie == Tie::none && config_.masked_head) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
+  if (!config_.masked_head) return;
   contents.child("head.transform", transform_);
   contents.child("head.norm", norm_);
   contents.child("head", output_);

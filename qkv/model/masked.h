@@ -25,14 +25,17 @@ class MaskedTransformer final : public Model {
 
   const TransformerConfig& config() const override { return config_; }
 
-  Variable encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass) const;
-  Variable logits(const Variable& hidden) const;  // (..., C) -> (..., V)
+  // types: i32 (B,T), the token type of every token, in a model that has them; none: 0
+  Variable encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
+                  const Tensor& types = {}) const;
+  // (..., C) -> (..., V). UsageError in a model without a head.
+  Variable logits(const Variable& hidden) const;
   // Cross entropy over the positions of targets that are not options.ignore_index.
   CrossEntropy loss(const Tensor& ids, const std::vector<int32_t>& lengths, const Tensor& targets,
-                    const CrossEntropyOptions& options, Pass& pass) const;
+                    const CrossEntropyOptions& options, Pass& pass, const Tensor& types = {}) const;
 
   // Parameters: embedding.tokens, output unless it is tied, embedding.positions if they are learned, layers.N, norm,
-  // head.transform, head.norm, head.bias.
+  // and, unless it is an encoder alone, head.transform, head.norm, head.bias.
   void list(ModuleContents& contents) const override;
 
  private:

@@ -1,7 +1,6 @@
 #include "qkv/model/model_file.h"
 
 #include <cerrno>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <sys/stat.h>
@@ -12,17 +11,13 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
+#include "qkv/model/check_finite.h"
+#include "qkv/model/family/read_family.h"
 #include "qkv/model/make_model.h"
 #include "qkv/op/packed_weight.h"
 
 namespace qkv {
 namespace {
-
-// One number that is not finite would spread to the whole output.
-void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
-  for (const float x : values.span<float>())
-    if (!std::isfinite(x)) fail<InputError>(where, "tensor {} holds {}", quoted_name(name), x);
-}
 
 namespace fs = std::filesystem;
 
@@ -76,6 +71,7 @@ void save_model(const fs::path& folder, const Model& model, const VocabularyChec
 Transformer load_model(const fs::path& folder) { return load_model_as<Transformer>(folder); }
 
 TransformerConfig load_config(const fs::path& folder) {
+  if (is_family_config(find_in_model(folder, config_file))) return read_family_config(folder);
   const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
   if (!written) throw FileError("read", (folder / config_file).string(), ENOENT);
   return written->config;
@@ -98,6 +94,10 @@ void check_architecture(const fs::path& folder, Architecture is, Architecture ex
 VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& make) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
+  if (is_family_config(find_in_model(folder, config_file))) {
+    read_family(folder, make);
+    return {};
+  }
   const fs::path file = find_in_model(folder, parameter_file);
   const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
   require<InputError>(written || file_exists(file), folder.string(), "not a model folder: there is no {} in it",

@@ -34,7 +34,8 @@ Transformer::Transformer(const TransformerConfig& config)
     : config_(checked(config)),
       source_embedding_(table(config, config.source_vocabulary, "V")),
       target_embedding_(config.tie == Tie::all ? source_embedding_ : table(config, config.target_vocabulary, "W")),
-      output_(config.tie == Tie::none ? table(config, config.target_vocabulary, "W") : target_embedding_),
+      output_(config.tie == Tie::none ? table(config, config.target_vocabulary, "W") : target_embedding_,
+              config.output_options()),
       encoder_({source_embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()),
       decoder_({target_embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
 
@@ -75,8 +76,14 @@ void Transformer::list(ModuleContents& contents) const {
   if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
   contents.parameter("source_positions", encoder_.embedding.positions);
   contents.parameter("target_positions", decoder_.embedding.positions);
+  for (const auto& [name, embedding] :
+       {std::pair("source_embedding", &encoder_.embedding), std::pair("target_embedding", &decoder_.embedding)}) {
+    contents.parameter(join_name(name, "types"), embedding->types);
+    if (embedding->norm) contents.child(join_name(name, "norm"), *embedding->norm);
+  }
   contents.child("encoder", encoder_);
   contents.child("decoder", decoder_);
+  contents.child("output", output_);
 }
 
 }  // namespace qkv

@@ -126,11 +126,6 @@ std::string rotary_scaling_error(double base, int64_t width, const RotaryScaling
   if (needs_original_positions(o.type) && o.original_positions < 2)
     return fmt::format("the scaling {} needs original-positions, the length of the first training, got {}", type,
                        o.original_positions);
-  if ((o.type == dynamic || o.type == longrope) && o.length < 1)
-    return fmt::format(
-        "the scaling {} needs length, that of the longest sequence: angles are fixed, and do not "
-        "change where a sequence grows beyond original-positions",
-        type);
   if (o.type == dynamic && width <= 2)
     return fmt::format("the scaling dynamic needs a width of more than 2 columns, got {}", width);
   if (o.type == llama3 && !(o.low_frequency_factor < o.high_frequency_factor))
@@ -161,6 +156,8 @@ RotaryFrequencies rotary_frequencies(double base, int64_t width, const RotarySca
           "the width {} must be at most that of a head, an even number, got {}", width, head_width);
   const std::string error = rotary_scaling_error(base, width, scaling);
   require(error.empty(), "rotary_frequencies", "{}", error);
+  require(scaling.length > 0 || !depends_on_length(scaling.type), "rotary_frequencies",
+          "the scaling {} needs length, that of the longest sequence", name_of(scaling.type));
   switch (scaling.type) {
     case none: break;
     case linear: return linear_frequencies(base, width, scaling);

@@ -15,9 +15,10 @@
 //                                                 (Ding et al., "LongRoPE", 2024)
 //     proportional   f'_c = base^(-2c/D) / factor for c < d/2, 0 for the other pairs of the D columns   (Gemma 4, 2025)
 //
-// P: original_positions, the length of the first training. n: length, the longest sequence that the angles are for. With
-// dynamic and longrope, Hugging Face derives n from the sequence, and leaves the cached keys of a growing sequence as they
-// are: its results depend on where the prompt ended. Here n is a fixed number, so that decoding steps equal the whole.
+// P: original_positions, the length of the first training. n: length, the longest sequence that the angles are for. A fixed
+// n makes decoding steps equal the whole. As a mechanism of attention (layer/mechanism/rotary.h), 0 derives n from the
+// sequence, as Hugging Face does: the cached keys of a growing sequence stay as they are, so results depend on where the
+// prompt ended and, in a padded batch, on its longest row.
 //
 //     const RotaryScaling scaling = {.type = RotaryScalingType::llama3, .factor = 8, .original_positions = 8192};
 //     const RotaryFrequencies f = rotary_frequencies(5e5, 128, scaling);
@@ -42,11 +43,15 @@ constexpr auto names_of(RotaryScalingType) {
       Named{yarn, "yarn"}, Named{longrope, "longrope"}, Named{proportional, "proportional"}};
 }
 
+constexpr bool depends_on_length(RotaryScalingType type) {
+  return type == RotaryScalingType::dynamic || type == RotaryScalingType::longrope;
+}
+
 struct RotaryScaling {
   RotaryScalingType type = RotaryScalingType::none;
   double factor = 1;               // of the length
   int64_t original_positions = 0;  // P: dynamic, llama3, yarn, longrope
-  int64_t length = 0;              // n: dynamic, longrope
+  int64_t length = 0;              // n: dynamic, longrope; 0: of the sequence, where there is one
   double attention_factor = 0;     // m of yarn, longrope; 0: the formula
   // llama3
   double low_frequency_factor = 1, high_frequency_factor = 4;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/error.h"
 #include "qkv/layer/mechanism/mechanism_of.h"
 #include "qkv/op/rotary.h"
 
@@ -59,7 +60,8 @@ class RotaryMechanism final : public MechanismOf<Rotary> {
   }
   Variable rotate(const Variable& heads, int64_t first_position) const override {
     const int64_t D = heads.dim(3);
-    const RotaryFrequencies f = rotary_frequencies(value.base, width_of(D), value.scaling, D);
+    const RotaryFrequencies f =
+        rotary_frequencies(value.base, width_of(D), scaling_of(first_position, first_position + heads.dim(2)), D);
     return rotary(heads, {.interleaved = value.interleaved,
                           .offset = first_position,
                           .width = 2 * std::ssize(f.frequencies),
@@ -68,6 +70,20 @@ class RotaryMechanism final : public MechanismOf<Rotary> {
   }
 
  private:
+  // For a sequence of n positions, of which the first ones may be in a cache.
+  RotaryScaling scaling_of(int64_t cached, int64_t n) const {
+    RotaryScaling scaling = value.scaling;
+    if (scaling.length > 0 || !depends_on_length(scaling.type)) return scaling;
+    require<InputError>(
+        scaling.type != RotaryScalingType::longrope || cached == 0 || n <= scaling.original_positions ||
+            cached > scaling.original_positions,
+        "rotary",
+        "a sequence of {} cached positions grows beyond {}, from where on all of its angles are others: "
+        "begin with the longer text, or give the rotary mechanism a length",
+        cached, scaling.original_positions);
+    scaling.length = n;
+    return scaling;
+  }
   int64_t width_of(int64_t head_width) const { return value.width == 0 ? head_width : value.width; }
 };
 

@@ -102,5 +102,24 @@ TEST(RotaryMechanism, IsCheckedAgainstTheWidthOfAHead) {
             "the scaling yarn needs original-positions, the length of the first training, got 0");
 }
 
+TEST(RotaryMechanism, WithoutALengthHasTheAnglesOfTheSequence) {
+  const Variable x = random_tensor({1, 2, 12, 8}, 1);
+  const auto rotated = [&](const RotaryScaling& scaling, int64_t first) {
+    return mechanism_of(Rotary{.scaling = scaling})->rotate(x, first).value();
+  };
+  RotaryScaling scaling = {.type = RotaryScalingType::dynamic, .factor = 4, .original_positions = 8};
+  const Tensor whole = rotated(scaling, 0), later = rotated(scaling, 20);
+  scaling.length = 12;
+  EXPECT_TRUE(same_bits(whole, rotated(scaling, 0)));
+  scaling.length = 32;
+  EXPECT_TRUE(same_bits(later, rotated(scaling, 20)));
+  RotaryScaling longrope = {.type = RotaryScalingType::longrope,
+                            .original_positions = 16,
+                            .short_factors = {1, 1, 1, 1},
+                            .long_factors = {2, 2, 2, 2}};
+  EXPECT_TRUE(same_bits(rotated(longrope, 17), rotated(longrope, 17)));
+  EXPECT_THROW(rotated(longrope, 8), InputError) << "12 positions behind 8 in a cache, whose angles were others";
+}
+
 }  // namespace
 }  // namespace qkv

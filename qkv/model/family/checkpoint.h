@@ -1,0 +1,40 @@
+// The tensors of a published model: model.safetensors, or the files that model.safetensors.index.json names.
+//
+//     const Checkpoint checkpoint = Checkpoint::open("llama");
+//     Tensor w = checkpoint.get("model.norm.weight");
+//
+// Errors: InputError for a folder without such files, an index that names other folders or tensors that are not where it
+// says, and what SafetensorsFile refuses. A pytorch_model.bin is never read: it can run any code.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qkv/tensor/safetensors.h"
+
+namespace qkv {
+
+class Checkpoint {
+ public:
+  static Checkpoint open(const std::filesystem::path& folder);
+
+  const std::string& where() const { return where_; }  // for messages
+  std::vector<std::string> names() const;
+  bool has(std::string_view name) const { return files_of_.find(name) != files_of_.end(); }
+  Tensor get(std::string_view name) const;  // f32
+  const Shape& shape(std::string_view name) const;
+  int64_t bytes() const { return bytes_; }  // of all files
+
+ private:
+  const SafetensorsFile& file_of(std::string_view name) const;
+
+  std::string where_;
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, size_t, std::less<>> files_of_;  // the index in files_ by name of the tensor
+  int64_t bytes_ = 0;
+};
+
+}  // namespace qkv

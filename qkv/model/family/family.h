@@ -1,0 +1,67 @@
+// Families of published models, by the `model_type` of their config.json: what their settings mean here, and which of their
+// tensors is which parameter. A family is a file in this folder and a line in table.cc.
+//
+//     const Family& llama = family_of(config);
+//     TransformerConfig ours = llama.config(config);
+//     TensorNames names = llama.tensors(config, ours);
+//
+// Errors: InputError for a model_type that is not known, with the list, and for settings that cannot be computed.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qkv/model/config.h"
+#include "qkv/model/family/hf_config.h"
+#include "qkv/model/family/tensor_names.h"
+
+namespace qkv {
+
+struct Family {
+  std::string_view model_type;
+  TransformerConfig (*config)(const HfConfig& hf);
+  // Of a model with the configuration that config() has made.
+  TensorNames (*tensors)(const HfConfig& hf, const TransformerConfig& ours);
+};
+
+const Family& family_of(const HfConfig& config);
+std::vector<std::string_view> family_names();
+
+// What most decoder-only models have in common: one stack, no positions but rotary ones, embeddings as they are.
+TransformerConfig causal_config(const HfConfig& hf);
+// The names of one of the layers, "model.layers.3." of layer 3: for each of them.
+template <class Function>
+void for_each_layer(int64_t layers, const std::string& theirs, Function function) {
+  for (int64_t n = 0; n < layers; ++n)
+    function("layers." + std::to_string(n) + ".", theirs + std::to_string(n) + ".");
+}
+
+TransformerConfig llama_config(const HfConfig& hf);
+TensorNames llama_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig mistral_config(const HfConfig& hf);
+TransformerConfig qwen2_config(const HfConfig& hf);
+TransformerConfig qwen3_config(const HfConfig& hf);
+TransformerConfig phi3_config(const HfConfig& hf);
+TensorNames phi3_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig gemma2_config(const HfConfig& hf);
+TransformerConfig gemma3_config(const HfConfig& hf);
+TensorNames gemma_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig gpt2_config(const HfConfig& hf);
+TensorNames gpt2_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig gpt_neox_config(const HfConfig& hf);
+TensorNames gpt_neox_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig opt_config(const HfConfig& hf);
+TensorNames opt_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig bloom_config(const HfConfig& hf);
+TensorNames bloom_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig falcon_config(const HfConfig& hf);
+TensorNames falcon_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig bert_config(const HfConfig& hf);
+TensorNames bert_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig roberta_config(const HfConfig& hf);
+TensorNames roberta_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig distilbert_config(const HfConfig& hf);
+TensorNames distilbert_tensors(const HfConfig& hf, const TransformerConfig& ours);
+
+}  // namespace qkv

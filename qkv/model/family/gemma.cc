@@ -1,0 +1,70 @@
+// Gemma 2 and 3, the language models (Gemma Team, 2024, 2025): Llama with norms on both sides of a sublayer, whose weights
+// begin at 0 for a factor of 1, and with sliding windows in most layers.
+#include <cmath>
+
+#include "qkv/model/family/family.h"
+#include "qkv/model/family/layer_types.h"
+#include "qkv/model/family/rope.h"
+
+namespace qkv {
+namespace {
+
+TransformerConfig gemma_config(const HfConfig& hf) {
+  if (hf.flag("use_bidirectional_attention", false))
+    hf.refuse("use_bidirectional_attention", "a causal model sees earlier tokens only");
+  TransformerConfig c = llama_config(hf);
+  c.activation = hf.activation({"hidden_activation", "hidden_act"}, Activation::gelu_tanh);
+  c.norm_order = NormOrder::sandwich;
+  c.norm_weight_offset = 1;
+  c.embedding_scale = 0;  // sqrt(C)
+  c.tie = hf.flag("tie_word_embeddings", true) ? Tie::all : Tie::none;
+  if (hf.has("final_logit_softcapping")) c.logit_softcap = static_cast<float>(hf.number("final_logit_softcapping"));
+  return c;
+}
+
+// Scores have a scale of their own, and may be capped.
+AttentionVariant scores(const HfConfig& hf) {
+  AttentionVariant variant = Dot{.scale = 1 / std::sqrt(hf.number("query_pre_attn_scalar", 256.0))};
+  if (hf.has("attn_logit_softcapping")) return variant + Softcap{hf.number("attn_logit_softcapping")};
+  return variant;
+}
+
+}  // namespace
+
+TransformerConfig gemma2_config(const HfConfig& hf) {
+  TransformerConfig c = gemma_config(hf);
+  const AttentionVariant full = scores(hf) + read_rotary(hf, c.head_width);
+  c.self_attention.decoder = layer_pattern(
+      hf, c.decoder_layers, {.full = full, .sliding = full + SlidingWindow{hf.count("sliding_window", 4096) - 1}},
+      [](int64_t layer) { return layer % 2 == 0; });
+  return c;
+}
+
+// Layers that see everything have a rotary base of their own, and the scaling.
+TransformerConfig gemma3_config(const HfConfig& hf) {
+  TransformerConfig c = gemma_config(hf);
+  c.query_key_norm = true;
+  Rotary local = read_rotary(hf, c.head_width, "sliding_attention");
+  if (!hf.has("rope_parameters")) {
+    local.base = hf.number("rope_local_base_freq", 10000.0);
+    local.scaling = {};
+  }
+  const AttentionVariant full = scores(hf) + read_rotary(hf, c.head_width, "full_attention");
+  const AttentionVariant sliding = scores(hf) + local + SlidingWindow{hf.count("sliding_window", 4096) - 1};
+  const int64_t every = hf.count({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+  c.self_attention.decoder = layer_pattern(hf, c.decoder_layers, {.full = full, .sliding = sliding},
+                                           [&](int64_t layer) { return (layer + 1) % every != 0; });
+  return c;
+}
+
+TensorNames gemma_tensors(const HfConfig& hf, const TransformerConfig& ours) {
+  TensorNames names = llama_tensors(hf, ours);
+  for_each_layer(ours.decoder_layers, "model.layers.", [&](const std::string& to, const std::string& from) {
+    names.norm(to + "output_norm1", from + "post_attention_layernorm");
+    names.norm(to + "norm2", from + "pre_feedforward_layernorm");
+    names.norm(to + "output_norm2", from + "post_feedforward_layernorm");
+  });
+  return names;
+}
+
+}  // namespace qkv

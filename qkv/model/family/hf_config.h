@@ -1,0 +1,66 @@
+// The settings of a config.json of Hugging Face, which is not trusted: each is read by its name and checked.
+//
+//     const HfConfig config(read_file("llama/config.json"), "llama/config.json");
+//     config.count("num_attention_heads")                    // an InputError where it is missing or not an integer from 1
+//     config.count("num_key_value_heads", heads)             // where it is missing or null: heads
+//
+// A name may have older aliases: config.count({"num_hidden_layers", "n_layer"}). Settings that are not asked for are not
+// looked at: these files hold many that concern other programs.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qkv/layer/activation.h"
+
+namespace qkv {
+
+class HfConfig {
+ public:
+  // One name or several, of which the first that the file has counts.
+  struct Key {
+    std::vector<const char*> names;
+    Key(const char* name) : names{name} {}                               // NOLINT: implicit on purpose
+    Key(std::initializer_list<const char*> aliases) : names(aliases) {}  // NOLINT
+  };
+
+  HfConfig(std::string_view json, std::string file);
+  ~HfConfig();
+  HfConfig(HfConfig&&) noexcept;
+  HfConfig& operator=(HfConfig&&) noexcept;
+
+  const std::string& file() const { return file_; }  // for messages
+  std::string model_type() const { return text("model_type"); }
+  bool has(const Key& key) const;  // and it is not null
+
+  int64_t count(const Key& key) const;  // 1 to 2^24
+  int64_t count(const Key& key, int64_t absent) const;
+  int64_t index(const Key& key, int64_t absent) const;  // 0 to 2^24
+  double number(const Key& key) const;
+  double number(const Key& key, double absent) const;
+  bool flag(const Key& key, bool absent) const;
+  std::string text(const Key& key) const;
+  std::string text(const Key& key, const std::string& absent) const;
+  std::vector<std::string> texts(const Key& key) const;  // of a list; missing: none
+  std::vector<double> numbers(const Key& key) const;
+  Activation activation(const Key& key, Activation absent) const;
+  // The settings in an object of this name; missing or null: none.
+  std::optional<HfConfig> part(const Key& key) const;
+
+  // InputError that says why this setting, as it is, cannot be computed.
+  void refuse(const Key& key, std::string_view why) const;
+
+ private:
+  int64_t integer(const Key& key, int64_t smallest) const;
+  struct Values;
+  HfConfig(std::unique_ptr<Values> values, std::string file);
+  std::unique_ptr<Values> values_;
+  std::string file_;
+};
+
+}  // namespace qkv

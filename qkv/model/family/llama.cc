@@ -1,0 +1,76 @@
+// Llama 1 to 3 (Touvron et al., 2023; Llama Team, 2024), and what differs from it in a setting or two: Mistral, Qwen 2 and 3.
+#include "qkv/model/family/family.h"
+#include "qkv/model/family/layer_types.h"
+#include "qkv/model/family/rope.h"
+
+namespace qkv {
+
+TransformerConfig llama_config(const HfConfig& hf) {
+  TransformerConfig c = causal_config(hf);
+  c.kv_heads = hf.count("num_key_value_heads", c.heads);
+  c.head_width = hf.count("head_dim", c.d_model / c.heads);
+  c.ffn = hf.count("intermediate_size");
+  c.activation = hf.activation("hidden_act", Activation::silu);
+  c.gated_ffn = true;
+  c.norm_kind = NormKind::rms;
+  c.norm_eps = static_cast<float>(hf.number("rms_norm_eps", 1e-6));
+  c.attention_bias = hf.flag("attention_bias", false);
+  c.ffn_bias = hf.flag("mlp_bias", false);
+  c.self_attention.decoder = read_rotary(hf, c.head_width);
+  return c;
+}
+
+// A query sees `sliding_window` keys, its own among them, in every layer.
+TransformerConfig mistral_config(const HfConfig& hf) {
+  TransformerConfig c = llama_config(hf);
+  if (hf.has("sliding_window"))
+    c.self_attention.decoder = read_rotary(hf, c.head_width) + SlidingWindow{hf.count("sliding_window") - 1};
+  return c;
+}
+
+// `sliding_window` counts if `use_sliding_window` says so, from layer `max_window_layers` on.
+TransformerConfig qwen2_config(const HfConfig& hf) {
+  TransformerConfig c = llama_config(hf);
+  c.attention_bias = true;
+  c.attention_output_bias = false;
+  if (hf.flag("use_sliding_window", false)) {
+    const int64_t first = hf.count("max_window_layers", c.decoder_layers);
+    const Rotary rotary = read_rotary(hf, c.head_width);
+    c.self_attention.decoder = layer_pattern(
+        hf, c.decoder_layers, {.full = rotary, .sliding = rotary + SlidingWindow{hf.count("sliding_window") - 1}},
+        [&](int64_t layer) { return layer >= first; });
+  }
+  return c;
+}
+
+TransformerConfig qwen3_config(const HfConfig& hf) {
+  TransformerConfig c = qwen2_config(hf);
+  c.attention_bias = hf.flag("attention_bias", false);
+  c.attention_output_bias = c.attention_bias;
+  c.query_key_norm = true;
+  return c;
+}
+
+TensorNames llama_tensors(const HfConfig&, const TransformerConfig& ours) {
+  TensorNames names("model.");
+  names.tensor("embedding.tokens", "model.embed_tokens.weight");
+  names.output("lm_head.weight");
+  for_each_layer(ours.decoder_layers, "model.layers.", [&](const std::string& to, const std::string& from) {
+    names.linear(to + "self_attention.query", from + "self_attn.q_proj");
+    names.linear(to + "self_attention.key", from + "self_attn.k_proj");
+    names.linear(to + "self_attention.value", from + "self_attn.v_proj");
+    names.linear(to + "self_attention.out", from + "self_attn.o_proj");
+    names.norm(to + "self_attention.query_norm", from + "self_attn.q_norm");
+    names.norm(to + "self_attention.key_norm", from + "self_attn.k_norm");
+    names.norm(to + "norm1", from + "input_layernorm");
+    names.linear(to + "feed_forward.gate", from + "mlp.gate_proj");
+    names.linear(to + "feed_forward.up", from + "mlp.up_proj");
+    names.linear(to + "feed_forward.down", from + "mlp.down_proj");
+    names.norm(to + "norm2", from + "post_attention_layernorm");
+  });
+  names.norm("norm", "model.norm");
+  names.ignore(".rotary_emb.inv_freq");
+  return names;
+}
+
+}  // namespace qkv

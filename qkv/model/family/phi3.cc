@@ -1,0 +1,22 @@
+// Phi-3 (Abdin et al., 2024): Llama with two fused matrices, of queries, keys and values, and of the feed-forward network.
+#include "qkv/model/family/family.h"
+
+namespace qkv {
+
+TransformerConfig phi3_config(const HfConfig& hf) { return mistral_config(hf); }
+
+TensorNames phi3_tensors(const HfConfig& hf, const TransformerConfig& ours) {
+  TensorNames names = llama_tensors(hf, ours);
+  const int64_t D = ours.head_width, queries = ours.heads * D, keys = ours.kv_heads * D, F = ours.ffn;
+  for_each_layer(ours.decoder_layers, "model.layers.", [&](const std::string& to, const std::string& from) {
+    const std::string fused = from + "self_attn.qkv_proj", gated = from + "mlp.gate_up_proj";
+    names.linear(to + "self_attention.query", fused, {.rows = row_range(0, queries)});
+    names.linear(to + "self_attention.key", fused, {.rows = row_range(queries, queries + keys)});
+    names.linear(to + "self_attention.value", fused, {.rows = row_range(queries + keys, queries + 2 * keys)});
+    names.linear(to + "feed_forward.gate", gated, {.rows = row_range(0, F)});
+    names.linear(to + "feed_forward.up", gated, {.rows = row_range(F, 2 * F)});
+  });
+  return names;
+}
+
+}  // namespace qkv

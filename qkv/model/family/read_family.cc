@@ -1,0 +1,176 @@
+#include "qkv/model/family/read_family.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/json.h"
+#include "qkv/model/check_finite.h"
+#include "qkv/model/family/checkpoint.h"
+#include "qkv/model/family/family.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* config_file = "config.json";
+
+HfConfig open_config(const fs::path& folder) {
+  const fs::path path = folder / config_file;
+  return {read_file(path, JsonLimits{}.bytes), path.string()};
+}
+
+TransformerConfig config_of(const HfConfig& hf) {
+  TransformerConfig config = family_of(hf).config(hf);
+  try {
+    config.check();
+  } catch (const UsageError& error) {
+    fail<InputError>(hf.file(), "{}", error.what());
+  }
+  return config;
+}
+
+// The tensors of a checkpoint by the names of its family, whose prefix the files may lack; and which of them were read.
+class NamedTensorsOf {
+ public:
+  NamedTensorsOf(const Checkpoint& checkpoint, const TensorNames& names) : checkpoint_(checkpoint), names_(names) {
+    const std::vector<std::string> all = checkpoint.names();
+    has_prefix_ = names.prefix().empty() || std::any_of(all.begin(), all.end(), [&](const std::string& name) {
+                    return name.starts_with(names.prefix());
+                  });
+  }
+
+  bool has(const std::string& name) const { return checkpoint_.has(in_file(name)); }
+  // Queries, keys and values may be rows of one tensor: the last one read is kept.
+  const Tensor& get(const std::string& name) {
+    const std::string stored = in_file(name);
+    if (last_.first != stored) last_ = {stored, checkpoint_.get(stored)};
+    read_.insert(stored);
+    return last_.second;
+  }
+  void skip(const std::string& name) { read_.insert(in_file(name)); }
+  std::vector<std::string> left_over() const {
+    std::vector<std::string> names;
+    for (const std::string& name : checkpoint_.names())
+      if (!read_.contains(name) && !names_.ignores(name)) names.push_back(name);
+    return names;
+  }
+
+ private:
+  std::string in_file(const std::string& name) const {
+    const bool strips = !has_prefix_ && name.starts_with(names_.prefix());
+    const std::string stored = strips ? name.substr(names_.prefix().size()) : name;
+    // Norms in files of 2018 and 2019.
+    for (const auto& [now, before] : {std::pair(".weight", ".gamma"), std::pair(".bias", ".beta")})
+      if (stored.ends_with(now) && !checkpoint_.has(stored)) {
+        const std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
+        if (checkpoint_.has(old)) return old;
+      }
+    return stored;
+  }
+
+  const Checkpoint& checkpoint_;
+  const TensorNames& names_;
+  bool has_prefix_ = true;
+  std::set<std::string> read_;
+  std::pair<std::string, Tensor> last_;
+};
+
+bool same_values(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin());
+}
+
+// A file may say that the matrix of the logits is that of the embedding and hold another one, or hold none.
+Tie tie_of(const TransformerConfig& config, const TensorNames& names, NamedTensorsOf& tensors) {
+  if (names.output().empty() || config.architecture == Architecture::encoder_decoder) return config.tie;
+  if (!tensors.has(names.output())) return Tie::all;
+  if (config.tie == Tie::none) return Tie::none;
+  const std::string& embedding = names.sources().at("embedding.tokens").name;
+  const Tensor output = tensors.get(names.output());
+  if (tensors.has(embedding) && !same_values(output, tensors.get(embedding))) return Tie::none;
+  tensors.skip(names.output());
+  return Tie::all;
+}
+
+// "a, b, c and 7 more"
+std::string shown(const std::vector<std::string>& names) {
+  constexpr size_t limit = 5;
+  std::vector<std::string> quoted;
+  for (size_t i = 0; i < std::min(names.size(), limit); ++i) quoted.push_back(quoted_name(names[i]));
+  std::string text = fmt::format("{}", fmt::join(quoted, ", "));
+  if (names.size() > limit) text += fmt::format(" and {} more", names.size() - limit);
+  return text;
+}
+
+// The part of a tensor, with the shape of the parameter.
+Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wanted, const std::string& where) {
+  Tensor value = source.part.transposed && whole.rank() == 2 ? whole.transpose(0, 1).contiguous_copy() : whole;
+  if (!source.part.rows.empty()) {
+    const auto& rows = source.part.rows;
+    require<InputError>(value.rank() >= 1 && *std::max_element(rows.begin(), rows.end()) < value.dim(0), where,
+                        "tensor {} is {}, and has fewer rows than the model reads from it",
+                        quoted_name(source.name), whole.shape());
+    Shape shape = value.shape();
+    shape[0] = std::ssize(rows);
+    Tensor taken = Tensor::empty(shape);
+    const int64_t width = value.numel() / value.dim(0);
+    for (size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(value.data<float>() + rows[i] * width, width,
+                  taken.data<float>() + static_cast<int64_t>(i) * width);
+    value = taken;
+  }
+  require<InputError>(value.shape() == wanted, where, "tensor {} gives {}, the model expects {}",
+                      quoted_name(source.name), value.shape(), wanted);
+  return value;
+}
+
+void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& tensors, const std::string& where) {
+  std::vector<std::string> missing;
+  model.visit([&](const std::string& parameter, Variable& variable) {
+    const auto found = names.sources().find(parameter);
+    require(found != names.sources().end() || parameter == "output", "family",
+            "no tensor is named for parameter '{}'", parameter);
+    const TensorSource source = parameter == "output" ? TensorSource{names.output()} : found->second;
+    if (!tensors.has(source.name)) return missing.push_back(source.name);
+    const Tensor value = part_of(tensors.get(source.name), source, variable.shape(), where);
+    check_finite(value, where, source.name);
+    variable.mutable_value().copy_from(value);
+  });
+  require<InputError>(missing.empty(), where, "{} tensors are missing: {}", missing.size(), shown(missing));
+  const std::vector<std::string> left_over = tensors.left_over();
+  require<InputError>(left_over.empty(), where, "{} tensors do not belong to this model: {}", left_over.size(),
+                      shown(left_over));
+}
+
+}  // namespace
+
+bool is_family_config(const fs::path& file) {
+  if (!file_exists(file)) return false;
+  const auto json = parse_json_object<nlohmann::json>(read_file(file, JsonLimits{}.bytes), file.string());
+  return json.contains("model_type") && !json.contains("format");
+}
+
+TransformerConfig read_family_config(const fs::path& folder) { return config_of(open_config(folder)); }
+
+void read_family(const fs::path& folder, const std::function<Model&(const TransformerConfig&)>& make) {
+  const HfConfig hf = open_config(folder);
+  TransformerConfig config = config_of(hf);
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  const TensorNames names = family_of(hf).tensors(hf, config);
+  NamedTensorsOf tensors(checkpoint, names);
+  config.tie = tie_of(config, names, tensors);
+  const Model& model = make(config);
+  // Before memory is allocated: every number in the files takes at least two bytes.
+  require<InputError>(model.parameter_count() <= checkpoint.bytes() / 2, checkpoint.where(),
+                      "{} bytes cannot hold the {} parameters of {}", checkpoint.bytes(), model.parameter_count(),
+                      hf.file());
+  read_tensors(model, names, tensors, checkpoint.where());
+}
+
+}  // namespace qkv

@@ -1,0 +1,88 @@
+#include "qkv/model/family/rope.h"
+
+#include <cmath>
+
+#include "qkv/base/error.h"
+
+namespace qkv {
+namespace {
+
+RotaryScalingType type_of(const HfConfig& scaling) {
+  const std::string type = scaling.text({"rope_type", "type"}, "default");
+  if (type == "default") return RotaryScalingType::none;
+  if (type == "su") return RotaryScalingType::longrope;  // its first name
+  for (const auto& [value, name] : names_of(RotaryScalingType{}))
+    if (name == type && value != RotaryScalingType::none) return value;
+  scaling.refuse({"rope_type", "type"}, "known are default, linear, dynamic, llama3, yarn, longrope, proportional");
+  return {};
+}
+
+// The length that the model was first trained on; P in op/rotary_scaling.h.
+int64_t original_positions(const HfConfig& config, const HfConfig& scaling) {
+  const int64_t limit = config.count("max_position_embeddings", 2048);
+  const int64_t original = scaling.count("original_max_position_embeddings", limit);
+  return config.count("original_max_position_embeddings", original);
+}
+
+RotaryScaling read_scaling(const HfConfig& config, const HfConfig& s) {
+  RotaryScaling out;
+  out.type = type_of(s);
+  const int64_t limit = config.count("max_position_embeddings", 2048);
+  switch (out.type) {
+    case RotaryScalingType::none: return {};
+    case RotaryScalingType::linear:
+    case RotaryScalingType::proportional: out.factor = s.number("factor", 1.0); break;
+    case RotaryScalingType::dynamic:
+      out.factor = s.number("factor");
+      out.original_positions = limit;
+      break;
+    case RotaryScalingType::llama3:
+      out.factor = s.number("factor");
+      out.original_positions = original_positions(config, s);
+      out.low_frequency_factor = s.number("low_freq_factor", 1.0);
+      out.high_frequency_factor = s.number("high_freq_factor", 4.0);
+      break;
+    case RotaryScalingType::yarn:
+      out.original_positions = original_positions(config, s);
+      out.factor = s.number("factor", static_cast<double>(limit) / static_cast<double>(out.original_positions));
+      out.attention_factor = s.number("attention_factor", 0.0);
+      out.beta_fast = s.number("beta_fast", 32.0);
+      out.beta_slow = s.number("beta_slow", 1.0);
+      out.truncate = s.flag("truncate", true);
+      out.mscale = s.number("mscale", 0.0);
+      out.mscale_all_dim = s.number("mscale_all_dim", 0.0);
+      break;
+    case RotaryScalingType::longrope:
+      out.original_positions = original_positions(config, s);
+      out.factor = s.number("factor", static_cast<double>(limit) / static_cast<double>(out.original_positions));
+      out.attention_factor = s.number("attention_factor", 0.0);
+      out.short_factors = s.numbers("short_factor");
+      out.long_factors = s.numbers("long_factor");
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+Rotary read_rotary(const HfConfig& config, int64_t head_width, const std::string& layer_type) {
+  std::optional<HfConfig> parameters = config.part("rope_parameters");
+  if (parameters && parameters->has(layer_type.c_str())) parameters = parameters->part(layer_type.c_str());
+  const std::optional<HfConfig> scaling = parameters ? std::nullopt : config.part("rope_scaling");
+  const HfConfig::Key base = {"rope_theta", "rotary_emb_base"}, share = {"partial_rotary_factor", "rotary_pct"};
+  const auto number = [&](const HfConfig::Key& key, double absent) {
+    return parameters && parameters->has(key) ? parameters->number(key) : config.number(key, absent);
+  };
+
+  Rotary rotary;
+  rotary.base = number(base, 10000.0);
+  const double part = number(share, 1.0);
+  require<InputError>(part > 0 && part <= 1, config.file(),
+                      "'partial_rotary_factor' must be above 0 and at most 1, got {}", part);
+  const auto width = static_cast<int64_t>(static_cast<double>(head_width) * part);
+  if (width != head_width) rotary.width = width;
+  if (parameters || scaling) rotary.scaling = read_scaling(config, parameters ? *parameters : *scaling);
+  return rotary;
+}
+
+}  // namespace qkv

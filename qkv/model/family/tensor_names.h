@@ -1,0 +1,62 @@
+// Where the parameters of a model come from in the files of its family: the name of a tensor there, and which rows of it.
+//
+//     TensorNames names("model.");                                                // a prefix that files may lack
+//     names.tensor("embedding.tokens", "model.embed_tokens.weight");
+//     names.linear("layers.0.self_attention.out", "model.layers.0.self_attn.o_proj");           // weight, and bias
+//     names.linear("layers.0.self_attention.key", "model.layers.0.attn.c_attn", {.rows = row_range(C, 2 * C), .transposed = true});
+//
+// `linear` and `norm` are for weight and bias; which of them the model has, it says itself. Tensors that match an ignored
+// pattern may be in the files and are not read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qkv {
+
+struct TensorPart {
+  std::vector<int64_t> rows = {};  // of the tensor, after it was transposed; none: all
+  bool transposed = false;         // stored as (in, out)
+};
+struct TensorSource {
+  std::string name;
+  TensorPart part = {};
+};
+
+// begin, begin + 1, ..., end - 1.
+std::vector<int64_t> row_range(int64_t begin, int64_t end);
+
+// A matrix whose rows are those of queries, keys and values, in groups: in each `queries` query heads, then a key head and
+// a value head, of `width` rows each.
+struct FusedRows {
+  std::vector<int64_t> query, key, value;
+};
+FusedRows fused_rows(int64_t groups, int64_t queries, int64_t width);
+
+class TensorNames {
+ public:
+  explicit TensorNames(std::string prefix = "") : prefix_(std::move(prefix)) {}
+
+  void tensor(const std::string& parameter, const std::string& name, const TensorPart& part = {});
+  void linear(const std::string& layer, const std::string& name, const TensorPart& part = {});
+  void norm(const std::string& layer, const std::string& name) { linear(layer, name); }
+  // Of names that end so: ".attn.bias"
+  void ignore(std::string suffix) { ignored_.push_back(std::move(suffix)); }
+  // The matrix of the logits, for a model that may share it with the embedding `tokens`.
+  void output(const std::string& name) { output_ = name; }
+
+  const std::string& prefix() const { return prefix_; }
+  const std::string& output() const { return output_; }
+  const std::map<std::string, TensorSource>& sources() const { return sources_; }
+  bool ignores(std::string_view name) const;
+
+ private:
+  std::string prefix_, output_;
+  std::map<std::string, TensorSource> sources_;  // by parameter
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace qkv
