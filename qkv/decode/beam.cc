@@ -24,8 +24,11 @@ void Beam::collect(const TopTokens& top, int64_t first_row) {
     for (size_t i = 0; i < live_.size(); ++i)
       for (const TokenChoice& choice : top.row(first_row + static_cast<int64_t>(i)))
         add(i, choice.id, choice.log_probability);
-  if (length_ >= options_.min_length || continuations_.empty())  // empty: eos is the only candidate
-    for (size_t i = 0; i < live_.size(); ++i) add(i, options_.eos, top.eos(first_row + static_cast<int64_t>(i)));
+  const bool only_eos = continuations_.empty();
+  if (length_ >= options_.min_length || only_eos)
+    for (size_t i = 0; i < live_.size(); ++i)
+      if (const float eos = top.eos(first_row + static_cast<int64_t>(i)); only_eos || std::isfinite(eos))
+        add(i, options_.eos, eos);
   std::sort(continuations_.begin(), continuations_.end(), [](const Continuation& a, const Continuation& b) {
     return std::tie(b.log_probability, a.parent, a.id) < std::tie(a.log_probability, b.parent, b.id);
   });
@@ -39,7 +42,7 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
     const auto& [log_probability, parent, id] = continuations_[rank];
     const Live& from = live_[static_cast<size_t>(parent)];
     if (id == options_.eos) {
-      if (rank < beam) finish(from, log_probability);
+      if (rank < beam) finish(from, log_probability, std::ssize(from.ids) + 1);
       continue;
     }
     next.push_back({parent, from.ids, log_probability});
@@ -47,11 +50,14 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
   }
   ++length_;
   live_ = std::move(next);
-  done_ = live_.empty() || finished_.size() >= beam || cannot_improve();
+  if (length_ == max_length_ && !options_.eos_at_max_length) {
+    for (const Live& hypothesis : live_) finish(hypothesis, hypothesis.log_probability, std::ssize(hypothesis.ids));
+    live_.clear();
+  }
+  done_ = live_.empty() || (options_.early_stopping ? finished_.size() >= beam || cannot_improve() : is_worse());
 }
 
-void Beam::finish(const Live& hypothesis, double log_probability) {
-  const auto tokens = static_cast<int64_t>(hypothesis.ids.size()) + 1;
+void Beam::finish(const Live& hypothesis, double log_probability, int64_t tokens) {
   finished_.push_back({.ids = hypothesis.ids,
                        .score = score(log_probability, tokens),
                        .log_probability = log_probability,
@@ -67,6 +73,12 @@ bool Beam::cannot_improve() const {
   const double best = live_.front().log_probability;
   const double bound = std::max(score(best, length_ + 1), score(best, max_length_ + 1));
   return bound <= finished_[static_cast<size_t>(options_.n_best) - 1].score;
+}
+
+// Whether the best live hypothesis is no better, at its present length, than the worst of `beam` finished ones.
+bool Beam::is_worse() const {
+  const auto beam = static_cast<size_t>(options_.beam);
+  return finished_.size() >= beam && score(live_.front().log_probability, length_) <= finished_[beam - 1].score;
 }
 
 double Beam::score(double log_probability, int64_t tokens) const {

@@ -43,8 +43,9 @@ class Beam {
     int32_t id;
   };
   void collect(const TopTokens& top, int64_t first_row);
-  void finish(const Live& hypothesis, double log_probability);
+  void finish(const Live& hypothesis, double log_probability, int64_t tokens);
   bool cannot_improve() const;
+  bool is_worse() const;
   double score(double log_probability, int64_t tokens) const;  // tokens with eos
 
   SearchOptions options_;

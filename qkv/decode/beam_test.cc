@@ -11,7 +11,7 @@ namespace {
 TopTokens rows(std::initializer_list<std::array<double, 3>> probabilities, int64_t beam) {
   std::vector<float> logits;
   for (const auto& p : probabilities) {
-    logits.insert(logits.end(), {-1000.0f, -1000.0f});
+    for (int suppressed = 0; suppressed < 2; ++suppressed) logits.push_back(-1000.0f);
     for (const double x : p) logits.push_back(static_cast<float>(std::log(x)));
   }
   return top_tokens(Tensor::from(logits, {static_cast<int64_t>(probabilities.size()), 5}), beam,
@@ -74,6 +74,51 @@ TEST(Beam, TiesGoToTheFirstHypothesisAndTheLowerId) {
   beam.advance(rows({{0.2, 0.4, 0.4}, {0.2, 0.4, 0.4}}, 2), 0);
   EXPECT_EQ(beam.live()[0].ids, (Ids{3, 3}));
   EXPECT_EQ(beam.live()[1].ids, (Ids{3, 4}));
+}
+
+// Scores are log-probabilities by length.
+SearchOptions mean_log_probability(int64_t beam) {
+  SearchOptions options;
+  options.beam = beam;
+  options.length_normalization = LengthNormalization::power;
+  return options;
+}
+
+TEST(Beam, WithoutEarlyStoppingContinuesWhileALiveHypothesisIsBetter) {
+  const auto best_with = [](bool early_stopping) {
+    SearchOptions options = mean_log_probability(2);
+    options.early_stopping = early_stopping;
+    Beam beam(options, 10);
+    beam.advance(rows({{0.34, 0.33, 0.33}}, 2), 0);                     // finishes the empty one
+    beam.advance(rows({{0.5, 0.49, 0.01}, {0.01, 0.01, 0.98}}, 2), 0);  // and "3"; "4 4" is better than both
+    while (!beam.done()) beam.advance(rows({{0.98, 0.01, 0.01}, {0.98, 0.01, 0.01}}, 2), 0);
+    return beam.take_best()[0].ids;
+  };
+  EXPECT_EQ(best_with(true), (Ids{3}));
+  EXPECT_EQ(best_with(false), (Ids{4, 4}));
+}
+
+TEST(Beam, AHypothesisOfMaximumLengthMayEndWithoutEos) {
+  SearchOptions options = mean_log_probability(1);
+  options.eos_at_max_length = false;
+  Beam beam(options, 2);
+  for (int i = 0; i < 2; ++i) beam.advance(rows({{0.1, 0.1, 0.8}}, 1), 0);
+  ASSERT_TRUE(beam.done());
+  const Hypothesis hypothesis = beam.take_best()[0];
+  EXPECT_EQ(hypothesis.ids, (Ids{4, 4}));
+  EXPECT_NEAR(hypothesis.score, std::log(0.8), 1e-6) << "over 2 tokens";
+}
+
+TEST(Beam, AForcedTokenCountsInTheLengthAlone) {
+  SearchOptions options = mean_log_probability(2);
+  Beam beam(options, 10);
+  beam.advance(forced_token(1, 4), 0);
+  ASSERT_EQ(beam.live().size(), 1u);
+  EXPECT_EQ(beam.live()[0].ids, (Ids{4}));
+  EXPECT_EQ(beam.live()[0].log_probability, 0);
+  beam.advance(rows({{0.9, 0.05, 0.05}}, 2), 0);
+  while (!beam.done()) beam.advance(rows({{0.9, 0.05, 0.05}, {0.9, 0.05, 0.05}}, 2), 0);
+  EXPECT_NEAR(beam.take_best()[0].score, std::log(0.9) / 2, 1e-6);
 }
 
 TEST(Beam, LengthBoundsHold) {

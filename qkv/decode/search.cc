@@ -39,7 +39,10 @@ class Batch {
     Pass pass;
     const Tensor logits = rows_of_model_->extend(tokens_, pass);
     const TopTokens top =
-        top_tokens(logits, options_.beam, {.eos = options_.eos, .suppress_tokens = options_.suppress_tokens});
+        is_first_step_ && options_.forced_first_token
+            ? forced_token(logits.dim(0), *options_.forced_first_token)
+            : top_tokens(logits, options_.beam, {.eos = options_.eos, .suppress_tokens = options_.suppress_tokens});
+    is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
       Beam& beam = beams_[active_[i]];
@@ -111,6 +114,7 @@ class Batch {
 
   const SearchOptions& options_;
   std::unique_ptr<Decoding> rows_of_model_;
+  bool is_first_step_ = true;
   std::vector<Beam> beams_;
   std::vector<size_t> active_;                // sequences, in the order of their rows
   int64_t rows_ = 1;                          // of every active sequence
@@ -174,6 +178,10 @@ void check_options(const SearchOptions& o, const TransformerConfig& config) {
       o.bos >= 0 && o.bos < config.target_vocabulary && o.eos >= 0 && o.eos < config.target_vocabulary, "search",
       "bos {} and eos {} must be ids of the target vocabulary of {} tokens", o.bos, o.eos,
       config.target_vocabulary);
+  require<UsageError>(
+      !o.forced_first_token || (*o.forced_first_token >= 0 && *o.forced_first_token < config.target_vocabulary),
+      "search", "the forced first token must be an id of the target vocabulary of {} tokens, got {}",
+      config.target_vocabulary, o.forced_first_token.value_or(0));
 }
 
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options) {

@@ -12,9 +12,11 @@
 // wu is that of Wu et al., "Google's Neural Machine Translation System", 2016, equation 14; power that of Marian,
 // CTranslate2 and Hugging Face transformers. alpha 0 ranks by the log-probability, which favors short translations.
 //
-// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n
-// best. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is always
-// that of ids and eos, as score_targets() computes it. With a prefix, all of this is about what follows it.
+// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n best; with
+// early_stopping off, as in transformers, when the best live one, at its present length, is no better than the worst of
+// `beam` finished ones. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is
+// always that of ids and eos, as score_targets() computes it; without eos_at_max_length it is finished as it is. With a
+// prefix, all of this is about what follows it. A forced first token counts in the length, and has log-probability 0.
 //
 // Every other model that grows sequences token by token is searched through its Decoding:
 //
@@ -30,6 +32,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,7 +51,10 @@ struct SearchOptions {
   int64_t beam = 1;
   double length_penalty = 1.0;  // alpha
   LengthNormalization length_normalization = LengthNormalization::wu;
-  int64_t n_best = 1;  // at most beam
+  bool early_stopping = true;
+  bool eos_at_max_length = true;
+  std::optional<int32_t> forced_first_token = {};  // such as the target language of a multilingual model
+  int64_t n_best = 1;                              // at most beam
   bool alternatives =
       false;               // n_best answers with different first tokens (alternatives.h), more than beam if wanted
   int64_t min_length = 0;  // in tokens, without eos

@@ -87,4 +87,14 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
   return top;
 }
 
+TopTokens forced_token(int64_t rows, int32_t id) {
+  TopTokens forced;
+  const auto count = static_cast<size_t>(rows);
+  forced.count_ = 1;
+  forced.choices_.assign(count, {.id = id, .log_probability = 0});
+  forced.lengths_.assign(count, 1);
+  forced.eos_.assign(count, -std::numeric_limits<float>::infinity());
+  return forced;
+}
+
 }  // namespace qkv

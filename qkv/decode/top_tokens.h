@@ -33,6 +33,7 @@ class TopTokens {
 
  private:
   friend TopTokens top_tokens(const Tensor& logits, int64_t count, const struct TopTokensOptions& options);
+  friend TopTokens forced_token(int64_t rows, int32_t id);
 
   int64_t count_ = 0;  // capacity of a row
   std::vector<TokenChoice> choices_;
@@ -45,5 +46,7 @@ struct TopTokensOptions {
   std::vector<int32_t> suppress_tokens = {};  // ids that are no candidates
 };
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
+// One token for each row, of log-probability 0, and no eos.
+TopTokens forced_token(int64_t rows, int32_t id);
 
 }  // namespace qkv

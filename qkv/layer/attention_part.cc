@@ -5,7 +5,14 @@ namespace qkv {
 AttentionPart::AttentionPart(AttentionMechanismPtr mechanism, const AttentionSize& size)
     : mechanism_(std::move(mechanism)), size_(size), parameters_(mechanism_->parameters(size)) {}
 
+void AttentionPart::share_parameters_of(const AttentionPart& other) {
+  if (!mechanism_->shares_parameters() || !mechanism_->equals(other.mechanism())) return;
+  parameters_ = other.parameters_;
+  lists_parameters_ = false;
+}
+
 void AttentionPart::list(ModuleContents& contents) const {
+  if (!lists_parameters_) return;
   for (const auto& [name, parameter] : parameters_) contents.parameter(name, parameter);
 }
 

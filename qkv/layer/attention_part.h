@@ -19,9 +19,13 @@ class AttentionPart final : public Module {
   const AttentionSize& size() const { return size_; }
   const Variable& parameter(size_t i) const { return parameters_[i].second; }
 
+  // If the mechanism shares its parameters and the other is equal: those of the other, which lists them.
+  void share_parameters_of(const AttentionPart& other);
+
   void list(ModuleContents& contents) const override;
 
  private:
+  bool lists_parameters_ = true;
   AttentionMechanismPtr mechanism_;
   AttentionSize size_;
   AttentionMechanism::Parameters parameters_;

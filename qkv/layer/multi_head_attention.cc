@@ -30,12 +30,13 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions o) {
   return o;
 }
 
-// All keys are visible to the queries of global positions, none to the others. Query 0 has position `first`.
-MaskPtr global_rows(int64_t global_positions, const AttentionShape& shape, int64_t first) {
+// All keys are visible to the queries of global tokens and positions, none to the others. Query 0 has position `first`.
+MaskPtr global_rows(int64_t global_positions, const Tensor& tokens, const AttentionShape& shape, int64_t first) {
   Tensor lengths = Tensor::zeros({shape.B, shape.T}, DType::i32);
   for (int64_t b = 0; b < shape.B; ++b)
-    for (int64_t i = 0; i < shape.T && first + i < global_positions; ++i)
-      lengths.data<int32_t>()[b * shape.T + i] = static_cast<int32_t>(shape.S);
+    for (int64_t i = 0; i < shape.T; ++i)
+      if (first + i < global_positions || (tokens.defined() && tokens.at<int32_t>({b, i}) != 0))
+        lengths.data<int32_t>()[b * shape.T + i] = static_cast<int32_t>(shape.S);
   return padding(lengths);
 }
 
@@ -99,6 +100,11 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
     parts_.emplace_back(mechanism, options_.size());
 }
 
+void MultiHeadAttention::share_parameters_of(const MultiHeadAttention& earlier) {
+  for (AttentionPart& part : parts_)
+    for (const AttentionPart& other : earlier.parts_) part.share_parameters_of(other);
+}
+
 const AttentionOptions& MultiHeadAttention::call_options() const {
   return call_options_->get([&] { return attention_options(parts_); });
 }
@@ -138,9 +144,9 @@ Variable MultiHeadAttention::unread_queries(int64_t rows, int64_t length) const 
   return Tensor::zeros({1, 1, 1, options_.head_width}).expand({rows, options_.heads, length, options_.head_width});
 }
 
-bool MultiHeadAttention::has_global_positions(int64_t first_position) const {
+bool MultiHeadAttention::has_global_positions(int64_t first_position, const Tensor& tokens) const {
   const AttentionPart* part = global_part();
-  return part && first_position < *part->mechanism().global_positions();
+  return part && (tokens.defined() || first_position < *part->mechanism().global_positions());
 }
 
 void MultiHeadAttention::project_queries(const Variable& source, bool global, Projections& to) const {
@@ -220,15 +226,16 @@ AttentionLog* MultiHeadAttention::log_of(const Pass& pass) const {
 AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries, const KeyValues& memory,
                                                          const Call& call, Pass& pass) const {
   AttentionOptions options = call_options();
-  options.mask = options.mask & call.mask;
   options.single_queries = call.single_queries;
   if (!parts_.empty()) {
     const AttentionCallContext context = {
         .q = queries.q,
         .key_lengths = lengths_of(memory),
-        .position = call.same_position ? std::optional(call.first_position) : std::nullopt};
+        .position = call.same_position ? std::optional(call.first_position) : std::nullopt,
+        .global_tokens = pass.global_tokens};
     for (const AttentionPart& part : parts_) part.mechanism().add_to_call(options, part, context);
   }
+  options.mask = options.mask & call.mask;
   if (const Dropout d = pass.dropout(options_.dropout); d.rate > 0)
     options.reweigh.push_back(weight_dropout({.rate = d.rate, .seed = d.seed, .stream = d.stream}));
   const AttentionLog* log = log_of(pass);
@@ -245,7 +252,7 @@ AttentionVariableResult MultiHeadAttention::attend_heads(const Queries& queries,
 
   // One call for the global rows and one for the others: the output is zero in rows where no key is visible.
   const MaskPtr rows =
-      global_rows(*global_part()->mechanism().global_positions(),
+      global_rows(*global_part()->mechanism().global_positions(), pass.global_tokens,
                   {.B = queries.q.dim(0), .T = queries.q.dim(2), .S = memory.k.dim(2)}, call.first_position);
   const MaskPtr all = options.mask;
   options.mask = all & !rows;
@@ -276,7 +283,7 @@ Variable MultiHeadAttention::attend_logged(const Queries& queries, const KeyValu
 }
 
 Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
-  const Projections p = project_self(x, has_global_positions(0));
+  const Projections p = project_self(x, has_global_positions(0, pass.global_tokens));
   return out.forward(
       join_heads(attend_logged(queries_of(p, x.dim(0), x.dim(1), 0), keys_values_of(p, 0), {.mask = mask}, pass)));
 }
@@ -290,7 +297,7 @@ MultiHeadAttention::KeyValues MultiHeadAttention::project(const Variable& key_so
                                                           const Tensor& lengths) const {
   require(!options_.packed, "MultiHeadAttention", "packed projections have one source: forward(x, mask, pass)");
   Projections p;
-  project_keys_values(key_source, value_source, has_global_positions(0), p);
+  project_keys_values(key_source, value_source, has_global_positions(0, {}), p);
   KeyValues memory = keys_values_of(p, 0);
   memory.lengths = lengths;
   return memory;
@@ -299,7 +306,7 @@ MultiHeadAttention::KeyValues MultiHeadAttention::project(const Variable& key_so
 Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask,
                                     Pass& pass) const {
   Projections p;
-  project_queries(query_source, has_global_positions(0), p);
+  project_queries(query_source, memory.global_k.defined(), p);
   return out.forward(join_heads(
       attend_logged(queries_of(p, query_source.dim(0), query_source.dim(1), 0), memory, {.mask = mask}, pass)));
 }
@@ -320,6 +327,8 @@ void check_segments(const Variable& x, std::span<const Segment> segments) {
 
 Variable MultiHeadAttention::extend_one(const Queries& queries, const KeyValues& memory, AttentionCache& cache,
                                         Pass& pass) const {
+  require(!pass.global_tokens.defined(), "MultiHeadAttention::extend",
+          "global tokens are for passes over whole sequences, not for decoding");
   const int64_t position = cache.length(), length = queries.q.dim(2);
   if (const AttentionPart* part = replacing_part())
     return part->mechanism().extend(
@@ -340,14 +349,14 @@ Variable MultiHeadAttention::extend_one(const Queries& queries, const KeyValues&
 Variable MultiHeadAttention::extend(const Variable& x, std::span<const SelfSegment> segments, Pass& pass) const {
   check_segments(x, segments);
   bool global = false;
-  for (const SelfSegment& s : segments) global = global || has_global_positions(s.cache->length());
+  for (const SelfSegment& s : segments) global = global || has_global_positions(s.cache->length(), {});
   const Projections all = project_self(x, global);
   Tensor outputs;  // (N, H D), of all segments
   int64_t begin = 0;
   for (const SelfSegment& s : segments) {
     const int64_t position = s.cache->length(), count = s.rows * s.length;
     Projections p = all.slice(begin, s.rows, s.length);
-    if (!has_global_positions(position)) p.global_q = p.global_k = p.global_v = {};
+    if (!has_global_positions(position, {})) p.global_q = p.global_k = p.global_v = {};
     const Variable y = join_heads(
         extend_one(queries_of(p, s.rows, s.length, position), keys_values_of(p, position), *s.cache, pass));
     if (segments.size() == 1) return out.forward(reshape(y, {count, y.dim(2)}));
@@ -368,7 +377,7 @@ Variable MultiHeadAttention::extend(const Variable& x, AttentionCache& cache, Pa
 Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegment> segments, Pass& pass) const {
   check_segments(x, segments);
   bool global = false;
-  for (const CrossSegment& s : segments) global = global || has_global_positions(s.position);
+  for (const CrossSegment& s : segments) global = global || has_global_positions(s.position, {});
   Projections all;
   project_queries(x, global, all);
   Tensor outputs;
@@ -385,7 +394,7 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegm
         return reshape(s.length == 1 ? v : qkv::slice(v, 1, i, i + 1), {B, s.rows / B, v.dim(2)});
       };
       const int64_t position = s.position + i;
-      Projections one = {at(p.q), {}, {}, has_global_positions(position) ? at(p.global_q) : Variable()};
+      Projections one = {at(p.q), {}, {}, has_global_positions(position, {}) ? at(p.global_q) : Variable()};
       const Variable y = join_heads(attend_logged(
           queries_of(one, B, s.rows / B, position), *s.memory,
           {.mask = s.mask, .first_position = position, .same_position = true, .single_queries = true}, pass));

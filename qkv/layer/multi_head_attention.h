@@ -67,6 +67,8 @@ class MultiHeadAttention final : public Module {
   };
 
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
+  // Parameters of mechanisms that are for all layers of a stack: those of an earlier layer. Before the first call.
+  void share_parameters_of(const MultiHeadAttention& earlier);
 
   Variable forward(const Variable& x, const MaskPtr& mask, Pass& pass) const;  // self-attention
   Variable forward(const Variable& query_source, const Variable& key_source, const Variable& value_source,
@@ -123,7 +125,7 @@ class MultiHeadAttention final : public Module {
   Projections project_self(const Variable& x, bool global) const;
   Queries queries_of(const Projections& projections, int64_t rows, int64_t length, int64_t first_position) const;
   KeyValues keys_values_of(const Projections& projections, int64_t first_position) const;
-  bool has_global_positions(int64_t first_position) const;
+  bool has_global_positions(int64_t first_position, const Tensor& global_tokens) const;
 
   // (B,H,T,D) and its weights in the log.
   Variable attend_logged(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;

@@ -45,7 +45,8 @@ struct Pass {
   bool training = false;
   uint64_t seed = 0, step = 0;  // dropout is a function of these and of the index of the dropout in the pass
   AttentionLog* log = nullptr;
-  uint64_t dropouts = 0;  // dropouts so far in this pass
+  Tensor global_tokens = {};  // i32 (B,T): not 0 where a token has global attention, in layers of Longformer
+  uint64_t dropouts = 0;      // dropouts so far in this pass
 
   // The next dropout of the pass; its rate is 0 outside training.
   Dropout dropout(float rate) {

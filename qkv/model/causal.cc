@@ -24,7 +24,7 @@ Parameter table(const TransformerConfig& c) {
 CausalTransformer::CausalTransformer(const TransformerConfig& config)
     : config_(checked(config)),
       embedding_(table(config)),
-      output_(config.tie == Tie::none ? table(config) : embedding_, config.output_options()),
+      output_(!ties_output(config.tie) ? table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
 
 CausalTransformer::CausalTransformer(const TransformerConfig& config, uint64_t seed) : CausalTransformer(config) {
@@ -54,7 +54,7 @@ std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {
 
 void CausalTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+  if (!ties_output(config_.tie)) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
   contents.child("output", output_);

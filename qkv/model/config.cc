@@ -46,6 +46,8 @@ void visit(Config& c, Visitor&& visitor) {
   field("cross_attention", c.cross_attention);
   field("max_positions", c.max_positions);
   field("attention_output_bias", c.attention_output_bias);
+  field("decoder_heads", c.decoder_heads);
+  field("decoder_ffn", c.decoder_ffn);
   field("norm_weight_offset", c.norm_weight_offset);
   field("embedding_scale", c.embedding_scale);
   field("embedding_norm", c.embedding_norm);
@@ -60,9 +62,9 @@ void visit(Config& c, Visitor&& visitor) {
 
 // Keys that are written only where they are not the default: of published families.
 constexpr const char* rare_keys[] = {
-    "attention_output_bias", "norm_weight_offset", "embedding_scale", "embedding_norm",
-    "token_types",           "position_offset",    "sinusoids",       "masked_head",
-    "output_bias",           "output_scale",       "logit_softcap"};
+    "attention_output_bias", "decoder_heads", "decoder_ffn",     "norm_weight_offset", "embedding_scale",
+    "embedding_norm",        "token_types",   "position_offset", "sinusoids",          "masked_head",
+    "output_bias",           "output_scale",  "logit_softcap"};
 
 struct Writer {
   Json& json;
@@ -306,6 +308,8 @@ BlockOptions TransformerConfig::encoder_block(int64_t index) const {
 
 BlockOptions TransformerConfig::decoder_block(int64_t index) const {
   BlockOptions options = block_options(*this, self_attention.decoder, index);
+  if (decoder_heads != 0) options.heads = decoder_heads;
+  if (decoder_ffn != 0) options.ffn = decoder_ffn;
   options.use = AttentionUse::decoder;
   options.has_cross_attention = has_encoder();
   return options;
@@ -352,6 +356,16 @@ void TransformerConfig::check() const {
     require<UsageError>(std::isfinite(value) && value >= lowest && value <= highest, "model",
                         "{} must be {} to {}, got {}", name, lowest, highest, value);
   };
+  for (const auto& [name, value] :
+       {std::pair("decoder-heads", decoder_heads), std::pair("decoder-ffn", decoder_ffn)})
+    if (value != 0) positive(name, value);
+  require<UsageError>(architecture == Architecture::encoder_decoder || (decoder_heads == 0 && decoder_ffn == 0),
+                      "model", "decoder-heads and decoder-ffn are for encoder-decoders, the model is {}",
+                      name_of(architecture));
+  require<UsageError>(decoder_heads == 0 || ((head_width > 0 || d_model % decoder_heads == 0) &&
+                                             (kv_heads == 0 || decoder_heads % kv_heads == 0)),
+                      "model", "decoder-heads {} must divide d-model {}, and kv-heads {} must divide it",
+                      decoder_heads, d_model, kv_heads);
   within("norm-weight-offset", norm_weight_offset, -1e4, 1e4);
   within("embedding-scale", embedding_scale, 0, 1e6);
   within("output-scale", output_scale, 1e-6, 1e6);
@@ -369,9 +383,9 @@ void TransformerConfig::check() const {
   require<UsageError>(!is_language_model(architecture) || source_vocabulary == target_vocabulary, "model",
                       "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),
                       source_vocabulary, target_vocabulary);
-  require<UsageError>(tie != Tie::all || source_vocabulary == target_vocabulary, "model",
-                      "tie all needs one vocabulary, got {} source and {} target tokens", source_vocabulary,
-                      target_vocabulary);
+  require<UsageError>(!ties_embeddings(tie) || source_vocabulary == target_vocabulary, "model",
+                      "tie {} needs one vocabulary, got {} source and {} target tokens", name_of(tie),
+                      source_vocabulary, target_vocabulary);
   if (is_recurrent(architecture)) return check_recurrent(*this);
   const bool same = self_attention.encoder == self_attention.decoder;
   const AttentionSize encoder = encoder_block().attention(AttentionUse::encoder).size();

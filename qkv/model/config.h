@@ -25,13 +25,18 @@ namespace qkv {
 // Which of the three (vocabulary, C) matrices are shared (Press and Wolf, 2017; Vaswani et al., 2017, section
 // 3.4).
 enum class Tie {
-  all,     // source embedding = target embedding = output projection: one vocabulary for both languages
-  target,  // target embedding = output projection
+  all,         // source embedding = target embedding = output projection: one vocabulary for both languages
+  embeddings,  // source embedding = target embedding
+  target,      // target embedding = output projection
   none,
 };
 constexpr auto names_of(Tie) {
-  return std::array{Named{Tie::all, "all"}, Named{Tie::target, "target"}, Named{Tie::none, "none"}};
+  return std::array{Named{Tie::all, "all"}, Named{Tie::embeddings, "embeddings"}, Named{Tie::target, "target"},
+                    Named{Tie::none, "none"}};
 }
+// In a model of one stack, target is as all, and embeddings as none.
+constexpr bool ties_embeddings(Tie tie) { return tie == Tie::all || tie == Tie::embeddings; }
+constexpr bool ties_output(Tie tie) { return tie == Tie::all || tie == Tie::target; }
 
 // What a model computes. A causal and a masked model are one stack: the decoder without cross-attention, the encoder;
 // bahdanau and luong are recurrent.
@@ -104,6 +109,7 @@ struct TransformerConfig {
 
   // What published families differ in besides (model/family/). In config.json where they are not as here.
   std::optional<bool> attention_output_bias = {};  // none: as attention_bias, which is that of all four otherwise
+  int64_t decoder_heads = 0, decoder_ffn = 0;      // 0: as heads and ffn, which are those of the encoder otherwise
   float norm_weight_offset = 0.0f;                 // rows are multiplied by it + weight; 1 in Gemma
   float embedding_scale = 0.0f;                    // 0: sqrt(C)
   bool embedding_norm = false;                     // a norm of the sum of the embeddings

@@ -135,7 +135,7 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"dropout\": 0.25", "\"dropout\": \"a\""), "'dropout' must be a number"},
            Case{changed("\"dropout\": 0.25", "\"dropout\": 1e300"), "dropout must be at least 0 and less than 1"},
            Case{changed("\"target\"", "\"some\""),
-                "'tie' must be one of all, target, none, got 'some'; did you mean none?"},
+                "'tie' must be one of all, embeddings, target, none, got 'some'; did you mean none?"},
            Case{changed("\"target\"", "\"all\""), "tie all needs one vocabulary"},
            Case{changed("\"pre\"", "3"),
                 "'norm_order' must be one of post, pre, sandwich, parallel, parallel-shared, got '3'"},

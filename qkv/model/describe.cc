@@ -9,7 +9,8 @@ namespace {
 
 int64_t head_width(const TransformerConfig& c) { return c.head_width == 0 ? c.d_model / c.heads : c.head_width; }
 int64_t key_value_width(const TransformerConfig& c) {
-  return head_width(c) * (c.kv_heads == 0 ? c.heads : c.kv_heads);
+  if (c.kv_heads != 0) return head_width(c) * c.kv_heads;
+  return c.head_width == 0 ? c.d_model : c.head_width * std::max(c.heads, c.decoder_heads);
 }
 
 // The attention variants, where they are not the default.
@@ -90,10 +91,12 @@ std::string headline(const TransformerConfig& c) {
 std::string parameters(const TransformerConfig& c) {
   std::string out = parameter_table(*make_model(c));
   const char* embedding = is_language_model(c.architecture) ? "embedding" : "source embedding";
-  if (is_language_model(c.architecture) && c.tie != Tie::none)
+  if (is_language_model(c.architecture) && ties_output(c.tie))
     out += fmt::format("  The {} is also the output projection.\n", embedding);
   else if (c.tie == Tie::all)
     out += "  The source embedding is also the target embedding and the output projection.\n";
+  else if (c.tie == Tie::embeddings)
+    out += "  The source embedding is also the target embedding.\n";
   else if (c.tie == Tie::target)
     out += "  The target embedding is also the output projection.\n";
   return out;

@@ -24,7 +24,7 @@ MaskedTransformer::MaskedTransformer(const TransformerConfig& config)
       embedding_(table(config)),
       transform_({config.d_model, "C"}, {config.d_model, "C"}),
       norm_({config.d_model, "C"}, config.norm_options()),
-      output_(config.tie == Tie::none ? table(config) : embedding_, config.output_options()),
+      output_(!ties_output(config.tie) ? table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()) {}
 
 MaskedTransformer::MaskedTransformer(const TransformerConfig& config, uint64_t seed) : MaskedTransformer(config) {
@@ -53,7 +53,7 @@ CrossEntropy MaskedTransformer::loss(const Tensor& ids, const std::vector<int32_
 
 void MaskedTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (config_.tie == Tie::none && config_.masked_head) contents.parameter("output", output_.weight);
+  if (!ties_output(config_.tie) && config_.masked_head) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
   if (!config_.masked_head) return;

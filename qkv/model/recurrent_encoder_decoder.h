@@ -61,8 +61,8 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
 
   void list(ModuleContents& contents) const override {
     contents.parameter("source_embedding", source_embedding_.table);
-    if (config_.tie != Tie::all) contents.parameter("target_embedding", target_embedding_.table);
-    if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+    if (!ties_embeddings(config_.tie)) contents.parameter("target_embedding", target_embedding_.table);
+    if (!ties_output(config_.tie)) contents.parameter("output", output_.weight);
     contents.child("encoder", encoder_);
     contents.child("decoder", decoder_);
   }
@@ -71,9 +71,10 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
   RecurrentEncoderDecoder(const TransformerConfig& config, const RecurrentOptions& encoder, Decoder decoder)
       : config_(config),
         source_embedding_(table(config.source_vocabulary, "V"), {.dropout = config.dropout}),
-        target_embedding_(config.tie == Tie::all ? source_embedding_.table : table(config.target_vocabulary, "W"),
-                          {.dropout = config.dropout}),
-        output_(config.tie == Tie::none ? table(config.target_vocabulary, "W") : target_embedding_.table),
+        target_embedding_(
+            ties_embeddings(config.tie) ? source_embedding_.table : table(config.target_vocabulary, "W"),
+            {.dropout = config.dropout}),
+        output_(!ties_output(config.tie) ? table(config.target_vocabulary, "W") : target_embedding_.table),
         encoder_(encoder),
         decoder_(std::move(decoder)) {}
 

@@ -5,6 +5,7 @@
 
 #include "qkv/attention/mask/padding.h"
 #include "qkv/base/error.h"
+#include "qkv/layer/mechanism/rotary.h"
 
 namespace qkv {
 
@@ -135,7 +136,15 @@ void StackRows::split_by_length(std::span<const int64_t> lengths) {
 Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& options,
              const std::optional<NormOptions>& final_norm)
     : embedding(tokens) {
-  for (const BlockOptions& o : options) blocks.emplace_back(o);
+  for (const BlockOptions& o : options) {
+    blocks.emplace_back(o);
+    if (const auto* rotary = o.self_attention.get<Rotary>();
+        rotary && rotary->scaling.type == RotaryScalingType::longrope && rotary->scaling.length == 0)
+      angles_change_after_ = rotary->scaling.original_positions;
+  }
+  for (size_t n = blocks.size(); n-- > 1;)
+    for (size_t earlier = n; earlier-- > 0;)
+      blocks[n].self_attention.share_parameters_of(blocks[earlier].self_attention);
   if (final_norm) norm.emplace(Axis(embedding.table.dim(1), "C"), *final_norm);
 }
 

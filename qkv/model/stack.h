@@ -65,11 +65,17 @@ class Stack final : public Module {
   // of a row does not depend on the others.
   Tensor extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass) const;
 
+  // The angles of LongRoPE are others in a sequence that is longer than this: its cached keys do not fit. 0: never.
+  int64_t angles_change_after() const { return angles_change_after_; }
+
   void list(ModuleContents& contents) const override;
 
   TokenEmbedding embedding;
   std::vector<Block> blocks;
   std::optional<Norm> norm;
+
+ private:
+  int64_t angles_change_after_ = 0;
 };
 
 }  // namespace qkv

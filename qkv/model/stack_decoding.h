@@ -21,13 +21,18 @@ class StackDecoding final : public Decoding {
   int64_t rows() const override { return rows_.count(); }
   int64_t position(int64_t row) const override { return rows_.position(row); }
   Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
-  void reorder(std::span<const int64_t> source) override { rows_.reorder(source); }
+  void reorder(std::span<const int64_t> source) override;
   void join(Decoding& other) override;
 
  private:
+  using Tokens = std::vector<std::vector<int32_t>>;
+  // The tokens to extend by, where rows that pass the length at which the angles of the model change begin anew.
+  Tokens with_restarts(std::span<const std::vector<int32_t>> tokens);
+
   const Stack& stack_;
   StackRows rows_;
   Logits logits_;
+  Tokens history_;  // of every row, in a model whose angles change
 };
 
 }  // namespace qkv

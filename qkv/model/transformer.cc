@@ -33,8 +33,9 @@ Parameter table(const TransformerConfig& c, int64_t vocabulary, const char* lett
 Transformer::Transformer(const TransformerConfig& config)
     : config_(checked(config)),
       source_embedding_(table(config, config.source_vocabulary, "V")),
-      target_embedding_(config.tie == Tie::all ? source_embedding_ : table(config, config.target_vocabulary, "W")),
-      output_(config.tie == Tie::none ? table(config, config.target_vocabulary, "W") : target_embedding_,
+      target_embedding_(ties_embeddings(config.tie) ? source_embedding_
+                                                    : table(config, config.target_vocabulary, "W")),
+      output_(!ties_output(config.tie) ? table(config, config.target_vocabulary, "W") : target_embedding_,
               config.output_options()),
       encoder_({source_embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()),
       decoder_({target_embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
@@ -72,8 +73,8 @@ std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {
 
 void Transformer::list(ModuleContents& contents) const {
   contents.parameter("source_embedding", source_embedding_);
-  if (config_.tie != Tie::all) contents.parameter("target_embedding", target_embedding_);
-  if (config_.tie == Tie::none) contents.parameter("output", output_.weight);
+  if (!ties_embeddings(config_.tie)) contents.parameter("target_embedding", target_embedding_);
+  if (!ties_output(config_.tie)) contents.parameter("output", output_.weight);
   contents.parameter("source_positions", encoder_.embedding.positions);
   contents.parameter("target_positions", decoder_.embedding.positions);
   for (const auto& [name, embedding] :

@@ -50,12 +50,50 @@ TEST(Transformer, NamesEveryParameterOnceInAFixedOrder) {
   EXPECT_EQ(names, names_of(model));
 }
 
+// The gradient of a shared table is the sum over the layers: that of tables of their own with the same values.
+TEST(Transformer, LayersMayShareTheTableOfTheirRelativeBias) {
+  TransformerConfig c = small();
+  c.positions = Positions::none;
+  c.self_attention = RelativeBias{.buckets = 8, .max_distance = 9, .shared = true};
+  Transformer shared(c, 1);
+  c.self_attention = RelativeBias{.buckets = 8, .max_distance = 9};
+  Transformer separate(c, 1);
+  const std::string first = "encoder.layers.0.self_attention.relative-bias.table",
+                    second = "encoder.layers.1.self_attention.relative-bias.table";
+  const std::vector<std::string> names = names_of(shared);
+  EXPECT_EQ(std::count(names.begin(), names.end(), first), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), second), 0);
+  std::map<std::string, Tensor> values, sums;
+  shared.visit([&](const std::string& name, Variable& p) { values[name] = p.value(); });
+  separate.visit([&](const std::string& name, Variable& p) {
+    const std::string table = name.substr(0, name.find('.')) + ".layers.0.self_attention.relative-bias.table";
+    p.mutable_value().copy_from(values.at(values.contains(name) ? name : table));
+  });
+  const Tensor ids = Tensor::from(std::vector<int32_t>{3, 4, 5, 6, 4, 3}, {2, 3});
+  for (Transformer* model : {&shared, &separate}) {
+    Pass pass;
+    model->loss(ids, {3, 2}, ids, ids, {}, pass).loss.backward();
+  }
+  separate.visit([&](const std::string& name, Variable& p) {
+    if (!name.ends_with("relative-bias.table")) return;
+    Tensor& sum = sums[name.substr(0, name.find('.'))];
+    if (!sum.defined()) sum = Tensor::zeros(p.shape());
+    for (int64_t i = 0; i < sum.numel(); ++i) sum.data<float>()[i] += std::as_const(p).grad().data<float>()[i];
+  });
+  shared.visit([&](const std::string& name, Variable& p) {
+    if (!name.ends_with("relative-bias.table")) return;
+    EXPECT_LT(largest_difference(std::as_const(p).grad(), sums.at(name.substr(0, name.find('.')))), 1e-6) << name;
+  });
+}
+
 TEST(Transformer, TiedMatricesAreOneParameter) {
   TransformerConfig c = small();
   c.tie = Tie::all;
   Transformer all(c, 1);
   c.tie = Tie::target;
   Transformer target(c, 1);
+  c.tie = Tie::embeddings;
+  EXPECT_EQ(Transformer(c, 1).parameter_count(), all.parameter_count() + vocabulary * 16);
   c.tie = Tie::none;
   Transformer none(c, 1);
   EXPECT_EQ(target.parameter_count(), all.parameter_count() + vocabulary * 16);

@@ -13,6 +13,7 @@
 #include "qkv/attention/mask/documents.h"
 #include "qkv/attention/mask/every.h"
 #include "qkv/attention/mask/global_positions.h"
+#include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/mask_mod.h"
 #include "qkv/attention/mask/padding.h"
@@ -91,6 +92,17 @@ DrawnMask draw_global_positions(Dice& dice, const AttentionShape& n) {
   const std::vector<int64_t> positions = draw_positions(dice, n.S);
   return by_position("global_positions", global_positions(positions), n,
                      [=](int64_t p, int64_t j) { return is_in(positions, p) || is_in(positions, j); });
+}
+
+DrawnMask draw_global_tokens(Dice& dice, const AttentionShape& n) {
+  if (n.T > n.S) return draw_global_positions(dice, n);
+  const Tensor tokens = dice.integers({dice.one_in(3) ? 1 : n.B, n.S}, 0, 1);
+  const auto is_global = [=](int64_t b, int64_t p) {
+    return tokens.at<int32_t>({tokens.dim(0) == 1 ? 0 : b, p}) != 0;
+  };
+  return {{"global_tokens"},
+          [=](const BatchRows& rows) { return global_tokens(rows.of(tokens)); },
+          [=](int64_t b, int64_t, int64_t i, int64_t j) { return is_global(b, n.position(i)) || is_global(b, j); }};
 }
 
 DrawnMask draw_longformer(Dice& dice, const AttentionShape& n) {
@@ -258,11 +270,11 @@ DrawnMask draw_combination(Dice& dice, const AttentionShape& n, int depth) {
 
 DrawnMask draw_mask(Dice& dice, const AttentionShape& n, int depth) {
   using Draw = DrawnMask (*)(Dice&, const AttentionShape&);
-  static const std::vector<Draw> all = {draw_causal,  draw_causal,           draw_window,     draw_local_m,
-                                        draw_every,   draw_dilated,          draw_strided,    draw_padding,
-                                        draw_padding, draw_global_positions, draw_longformer, draw_bigbird,
-                                        draw_prefix,  draw_documents,        draw_dense,      draw_blocks,
-                                        draw_around,  draw_mask_mod,         draw_mask_mod};
+  static const std::vector<Draw> all = {draw_causal,  draw_causal,           draw_window,        draw_local_m,
+                                        draw_every,   draw_dilated,          draw_strided,       draw_padding,
+                                        draw_padding, draw_global_positions, draw_global_tokens, draw_longformer,
+                                        draw_bigbird, draw_prefix,           draw_documents,     draw_dense,
+                                        draw_blocks,  draw_around,           draw_mask_mod,      draw_mask_mod};
   if (depth > 0 && dice.one_in(2)) return draw_combination(dice, n, depth);
   return all[static_cast<size_t>(dice.between(0, static_cast<int64_t>(all.size()) - 1))](dice, n);
 }

@@ -71,15 +71,15 @@ void gradients(const fs::path& folder) {
   check_gradients(model, reference);
 }
 
-// Prompts of unequal length in one batch, step by step with a cache.
-void greedy_ids(const fs::path& folder) {
+// Prompts of unequal length in one batch, step by step with a cache: the most likely token each time.
+void expect_greedy(const fs::path& folder, const std::string& name) {
   const Reference reference(folder);
   const auto model = load_model_as<CausalTransformer>(folder);
-  const Tensor ids = reference.file.get("generate.greedy_ids"),
-               log_probabilities = reference.file.get("generate.greedy_logprobs");
-  const int64_t prompt = reference.file.get("generate.input_ids").dim(1), rows = ids.dim(0);
+  const Tensor ids = reference.file.get(name + ".greedy_ids"),
+               log_probabilities = reference.file.get(name + ".greedy_logprobs");
+  const int64_t prompt = reference.file.get(name + ".input_ids").dim(1), rows = ids.dim(0);
   std::vector<Ids> next =
-      rows_of(reference.file.get("generate.input_ids"), reference.file.get("generate.attention_mask"));
+      rows_of(reference.file.get(name + ".input_ids"), reference.file.get(name + ".attention_mask"));
   const std::unique_ptr<Decoding> decoding = model.start(rows);
   Pass pass;
   for (int64_t step = 0; prompt + step < ids.dim(1); ++step) {
@@ -96,12 +96,32 @@ void greedy_ids(const fs::path& folder) {
   }
 }
 
+void greedy_ids(const fs::path& folder) { expect_greedy(folder, "generate"); }
+// Of rows that grow past the length at which the angles of rotary embedding change.
+void greedy_ids_across_the_limit(const fs::path& folder) { expect_greedy(folder, "cross"); }
+
+void beam_ids(const fs::path& folder) {
+  const Reference reference(folder);
+  const auto model = load_model_as<CausalTransformer>(folder);
+  const auto settings = reference.json["generate"]["generate"];
+  const std::vector<Ids> prompts =
+      rows_of(reference.file.get("generate.input_ids"), reference.file.get("generate.attention_mask"));
+  const SearchTask task = {.start = [&](auto rows) { return model.start(std::ssize(rows)); },
+                           .first = prompts,
+                           .max_lengths = std::vector<int64_t>(prompts.size(), settings["new_tokens"])};
+  expect_beams(search(task, beam_options(settings)), reference, "generate.beam",
+               reference.file.get("generate.input_ids").dim(1));
+}
+
 }  // namespace
 
 std::vector<Check> causal_checks(const Reference& reference) {
   std::vector<Check> checks = {{"Logits", logits}, {"Loss", loss}};
-  if (reference.json.contains("grads")) checks.push_back({"Gradients", gradients});
+  if (reference.has_gradients()) checks.push_back({"Gradients", gradients});
   if (reference.file.has("generate.greedy_ids")) checks.push_back({"GreedyIds", greedy_ids});
+  if (reference.file.has("cross.greedy_ids"))
+    checks.push_back({"GreedyIdsAcrossTheLimit", greedy_ids_across_the_limit});
+  if (reference.file.has("generate.beam_ids")) checks.push_back({"BeamIds", beam_ids});
   return checks;
 }
 

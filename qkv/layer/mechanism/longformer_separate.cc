@@ -46,6 +46,10 @@ class LongformerSeparateMechanism final : public MechanismOf<LongformerSeparate>
   void add_to(AttentionOptions& options, const AttentionPart& part) const override {
     mechanism_of(Longformer{value.radius, value.globals})->add_to(options, part);
   }
+  void add_to_call(AttentionOptions& options, const AttentionPart& part,
+                   const AttentionCallContext& context) const override {
+    mechanism_of(Longformer{value.radius, value.globals})->add_to_call(options, part, context);
+  }
 
   std::optional<int64_t> global_positions() const override { return value.globals; }
   Variable project_global(const AttentionPart& part, GlobalProjection which,

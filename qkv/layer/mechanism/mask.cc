@@ -8,6 +8,7 @@
 #include "qkv/attention/mask/bigbird.h"
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/every.h"
+#include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/layer/mechanism/mechanism_of.h"
 
@@ -91,6 +92,10 @@ class LongformerMechanism final : public MechanismOf<Longformer> {
   }
   void add_to(AttentionOptions& options, const AttentionPart&) const override {
     add(options, longformer(value.radius, first(value.globals)));
+  }
+  void add_to_call(AttentionOptions& options, const AttentionPart&,
+                   const AttentionCallContext& context) const override {
+    if (context.global_tokens.defined()) options.mask = options.mask | global_tokens(context.global_tokens);
   }
 };
 

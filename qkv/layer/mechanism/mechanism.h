@@ -43,6 +43,7 @@ struct AttentionCallContext {
   Variable q;                            // (B,H,T,D)
   Tensor key_lengths;                    // (B) i32
   std::optional<int64_t> position = {};  // of every query, in a decoding step; else query i has position i
+  Tensor global_tokens = {};             // of the pass: i32 (B,S)
 };
 
 // The operands of a mechanism that replaces attention().
@@ -109,6 +110,8 @@ class AttentionMechanism {
   // Why it does not fit the layer, or "".
   virtual std::string error(const AttentionSize&) const { return ""; }
   virtual Parameters parameters(const AttentionSize&) const { return {}; }
+  // The self-attentions of a stack with an equal mechanism have one set of parameters, that of the first.
+  virtual bool shares_parameters() const { return false; }
   // To the options of attention(): once, when the layer is made, and in every call.
   virtual void add_to(AttentionOptions&, const AttentionPart&) const {}
   virtual void add_to_call(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) const {}
@@ -118,7 +121,7 @@ class AttentionMechanism {
   virtual double pair_flops(const AttentionSize&) const { return 0; }
 
   // The number of first positions whose queries, and the keys and values that these attend to, have projections of their
-  // own: project_global(). None: there are no such projections.
+  // own: project_global(); the global tokens of the pass have them, too. None: there are no such projections.
   virtual std::optional<int64_t> global_positions() const { return {}; }
   virtual Variable project_global(const AttentionPart&, GlobalProjection, const Variable& source) const;
 

@@ -39,7 +39,8 @@ class RelativeBiasMechanism final : public MechanismOf<RelativeBias> {
   }
   Fields fields() const override {
     return {{"buckets", &RelativeBias::buckets, 4, 1024},
-            {"max-distance", &RelativeBias::max_distance, 3, qkv::max_distance}};
+            {"max-distance", &RelativeBias::max_distance, 3, qkv::max_distance},
+            {.name = "shared", .member = &RelativeBias::shared, .by_name = true}};
   }
   // Half of the buckets of a direction hold one distance each, the others logarithmically more.
   std::string error(const AttentionSize&) const override {
@@ -52,6 +53,7 @@ class RelativeBiasMechanism final : public MechanismOf<RelativeBias> {
   Parameters parameters(const AttentionSize& size) const override {
     return {{"table", Parameter({Axis(value.buckets, "buckets"), Axis(size.heads, "H")})}};
   }
+  bool shares_parameters() const override { return value.shared; }
   void add_to(AttentionOptions& options, const AttentionPart& part) const override {
     options.modify.push_back(
         relative_bias(part.parameter(0), {.bidirectional = part.size().use != AttentionUse::decoder,

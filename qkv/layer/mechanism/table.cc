@@ -11,13 +11,14 @@ std::vector<AttentionMechanismPtr> mechanisms_of(const Mechanisms&... mechanisms
 }  // namespace
 
 std::span<const AttentionMechanismPtr> attention_mechanisms() {
-  static const std::vector<AttentionMechanismPtr> all = mechanisms_of(
-      Full{},                                                                                          //
-      SlidingWindow{}, Dilated{}, Strided{}, Longformer{}, BigBird{}, Prefix{}, LongformerSeparate{},  //
-      Dot{}, Bilinear{}, Additive{}, Cosine{}, Distance{}, Gaussian{}, Location{},                     //
-      Boxcar{}, Epanechnikov{}, Triangular{}, Constant{},                                              //
-      Softcap{}, SoftmaxWithSink{}, LocalM{}, LocalP{},                                                //
-      Rotary{}, Alibi{}, RelativeBias{}, Bias{}, MultiToken{});
+  static const std::vector<AttentionMechanismPtr> all =
+      mechanisms_of(Full{},  //
+                    SlidingWindow{}, Dilated{}, Strided{}, Longformer{}, BigBird{}, BigBirdEvaluation{}, Prefix{},
+                    LongformerSeparate{},                                                         //
+                    Dot{}, Bilinear{}, Additive{}, Cosine{}, Distance{}, Gaussian{}, Location{},  //
+                    Boxcar{}, Epanechnikov{}, Triangular{}, Constant{},                           //
+                    Softcap{}, SoftmaxWithSink{}, LocalM{}, LocalP{},                             //
+                    Rotary{}, Alibi{}, FalconAlibi{}, RelativeBias{}, Bias{}, MultiToken{});
   return all;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "qkv/layer/mechanism/bias.h"
+#include "qkv/layer/mechanism/bigbird_evaluation.h"
+#include "qkv/layer/mechanism/falcon_alibi.h"
 #include "qkv/layer/mechanism/full.h"
 #include "qkv/layer/mechanism/kernel.h"
 #include "qkv/layer/mechanism/local_window.h"

@@ -96,14 +96,18 @@ TransformerConfig roberta_config(const HfConfig& hf) {
   return c;
 }
 
-TensorNames roberta_tensors(const HfConfig&, const TransformerConfig& ours) {
-  TensorNames names = bert_base("roberta.", ours);
+TensorNames roberta_names(const std::string& prefix, const TransformerConfig& ours) {
+  TensorNames names = bert_base(prefix, ours);
   names.linear("head.transform", "lm_head.dense");
   names.norm("head.norm", "lm_head.layer_norm");
   names.tensor("head.bias", "lm_head.bias");
   names.output("lm_head.decoder.weight");
   names.ignore("lm_head.decoder.bias");
   return names;
+}
+
+TensorNames roberta_tensors(const HfConfig&, const TransformerConfig& ours) {
+  return roberta_names("roberta.", ours);
 }
 
 TransformerConfig distilbert_config(const HfConfig& hf) {

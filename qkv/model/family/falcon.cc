@@ -1,4 +1,5 @@
-// Falcon 7B and 40B (Almazrouei et al., "The Falcon Series of Open Language Models", 2023), with rotary positions.
+// Falcon 7B and 40B (Almazrouei et al., "The Falcon Series of Open Language Models", 2023), and Falcon RW, with ALiBi.
+#include "qkv/layer/mechanism/falcon_alibi.h"
 #include "qkv/model/family/family.h"
 #include "qkv/model/family/rope.h"
 
@@ -11,7 +12,6 @@ bool is_new(const HfConfig& hf) { return hf.flag("new_decoder_architecture", fal
 
 TransformerConfig falcon_config(const HfConfig& hf) {
   TransformerConfig c = causal_config(hf);
-  if (hf.flag("alibi", false)) hf.refuse("alibi", "the rounded biases of Falcon RW are not supported");
   if (is_new(hf))
     c.kv_heads = hf.count({"num_kv_heads", "n_head_kv"}, c.heads);
   else if (hf.flag("multi_query", true))
@@ -23,7 +23,10 @@ TransformerConfig falcon_config(const HfConfig& hf) {
   const bool parallel = is_new(hf) || hf.flag("parallel_attn", true);
   c.norm_order = !parallel ? NormOrder::pre : two_norms ? NormOrder::parallel : NormOrder::parallel_shared;
   c.attention_bias = c.ffn_bias = hf.flag("bias", false);
-  c.self_attention.decoder = read_rotary(hf, c.d_model / c.heads);
+  if (hf.flag("alibi", false))
+    c.self_attention.decoder = FalconAlibi{};
+  else
+    c.self_attention.decoder = read_rotary(hf, c.d_model / c.heads);
   c.tie = hf.flag("tie_word_embeddings", true) ? Tie::all : Tie::none;
   return c;
 }

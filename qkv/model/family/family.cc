@@ -8,7 +8,9 @@ namespace qkv {
 namespace {
 
 constexpr Family families[] = {
+    {"bart", bart_config, bart_tensors},
     {"bert", bert_config, bert_tensors},
+    {"big_bird", big_bird_config, big_bird_tensors},
     {"bloom", bloom_config, bloom_tensors},
     {"distilbert", distilbert_config, distilbert_tensors},
     {"falcon", falcon_config, falcon_tensors},
@@ -17,12 +19,17 @@ constexpr Family families[] = {
     {"gpt2", gpt2_config, gpt2_tensors},
     {"gpt_neox", gpt_neox_config, gpt_neox_tensors},
     {"llama", llama_config, llama_tensors},
+    {"longformer", longformer_config, longformer_tensors},
+    {"m2m_100", m2m_100_config, m2m_100_tensors},
+    {"marian", marian_config, marian_tensors},
     {"mistral", mistral_config, llama_tensors},
+    {"mt5", mt5_config, t5_tensors},
     {"opt", opt_config, opt_tensors},
     {"phi3", phi3_config, phi3_tensors},
     {"qwen2", qwen2_config, llama_tensors},
     {"qwen3", qwen3_config, llama_tensors},
     {"roberta", roberta_config, roberta_tensors},
+    {"t5", t5_config, t5_tensors},
 };
 
 }  // namespace

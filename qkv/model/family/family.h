@@ -1,5 +1,5 @@
 // Families of published models, by the `model_type` of their config.json: what their settings mean here, and which of their
-// tensors is which parameter. A family is a file in this folder and a line in table.cc.
+// tensors is which parameter. A family is a file in this folder and a line in family.cc.
 //
 //     const Family& llama = family_of(config);
 //     TransformerConfig ours = llama.config(config);
@@ -37,6 +37,9 @@ void for_each_layer(int64_t layers, const std::string& theirs, Function function
     function("layers." + std::to_string(n) + ".", theirs + std::to_string(n) + ".");
 }
 
+// The same of encoder-decoders with the keys of BART.
+TransformerConfig encoder_decoder_config(const HfConfig& hf);
+
 TransformerConfig llama_config(const HfConfig& hf);
 TensorNames llama_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig mistral_config(const HfConfig& hf);
@@ -61,7 +64,22 @@ TransformerConfig bert_config(const HfConfig& hf);
 TensorNames bert_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig roberta_config(const HfConfig& hf);
 TensorNames roberta_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TensorNames roberta_names(const std::string& prefix, const TransformerConfig& ours);
+TransformerConfig longformer_config(const HfConfig& hf);
+TensorNames longformer_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig big_bird_config(const HfConfig& hf);
+TensorNames big_bird_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig distilbert_config(const HfConfig& hf);
 TensorNames distilbert_tensors(const HfConfig& hf, const TransformerConfig& ours);
+
+TransformerConfig bart_config(const HfConfig& hf);
+TensorNames bart_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig marian_config(const HfConfig& hf);
+TensorNames marian_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig m2m_100_config(const HfConfig& hf);
+TensorNames m2m_100_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig t5_config(const HfConfig& hf);
+TransformerConfig mt5_config(const HfConfig& hf);
+TensorNames t5_tensors(const HfConfig& hf, const TransformerConfig& ours);
 
 }  // namespace qkv

@@ -125,16 +125,23 @@ std::vector<double> HfConfig::numbers(const Key& key) const {
   return out;
 }
 
-Activation HfConfig::activation(const Key& key, Activation absent) const {
+std::vector<double> HfConfig::numbers_or_one(const Key& key, double absent) const {
   const Json* value = values_->find(key);
-  if (!value) return absent;
-  const std::string name = text(key);
+  if (value && value->is_array()) return numbers(key);
+  return {number(key, absent)};
+}
+
+Activation HfConfig::activation(const Key& key, Activation absent) const {
+  return has(key) ? activation_named(key, text(key)) : absent;
+}
+
+Activation HfConfig::activation_named(const Key& key, std::string_view name) const {
   for (const auto& [known, activation] : activations)
     if (name == known) return activation;
   std::vector<std::string_view> names;
   for (const auto& known : activations) names.push_back(known.name);
-  fail<InputError>(file_, "'{}' must be one of {}, got {}{}", name_of(key), name_list(names), quoted_name(name),
-                   did_you_mean(name, names));
+  fail<InputError>(file_, "'{}' must be one of {}, got {}{}", name_of(key), name_list(names),
+                   quoted_name(std::string(name)), did_you_mean(name, names));
 }
 
 std::optional<HfConfig> HfConfig::part(const Key& key) const {

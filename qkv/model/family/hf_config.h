@@ -48,7 +48,9 @@ class HfConfig {
   std::string text(const Key& key, const std::string& absent) const;
   std::vector<std::string> texts(const Key& key) const;  // of a list; missing: none
   std::vector<double> numbers(const Key& key) const;
+  std::vector<double> numbers_or_one(const Key& key, double absent) const;  // of a list, or a number
   Activation activation(const Key& key, Activation absent) const;
+  Activation activation_named(const Key& key, std::string_view name) const;  // what is a part of this setting
   // The settings in an object of this name; missing or null: none.
   std::optional<HfConfig> part(const Key& key) const;
 

@@ -1,6 +1,7 @@
 #include "qkv/model/family/read_family.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -35,7 +36,8 @@ TransformerConfig config_of(const HfConfig& hf) {
   return config;
 }
 
-// The tensors of a checkpoint by the names of its family, whose prefix the files may lack; and which of them were read.
+// The tensors of a checkpoint by the names of its family, whose prefix the files may lack, as may be a tensor of which there
+// is a copy; and which of them were read.
 class NamedTensorsOf {
  public:
   NamedTensorsOf(const Checkpoint& checkpoint, const TensorNames& names) : checkpoint_(checkpoint), names_(names) {
@@ -43,6 +45,8 @@ class NamedTensorsOf {
     has_prefix_ = names.prefix().empty() || std::any_of(all.begin(), all.end(), [&](const std::string& name) {
                     return name.starts_with(names.prefix());
                   });
+    for (const auto& [copy, of] : names.copies())
+      if (!has(of) && has(copy)) use_instead(of, copy);
   }
 
   bool has(const std::string& name) const { return checkpoint_.has(in_file(name)); }
@@ -54,6 +58,7 @@ class NamedTensorsOf {
     return last_.second;
   }
   void skip(const std::string& name) { read_.insert(in_file(name)); }
+  void use_instead(const std::string& name, const std::string& copy) { instead_[name] = copy; }
   std::vector<std::string> left_over() const {
     std::vector<std::string> names;
     for (const std::string& name : checkpoint_.names())
@@ -62,7 +67,9 @@ class NamedTensorsOf {
   }
 
  private:
-  std::string in_file(const std::string& name) const {
+  std::string in_file(const std::string& full) const {
+    const auto found = instead_.find(full);
+    const std::string& name = found == instead_.end() ? full : found->second;
     const bool strips = !has_prefix_ && name.starts_with(names_.prefix());
     const std::string stored = strips ? name.substr(names_.prefix().size()) : name;
     // Norms in files of 2018 and 2019.
@@ -77,6 +84,7 @@ class NamedTensorsOf {
   const Checkpoint& checkpoint_;
   const TensorNames& names_;
   bool has_prefix_ = true;
+  std::map<std::string, std::string> instead_;  // of tensors that the files lack
   std::set<std::string> read_;
   std::pair<std::string, Tensor> last_;
 };
@@ -86,16 +94,23 @@ bool same_values(const Tensor& a, const Tensor& b) {
          std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin());
 }
 
-// A file may say that the matrix of the logits is that of the embedding and hold another one, or hold none.
+// A file may say that the matrix of the logits is that of an embedding and hold another one, or hold none.
 Tie tie_of(const TransformerConfig& config, const TensorNames& names, NamedTensorsOf& tensors) {
-  if (names.output().empty() || config.architecture == Architecture::encoder_decoder) return config.tie;
-  if (!tensors.has(names.output())) return Tie::all;
-  if (config.tie == Tie::none) return Tie::none;
-  const std::string& embedding = names.sources().at("embedding.tokens").name;
+  if (names.output().empty()) return config.tie;
+  const bool one_stack = is_language_model(config.architecture);
+  const Tie tied = one_stack || ties_embeddings(config.tie) ? Tie::all : Tie::target;
+  const Tie untied = one_stack || !ties_embeddings(config.tie) ? Tie::none : Tie::embeddings;
+  if (!tensors.has(names.output())) return tied;
+  if (!ties_output(config.tie)) return untied;
+  const std::string parameter = one_stack          ? "embedding.tokens"
+                                : tied == Tie::all ? "source_embedding"
+                                                   : "target_embedding";
+  const std::string& embedding = names.sources().at(parameter).name;
+  if (!tensors.has(embedding)) tensors.use_instead(embedding, names.output());
   const Tensor output = tensors.get(names.output());
-  if (tensors.has(embedding) && !same_values(output, tensors.get(embedding))) return Tie::none;
+  if (!same_values(output, tensors.get(embedding))) return untied;
   tensors.skip(names.output());
-  return Tie::all;
+  return tied;
 }
 
 // "a, b, c and 7 more"
@@ -125,6 +140,7 @@ Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wan
                   taken.data<float>() + static_cast<int64_t>(i) * width);
     value = taken;
   }
+  if (value.rank() == wanted.rank() + 1 && value.dim(0) == 1) value = value.reshape(wanted);  // final_logits_bias
   require<InputError>(value.shape() == wanted, where, "tensor {} gives {}, the model expects {}",
                       quoted_name(source.name), value.shape(), wanted);
   return value;
@@ -137,12 +153,21 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
     require(found != names.sources().end() || parameter == "output", "family",
             "no tensor is named for parameter '{}'", parameter);
     const TensorSource source = parameter == "output" ? TensorSource{names.output()} : found->second;
-    if (!tensors.has(source.name)) return missing.push_back(source.name);
+    if (!tensors.has(source.name)) {
+      if (source.is_optional) return variable.mutable_value().fill(0);
+      return missing.push_back(source.name);
+    }
     const Tensor value = part_of(tensors.get(source.name), source, variable.shape(), where);
     check_finite(value, where, source.name);
     variable.mutable_value().copy_from(value);
   });
   require<InputError>(missing.empty(), where, "{} tensors are missing: {}", missing.size(), shown(missing));
+  for (const auto& [copy, of] : names.copies()) {
+    if (!tensors.has(copy)) continue;
+    const Tensor values = tensors.get(copy);
+    require<InputError>(same_values(values, tensors.get(of)), where, "tensor {} differs from {}, whose copy it is",
+                        quoted_name(copy), quoted_name(of));
+  }
   const std::vector<std::string> left_over = tensors.left_over();
   require<InputError>(left_over.empty(), where, "{} tensors do not belong to this model: {}", left_over.size(),
                       shown(left_over));

@@ -24,6 +24,7 @@ struct TensorPart {
 struct TensorSource {
   std::string name;
   TensorPart part = {};
+  bool is_optional = false;
 };
 
 // begin, begin + 1, ..., end - 1.
@@ -45,17 +46,25 @@ class TensorNames {
   void norm(const std::string& layer, const std::string& name) { linear(layer, name); }
   // Of names that end so: ".attn.bias"
   void ignore(std::string suffix) { ignored_.push_back(std::move(suffix)); }
-  // The matrix of the logits, for a model that may share it with the embedding `tokens`.
+  // The matrix of the logits, for a model that may share it with an embedding.
   void output(const std::string& name) { output_ = name; }
+  // Files may hold a tensor a second time, or under this name only.
+  void copy(const std::string& name, const std::string& of) { copies_.emplace_back(name, of); }
+  // Zero where files do not hold it.
+  void optional_tensor(const std::string& parameter, const std::string& name) {
+    sources_[parameter] = {.name = name, .is_optional = true};
+  }
 
   const std::string& prefix() const { return prefix_; }
   const std::string& output() const { return output_; }
   const std::map<std::string, TensorSource>& sources() const { return sources_; }
+  const std::vector<std::pair<std::string, std::string>>& copies() const { return copies_; }
   bool ignores(std::string_view name) const;
 
  private:
   std::string prefix_, output_;
-  std::map<std::string, TensorSource> sources_;  // by parameter
+  std::map<std::string, TensorSource> sources_;              // by parameter
+  std::vector<std::pair<std::string, std::string>> copies_;  // a name and what it is a copy of
   std::vector<std::string> ignored_;
 };
 

@@ -1,0 +1,21 @@
+// M2M100 (Fan et al., 2021) and NLLB (NLLB Team, 2022), which is one: a pre-LN Transformer with the names of BART.
+#include "qkv/model/family/family.h"
+
+namespace qkv {
+
+// Position 0 is row 2 of the sinusoids, whose rows 0 and 1 are those of padding.
+TransformerConfig m2m_100_config(const HfConfig& hf) {
+  TransformerConfig c = encoder_decoder_config(hf);
+  c.norm_order = NormOrder::pre;
+  c.sinusoids = SinusoidLayout::tensor2tensor;
+  c.position_offset = hf.index("pad_token_id", 1) + 1;
+  return c;
+}
+
+TensorNames m2m_100_tensors(const HfConfig& hf, const TransformerConfig& ours) {
+  TensorNames names = bart_tensors(hf, ours);
+  names.ignore(".embed_positions.weights");  // sinusoids
+  return names;
+}
+
+}  // namespace qkv

@@ -1,0 +1,22 @@
+// Marian (Junczys-Dowmunt et al., 2018), as the models of OPUS-MT are published: the Transformer of 2017 with the names of BART.
+#include "qkv/model/family/family.h"
+
+namespace qkv {
+
+TransformerConfig marian_config(const HfConfig& hf) {
+  TransformerConfig c = encoder_decoder_config(hf);
+  c.target_vocabulary = hf.count("decoder_vocab_size", c.source_vocabulary);
+  c.sinusoids = SinusoidLayout::halves;
+  c.output_bias = true;
+  if (!hf.flag("share_encoder_decoder_embeddings", true))
+    c.tie = hf.flag("tie_word_embeddings", true) ? Tie::target : Tie::none;
+  return c;
+}
+
+TensorNames marian_tensors(const HfConfig& hf, const TransformerConfig& ours) {
+  TensorNames names = bart_tensors(hf, ours);
+  names.ignore(".embed_positions.weight");  // sinusoids
+  return names;
+}
+
+}  // namespace qkv
