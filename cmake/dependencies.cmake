@@ -5,6 +5,8 @@ list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(SentencePiece REQUIRED)
+find_package(Oniguruma REQUIRED)
+find_package(utf8proc MODULE REQUIRED)
 
 # Header-only, and not in the interface of the library.
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)

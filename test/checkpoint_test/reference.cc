@@ -164,6 +164,7 @@ void readable_config(const fs::path& folder) {
 std::vector<Check> checks_of(const fs::path& folder) {
   std::vector<Check> checks = {{"Config", readable_config}};
   const auto add = [&](const std::vector<Check>& more) { checks.insert(checks.end(), more.begin(), more.end()); };
+  add(tokenizer_checks(folder));
   try {
     const Reference reference(folder);
     const Architecture architecture = load_config(folder).architecture;

@@ -49,6 +49,7 @@ void expect_beams(const std::vector<std::vector<Hypothesis>>& found, const Refer
 
 std::vector<Check> causal_checks(const Reference& reference);
 std::vector<Check> encoder_decoder_checks(const Reference& reference);
+std::vector<Check> tokenizer_checks(const std::filesystem::path& folder);
 std::vector<Check> masked_checks(const Reference& reference);
 
 }  // namespace qkv::test

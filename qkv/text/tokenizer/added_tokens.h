@@ -1,0 +1,44 @@
+// Tokens that were added to the vocabulary of a tokenizer, special ones among them: text is cut at them before the model sees it.
+//
+//     const AddedTokens added(list);
+//     added.for_each(text, {.special = false}, [](TextRange range, int32_t id) { ... });       // id -1: text between them
+//
+// The leftmost longest one is found. `normalized` ones are looked for in the normalised text, the others in the original one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "qkv/text/tokenizer/aligned_text.h"
+#include "qkv/text/tokenizer/prefix_tree.h"
+
+namespace qkv {
+
+struct AddedToken {
+  int32_t id = 0;
+  std::string content = {};
+  bool single_word = false;                        // not inside of a word
+  bool strips_left = false, strips_right = false;  // white space on that side belongs to it
+  bool normalized = false, special = false;
+};
+
+class AddedTokens {
+ public:
+  AddedTokens() = default;
+  // contents: as they are looked for, normalised where that is so.
+  AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents);
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+  bool empty() const { return tokens_.empty(); }
+  // special: whether special tokens are found in the text, too.
+  void for_each(std::string_view text, bool special,
+                const std::function<void(TextRange range, int32_t id)>& function) const;
+
+ private:
+  std::vector<AddedToken> tokens_;
+  PrefixTree tree_;
+};
+
+}  // namespace qkv

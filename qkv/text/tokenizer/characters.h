@@ -1,0 +1,26 @@
+// Classes of characters as tokenizers know them, by utf8proc (Unicode 15).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace qkv {
+
+bool is_white_space(char32_t c);     // the property White_Space
+bool is_word_character(char32_t c);  // \w: letters, marks, decimal digits, connectors
+bool is_numeric(char32_t c);         // categories Nd, Nl, No
+bool is_mark(char32_t c);            // categories M*
+bool is_nonspacing_mark(char32_t c);
+bool is_control(char32_t c);                         // categories C*
+bool is_punctuation_or_symbol_of_ascii(char32_t c);  // category P*, or what ASCII has of P* and S*
+std::string lower_case(char32_t c);                  // U+0130 becomes two characters
+
+enum class NormalizationForm { nfc, nfd, nfkc, nfkd };
+std::string normalized(std::string_view text, NormalizationForm form);
+// Whether normalisation of what precedes this character is independent of it.
+bool begins_normalization(char32_t c);
+
+// The size of the grapheme cluster at the start of the text.
+size_t first_grapheme(std::string_view text);
+
+}  // namespace qkv

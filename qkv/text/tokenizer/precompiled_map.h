@@ -1,0 +1,32 @@
+// The character map of SentencePiece's normalisation, as its model files and tokenizer.json hold it: a double-array trie of
+// sequences of bytes, and what each becomes.
+//
+//     const PrecompiledMap map(bytes, "tokenizer.json");          // u32 size of the trie, its units, strings ending in NUL
+//     map.find("\xef\xbc\xa1bc")                                  // "A", of the shortest entry that the text begins with
+//
+// Errors: InputError for a map whose sizes or links lead out of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qkv {
+
+class PrecompiledMap {
+ public:
+  PrecompiledMap(std::string_view bytes, const std::string& where);
+
+  std::optional<std::string_view> find(std::string_view text) const;
+
+ private:
+  std::vector<uint32_t> units_;
+  std::string strings_;
+};
+
+// Of the alphabet A-Z a-z 0-9 + /. InputError for other characters.
+std::string base64_decoded(std::string_view text, const std::string& where);
+
+}  // namespace qkv

@@ -1,0 +1,29 @@
+// Regular expressions in the syntax that tokenizer.json is written in, that of Oniguruma, over UTF-8.
+//
+//     const Regex digits(R"(\p{N}{1,3})", "tokenizer.json");
+//     digits.for_each_match("a 1234", [](size_t begin, size_t end) { ... });            // [2, 5), [5, 6)
+//
+// Matches do not overlap, and are not empty. Errors: InputError for an expression that is none, and for one that takes too
+// many steps on a text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "qkv/base/threads.h"
+
+namespace qkv {
+
+class Regex {
+ public:
+  Regex(const std::string& expression, const std::string& where);
+
+  void for_each_match(std::string_view text, FunctionRef<void(size_t begin, size_t end)> function) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+}  // namespace qkv
