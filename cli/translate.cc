@@ -98,6 +98,9 @@ Command add_translate(CLI::App& parent) {
                "the --n-best translations differ in their first token, or in the first one behind the prefix");
   app.add_flag("--target-prefix", c->prefixes,
                "lines are SENTENCE TAB PREFIX: what the translation begins with, in whole words");
+  flag(app, "--source-language", c->options.source_language,
+       "language of the input, for a multilingual model: the name of its token, eng_Latn", "TOKEN");
+  flag(app, "--target-language", c->options.target_language, "language of the translations", "TOKEN");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");

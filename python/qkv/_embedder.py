@@ -26,6 +26,11 @@ class Embedder:
         self.model = os.fspath(model)
         self._embedder = _core.Embedder(self.model)
 
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Embedder:
+        """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
+        return cls(folder)
+
     def embed(
         self,
         sentences: str | Iterable[str],

@@ -117,6 +117,11 @@ class Generator:
         self.model = os.fspath(model)
         self._generator = _core.Generator(self.model)
 
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Generator:
+        """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
+        return cls(folder)
+
     @overload
     def generate(self, prompts: str, **options: Unpack[GenerateTextOptions]) -> GeneratedTexts: ...  # type: ignore[overload-overlap]
     @overload

@@ -47,6 +47,11 @@ class MaskFiller:
         self.model = os.fspath(model)
         self._filler = _core.MaskFiller(self.model)
 
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> MaskFiller:
+        """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
+        return cls(folder)
+
     @overload
     def fill(  # type: ignore[overload-overlap]
         self, texts: str, *, top_k: int = 5, n_best: int = 1, marker: str = "[MASK]", batch_tokens: int = 4096

@@ -154,6 +154,8 @@ class TranslateOptions(TypedDict, total=False):
     alignment: bool
     alternatives: bool
     prefixes: str | Iterable[str] | None
+    source_language: str
+    target_language: str
 
 
 class Translator:
@@ -162,6 +164,11 @@ class Translator:
     def __init__(self, model: str | os.PathLike[str]) -> None:
         self.model = os.fspath(model)
         self._translator = _core.Translator(self.model)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Translator:
+        """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
+        return cls(folder)
 
     @overload
     def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...  # type: ignore[overload-overlap]
@@ -181,6 +188,8 @@ class Translator:
         alignment: bool = False,
         alternatives: bool = False,
         prefixes: str | Iterable[str] | None = None,
+        source_language: str = "",
+        target_language: str = "",
     ) -> Translation | list[Translation]:
         """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`:
 
@@ -193,6 +202,8 @@ class Translator:
         alignment             compute alignments with the batch, not on first access
         alternatives          the n_best answers differ in their first token, or in the first one behind the prefix
         prefixes              what each translation begins with, in whole words; its score is that of what follows
+        source_language       of a multilingual model, the name of its token: "eng_Latn"
+        target_language       the same for the translations
 
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
         after the current batch.
@@ -213,6 +224,8 @@ class Translator:
                     n_best=n_best,
                     max_length=max_length,
                     batch_tokens=batch_tokens,
+                    source_language=source_language,
+                    target_language=target_language,
                     alignment=alignment,
                     alternatives=alternatives,
                 ),

@@ -81,7 +81,8 @@ void bind_translator(nb::module_& m) {
       .def(
           "__init__",
           [](TranslateOptions* o, int64_t beam, double length_penalty, const std::string& length_normalization,
-             int64_t n_best, int64_t max_length, int64_t batch_tokens, bool alignment, bool alternatives) {
+             int64_t n_best, int64_t max_length, int64_t batch_tokens, bool alignment, bool alternatives,
+             const std::string& source_language, const std::string& target_language) {
             new (o) TranslateOptions{.beam = beam,
                                      .length_penalty = length_penalty,
                                      .length_normalization = value_named<LengthNormalization>(
@@ -90,13 +91,16 @@ void bind_translator(nb::module_& m) {
                                      .max_length = max_length,
                                      .batch_tokens = batch_tokens,
                                      .alignment = alignment,
-                                     .alternatives = alternatives};
+                                     .alternatives = alternatives,
+                                     .prefixes = {},
+                                     .source_language = source_language,
+                                     .target_language = target_language};
           },
           "beam"_a = defaults.beam, "length_penalty"_a = defaults.length_penalty,
           "length_normalization"_a = std::string(name_of(defaults.length_normalization)),
           "n_best"_a = defaults.n_best, "max_length"_a = defaults.max_length,
           "batch_tokens"_a = defaults.batch_tokens, "alignment"_a = defaults.alignment,
-          "alternatives"_a = defaults.alternatives)
+          "alternatives"_a = defaults.alternatives, "source_language"_a = "", "target_language"_a = "")
       .def_ro("beam", &TranslateOptions::beam)
       .def_ro("length_penalty", &TranslateOptions::length_penalty)
       .def_prop_ro("length_normalization",
@@ -105,7 +109,9 @@ void bind_translator(nb::module_& m) {
       .def_ro("max_length", &TranslateOptions::max_length)
       .def_ro("batch_tokens", &TranslateOptions::batch_tokens)
       .def_ro("alignment", &TranslateOptions::alignment)
-      .def_ro("alternatives", &TranslateOptions::alternatives);
+      .def_ro("alternatives", &TranslateOptions::alternatives)
+      .def_ro("source_language", &TranslateOptions::source_language)
+      .def_ro("target_language", &TranslateOptions::target_language);
   nb::class_<Translator>(m, "Translator")
       .def("__init__",
            [](Translator* t, const std::filesystem::path& folder) {

@@ -7,23 +7,26 @@
 #include "qkv/base/threads.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
+#include "qkv/decode/sentence_encoder.h"
 #include "qkv/decode/text_model.h"
 #include "qkv/decode/translator.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/masked.h"
+#include "qkv/op/concatenate.h"
 
 namespace qkv {
-namespace {
 
-Embedder read_embedder(const std::filesystem::path& folder) {
-  const TextModel from = read_text_model(folder);
-  return {from.model, from.tokenizer, folder.string()};
+Embedder::Embedder(const std::filesystem::path& folder) : Embedder(read_text_model(folder), folder) {}
+
+Embedder::Embedder(const TextModel& from, const std::filesystem::path& folder)
+    : Embedder(from.model, from.tokenizer, folder.string()) {
+  if (!from.tokenizer.special().frame) return;
+  const SentenceEncoder published = read_sentence_encoder(folder);
+  poolings_ = published.poolings;
+  normalizes_ = published.normalize;
+  if (published.max_tokens > 0) max_tokens_ = published.max_tokens;
 }
-
-}  // namespace
-
-Embedder::Embedder(const std::filesystem::path& folder) : Embedder(read_embedder(folder)) {}
 
 Embedder::Embedder(std::shared_ptr<const Model> model, Tokenizer tokenizer, const std::string& name)
     : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
@@ -36,12 +39,13 @@ int64_t Embedder::width() const {
 }
 
 EncodedSentence Embedder::encode(const std::string& sentence, size_t index) const {
-  const bool bos = is_language_model(model_->config().architecture);
-  EncodedSentence out = encode_sentence(sentence, tokenizer_,
-                                        {.max_tokens = model_->config().position_limit() - (bos ? 1 : 0),
-                                         .name = fmt::format("sentence {}", index + 1)});
-  if (bos) out.ids.insert(out.ids.begin(), Tokenizer::bos);
-  return out;
+  TextFrame frame = frame_of(tokenizer_, model_->config().architecture);
+  const SpecialTokens& special = tokenizer_.special();
+  if (!special.frame) frame.after = {special.eos};
+  return encode_sentence(sentence, tokenizer_,
+                         {.max_tokens = std::min(model_->config().position_limit(), max_tokens_),
+                          .name = fmt::format("sentence {}", index + 1),
+                          .frame = frame});
 }
 
 Tensor Embedder::hidden(const Tensor& ids, const std::vector<int32_t>& lengths) const {
@@ -60,14 +64,17 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   check_batch_tokens(options.batch_tokens);
   const NoGrad guard;
   const bool causal = model_->config().architecture == Architecture::causal;
-  const PoolingOptions pooling = {.pooling = options.pooling.value_or(causal ? Pooling::last : Pooling::mean),
-                                  .normalize = options.normalize};
+  std::vector<Pooling> poolings = poolings_;
+  if (poolings.empty()) poolings = {causal ? Pooling::last : Pooling::mean};
+  if (options.pooling) poolings = {*options.pooling};
+  const bool normalizes = options.normalize || (normalizes_ && !options.pooling);
+  const int64_t W = width() * std::ssize(poolings);
   std::vector<EncodedSentence> encoded(sentences.size());
   parallel_for(std::ssize(encoded), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     encoded[at] = encode(sentences[at], at);
   });
-  Embeddings out{.vectors = Tensor::empty({std::ssize(sentences), width()})};
+  Embeddings out{.vectors = Tensor::empty({std::ssize(sentences), W})};
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < encoded.size(); ++i) {
     lengths.push_back(std::ssize(encoded[i].ids));
@@ -79,10 +86,15 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
     for (const size_t i : batch) rows.push_back(encoded[i].ids);
     // A single query takes a pass of its own through attention, with other last bits than beside longer rows.
     const PaddedBatch padded = pad_batch(rows, {.min_length = 2});
-    const Tensor pooled = pool(hidden(padded.ids, padded.lengths), padded.lengths, pooling);
+    const Tensor states = hidden(padded.ids, padded.lengths);
+    Tensor pooled = pool(states, padded.lengths, {.pooling = poolings.front()});
+    for (size_t p = 1; p < poolings.size(); ++p)
+      pooled = concatenate({Variable(pooled), Variable(pool(states, padded.lengths, {.pooling = poolings[p]}))}, 1)
+                   .value();
+    if (normalizes) pooled = normalized_rows(pooled);
     for (size_t b = 0; b < batch.size(); ++b) {
-      const auto row = pooled.span<float>().subspan(b * static_cast<size_t>(width()), static_cast<size_t>(width()));
-      std::copy(row.begin(), row.end(), out.vectors.data<float>() + static_cast<int64_t>(batch[b]) * width());
+      const auto row = pooled.span<float>().subspan(b * static_cast<size_t>(W), static_cast<size_t>(W));
+      std::copy(row.begin(), row.end(), out.vectors.data<float>() + static_cast<int64_t>(batch[b]) * W);
     }
     done += std::ssize(batch);
     if (progress) progress(done);

@@ -7,7 +7,8 @@
 //
 // A sentence is tokenized as in training, bos, its tokens, eos (for an encoder-decoder without bos), and the hidden states
 // of all these tokens behind the last block are pooled (pooling.h): their mean, unless options.pooling says otherwise; of
-// a causal model, whose last token alone has seen the whole sentence, the last one. A blank sentence has the vector of its
+// a causal model, whose last token alone has seen the whole sentence, the last one; of a folder of sentence-transformers as
+// its modules.json says, several poolings side by side, normalised, cut to its length. A blank sentence has the vector of its
 // special tokens. One longer than the position limit of the model is cut.
 //
 // Sentences are batched by length; a vector does not depend on the other sentences, nor on the number of threads.
@@ -26,13 +27,14 @@
 
 #include "qkv/decode/encoded_sentence.h"
 #include "qkv/decode/pooling.h"
+#include "qkv/decode/text_model.h"
 #include "qkv/model/model.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
 
 struct EmbedOptions {
-  std::optional<Pooling> pooling = {};  // none: last of a causal model, mean of others
+  std::optional<Pooling> pooling = {};  // none: as above
   bool normalize = false;               // to an L2 norm of 1
   int64_t batch_tokens = 4096;          // sentences * tokens of the longest one in a batch, 1 to 1000000
 };
@@ -58,12 +60,17 @@ class Embedder {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
+  Embedder(const TextModel& from, const std::filesystem::path& folder);
   EncodedSentence encode(const std::string& sentence, size_t index) const;
   // The hidden states (B,T,C) of padded rows.
   Tensor hidden(const Tensor& ids, const std::vector<int32_t>& lengths) const;
 
   std::shared_ptr<const Model> model_;
   Tokenizer tokenizer_;
+  // Of a published sentence encoder.
+  std::vector<Pooling> poolings_ = {};
+  bool normalizes_ = false;
+  int64_t max_tokens_ = int64_t{1} << 24;
 };
 
 }  // namespace qkv

@@ -1,5 +1,7 @@
 #include "qkv/decode/encoded_sentence.h"
 
+#include <algorithm>
+
 #include "qkv/base/error.h"
 #include "qkv/text/utf8.h"
 
@@ -18,11 +20,13 @@ std::vector<std::string> EncodedSentence::tokens(const Tokenizer& tokenizer) con
 EncodedSentence encode_sentence(const std::string& text, const Tokenizer& tokenizer,
                                 const EncodeSentenceOptions& options) {
   if (const auto at = utf8_error(text)) fail<InputError>(options.name, "invalid UTF-8 at byte {}", *at + 1);
-  EncodedSentence out{.ids = tokenizer.encode(text)};
-  const auto longest = static_cast<size_t>(options.max_tokens) - 1;
-  out.truncated = out.ids.size() > longest;
-  if (out.truncated) out.ids.resize(longest);
-  out.ids.push_back(Tokenizer::eos);
+  const auto& [before, after] = options.frame;
+  EncodedSentence out{.ids = tokenizer.encode(text), .frame = before.size() + after.size()};
+  const auto longest = static_cast<size_t>(std::max<int64_t>(options.max_tokens, 0));
+  out.truncated = out.ids.size() + out.frame > longest;
+  if (out.truncated) out.ids.resize(longest - std::min(longest, out.frame));
+  out.ids.insert(out.ids.begin(), before.begin(), before.end());
+  out.ids.insert(out.ids.end(), after.begin(), after.end());
   return out;
 }
 

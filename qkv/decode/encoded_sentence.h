@@ -14,15 +14,17 @@
 namespace qkv {
 
 struct EncodedSentence {
-  std::vector<int32_t> ids;  // eos last
+  std::vector<int32_t> ids;  // in their frame: eos last
   bool truncated = false;    // there were more tokens than max_tokens
-  bool blank() const { return ids.size() <= 1; }
+  size_t frame = 1;          // the number of its tokens
+  bool blank() const { return ids.size() <= frame; }
   std::vector<std::string> tokens(const Tokenizer& tokenizer) const;
 };
 
 struct EncodeSentenceOptions {
-  int64_t max_tokens = 0;  // eos included; at least 1
+  int64_t max_tokens = 0;  // the frame included; at least its size
   std::string name = "sentence";
+  TextFrame frame = {.before = {}, .after = {Tokenizer::eos}};
 };
 EncodedSentence encode_sentence(const std::string& text, const Tokenizer& tokenizer,
                                 const EncodeSentenceOptions& options);

@@ -35,13 +35,15 @@ bool samples_by_default(const SamplingOptions& o) {
          o.no_repeat_ngram == none.no_repeat_ngram;
 }
 
-SearchOptions search_options(const GenerateTextOptions& o) {
+SearchOptions search_options(const GenerateTextOptions& o, const SpecialTokens& special) {
   return {.beam = o.beam,
           .length_penalty = o.length_penalty,
           .length_normalization = o.length_normalization,
           .n_best = o.answers,
           .min_length = o.min_tokens,
-          .max_tokens = 4 * o.batch_tokens};
+          .max_tokens = 4 * o.batch_tokens,
+          .eos = special.eos,
+          .suppress_tokens = special.suppressed};
 }
 
 void check_text(const std::string& text, const char* name, int64_t index) {
@@ -91,26 +93,31 @@ Generator::Generator(CausalTransformer model, Tokenizer tokenizer, const std::st
 
 std::vector<Generator::Prompt> Generator::encode_prompts(std::span<const std::string> prompts) const {
   const int64_t limit = model_->config().position_limit();
+  const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
+  const SpecialTokens& special = tokenizer_.special();
   std::vector<Prompt> out(prompts.size());
   parallel_for(std::ssize(out), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     check_text(prompts[at], "prompt", i);
     std::vector<int32_t> ids = tokenizer_.encode(prompts[at]);
-    out[at].truncated = std::ssize(ids) + 1 >= limit;  // with bos
+    out[at].truncated = std::ssize(ids) + std::ssize(before) >= limit;
     if (out[at].truncated) ids.erase(ids.begin(), ids.end() - limit / 2);
-    ids.insert(ids.begin(), Tokenizer::bos);
+    ids.insert(ids.begin(), before.begin(), before.end());
+    if (ids.empty() && special.bos >= 0) ids.push_back(special.bos);
+    require<InputError>(!ids.empty(), fmt::format("prompt {}", i + 1),
+                        "it is empty, and the vocabulary has no token that begins a text");
     out[at].ids = std::move(ids);
   });
   return out;
 }
 
 GenerateOptions Generator::token_options(const GenerateTextOptions& options) const {
-  GenerateOptions out{.eos = {Tokenizer::eos},
+  GenerateOptions out{.eos = tokenizer_.special().ends,
                       .max_tokens = options.max_tokens,
                       .min_tokens = options.min_tokens,
                       .position_limit = model_->config().position_limit(),
                       .sampling = options.sampling};
-  for (const int32_t id : {Tokenizer::pad, Tokenizer::bos}) out.sampling.suppress_tokens.push_back(id);
+  for (const int32_t id : tokenizer_.special().suppressed) out.sampling.suppress_tokens.push_back(id);
   return out;
 }
 
@@ -151,7 +158,7 @@ void Generator::search_beam(std::span<const Prompt> prompts, std::span<const siz
     task.first.push_back(prompts[i].ids);
     task.max_lengths.push_back(std::min(options.max_tokens, limit - std::ssize(prompts[i].ids)));
   }
-  const std::vector<std::vector<Hypothesis>> found = search(task, search_options(options));
+  const std::vector<std::vector<Hypothesis>> found = search(task, search_options(options, tokenizer_.special()));
   for (size_t b = 0; b < found.size(); ++b)
     for (const Hypothesis& hypothesis : found[b]) {
       TextStream text(tokenizer_, {}, task.first[b]);
@@ -214,8 +221,13 @@ TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOp
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,
                                         const ProgressFunction& progress) const {
   check_batch_tokens(options.batch_tokens);
-  const ScoreDocumentsOptions how = {
-      .context = options.context, .stride = options.stride, .batch_tokens = options.batch_tokens};
+  const SpecialTokens& special = tokenizer_.special();
+  const int32_t eos = special.frame ? -1 : special.eos;  // published models do not end texts with it
+  const ScoreDocumentsOptions how = {.context = options.context,
+                                     .stride = options.stride,
+                                     .batch_tokens = options.batch_tokens,
+                                     .bos = special.bos,
+                                     .eos = eos};
   check_options(how, model_->config());
   std::vector<std::vector<int32_t>> ids(texts.size());
   parallel_for(std::ssize(ids), [&](int64_t i) {
@@ -237,7 +249,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
   std::vector<TextScore> out(texts.size());
   for (size_t d = 0; d < scores.size(); ++d) {
     std::vector<int32_t> scored = documents[d];
-    scored.push_back(Tokenizer::eos);
+    if (eos >= 0) scored.push_back(eos);
     out[indices[d]] = {.log_probability = scores[d].log_probability,
                        .token_log_probabilities = scores[d].token_log_probabilities,
                        .tokens = tokens_of(scored, tokenizer_)};

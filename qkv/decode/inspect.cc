@@ -8,6 +8,7 @@
 #include "qkv/decode/marked_text.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/score_documents.h"
+#include "qkv/decode/text_model.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -24,17 +25,18 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
   if (options.target) {
     const int64_t limit = translator.model().config().position_limit();
     const EncodedSentence given =
-        encode_sentence(*options.target, translator.target(), {.max_tokens = limit, .name = "target"});
+        encode_sentence(*options.target, translator.target(),
+                        {.max_tokens = limit, .name = "target", .frame = translator.target_frame()});
     return {*options.target, given.ids, given.truncated};
   }
   Target out{.text = {}, .ids = {}, .truncated = false};
   if (!source.blank()) {
-    SearchOptions how = search_options(options.translate);
+    SearchOptions how = translator.search_options_of(options.translate);
     how.alignment = false;
     out.ids = search(translator.model(), encoded, how)[0][0].ids;
     out.text = translator.target().decode(out.ids);
   }
-  out.ids.push_back(Tokenizer::eos);
+  out.ids.push_back(translator.target().special().eos);
   return out;
 }
 
@@ -54,7 +56,7 @@ bool records(const AttentionLog& log, AttentionUse use) {
 }
 
 std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokenizer& tokenizer) {
-  tokens.insert(tokens.begin(), tokenizer.token(Tokenizer::bos));
+  tokens.insert(tokens.begin(), tokenizer.token(tokenizer.special().bos));
   return tokens;
 }
 
@@ -74,7 +76,9 @@ void check_text(const std::string& text) {
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
   const EncoderDecoder& model = translator.model();
   const EncodedSentence source =
-      encode_sentence(sentence, translator.source(), {.max_tokens = model.config().position_limit()});
+      encode_sentence(sentence, translator.source(),
+                      {.max_tokens = model.config().position_limit(),
+                       .frame = translator.source_frame(options.translate.source_language)});
   const NoGrad guard;
   AttentionLog log;
   Pass pass{.log = &log};
@@ -82,7 +86,9 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
   const Encoded encoded = model.encode(row.ids, row.lengths, pass);
   const Target target = chosen_target(translator, source, encoded, options);
   const std::vector<std::vector<int32_t>> targets = {{target.ids.begin(), target.ids.end() - 1}};
-  const TargetScore score = score_targets(model, encoded, targets, {.log = &log})[0];
+  const TargetScore score = score_targets(
+      model, encoded, targets,
+      {.bos = translator.target().special().bos, .eos = translator.target().special().eos, .log = &log})[0];
 
   Inspection out{.text = target.text,
                  .log_probability = score.log_probability,
@@ -112,7 +118,9 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   std::vector<int32_t> ids = tokenizer.encode(text);
   const bool truncated = cut(ids, model.config().position_limit() - 1);  // bos
   AttentionLog log;
-  const TargetScore score = score_documents(model, std::span(&ids, 1), {.log = &log})[0];
+  const SpecialTokens& special = tokenizer.special();
+  const TargetScore score =
+      score_documents(model, std::span(&ids, 1), {.bos = special.bos, .eos = special.eos, .log = &log})[0];
   Inspection out{.text = text,
                  .log_probability = score.log_probability,
                  .token_log_probabilities = score.token_log_probabilities,
@@ -120,7 +128,7 @@ Inspection inspect(const Generator& generator, const std::string& text) {
                  .truncated = truncated,
                  .attention = {}};
   const std::vector<std::string> inputs = after_bos(tokens_of(ids, tokenizer), tokenizer);
-  ids.push_back(Tokenizer::eos);
+  ids.push_back(special.eos);
   out.tokens = tokens_of(ids, tokenizer);
   AttentionMaps& maps =
       out.attention.emplace_back(AttentionMaps{AttentionUse::decoder, "self-attention", {}, out.tokens, inputs});
@@ -133,9 +141,10 @@ Inspection inspect(const MaskFiller& filler, const std::string& text, const std:
   const Tokenizer& tokenizer = filler.tokenizer();
   const FilledText filled = filler.fill(text, {.marker = marker});
   std::vector<int32_t> ids = encode_marked(text, tokenizer, {.marker = marker, .id = filler.mask()});
-  cut(ids, model.config().position_limit() - 2);  // bos and eos
-  ids.insert(ids.begin(), Tokenizer::bos);
-  ids.push_back(Tokenizer::eos);
+  const auto [before, after] = frame_of(tokenizer, Architecture::masked);
+  cut(ids, model.config().position_limit() - std::ssize(before) - std::ssize(after));
+  ids.insert(ids.begin(), before.begin(), before.end());
+  ids.insert(ids.end(), after.begin(), after.end());
   std::vector<std::string> tokens;
   for (const int32_t id : ids) tokens.push_back(id == filler.mask() ? marker : tokenizer.token(id));
 

@@ -61,6 +61,7 @@ bool has_subwords(const Tokenizer& tokenizer) {
 }
 
 std::vector<int32_t> encode_marked(std::string_view text, const Tokenizer& tokenizer, const Marker& marker) {
+  if (const std::optional<Ids> published = tokenizer.encode_masked(text, marker.marker)) return *published;
   const bool takes_space = has_subwords(tokenizer);
   Ids ids;
   for (bool begins = true;; begins = false) {

@@ -35,6 +35,15 @@ Tensor gather(const Tensor& hidden, const std::vector<int64_t>& indices) {
   return out;
 }
 
+// Tokens that are no text. transformers has them among its answers.
+Ids no_answers(const Tokenizer& tokenizer, int32_t mask) {
+  const SpecialTokens& special = tokenizer.special();
+  Ids ids = {mask};
+  for (const int32_t id : {special.pad, special.bos, special.unk})
+    if (id >= 0 && id != special.eos) ids.push_back(id);
+  return ids;
+}
+
 // The candidates chosen for the masks so far.
 struct Choice {
   std::vector<size_t> candidates = {};
@@ -91,6 +100,7 @@ MaskFiller::MaskFiller(const std::filesystem::path& folder) : MaskFiller(read_fi
 MaskFiller::MaskFiller(std::shared_ptr<const MaskedTransformer> model, Tokenizer tokenizer, const std::string& name)
     : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
   check_vocabulary(*model_, tokenizer_, name);
+  require<InputError>(mask() >= 0, name, "the vocabulary has no mask");
 }
 
 MaskFiller::MaskFiller(MaskedTransformer model, Tokenizer tokenizer, const std::string& name)
@@ -102,16 +112,18 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
   const NoGrad guard;
   const int64_t limit = model_->config().position_limit();
   std::vector<FilledText> out(texts.size());
-  std::vector<Ids> rows(texts.size());  // bos, tokens and masks, eos
+  std::vector<Ids> rows(texts.size());  // tokens and masks in their frame
+  const TextFrame frame = frame_of(tokenizer_, Architecture::masked);
   parallel_for(std::ssize(texts), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     if (const auto error = utf8_error(texts[at]))
       fail<InputError>(fmt::format("text {}", i + 1), "invalid UTF-8 at byte {}", *error + 1);
     Ids ids = encode_marked(texts[at], tokenizer_, {.marker = options.marker, .id = mask()});
-    out[at].truncated = std::ssize(ids) + 2 > limit;
-    if (out[at].truncated) ids.resize(static_cast<size_t>(std::max<int64_t>(0, limit - 2)));
-    ids.insert(ids.begin(), Tokenizer::bos);
-    ids.push_back(Tokenizer::eos);
+    const int64_t room = limit - std::ssize(frame.before) - std::ssize(frame.after);
+    out[at].truncated = std::ssize(ids) > room;
+    if (out[at].truncated) ids.resize(static_cast<size_t>(std::max<int64_t>(0, room)));
+    ids.insert(ids.begin(), frame.before.begin(), frame.before.end());
+    ids.insert(ids.end(), frame.after.begin(), frame.after.end());
     rows[at] = std::move(ids);
   });
   std::vector<int64_t> lengths;
@@ -120,8 +132,8 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
     lengths.push_back(any ? std::ssize(rows[i]) : 0);
     if (!any) out[i].texts.push_back({out[i].truncated ? tokenizer_.decode(rows[i]) : texts[i], 1});
   }
-  const TopTokensOptions candidates = {.eos = Tokenizer::eos,
-                                       .suppress_tokens = {Tokenizer::pad, Tokenizer::bos, Tokenizer::unk, mask()}};
+  const TopTokensOptions candidates = {.eos = std::max(tokenizer_.special().eos, 0),
+                                       .suppress_tokens = no_answers(tokenizer_, mask())};
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens)) {
     std::vector<Ids> of_batch;

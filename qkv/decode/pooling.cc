@@ -1,5 +1,6 @@
 #include "qkv/decode/pooling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,6 +17,14 @@ std::vector<double> mean(const float* rows, int64_t begin, int64_t end, int64_t 
     for (size_t c = 0; c < sums.size(); ++c) sums[c] += rows[t * C + static_cast<int64_t>(c)];
   for (double& sum : sums) sum /= static_cast<double>(end - begin);
   return sums;
+}
+
+std::vector<double> maximum(const float* rows, int64_t count, int64_t C) {
+  std::vector<double> largest(rows, rows + C);
+  for (int64_t t = 1; t < count; ++t)
+    for (int64_t c = 0; c < C; ++c)
+      largest[static_cast<size_t>(c)] = std::max<double>(largest[static_cast<size_t>(c)], rows[t * C + c]);
+  return largest;
 }
 
 void normalize(std::vector<double>& vector) {
@@ -41,10 +50,26 @@ Tensor pool(const Tensor& hidden, std::span<const int32_t> lengths, const Poolin
     require(length >= 1 && length <= T, "pool", "the length of row {} must be 1 to T {}, got {}", b, T, length);
     const int64_t begin = options.pooling == Pooling::last ? length - 1 : 0;
     const int64_t end = options.pooling == Pooling::first ? 1 : length;
-    std::vector<double> row = mean(states.data<float>() + b * T * C, begin, end, C);
+    std::vector<double> row = options.pooling == Pooling::max
+                                  ? maximum(states.data<float>() + b * T * C, length, C)
+                                  : mean(states.data<float>() + b * T * C, begin, end, C);
+    if (options.pooling == Pooling::mean_sqrt_length)
+      for (double& x : row) x *= std::sqrt(static_cast<double>(length));
     if (options.normalize) normalize(row);
     for (int64_t c = 0; c < C; ++c) pooled[b * C + c] = static_cast<float>(row[static_cast<size_t>(c)]);
   });
+  return out;
+}
+
+Tensor normalized_rows(const Tensor& rows) {
+  const int64_t C = rows.dim(1);
+  Tensor out = rows.contiguous_copy();
+  for (int64_t b = 0; b < rows.dim(0); ++b) {
+    float* row = out.data<float>() + b * C;
+    std::vector<double> vector(row, row + C);
+    normalize(vector);
+    for (int64_t c = 0; c < C; ++c) row[c] = static_cast<float>(vector[static_cast<size_t>(c)]);
+  }
   return out;
 }
 

@@ -15,10 +15,16 @@ struct Window {
   int64_t begin, first, end;
 };
 
-std::vector<Window> windows_of(std::span<const std::vector<int32_t>> documents, int64_t context, int64_t stride) {
+// The tokens of a document that are scored, eos among them.
+int64_t scored_tokens(std::span<const int32_t> document, const ScoreDocumentsOptions& options) {
+  return std::ssize(document) + (options.eos >= 0 ? 1 : 0);
+}
+
+std::vector<Window> windows_of(std::span<const std::vector<int32_t>> documents, int64_t context, int64_t stride,
+                               const ScoreDocumentsOptions& options) {
   std::vector<Window> windows;
   for (size_t d = 0; d < documents.size(); ++d) {
-    const int64_t inputs = std::ssize(documents[d]) + 1;
+    const int64_t inputs = scored_tokens(documents[d], options);
     for (int64_t begin = 0, first = 0; first < inputs; begin += stride) {
       const int64_t end = std::min(begin + context, inputs);
       windows.push_back({d, begin, first, end});
@@ -81,10 +87,11 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
   const NoGrad guard;
   const int64_t context = options.context > 0 ? options.context : model.config().position_limit();
   const int64_t stride = options.stride > 0 ? options.stride : std::max<int64_t>(1, context / 2);
-  const std::vector<Window> windows = windows_of(documents, context, stride);
+  const std::vector<Window> windows = windows_of(documents, context, stride, options);
   std::vector<TargetScore> scores(documents.size());
   std::vector<int64_t> lengths, waiting(documents.size());  // windows of a document that are not yet scored
-  for (size_t d = 0; d < documents.size(); ++d) scores[d].token_log_probabilities.resize(documents[d].size() + 1);
+  for (size_t d = 0; d < documents.size(); ++d)
+    scores[d].token_log_probabilities.resize(static_cast<size_t>(scored_tokens(documents[d], options)));
   for (const Window& w : windows) {
     lengths.push_back(w.end - w.begin);
     ++waiting[w.document];

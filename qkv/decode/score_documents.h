@@ -29,8 +29,9 @@ struct ScoreDocumentsOptions {
   int64_t context = 0;          // inputs of a window; 0: the model's position limit
   int64_t stride = 0;           // 0: half of the context
   int64_t batch_tokens = 4096;  // of a batch; a single window always fits
-  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;
-  AttentionLog* log = nullptr;  // records the attention weights of all windows; of two positions or more each
+  int32_t bos = Tokenizer::bos;
+  int32_t eos = Tokenizer::eos;  // scored behind every document; -1: none
+  AttentionLog* log = nullptr;   // records the attention weights of all windows; of two positions or more each
 };
 
 // progress(n) is called after every batch, n documents being done; it may throw to stop.

@@ -3,7 +3,8 @@
 //     TextModel text_model = read_text_model("my-model");
 //     auto causal = model_as<CausalTransformer>(text_model, "my-model", "it does not generate text");
 //
-// The vocabulary is tokenizer.model in the folder of a model of one stack, source.model in that of an encoder-decoder.
+// The vocabulary is tokenizer.model in the folder of a model of one stack, source.model in that of an encoder-decoder, and that
+// of text/published_tokenizer.h in the folder of a published model.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and another architecture.
 #pragma once
 
@@ -25,7 +26,11 @@ struct TextModel {
 };
 TextModel read_text_model(const std::filesystem::path& folder);
 
-// Errors begin with `where`. A masked model has one token more than its vocabulary, the mask.
+// What stands around a text that a model reads, as its vocabulary says; around those of our own models bos for a language
+// model, and eos for all but a causal one.
+TextFrame frame_of(const Tokenizer& tokenizer, Architecture architecture);
+
+// Errors begin with `where`. A published model may have rows to spare. A masked model has one token more than its vocabulary, the mask.
 void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where);
 
 // The model as one of its class; `cannot` says what others do not.

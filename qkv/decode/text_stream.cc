@@ -10,6 +10,8 @@
 namespace qkv {
 namespace {
 
+constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
+
 // The byte of a token of byte fallback, "<0xE2>".
 std::optional<char> byte_of(int32_t id, const Tokenizer& tokenizer) {
   const std::string& token = tokenizer.token(id);
@@ -26,10 +28,12 @@ TextStream::TextStream(Tokenizer tokenizer, const std::vector<std::string>& stop
     : tokenizer_(std::move(tokenizer)), stops_(stops), ids_(context), decoded_(context.size()) {}
 
 // The text of the ids that are not yet in it.
-std::string TextStream::new_text() {
+std::string TextStream::new_text(bool is_end) {
   const std::span<const int32_t> ids(ids_);
   const std::string before = tokenizer_.decode(ids.subspan(context_, decoded_ - context_));
   const std::string now = tokenizer_.decode(ids.subspan(context_));
+  if (!is_end && now.ends_with(replacement))
+    return "";  // a part of a character, whose other bytes the next tokens have
   // Tokens without text of their own, such as a space, are no context: the next one would seem to begin the text.
   if (!tokenizer_.decode(ids.subspan(decoded_)).empty()) context_ = decoded_;
   decoded_ = ids_.size();
@@ -47,7 +51,7 @@ std::string_view TextStream::append(int32_t id) {
 
 std::string_view TextStream::finish() {
   printed_.clear();
-  if (!stopped() && decoded_ < ids_.size()) printed_ = stops_.append(new_text());
+  if (!stopped() && decoded_ < ids_.size()) printed_ = stops_.append(new_text(/*is_end=*/true));
   printed_ += stops_.finish();
   return printed_;
 }

@@ -34,7 +34,7 @@ class TextStream {
   const std::vector<int32_t>& ids() const { return ids_; }   // those of the context first
 
  private:
-  std::string new_text();
+  std::string new_text(bool is_end = false);
 
   Tokenizer tokenizer_;
   StopStrings stops_;

@@ -6,7 +6,10 @@
 #include "qkv/base/threads.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
+#include "qkv/decode/text_model.h"
+#include "qkv/model/family/read_family.h"
 #include "qkv/model/model_file.h"
+#include "qkv/text/published_tokenizer.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -21,9 +24,19 @@ Translator read_translator(const std::filesystem::path& folder) {
                       "the architecture of this model is {}: it does not translate, which takes an encoder-decoder",
                       name_of(architecture));
   model->pack_for_inference();
+  if (is_family_config(find_in_model(folder, "config.json")))
+    return {std::move(model), read_published_tokenizer(folder, TokenizerSide::source),
+            read_published_tokenizer(folder, TokenizerSide::target), folder.string()};
   Tokenizer source = Tokenizer::load(find_in_model(folder, "source.model"), saved.sums["source.model"]);
   Tokenizer target = Tokenizer::load(find_in_model(folder, "target.model"), saved.sums["target.model"]);
   return {std::move(model), std::move(source), std::move(target), folder.string()};
+}
+
+// "deu_Latn", or "de" for "__de__" (M2M100) and ">>de<<" (Marian).
+int32_t language_token(const Tokenizer& tokenizer, const std::string& language, const char* option) {
+  for (const std::string& name : {language, "__" + language + "__", ">>" + language + "<<"})
+    if (const std::optional<int32_t> id = tokenizer.id_of(name)) return *id;
+  fail<UsageError>("translate", "{}: there is no token for {} in the vocabulary", option, quoted_name(language));
 }
 
 }  // namespace
@@ -39,19 +52,40 @@ Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer so
 
 void Translator::check(const std::string& where) const {
   const TransformerConfig& config = model_->config();
+  if (source_.special().frame) {
+    check_vocabulary(*model_, source_, where);
+    require<InputError>(target_.size() <= config.target_vocabulary, where,
+                        "the target vocabulary has {} tokens, the model has {}", target_.size(),
+                        config.target_vocabulary);
+    return;
+  }
   require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
                       where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
                       source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
 }
 
+TextFrame Translator::source_frame(const std::string& language) const {
+  TextFrame frame = frame_of(source_, Architecture::encoder_decoder);
+  if (language.empty()) return frame;
+  require<UsageError>(!frame.before.empty(), "translate",
+                      "source-language {} was given, but this model has none at the beginning of a source",
+                      quoted_name(language));
+  frame.before.front() = language_token(source_, language, "source-language");
+  return frame;
+}
+
+TextFrame Translator::target_frame() const { return {.before = {}, .after = {target_.special().eos}}; }
+
 std::vector<EncodedSentence> Translator::encode_all(std::span<const std::string> sentences,
-                                                    const Tokenizer& tokenizer, const char* name) const {
+                                                    const Tokenizer& tokenizer, const char* name,
+                                                    const TextFrame& frame) const {
   std::vector<EncodedSentence> out(sentences.size());
   parallel_for(static_cast<int64_t>(sentences.size()), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
-    out[at] = encode_sentence(
-        sentences[at], tokenizer,
-        {.max_tokens = model_->config().position_limit(), .name = fmt::format("{} {}", name, i + 1)});
+    out[at] = encode_sentence(sentences[at], tokenizer,
+                              {.max_tokens = model_->config().position_limit(),
+                               .name = fmt::format("{} {}", name, i + 1),
+                               .frame = frame});
   });
   return out;
 }
@@ -75,6 +109,18 @@ SearchOptions search_options(const TranslateOptions& options) {
           .alignment = options.alignment};
 }
 
+SearchOptions Translator::search_options_of(const TranslateOptions& options) const {
+  const SpecialTokens& special = target_.special();
+  SearchOptions how = search_options(options);
+  how.bos = special.bos;
+  how.eos = special.eos;
+  how.suppress_tokens = special.suppressed;
+  how.forced_first_token = special.forced_first;
+  if (!options.target_language.empty())
+    how.forced_first_token = language_token(target_, options.target_language, "target-language");
+  return how;
+}
+
 void check_options(const TranslateOptions& options) {
   check_batch_tokens(options.batch_tokens);
   check_options(search_options(options));
@@ -90,22 +136,27 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
                                                const TranslateOptions& options,
                                                const ProgressFunction& progress) const {
   check_batch_tokens(options.batch_tokens);
-  const SearchOptions how = search_options(options);
+  SearchOptions how = search_options_of(options);
   check_options(how, model_->config());
   require<UsageError>(options.prefixes.empty() || options.prefixes.size() == sentences.size(), "Translator",
                       "there must be one prefix for each of the {} sentences, or none, got {}", sentences.size(),
                       options.prefixes.size());
-  const std::vector<EncodedSentence> sources = encode_all(sentences, source_, "sentence");
-  std::vector<EncodedSentence> prefixes = encode_all(options.prefixes, target_, "prefix");
+  const std::vector<EncodedSentence> sources =
+      encode_all(sentences, source_, "sentence", source_frame(options.source_language));
+  std::vector<EncodedSentence> prefixes = encode_all(options.prefixes, target_, "prefix", target_frame());
   std::vector<Translation> out(sentences.size());
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < sources.size(); ++i) {
     lengths.push_back(sources[i].blank() ? 0 : static_cast<int64_t>(sources[i].ids.size()));
     out[i].source_tokens = sources[i].tokens(source_);
     out[i].truncated = sources[i].truncated || (!prefixes.empty() && prefixes[i].truncated);
-    if (!prefixes.empty()) prefixes[i].ids.pop_back();  // eos
+    if (!prefixes.empty()) {
+      prefixes[i].ids.pop_back();  // eos
+      if (how.forced_first_token) prefixes[i].ids.insert(prefixes[i].ids.begin(), *how.forced_first_token);
+    }
     if (sources[i].blank()) out[i].n_best.emplace_back();
   }
+  if (!prefixes.empty()) how.forced_first_token.reset();
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
     std::vector<std::vector<int32_t>> rows, first;
@@ -136,8 +187,8 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
                       "there must be one target for each source, got {} sources and {} targets", sources.size(),
                       targets.size());
   check_batch_tokens(batch_tokens);
-  const std::vector<EncodedSentence> from = encode_all(sources, source_, "source"),
-                                     to = encode_all(targets, target_, "target");
+  const std::vector<EncodedSentence> from = encode_all(sources, source_, "source", source_frame("")),
+                                     to = encode_all(targets, target_, "target", target_frame());
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < from.size(); ++i)
     lengths.push_back(static_cast<int64_t>(std::max(from[i].ids.size(), to[i].ids.size())));
@@ -150,7 +201,9 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
       targets_of_batch.emplace_back(to[i].ids.begin(), to[i].ids.end() - 1);
     }
     const PaddedBatch source = pad_batch(rows);
-    const std::vector<TargetScore> scores = score_targets(*model_, source.ids, source.lengths, targets_of_batch);
+    const std::vector<TargetScore> scores =
+        score_targets(*model_, source.ids, source.lengths, targets_of_batch,
+                      {.bos = target_.special().bos, .eos = target_.special().eos});
     for (size_t b = 0; b < batch.size(); ++b)
       out[batch[b]] = {.log_probability = scores[b].log_probability,
                        .token_log_probabilities = scores[b].token_log_probabilities,

@@ -46,6 +46,8 @@ struct TranslateOptions {
   // What each translation begins with, one for each sentence; empty: nothing. It ends with a whole token: it is tokenized
   // by itself. Scores are those of what follows it.
   std::vector<std::string> prefixes = {};
+  // Of a multilingual model, by their tokens: "deu_Latn", or "de" for "__de__" and ">>de<<". Empty: what the model's files say.
+  std::string source_language = {}, target_language = {};
 };
 
 SearchOptions search_options(const TranslateOptions& options);
@@ -97,11 +99,15 @@ class Translator {
   const EncoderDecoder& model() const { return *model_; }
   const Tokenizer& source() const { return source_; }
   const Tokenizer& target() const { return target_; }
+  // What stands around a source, and behind a target; and the options of search with the special tokens of the vocabulary.
+  TextFrame source_frame(const std::string& language = "") const;
+  TextFrame target_frame() const;
+  SearchOptions search_options_of(const TranslateOptions& options) const;
 
  private:
   void check(const std::string& where) const;
   std::vector<EncodedSentence> encode_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
-                                          const char* name) const;
+                                          const char* name, const TextFrame& frame) const;
   Candidate candidate(const Hypothesis& hypothesis) const;
 
   std::shared_ptr<const EncoderDecoder> model_;

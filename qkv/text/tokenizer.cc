@@ -13,16 +13,11 @@
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
 #include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/tokenizer_model.h"
 #include "qkv/text/unicode.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
-
-struct Tokenizer::Model {
-  sentencepiece::SentencePieceProcessor processor;
-  std::string bytes;
-  bool has_bytes = false;  // byte fallback
-};
 
 namespace {
 
@@ -195,66 +190,108 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path, std::string_view ch
   return from_serialized(std::move(bytes), path.string());
 }
 
+namespace {
+
+class SentencePieceModel final : public TokenizerModel {
+ public:
+  SentencePieceModel(std::string bytes, const std::string& name) : bytes_(std::move(bytes)) {
+    if (const auto wrong = sentencepiece_error(bytes_))
+      fail<InputError>(name, "not a SentencePiece model: {}", *wrong);
+    const auto status = processor_.LoadFromSerializedProto(bytes_);
+    if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", one_line(status.message()));
+    const auto& p = processor_;
+    constexpr int32_t pad = Tokenizer::pad, bos = Tokenizer::bos, eos = Tokenizer::eos, unk = Tokenizer::unk;
+    require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
+                        "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
+                        p.bos_id(), p.eos_id(), p.unk_id(), pad, bos, eos, unk);
+    for (int id = 0; id < p.GetPieceSize() && !has_bytes_; ++id) has_bytes_ = p.IsByte(id);
+  }
+
+  // SentencePiece takes quadratic time in the length of a run of unknown characters.
+  std::vector<int32_t> encode(std::string_view text) const override {
+    const size_t limit = has_bytes_ ? text.size() : size_t{1} << 14;
+    std::vector<int32_t> all;
+    do {
+      std::vector<int> ids;
+      const std::string_view part = text.substr(0, part_size(text, limit));
+      const auto status = processor_.Encode(part, &ids);
+      if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
+      all.insert(all.end(), ids.begin(), ids.end());
+      text.remove_prefix(part.size());
+    } while (!text.empty());
+    return all;
+  }
+  std::string decode(std::span<const int32_t> ids) const override {
+    std::string text;
+    const auto status = processor_.Decode(std::vector<int>(ids.begin(), ids.end()), &text);
+    if (!status.ok()) fail("Tokenizer::decode", "{}", status.message());
+    return text;
+  }
+  const std::string& token(int32_t id) const override { return processor_.IdToPiece(id); }
+  bool is_text(int32_t id) const override {
+    const auto& p = processor_;
+    return !p.IsControl(id) && !p.IsUnknown(id) && !p.IsByte(id) && !p.IsUnused(id);
+  }
+  float score(int32_t id) const override { return processor_.GetScore(id); }
+  int64_t size() const override { return processor_.GetPieceSize(); }
+  std::optional<int32_t> id_of(std::string_view token) const override {
+    const int id = processor_.PieceToId(token);
+    if (processor_.IdToPiece(id) != token) return {};
+    return id;
+  }
+  const std::string& serialized() const override { return bytes_; }
+  const SpecialTokens& special() const override { return special_; }
+
+ private:
+  sentencepiece::SentencePieceProcessor processor_;
+  std::string bytes_;
+  bool has_bytes_ = false;  // byte fallback
+  SpecialTokens special_;
+};
+
+void check_id(const char* op, int32_t id, int64_t size) {
+  require(id >= 0 && id < size, op, "id {} is outside the vocabulary of {}", id, size);
+}
+
+}  // namespace
+
 Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name) {
-  if (const auto wrong = sentencepiece_error(bytes))
-    fail<InputError>(name, "not a SentencePiece model: {}", *wrong);
-  auto model = std::make_shared<Model>();
-  model->bytes = std::move(bytes);
-  const auto status = model->processor.LoadFromSerializedProto(model->bytes);
-  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", one_line(status.message()));
-  const auto& p = model->processor;
-  require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
-                      "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
-                      p.bos_id(), p.eos_id(), p.unk_id(), int{pad}, int{bos}, int{eos}, int{unk});
-  for (int id = 0; id < p.GetPieceSize() && !model->has_bytes; ++id) model->has_bytes = p.IsByte(id);
-  return Tokenizer(std::move(model));
+  return Tokenizer(std::make_shared<SentencePieceModel>(std::move(bytes), name));
 }
 
-void Tokenizer::save(const std::filesystem::path& path) const { write_file(path, model_->bytes); }
-const std::string& Tokenizer::serialized() const { return model_->bytes; }
-std::string Tokenizer::checksum() const { return checksum_of(model_->bytes); }
-
-// SentencePiece takes quadratic time in the length of a run of unknown characters.
-std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
-  const size_t limit = model_->has_bytes ? text.size() : size_t{1} << 14;
-  std::vector<int32_t> all;
-  do {
-    std::vector<int> ids;
-    const std::string_view part = text.substr(0, part_size(text, limit));
-    const auto status = model_->processor.Encode(part, &ids);
-    if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
-    all.insert(all.end(), ids.begin(), ids.end());
-    text.remove_prefix(part.size());
-  } while (!text.empty());
-  return all;
-}
+void Tokenizer::save(const std::filesystem::path& path) const { write_file(path, serialized()); }
+const std::string& Tokenizer::serialized() const { return model_->serialized(); }
+std::string Tokenizer::checksum() const { return checksum_of(serialized()); }
+std::vector<int32_t> Tokenizer::encode(std::string_view text) const { return model_->encode(text); }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   for (size_t i = 0; i < ids.size(); ++i)
     require(ids[i] >= 0 && ids[i] < size(), "Tokenizer::decode",
             "id {} at position {} is outside the vocabulary of {}", ids[i], i, size());
-  std::string text;
-  const auto status = model_->processor.Decode(std::vector<int>(ids.begin(), ids.end()), &text);
-  if (!status.ok()) fail("Tokenizer::decode", "{}", status.message());
-  return text;
+  return model_->decode(ids);
 }
 
 const std::string& Tokenizer::token(int32_t id) const {
-  require(id >= 0 && id < size(), "Tokenizer::token", "id {} is outside the vocabulary of {}", id, size());
-  return model_->processor.IdToPiece(id);
+  check_id("Tokenizer::token", id, size());
+  return model_->token(id);
 }
 
 bool Tokenizer::is_text(int32_t id) const {
-  require(id >= 0 && id < size(), "Tokenizer::is_text", "id {} is outside the vocabulary of {}", id, size());
-  const auto& p = model_->processor;
-  return !p.IsControl(id) && !p.IsUnknown(id) && !p.IsByte(id) && !p.IsUnused(id);
+  check_id("Tokenizer::is_text", id, size());
+  return model_->is_text(id);
 }
 
 float Tokenizer::score(int32_t id) const {
-  require(id >= 0 && id < size(), "Tokenizer::score", "id {} is outside the vocabulary of {}", id, size());
-  return model_->processor.GetScore(id);
+  check_id("Tokenizer::score", id, size());
+  return model_->score(id);
 }
 
-int64_t Tokenizer::size() const { return model_->processor.GetPieceSize(); }
+int64_t Tokenizer::size() const { return model_->size(); }
+const SpecialTokens& Tokenizer::special() const { return model_->special(); }
+std::optional<int32_t> Tokenizer::id_of(std::string_view token) const { return model_->id_of(token); }
+
+std::optional<std::vector<int32_t>> Tokenizer::encode_masked(std::string_view text, std::string_view marker) const {
+  return model_->encode_masked(text, marker);
+}
 
 }  // namespace qkv

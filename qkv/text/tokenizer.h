@@ -7,7 +7,8 @@
 //     std::string text = tokenizer.decode(ids);                         // "I am cold."
 //     tokenizer.save("model/source.model");                             // a SentencePiece model file
 //
-// The ids of the four special tokens are the same in every vocabulary: pad 0, bos 1, eos 2, unk 3.
+// The ids of the four special tokens are the same in every vocabulary that is trained here: pad 0, bos 1, eos 2, unk 3. Those
+// of published models (published_tokenizer.h) are data: special().
 //
 // decode(encode(text)) is by default the text normalised by NFKC (ligatures, full-width letters and the ellipsis
 // character become plain letters and dots; control characters are removed) with white space collapsed and trimmed,
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +57,23 @@ struct TokenizerOptions {
 // UsageError for a vocabulary size or coverage out of range.
 void check_options(const TokenizerOptions& options);
 
+// Tokens around a text that a model reads.
+struct TextFrame {
+  std::vector<int32_t> before = {}, after = {};
+};
+
+// The special tokens of a vocabulary, -1 where it has none.
+struct SpecialTokens {
+  int32_t pad = 0, bos = 1, eos = 2, unk = 3;  // bos: what a decoder begins with
+  int32_t mask = -1;
+  std::vector<int32_t> ends = {2};           // tokens that end an answer, eos among them
+  std::vector<int32_t> suppressed = {0, 1};  // never generated
+  std::optional<int32_t> forced_first = {};  // the first token of every answer
+  std::optional<TextFrame> frame = {};       // none: that of our own models, by their architecture
+};
+
+class TokenizerModel;
+
 class Tokenizer {
  public:
   static constexpr int32_t pad = 0, bos = 1, eos = 2, unk = 3;
@@ -79,11 +98,15 @@ class Tokenizer {
   bool is_text(int32_t id) const;  // neither a special token nor a byte: token() is a piece of text
   float score(int32_t id) const;   // of BPE: the higher, the earlier it is merged; of unigram: a log probability
   int64_t size() const;
+  const SpecialTokens& special() const;
+  std::optional<int32_t> id_of(std::string_view token) const;
+  // The tokens of a text in which the mask stands at each `marker`; none if special().mask is not a token of its own.
+  std::optional<std::vector<int32_t>> encode_masked(std::string_view text, std::string_view marker) const;
+
+  explicit Tokenizer(std::shared_ptr<const TokenizerModel> model) : model_(std::move(model)) {}
 
  private:
-  struct Model;
-  explicit Tokenizer(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
-  std::shared_ptr<const Model> model_;
+  std::shared_ptr<const TokenizerModel> model_;
 };
 
 }  // namespace qkv

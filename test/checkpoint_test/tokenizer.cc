@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/file.h"
+#include "qkv/decode/embedder.h"
+#include "qkv/test_support/tensors.h"
+#include "qkv/text/published_tokenizer.h"
 #include "qkv/text/tokenizer/tokenizer_json.h"
 #include "test/checkpoint_test/reference.h"
 
@@ -43,13 +46,45 @@ void check_cases(const fs::path& folder, const char* file, const std::string& pr
 void tokenizer_cases(const fs::path& folder) { check_cases(folder, "tokenizer.json", ""); }
 void tokenizer_cases_of_version_4(const fs::path& folder) { check_cases(folder, "tokenizer.v4.json", "v4_"); }
 
+// source.spm and target.spm with vocab.json.
+void marian_cases(const fs::path& folder) {
+  const Tokenizer source = read_published_tokenizer(folder, TokenizerSide::source),
+                  target = read_published_tokenizer(folder, TokenizerSide::target);
+  const Json cases = Json::parse(read_file(folder / "tokenizer-cases.json"));
+  const auto framed = [](const Tokenizer& tokenizer, const std::string& text) {
+    Ids ids = tokenizer.encode(text);
+    ids.insert(ids.end(), tokenizer.special().frame->after.begin(), tokenizer.special().frame->after.end());
+    return ids;
+  };
+  for (const Json& c : cases["cases"]) {
+    const auto text = c["text"].get<std::string>();
+    EXPECT_EQ(framed(source, text), c["ids"].get<Ids>()) << text;
+    if (c.contains("target_ids")) {
+      EXPECT_EQ(framed(target, text), c["target_ids"].get<Ids>()) << text;
+    }
+    EXPECT_EQ(target.decode(c["ids"].get<Ids>()), c["decoded"].get<std::string>()) << text;
+  }
+}
+
+// The vectors of the folders of sentence-transformers, from texts.
+void sentence_embeddings(const fs::path& folder) {
+  const Reference reference(folder);
+  const Embedder embedder(folder);
+  const auto texts = reference.json["texts"].get<std::vector<std::string>>();
+  const Tensor got = embedder.embed(texts).vectors, expected = reference.file.get("text.embedding");
+  ASSERT_EQ(got.shape(), expected.shape());
+  EXPECT_LT(largest_difference(got, expected), 1e-5);
+}
+
 }  // namespace
 
 std::vector<Check> tokenizer_checks(const fs::path& folder) {
+  if (fs::exists(folder / "source.spm")) return {{"TokenizerCases", marian_cases}};
   if (!fs::exists(folder / "tokenizer-cases.json") || !fs::exists(folder / "tokenizer.json")) return {};
   std::vector<Check> checks = {{"TokenizerCases", tokenizer_cases}};
   if (fs::exists(folder / "tokenizer.v4.json"))
     checks.push_back({"TokenizerCasesOfVersion4", tokenizer_cases_of_version_4});
+  if (fs::exists(folder / "modules.json")) checks.push_back({"SentenceEmbeddings", sentence_embeddings});
   return checks;
 }
 

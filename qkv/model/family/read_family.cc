@@ -27,8 +27,10 @@ HfConfig open_config(const fs::path& folder) {
 }
 
 TransformerConfig config_of(const HfConfig& hf) {
-  TransformerConfig config = family_of(hf).config(hf);
+  const Family& family = family_of(hf);
+  TransformerConfig config;
   try {
+    config = family.config(hf);
     config.check();
   } catch (const UsageError& error) {
     fail<InputError>(hf.file(), "{}", error.what());

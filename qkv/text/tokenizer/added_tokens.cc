@@ -34,7 +34,7 @@ size_t white_space_at_start(std::string_view text) {
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents)
     : tokens_(std::move(tokens)), tree_(contents) {}
 
-void AddedTokens::for_each(std::string_view text, bool special,
+void AddedTokens::for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
                            const std::function<void(TextRange, int32_t)>& function) const {
   size_t begin = 0;  // of what was not given yet
   const auto give = [&](size_t end, int32_t id) {
@@ -52,7 +52,7 @@ void AddedTokens::for_each(std::string_view text, bool special,
     const AddedToken& token = tokens_[static_cast<size_t>(found)];
     size_t first = at, last = at + size;
     at = last;
-    if (token.special && !special) continue;
+    if (token.special && !special(token)) continue;
     if (token.single_word && ((first > 0 && is_word_character(last_character(text.substr(0, first)))) ||
                               (last < text.size() && is_word_character(utf8_first(text.substr(last)).value))))
       continue;

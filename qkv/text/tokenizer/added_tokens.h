@@ -1,7 +1,7 @@
 // Tokens that were added to the vocabulary of a tokenizer, special ones among them: text is cut at them before the model sees it.
 //
 //     const AddedTokens added(list);
-//     added.for_each(text, {.special = false}, [](TextRange range, int32_t id) { ... });       // id -1: text between them
+//     added.for_each(text, all, [](TextRange range, int32_t id) { ... });                      // id -1: text between them
 //
 // The leftmost longest one is found. `normalized` ones are looked for in the normalised text, the others in the original one.
 #pragma once
@@ -32,8 +32,8 @@ class AddedTokens {
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   bool empty() const { return tokens_.empty(); }
-  // special: whether special tokens are found in the text, too.
-  void for_each(std::string_view text, bool special,
+  // Special tokens are found in the text if `special` says so.
+  void for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
                 const std::function<void(TextRange range, int32_t id)>& function) const;
 
  private:

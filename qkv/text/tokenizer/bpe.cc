@@ -113,7 +113,8 @@ class Bpe final : public SubwordModel {
                             quoted_name(token));
         return *found;
       };
-      merges_.set(key_of(id(left), id(right)), {rank, id(joined)});
+      const int32_t first = id(left), second = id(right);
+      merges_.set(key_of(first, second), {rank, id(joined)});
       ++rank;
     }
   }

@@ -1,16 +1,27 @@
 #include "qkv/text/tokenizer/characters.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <utf8proc.h>
 
 #include "qkv/base/error.h"
+#include "qkv/text/tokenizer/since_unicode_8.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {
 
 utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+
+// Ascending ranges.
+template <size_t N>
+bool is_in(const std::pair<char32_t, char32_t> (&ranges)[N], char32_t c) {
+  const auto* after = std::upper_bound(std::begin(ranges), std::end(ranges), c,
+                                       [](char32_t x, const auto& range) { return x < range.first; });
+  return after != std::begin(ranges) && c <= std::prev(after)->second;
+}
 
 }  // namespace
 
@@ -41,7 +52,9 @@ bool is_numeric(char32_t c) {
   return x == UTF8PROC_CATEGORY_ND || x == UTF8PROC_CATEGORY_NL || x == UTF8PROC_CATEGORY_NO;
 }
 
-bool is_nonspacing_mark(char32_t c) { return category(c) == UTF8PROC_CATEGORY_MN; }
+bool is_nonspacing_mark(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_MN && !is_in(nonspacing_marks_since_unicode_8, c);
+}
 
 bool is_mark(char32_t c) {
   const utf8proc_category_t x = category(c);
@@ -51,11 +64,13 @@ bool is_mark(char32_t c) {
 bool is_control(char32_t c) {
   const utf8proc_category_t x = category(c);
   return x == UTF8PROC_CATEGORY_CC || x == UTF8PROC_CATEGORY_CF || x == UTF8PROC_CATEGORY_CS ||
-         x == UTF8PROC_CATEGORY_CO || x == UTF8PROC_CATEGORY_CN;
+         x == UTF8PROC_CATEGORY_CO;
 }
 
 bool is_punctuation_or_symbol_of_ascii(char32_t c) {
   if (c < 0x80) return c > 0x20 && c < 0x7f && !(c >= '0' && c <= '9') && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+  if (is_in(punctuation_since_unicode_8, c)) return false;
+  if (c == 0x166d || c == 0x111c9) return true;  // punctuation in version 8
   switch (category(c)) {
     case UTF8PROC_CATEGORY_PC:
     case UTF8PROC_CATEGORY_PD:

@@ -11,7 +11,7 @@ bool is_word_character(char32_t c);  // \w: letters, marks, decimal digits, conn
 bool is_numeric(char32_t c);         // categories Nd, Nl, No
 bool is_mark(char32_t c);            // categories M*
 bool is_nonspacing_mark(char32_t c);
-bool is_control(char32_t c);                         // categories C*
+bool is_control(char32_t c);                         // categories C*, but for code points without a character
 bool is_punctuation_or_symbol_of_ascii(char32_t c);  // category P*, or what ASCII has of P* and S*
 std::string lower_case(char32_t c);                  // U+0130 becomes two characters
 

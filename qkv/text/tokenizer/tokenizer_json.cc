@@ -74,17 +74,23 @@ struct JsonTokenizer::Parts {
     std::vector<SubwordModel::Token> tokens = {};
   };
 
+  static std::function<bool(const AddedToken&)> found_in_text(const Options& options) {
+    return [all = options.special_in_text, one = options.special_token_in_text](const AddedToken& token) {
+      return all || token.id == one;
+    };
+  }
+
   void add_token(Run& run, TextRange range, int32_t id) const {
     run.out.ids.push_back(id);
     run.out.ranges.push_back(range);
   }
 
-  void encode_text(Run& run, std::string_view text, size_t offset, bool special) const {
+  void encode_text(Run& run, std::string_view text, size_t offset, const Options& options) const {
     AlignedText changed(text, offset);
     if (normalizer) normalizer->apply(changed);
     if (normalized.empty()) return encode_normalized(run, std::move(changed));
     const std::string bytes = changed.bytes();
-    normalized.for_each(bytes, special, [&](TextRange range, int32_t id) {
+    normalized.for_each(bytes, found_in_text(options), [&](TextRange range, int32_t id) {
       if (id >= 0) return add_token(run, changed.origin(range.begin, range.end), id);
       AlignedText part = changed;
       part.rewrite([&](AlignedText::Writer& out) {
@@ -131,9 +137,9 @@ struct JsonTokenizer::Parts {
                         text.size());
     Encoding out;
     Run run{out};
-    original.for_each(text, options.special_in_text, [&](TextRange range, int32_t id) {
+    original.for_each(text, found_in_text(options), [&](TextRange range, int32_t id) {
       if (id >= 0) return add_token(run, range, id);
-      encode_text(run, text.substr(range.begin, range.end - range.begin), range.begin, options.special_in_text);
+      encode_text(run, text.substr(range.begin, range.end - range.begin), range.begin, options);
     });
     return out;
   }
@@ -212,6 +218,26 @@ int64_t JsonTokenizer::size() const {
   auto size = std::ssize(parts_->model->tokens());
   for (const auto& [id, added] : parts_->added_by_id) size = std::max<int64_t>(size, id + 1);
   return size;
+}
+
+std::vector<int32_t> JsonTokenizer::before() const {
+  std::vector<int32_t> ids;
+  for (const PostProcessor::Part& part : parts_->post.single) {
+    if (part.text >= 0) break;
+    ids.push_back(part.id);
+  }
+  return ids;
+}
+
+std::vector<int32_t> JsonTokenizer::after() const {
+  std::vector<int32_t> ids;
+  for (const PostProcessor::Part& part : parts_->post.single) {
+    if (part.text >= 0)
+      ids.clear();
+    else
+      ids.push_back(part.id);
+  }
+  return ids;
 }
 
 }  // namespace qkv

@@ -29,8 +29,9 @@ namespace qkv {
 class JsonTokenizer {
  public:
   struct Options {
-    bool add_special = true;       // those that the file puts around a text
-    bool special_in_text = false;  // "</s>" in a text is that token
+    bool add_special = true;             // those that the file puts around a text
+    bool special_in_text = false;        // "</s>" in a text is that token
+    int32_t special_token_in_text = -1;  // this one is, such as a mask
   };
   struct Encoding {
     std::vector<int32_t> ids, types;
@@ -50,6 +51,8 @@ class JsonTokenizer {
   std::optional<int32_t> id_of(std::string_view token) const;
   bool is_special(int32_t id) const;
   int64_t size() const;  // the largest id, and one more
+  // What is added around a text.
+  std::vector<int32_t> before() const, after() const;
 
  private:
   struct Parts;

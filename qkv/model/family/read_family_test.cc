@@ -1,0 +1,149 @@
+// Damaged folders of published models: each is an error of one line, or a model.
+#include "qkv/model/family/read_family.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/random.h"
+#include "qkv/model/model_file.h"
+#include "qkv/test_support/scratch_folder.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+class PublishedFolder {
+ public:
+  explicit PublishedFolder(const std::string& name) {
+    for (const auto& entry : fs::directory_iterator(fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / name))
+      if (entry.is_regular_file()) fs::copy(entry.path(), path() / entry.path().filename());
+  }
+  const fs::path& path() const { return scratch_.path(); }
+  Json config() const { return Json::parse(read_file(path() / "config.json")); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path() / name, std::ios::binary) << text;
+  }
+  void change(const char* key, const Json& value) const {
+    Json json = config();
+    json[key] = value;
+    write("config.json", json.dump());
+  }
+  // The error without the path of the folder; "": it is a model.
+  std::string error() const {
+    try {
+      read_model(path());
+      return "";
+    } catch (const InputError& e) {
+      std::string text = e.what();
+      if (const size_t at = text.find(path().string()); at != std::string::npos)
+        text.erase(at, path().string().size() + 1);
+      return text;
+    }
+  }
+
+ private:
+  test::ScratchFolder scratch_;
+};
+
+TEST(ReadFamily, SaysWhatItDoesNotSupport) {
+  const PublishedFolder folder("llama");
+  folder.change("model_type", "lama");
+  EXPECT_TRUE(folder.error().starts_with("config.json: models of type 'lama' are not supported, only bart, bert,"));
+  EXPECT_TRUE(folder.error().ends_with("did you mean llama?")) << folder.error();
+  folder.change("model_type", "llama");
+  folder.change("num_attention_heads", "four");
+  EXPECT_EQ(folder.error(),
+            "config.json: 'num_attention_heads' must be an integer from 1 to 16777216, got \"four\"");
+  folder.change("num_attention_heads", nullptr);
+  EXPECT_EQ(folder.error(), "config.json: there is no 'num_attention_heads'");
+  folder.change("num_attention_heads", 5);
+  EXPECT_NE(folder.error().find("heads"), std::string::npos);
+}
+
+TEST(ReadFamily, ListsTensorsThatAreMissingAndLeftOver) {
+  const PublishedFolder folder("llama");
+  const Json before = folder.config();
+  folder.change("num_hidden_layers", 3);
+  EXPECT_EQ(folder.error().substr(0, 60), "model.safetensors: 9 tensors are missing: 'model.layers.2.se")
+      << folder.error();
+  folder.change("num_hidden_layers", 1);
+  EXPECT_EQ(folder.error().substr(0, 60), "model.safetensors: 9 tensors do not belong to this model: 'm")
+      << folder.error();
+  folder.write("config.json", before.dump());
+  folder.change("intermediate_size", 41);
+  EXPECT_EQ(
+      folder.error(),
+      "model.safetensors: tensor 'model.layers.0.mlp.gate_proj.weight' gives (40, 32), the model expects (41, 32)");
+}
+
+TEST(ReadFamily, NeverReadsPickledWeights) {
+  const PublishedFolder folder("llama");
+  fs::rename(folder.path() / "model.safetensors", folder.path() / "pytorch_model.bin");
+  EXPECT_NE(folder.error().find("safe_serialization"), std::string::npos) << folder.error();
+}
+
+TEST(ReadFamily, ShardsAreFilesOfTheFolder) {
+  const PublishedFolder folder("t5-sharded");
+  ASSERT_EQ(folder.error(), "");
+  Json index = Json::parse(read_file(folder.path() / "model.safetensors.index.json"));
+  const std::string tensor = index["weight_map"].begin().key(), shard = index["weight_map"].begin().value();
+  for (const Json& bad :
+       {Json("../model.safetensors"), Json("/etc/passwd"), Json(""), Json("none.safetensors"), Json(5)}) {
+    index["weight_map"][tensor] = bad;
+    folder.write("model.safetensors.index.json", index.dump());
+    EXPECT_NE(folder.error(), "") << bad;
+  }
+  index["weight_map"][tensor] = shard;
+  folder.write("model.safetensors.index.json", index.dump());
+  fs::remove(folder.path() / shard);
+  EXPECT_NE(folder.error().find(shard), std::string::npos) << folder.error();
+}
+
+// Each value of config.json replaced by other kinds of values.
+TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
+  const Json values[] = {nullptr,          true,          -1, 0, 3, 1e30, 16777217, "", "gelu", Json::array(),
+                         Json::array({1}), Json::object()};
+  int errors = 0, models = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints")) {
+    if (!entry.is_directory()) continue;
+    const PublishedFolder folder(entry.path().filename().string());
+    const Json config = folder.config(), flat = config.flatten();
+    for (const auto& [path, value] : flat.items())
+      for (const Json& other : values) {
+        Json damaged = config;
+        damaged[Json::json_pointer(path)] = other;
+        folder.write("config.json", damaged.dump());
+        const std::string error = folder.error();
+        EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+        ++(error.empty() ? models : errors);
+      }
+  }
+  EXPECT_GT(errors, 1000);
+  EXPECT_GT(models, 1000);
+}
+
+TEST(ReadFamily, DamagedWeightsAreErrorsOrModels) {
+  const PublishedFolder folder("gpt2");
+  const std::string bytes = read_file(folder.path() / "model.safetensors");
+  uint64_t header = 0;
+  std::copy_n(bytes.data(), 8, reinterpret_cast<char*>(&header));
+  Random random(3, 4);
+  for (int i = 0; i < 300; ++i) {
+    std::string damaged = bytes;
+    if (i % 3 == 0)
+      damaged.resize(random.below(bytes.size()));
+    else
+      damaged[random.below(8 + header)] = static_cast<char>(random.below(256));
+    folder.write("model.safetensors", damaged);
+    EXPECT_EQ(folder.error().find('\n'), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,21 @@
+// The tokenizer in the folder of a published model, with its special tokens and what is put around a text.
+//
+//     const Tokenizer tokenizer = read_published_tokenizer("gpt2", TokenizerSide::source);
+//
+// Read are tokenizer.json; else vocab.json with merges.txt (byte-level BPE) or with source.spm and target.spm (Marian); else
+// vocab.txt (WordPiece); else a SentencePiece model (tokenizer.model, spiece.model). Special tokens are those of
+// generation_config.json, config.json and tokenizer_config.json. Two tokenizers of one folder, for source and target, are only
+// Marian's. Errors: InputError for a folder without any of these files, and for damaged ones.
+#pragma once
+
+#include <filesystem>
+
+#include "qkv/text/tokenizer.h"
+
+namespace qkv {
+
+enum class TokenizerSide { source, target };
+
+Tokenizer read_published_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+
+}  // namespace qkv
