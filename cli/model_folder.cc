@@ -19,7 +19,7 @@ void check_is_model(const std::string& command, const std::string& folder) {
   };
   if (!std::filesystem::exists(folder, error)) refuse("it does not exist");
   if (!std::filesystem::is_directory(folder, error)) refuse("it is a file");
-  for (const char* name : {"config.json", "model.safetensors"})
+  for (const char* name : {"config.json", "model.safetensors", "model.bin"})
     if (file_exists(find_in_model(folder, name))) return;
   refuse("it has no config.json");
 }

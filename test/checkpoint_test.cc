@@ -1,7 +1,7 @@
 // Published models in their own format, against the results that Hugging Face transformers gets from them: a test for each
 // folder and check, as far as the folder has a reference for it.
 //
-//     build/test/checkpoint_test --models DIR           # folders with config.json, model.safetensors, reference.safetensors
+//     build/test/checkpoint_test --models DIR           # folders with a model, and reference.json
 //
 // test/checkpoints/README.md says what the reference files hold.
 #include <filesystem>
@@ -36,7 +36,7 @@ std::string suite_name(const fs::path& folder) {
 int register_tests(const fs::path& models) {
   std::set<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(models))
-    if (fs::exists(entry.path() / "reference.safetensors")) folders.insert(entry.path());
+    if (fs::exists(entry.path() / "reference.json")) folders.insert(entry.path());
   for (const fs::path& folder : folders)
     for (const qkv::test::Check& check : qkv::test::checks_of(folder))
       testing::RegisterTest(suite_name(folder).c_str(), check.name, nullptr, nullptr, __FILE__, __LINE__,
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   fs::path models = fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints";
   if (argc == 3 && std::string(argv[1]) == "--models") models = argv[2];
   if (register_tests(models) == 0) {
-    std::fprintf(stderr, "checkpoint_test: %s has no folder with a reference.safetensors\n", models.c_str());
+    std::fprintf(stderr, "checkpoint_test: %s has no folder with a reference.json\n", models.c_str());
     return 1;
   }
   return RUN_ALL_TESTS();

@@ -12,7 +12,7 @@ TextModel read_text_model(const std::filesystem::path& folder) {
   return read_together(folder, [&] {
     SavedModel saved = read_model(folder);
     saved.model->pack_for_inference();
-    if (is_family_config(find_in_model(folder, "config.json"))) {
+    if (is_published(folder)) {
       TextModel out{std::move(saved.model), read_published_tokenizer(folder, TokenizerSide::source)};
       check_vocabulary(*out.model, out.tokenizer, folder.string());
       return out;

@@ -24,7 +24,7 @@ Translator read_translator(const std::filesystem::path& folder) {
                       "the architecture of this model is {}: it does not translate, which takes an encoder-decoder",
                       name_of(architecture));
   model->pack_for_inference();
-  if (is_family_config(find_in_model(folder, "config.json")))
+  if (is_published(folder))
     return {std::move(model), read_published_tokenizer(folder, TokenizerSide::source),
             read_published_tokenizer(folder, TokenizerSide::target), folder.string()};
   Tokenizer source = Tokenizer::load(find_in_model(folder, "source.model"), saved.sums["source.model"]);

@@ -71,7 +71,7 @@ void save_model(const fs::path& folder, const Model& model, const VocabularyChec
 Transformer load_model(const fs::path& folder) { return load_model_as<Transformer>(folder); }
 
 TransformerConfig load_config(const fs::path& folder) {
-  if (is_family_config(find_in_model(folder, config_file))) return read_family_config(folder);
+  if (is_published(folder)) return read_family_config(folder);
   const std::optional<ConfigFile> written = read_config(find_in_model(folder, config_file));
   if (!written) throw FileError("read", (folder / config_file).string(), ENOENT);
   return written->config;
@@ -94,7 +94,7 @@ void check_architecture(const fs::path& folder, Architecture is, Architecture ex
 VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& make) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
-  if (is_family_config(find_in_model(folder, config_file))) {
+  if (is_published(folder)) {
     read_family(folder, make);
     return {};
   }

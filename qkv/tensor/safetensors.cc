@@ -10,6 +10,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
+#include "qkv/tensor/half.h"
 #include "qkv/tensor/safetensors_checksum.h"
 
 namespace qkv {
@@ -25,17 +26,6 @@ std::string_view file_dtype(DType type) {
     case DType::u8: return "U8";
   }
   return "?";
-}
-
-// IEEE 754 binary16: 1 sign, 5 exponent (bias 15) and 10 fraction bits.
-float half_to_float(uint16_t half) {
-  const uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 0x3ffu;
-  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -magnitude : magnitude;
-  }
-  const uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
 // Numbers of the file, each converted by a function.
@@ -140,7 +130,7 @@ Tensor SafetensorsFile::get(std::string_view name) const {
   if (e.dtype == "U8" || e.dtype == "BOOL") return as(DType::u8);
   std::vector<std::byte> data(static_cast<size_t>(e.end - e.begin));
   read(e, data.data());
-  if (e.dtype == "F16") return converted<float, uint16_t>(data, e.shape, half_to_float);
+  if (e.dtype == "F16") return converted<float, uint16_t>(data, e.shape, float_of_half);
   if (e.dtype == "F64")
     return converted<float, double>(data, e.shape, [](double x) { return static_cast<float>(x); });
   if (e.dtype == "I64") {

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "qkv/base/file.h"
+#include "qkv/decode/score.h"
 #include "qkv/decode/search.h"
 #include "qkv/model/model_file.h"
 #include "qkv/model/transformer.h"
+#include "qkv/text/published_tokenizer.h"
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
@@ -119,7 +122,23 @@ void check_beams(const fs::path& folder, const std::string& name, double length_
 void beam_ids(const fs::path& folder) { check_beams(folder, "generate.beam", 1.0); }
 void beam_ids_with_length_penalty(const fs::path& folder) { check_beams(folder, "generate.beam_lp06", 0.6); }
 
+// Log-probabilities of given targets, by token ids.
+void scores(const fs::path& folder) {
+  const nlohmann::json json = nlohmann::json::parse(read_file(folder / "reference.json"));
+  const Transformer model = load_model(folder);
+  const SpecialTokens special = read_published_tokenizer(folder, TokenizerSide::target).special();
+  for (const auto& pair : json["scores"]) {
+    const auto source = pair["source"].get<Ids>(), target = pair["target"].get<Ids>();
+    const std::vector<int32_t> lengths = {static_cast<int32_t>(source.size())};
+    const std::vector<TargetScore> got = score_targets(model, as_tensor(source), lengths, std::vector<Ids>{target},
+                                                       {.bos = special.bos, .eos = special.eos});
+    EXPECT_NEAR(got[0].log_probability, pair["log_probability"].get<double>(), 1e-4) << pair["target"];
+  }
+}
+
 }  // namespace
+
+std::vector<Check> score_checks() { return {{"Scores", scores}}; }
 
 std::vector<Check> encoder_decoder_checks(const Reference& reference) {
   std::vector<Check> checks = {

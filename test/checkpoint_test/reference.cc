@@ -164,6 +164,10 @@ void readable_config(const fs::path& folder) {
 std::vector<Check> checks_of(const fs::path& folder) {
   std::vector<Check> checks = {{"Config", readable_config}};
   const auto add = [&](const std::vector<Check>& more) { checks.insert(checks.end(), more.begin(), more.end()); };
+  if (!fs::exists(folder / "reference.safetensors")) {
+    add(score_checks());
+    return checks;
+  }
   add(tokenizer_checks(folder));
   try {
     const Reference reference(folder);

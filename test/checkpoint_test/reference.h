@@ -48,6 +48,7 @@ void expect_beams(const std::vector<std::vector<Hypothesis>>& found, const Refer
                   const std::string& name, int64_t prompt);
 
 std::vector<Check> causal_checks(const Reference& reference);
+std::vector<Check> score_checks();  // of folders of CTranslate2
 std::vector<Check> encoder_decoder_checks(const Reference& reference);
 std::vector<Check> tokenizer_checks(const std::filesystem::path& folder);
 std::vector<Check> masked_checks(const Reference& reference);

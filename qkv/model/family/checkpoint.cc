@@ -73,9 +73,18 @@ Checkpoint Checkpoint::open(const fs::path& folder) {
   return out;
 }
 
+Checkpoint Checkpoint::of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes) {
+  Checkpoint out;
+  out.where_ = where;
+  out.tensors_ = std::move(tensors);
+  out.bytes_ = bytes;
+  return out;
+}
+
 std::vector<std::string> Checkpoint::names() const {
   std::vector<std::string> names;
   for (const auto& [name, file] : files_of_) names.push_back(name);
+  for (const auto& [name, tensor] : tensors_) names.push_back(name);
   return names;
 }
 
@@ -86,13 +95,12 @@ const SafetensorsFile& Checkpoint::file_of(std::string_view name) const {
 }
 
 Tensor Checkpoint::get(std::string_view name) const {
+  if (const auto found = tensors_.find(std::string(name)); found != tensors_.end()) return found->second;
   const Tensor value = file_of(name).get(name);
   require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, where_,
                       "tensor {} is {}, must be f32, f16 or bf16", quoted_name(std::string(name)),
                       qkv::name_of(value.dtype()));
   return value.to(DType::f32);
 }
-
-const Shape& Checkpoint::shape(std::string_view name) const { return file_of(name).entry(name).shape; }
 
 }  // namespace qkv

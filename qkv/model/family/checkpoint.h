@@ -20,12 +20,15 @@ namespace qkv {
 class Checkpoint {
  public:
   static Checkpoint open(const std::filesystem::path& folder);
+  // Of tensors that another format had, in a file of that many bytes.
+  static Checkpoint of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes);
 
   const std::string& where() const { return where_; }  // for messages
   std::vector<std::string> names() const;
-  bool has(std::string_view name) const { return files_of_.find(name) != files_of_.end(); }
+  bool has(std::string_view name) const {
+    return files_of_.find(name) != files_of_.end() || tensors_.contains(std::string(name));
+  }
   Tensor get(std::string_view name) const;  // f32
-  const Shape& shape(std::string_view name) const;
   int64_t bytes() const { return bytes_; }  // of all files
 
  private:
@@ -34,6 +37,7 @@ class Checkpoint {
   std::string where_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, size_t, std::less<>> files_of_;  // the index in files_ by name of the tensor
+  std::map<std::string, Tensor> tensors_;                // instead of files
   int64_t bytes_ = 0;
 };
 

@@ -25,6 +25,7 @@ constexpr Family families[] = {
     {"mistral", mistral_config, llama_tensors},
     {"mt5", mt5_config, t5_tensors},
     {"opt", opt_config, opt_tensors},
+    {"pegasus", pegasus_config, pegasus_tensors},
     {"phi3", phi3_config, phi3_tensors},
     {"qwen2", qwen2_config, llama_tensors},
     {"qwen3", qwen3_config, llama_tensors},

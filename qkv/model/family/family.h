@@ -78,6 +78,8 @@ TransformerConfig marian_config(const HfConfig& hf);
 TensorNames marian_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig m2m_100_config(const HfConfig& hf);
 TensorNames m2m_100_tensors(const HfConfig& hf, const TransformerConfig& ours);
+TransformerConfig pegasus_config(const HfConfig& hf);
+TensorNames pegasus_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig t5_config(const HfConfig& hf);
 TransformerConfig mt5_config(const HfConfig& hf);
 TensorNames t5_tensors(const HfConfig& hf, const TransformerConfig& ours);

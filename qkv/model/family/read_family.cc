@@ -11,7 +11,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/model/check_finite.h"
-#include "qkv/model/family/checkpoint.h"
+#include "qkv/model/family/ctranslate2.h"
 #include "qkv/model/family/family.h"
 
 namespace qkv {
@@ -26,16 +26,21 @@ HfConfig open_config(const fs::path& folder) {
   return {read_file(path, JsonLimits{}.bytes), path.string()};
 }
 
+// What make() makes, which is checked; its errors are those of the file.
+template <class Make>
+TransformerConfig checked_config(const std::string& file, Make make) {
+  try {
+    TransformerConfig config = make();
+    config.check();
+    return config;
+  } catch (const UsageError& error) {
+    fail<InputError>(file, "{}", error.what());
+  }
+}
+
 TransformerConfig config_of(const HfConfig& hf) {
   const Family& family = family_of(hf);
-  TransformerConfig config;
-  try {
-    config = family.config(hf);
-    config.check();
-  } catch (const UsageError& error) {
-    fail<InputError>(hf.file(), "{}", error.what());
-  }
-  return config;
+  return checked_config(hf.file(), [&] { return family.config(hf); });
 }
 
 // The tensors of a checkpoint by the names of its family, whose prefix the files may lack, as may be a tensor of which there
@@ -157,7 +162,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
     const TensorSource source = parameter == "output" ? TensorSource{names.output()} : found->second;
     if (!tensors.has(source.name)) {
       if (source.is_optional) return variable.mutable_value().fill(0);
-      return missing.push_back(source.name);
+      if (std::find(missing.begin(), missing.end(), source.name) == missing.end()) missing.push_back(source.name);
+      return;
     }
     const Tensor value = part_of(tensors.get(source.name), source, variable.shape(), where);
     check_finite(value, where, source.name);
@@ -177,27 +183,44 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
 
 }  // namespace
 
-bool is_family_config(const fs::path& file) {
+bool is_published(const fs::path& folder) {
+  if (file_exists(folder / "training" / "committed" / config_file)) return false;  // ours, about to be replaced
+  if (is_ctranslate2_folder(folder)) return true;
+  const fs::path file = folder / config_file;
   if (!file_exists(file)) return false;
   const auto json = parse_json_object<nlohmann::json>(read_file(file, JsonLimits{}.bytes), file.string());
   return json.contains("model_type") && !json.contains("format");
 }
 
-TransformerConfig read_family_config(const fs::path& folder) { return config_of(open_config(folder)); }
+namespace {
+
+PublishedModel open_published(const fs::path& folder) {
+  if (is_ctranslate2_folder(folder)) {
+    PublishedModel model = read_ctranslate2(folder);
+    checked_config(model.config_file, [&] { return model.config; });
+    return model;
+  }
+  const HfConfig hf = open_config(folder);
+  const TransformerConfig config = config_of(hf);
+  return {config, family_of(hf).tensors(hf, config), Checkpoint::open(folder), hf.file()};
+}
+
+}  // namespace
+
+TransformerConfig read_family_config(const fs::path& folder) {
+  return is_ctranslate2_folder(folder) ? open_published(folder).config : config_of(open_config(folder));
+}
 
 void read_family(const fs::path& folder, const std::function<Model&(const TransformerConfig&)>& make) {
-  const HfConfig hf = open_config(folder);
-  TransformerConfig config = config_of(hf);
-  const Checkpoint checkpoint = Checkpoint::open(folder);
-  const TensorNames names = family_of(hf).tensors(hf, config);
-  NamedTensorsOf tensors(checkpoint, names);
-  config.tie = tie_of(config, names, tensors);
-  const Model& model = make(config);
-  // Before memory is allocated: every number in the files takes at least two bytes.
-  require<InputError>(model.parameter_count() <= checkpoint.bytes() / 2, checkpoint.where(),
-                      "{} bytes cannot hold the {} parameters of {}", checkpoint.bytes(), model.parameter_count(),
-                      hf.file());
-  read_tensors(model, names, tensors, checkpoint.where());
+  PublishedModel from = open_published(folder);
+  NamedTensorsOf tensors(from.checkpoint, from.names);
+  from.config.tie = tie_of(from.config, from.names, tensors);
+  const Model& model = make(from.config);
+  // Before memory is allocated: every number in the files takes at least a byte.
+  require<InputError>(model.parameter_count() <= from.checkpoint.bytes(), from.checkpoint.where(),
+                      "{} bytes cannot hold the {} parameters of {}", from.checkpoint.bytes(),
+                      model.parameter_count(), from.config_file);
+  read_tensors(model, from.names, tensors, from.checkpoint.where());
 }
 
 }  // namespace qkv

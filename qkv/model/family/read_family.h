@@ -1,6 +1,6 @@
-// Reads a model of a published family from its folder, as save_pretrained() of Hugging Face writes it.
+// Reads a published model from its folder: one of Hugging Face, as save_pretrained() writes it, or of CTranslate2.
 //
-//     if (is_family_config("llama/config.json")) read_family("llama", [&](const TransformerConfig& c) -> Model& { ... });
+//     if (is_published("llama")) read_family("llama", [&](const TransformerConfig& c) -> Model& { ... });
 //
 // Errors: InputError that names the file, and all tensors that are missing or left over.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace qkv {
 
-// Whether it is a config.json with a `model_type`, and not one of ours.
-bool is_family_config(const std::filesystem::path& file);
+// Whether the folder has a config.json with a `model_type`, not one of ours, or is one of CTranslate2.
+bool is_published(const std::filesystem::path& folder);
 
 // The configuration, and the parameters into the model that `make` makes of it.
 void read_family(const std::filesystem::path& folder,

@@ -112,6 +112,7 @@ TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
   int errors = 0, models = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints")) {
     if (!entry.is_directory()) continue;
+    if (!fs::exists(entry.path() / "model.safetensors")) continue;
     const PublishedFolder folder(entry.path().filename().string());
     const Json config = folder.config(), flat = config.flatten();
     for (const auto& [path, value] : flat.items())
@@ -128,21 +129,30 @@ TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
   EXPECT_GT(models, 1000);
 }
 
-TEST(ReadFamily, DamagedWeightsAreErrorsOrModels) {
-  const PublishedFolder folder("gpt2");
-  const std::string bytes = read_file(folder.path() / "model.safetensors");
-  uint64_t header = 0;
-  std::copy_n(bytes.data(), 8, reinterpret_cast<char*>(&header));
+// `changed` bytes at the beginning are those that say what the others are.
+void damage(const std::string& model, const std::string& file, int64_t changed) {
+  const PublishedFolder folder(model);
+  const std::string bytes = read_file(folder.path() / file);
+  ASSERT_EQ(folder.error(), "");
   Random random(3, 4);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 400; ++i) {
     std::string damaged = bytes;
     if (i % 3 == 0)
       damaged.resize(random.below(bytes.size()));
     else
-      damaged[random.below(8 + header)] = static_cast<char>(random.below(256));
-    folder.write("model.safetensors", damaged);
+      damaged[random.below(static_cast<uint64_t>(changed))] = static_cast<char>(random.below(256));
+    folder.write(file, damaged);
     EXPECT_EQ(folder.error().find('\n'), std::string::npos);
   }
+}
+
+TEST(ReadFamily, DamagedWeightsAreErrorsOrModels) { damage("gpt2", "model.safetensors", 3000); }
+
+// Names, shapes and sizes are everywhere in this file.
+TEST(ReadFamily, DamagedFilesOfCTranslate2AreErrorsOrModels) {
+  const int64_t bytes = fs::file_size(fs::path(QKV_SOURCE_DIR) / "test/checkpoints/ctranslate2-int8/model.bin");
+  damage("ctranslate2-int8", "model.bin", bytes);
+  damage("ctranslate2-float16", "model.bin", 500);
 }
 
 }  // namespace
