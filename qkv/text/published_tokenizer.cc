@@ -419,7 +419,7 @@ Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side) {
   if (zero >= 0) special.suppressed.push_back(zero);
   TextFrame frame;
   if (flag("add_source_bos", "with_source_bos")) frame.before = {id(name("bos_token", "<s>"))};
-  // Marian's, the only ones that begin with zeros, take it whoever converted them.
+  // Sources of Marian's models, the only ones that begin with zeros, end with it in every conversion.
   if (flag("add_source_eos", "with_source_eos") || zero >= 0) frame.after = {special.eos};
   special.frame = frame;
   for (const char* file : {is_source ? "source.spm" : "target.spm", "sentencepiece.model"})

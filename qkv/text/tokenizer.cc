@@ -264,7 +264,16 @@ const std::string& Tokenizer::serialized() const { return model_->serialized(); 
 std::string Tokenizer::checksum() const { return checksum_of(serialized()); }
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const { return model_->encode(text); }
 
+// A published model may have more rows than its vocabulary has tokens: their ids have no text.
+bool Tokenizer::is_spare(int32_t id) const { return special().frame && id >= size(); }
+
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {
+  if (std::any_of(ids.begin(), ids.end(), [&](int32_t id) { return is_spare(id); })) {
+    std::vector<int32_t> known;
+    for (const int32_t id : ids)
+      if (!is_spare(id)) known.push_back(id);
+    return decode(known);
+  }
   for (size_t i = 0; i < ids.size(); ++i)
     require(ids[i] >= 0 && ids[i] < size(), "Tokenizer::decode",
             "id {} at position {} is outside the vocabulary of {}", ids[i], i, size());
@@ -272,11 +281,14 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
 }
 
 const std::string& Tokenizer::token(int32_t id) const {
+  static const std::string none;
+  if (is_spare(id)) return none;
   check_id("Tokenizer::token", id, size());
   return model_->token(id);
 }
 
 bool Tokenizer::is_text(int32_t id) const {
+  if (is_spare(id)) return false;
   check_id("Tokenizer::is_text", id, size());
   return model_->is_text(id);
 }

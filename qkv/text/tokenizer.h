@@ -106,6 +106,7 @@ class Tokenizer {
   explicit Tokenizer(std::shared_ptr<const TokenizerModel> model) : model_(std::move(model)) {}
 
  private:
+  bool is_spare(int32_t id) const;
   std::shared_ptr<const TokenizerModel> model_;
 };
 

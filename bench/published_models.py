@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Shapes of published models with random weights beside transformers, in float32, in one process.
+
+    python3 bench/published_models.py --tokenizers test/checkpoints --threads 2
+
+The calls of both are made in turn; printed are the medians and their ratio (above 1: qkv is faster).
+
+- gpt2, llama: a prompt until its first answer; then 64 tokens at batch 1 and 16, greedy, with a cache.
+- bert: vectors of 16 sentences of 128 tokens (mean pooling).
+- t5: 16 sources of 64 tokens, 64 tokens of each greedy translation.
+
+Texts are words of one token each, so that both read the same number of tokens. Needs torch and transformers.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+import transformers
+
+import qkv
+
+NEW = 64  # tokens
+
+
+def gpt2():
+    config = transformers.GPT2Config(bos_token_id=383, eos_token_id=None)
+    return transformers.GPT2LMHeadModel(config), "gpt2"
+
+
+def llama():
+    config = transformers.LlamaConfig(
+        vocab_size=32000, hidden_size=768, intermediate_size=2048, num_hidden_layers=12, num_attention_heads=12
+    )
+    config.eos_token_id = None
+    return transformers.LlamaForCausalLM(config), "llama"
+
+
+def bert():
+    return transformers.BertModel(transformers.BertConfig(), add_pooling_layer=False), "bert"
+
+
+def t5():
+    config = transformers.T5Config(
+        vocab_size=32128, d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8, decoder_start_token_id=0
+    )
+    return transformers.T5ForConditionalGeneration(config), "t5"
+
+
+def save(make, folder, tokenizers):
+    """The model, and its folder with the tokenizer of a tiny checkpoint, whose vocabulary is smaller."""
+    torch.manual_seed(1)
+    model, tokenizer = make()
+    model.eval().save_pretrained(folder)
+    for file in (Path(tokenizers) / tokenizer).glob("token*.json"):
+        shutil.copy(file, folder)
+    settings = json.loads((Path(folder) / "config.json").read_text())
+    generation = Path(folder) / "generation_config.json"
+    if generation.exists():  # nothing ends an answer early
+        kept = {k: v for k, v in json.loads(generation.read_text()).items() if "eos" not in k}
+        generation.write_text(json.dumps(kept))
+    settings.pop("eos_token_id", None)
+    (Path(folder) / "config.json").write_text(json.dumps(settings))
+    return model
+
+
+def medians(ours, theirs, repeats):
+    """Of calls in turn, after one of each that does not count."""
+    ours(), theirs()
+    times = [[], []]
+    for _ in range(repeats):
+        for call, of_call in zip((ours, theirs), times):
+            begin = time.perf_counter()
+            call()
+            of_call.append(time.perf_counter() - begin)
+    return [statistics.median(t) for t in times]
+
+
+def show(name, ours, theirs):
+    print(f"| {name} | {1e3 * ours:.0f} ms | {1e3 * theirs:.0f} ms | {theirs / ours:.2f} |", flush=True)
+
+
+def measure_causal(name, make, options):
+    with tempfile.TemporaryDirectory() as folder:
+        model = save(make, folder, options.tokenizers)
+        generator = qkv.Generator(folder)
+        word = 10  # any id
+        fixed = {"do_sample": False, "pad_token_id": 0}
+
+        def generate(ids, new):
+            mask = torch.ones_like(ids)
+            return model.generate(ids, attention_mask=mask, max_new_tokens=new, min_new_tokens=new, **fixed)
+
+        text = " the" * 512 if name == "gpt2" else " a" * 255
+        length = prompt_length(folder, text)
+        ids = torch.full((1, length), word)
+        prompt = medians(
+            lambda: generator.generate(text, max_tokens=1, temperature=0), lambda: generate(ids, 1), options.repeats
+        )
+        show(f"{name}, prompt of {length} tokens", *prompt)
+        for rows in (1, 16):
+            texts = [" a"] * rows
+            short = torch.full((rows, 2), word)
+            both = medians(
+                lambda: generator.generate(texts, max_tokens=NEW, min_tokens=NEW, temperature=0),
+                lambda: generate(short, NEW),
+                options.repeats,
+            )
+            show(f"{name}, {NEW} tokens, batch {rows}", *both)
+
+
+def prompt_length(folder, text):
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(Path(folder) / "tokenizer.json"))
+    return len(tokenizer(text).input_ids)
+
+
+def measure_bert(options):
+    with tempfile.TemporaryDirectory() as folder:
+        model = save(bert, folder, options.tokenizers)
+        embedder = qkv.Embedder(folder)
+        texts = ["a " * 126] * 16
+        ids, mask = torch.full((16, 128), 10), torch.ones(16, 128, dtype=torch.long)
+
+        def theirs():
+            with torch.inference_mode():
+                return model(input_ids=ids, attention_mask=mask).last_hidden_state.mean(1)
+
+        show("bert-base, 16 x 128 tokens", *medians(lambda: embedder.embed(texts), theirs, options.repeats))
+
+
+def measure_t5(options):
+    with tempfile.TemporaryDirectory() as folder:
+        model = save(t5, folder, options.tokenizers)
+        settings = json.loads((Path(folder) / "config.json").read_text())
+        settings["eos_token_id"] = 1
+        (Path(folder) / "config.json").write_text(json.dumps(settings))
+        translator = qkv.Translator(folder)
+        texts = ["a " * 31] * 16
+        length = prompt_length(folder, texts[0])
+        ids = torch.full((16, length), 10)
+        both = medians(
+            lambda: translator.translate(texts, beam=1, max_length=NEW, batch_tokens=100000),
+            lambda: model.generate(
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW, do_sample=False, num_beams=1
+            ),
+            options.repeats,
+        )
+        show(f"t5-small, 16 sources of {length} tokens, {NEW} tokens", *both)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokenizers", default="test/checkpoints", help="folder of tiny checkpoints")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    qkv.set_threads(options.threads)
+    transformers.logging.set_verbosity_error()
+    print(f"{qkv.instruction_set()}, {options.threads} threads, float32, medians of {options.repeats}\n")
+    print("| | qkv | transformers | ratio |\n| --- | --- | --- | --- |")
+    measure_causal("gpt2", gpt2, options)
+    measure_causal("llama", llama, options)
+    measure_bert(options)
+    measure_t5(options)
+
+
+if __name__ == "__main__":
+    main()
