@@ -18,6 +18,7 @@ struct DescribeCommand {
   TransformerConfig architecture;
   std::vector<CLI::Option*> architecture_options;
   DescribeOptions options;
+  CLI::Option *source_length = nullptr, *target_length = nullptr;
 
   int run() {
     const int given = !model.empty() + !recipe.empty() + !layer.empty();
@@ -32,7 +33,11 @@ struct DescribeCommand {
       fmt::print("{}", describe_layer(layer, options));
       return 0;
     }
-    fmt::print("{}", describe(model.empty() ? of_flags() : open_config("describe", model), options));
+    const TransformerConfig config = model.empty() ? of_flags() : open_config("describe", model);
+    for (const auto& [option, length] :
+         {std::pair(source_length, &options.source_length), std::pair(target_length, &options.target_length)})
+      if (option->count() == 0) *length = std::min(*length, config.position_limit());
+    fmt::print("{}", describe(config, options));
     return 0;
   }
 
@@ -61,9 +66,9 @@ Command add_describe(CLI::App& parent) {
   flag(app, "--layer", c->layer,
        "or a layer by itself: attention, ffn, norm, linear, embedding, gru or lstm, with its sizes", "TEXT");
   flag(app, "--vocabulary-size", c->vocabulary_size, "vocabulary size, without --model", "TOKENS");
-  flag(app, "--source-length", c->options.source_length, "length S of a source", "TOKENS");
-  flag(app, "--target-length", c->options.target_length, "length T of a target, or of the sequence of a layer",
-       "TOKENS");
+  c->source_length = flag(app, "--source-length", c->options.source_length, "length S of a source", "TOKENS");
+  c->target_length = flag(app, "--target-length", c->options.target_length,
+                          "length T of a target, or of the sequence of a layer", "TOKENS");
   flag(app, "--batch", c->options.batch, "sentences that are computed together, for arithmetic intensities", "N");
   c->architecture_options = architecture_flags(app, c->architecture);
   app.footer(

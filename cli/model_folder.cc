@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qkv/base/file.h"
+#include "qkv/model/family/read_family.h"
 #include "qkv/model/model_file.h"
 
 namespace qkv::cli {
@@ -19,7 +20,8 @@ void check_is_model(const std::string& command, const std::string& folder) {
   };
   if (!std::filesystem::exists(folder, error)) refuse("it does not exist");
   if (!std::filesystem::is_directory(folder, error)) refuse("it is a file");
-  for (const char* name : {"config.json", "model.safetensors", "model.bin"})
+  if (is_published(folder)) return;
+  for (const char* name : {"config.json", "model.safetensors"})
     if (file_exists(find_in_model(folder, name))) return;
   refuse("it has no config.json");
 }
@@ -37,7 +39,7 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
        {"translate", "score", "evaluate", "inspect", "embed", "describe"}},
       {Architecture::causal, "a causal model", {"generate", "perplexity", "inspect", "embed", "describe"}},
       {Architecture::masked, "a masked model", {"fill-mask", "inspect", "embed", "describe"}}};
-  if (!file_exists(find_in_model(folder, "config.json"))) return;
+  if (!is_published(folder) && !file_exists(find_in_model(folder, "config.json"))) return;
   const Architecture of_model = load_config(folder).architecture;
   const Architecture architecture = is_recurrent(of_model) ? Architecture::encoder_decoder : of_model;
   for (const Use& use : uses)

@@ -7,6 +7,8 @@ find_package(ZLIB REQUIRED)
 find_package(SentencePiece REQUIRED)
 find_package(Oniguruma REQUIRED)
 find_package(utf8proc MODULE REQUIRED)
+find_package(libzip MODULE REQUIRED)
+find_package(yaml-cpp MODULE REQUIRED)
 
 # Header-only, and not in the interface of the library.
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)

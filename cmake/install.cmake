@@ -21,7 +21,8 @@ install(EXPORT qkv NAMESPACE qkv:: FILE qkvTargets.cmake DESTINATION ${package})
 configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(qkvConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
-              cmake/FindSentencePiece.cmake cmake/FindOniguruma.cmake cmake/Findutf8proc.cmake DESTINATION ${package})
+              cmake/FindSentencePiece.cmake cmake/FindOniguruma.cmake cmake/Findutf8proc.cmake
+              cmake/Findlibzip.cmake cmake/Findyaml-cpp.cmake DESTINATION ${package})
 
 # For pkg-config: qkv-attention and qkv.
 set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -33,4 +34,4 @@ function(qkv_pkg_config pc_name pc_description pc_libs pc_private pc_libs_privat
 endfunction()
 qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "-lstdc++ -lm -lpthread")
 qkv_pkg_config(qkv "Attention, and the Transformer built on it" "-lqkv" "zlib"
-               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lstdc++ -lm -lpthread")
+               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp -lstdc++ -lm -lpthread")

@@ -47,7 +47,7 @@ bool Generation::step(const OnToken& on_token) {
 
 bool Generation::at_limit(const Live& live) {
   const bool full =
-      options_.position_limit > 0 && static_cast<int64_t>(live.history.size()) >= options_.position_limit;
+      options_.position_limit > 0 && static_cast<int64_t>(live.history.size()) > options_.position_limit;
   if (full) found_[live.row].end = Generated::End::position_limit;
   return full;
 }

@@ -156,7 +156,7 @@ void Generator::search_beam(std::span<const Prompt> prompts, std::span<const siz
   task.start = [&](std::span<const int64_t> rows) { return model_->start(std::ssize(rows)); };
   for (const size_t i : batch) {
     task.first.push_back(prompts[i].ids);
-    task.max_lengths.push_back(std::min(options.max_tokens, limit - std::ssize(prompts[i].ids)));
+    task.max_lengths.push_back(std::min(options.max_tokens, limit + 1 - std::ssize(prompts[i].ids)));
   }
   const std::vector<std::vector<Hypothesis>> found = search(task, search_options(options, tokenizer_.special()));
   for (size_t b = 0; b < found.size(); ++b)

@@ -131,7 +131,7 @@ TEST(Generator, SaysWhyATextEnded) {
   const GeneratedText full = generator.generate("a", {.max_tokens = 99, .min_tokens = 99}).answers[0];
   EXPECT_EQ(full.end, Generated::End::position_limit);
   const auto prompt = std::ssize(generator.tokenizer().encode("a")) + 1;
-  EXPECT_EQ(std::ssize(full.tokens), 20 - prompt);
+  EXPECT_EQ(std::ssize(full.tokens), 21 - prompt);
   EXPECT_EQ(name_of(full.end), "position-limit");
   bool ended = false;
   for (const GeneratedTexts& texts : generator.generate(std::vector<std::string>(40, "I"), {.max_tokens = 15}))
@@ -145,7 +145,8 @@ TEST(Generator, APromptThatFillsTheModelIsCutToItsLastHalf) {
   for (int i = 0; i < 50; ++i) prompt += "I am ";
   const GeneratedTexts cut = generator.generate(prompt, {.max_tokens = 100, .min_tokens = 100});
   EXPECT_TRUE(cut.truncated);
-  EXPECT_EQ(cut.answers[0].tokens.size(), 9u) << "20 positions, bos, and 10 tokens of the prompt";
+  EXPECT_EQ(cut.answers[0].tokens.size(), 10u)
+      << "20 positions, bos, 10 tokens of the prompt; the last is not read";
 }
 
 TEST(Generator, BeamAnswersAreTheBestFirst) {

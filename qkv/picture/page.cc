@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "qkv/base/base64.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/page_parts.h"
 
@@ -13,18 +14,6 @@ namespace qkv {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string base64(const std::string& bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k)
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? digits[three >> (18 - 6 * k) & 63] : '=';
-  }
-  return out;
-}
 
 // 16 bits per weight, little-endian: 0 is the low end of the scale, 65535 the high end.
 std::string packed(const Tensor& weights, const ColorScale& scale) {
@@ -35,7 +24,7 @@ std::string packed(const Tensor& weights, const ColorScale& scale) {
     bytes += static_cast<char>(code & 255);
     bytes += static_cast<char>(code >> 8);
   }
-  return base64(bytes);
+  return base64_encoded(bytes);
 }
 
 ordered_json palette(const ColorScale& scale, Theme theme) {

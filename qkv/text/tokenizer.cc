@@ -13,6 +13,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
 #include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/tokenizer_model.h"
 #include "qkv/text/unicode.h"
 #include "qkv/text/utf8.h"
@@ -256,6 +257,7 @@ void check_id(const char* op, int32_t id, int64_t size) {
 }  // namespace
 
 Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name) {
+  if (is_stored_tokenizer(bytes)) return Tokenizer(parse_stored_tokenizer(std::move(bytes), name));
   return Tokenizer(std::make_shared<SentencePieceModel>(std::move(bytes), name));
 }
 

@@ -240,7 +240,7 @@ TEST(Tokenizer, IsTheSameFromItsFile) {
 
 TEST(Tokenizer, NamesAFileThatIsNoModel) {
   EXPECT_THROW(Tokenizer::load("no/such/file"), InputError);
-  for (const std::string bytes : {"", "hello", "\n\n\n", "{\"json\": 1}", "\x0a\x02\x0a"}) {
+  for (const std::string bytes : {"", "hello", "\n\n\n", "\x0a\x02\x0a"}) {
     try {
       Tokenizer::from_serialized(bytes, "my.model");
       FAIL() << bytes;

@@ -5,6 +5,7 @@
 #include "qkv/base/names.h"
 #include "qkv/model/family/ctranslate2_file.h"
 #include "qkv/model/family/family.h"
+#include "qkv/model/family/zero_start.h"
 
 namespace qkv {
 namespace {
@@ -170,18 +171,6 @@ TensorNames names_of(const CTranslate2File& file, const TransformerConfig& ours)
   return names;
 }
 
-Tensor with_row(const Tensor& table, float value) {
-  Shape shape = table.shape();
-  ++shape[0];
-  Tensor out = Tensor::empty(shape);
-  std::copy_n(table.data<float>(), table.numel(), out.data<float>());
-  std::fill_n(out.data<float>() + table.numel(), out.numel() - table.numel(), value);
-  return out;
-}
-
-// The logit of a token that is never generated: its probability is 0.
-constexpr float no_logit = -1e9f;
-
 // Tables that are one tensor stay equal.
 void add_zero_start(CTranslate2File& file, TransformerConfig& config) {
   const int64_t V = config.target_vocabulary;
@@ -215,7 +204,8 @@ PublishedModel read_ctranslate2(const std::filesystem::path& folder) {
   TransformerConfig config = config_of(file);
   if (zero_start_of(file) >= 0) add_zero_start(file, config);
   TensorNames names = names_of(file, config);
-  return {config, std::move(names), Checkpoint::of(std::move(file.tensors), file.where, file.bytes), file.where};
+  return {config, std::move(names), PublishedTensors::of(std::move(file.tensors), file.where, file.bytes),
+          file.where};
 }
 
 }  // namespace qkv

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "qkv/model/config.h"
-#include "qkv/model/family/checkpoint.h"
+#include "qkv/model/family/published_tensors.h"
 #include "qkv/model/family/tensor_names.h"
 
 namespace qkv {
@@ -12,7 +12,7 @@ namespace qkv {
 struct PublishedModel {
   TransformerConfig config;
   TensorNames names;
-  Checkpoint checkpoint;
+  PublishedTensors tensors;
   std::string config_file = {};  // for messages
 };
 

@@ -13,6 +13,9 @@
 #include "qkv/model/check_finite.h"
 #include "qkv/model/family/ctranslate2.h"
 #include "qkv/model/family/family.h"
+#include "qkv/model/family/llama2c.h"
+#include "qkv/model/family/marian_folder.h"
+#include "qkv/model/family/min_gpt.h"
 
 namespace qkv {
 namespace {
@@ -47,8 +50,8 @@ TransformerConfig config_of(const HfConfig& hf) {
 // is a copy; and which of them were read.
 class NamedTensorsOf {
  public:
-  NamedTensorsOf(const Checkpoint& checkpoint, const TensorNames& names) : checkpoint_(checkpoint), names_(names) {
-    const std::vector<std::string> all = checkpoint.names();
+  NamedTensorsOf(const PublishedTensors& tensors, const TensorNames& names) : tensors_(tensors), names_(names) {
+    const std::vector<std::string> all = tensors.names();
     has_prefix_ = names.prefix().empty() || std::any_of(all.begin(), all.end(), [&](const std::string& name) {
                     return name.starts_with(names.prefix());
                   });
@@ -56,11 +59,11 @@ class NamedTensorsOf {
       if (!has(of) && has(copy)) use_instead(of, copy);
   }
 
-  bool has(const std::string& name) const { return checkpoint_.has(in_file(name)); }
+  bool has(const std::string& name) const { return tensors_.has(in_file(name)); }
   // Queries, keys and values may be rows of one tensor: the last one read is kept.
   const Tensor& get(const std::string& name) {
     const std::string stored = in_file(name);
-    if (last_.first != stored) last_ = {stored, checkpoint_.get(stored)};
+    if (last_.first != stored) last_ = {stored, tensors_.get(stored)};
     read_.insert(stored);
     return last_.second;
   }
@@ -68,7 +71,7 @@ class NamedTensorsOf {
   void use_instead(const std::string& name, const std::string& copy) { instead_[name] = copy; }
   std::vector<std::string> left_over() const {
     std::vector<std::string> names;
-    for (const std::string& name : checkpoint_.names())
+    for (const std::string& name : tensors_.names())
       if (!read_.contains(name) && !names_.ignores(name)) names.push_back(name);
     return names;
   }
@@ -81,14 +84,14 @@ class NamedTensorsOf {
     const std::string stored = strips ? name.substr(names_.prefix().size()) : name;
     // Norms in files of 2018 and 2019.
     for (const auto& [now, before] : {std::pair(".weight", ".gamma"), std::pair(".bias", ".beta")})
-      if (stored.ends_with(now) && !checkpoint_.has(stored)) {
+      if (stored.ends_with(now) && !tensors_.has(stored)) {
         const std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
-        if (checkpoint_.has(old)) return old;
+        if (tensors_.has(old)) return old;
       }
     return stored;
   }
 
-  const Checkpoint& checkpoint_;
+  const PublishedTensors& tensors_;
   const TensorNames& names_;
   bool has_prefix_ = true;
   std::map<std::string, std::string> instead_;  // of tensors that the files lack
@@ -181,46 +184,58 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
                       shown(left_over));
 }
 
+// Formats that are not Hugging Face's.
+struct Format {
+  bool (*is_in)(const fs::path& folder);
+  PublishedModel (*read)(const fs::path& folder);
+};
+constexpr Format formats[] = {{is_ctranslate2_folder, read_ctranslate2},
+                              {is_marian_folder, read_marian},
+                              {is_llama2c_folder, read_llama2c},
+                              {is_min_gpt_folder, read_min_gpt}};
+
+const Format* format_of(const fs::path& folder) {
+  for (const Format& format : formats)
+    if (format.is_in(folder)) return &format;
+  return nullptr;
+}
+
+PublishedModel open_published(const fs::path& folder) {
+  if (const Format* format = format_of(folder)) {
+    PublishedModel model = format->read(folder);
+    checked_config(model.config_file, [&] { return model.config; });
+    return model;
+  }
+  const HfConfig hf = open_config(folder);
+  const TransformerConfig config = config_of(hf);
+  return {config, family_of(hf).tensors(hf, config), PublishedTensors::open(folder), hf.file()};
+}
+
 }  // namespace
 
 bool is_published(const fs::path& folder) {
   if (file_exists(folder / "training" / "committed" / config_file)) return false;  // ours, about to be replaced
-  if (is_ctranslate2_folder(folder)) return true;
+  if (format_of(folder) != nullptr) return true;
   const fs::path file = folder / config_file;
   if (!file_exists(file)) return false;
   const auto json = parse_json_object<nlohmann::json>(read_file(file, JsonLimits{}.bytes), file.string());
   return json.contains("model_type") && !json.contains("format");
 }
 
-namespace {
-
-PublishedModel open_published(const fs::path& folder) {
-  if (is_ctranslate2_folder(folder)) {
-    PublishedModel model = read_ctranslate2(folder);
-    checked_config(model.config_file, [&] { return model.config; });
-    return model;
-  }
-  const HfConfig hf = open_config(folder);
-  const TransformerConfig config = config_of(hf);
-  return {config, family_of(hf).tensors(hf, config), Checkpoint::open(folder), hf.file()};
-}
-
-}  // namespace
-
 TransformerConfig read_family_config(const fs::path& folder) {
-  return is_ctranslate2_folder(folder) ? open_published(folder).config : config_of(open_config(folder));
+  return format_of(folder) != nullptr ? open_published(folder).config : config_of(open_config(folder));
 }
 
 void read_family(const fs::path& folder, const std::function<Model&(const TransformerConfig&)>& make) {
   PublishedModel from = open_published(folder);
-  NamedTensorsOf tensors(from.checkpoint, from.names);
+  NamedTensorsOf tensors(from.tensors, from.names);
   from.config.tie = tie_of(from.config, from.names, tensors);
   const Model& model = make(from.config);
   // Before memory is allocated: every number in the files takes at least a byte.
-  require<InputError>(model.parameter_count() <= from.checkpoint.bytes(), from.checkpoint.where(),
-                      "{} bytes cannot hold the {} parameters of {}", from.checkpoint.bytes(),
-                      model.parameter_count(), from.config_file);
-  read_tensors(model, from.names, tensors, from.checkpoint.where());
+  require<InputError>(model.parameter_count() <= from.tensors.bytes(), from.tensors.where(),
+                      "{} bytes cannot hold the {} parameters of {}", from.tensors.bytes(), model.parameter_count(),
+                      from.config_file);
+  read_tensors(model, from.names, tensors, from.tensors.where());
 }
 
 }  // namespace qkv

@@ -53,4 +53,8 @@ std::string bytes_of_byte_level(std::string_view text) {
   return out;
 }
 
+bool is_byte_token(std::string_view token) {
+  return token.size() == 6 && token.starts_with("<0x") && token.back() == '>';
+}
+
 }  // namespace qkv

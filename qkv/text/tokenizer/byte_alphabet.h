@@ -14,4 +14,7 @@ const std::string& character_of_byte(unsigned char byte);
 std::string byte_level(std::string_view bytes);
 std::string bytes_of_byte_level(std::string_view text);
 
+// Byte fallback: "<0x0A>" stands for a byte.
+bool is_byte_token(std::string_view token);
+
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #include "qkv/text/tokenizer/normalizer.h"
 
+#include "qkv/base/base64.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
 #include "qkv/text/tokenizer/characters.h"
 #include "qkv/text/tokenizer/json_fields.h"
@@ -17,7 +18,7 @@ void for_each_character(AlignedText& text, Function function) {
   });
 }
 
-class Unicode final : public Normalizer {
+class Unicode final : public TextNormalizer {
  public:
   explicit Unicode(NormalizationForm form) : form_(form) {}
   // In parts that do not depend on each other, so that each byte keeps its origin as well as can be.
@@ -49,7 +50,7 @@ class Unicode final : public Normalizer {
   NormalizationForm form_;
 };
 
-class Lowercase final : public Normalizer {
+class Lowercase final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
@@ -62,7 +63,7 @@ class Lowercase final : public Normalizer {
   }
 };
 
-class StripAccents final : public Normalizer {
+class StripAccents final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
@@ -74,7 +75,7 @@ class StripAccents final : public Normalizer {
   }
 };
 
-class Strip final : public Normalizer {
+class Strip final : public TextNormalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override {
@@ -98,7 +99,7 @@ class Strip final : public Normalizer {
   bool left_, right_;
 };
 
-class Replace final : public Normalizer {
+class Replace final : public TextNormalizer {
  public:
   Replace(const Pattern& pattern, std::string content) : pattern_(pattern), content_(std::move(content)) {}
   void apply(AlignedText& text) const override {
@@ -116,7 +117,7 @@ class Replace final : public Normalizer {
   std::string content_;
 };
 
-class Prepend final : public Normalizer {
+class Prepend final : public TextNormalizer {
  public:
   explicit Prepend(std::string text) : added_(std::move(text)) {}
   void apply(AlignedText& text) const override {
@@ -140,7 +141,7 @@ struct BertOptions {
   bool clean = true, chinese = true, accents = true, lowercase = true;
 };
 
-class Bert final : public Normalizer {
+class Bert final : public TextNormalizer {
  public:
   explicit Bert(const BertOptions& options) : options_(options) {}
   void apply(AlignedText& text) const override {
@@ -179,7 +180,7 @@ class Bert final : public Normalizer {
 };
 
 // By grapheme cluster of less than 6 bytes, if that is in the map; else by character.
-class Precompiled final : public Normalizer {
+class Precompiled final : public TextNormalizer {
  public:
   explicit Precompiled(PrecompiledMap map) : map_(std::move(map)) {}
   void apply(AlignedText& text) const override {
@@ -206,7 +207,7 @@ class Precompiled final : public Normalizer {
 };
 
 // SentencePiece's rules for translation, without its map.
-class Nmt final : public Normalizer {
+class Nmt final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
@@ -226,7 +227,7 @@ class Nmt final : public Normalizer {
   }
 };
 
-class ByteLevel final : public Normalizer {
+class ByteLevel final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     text.rewrite([&](AlignedText::Writer& out) {
@@ -235,15 +236,15 @@ class ByteLevel final : public Normalizer {
   }
 };
 
-class Sequence final : public Normalizer {
+class Sequence final : public TextNormalizer {
  public:
-  explicit Sequence(std::vector<NormalizerPtr> parts) : parts_(std::move(parts)) {}
+  explicit Sequence(std::vector<TextNormalizerPtr> parts) : parts_(std::move(parts)) {}
   void apply(AlignedText& text) const override {
-    for (const NormalizerPtr& part : parts_) part->apply(text);
+    for (const TextNormalizerPtr& part : parts_) part->apply(text);
   }
 
  private:
-  std::vector<NormalizerPtr> parts_;
+  std::vector<TextNormalizerPtr> parts_;
 };
 
 BertOptions bert_options(const JsonFields& fields) {
@@ -256,7 +257,7 @@ BertOptions bert_options(const JsonFields& fields) {
 
 }  // namespace
 
-NormalizerPtr read_normalizer(const JsonFields& fields) {
+TextNormalizerPtr read_normalizer(const JsonFields& fields) {
   const std::string type = fields.text("type");
   if (type == "NFC") return std::make_shared<Unicode>(NormalizationForm::nfc);
   if (type == "NFD") return std::make_shared<Unicode>(NormalizationForm::nfd);
@@ -275,7 +276,7 @@ NormalizerPtr read_normalizer(const JsonFields& fields) {
   if (type == "Nmt") return std::make_shared<Nmt>();
   if (type == "ByteLevel") return std::make_shared<ByteLevel>();
   if (type != "Sequence") fields.unknown_type("normalizers");
-  std::vector<NormalizerPtr> parts;
+  std::vector<TextNormalizerPtr> parts;
   for (const JsonFields& part : fields.objects("normalizers")) parts.push_back(read_normalizer(part));
   return std::make_shared<Sequence>(std::move(parts));
 }

@@ -1,7 +1,7 @@
 // The normalisation of a tokenizer, as tokenizer.json describes it: NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip,
 // Replace, Prepend, BertNormalizer, Precompiled, Nmt, ByteLevel and sequences of them.
 //
-//     const Normalizer normalizer = read_normalizer(fields);
+//     const TextNormalizer normalizer = read_normalizer(fields);
 //     normalizer->apply(text);                                              // an AlignedText
 //
 // Errors: InputError for other types and for values of the wrong type.
@@ -15,13 +15,13 @@ namespace qkv {
 
 class JsonFields;
 
-class Normalizer {
+class TextNormalizer {
  public:
-  virtual ~Normalizer() = default;
+  virtual ~TextNormalizer() = default;
   virtual void apply(AlignedText& text) const = 0;
 };
-using NormalizerPtr = std::shared_ptr<const Normalizer>;
+using TextNormalizerPtr = std::shared_ptr<const TextNormalizer>;
 
-NormalizerPtr read_normalizer(const JsonFields& fields);
+TextNormalizerPtr read_normalizer(const JsonFields& fields);
 
 }  // namespace qkv

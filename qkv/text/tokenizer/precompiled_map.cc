@@ -6,29 +6,6 @@
 
 namespace qkv {
 
-std::string base64_decoded(std::string_view text, const std::string& where) {
-  const auto value = [](char c) {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-  };
-  while (!text.empty() && text.back() == '=') text.remove_suffix(1);
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    require<InputError>(value(c) >= 0, where, "a character map is not base64");
-    bits = bits << 6 | static_cast<uint32_t>(value(c));
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      out += static_cast<char>(bits >> count & 0xff);
-    }
-  }
-  return out;
-}
-
 PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where) {
   uint32_t size = 0;
   const bool fits = bytes.size() >= 4 && (std::memcpy(&size, bytes.data(), 4), size % 4 == 0) && size >= 4 &&

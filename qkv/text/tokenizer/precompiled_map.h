@@ -26,7 +26,4 @@ class PrecompiledMap {
   std::string strings_;
 };
 
-// Of the alphabet A-Z a-z 0-9 + /. InputError for other characters.
-std::string base64_decoded(std::string_view text, const std::string& where);
-
 }  // namespace qkv

@@ -16,7 +16,7 @@ namespace {
 // Files of large vocabularies have tens of megabytes.
 constexpr JsonLimits limits = {.bytes = 200'000'000, .depth = 32, .name_bytes = 20'000};
 
-std::string normalized_content(const AddedToken& token, const NormalizerPtr& normalizer) {
+std::string normalized_content(const AddedToken& token, const TextNormalizerPtr& normalizer) {
   if (!token.normalized || !normalizer) return token.content;
   AlignedText text(token.content, 0);
   normalizer->apply(text);
@@ -27,7 +27,7 @@ std::string normalized_content(const AddedToken& token, const NormalizerPtr& nor
 
 struct JsonTokenizer::Parts {
   std::string name;
-  NormalizerPtr normalizer;
+  TextNormalizerPtr normalizer;
   PreTokenizerPtr pre_tokenizer;
   SubwordModelPtr model;
   PostProcessor post;

@@ -58,11 +58,14 @@ class WordPiece final : public SubwordModel {
 class WordLevel final : public SubwordModel {
  public:
   explicit WordLevel(const JsonFields& fields)
-      : vocabulary_(fields), unknown_(unknown_of(vocabulary_, fields, "<unk>")) {}
+      : vocabulary_(fields), unknown_(fields.has("unk_token") ? unknown_of(vocabulary_, fields, "") : -1) {}
   const std::vector<std::string>& tokens() const override { return vocabulary_.tokens(); }
   std::optional<int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
   void cut(std::string_view piece, std::vector<Token>& tokens) const override {
-    tokens.push_back({vocabulary_.find(piece).value_or(unknown_), static_cast<uint32_t>(piece.size())});
+    const int32_t id = vocabulary_.find(piece).value_or(unknown_);
+    require<InputError>(id >= 0, "tokenizer", "the word {} is not in the vocabulary, which has no unknown token",
+                        quoted_name(piece));
+    tokens.push_back({id, static_cast<uint32_t>(piece.size())});
   }
 
  private:

@@ -1,4 +1,4 @@
-#include "qkv/model/family/checkpoint.h"
+#include "qkv/model/family/published_tensors.h"
 
 #include <algorithm>
 
@@ -45,8 +45,8 @@ Index read_index(const fs::path& path) {
 
 }  // namespace
 
-Checkpoint Checkpoint::open(const fs::path& folder) {
-  Checkpoint out;
+PublishedTensors PublishedTensors::open(const fs::path& folder) {
+  PublishedTensors out;
   const auto add = [&](const fs::path& path) -> const SafetensorsFile& {
     std::error_code error;
     out.bytes_ += static_cast<int64_t>(fs::file_size(path, error));
@@ -73,28 +73,29 @@ Checkpoint Checkpoint::open(const fs::path& folder) {
   return out;
 }
 
-Checkpoint Checkpoint::of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes) {
-  Checkpoint out;
+PublishedTensors PublishedTensors::of(std::map<std::string, Tensor> tensors, const std::string& where,
+                                      int64_t bytes) {
+  PublishedTensors out;
   out.where_ = where;
   out.tensors_ = std::move(tensors);
   out.bytes_ = bytes;
   return out;
 }
 
-std::vector<std::string> Checkpoint::names() const {
+std::vector<std::string> PublishedTensors::names() const {
   std::vector<std::string> names;
   for (const auto& [name, file] : files_of_) names.push_back(name);
   for (const auto& [name, tensor] : tensors_) names.push_back(name);
   return names;
 }
 
-const SafetensorsFile& Checkpoint::file_of(std::string_view name) const {
+const SafetensorsFile& PublishedTensors::file_of(std::string_view name) const {
   const auto found = files_of_.find(name);
   require<InputError>(found != files_of_.end(), where_, "there is no tensor {}", quoted_name(std::string(name)));
   return files_[found->second];
 }
 
-Tensor Checkpoint::get(std::string_view name) const {
+Tensor PublishedTensors::get(std::string_view name) const {
   if (const auto found = tensors_.find(std::string(name)); found != tensors_.end()) return found->second;
   const Tensor value = file_of(name).get(name);
   require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, where_,

@@ -1,7 +1,7 @@
 // The tensors of a published model: model.safetensors, or the files that model.safetensors.index.json names.
 //
-//     const Checkpoint checkpoint = Checkpoint::open("llama");
-//     Tensor w = checkpoint.get("model.norm.weight");
+//     const PublishedTensors tensors = PublishedTensors::open("llama");
+//     Tensor w = tensors.get("model.norm.weight");
 //
 // Errors: InputError for a folder without such files, an index that names other folders or tensors that are not where it
 // says, and what SafetensorsFile refuses. A pytorch_model.bin is never read: it can run any code.
@@ -17,11 +17,11 @@
 
 namespace qkv {
 
-class Checkpoint {
+class PublishedTensors {
  public:
-  static Checkpoint open(const std::filesystem::path& folder);
+  static PublishedTensors open(const std::filesystem::path& folder);
   // Of tensors that another format had, in a file of that many bytes.
-  static Checkpoint of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes);
+  static PublishedTensors of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes);
 
   const std::string& where() const { return where_; }  // for messages
   std::vector<std::string> names() const;

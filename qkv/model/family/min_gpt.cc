@@ -1,0 +1,88 @@
+#include "qkv/model/family/min_gpt.h"
+
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/base64.h"
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/json.h"
+#include "qkv/model/family/family.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr size_t largest_file = size_t{1} << 31;
+
+fs::path model_file(const fs::path& folder) {
+  fs::path file;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().ends_with("-model.json")) continue;
+    if (!file.empty()) return {};
+    file = entry.path();
+  }
+  return file;
+}
+
+Tensor tensor_of(const Json& json, const std::string& where) {
+  const bool has_fields = json.is_object() && json.contains("shape") && json["shape"].is_array() &&
+                          json.contains("data") && json["data"].is_string();
+  require<InputError>(has_fields, where, "a tensor must have a shape and data");
+  require<InputError>(json.value("dtype", Json()) == "torch.float32", where, "its numbers must be torch.float32");
+  std::vector<int64_t> shape;
+  int64_t count = 1;
+  for (const Json& size : json["shape"]) {
+    const bool fits = size.is_number_unsigned() && size.get<uint64_t>() < (1 << 24) && shape.size() < 8;
+    require<InputError>(fits, where, "{} is no shape", shown_json(json["shape"]));
+    shape.push_back(size.get<int64_t>());
+    count *= std::max<int64_t>(shape.back(), 1);
+    require<InputError>(count <= int64_t{1} << 32, where, "{} is no shape", shown_json(json["shape"]));
+  }
+  const std::string bytes = base64_decoded(json["data"].get_ref<const std::string&>(), where);
+  const Shape sizes(shape);
+  require<InputError>(bytes.size() == static_cast<size_t>(sizes.numel()) * sizeof(float), where,
+                      "{} bytes do not hold {} numbers", bytes.size(), sizes.numel());
+  Tensor out = Tensor::empty(sizes);
+  std::memcpy(out.data<float>(), bytes.data(), bytes.size());
+  return out;
+}
+
+// Matrices are stored as (out, in), those of GPT-2 as (in, out).
+bool is_transposed(const std::string& name) {
+  for (const char* layer : {".c_attn.weight", ".c_proj.weight", ".c_fc.weight"})
+    if (name.ends_with(layer)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool is_min_gpt_folder(const fs::path& folder) {
+  return !file_exists(folder / "config.json") && !model_file(folder).empty();
+}
+
+PublishedModel read_min_gpt(const fs::path& folder) {
+  const std::string where = model_file(folder).string();
+  const auto json = parse_json_object<Json>(read_file(where, largest_file), where, {.bytes = largest_file});
+  require<InputError>(json.contains("config") && json["config"].is_object(), where, "there is no 'config'");
+  Json config = json["config"];
+  config["model_type"] = "gpt2";
+  if (config.contains("block_size")) config["n_positions"] = config["block_size"];
+  std::map<std::string, Tensor> tensors;
+  int64_t bytes = 0;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "config") continue;
+    const Tensor tensor = tensor_of(value, fmt::format("{}: {}", where, quoted_name(name)));
+    bytes += tensor.numel() * static_cast<int64_t>(sizeof(float));
+    tensors[name] = is_transposed(name) && tensor.rank() == 2 ? tensor.transpose(0, 1).contiguous_copy() : tensor;
+  }
+  const HfConfig hf(config.dump(), where);
+  const TransformerConfig ours = gpt2_config(hf);
+  return {ours, gpt2_tensors(hf, ours), PublishedTensors::of(std::move(tensors), where, bytes), where};
+}
+
+}  // namespace qkv

@@ -1,0 +1,21 @@
+// Checkpoints of minGPT as one JSON file, as llm-viz shows them: its configuration, and tensors in base64.
+//
+//     {"config": {"model_type": "gpt-nano", "n_layer": 3, "n_head": 3, "n_embd": 48, "vocab_size": 3, "block_size": 11},
+//      "transformer.wte.weight": {"shape": [3, 48], "dtype": "torch.float32", "data": "wBt1Pc3e..."}, ...}
+//
+//     if (is_min_gpt_folder("sort")) PublishedModel model = read_min_gpt("sort");
+//
+// The folder has one file of a name that ends in -model.json. A vocabulary there is none: tokens are numbers between spaces.
+// Errors: InputError for what is not such a file, and for tensors whose bytes do not fit their shape.
+#pragma once
+
+#include <filesystem>
+
+#include "qkv/model/family/published_model.h"
+
+namespace qkv {
+
+bool is_min_gpt_folder(const std::filesystem::path& folder);
+PublishedModel read_min_gpt(const std::filesystem::path& folder);
+
+}  // namespace qkv

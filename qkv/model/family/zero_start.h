@@ -1,0 +1,26 @@
+// Decoders whose first input is a vector of zeros: it is made a token, a row of zeros behind the vocabulary, which no answer has,
+// for its logit is -1e9.
+//
+//     table = with_row(table, 0);
+//     bias = with_row(bias, no_logit);
+#pragma once
+
+#include <algorithm>
+
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+constexpr float no_logit = -1e9f;
+
+// One row more, of this value.
+inline Tensor with_row(const Tensor& table, float value) {
+  Shape shape = table.shape();
+  ++shape[0];
+  Tensor out = Tensor::empty(shape);
+  std::copy_n(table.data<float>(), table.numel(), out.data<float>());
+  std::fill_n(out.data<float>() + table.numel(), out.numel() - table.numel(), value);
+  return out;
+}
+
+}  // namespace qkv

@@ -1,0 +1,28 @@
+// The tokenizers of published models by the format of their folder, for published_tokenizer.cc.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "qkv/text/published_tokenizer.h"
+#include "qkv/text/tokenizer/stored_tokenizer.h"
+
+namespace qkv {
+
+Tokenizer huggingface_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+Tokenizer ctranslate2_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+Tokenizer marian_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+Tokenizer llama2c_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+Tokenizer number_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+
+// Files of before tokenizer.json, as such a file: vocab.json with merges.txt, and vocab.txt.
+std::string json_of_byte_level_bpe(const std::filesystem::path& folder);
+std::string json_of_word_piece(const std::filesystem::path& folder, bool lowercase);
+// Of tokens between spaces; those of `special` are never text.
+std::string json_of_words(const PieceIds& ids, const std::string& unknown, const std::vector<std::string>& special);
+
+// A file of tokens and their ids: {"the": 4, ...}
+PieceIds read_ids(const std::filesystem::path& file);
+
+}  // namespace qkv

@@ -1,0 +1,89 @@
+// Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON, with
+// source.spm and target.spm beside them or for texts that are tokens already; or tokens by line.
+#include <yaml-cpp/yaml.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/model/family/marian_folder.h"
+#include "qkv/model/family/read_family.h"
+#include "qkv/text/published/formats.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int32_t largest_id = 1 << 24;
+
+// A map of tokens, which are text whatever they look like ("yes", "1.5").
+PieceIds parse_yaml(const std::string& text, const std::string& where) {
+  PieceIds ids;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    require<InputError>(root.IsMap(), where, "this is not a map of tokens and their ids");
+    for (const auto& entry : root) {
+      const auto token = entry.first.Scalar();
+      const auto id = entry.second.as<int64_t>();
+      require<InputError>(id >= 0 && id < largest_id, where, "the id of {} must be 0 to {}, got {}",
+                          quoted_name(token), largest_id - 1, id);
+      ids[token] = static_cast<int32_t>(id);
+    }
+  } catch (const YAML::Exception& error) {
+    fail<InputError>(where, "this is not YAML of tokens and their ids: {}", one_line(error.what()));
+  }
+  return ids;
+}
+
+PieceIds parse_lines(const std::string& text) {
+  PieceIds ids;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    ids.emplace(text.substr(at, end - at), static_cast<int32_t>(ids.size()));
+    at = end + 1;
+  }
+  return ids;
+}
+
+PieceIds read_tokens(const fs::path& file) {
+  const std::string ending = file.extension().string();
+  if (ending == ".json") return read_ids(file);
+  const std::string text = read_file(file, largest_vocabulary_file);
+  require<InputError>(!utf8_error(text), file.string(), "this is not UTF-8");
+  return ending == ".yml" || ending == ".yaml" ? parse_yaml(text, file.string()) : parse_lines(text);
+}
+
+SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start) {
+  return {.pad = -1,
+          .bos = start,
+          .eos = eos,
+          .unk = unk,
+          .ends = {eos},
+          .suppressed = {unk, start},
+          .frame = TextFrame{.before = {}, .after = {eos}}};
+}
+
+}  // namespace
+
+Tokenizer marian_tokenizer(const fs::path& folder, TokenizerSide side) {
+  const bool is_source = side == TokenizerSide::source;
+  const fs::path file = marian_files(folder).vocabularies[is_source ? 0 : 1];
+  const auto start = static_cast<int32_t>(read_family_config(folder).target_vocabulary - 1);
+  require<InputError>(file.extension() != ".fsv", file.string(), "factored vocabularies are not supported");
+  if (file.extension() == ".spm")
+    return Tokenizer(make_piece_tokenizer(read_file(file, largest_vocabulary_file), file.string(), std::nullopt,
+                                          special_of(0, 1, start)));
+  const PieceIds ids = read_tokens(file);
+  const auto id = [&](const char* token) {
+    const auto found = ids.find(token);
+    require<InputError>(found != ids.end(), file.string(), "there is no {}", quoted_name(token));
+    return found->second;
+  };
+  const SpecialTokens special = special_of(id("</s>"), id("<unk>"), start);
+  if (const fs::path pieces = folder / (is_source ? "source.spm" : "target.spm"); file_exists(pieces))
+    return Tokenizer(
+        make_piece_tokenizer(read_file(pieces, largest_vocabulary_file), pieces.string(), ids, special));
+  return Tokenizer(make_json_tokenizer(json_of_words(ids, "<unk>", {"</s>"}), file.string(), special));
+}
+
+}  // namespace qkv
