@@ -17,7 +17,10 @@ PaddedBatch pad_batch(std::span<const std::vector<int32_t>> rows, const PadBatch
     out.lengths.push_back(static_cast<int32_t>(row.size()) + added);
   }
   views.emplace_back(shortest);
-  out.ids = pad_ids(views, options.prepend, options.append).slice(0, 0, static_cast<int64_t>(rows.size()));
+  TextFrame frame;
+  if (options.prepend) frame.before.push_back(*options.prepend);
+  if (options.append) frame.after.push_back(*options.append);
+  out.ids = pad_ids(views, frame, Tokenizer::pad).slice(0, 0, static_cast<int64_t>(rows.size()));
   return out;
 }
 

@@ -7,9 +7,8 @@
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/text_model.h"
-#include "qkv/model/family/read_family.h"
 #include "qkv/model/model_file.h"
-#include "qkv/text/published_tokenizer.h"
+#include "qkv/text/model_tokenizer.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -24,12 +23,10 @@ Translator read_translator(const std::filesystem::path& folder) {
                       "the architecture of this model is {}: it does not translate, which takes an encoder-decoder",
                       name_of(architecture));
   model->pack_for_inference();
-  if (is_published(folder))
-    return {std::move(model), read_published_tokenizer(folder, TokenizerSide::source),
-            read_published_tokenizer(folder, TokenizerSide::target), folder.string()};
-  Tokenizer source = Tokenizer::load(find_in_model(folder, "source.model"), saved.sums["source.model"]);
-  Tokenizer target = Tokenizer::load(find_in_model(folder, "target.model"), saved.sums["target.model"]);
-  return {std::move(model), std::move(source), std::move(target), folder.string()};
+  const auto tokenizer = [&](TokenizerSide side) {
+    return read_model_tokenizer(folder, model->config(), side, saved.sums);
+  };
+  return {model, tokenizer(TokenizerSide::source), tokenizer(TokenizerSide::target), folder.string()};
 }
 
 // "deu_Latn", or "de" for "__de__" (M2M100) and ">>de<<" (Marian).
@@ -52,13 +49,6 @@ Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer so
 
 void Translator::check(const std::string& where) const {
   const TransformerConfig& config = model_->config();
-  if (source_.special().frame) {
-    check_vocabulary(*model_, source_, where);
-    require<InputError>(target_.size() <= config.target_vocabulary, where,
-                        "the target vocabulary has {} tokens, the model has {}", target_.size(),
-                        config.target_vocabulary);
-    return;
-  }
   require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
                       where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
                       source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);

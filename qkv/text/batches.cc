@@ -37,6 +37,21 @@ void sort_by_length(const EncodedCorpus& corpus, std::span<uint32_t> pairs) {
 
 }  // namespace
 
+BatchTokens BatchTokens::of(const Tokenizer& source, const Tokenizer& target) {
+  BatchTokens out;
+  const SpecialTokens& special = target.special();
+  if (source.special().frame) out.source = *source.special().frame;
+  out.bos = special.bos;
+  out.eos = special.eos;
+  if (special.forced_first) out.before_target = {*special.forced_first};
+  out.pad = std::max(special.pad, 0);  // any id: what stands there is masked
+  return out;
+}
+
+int64_t BatchTokens::extra() const {
+  return std::max(std::ssize(source.before) + std::ssize(source.after), std::ssize(before_target) + 1);
+}
+
 BatchStream::BatchStream(const EncodedCorpus& corpus, const BatchOptions& options)
     : corpus_(corpus), options_(options) {
   require<InputError>(corpus.size() > 0, "batches", "the corpus has no pairs");
@@ -122,6 +137,9 @@ Batch BatchStream::next() {
   const uint32_t turn = plan_.turns[static_cast<size_t>(position_.batch)];
   Batch batch;
   batch.position = position_;
+  const BatchTokens& t = options_.tokens;
+  const size_t source_extra = t.source.before.size() + t.source.after.size();
+  const size_t target_extra = t.before_target.size() + 1;
   std::vector<std::span<const int32_t>> sources, targets;
   std::deque<std::vector<int32_t>> sampled;
   for (uint32_t i = plan_.begins[turn]; i < plan_.begins[turn + 1]; ++i) {
@@ -129,31 +147,33 @@ Batch BatchStream::next() {
     batch.pairs.push_back(pair);
     sources.push_back(tokens(pair, Side::source, sampled.emplace_back()));
     targets.push_back(tokens(pair, Side::target, sampled.emplace_back()));
-    batch.source_lengths.push_back(static_cast<int32_t>(sources.back().size()) + 1);
-    batch.target_lengths.push_back(static_cast<int32_t>(targets.back().size()) + 1);
+    batch.source_lengths.push_back(static_cast<int32_t>(sources.back().size() + source_extra));
+    batch.target_lengths.push_back(static_cast<int32_t>(targets.back().size() + target_extra));
     batch.source_tokens += batch.source_lengths.back();
     batch.target_tokens += batch.target_lengths.back();
   }
-  batch.source = pad_ids(sources, {}, Tokenizer::eos);
-  batch.target_in = pad_ids(targets, Tokenizer::bos, {});
-  batch.target_out = pad_ids(targets, {}, Tokenizer::eos);
+  constexpr int32_t no_target = -1;
+  TextFrame read = {.before = t.before_target, .after = {}};
+  read.before.insert(read.before.begin(), t.bos);
+  batch.source = pad_ids(sources, t.source, t.pad);
+  batch.target_in = pad_ids(targets, read, t.pad);
+  batch.target_out = pad_ids(targets, {.before = t.before_target, .after = {t.eos}}, no_target);
   if (++position_.batch == static_cast<int64_t>(plan_.turns.size())) position_ = {position_.epoch + 1, 0};
   return batch;
 }
 
-Tensor pad_ids(std::span<const std::span<const int32_t>> rows, std::optional<int32_t> before,
-               std::optional<int32_t> after) {
-  const size_t extra = (before ? 1 : 0) + (after ? 1 : 0);
+Tensor pad_ids(std::span<const std::span<const int32_t>> rows, const TextFrame& frame, int32_t pad) {
+  const size_t extra = frame.before.size() + frame.after.size();
   size_t longest = 0;
   for (const auto row : rows) longest = std::max(longest, row.size() + extra);
   Tensor out = Tensor::empty({static_cast<int64_t>(rows.size()), static_cast<int64_t>(longest)}, DType::i32);
   int32_t* at = out.data<int32_t>();
   for (const auto row : rows) {
     int32_t* const end = at + longest;
-    if (before) *at++ = *before;
+    at = std::copy(frame.before.begin(), frame.before.end(), at);
     at = std::copy(row.begin(), row.end(), at);
-    if (after) *at++ = *after;
-    at = std::fill_n(at, end - at, Tokenizer::pad);
+    at = std::copy(frame.after.begin(), frame.after.end(), at);
+    at = std::fill_n(at, end - at, pad);
   }
   return out;
 }

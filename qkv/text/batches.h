@@ -28,6 +28,18 @@ enum class BatchOrder {
   as_given,  // in the order of the corpus
 };
 
+// The special tokens of a batch: those around a source, and what a decoder reads and writes besides the target.
+struct BatchTokens {
+  TextFrame source = {.before = {}, .after = {Tokenizer::eos}};
+  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;
+  std::vector<int32_t> before_target = {};  // of every answer, such as a language
+  int32_t pad = Tokenizer::pad;
+
+  // Of models that were published; ours have the tokens above.
+  static BatchTokens of(const Tokenizer& source, const Tokenizer& target);
+  int64_t extra() const;  // tokens that a sentence has more on one of the sides
+};
+
 struct BatchOptions {
   // Maximum number of target tokens, and of source tokens, in a batch, padding and eos included; a longer sentence
   // is a batch of its own.
@@ -40,6 +52,7 @@ struct BatchOptions {
   // the lengths in the corpus. A sentence longer than max_length (eos included; 0: any) stays as it is.
   std::optional<BpeDropout> source_dropout = {}, target_dropout = {};
   int64_t max_length = 0;
+  BatchTokens tokens = {};
 };
 
 struct BatchPosition {
@@ -51,7 +64,7 @@ struct BatchPosition {
 struct Batch {
   Tensor source;                                        // (B,S) i32: ids, eos
   Tensor target_in;                                     // (B,T) i32: bos, ids: the input of the decoder
-  Tensor target_out;                                    // (B,T) i32: ids, eos: its expected output
+  Tensor target_out;                                    // (B,T) i32: ids, eos: its expected output; padded with -1
   std::vector<int32_t> source_lengths, target_lengths;  // (B) without padding, with eos
   int64_t source_tokens = 0, target_tokens = 0;         // their sums
   std::vector<int64_t> pairs;                           // (B) indices in the corpus
@@ -85,8 +98,7 @@ class BatchStream {
   Plan plan_;
 };
 
-// Rows of ids as one tensor (B,L) i32, with a token before or after each of them, padded to the longest.
-Tensor pad_ids(std::span<const std::span<const int32_t>> rows, std::optional<int32_t> before,
-               std::optional<int32_t> after);
+// Rows of ids as one tensor (B,L) i32, with tokens before and after each of them, padded to the longest.
+Tensor pad_ids(std::span<const std::span<const int32_t>> rows, const TextFrame& frame, int32_t pad);
 
 }  // namespace qkv

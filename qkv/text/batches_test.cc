@@ -48,7 +48,7 @@ TEST(BatchStream, PadsRowsWithTheSpecialTokensInTheirPlaces) {
   EXPECT_EQ(batch.source.shape(), (Shape{2, 4}));
   EXPECT_EQ(rows(batch.source), (Ids{10, 11, 12, 2, 13, 2, 0, 0}));
   EXPECT_EQ(rows(batch.target_in), (Ids{1, 20, 0, 1, 21, 22}));
-  EXPECT_EQ(rows(batch.target_out), (Ids{20, 2, 0, 21, 22, 2}));
+  EXPECT_EQ(rows(batch.target_out), (Ids{20, 2, -1, 21, 22, 2}));
   EXPECT_EQ(batch.source_lengths, (Ids{4, 2}));
   EXPECT_EQ(batch.target_lengths, (Ids{2, 3}));
   EXPECT_EQ(batch.source_tokens, 6);

@@ -106,10 +106,18 @@ MaskedBatch TokenMasking::mask(const Tensor& ids, std::span<const int32_t> lengt
 }
 
 std::vector<bool> begins_word(const Tokenizer& tokenizer) {
-  std::vector<bool> out;
-  for (int32_t id = 0; id < tokenizer.size(); ++id)
-    out.push_back(tokenizer.is_text(id) && tokenizer.token(id).starts_with("\u2581"));
-  return out;
+  // WordPiece marks what is within a word, the others its beginning: SentencePiece and byte-level BPE.
+  std::vector<bool> begins, within;
+  for (int32_t id = 0; id < tokenizer.size(); ++id) {
+    const std::string& token = tokenizer.token(id);
+    begins.push_back(tokenizer.is_text(id) && (token.starts_with("\u2581") || token.starts_with("\u0120")));
+    within.push_back(token.starts_with("##"));
+  }
+  const bool is_word_piece =
+      std::count(within.begin(), within.end(), true) > std::count(begins.begin(), begins.end(), true);
+  if (!is_word_piece) return begins;
+  within.flip();
+  return within;
 }
 
 }  // namespace qkv

@@ -1,6 +1,6 @@
 // The tokenizer in the folder of a published model, with its special tokens and what is put around a text.
 //
-//     const Tokenizer tokenizer = read_published_tokenizer("gpt2", TokenizerSide::source);
+//     const Tokenizer tokenizer = read_published_tokenizer("gpt2", TokenizerSide::source, 50257);
 //
 // Read are tokenizer.json; else vocab.json with merges.txt (byte-level BPE) or with source.spm and target.spm (Marian); else
 // vocab.txt (WordPiece); else a SentencePiece model (tokenizer.model, spiece.model). Special tokens are those of
@@ -18,6 +18,7 @@ namespace qkv {
 
 enum class TokenizerSide { source, target };
 
-Tokenizer read_published_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+// rows: ids that the model has on this side, at least as many as there are tokens; InputError for fewer.
+Tokenizer read_published_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 
 }  // namespace qkv

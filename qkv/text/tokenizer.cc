@@ -266,8 +266,8 @@ const std::string& Tokenizer::serialized() const { return model_->serialized(); 
 std::string Tokenizer::checksum() const { return checksum_of(serialized()); }
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const { return model_->encode(text); }
 
-// A published model may have more rows than its vocabulary has tokens: their ids have no text.
-bool Tokenizer::is_spare(int32_t id) const { return special().frame && id >= size(); }
+// A published model may have more rows than its vocabulary has tokens.
+bool Tokenizer::is_spare(int32_t id) const { return id >= model_->size() && id < size(); }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids) const {
   if (std::any_of(ids.begin(), ids.end(), [&](int32_t id) { return is_spare(id); })) {
@@ -300,7 +300,7 @@ float Tokenizer::score(int32_t id) const {
   return model_->score(id);
 }
 
-int64_t Tokenizer::size() const { return model_->size(); }
+int64_t Tokenizer::size() const { return std::max(model_->size(), special().rows); }
 const SpecialTokens& Tokenizer::special() const { return model_->special(); }
 std::optional<int32_t> Tokenizer::id_of(std::string_view token) const { return model_->id_of(token); }
 

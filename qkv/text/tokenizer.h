@@ -70,6 +70,7 @@ struct SpecialTokens {
   std::vector<int32_t> suppressed = {0, 1};  // never generated
   std::optional<int32_t> forced_first = {};  // the first token of every answer
   std::optional<TextFrame> frame = {};       // none: that of our own models, by their architecture
+  int64_t rows = 0;                          // ids that a published model has: those behind its tokens have no text
 };
 
 class TokenizerModel;
@@ -97,7 +98,7 @@ class Tokenizer {
   const std::string& token(int32_t id) const;              // U+2581 stands for a space
   bool is_text(int32_t id) const;  // neither a special token nor a byte: token() is a piece of text
   float score(int32_t id) const;   // of BPE: the higher, the earlier it is merged; of unigram: a log probability
-  int64_t size() const;
+  int64_t size() const;            // ids that the model has
   const SpecialTokens& special() const;
   std::optional<int32_t> id_of(std::string_view token) const;
   // The tokens of a text in which the mask stands at each `marker`; none if special().mask is not a token of its own.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "qkv/autograd/variable.h"
+#include "qkv/base/error.h"
 #include "qkv/metric/perplexity.h"
 #include "qkv/train/token_frequencies.h"
 
@@ -22,12 +23,21 @@ std::vector<std::span<const int32_t>> documents_of(const EncodedCorpus& corpus) 
   return documents;
 }
 
-PackedTextOptions packing(const TrainOptions& options) {
+PackedTextOptions packing(const TrainOptions& options, const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  std::vector<int32_t> before = {special.bos};
+  if (special.frame) before = special.frame->before;
+  require<InputError>(
+      special.eos >= 0 && before.size() <= 1, "train",
+      "texts are packed with at most one token before and one behind them; this vocabulary has {} and {}",
+      before.size(), special.eos >= 0 ? 1 : 0);
   return {.length = options.max_length,
           .rows = options.batch_sentences > 0 ? options.batch_sentences
                                               : std::max<int64_t>(1, options.batch_tokens / options.max_length),
           .seed = options.seed,
-          .bos = Tokenizer::bos};
+          .bos = before.empty() ? std::nullopt : std::optional(before.front()),
+          .eos = special.eos,
+          .pad = std::max(special.pad, 0)};
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ CausalTask::CausalTask(const TrainOptions& options, TextData data)
     : data_(std::move(data)),
       own_valid_(!options.valid.empty()),
       model_(config_for(options, data_), options.seed),
-      packing_(packing(options)),
+      packing_(packing(options, data_.tokenizer)),
       text_(documents_of(data_.train), packing_) {}
 
 CrossEntropy CausalTask::loss(const PackedBatch& batch, CrossEntropyOptions options, Pass& pass) const {
@@ -70,7 +80,7 @@ Validation CausalTask::validate() const {
 double CausalTask::frequency_loss() const {
   TokenFrequencies frequencies(data_.tokenizer.size());
   for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.source(i));
-  frequencies.add(Tokenizer::eos, data_.train.size());
+  frequencies.add(data_.tokenizer.special().eos, data_.train.size());
   return frequencies.entropy();
 }
 
@@ -80,7 +90,7 @@ std::vector<std::string> CausalTask::notes() const {
                               packing_.rows, data_.tokenizer.size()));
   if (!validates()) return notes;
   UnigramModel unigram(data_.tokenizer.size());
-  const int32_t eos = Tokenizer::eos;
+  const int32_t eos = data_.tokenizer.special().eos;
   for (int64_t i = 0; i < data_.train.size(); ++i) unigram.add(data_.train.source(i)), unigram.add({&eos, 1});
   LanguageModelScore score;
   for (int64_t i = 0; i < data_.valid.size(); ++i) {

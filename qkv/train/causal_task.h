@@ -17,6 +17,7 @@ namespace qkv {
 class CausalTask final : public TrainingTask {
  public:
   CausalTask(const TrainOptions& options, TextData data);
+  static EncodeTextOptions encoding(const Tokenizer&) { return {}; }
 
   CausalTransformer& model() override { return model_; }
 

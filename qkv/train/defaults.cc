@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "qkv/model/architecture_table.h"
+#include "qkv/model/family/read_family.h"
 #include "qkv/model/model_file.h"
 #include "qkv/text/corpus.h"
 #include "qkv/train/option_table.h"
@@ -50,7 +51,9 @@ CorpusSize size_of(const Corpus& corpus, bool has_validation) {
 
 // Its vocabularies are not options.
 TransformerConfig config_to_continue(const std::string& folder) {
-  TransformerConfig config = read_together(folder, [&] { return load_config(folder); });
+  // What a published model ties, its tensors say.
+  TransformerConfig config = read_together(
+      folder, [&] { return is_published(folder) ? read_model(folder).model->config() : load_config(folder); });
   config.source_vocabulary = config.target_vocabulary = 0;
   return config;
 }

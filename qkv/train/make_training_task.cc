@@ -11,14 +11,15 @@ std::unique_ptr<TrainingTask> make_training_task(const TrainOptions& options,
                                                  Progress& progress) {
   switch (options.architecture.architecture) {
     case Architecture::causal:
-      return std::make_unique<CausalTask>(options, prepare_text_data(options, {}, stored, progress));
+      return std::make_unique<CausalTask>(options,
+                                          prepare_text_data(options, CausalTask::encoding, stored, progress));
     case Architecture::masked:
       return std::make_unique<MaskedTask>(
           options, prepare_text_data(options, MaskedTask::encoding(options), stored, progress));
     default: break;
   }
   std::optional<Vocabularies> vocabularies;
-  if (stored) vocabularies = load_vocabularies(stored->folder, stored->sums);
+  if (stored) vocabularies = load_vocabularies(*stored);
   return std::make_unique<TranslationTask>(options, prepare_translation_data(options, vocabularies, progress));
 }
 

@@ -11,23 +11,44 @@ namespace {
 
 constexpr int64_t validation_epoch = 0;
 
-int32_t mask_token(const Tokenizer& tokenizer) { return static_cast<int32_t>(tokenizer.size()); }
+// Ours have the mask behind their vocabulary, published ones in it.
+bool has_mask(const Tokenizer& tokenizer) { return tokenizer.special().mask >= 0; }
+int64_t ids_of(const Tokenizer& tokenizer) { return tokenizer.size() + (has_mask(tokenizer) ? 0 : 1); }
+int32_t mask_token(const Tokenizer& tokenizer) {
+  return has_mask(tokenizer) ? tokenizer.special().mask : static_cast<int32_t>(tokenizer.size());
+}
+
+TextFrame frame_of(const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  return special.frame ? *special.frame : TextFrame{.before = {special.bos}, .after = {special.eos}};
+}
+
+std::vector<int32_t> never_masked(const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  const TextFrame frame = frame_of(tokenizer);
+  std::vector<int32_t> out = frame.before;
+  out.insert(out.end(), frame.after.begin(), frame.after.end());
+  for (const int32_t id : {special.pad, special.bos, special.eos, special.unk})
+    if (id >= 0) out.push_back(id);
+  return out;
+}
 
 MaskingOptions masking_options(const TrainOptions& options, const Tokenizer& tokenizer) {
   MaskingOptions o{.rate = options.masking_rate,
                    .mask = mask_token(tokenizer),
-                   .vocabulary = tokenizer.size() + 1,
+                   .vocabulary = ids_of(tokenizer),
+                   .special = never_masked(tokenizer),
                    .seed = options.seed};
   if (options.mask_whole_words) {
     o.begins_word = begins_word(tokenizer);
-    o.begins_word.push_back(true);  // the mask
+    o.begins_word.resize(static_cast<size_t>(o.vocabulary), true);  // the mask
   }
   return o;
 }
 
 TransformerConfig config_for(const TrainOptions& options, const TextData& data) {
   TransformerConfig config = options.architecture;
-  config.source_vocabulary = config.target_vocabulary = data.tokenizer.size() + 1;
+  config.source_vocabulary = config.target_vocabulary = ids_of(data.tokenizer);
   return config;
 }
 
@@ -46,8 +67,10 @@ std::pair<Variable, Tensor> at_targets(const Variable& hidden, const Tensor& tar
 
 }  // namespace
 
-EncodeTextOptions MaskedTask::encoding(const TrainOptions& options) {
-  return {.before = {Tokenizer::bos}, .max_length = options.max_length};
+TextEncoding MaskedTask::encoding(const TrainOptions& options) {
+  return [length = options.max_length](const Tokenizer& tokenizer) {
+    return EncodeTextOptions{.before = frame_of(tokenizer).before, .max_length = length};
+  };
 }
 
 MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
@@ -56,8 +79,17 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
       batch_tokens_(options.batch_tokens),
       model_(config_for(options, data_), options.seed),
       masking_(masking_options(options, data_.tokenizer)),
-      batches_(data_.train,
-               {.batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed}) {
+      batches_(data_.train, {.batch_tokens = options.batch_tokens,
+                             .sentences = options.batch_sentences,
+                             .seed = options.seed,
+                             .tokens = tokens()}) {}
+
+// What is before a line is in the corpus already, and targets there are none.
+BatchTokens MaskedTask::tokens() const {
+  BatchTokens out;
+  out.source = {.before = {}, .after = frame_of(data_.tokenizer).after};
+  out.pad = std::max(data_.tokenizer.special().pad, 0);
+  return out;
 }
 
 CrossEntropy MaskedTask::next_loss(const TrainingLoss& options, Pass& pass) {
@@ -72,7 +104,8 @@ CrossEntropy MaskedTask::next_loss(const TrainingLoss& options, Pass& pass) {
 
 Validation MaskedTask::validate() const {
   const NoGrad guard;
-  BatchStream batches(data_.valid, {.batch_tokens = batch_tokens_, .order = BatchOrder::sorted});
+  BatchStream batches(data_.valid,
+                      {.batch_tokens = batch_tokens_, .order = BatchOrder::sorted, .tokens = tokens()});
   LanguageModelScore score;
   Accuracy restored;
   while (batches.position().epoch == 0) {
@@ -93,7 +126,8 @@ Validation MaskedTask::validate() const {
 // Of the tokens of lines: bos and eos are never masked.
 TokenFrequencies MaskedTask::frequencies() const {
   TokenFrequencies frequencies(data_.tokenizer.size());
-  for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.source(i).subspan(1));
+  for (int64_t i = 0; i < data_.train.size(); ++i)
+    frequencies.add(data_.train.source(i).subspan(frame_of(data_.tokenizer).before.size()));
   return frequencies;
 }
 
@@ -104,7 +138,7 @@ std::vector<std::string> MaskedTask::notes() const {
   const int32_t frequent = frequencies().frequent_token();
   Accuracy baseline;
   for (int64_t i = 0; i < data_.valid.size(); ++i)
-    for (const int32_t id : data_.valid.source(i).subspan(1))
+    for (const int32_t id : data_.valid.source(i).subspan(frame_of(data_.tokenizer).before.size()))
       baseline.add({.correct = id == frequent ? 1 : 0, .total = 1});
   notes.push_back(
       fmt::format("the most frequent token alone restores {:.1f}% of the tokens of the validation lines",

@@ -19,7 +19,7 @@ namespace qkv {
 class MaskedTask final : public TrainingTask {
  public:
   MaskedTask(const TrainOptions& options, TextData data);
-  static EncodeTextOptions encoding(const TrainOptions& options);
+  static TextEncoding encoding(const TrainOptions& options);
 
   MaskedTransformer& model() override { return model_; }
 
@@ -40,6 +40,7 @@ class MaskedTask final : public TrainingTask {
 
  private:
   TokenFrequencies frequencies() const;
+  BatchTokens tokens() const;
 
   const TextData data_;
   bool own_valid_;  // validation data was given

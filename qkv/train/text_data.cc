@@ -2,16 +2,12 @@
 
 #include "qkv/base/error.h"
 #include "qkv/text/holdout.h"
+#include "qkv/text/model_tokenizer.h"
 
 namespace qkv {
 namespace {
 
-constexpr const char* file = "tokenizer.model";
-
-Tokenizer load(const StoredVocabulary& stored) {
-  const auto sum = stored.sums.find(file);
-  return Tokenizer::load(find_in_model(stored.folder, file), sum == stored.sums.end() ? "" : sum->second);
-}
+const char* const file = tokenizer_file(Architecture::causal, TokenizerSide::source);
 
 Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, const Holdout& holdout,
                           Progress& progress) {
@@ -43,12 +39,15 @@ std::vector<std::string> TextData::notes(bool own_valid) const {
   return notes;
 }
 
-TextData prepare_text_data(const TrainOptions& options, EncodeTextOptions encode,
+TextData prepare_text_data(const TrainOptions& options, const TextEncoding& encoding,
                            const std::optional<StoredVocabulary>& stored, Progress& progress) {
   const Corpus corpus = options.corpus ? *options.corpus : Corpus(options.train, CorpusKind::text);
   Holdout holdout;
   if (options.hold_out > 0) holdout = Holdout(corpus, options.hold_out, options.seed);
-  const Tokenizer tokenizer = stored ? load(*stored) : train_tokenizer(options, corpus, holdout, progress);
+  const Tokenizer tokenizer =
+      stored ? read_model_tokenizer(stored->folder, stored->config, TokenizerSide::source, stored->sums)
+             : train_tokenizer(options, corpus, holdout, progress);
+  const EncodeTextOptions encode = encoding(tokenizer);
   EncodeTextOptions rest = encode;
   rest.holdout = &holdout;
   TextData data{.tokenizer = tokenizer, .train = encode_text(corpus, tokenizer, rest)};

@@ -1,13 +1,15 @@
 // The data of a training on plain text: a tokenizer, encoded documents for training and for validation. A document is a
 // line.
 //
-//     TextData data = prepare_text_data(options, {.before = {Tokenizer::bos}, .max_length = 128}, {}, progress);
+//     const auto encoding = [](const Tokenizer&) { return EncodeTextOptions{.max_length = 128}; };
+//     TextData data = prepare_text_data(options, encoding, {}, progress);
 //
 // The tokenizer is trained on the training documents, unless there is one: that of a training to resume, or of a model to
 // continue from. Nothing is written.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +32,8 @@ struct TextData {
   std::vector<std::string> notes(bool own_valid) const;
 };
 
-TextData prepare_text_data(const TrainOptions& options, EncodeTextOptions encode,
+using TextEncoding = std::function<EncodeTextOptions(const Tokenizer&)>;
+TextData prepare_text_data(const TrainOptions& options, const TextEncoding& encoding,
                            const std::optional<StoredVocabulary>& stored, Progress& progress);
 
 }  // namespace qkv

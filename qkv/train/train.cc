@@ -57,10 +57,10 @@ TrainResult train(const TrainOptions& options) {
   std::optional<StoredVocabulary> vocabulary;
   std::optional<SavedModel> init;
   if (checkpoint) {
-    vocabulary = {folder.root(), checkpoint->state().vocabulary};
+    vocabulary = {folder.root(), options.architecture, checkpoint->state().vocabulary};
   } else if (!options.init.empty()) {
     init = read_together(options.init, [&] { return read_model(options.init); });
-    vocabulary = {options.init, init->sums};
+    vocabulary = {options.init, init->model->config(), init->sums};
   }
   const std::unique_ptr<TrainingTask> task = make_training_task(options, vocabulary, progress);
   if (init) copy_parameters(*init->model, task->model(), options.init);

@@ -24,6 +24,7 @@ namespace qkv {
 // Vocabularies in a folder, of a training to resume or of a model to continue from.
 struct StoredVocabulary {
   std::filesystem::path folder;
+  TransformerConfig config;  // of that model
   VocabularyChecksums sums;
 };
 

@@ -2,14 +2,15 @@
 
 #include "qkv/base/error.h"
 #include "qkv/text/holdout.h"
+#include "qkv/text/model_tokenizer.h"
 
 namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* source_file = "source.model";
-constexpr const char* target_file = "target.model";
+const char* const source_file = tokenizer_file(Architecture::encoder_decoder, TokenizerSide::source);
+const char* const target_file = tokenizer_file(Architecture::encoder_decoder, TokenizerSide::target);
 
 Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Side side, const Holdout& holdout,
                           Progress& progress) {
@@ -61,16 +62,18 @@ TranslationData prepare_translation_data(const TrainOptions& options, const std:
   const std::vector<SentencePair> valid = options.valid.empty() ? holdout.pairs() : read_corpus(options.valid);
   const Vocabularies vocabularies = known ? *known : train_vocabularies(options, corpus, holdout, progress);
   const auto& [source, target] = vocabularies;
+  const BatchTokens tokens = vocabularies.batch_tokens();
   TranslationData data{
       .vocabularies = vocabularies,
-      .train = encode_corpus(corpus, source, target, {.max_length = options.max_length, .holdout = &holdout}),
+      .train = encode_corpus(corpus, source, target,
+                             {.max_length = options.max_length - (tokens.extra() - 1), .holdout = &holdout}),
       .held_out = holdout.pairs()};
   if (valid.empty()) return data;
   // Pairs too long for the model are skipped here, so that `references` and `valid` stay aligned.
   for (const SentencePair& pair : valid) {
     const std::vector<int32_t> from = source.encode(pair.source), to = target.encode(pair.target);
-    const auto positions = static_cast<size_t>(options.architecture.position_limit());
-    if (from.size() >= positions || to.size() >= positions) continue;
+    const auto longest = static_cast<int64_t>(std::max(from.size(), to.size()));
+    if (longest + tokens.extra() > options.architecture.position_limit()) continue;
     data.valid.add(from, to);
     data.references.push_back(pair.target);
   }
@@ -80,12 +83,11 @@ TranslationData prepare_translation_data(const TrainOptions& options, const std:
   return data;
 }
 
-Vocabularies load_vocabularies(const fs::path& folder, const VocabularyChecksums& sums) {
-  const auto load = [&](const char* name) {
-    const auto sum = sums.find(name);
-    return Tokenizer::load(find_in_model(folder, name), sum == sums.end() ? "" : sum->second);
+Vocabularies load_vocabularies(const StoredVocabulary& stored) {
+  const auto load = [&](TokenizerSide side) {
+    return read_model_tokenizer(stored.folder, stored.config, side, stored.sums);
   };
-  return {load(source_file), load(target_file)};
+  return {load(TokenizerSide::source), load(TokenizerSide::target)};
 }
 
 }  // namespace qkv

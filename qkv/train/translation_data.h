@@ -15,12 +15,14 @@
 #include "qkv/model/model_file.h"
 #include "qkv/text/encoded_corpus.h"
 #include "qkv/train/options.h"
+#include "qkv/train/training_task.h"
 
 namespace qkv {
 
 struct Vocabularies {
   Tokenizer source, target;
   VocabularyChecksums checksums() const;
+  BatchTokens batch_tokens() const { return BatchTokens::of(source, target); }
   void save(const std::filesystem::path& folder) const;
 };
 
@@ -37,7 +39,7 @@ TranslationData prepare_translation_data(const TrainOptions& options,
 TranslationData prepare_translation_data(const TrainOptions& options, const std::optional<Vocabularies>& known,
                                          Progress& progress);
 
-// The vocabularies in a folder. InputError, naming the file, if one has another checksum.
-Vocabularies load_vocabularies(const std::filesystem::path& folder, const VocabularyChecksums& sums);
+// InputError, naming the file, if one has another checksum.
+Vocabularies load_vocabularies(const StoredVocabulary& stored);
 
 }  // namespace qkv

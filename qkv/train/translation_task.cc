@@ -22,8 +22,10 @@ std::unique_ptr<EncoderDecoder> model_for(const TrainOptions& options, const Voc
 }
 
 BatchOptions batch_options(const TrainOptions& options, const Vocabularies& vocabularies) {
-  BatchOptions batches{
-      .batch_tokens = options.batch_tokens, .sentences = options.batch_sentences, .seed = options.seed};
+  BatchOptions batches{.batch_tokens = options.batch_tokens,
+                       .sentences = options.batch_sentences,
+                       .seed = options.seed,
+                       .tokens = vocabularies.batch_tokens()};
   if (options.bpe_dropout == 0) return batches;
   batches.source_dropout = BpeDropout(vocabularies.source, options.bpe_dropout);
   batches.target_dropout = BpeDropout(vocabularies.target, options.bpe_dropout);
@@ -46,15 +48,14 @@ CrossEntropy TranslationTask::next_loss(const TrainingLoss& options, Pass& pass)
     for (Tensor* tensor : {&batch.source, &batch.target_in, &batch.target_out}) *tensor = twice(*tensor);
     batch.source_lengths = twice(batch.source_lengths);
   }
-  CrossEntropyOptions cross_entropy = options.cross_entropy();
-  cross_entropy.ignore_index = Tokenizer::pad;
-  return model_->loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out, cross_entropy, pass);
+  return model_->loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                      options.cross_entropy(), pass);
 }
 
 double TranslationTask::frequency_loss() const {
   TokenFrequencies frequencies(data_.vocabularies.target.size());
   for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.target(i));
-  frequencies.add(Tokenizer::eos, data_.train.size());
+  frequencies.add(data_.vocabularies.target.special().eos, data_.train.size());
   return frequencies.entropy();
 }
 

@@ -51,7 +51,7 @@ struct EntropySum {
 }  // namespace
 
 TranslationValidator::TranslationValidator(const TranslationData& data, const TranslationValidatorOptions& options)
-    : data_(data), options_(options) {
+    : data_(data), options_(options), tokens_(data.vocabularies.batch_tokens()) {
   std::vector<int64_t> pairs;
   for (int64_t i = 0; i < data.valid.size() && std::ssize(pairs) < sample_pairs; ++i)
     if (data.valid.source(i).size() < sample_length && data.valid.target(i).size() < sample_length)
@@ -78,7 +78,7 @@ SourceUse TranslationValidator::source_use(const EncoderDecoder& model) const {
 }
 
 std::vector<double> TranslationValidator::cross_attention_entropy(const EncoderDecoder& model) const {
-  BatchStream batches(sample_, {.batch_tokens = 1024, .order = BatchOrder::sorted});
+  BatchStream batches(sample_, {.batch_tokens = 1024, .order = BatchOrder::sorted, .tokens = tokens_});
   std::vector<EntropySum> layers(static_cast<size_t>(model.cross_attention_layers()));
   while (batches.position().epoch == 0) {
     const Batch batch = batches.next();
@@ -96,15 +96,15 @@ std::vector<double> TranslationValidator::cross_attention_entropy(const EncoderD
 }
 
 double TranslationValidator::loss(const EncoderDecoder& model, const EncodedCorpus& pairs) const {
-  BatchStream batches(pairs, {.batch_tokens = options_.batch_tokens, .order = BatchOrder::sorted});
+  BatchStream batches(pairs,
+                      {.batch_tokens = options_.batch_tokens, .order = BatchOrder::sorted, .tokens = tokens_});
   double sum = 0;
   int64_t tokens = 0;
   while (batches.position().epoch == 0) {
     const Batch batch = batches.next();
     Pass pass;
-    const CrossEntropy result =
-        model.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
-                   {.ignore_index = Tokenizer::pad, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
+    const CrossEntropy result = model.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                                           {.reduction = CrossEntropyOptions::Reduction::sum}, pass);
     sum += static_cast<double>(result.loss.value().at<float>({0}));
     tokens += result.count;
   }
@@ -129,11 +129,18 @@ double TranslationValidator::translation_bleu(const EncoderDecoder& model) const
       const auto padded = static_cast<int64_t>((rows.size() + 1) * (row.size() + 1));
       if (!rows.empty() && padded > options_.batch_tokens) break;
       rows.push_back(row);
-      lengths.push_back(static_cast<int32_t>(row.size()) + 1);
+      lengths.push_back(
+          static_cast<int32_t>(row.size() + tokens_.source.before.size() + tokens_.source.after.size()));
     }
     // Early in training a model does not end its sentences: short limits keep the validation fast.
-    const auto answers = search(model, pad_ids(rows, {}, Tokenizer::eos), lengths,
-                                {.max_length_ratio = 2.0, .max_length_extra = 10});
+    const SpecialTokens& special = data_.vocabularies.target.special();
+    const auto answers = search(model, pad_ids(rows, tokens_.source, tokens_.pad), lengths,
+                                {.forced_first_token = special.forced_first,
+                                 .max_length_ratio = 2.0,
+                                 .max_length_extra = 10,
+                                 .bos = special.bos,
+                                 .eos = special.eos,
+                                 .suppress_tokens = special.suppressed});
     for (size_t b = 0; b < rows.size(); ++b)
       translations[order[begin + b]] = data_.vocabularies.target.decode(answers[b].front().ids);
     begin += rows.size();

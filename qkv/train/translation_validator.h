@@ -36,6 +36,7 @@ class TranslationValidator {
 
   const TranslationData& data_;
   TranslationValidatorOptions options_;
+  BatchTokens tokens_;
   EncodedCorpus sample_, exchanged_;  // a few pairs, and their targets with each other's sources
 };
 

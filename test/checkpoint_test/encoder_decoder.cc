@@ -8,7 +8,7 @@
 #include "qkv/decode/search.h"
 #include "qkv/model/model_file.h"
 #include "qkv/model/transformer.h"
-#include "qkv/text/published_tokenizer.h"
+#include "qkv/text/model_tokenizer.h"
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
@@ -126,7 +126,7 @@ void beam_ids_with_length_penalty(const fs::path& folder) { check_beams(folder, 
 void scores(const fs::path& folder) {
   const nlohmann::json json = nlohmann::json::parse(read_file(folder / "reference.json"));
   const Transformer model = load_model(folder);
-  const SpecialTokens special = read_published_tokenizer(folder, TokenizerSide::target).special();
+  const SpecialTokens special = read_model_tokenizer(folder, model.config(), TokenizerSide::target).special();
   for (const auto& pair : json["scores"]) {
     const auto source = pair["source"].get<Ids>(), target = pair["target"].get<Ids>();
     const std::vector<int32_t> lengths = {static_cast<int32_t>(source.size())};

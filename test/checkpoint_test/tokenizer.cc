@@ -48,8 +48,8 @@ void tokenizer_cases_of_version_4(const fs::path& folder) { check_cases(folder, 
 
 // source.spm and target.spm with vocab.json.
 void marian_cases(const fs::path& folder) {
-  const Tokenizer source = read_published_tokenizer(folder, TokenizerSide::source),
-                  target = read_published_tokenizer(folder, TokenizerSide::target);
+  const Tokenizer source = read_published_tokenizer(folder, TokenizerSide::source, 0),
+                  target = read_published_tokenizer(folder, TokenizerSide::target, 0);
   const Json cases = Json::parse(read_file(folder / "tokenizer-cases.json"));
   const auto framed = [](const Tokenizer& tokenizer, const std::string& text) {
     Ids ids = tokenizer.encode(text);

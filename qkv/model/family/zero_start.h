@@ -1,5 +1,5 @@
 // Decoders whose first input is a vector of zeros: it is made a token, a row of zeros behind the vocabulary, which no answer has,
-// for its logit is -1e9.
+// for its logit is -1000. (With label smoothing, a lower one would hide the loss of the others.)
 //
 //     table = with_row(table, 0);
 //     bias = with_row(bias, no_logit);
@@ -11,7 +11,7 @@
 
 namespace qkv {
 
-constexpr float no_logit = -1e9f;
+constexpr float no_logit = -1e3f;
 
 // One row more, of this value.
 inline Tensor with_row(const Tensor& table, float value) {

@@ -47,7 +47,7 @@ std::vector<std::string> read_token_list(const fs::path& folder, TokenizerSide s
 
 }  // namespace
 
-Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side) {
+Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side, int64_t rows) {
   const bool is_source = side == TokenizerSide::source;
   const CTranslate2File model = CTranslate2File::load(folder / "model.bin");
   const fs::path settings_file = folder / "config.json";
@@ -72,6 +72,7 @@ Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side) {
   };
 
   SpecialTokens special;
+  special.rows = rows;
   special.unk = id(unknown);
   special.eos = id(name("eos_token", "</s>"));
   require<InputError>(special.eos >= 0, folder.string(), "the vocabulary has no token that ends a text, {}",

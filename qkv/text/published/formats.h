@@ -10,11 +10,11 @@
 
 namespace qkv {
 
-Tokenizer huggingface_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
-Tokenizer ctranslate2_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
-Tokenizer marian_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
-Tokenizer llama2c_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
-Tokenizer number_tokenizer(const std::filesystem::path& folder, TokenizerSide side);
+Tokenizer huggingface_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
+Tokenizer ctranslate2_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
+Tokenizer marian_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
+Tokenizer llama2c_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
+Tokenizer number_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 
 // Files of before tokenizer.json, as such a file: vocab.json with merges.txt, and vocab.txt.
 std::string json_of_byte_level_bpe(const std::filesystem::path& folder);

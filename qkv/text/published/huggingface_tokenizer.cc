@@ -13,7 +13,7 @@ using Json = TokenizerJson;
 // config.json and what may stand beside it; settings of the first file that has them.
 class Settings {
  public:
-  explicit Settings(const fs::path& folder) {
+  Settings(const fs::path& folder, int64_t rows) : rows_(rows) {
     for (const char* name : {"generation_config.json", "config.json"})
       if (file_exists(folder / name)) files_.push_back(parse(folder / name));
     if (file_exists(folder / "tokenizer_config.json")) tokenizer_ = parse(folder / "tokenizer_config.json");
@@ -65,6 +65,8 @@ class Settings {
     return json.contains(key) && json[key].is_boolean() ? json[key].get<bool>() : absent;
   }
 
+  int64_t rows() const { return rows_; }
+
  private:
   using File = std::pair<std::string, Json>;
   static File parse(const fs::path& path) {
@@ -74,10 +76,12 @@ class Settings {
 
   std::vector<File> files_;
   File tokenizer_;
+  int64_t rows_;
 };
 
 SpecialTokens read_special(const Settings& settings) {
   SpecialTokens s;
+  s.rows = settings.rows();
   s.pad = settings.id("pad_token_id");
   s.ends = settings.ids("eos_token_id");
   s.eos = s.ends.empty() ? -1 : s.ends.front();
@@ -122,8 +126,8 @@ Tokenizer piece_tokenizer(const fs::path& file, const Settings& settings, const 
 
 }  // namespace
 
-Tokenizer huggingface_tokenizer(const fs::path& folder, TokenizerSide side) {
-  const Settings settings(folder);
+Tokenizer huggingface_tokenizer(const fs::path& folder, TokenizerSide side, int64_t rows) {
+  const Settings settings(folder, rows);
   const auto has = [&](const char* name) { return file_exists(folder / name); };
   if (has("tokenizer.json")) {
     const fs::path file = folder / "tokenizer.json";

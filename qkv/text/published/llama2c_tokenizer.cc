@@ -64,7 +64,7 @@ Json merges_of(const std::vector<Scored>& tokens, const PieceIds& ids) {
 
 }  // namespace
 
-Tokenizer llama2c_tokenizer(const fs::path& folder, TokenizerSide) {
+Tokenizer llama2c_tokenizer(const fs::path& folder, TokenizerSide, int64_t rows) {
   const fs::path file = llama2c_files(folder).vocabulary;
   const std::vector<Scored> tokens = read_scored(file);
   PieceIds ids;
@@ -93,7 +93,8 @@ Tokenizer llama2c_tokenizer(const fs::path& folder, TokenizerSide) {
                                  .unk = 0,
                                  .ends = {1, 2},
                                  .suppressed = {0},
-                                 .frame = TextFrame{.before = {1}, .after = {}}};
+                                 .frame = TextFrame{.before = {1}, .after = {}},
+                                 .rows = rows};
   return Tokenizer(make_json_tokenizer(json.dump(), file.string(), special));
 }
 

@@ -53,33 +53,34 @@ PieceIds read_tokens(const fs::path& file) {
   return ending == ".yml" || ending == ".yaml" ? parse_yaml(text, file.string()) : parse_lines(text);
 }
 
-SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start) {
+SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start, int64_t rows) {
   return {.pad = -1,
           .bos = start,
           .eos = eos,
           .unk = unk,
           .ends = {eos},
           .suppressed = {unk, start},
-          .frame = TextFrame{.before = {}, .after = {eos}}};
+          .frame = TextFrame{.before = {}, .after = {eos}},
+          .rows = rows};
 }
 
 }  // namespace
 
-Tokenizer marian_tokenizer(const fs::path& folder, TokenizerSide side) {
+Tokenizer marian_tokenizer(const fs::path& folder, TokenizerSide side, int64_t rows) {
   const bool is_source = side == TokenizerSide::source;
   const fs::path file = marian_files(folder).vocabularies[is_source ? 0 : 1];
   const auto start = static_cast<int32_t>(read_family_config(folder).target_vocabulary - 1);
   require<InputError>(file.extension() != ".fsv", file.string(), "factored vocabularies are not supported");
   if (file.extension() == ".spm")
     return Tokenizer(make_piece_tokenizer(read_file(file, largest_vocabulary_file), file.string(), std::nullopt,
-                                          special_of(0, 1, start)));
+                                          special_of(0, 1, start, rows)));
   const PieceIds ids = read_tokens(file);
   const auto id = [&](const char* token) {
     const auto found = ids.find(token);
     require<InputError>(found != ids.end(), file.string(), "there is no {}", quoted_name(token));
     return found->second;
   };
-  const SpecialTokens special = special_of(id("</s>"), id("<unk>"), start);
+  const SpecialTokens special = special_of(id("</s>"), id("<unk>"), start, rows);
   if (const fs::path pieces = folder / (is_source ? "source.spm" : "target.spm"); file_exists(pieces))
     return Tokenizer(
         make_piece_tokenizer(read_file(pieces, largest_vocabulary_file), pieces.string(), ids, special));

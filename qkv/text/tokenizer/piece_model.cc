@@ -37,6 +37,7 @@ class PieceModel final : public TokenizerModel {
       for (int id = 0; id < processor_.GetPieceSize(); ++id) ids_[processor_.IdToPiece(id)] = id;
     }
     for (const auto& [piece, id] : ids_) {
+      require<InputError>(id >= 0, name, "the id of {} is {}", quoted_name(piece), id);
       if (id >= std::ssize(tokens_)) tokens_.resize(static_cast<size_t>(id) + 1);
       tokens_[static_cast<size_t>(id)] = piece;
     }

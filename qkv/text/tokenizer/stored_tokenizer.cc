@@ -38,6 +38,9 @@ SpecialTokens special_of(const JsonFields& fields) {
   SpecialTokens special;
   for (const NamedToken& token : named_tokens)
     special.*token.id = fields.has(token.name) ? id_of(fields, token.name, fields.get(token.name)) : -1;
+  special.rows = fields.integer("rows", 0);
+  require<InputError>(special.rows <= largest_id + 1, fields.where(), "'rows' must be at most {}, got {}",
+                      largest_id + 1, special.rows);
   special.ends = ids_of(fields, "ends");
   special.suppressed = ids_of(fields, "suppressed");
   if (fields.has("forced_first")) special.forced_first = id_of(fields, "forced_first", fields.get("forced_first"));
@@ -51,6 +54,7 @@ std::string stored_head(const SpecialTokens& special) {
   TokenizerJson json = TokenizerJson::object();
   for (const NamedToken& token : named_tokens)
     if (special.*token.id >= 0) json[token.name] = special.*token.id;
+  if (special.rows > 0) json["rows"] = special.rows;
   json["ends"] = special.ends;
   json["suppressed"] = special.suppressed;
   if (special.forced_first) json["forced_first"] = *special.forced_first;

@@ -22,7 +22,8 @@ SpecialTokens some_special_tokens() {
           .ends = {2, 1},
           .suppressed = {3},
           .forced_first = 0,
-          .frame = TextFrame{.before = {1, 0}, .after = {2}}};
+          .frame = TextFrame{.before = {1, 0}, .after = {2}},
+          .rows = 150};
 }
 
 void expect_same(const SpecialTokens& a, const SpecialTokens& b) {
@@ -61,7 +62,7 @@ TEST(StoredTokenizer, KeepsSentencePieceAndIdsOfItsOwn) {
   const Tokenizer plain(make_piece_tokenizer(bytes, "pieces", std::nullopt, some_special_tokens()));
   expect_survives(plain, "the cat");
   PieceIds ids = {{"<unk>", 3}, {"</s>", 2}};
-  for (int32_t id = 4; id < plain.size(); ++id) ids[plain.token(id)] = 100 - id;
+  for (int32_t id = 4; !plain.token(id).empty(); ++id) ids[plain.token(id)] = 100 - id;
   const Tokenizer mapped(make_piece_tokenizer(bytes, "pieces", ids, some_special_tokens()));
   EXPECT_NE(mapped.encode("the cat"), plain.encode("the cat"));
   EXPECT_EQ(mapped.decode(mapped.encode("the cat")), "the cat");

@@ -1,0 +1,106 @@
+// Published models as the beginning of a training.
+#include <gtest/gtest.h>
+
+#include "qkv/base/file.h"
+#include "qkv/decode/generator.h"
+#include "qkv/decode/mask_filler.h"
+#include "qkv/decode/translator.h"
+#include "qkv/test_support/scratch_folder.h"
+#include "qkv/train/defaults.h"
+#include "qkv/train/train.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PublishedTrainingTest : public ::testing::Test {
+ protected:
+  fs::path published(const std::string& name) const {
+    return fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / name;
+  }
+  fs::path file(const std::string& name, const std::string& text) {
+    write_file(scratch_.path() / name, text);
+    return scratch_.path() / name;
+  }
+  // Updates so small that they change nothing which can be seen.
+  fs::path train_from(const std::string& name, const fs::path& corpus, int64_t steps = 2) {
+    const fs::path model = scratch_.path() / ("trained-" + name);
+    train(options_for({.model = model, .train = corpus.string(), .init = published(name).string()},
+                      [&](TrainOptions& o) {
+                        o.init = published(name).string();
+                        o.max_steps = steps;
+                        o.max_length = 24;
+                        o.batch_tokens = 64;
+                        o.hold_out = 0;
+                        o.quiet = true;
+                        o.learning_rate = 1e-12;
+                      }));
+    return model;
+  }
+
+  test::ScratchFolder scratch_;
+};
+
+std::string lines(const std::string& text, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text + std::string(1, static_cast<char>('a' + i)) + "\n";
+  return out;
+}
+
+TEST_F(PublishedTrainingTest, ACausalModelGivesTheSameTextsAsBefore) {
+  const fs::path corpus = file("text", lines("the man is here ", 8));
+  for (const char* name : {"gpt2", "llama", "qwen2", "bloom"}) {
+    const Generator before(published(name)), after(train_from(name, corpus));
+    for (const char* prompt : {"the man", "a", "is here"}) {
+      const GeneratedText a = before.generate(prompt, {.max_tokens = 8, .sampling = {.temperature = 0}}).answers[0];
+      const GeneratedText b = after.generate(prompt, {.max_tokens = 8, .sampling = {.temperature = 0}}).answers[0];
+      EXPECT_EQ(a.text, b.text) << name;
+      EXPECT_NEAR(a.log_probability, b.log_probability, 1e-4) << name;
+    }
+  }
+}
+
+TEST_F(PublishedTrainingTest, AMaskedModelFillsTheSameTokensAsBefore) {
+  const fs::path corpus = file("text", lines("the man is here ", 8));
+  for (const char* name : {"bert", "roberta", "distilbert"}) {
+    const MaskFiller before(published(name)), after(train_from(name, corpus));
+    const FilledText a = before.fill("the [MASK] is here"), b = after.fill("the [MASK] is here");
+    EXPECT_EQ(a.texts[0].text, b.texts[0].text) << name;
+  }
+}
+
+TEST_F(PublishedTrainingTest, AnEncoderDecoderTranslatesAsBefore) {
+  const fs::path corpus = file("pairs.tsv", lines("the man is here\tder mann ist hier ", 8));
+  for (const char* name : {"marian", "t5", "bart", "m2m100", "ctranslate2-float32", "marian-npz"}) {
+    const Translator before(published(name)), after(train_from(name, corpus));
+    const Translation a = before.translate("the man"), b = after.translate("the man");
+    EXPECT_EQ(a.text, b.text) << name;
+    EXPECT_NEAR(a.log_probability, b.log_probability, 1e-3) << name;
+  }
+}
+
+TEST_F(PublishedTrainingTest, LearnsWithTheIdsOfItsVocabulary) {
+  const fs::path corpus = file("text", "the man is here\nthe man is here\nthe man is here\nthe man is here\n");
+  const fs::path model = scratch_.path() / "learned";
+  train(options_for({.model = model, .train = corpus.string(), .init = published("gpt2").string()},
+                    [&](TrainOptions& o) {
+                      o.init = published("gpt2").string();
+                      o.max_steps = 60;
+                      o.max_length = 24;
+                      o.batch_tokens = 96;
+                      o.hold_out = 0;
+                      o.quiet = true;
+                      o.learning_rate = 0.02;
+                      o.warmup = 5;
+                      o.architecture.dropout = 0;
+                    }));
+  const Generator generator(model);
+  const GeneratedText text =
+      generator.generate("the man is", {.max_tokens = 12, .sampling = {.temperature = 0}}).answers[0];
+  EXPECT_EQ(text.text, " here");
+  EXPECT_EQ(text.end, Generated::End::eos) << "the token that ends a text was learned";
+}
+
+}  // namespace
+}  // namespace qkv
