@@ -26,5 +26,6 @@ Command add_perplexity(CLI::App& app);
 Command add_evaluate(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_describe(CLI::App& app);
+Command add_convert(CLI::App& app);
 
 }  // namespace qkv::cli

@@ -37,7 +37,7 @@ void occupy_standard_streams() {
 std::vector<Command> add_commands(CLI::App& app) {
   std::vector<Command> commands = {add_demo(app),     add_train(app),     add_translate(app), add_generate(app),
                                    add_embed(app),    add_fill_mask(app), add_score(app),     add_perplexity(app),
-                                   add_evaluate(app), add_inspect(app),   add_describe(app)};
+                                   add_evaluate(app), add_inspect(app),   add_describe(app),  add_convert(app)};
   for (const Command& command : commands) {
     command.app->allow_extras();  // reported by refuse_extras(), with the nearest flag
     command.app->add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")

@@ -83,7 +83,7 @@ std::filesystem::path* Command::folder = nullptr;
 TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
   const Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe"}) {
+  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe", "convert"}) {
     EXPECT_NE(help.out.find(name), std::string::npos) << name;
     const Outcome own = run(fmt::format("{} --help", name));
     EXPECT_EQ(own.code, 0) << name;
@@ -167,7 +167,7 @@ TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
 }
 
 TEST_F(Command, AnUnknownFlagIsReportedBeforeAMissingOne) {
-  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe"}) {
+  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe", "convert"}) {
     const std::string near = name == std::string("demo") ? "folder" : "model";
     const std::string wrong = "--" + near.substr(0, 3) + near.substr(4);
     expect_error(run(fmt::format("{} {} x", name, wrong)), 2,

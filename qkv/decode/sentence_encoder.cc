@@ -57,7 +57,8 @@ SentenceEncoder read_sentence_encoder(const fs::path& folder) {
     if (type.ends_with(".Normalize")) {
       encoder.normalize = true;
     } else if (type.ends_with(".Pooling")) {
-      const std::string path = module.value("path", "");
+      const bool has_path = module.contains("path") && module["path"].is_string();
+      const auto path = has_path ? module["path"].get<std::string>() : "";
       require<InputError>(path.find('/') == path.npos && path != "..", modules.string(),
                           "the path of a module must be a folder of this one, got {}", quoted_name(path));
       encoder.poolings = read_poolings(folder / path / "config.json");

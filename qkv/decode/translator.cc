@@ -52,6 +52,10 @@ void Translator::check(const std::string& where) const {
   require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
                       where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
                       source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
+  const SpecialTokens& special = target_.special();
+  require<InputError>(special.bos >= 0 && special.eos >= 0, where,
+                      "nothing says which token a translation begins with, and which one ends it: "
+                      "decoder_start_token_id and eos_token_id");
 }
 
 TextFrame Translator::source_frame(const std::string& language) const {

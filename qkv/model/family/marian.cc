@@ -1,5 +1,5 @@
 // Marian (Junczys-Dowmunt et al., 2018), as the models of OPUS-MT are published: the Transformer of 2017 with the names of BART.
-#include "qkv/model/family/family.h"
+#include "qkv/model/family/marian.h"
 
 namespace qkv {
 
@@ -7,6 +7,10 @@ TransformerConfig marian_config(const HfConfig& hf) {
   TransformerConfig c = encoder_decoder_config(hf);
   c.target_vocabulary = hf.count("decoder_vocab_size", c.source_vocabulary);
   c.sinusoids = SinusoidLayout::halves;
+  if (hf.flag(positions_in_checkpoint, false)) {
+    c.positions = Positions::learned;
+    c.sinusoids = SinusoidLayout::interleaved;
+  }
   c.output_bias = true;
   if (!hf.flag("share_encoder_decoder_embeddings", true))
     c.tie = hf.flag("tie_word_embeddings", true) ? Tie::target : Tie::none;
@@ -15,7 +19,7 @@ TransformerConfig marian_config(const HfConfig& hf) {
 
 TensorNames marian_tensors(const HfConfig& hf, const TransformerConfig& ours) {
   TensorNames names = bart_tensors(hf, ours);
-  names.ignore(".embed_positions.weight");  // sinusoids
+  if (ours.positions == Positions::sinusoidal) names.ignore(".embed_positions.weight");
   return names;
 }
 

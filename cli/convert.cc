@@ -1,0 +1,39 @@
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/model_folder.h"
+#include "qkv/decode/convert_model.h"
+
+namespace qkv::cli {
+namespace {
+
+struct ConvertCommand {
+  std::string model, output;
+  ModelFormat format = ModelFormat::qkv;
+
+  int run() const {
+    open_config("convert", model);  // says what is wrong with the folder
+    convert_model(model, output, format);
+    return 0;
+  }
+};
+
+}  // namespace
+
+Command add_convert(CLI::App& parent) {
+  CLI::App& app = *parent.add_subcommand(
+      "convert", "write a published model as one of ours, or one of ours for Hugging Face transformers");
+  const auto c = std::make_shared<ConvertCommand>();
+  model_flag(app, c->model)->required();
+  flag(app, "--output", c->output, "the folder to write: a new one, or an empty one", "FOLDER")->required();
+  choice(app, "--format", c->format, "qkv; huggingface: Marian, for post-LN models with one vocabulary");
+  app.footer(
+      "Examples:\n"
+      "  qkv convert --model opus-mt-en-de --output ours\n"
+      "  qkv convert --model ours --output marian --format huggingface\n"
+      "  ct2-transformers-converter --model marian --output_dir ct2");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli

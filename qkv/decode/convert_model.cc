@@ -1,0 +1,117 @@
+#include "qkv/decode/convert_model.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/model/family/write_marian.h"
+#include "qkv/model/model_file.h"
+#include "qkv/text/model_tokenizer.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Opened {
+  SavedModel saved;
+  Tokenizer source, target;  // the same of a model of one stack
+
+  const TransformerConfig& config() const { return saved.model->config(); }
+};
+
+Opened open(const fs::path& folder) {
+  return read_together(folder, [&] {
+    SavedModel saved = read_model(folder);
+    const auto tokenizer = [&](TokenizerSide side) {
+      return read_model_tokenizer(folder, saved.model->config(), side, saved.sums);
+    };
+    Tokenizer source = tokenizer(TokenizerSide::source), target = tokenizer(TokenizerSide::target);
+    return Opened{std::move(saved), std::move(source), std::move(target)};
+  });
+}
+
+// The files of sentence-transformers.
+void copy_sentence_encoder(const fs::path& from, const fs::path& to) {
+  for (const char* name : {"modules.json", "sentence_bert_config.json"})
+    if (file_exists(from / name)) write_file(to / name, read_file(from / name, 1'000'000));
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
+    const fs::path config = entry.path() / "config.json";
+    if (!entry.path().filename().string().ends_with("_Pooling") || !file_exists(config)) continue;
+    fs::create_directory(to / entry.path().filename());
+    write_file(to / entry.path().filename() / "config.json", read_file(config, 1'000'000));
+  }
+}
+
+void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) {
+  const Architecture architecture = opened.config().architecture;
+  VocabularyChecksums sums;
+  for (const TokenizerSide side : {TokenizerSide::source, TokenizerSide::target}) {
+    const Tokenizer& tokenizer = side == TokenizerSide::source ? opened.source : opened.target;
+    const char* file = tokenizer_file(architecture, side);
+    if (!sums.emplace(file, tokenizer.checksum()).second) continue;
+    tokenizer.save(to / file);
+  }
+  save_model(to, *opened.saved.model, sums);
+  if (fs::exists(from / "modules.json")) copy_sentence_encoder(from, to);
+}
+
+void write_huggingface(const Opened& opened, const fs::path& to) {
+  const auto* model = dynamic_cast<const Transformer*>(opened.saved.model.get());
+  require<UsageError>(model != nullptr, "convert", "a Marian is an encoder-decoder Transformer, this model is {}",
+                      name_of(opened.config().architecture));
+  require<UsageError>(!opened.source.special().frame, "convert",
+                      "this model was published: it is not written for Hugging Face a second time");
+  require<UsageError>(opened.source.serialized() == opened.target.serialized(), "convert",
+                      "a Marian with one table of embeddings has one vocabulary, this model has two");
+  const MarianExport out = marian_export(
+      *model, {.pad = Tokenizer::pad, .bos = Tokenizer::bos, .eos = Tokenizer::eos, .unk = Tokenizer::unk});
+  Json vocabulary = Json::object();
+  for (size_t id = 0; id < out.ids.size(); ++id) {
+    const int32_t ours = out.ids[id];
+    vocabulary[ours == Tokenizer::pad ? "<unused>" : opened.source.token(std::max(ours, 0))] = id;
+  }
+  const Json tokenizer = {{"tokenizer_class", "MarianTokenizer"},
+                          {"eos_token", opened.source.token(Tokenizer::eos)},
+                          {"unk_token", opened.source.token(Tokenizer::unk)},
+                          {"pad_token", opened.source.token(Tokenizer::pad)},
+                          {"separate_vocabs", false},
+                          {"model_max_length", opened.config().max_positions}};
+  write_file(to / "config.json", out.config);
+  write_file(to / "generation_config.json", out.generation_config);
+  write_file(to / "tokenizer_config.json", tokenizer.dump(2) + "\n");
+  write_file(to / "vocab.json", vocabulary.dump(1) + "\n");
+  write_file(to / "source.spm", opened.source.serialized());
+  write_file(to / "target.spm", opened.target.serialized());
+  save_safetensors(to / "model.safetensors", out.tensors, {{"format", "pt"}});
+}
+
+}  // namespace
+
+void convert_model(const fs::path& from, const fs::path& to, ModelFormat format) {
+  std::error_code error;
+  const bool is_free = !fs::exists(to, error) || (fs::is_directory(to, error) && fs::is_empty(to, error));
+  require<UsageError>(is_free, "convert", "{} must be a new folder, or an empty one", to.string());
+  const Opened opened = open(from);
+  fs::path aside = to;
+  aside += fmt::format(".{}.tmp", ::getpid());
+  fs::create_directories(aside, error);
+  if (error) throw FileError(error.value(), aside.string(), "cannot create this folder: " + error.message());
+  try {
+    if (format == ModelFormat::qkv)
+      write_ours(from, opened, aside);
+    else
+      write_huggingface(opened, aside);
+    fs::rename(aside, to, error);
+    if (error) throw FileError(error.value(), to.string(), "cannot create this folder: " + error.message());
+  } catch (...) {
+    fs::remove_all(aside, error);
+    throw;
+  }
+}
+
+}  // namespace qkv

@@ -1,0 +1,132 @@
+#include "qkv/decode/convert_model.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/decode/embedder.h"
+#include "qkv/decode/generator.h"
+#include "qkv/decode/mask_filler.h"
+#include "qkv/decode/translator.h"
+#include "qkv/model/model_file.h"
+#include "qkv/test_support/scratch_folder.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ConvertModel : public ::testing::Test {
+ protected:
+  fs::path published(const std::string& name) const {
+    return fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / name;
+  }
+  fs::path converted(const std::string& name) {
+    convert_model(published(name), scratch_.path() / name);
+    return scratch_.path() / name;
+  }
+  // A model with random parameters, as a training would leave it.
+  fs::path ours(const TransformerConfig& sizes) {
+    const Tokenizer tokenizer = Tokenizer::train(
+        std::vector<std::string>{"the cat sat on the mat", "a dog ran to the cat", "die Katze sieht den Hund"},
+        {.vocabulary_size = 60});
+    TransformerConfig config = sizes;
+    config.source_vocabulary = config.target_vocabulary = tokenizer.size();
+    const Transformer model(config, 3);
+    const fs::path folder = scratch_.path() / "ours";
+    save_model(folder, model, {{"source.model", tokenizer.checksum()}, {"target.model", tokenizer.checksum()}});
+    tokenizer.save(folder / "source.model");
+    tokenizer.save(folder / "target.model");
+    return folder;
+  }
+  static TransformerConfig sizes() {
+    return {.d_model = 16,
+            .heads = 2,
+            .ffn = 24,
+            .encoder_layers = 2,
+            .decoder_layers = 1,
+            .norm_order = NormOrder::post,
+            .max_positions = 40};
+  }
+
+  test::ScratchFolder scratch_;
+};
+
+const std::vector<std::pair<std::string, std::string>> pairs = {
+    {"the cat", "die Katze"}, {"a dog ran", "den Hund"}, {"the mat sat", "the"}};
+
+TEST_F(ConvertModel, PublishedEncoderDecodersAreTheSameAsOurs) {
+  for (const char* name : {"marian", "t5", "bart", "m2m100", "ctranslate2-int8", "marian-npz"}) {
+    const Translator before(published(name)), after(converted(name));
+    for (const auto& [source, target] : pairs) {
+      const Translation a = before.translate(source), b = after.translate(source);
+      EXPECT_EQ(a.text, b.text) << name;
+      EXPECT_EQ(a.log_probability, b.log_probability) << name;
+    }
+  }
+}
+
+TEST_F(ConvertModel, PublishedModelsOfOneStackAreTheSameAsOurs) {
+  for (const char* name : {"gpt2", "bloom", "llama"}) {
+    const Generator before(published(name)), after(converted(name));
+    const GenerateTextOptions greedy = {.max_tokens = 6, .sampling = {.temperature = 0}};
+    EXPECT_EQ(before.generate("the cat", greedy).answers[0].tokens,
+              after.generate("the cat", greedy).answers[0].tokens);
+  }
+  const MaskFiller before(published("bert")), after(converted("bert"));
+  EXPECT_EQ(before.fill("the [MASK] sat").texts[0].text, after.fill("the [MASK] sat").texts[0].text);
+  const Embedder pooled(published("minilm")), again(converted("minilm"));
+  const std::vector<std::string> texts = {"the cat sat"};
+  const Tensor a = pooled.embed(texts).vectors, b = again.embed(texts).vectors;
+  EXPECT_TRUE(std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin()));
+}
+
+// Tables of positions and rows of tokens are others, what is computed is not.
+TEST_F(ConvertModel, OursAsMarianGivesTheSameScoresAndTranslations) {
+  for (const Activation activation : {Activation::relu, Activation::silu}) {
+    TransformerConfig config = sizes();
+    config.activation = activation;
+    const fs::path from = ours(config), to = scratch_.path() / fmt::format("marian-{}", name_of(activation));
+    convert_model(from, to, ModelFormat::huggingface);
+    const Translator before(from), after(to);
+    std::vector<std::string> sources, targets;
+    for (const auto& [source, target] : pairs) sources.push_back(source), targets.push_back(target);
+    const std::vector<PairScore> a = before.score(sources, targets), b = after.score(sources, targets);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      EXPECT_NEAR(a[i].log_probability, b[i].log_probability, 1e-4);
+      EXPECT_EQ(before.translate(sources[i]).text, after.translate(sources[i]).text);
+    }
+    fs::remove_all(from);
+  }
+}
+
+TEST_F(ConvertModel, NamesWhatMarianDoesNotHave) {
+  TransformerConfig config = sizes();
+  config.norm_order = NormOrder::pre;
+  config.gated_ffn = true;
+  const fs::path from = ours(config);
+  try {
+    convert_model(from, scratch_.path() / "marian", ModelFormat::huggingface);
+    FAIL();
+  } catch (const UsageError& error) {
+    const std::string why = error.what();
+    EXPECT_NE(why.find("norm_order is \"pre\", must be \"post\""), std::string::npos) << why;
+    EXPECT_NE(why.find("gated_ffn is true, must be false"), std::string::npos) << why;
+  }
+  EXPECT_FALSE(fs::exists(scratch_.path() / "marian"));
+  EXPECT_THROW(convert_model(published("gpt2"), scratch_.path() / "marian", ModelFormat::huggingface), UsageError);
+}
+
+TEST_F(ConvertModel, KeepsTheFilesThatWereThere) {
+  const fs::path to = scratch_.path() / "used";
+  fs::create_directory(to);
+  write_file(to / "notes.txt", "mine");
+  EXPECT_THROW(convert_model(published("gpt2"), to), UsageError);
+  EXPECT_EQ(read_file(to / "notes.txt"), "mine");
+  EXPECT_THROW(convert_model(scratch_.path() / "nowhere", scratch_.path() / "out"), InputError);
+  EXPECT_FALSE(fs::exists(scratch_.path() / "out"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path()), {}), 1) << "nothing is left beside it";
+}
+
+}  // namespace
+}  // namespace qkv
