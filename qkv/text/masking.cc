@@ -106,11 +106,11 @@ MaskedBatch TokenMasking::mask(const Tensor& ids, std::span<const int32_t> lengt
 }
 
 std::vector<bool> begins_word(const Tokenizer& tokenizer) {
-  // WordPiece marks what is within a word, the others its beginning: SentencePiece and byte-level BPE.
+  // WordPiece marks what is within a word, the others its beginning.
   std::vector<bool> begins, within;
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);
-    begins.push_back(tokenizer.is_text(id) && (token.starts_with("\u2581") || token.starts_with("\u0120")));
+    begins.push_back(tokenizer.is_text(id) && token.starts_with("\u2581"));
     within.push_back(token.starts_with("##"));
   }
   const bool is_word_piece =

@@ -66,7 +66,7 @@ class TokenMasking {
   std::vector<int32_t> random_;  // the ids of random tokens
 };
 
-// For each id, whether it begins a word: a token that starts with a space (U+2581; U+0120 in byte-level BPE), or, where tokens
+// For each id, whether it begins a word: a token that starts with a space (U+2581), or, where tokens
 // begin with ##, that does not.
 std::vector<bool> begins_word(const Tokenizer& tokenizer);
 

@@ -4,6 +4,7 @@
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/tokenizer/tokenizer_json.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {
@@ -11,19 +12,25 @@ namespace {
 class JsonModel final : public TokenizerModel {
  public:
   JsonModel(JsonTokenizer tokenizer, SpecialTokens special, std::string json)
-      : tokenizer_(std::move(tokenizer)), special_(std::move(special)), json_(std::move(json)) {}
+      : tokenizer_(std::move(tokenizer)), special_(std::move(special)), json_(std::move(json)) {
+    if (!tokenizer_.is_byte_level()) return;
+    for (int32_t id = 0; id < size(); ++id) shown_.push_back(shown(id));
+  }
 
   std::vector<int32_t> encode(std::string_view text) const override {
     return tokenizer_.encode(text, {.add_special = false}).ids;
   }
   std::string decode(std::span<const int32_t> ids) const override { return tokenizer_.decode(ids); }
-  const std::string& token(int32_t id) const override { return tokenizer_.token(id); }
+  const std::string& token(int32_t id) const override {
+    return shown_.empty() ? tokenizer_.token(id) : shown_[static_cast<size_t>(id)];
+  }
   bool is_text(int32_t id) const override {
     const std::string& token = tokenizer_.token(id);
     return !token.empty() && !tokenizer_.is_special(id) && !is_byte_token(token);
   }
   float score(int32_t) const override { return 0; }
   int64_t size() const override { return tokenizer_.size(); }
+  // As in the file.
   std::optional<int32_t> id_of(std::string_view token) const override { return tokenizer_.id_of(token); }
   const std::string& serialized() const override {
     return serialized_.get(
@@ -41,9 +48,25 @@ class JsonModel final : public TokenizerModel {
   }
 
  private:
+  // The text of a token of bytes, if they are whole characters.
+  std::string shown(int32_t id) const {
+    const std::string& token = tokenizer_.token(id);
+    if (tokenizer_.is_special(id)) return token;
+    const std::string bytes = bytes_of_byte_level(token);
+    if (utf8_error(bytes)) return token;
+    std::string out;
+    for (const char c : bytes)
+      if (c == ' ')
+        out += "\u2581";
+      else
+        out += c;
+    return out;
+  }
+
   JsonTokenizer tokenizer_;
   SpecialTokens special_;
   std::string json_;
+  std::vector<std::string> shown_;  // of byte-level tokens
   OnDemand<std::string> serialized_;
 };
 

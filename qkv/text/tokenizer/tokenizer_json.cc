@@ -23,6 +23,14 @@ std::string normalized_content(const AddedToken& token, const TextNormalizerPtr&
   return text.bytes();
 }
 
+bool is_byte_level_decoder(const JsonFields& decoder) {
+  if (decoder.text("type") == "ByteLevel") return true;
+  if (!decoder.has("decoders")) return false;
+  for (const JsonFields& part : decoder.objects("decoders"))
+    if (part.text("type") == "ByteLevel") return true;
+  return false;
+}
+
 }  // namespace
 
 struct JsonTokenizer::Parts {
@@ -32,6 +40,7 @@ struct JsonTokenizer::Parts {
   SubwordModelPtr model;
   PostProcessor post;
   TokenDecoderPtr decoder;
+  bool is_byte_level = false;
   AddedTokens original, normalized;  // added tokens, by the text that they are looked for in
   std::unordered_map<int32_t, const AddedToken*> added_by_id;
 
@@ -40,7 +49,10 @@ struct JsonTokenizer::Parts {
     if (fields.has("pre_tokenizer")) pre_tokenizer = read_pre_tokenizer(fields.object("pre_tokenizer"));
     model = read_subword_model(fields.object("model"));
     if (fields.has("post_processor")) post = read_post_processor(fields.object("post_processor"));
-    if (fields.has("decoder")) decoder = read_token_decoder(fields.object("decoder"));
+    if (fields.has("decoder")) {
+      decoder = read_token_decoder(fields.object("decoder"));
+      is_byte_level = is_byte_level_decoder(fields.object("decoder"));
+    }
     if (fields.has("added_tokens")) read_added_tokens(fields);
   }
   Parts(const Parts&) = delete;
@@ -194,6 +206,8 @@ std::string JsonTokenizer::decode(std::span<const int32_t> ids, bool skip_specia
   }
   return text;
 }
+
+bool JsonTokenizer::is_byte_level() const { return parts_->is_byte_level; }
 
 const std::string& JsonTokenizer::token(int32_t id) const {
   static const std::string none;

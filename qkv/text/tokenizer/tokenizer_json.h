@@ -50,7 +50,8 @@ class JsonTokenizer {
   const std::string& token(int32_t id) const;
   std::optional<int32_t> id_of(std::string_view token) const;
   bool is_special(int32_t id) const;
-  int64_t size() const;  // the largest id, and one more
+  bool is_byte_level() const;  // tokens are bytes in the alphabet of byte_alphabet.h
+  int64_t size() const;        // the largest id, and one more
   // What is added around a text.
   std::vector<int32_t> before() const, after() const;
 
