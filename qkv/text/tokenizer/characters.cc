@@ -7,7 +7,7 @@
 #include <utf8proc.h>
 
 #include "qkv/base/error.h"
-#include "qkv/text/tokenizer/since_unicode_8.h"
+#include "qkv/text/tokenizer/newer_unicode.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -62,6 +62,7 @@ bool is_mark(char32_t c) {
 }
 
 bool is_control(char32_t c) {
+  if (is_in(control_since_unicode_8, c)) return false;
   const utf8proc_category_t x = category(c);
   return x == UTF8PROC_CATEGORY_CC || x == UTF8PROC_CATEGORY_CF || x == UTF8PROC_CATEGORY_CS ||
          x == UTF8PROC_CATEGORY_CO;
@@ -101,6 +102,8 @@ std::string normalized(std::string_view text, NormalizationForm form) {
   const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(result, std::free);
   return {reinterpret_cast<const char*>(result), static_cast<size_t>(size)};
 }
+
+bool has_normal_form(char32_t c) { return !is_in(normalized_since_unicode_9, c); }
 
 bool begins_normalization(char32_t c) {
   if (c < 0x300) return true;

@@ -17,6 +17,8 @@ std::string lower_case(char32_t c);                  // U+0130 becomes two chara
 
 enum class NormalizationForm { nfc, nfd, nfkc, nfkd };
 std::string normalized(std::string_view text, NormalizationForm form);
+// Whether the tables of the published tokenizers know the character; if not, it stays as it is and where it is.
+bool has_normal_form(char32_t c);
 // Whether normalisation of what precedes this character is independent of it.
 bool begins_normalization(char32_t c);
 

@@ -26,10 +26,15 @@ class Unicode final : public TextNormalizer {
     text.rewrite([&](AlignedText::Writer& out) {
       while (!out.rest().empty()) {
         const std::string_view rest = out.rest();
-        size_t size = utf8_first(rest).bytes;
+        const CodePoint first = utf8_first(rest);
+        if (!has_normal_form(first.value)) {
+          out.keep(first.bytes);
+          continue;
+        }
+        size_t size = first.bytes;
         while (size < rest.size()) {
           const CodePoint next = utf8_first(rest.substr(size));
-          if (begins_normalization(next.value)) break;
+          if (begins_normalization(next.value) || !has_normal_form(next.value)) break;
           size += next.bytes;
         }
         const std::string_view part = rest.substr(0, size);
