@@ -251,8 +251,9 @@ void Tensor::fill(float value) {
 }
 
 void Tensor::check_access(DType wanted, bool write) const {
-  require(defined(), "Tensor::data", "the tensor {}",
-          rank() == 0 ? std::string("is undefined") : fmt::format("of shape {} has no values in memory", shape_));
+  if (!defined())  // on every access: the message is made only then
+    fail("Tensor::data", "the tensor {}",
+         rank() == 0 ? std::string("is undefined") : fmt::format("of shape {} has no values in memory", shape_));
   require(wanted == dtype_, "Tensor::data", "the tensor holds {}, not {}", name_of(dtype_), name_of(wanted));
   require(!write || storage_->writable(), "Tensor::data", "this memory is read-only");
 }
