@@ -7,7 +7,8 @@
 Prints a table in Markdown: the median time of each, and how much faster qkv is than the better of the others. The
 models are random and small (four layers), of the shapes that their families have; the weights are the same for all
 three, which take turns, round after round, in one process: whatever else the machine does meanwhile meets all of
-them alike. Before a row is timed its outputs are compared. Needs: pip install torch transformers, and this package.
+them alike. Before a row is timed its outputs are compared. Falcon, BLOOM, Longformer and BigBird are patched
+(qkv.huggingface.patch), eager is their own code. Needs: pip install torch transformers, and this package.
 """
 
 import argparse
@@ -41,8 +42,24 @@ MODELS = {
     ),
     "bert": (lambda: transformers.BertConfig(**COMMON, intermediate_size=2048), 4, 512),
     "t5": (lambda: transformers.T5Config(**T5), 4, 512),
+    "falcon": (
+        lambda: transformers.FalconConfig(
+            vocab_size=4096, hidden_size=512, num_hidden_layers=4, num_attention_heads=8
+        ),
+        1,
+        1024,
+    ),
+    "bloom": (lambda: transformers.BloomConfig(vocab_size=4096, hidden_size=512, n_layer=4, n_head=8), 1, 1024),
+    "longformer": (
+        lambda: transformers.LongformerConfig(**COMMON, intermediate_size=2048, attention_window=512),
+        1,
+        4096,
+    ),
+    "big_bird": (lambda: transformers.BigBirdConfig(**COMMON, intermediate_size=2048), 1, 4096),
 }
-WITHOUT_SDPA = {"gemma2"}  # which transformers refuses: it has no softcap
+MASKED = {"bert", "longformer", "big_bird"}  # models of masked text
+PATCHED = {"falcon", "bloom", "longformer", "big_bird"}
+WITHOUT_SDPA = {"gemma2", "bloom", "longformer", "big_bird"}  # transformers has none for them
 TARGET = 128  # tokens of the other side of t5
 
 
@@ -50,14 +67,16 @@ def made(name):
     config, batch, tokens = MODELS[name]
     config = config()
     torch.manual_seed(1)
-    if name == "bert":
-        model = transformers.BertForMaskedLM(config)
+    if name in MASKED:
+        model = transformers.AutoModelForMaskedLM.from_config(config)
     elif name == "t5":
         model = transformers.T5ForConditionalGeneration(config)
     else:
         model = transformers.AutoModelForCausalLM.from_config(config)
     ids = torch.randint(3, config.vocab_size, (batch, tokens))
     inputs = dict(input_ids=ids)
+    if name == "longformer":
+        inputs["global_attention_mask"] = torch.zeros_like(ids).index_fill(1, torch.tensor([0]), 1)
     if batch > 1:  # sequences of unequal lengths
         lengths = torch.linspace(tokens, tokens // 4, batch).long()[:, None]
         inputs["attention_mask"] = (torch.arange(tokens)[None] < lengths).long()
@@ -76,7 +95,7 @@ def steps_of(name, model, inputs):
 
     def train(_):
         model.zero_grad()
-        out = model(**inputs, labels=labels, **({} if name in ("bert", "t5") else dict(use_cache=False)))
+        out = model(**inputs, labels=labels, **({} if name in MASKED | {"t5"} else dict(use_cache=False)))
         out.loss.backward()
         return out.logits
 
@@ -100,7 +119,19 @@ def steps_of(name, model, inputs):
             ).logits
 
     steps = {"prefill": (lambda: None, forward), "decode": (past, decode), "train": (lambda: None, train)}
-    return {"train": steps["train"], "forward": steps["prefill"]} if name == "bert" else steps
+    return {"train": steps["train"], "forward": steps["prefill"]} if name in MASKED else steps
+
+
+def models_of(name, model):
+    """Implementation: a model with these weights."""
+    implementations = [i for i in IMPLEMENTATIONS if i != "sdpa" or name not in WITHOUT_SDPA]
+    models = {i: copy.deepcopy(model) for i in implementations}
+    for implementation, its_model in models.items():
+        if name in PATCHED and implementation == "qkv":
+            qkv.huggingface.patch(its_model)
+        elif name not in {"longformer", "big_bird", "bloom"}:
+            its_model.set_attn_implementation(implementation)
+    return models
 
 
 def timed(step, known):
@@ -110,19 +141,18 @@ def timed(step, known):
     return 1000 * (time.perf_counter() - begin), logits.detach()
 
 
-def measure(model, implementations, prepare, step, seconds):
-    """Implementation: milliseconds of each round; and how far the logits lie apart."""
-    ready, logits, times = {}, {}, {}
-    for implementation in implementations:
-        model.set_attn_implementation(implementation)
+def measure(steps, seconds):
+    """steps: for each implementation the two functions of a step. Returns for each the milliseconds of each round,
+    and how far the logits lie apart."""
+    ready, logits, times = {}, {}, {i: [] for i in steps}
+    for implementation, (prepare, step) in steps.items():
         ready[implementation] = prepare()
         ms, logits[implementation] = timed(step, ready[implementation])
-        times[implementation] = []
     rounds, most = 0, time.monotonic() + seconds
     while rounds < 3 or (rounds < 50 and time.monotonic() < most):
-        for place in range(len(implementations)):
-            implementation = implementations[(place + rounds) % len(implementations)]
-            model.set_attn_implementation(implementation)
+        for place in range(len(steps)):
+            implementation = list(steps)[(place + rounds) % len(steps)]
+            step = steps[implementation][1]
             if ms < 100:
                 timed(step, ready[implementation])  # brings to rest what the one before left running
             times[implementation].append(timed(step, ready[implementation])[0])
@@ -154,13 +184,15 @@ def main():
     )
     for name in a.models:
         model, inputs = made(name)
-        for step, (prepare, run) in steps_of(name, model, inputs).items():
+        models = models_of(name, model)
+        steps = {i: steps_of(name, its_model, inputs) for i, its_model in models.items()}
+        for step in steps["qkv"]:
             if step not in a.steps:
                 continue
-            model.train(step == "train")
-            implementations = [i for i in IMPLEMENTATIONS if i != "sdpa" or name not in WITHOUT_SDPA]
-            times, apart = measure(model, implementations, prepare, run, a.seconds)
-            if apart > 1e-2 and not model.training:
+            for its_model in models.values():
+                its_model.train(step == "train")
+            times, apart = measure({i: of_model[step] for i, of_model in steps.items()}, a.seconds)
+            if apart > 1e-2 and step != "train":
                 sys.exit(f"transformers_peers: {name} {step}: logits of qkv and eager differ by {apart}")
             ms = {i: statistics.median(t) for i, t in times.items()}
             cells = " | ".join(f"{ms[i]:.2f}" if i in ms else "-" for i in IMPLEMENTATIONS)

@@ -162,6 +162,11 @@ def global_positions(positions: Iterable[int]) -> Mask:
     return _Made(_core.global_positions(list(positions)))
 
 
+def global_tokens(tokens: Array) -> Mask:
+    """Positions that see all keys and are visible to all queries, of every row by itself: not 0 in (B, S)."""
+    return _Made(_core.global_tokens(_integers(tokens, "global_tokens: tokens")))
+
+
 def longformer(radius: int, positions: Iterable[int] = (0,)) -> Mask:
     """A window of `radius` on each side, and global positions (Beltagy et al., 2020)."""
     return _Made(_core.longformer(radius, list(positions)))

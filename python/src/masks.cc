@@ -15,6 +15,7 @@
 #include "qkv/attention/mask/documents.h"
 #include "qkv/attention/mask/every.h"
 #include "qkv/attention/mask/global_positions.h"
+#include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/mask/strided.h"
@@ -56,6 +57,8 @@ void bind_masks(nb::module_& m) {
   m.def("strided", [](int64_t stride) { return MaskPart{strided(stride)}; });
   m.def("global_positions",
         [](std::vector<int64_t> positions) { return MaskPart{global_positions(std::move(positions))}; });
+  m.def("global_tokens",
+        [](nb::handle tokens) { return MaskPart{global_tokens(integers_of(tokens, "global_tokens: tokens"))}; });
   m.def("longformer", [](int64_t radius, std::vector<int64_t> positions) {
     return MaskPart{longformer(radius, std::move(positions))};
   });

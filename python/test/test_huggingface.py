@@ -169,6 +169,130 @@ def test_masks_that_can_be_told_are_no_tables():
     assert qkv.huggingface.mask(**lengths, mask_function=other).shape == (2, 1, 9, 9)
 
 
+# Families with attention of their own, patched. Falcon is compared with sdpa: its eager code adds ALiBi twice.
+falcon = dict(vocab_size=97, hidden_size=32, num_hidden_layers=2, num_attention_heads=4)
+patched_decoders = {
+    "bloom": lambda: transformers.BloomConfig(vocab_size=97, hidden_size=48, n_layer=2, n_head=6),
+    "falcon-7b": lambda: transformers.FalconConfig(**falcon),
+    "falcon-40b": lambda: transformers.FalconConfig(**falcon, new_decoder_architecture=True, num_kv_heads=2),
+    "falcon-heads": lambda: transformers.FalconConfig(**falcon, multi_query=False, bias=True),
+    "falcon-alibi": lambda: transformers.FalconConfig(**falcon, alibi=True),
+    "big_bird": lambda: transformers.BigBirdConfig(**small, attention_type="original_full", is_decoder=True),
+}
+
+
+def patched(make, kind, eager=None):
+    """The same weights with their attention and with its modules replaced."""
+    config = make()
+    eager = eager or ("sdpa" if config.model_type == "falcon" else "eager")
+    torch.manual_seed(3)
+    theirs = kind.from_config(config, attn_implementation=eager).eval()
+    ours = kind.from_config(make()).eval()
+    ours.load_state_dict(theirs.state_dict())
+    assert qkv.huggingface.patch(ours) is ours
+    return theirs, ours
+
+
+@pytest.mark.parametrize("padding", ["none", "left"])
+@pytest.mark.parametrize("name", patched_decoders)
+def test_patched_decoders_give_the_same_logits_ids_and_gradients(name, padding):
+    theirs, ours = patched(patched_decoders[name], transformers.AutoModelForCausalLM)
+    seen = paddings[padding]
+    options = {} if seen is None else dict(attention_mask=seen.long())
+    expect_same(theirs(ids, **options).logits, ours(ids, **options).logits, seen)
+    for model in (theirs, ours):
+        labels = ids if seen is None else ids.masked_fill(~seen | ~seen.roll(1, 1), -100)
+        model(ids, labels=labels, use_cache=False, **options).loss.backward()
+    for a, b in zip(theirs.parameters(), ours.parameters(), strict=True):
+        if a.grad is not None:
+            expect_same(a.grad, b.grad, tolerance=1e-3)
+    wanted, got = (
+        m.generate(ids, max_new_tokens=9, do_sample=False, pad_token_id=0, **options) for m in (theirs, ours)
+    )
+    assert torch.equal(wanted, got)
+
+
+def test_a_patched_bloom_gives_its_weights():
+    theirs, ours = patched(patched_decoders["bloom"], transformers.AutoModelForCausalLM)
+    a, b = (m(ids, output_attentions=True).attentions for m in (theirs, ours))
+    assert len(a) == len(b) == 2
+    for x, y in zip(a, b, strict=True):
+        expect_same(x, y)
+
+
+def long_ids(length):
+    return torch.randint(3, 97, (2, length), generator=torch.Generator().manual_seed(5))
+
+
+def expect_same_states_and_gradients(theirs, ours, seen, *inputs, **options):
+    results = [m(*inputs, **options).last_hidden_state for m in (theirs, ours)]
+    expect_same(*results, seen)
+    direction = torch.randn(results[0].shape, generator=torch.Generator().manual_seed(6)) * seen[..., None]
+    for result in results:
+        (result * direction).sum().backward()
+    for a, b in zip(theirs.parameters(), ours.parameters(), strict=True):
+        if a.grad is not None:
+            expect_same(a.grad, b.grad, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("of_global", [None, [[0], [0]], [[0, 7, 40], [3]]])
+@pytest.mark.parametrize("lengths", [(64, 64), (61, 50)])
+def test_a_patched_longformer_gives_the_same_states_and_gradients(of_global, lengths):
+    make = lambda: transformers.LongformerConfig(**{**small, "max_position_embeddings": 80}, attention_window=8)
+    theirs, ours = patched(make, transformers.AutoModel)
+    tokens = long_ids(max(lengths))
+    seen = torch.arange(max(lengths))[None] < torch.tensor(lengths)[:, None]
+    options = dict(attention_mask=seen.long())
+    if of_global is not None:
+        options["global_attention_mask"] = torch.zeros_like(tokens)
+        for row, positions in enumerate(of_global):
+            options["global_attention_mask"][row, positions] = 1
+    expect_same_states_and_gradients(theirs, ours, seen, tokens, **options)
+    weights = [m(tokens, output_attentions=True, **options).attentions for m in (theirs, ours)]
+    for a, b in zip(*weights, strict=True):
+        expect_same(a, b, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("length", [96, 100, 1024])
+def test_a_patched_bigbird_gives_the_same_states_and_gradients(length, training):
+    """Also while it trains: random blocks are drawn from the same seeds; for 1024 positions by another plan."""
+    make = lambda: transformers.BigBirdConfig(
+        **{**small, "max_position_embeddings": 1024},
+        block_size=64 if length == 1024 else 8,
+        num_random_blocks=2,
+        attention_probs_dropout_prob=0.0,
+        hidden_dropout_prob=0.0,
+    )
+    theirs, ours = patched(make, transformers.AutoModel)
+    for m in (theirs, ours):
+        m.train(training)
+    seen = torch.arange(length)[None] < torch.tensor([[length], [length - 9]])
+    expect_same_states_and_gradients(theirs, ours, seen, long_ids(length), attention_mask=seen.long())
+
+
+def test_a_patched_bigbird_has_full_attention_for_short_texts_and_blocks_again():
+    make = lambda: transformers.BigBirdConfig(**{**small, "max_position_embeddings": 128}, block_size=8)
+    theirs, ours = patched(make, transformers.AutoModel)
+    for m in (theirs, ours):
+        m.set_attention_type("original_full")
+    options = dict(attention_mask=paddings["right"].long())
+    expect_same(theirs(ids, **options).last_hidden_state, ours(ids, **options).last_hidden_state, paddings["right"])
+    for m in (theirs, ours):
+        m.set_attention_type("block_sparse")
+    assert type(ours.encoder.layer[0].attention.self).__module__ == "qkv.huggingface._big_bird"
+    expect_same(theirs(long_ids(96)).last_hidden_state, ours(long_ids(96)).last_hidden_state)
+
+
+def test_patch_and_check_say_what_each_is_for():
+    with pytest.raises(ValueError, match=r"llama: patch\(\) knows .* other models take attn_implementation"):
+        qkv.huggingface.patch(transformers.AutoModel.from_config(decoders["llama"]()))
+    bloom = transformers.AutoModel.from_config(patched_decoders["bloom"]())
+    with pytest.raises(ValueError, match=r"does not replace; qkv.huggingface.patch\(model\) does"):
+        qkv.huggingface.check(bloom)
+    qkv.huggingface.check(qkv.huggingface.patch(bloom))
+
+
 strangers = {
     "bloom": lambda: transformers.BloomConfig(vocab_size=97, hidden_size=32, n_layer=1, n_head=4),
     "falcon": lambda: transformers.FalconConfig(

@@ -65,6 +65,7 @@ elsewhere = {  # C++ -> where Python has it
     "Trainer": "train",
     "AttentionResult": "attention",
     "MultiTokenResult": "multi_token_attention",
+    "SpecialTokens": "Tokenizer",  # .special_tokens
 }
 not_for_users = set(  # for mechanisms written in C++, or options structs that are keyword arguments in Python
     """
@@ -73,7 +74,7 @@ not_for_users = set(  # for mechanisms written in C++, or options structs that a
     MaskPtr Modifier Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients ScoreOperands Tile
     TileDistances WeightDropout WeightOperand add_by_distance add_rows_product check_batch_tokens check_options
     columns_product distance_bias first_queries gather_rows history_of map_rows multiply_rows rows_product
-    rotary_scaling_error search_options sum_by_distance PredictedWindow ProjectionBias
+    rotary_scaling_error search_options sum_by_distance PredictedWindow ProjectionBias TextFrame
     """.split()
 )
 

@@ -51,7 +51,7 @@ def public_definitions():
 )
 def test_public_functions_have_types(name, node):
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-    untyped = [a.arg for a in arguments if a is not None and a.annotation is None and a.arg != "self"]
+    untyped = [a.arg for a in arguments if a is not None and a.annotation is None and a.arg not in ("self", "cls")]
     assert untyped == [] and node.returns is not None
 
 

@@ -1,25 +1,13 @@
-"""Models of Hugging Face's transformers with this attention.
+"""The attention function and the masks that transformers calls by the name "qkv"."""
 
-    qkv.huggingface.register()
-    model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="qkv")
-
-For the forward, generate() and training, on the CPU, in float32 and bfloat16. Causal masks, sliding windows and
-padding never become a table (B, 1, T, S); only other masks do. Families with an attention of their own (Falcon,
-BLOOM, GPT-J, GPT-Neo, DeBERTa, MPT, XLNet, Longformer, BigBird, LED) ignore attn_implementation, or fail: check()
-raises for them.
-"""
-
-import sys
 from typing import Any
 
 import torch
 
-from ._call import Parts, parts_of
-from ._masks import causal, window
-from ._operator import Call, needs_no_tape, without_gradients
-from ._parts import dot, softcap as softcap_of, softmax_with_sink
-
-__all__ = ["check", "register"]
+from .._call import Parts, parts_of
+from .._masks import causal, window
+from .._operator import Call, needs_no_tape, without_gradients
+from .._parts import dot, softcap as softcap_of, softmax_with_sink
 
 
 def register(name="qkv"):
@@ -29,22 +17,6 @@ def register(name="qkv"):
 
     AttentionInterface.register(name, attend)
     AttentionMaskInterface.register(name, mask)  # without it models silently drop their masks
-
-
-def check(model):
-    """ValueError for a model with an attention of its own, which ignores the name, or misreads the mask (BLOOM)."""
-    for layer in model.modules():
-        kind = type(layer)
-        of_a_family = kind.__module__.startswith(("transformers.models.", "transformers_modules."))
-        if (
-            of_a_family
-            and "Attention" in kind.__name__
-            and not hasattr(sys.modules[kind.__module__], "ALL_ATTENTION_FUNCTIONS")
-        ):
-            raise ValueError(
-                f"{model.config.model_type}: the model has an attention of its own, {kind.__name__}, which "
-                "attn_implementation does not replace"
-            )
 
 
 def mask(
