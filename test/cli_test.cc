@@ -108,7 +108,7 @@ try qkv train --tokenizer b
 try qkv score --tok
 )");
   std::system(fmt::format("bash {} >{}", at("complete.sh"), at("completed")).c_str());
-  EXPECT_EQ(read_file(at("completed")), "train translate\nbpe\n--tokens\n");
+  EXPECT_EQ(read_file(at("completed")), "train translate\nbpe byte-bpe\n--tokens\n");
   expect_error(run("--completion tcsh"), 2, {"--completion must be bash, zsh or fish, got 'tcsh'"});
 }
 

@@ -1,4 +1,4 @@
-"""The tokenizer of the models: SentencePiece vocabularies."""
+"""The tokenizers of the models."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from . import _core
 
 
 class Tokenizer:
-    """Sentences to token ids and back, by SentencePiece.
+    """Sentences to token ids and back.
 
         tokenizer = qkv.Tokenizer.train(sentences, vocabulary_size=8000)
         ids = tokenizer.encode("I am cold.")            # without begin and end
         tokenizer.decode(ids)                           # "I am cold."
-        tokenizer.save("source.model")                  # a file that SentencePiece reads, too
+        tokenizer.save("source.model")                  # unigram, bpe, character: a file of SentencePiece
+        tokenizer = qkv.Tokenizer.from_pretrained("gpt2")   # that of a model of ours, or a published one
 
-    The ids of the special tokens are pad 0, bos 1, eos 2 and unk 3. The same sentences and options give the same
-    file.
+    The ids of the special tokens of a trained one are pad 0, bos 1, eos 2 and unk 3, and of wordpiece mask 4. The
+    same sentences and options give the same file.
     """
 
     __slots__ = ("_tokenizer",)
@@ -31,7 +32,7 @@ class Tokenizer:
     def train(
         sentences: Iterable[str],
         *,
-        type: Literal["unigram", "bpe", "character"] = "unigram",
+        type: Literal["unigram", "bpe", "character", "byte-bpe", "wordpiece"] = "unigram",
         vocabulary_size: int = 8000,
         character_coverage: float = 0,
         lossless: bool = False,
@@ -47,6 +48,18 @@ class Tokenizer:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Tokenizer:
         return Tokenizer(_core.Tokenizer.load(path))
+
+    @staticmethod
+    def from_pretrained(folder: str | os.PathLike[str], side: Literal["source", "target"] = "source") -> Tokenizer:
+        """The tokenizer in the folder of a model; side: of those that have one for each language."""
+        if side not in ("source", "target"):
+            raise ValueError(f'Tokenizer: side must be "source" or "target", got {side!r}')
+        return Tokenizer(_core.Tokenizer.from_pretrained(folder, side == "target"))
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Ids by name: pad, bos, eos, unk, mask, as far as there are any; bos is what a decoder begins with."""
+        return self._tokenizer.special_tokens()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         self._tokenizer.save(path)

@@ -1,11 +1,14 @@
 #include "qkv/text/tokenizer.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "python/src/bind.h"
 #include "python/src/text.h"
+#include "qkv/model/model_file.h"
+#include "qkv/text/model_tokenizer.h"
 
 namespace qkv::python {
 namespace {
@@ -24,6 +27,20 @@ Tokenizer train_tokenizer(nb::handle sentences, nb::handle type, int64_t vocabul
   return Tokenizer::train(lines, options);
 }
 
+Tokenizer model_tokenizer(const std::filesystem::path& folder, bool target) {
+  const nb::gil_scoped_release unlocked;
+  return read_model_tokenizer(folder, load_config(folder), target ? TokenizerSide::target : TokenizerSide::source);
+}
+
+std::map<std::string, int32_t> special_tokens(const Tokenizer& tokenizer) {
+  const SpecialTokens& s = tokenizer.special();
+  std::map<std::string, int32_t> out;
+  for (const auto& [name, id] : {std::pair("pad", s.pad), std::pair("bos", s.bos), std::pair("eos", s.eos),
+                                 std::pair("unk", s.unk), std::pair("mask", s.mask)})
+    if (id >= 0) out[name] = id;
+  return out;
+}
+
 }  // namespace
 
 void bind_tokenizer(nb::module_& m) {
@@ -34,6 +51,7 @@ void bind_tokenizer(nb::module_& m) {
                     const nb::gil_scoped_release unlocked;
                     return Tokenizer::load(path);
                   })
+      .def_static("from_pretrained", &model_tokenizer)
       .def_static(
           "from_serialized",
           [](nb::bytes bytes) { return Tokenizer::from_serialized(std::string(bytes.c_str(), bytes.size())); })
@@ -42,7 +60,8 @@ void bind_tokenizer(nb::module_& m) {
       .def("encode", [](const Tokenizer& t, nb::handle text) { return t.encode(string_of(text, "encode")); })
       .def("decode", [](const Tokenizer& t, const std::vector<int32_t>& ids) { return text_of(t.decode(ids)); })
       .def("token", [](const Tokenizer& t, int32_t id) { return text_of(t.token(id)); })
-      .def("size", &Tokenizer::size);
+      .def("size", &Tokenizer::size)
+      .def("special_tokens", &special_tokens);
 }
 
 }  // namespace qkv::python

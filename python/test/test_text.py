@@ -1,6 +1,7 @@
 """Metrics and the tokenizer."""
 
 import copy
+import pathlib
 import pickle
 
 import pytest
@@ -75,6 +76,28 @@ def test_a_tokenizer_gives_back_its_text(kind, tmp_path):
         assert other.encode(sentences[1]) == tokenizer.encode(sentences[1])
 
 
+@pytest.mark.parametrize("kind, tokens", [("byte-bpe", ["th", "\u2581"]), ("wordpiece", ["the", "cat"])])
+def test_tokenizers_of_gpt2_and_bert_are_trained(kind, tokens, tmp_path):
+    tokenizer = qkv.Tokenizer.train(sentences, type=kind, vocabulary_size=300)
+    assert tokenizer.decode(tokenizer.encode(sentences[0])) == sentences[0]
+    assert any(t.startswith(tokens[0]) for t in tokenizer.tokens(sentences[0]))
+    assert any(t.startswith(tokens[1]) for t in tokenizer.tokens(sentences[0]))
+    assert ("mask" in tokenizer.special_tokens) == (kind == "wordpiece")
+    tokenizer.save(tmp_path / "a.model")
+    assert qkv.Tokenizer.load(tmp_path / "a.model").encode(sentences[1]) == tokenizer.encode(sentences[1])
+
+
+def test_the_tokenizer_of_a_published_model_is_read():
+    folder = pathlib.Path(__file__).parents[2] / "test" / "checkpoints" / "marian"
+    if not folder.exists():
+        pytest.skip("the sources of the library")
+    source, target = (qkv.Tokenizer.from_pretrained(folder, side) for side in ("source", "target"))
+    assert source.special_tokens["pad"] == source.special_tokens["bos"] == len(source) - 1
+    assert source.encode("the man") != target.encode("the man")
+    with pytest.raises(ValueError, match="side must be"):
+        qkv.Tokenizer.from_pretrained(folder, "both")
+
+
 def test_byte_fallback_is_lossless():
     tokenizer = qkv.Tokenizer.train(sentences, vocabulary_size=300, lossless=True)
     text = "  na\u00efve \U0001f600 "
@@ -82,7 +105,7 @@ def test_byte_fallback_is_lossless():
 
 
 def test_what_a_tokenizer_refuses(tmp_path):
-    with pytest.raises(ValueError, match="type must be one of unigram, bpe, character, got 'word'"):
+    with pytest.raises(ValueError, match="type must be one of unigram, bpe, .*, wordpiece, got 'word'"):
         qkv.Tokenizer.train(sentences, type="word")
     with pytest.raises(FileNotFoundError):
         qkv.Tokenizer.load(tmp_path / "none.model")

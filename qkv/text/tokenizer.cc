@@ -13,6 +13,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
 #include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/tokenizer/json_training.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/tokenizer_model.h"
 #include "qkv/text/unicode.h"
@@ -147,13 +148,16 @@ std::string checksum_of(std::string_view bytes) { return fmt::format("{:08x}", c
 }  // namespace
 
 void check_options(const TokenizerOptions& options) {
-  const int64_t minimum = Tokenizer::unk + 2 + (options.lossless ? 256 : 0);
+  const bool has_bytes = options.lossless || options.type == TokenizerType::byte_bpe;
+  const int64_t minimum = Tokenizer::unk + 2 + (has_bytes ? 256 : 0);
   require<UsageError>(options.vocabulary_size >= minimum && options.vocabulary_size <= 10'000'000, "tokenizer",
                       "vocabulary-size must be {} to 10000000, got {}", minimum, options.vocabulary_size);
   const double coverage = options.character_coverage;
   require<UsageError>(coverage == 0 || (coverage >= min_coverage && coverage <= 1), "tokenizer",
                       "character-coverage must be {} to 1, or 0 for as many characters as fit, got {}",
                       min_coverage, coverage);
+  require<UsageError>(!options.lossless || options.type != TokenizerType::word_piece, "tokenizer",
+                      "a wordpiece vocabulary cannot be lossless: it loses white space; byte-bpe keeps all");
   require<UsageError>(options.max_sentences >= 1, "tokenizer", "max-sentences must be at least 1, got {}",
                       options.max_sentences);
 }
@@ -162,6 +166,9 @@ Tokenizer Tokenizer::train(FunctionRef<bool(std::string&)> next, const Tokenizer
   check_options(options);
   const std::vector<std::string> drawn = cut_long(draw(next, options));
   require<InputError>(!drawn.empty(), "tokenizer", "no sentences to train on: all are blank");
+  if (options.type == TokenizerType::byte_bpe) return Tokenizer(train_byte_bpe(drawn, options.vocabulary_size));
+  if (options.type == TokenizerType::word_piece)
+    return Tokenizer(train_word_piece(drawn, options.vocabulary_size, options.character_coverage));
   Sentences sentences(drawn);
   std::string bytes;
   const auto status =

@@ -1,11 +1,11 @@
-// Tokenizer: sentences to token ids and back, by SentencePiece (Kudo and Richardson, 2018). Tokens are subwords
-// trained on a corpus by a unigram language model (Kudo, 2018) or byte-pair encoding (BPE, Sennrich et al., 2016),
-// or characters.
+// Tokenizer: sentences to token ids and back. Tokens are subwords trained on a corpus by a unigram language model (Kudo, 2018)
+// or byte-pair encoding (BPE, Sennrich et al., 2016), or characters, by SentencePiece (Kudo and Richardson, 2018); or the
+// byte-level BPE of GPT-2 (Radford et al., 2019) or BERT's WordPiece (tokenizer/json_training.h).
 //
 //     Tokenizer tokenizer = Tokenizer::train(sentences, {.vocabulary_size = 8000});
 //     std::vector<int32_t> ids = tokenizer.encode("I am cold.");        // no bos, no eos
 //     std::string text = tokenizer.decode(ids);                         // "I am cold."
-//     tokenizer.save("model/source.model");                             // a SentencePiece model file
+//     tokenizer.save("model/source.model");      // a SentencePiece model; of byte-level BPE and WordPiece a JSON file
 //
 // The ids of the four special tokens are the same in every vocabulary that is trained here: pad 0, bos 1, eos 2, unk 3. Those
 // of published models (published_tokenizer.h) are data: special().
@@ -13,7 +13,8 @@
 // decode(encode(text)) is by default the text normalised by NFKC (ligatures, full-width letters and the ellipsis
 // character become plain letters and dots; control characters are removed) with white space collapsed and trimmed,
 // and unknown characters (outside the vocabulary) as U+2047. With .lossless it is the same text for any valid UTF-8:
-// byte fallback encodes unknown characters as their bytes. Only U+2581, SentencePiece's space, becomes a space. Bytes
+// byte fallback encodes unknown characters as their bytes. Only U+2581, SentencePiece's space, becomes a space. Byte-level BPE
+// gives any text back as it was, WordPiece the words with a space between them but before marks such as the full stop. Bytes
 // that are not UTF-8 become U+FFFD. Text never becomes a special token, even if it looks like one ("</s>").
 //
 // The same sentences and options give the same model, byte for byte, on any number of threads.
@@ -34,10 +35,11 @@
 
 namespace qkv {
 
-enum class TokenizerType { unigram, bpe, character };
+enum class TokenizerType { unigram, bpe, character, byte_bpe, word_piece };
 constexpr auto names_of(TokenizerType) {
   return std::array{Named{TokenizerType::unigram, "unigram"}, Named{TokenizerType::bpe, "bpe"},
-                    Named{TokenizerType::character, "character"}};
+                    Named{TokenizerType::character, "character"}, Named{TokenizerType::byte_bpe, "byte-bpe"},
+                    Named{TokenizerType::word_piece, "wordpiece"}};
 }
 
 struct TokenizerOptions {
@@ -48,7 +50,8 @@ struct TokenizerOptions {
   // Fraction of the corpus's characters that are in the vocabulary, 0.98 to 1; 0: every character, but in a subword
   // vocabulary at most as many of the frequent ones as fill a quarter of it.
   double character_coverage = 0;
-  // No normalisation, white space kept, and byte fallback: 256 tokens for the bytes of unknown characters.
+  // No normalisation, white space kept, and byte fallback: 256 tokens for the bytes of unknown characters. UsageError with
+  // WordPiece; byte-level BPE is lossless anyway.
   bool lossless = false;
   int64_t max_sentences = 1'000'000;  // of a larger corpus a random sample of this size
   uint64_t seed = 1;                  // of the sample

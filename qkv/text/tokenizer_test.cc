@@ -86,6 +86,52 @@ TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
   EXPECT_EQ(std::count(unknown.begin(), unknown.end(), Tokenizer::unk), 300'000 / 16'384 + 1);
 }
 
+TEST(Tokenizer, ByteLevelBpeKeepsEveryText) {
+  const Tokenizer tokenizer =
+      Tokenizer::train(corpus(300), {.type = TokenizerType::byte_bpe, .vocabulary_size = 400});
+  EXPECT_GT(tokenizer.size(), 300);
+  EXPECT_LE(tokenizer.size(), 400);
+  for (const std::string& text : corpus(20))
+    EXPECT_LT(tokenizer.encode(text).size(), text.size() / 2) << "tokens are longer than a byte";
+  for (const std::string text :
+       {"  two  spaces, and one after ", "\u2026\ufb01\uff21 \u4e2d\u6587 \U0001f355\t\u00a0x",
+        "e\u0301 is not \u00e9", "</s><unk> <pad>", "\x01\x7f", "\u2581", ""})
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+  EXPECT_EQ(tokenizer.special().eos, Tokenizer::eos);
+}
+
+TEST(Tokenizer, WordPieceKeepsWordsAndHasAMask) {
+  const auto sentences = corpus(300);
+  const Tokenizer tokenizer =
+      Tokenizer::train(sentences, {.type = TokenizerType::word_piece, .vocabulary_size = 120});
+  for (const std::string& sentence : sentences) {
+    const auto ids = tokenizer.encode(sentence);
+    EXPECT_EQ(tokenizer.decode(ids), sentence);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), Tokenizer::unk), 0);
+  }
+  EXPECT_EQ(tokenizer.special().mask, 4);
+  EXPECT_EQ(tokenizer.encode("\u4e2d"), std::vector<int32_t>{Tokenizer::unk});
+  EXPECT_THROW(Tokenizer::train(sentences, {.type = TokenizerType::word_piece, .lossless = true}), UsageError);
+  EXPECT_THROW(Tokenizer::train(
+                   sentences, {.type = TokenizerType::word_piece, .vocabulary_size = 20, .character_coverage = 1}),
+               UsageError);
+  EXPECT_THROW(Tokenizer::train(sentences, {.type = TokenizerType::byte_bpe, .vocabulary_size = 256}), UsageError);
+}
+
+TEST(Tokenizer, AVocabularyOfJsonIsTheSameInAFile) {
+  for (const TokenizerType type : {TokenizerType::byte_bpe, TokenizerType::word_piece}) {
+    const auto sentences = corpus(300);
+    const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = type, .vocabulary_size = 300});
+    EXPECT_EQ(Tokenizer::train(sentences, {.type = type, .vocabulary_size = 300}).serialized(),
+              tokenizer.serialized());
+    const Tokenizer again = Tokenizer::from_serialized(tokenizer.serialized());
+    EXPECT_EQ(again.serialized(), tokenizer.serialized());
+    EXPECT_EQ(again.size(), tokenizer.size());
+    EXPECT_EQ(again.special().mask, tokenizer.special().mask);
+    for (const std::string& sentence : sentences) EXPECT_EQ(again.encode(sentence), tokenizer.encode(sentence));
+  }
+}
+
 TEST(Tokenizer, ALosslessVocabularyCutsNothing) {
   const Tokenizer tokenizer = Tokenizer::train(corpus(300), {.vocabulary_size = 400, .lossless = true});
   std::string text;
