@@ -12,10 +12,17 @@ OutputProjection::OutputProjection(const Parameter& matrix, const OutputProjecti
     : weight(matrix), options_(options) {
   weight.mark_as_weight();
   if (options.bias) bias = Parameter({Axis(matrix.dim(0), "V")});
+  if (options.width != 0 && options.width != matrix.dim(1))
+    projection.emplace(Axis(options.width, "C"), Axis(matrix.dim(1), "E"), false);
+}
+
+Variable OutputProjection::projected(const Variable& hidden) const {
+  const Variable x = projection ? projection->forward(hidden) : hidden;
+  return options_.scale == 1 ? x : scale(x, options_.scale);
 }
 
 Variable OutputProjection::logits(const Variable& hidden) const {
-  const Variable y = linear(options_.scale == 1 ? hidden : scale(hidden, options_.scale), weight, bias);
+  const Variable y = linear(projected(hidden), weight, bias);
   return options_.softcap == 0 ? y : scale(tanh(scale(y, 1 / options_.softcap)), options_.softcap);
 }
 
@@ -27,10 +34,12 @@ CrossEntropy OutputProjection::loss(const Variable& hidden, const Tensor& target
   const Variable rows = reshape(hidden, {N, hidden.dim(2)});
   const Tensor wanted = targets.contiguous_copy().reshape({N});
   if (options_.softcap != 0) return cross_entropy(logits(rows), wanted, options);
-  return linear_cross_entropy(options_.scale == 1 ? rows : scale(rows, options_.scale), {weight, bias}, wanted,
-                              options);
+  return linear_cross_entropy(projected(rows), {weight, bias}, wanted, options);
 }
 
-void OutputProjection::list(ModuleContents& contents) const { contents.parameter("bias", bias); }
+void OutputProjection::list(ModuleContents& contents) const {
+  contents.parameter("bias", bias);
+  if (projection) contents.child("projection", *projection);
+}
 
 }  // namespace qkv

@@ -2,19 +2,24 @@
 //
 //     logits = cap( scale * hidden W^T + bias ),    cap(l) = softcap tanh(l / softcap)           Gemma Team, "Gemma 2", 2024
 //
+// A matrix of another width E than that of the model follows a linear layer without bias: hidden -> projection (E,C) -> W.
+//
 //     OutputProjection output(embedding_table, {.bias = true});
 //     Variable logits = output.logits(hidden);                          // (..., C) -> (..., V)
 //     CrossEntropy e = output.loss(hidden, targets, options);           // hidden (B,T,C), targets i32 (B,T)
 //
-// loss() does not store all logits, unless they are capped. Parameters: bias (V). The matrix (V,C) is listed by the model.
+// loss() does not store all logits, unless they are capped. Parameters: bias (V), projection. The matrix (V,C) is listed by the model.
 #pragma once
 
-#include "qkv/layer/module.h"
+#include <optional>
+
+#include "qkv/layer/linear.h"
 #include "qkv/op/cross_entropy.h"
 
 namespace qkv {
 
 struct OutputProjectionOptions {
+  int64_t width = 0;  // C; 0: that of the matrix
   bool bias = false;
   float scale = 1.0f;
   float softcap = 0.0f;  // 0: none
@@ -29,8 +34,10 @@ class OutputProjection final : public Module {
 
   Parameter weight;  // not listed
   Parameter bias;
+  std::optional<Linear> projection;
 
  private:
+  Variable projected(const Variable& hidden) const;
   OutputProjectionOptions options_;
 };
 

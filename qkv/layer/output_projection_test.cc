@@ -37,6 +37,22 @@ TEST(OutputProjection, IsItsFormula) {
   }
 }
 
+TEST(OutputProjection, OfAnotherWidthFollowsALinearLayer) {
+  OutputProjection output(matrix(), {.width = 7, .scale = 0.5f});
+  randomise(output, 1);
+  const Tensor hidden = random_tensor({1, 4, 7}, 2), y = output.logits(Variable(hidden)).value();
+  const Tensor& projection = output.projection->weight.value();
+  for (int64_t t = 0; t < 4; ++t)
+    for (int64_t v = 0; v < 5; ++v) {
+      double logit = 0;
+      for (int64_t e = 0; e < 3; ++e)
+        for (int64_t c = 0; c < 7; ++c)
+          logit += 0.5 * hidden.at<float>({0, t, c}) * projection.at<float>({e, c}) *
+                   output.weight.value().at<float>({v, e});
+      EXPECT_NEAR(y.at<float>({0, t, v}), logit, 1e-5);
+    }
+}
+
 TEST(OutputProjection, LossIsTheCrossEntropyOfItsLogitsWithTheSameGradients) {
   const Tensor targets = Tensor::from(std::vector<int32_t>{1, 4, -1, 0, 2, 2, -1, 3}, {2, 4});
   for (const OutputProjectionOptions& o :

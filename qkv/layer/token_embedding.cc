@@ -17,12 +17,20 @@ Parameter embedding_table(const Axis& rows, const Axis& width) {
 }
 
 TokenEmbedding::TokenEmbedding(const Parameter& embeddings, const TokenEmbeddingOptions& o)
-    : table(embeddings), options_(o), sinusoidal_(embeddings.dim(1), o.max_positions, o.sinusoids) {
-  const Axis C(table.dim(1), "C");
+    : table(embeddings),
+      options_(o),
+      sinusoidal_(o.width == 0 ? embeddings.dim(1) : o.width, o.max_positions, o.sinusoids) {
+  const Axis C(width(), "C");
+  if (C.size != table.dim(1)) projection.emplace(Axis(table.dim(1), "E"), C, false);
   if (o.positions == PositionTable::learned)
     positions = embedding_table({o.max_positions + o.position_offset, "P"}, C);
   if (o.types > 0) types = embedding_table({o.types}, C);
   if (o.norm) norm.emplace(C, *o.norm);
+}
+
+Variable TokenEmbedding::rows_of(const Tensor& ids) const {
+  const Variable x = embedding(ids, table, {.scale = options_.scale});
+  return projection ? projection->forward(x) : x;
 }
 
 Variable TokenEmbedding::with_positions(const Tensor& ids, const Place& place) const {
@@ -30,6 +38,12 @@ Variable TokenEmbedding::with_positions(const Tensor& ids, const Place& place) c
   require(options_.positions == PositionTable::none || place.first_position + ids.dim(1) <= options_.max_positions,
           "TokenEmbedding", "positions {} to {} are beyond the limit of {} positions", place.first_position,
           place.first_position + ids.dim(1) - 1, options_.max_positions);
+  if (projection) {
+    Tensor columns = Tensor::empty(ids.shape(), DType::i32);
+    for (int64_t i = 0; i < ids.numel(); ++i)
+      columns.data<int32_t>()[i] = static_cast<int32_t>(place.first_position + i % ids.dim(1));
+    return with_given_positions(ids, columns);
+  }
   EmbeddingOptions added{.scale = options_.scale, .first_position = first};
   if (options_.positions == PositionTable::learned) added.positions = positions;
   if (options_.positions == PositionTable::sinusoidal)
@@ -41,7 +55,7 @@ Variable TokenEmbedding::with_given_positions(const Tensor& ids, const Tensor& g
   require(given.shape() == ids.shape() && given.dtype() == DType::i32, "TokenEmbedding",
           "positions must be i32 {}, as the ids, got {} {}", describe("BT", ids.shape()), name_of(given.dtype()),
           describe("BT", given.shape()));
-  const Variable x = embedding(ids, table, {.scale = options_.scale});
+  const Variable x = rows_of(ids);
   if (options_.positions == PositionTable::none) return x;
   Tensor rows = Tensor::empty(ids.shape(), DType::i32);
   int64_t last = 0;
@@ -68,6 +82,7 @@ Variable TokenEmbedding::forward(const Tensor& ids, const Place& place, Pass& pa
 void TokenEmbedding::list(ModuleContents& contents) const {
   contents.parameter("positions", positions);
   contents.parameter("types", types);
+  if (projection) contents.child("projection", *projection);
   if (norm) contents.child("norm", *norm);
 }
 

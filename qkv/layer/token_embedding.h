@@ -2,17 +2,19 @@
 //
 //     x[b, t] = norm( scale * table[ids[b, t]] + positions[t + position_offset] + types[types[b, t]] )
 //
-// The position of a token is its column, or given.
+// The position of a token is its column, or given. A table of another width than the stack is followed by a linear layer
+// without bias: table[id] (E) -> projection (C,E) -> C (Lan et al., "ALBERT", 2020, section 3.1).
 //
 //     TokenEmbedding embedding(table, {.scale = std::sqrt(512.0f), .positions = PositionTable::sinusoidal});
 //     Variable x = embedding.forward(ids, {}, pass);                  // ids i32 (B,T), x (B,T,C)
 //
-// Parameters: positions (max_positions + position_offset, C) if they are learned, types, norm. The table (V,C) may be
-// shared, and is listed by the model.
+// Parameters: positions (max_positions + position_offset, C) if they are learned, types, norm, projection (C,E) if it is
+// there. The table (V,C) or (V,E) may be shared, and is listed by the model.
 #pragma once
 
 #include <optional>
 
+#include "qkv/layer/linear.h"
 #include "qkv/layer/norm.h"
 #include "qkv/layer/pass.h"
 #include "qkv/layer/sinusoidal_positions.h"
@@ -22,6 +24,7 @@ namespace qkv {
 enum class PositionTable { none, sinusoidal, learned };
 
 struct TokenEmbeddingOptions {
+  int64_t width = 0;  // C; 0: that of the table
   float scale = 1.0f;
   PositionTable positions = PositionTable::none;
   SinusoidLayout sinusoids = SinusoidLayout::interleaved;
@@ -43,12 +46,15 @@ class TokenEmbedding final : public Module {
   TokenEmbedding(const Parameter& table, const TokenEmbeddingOptions& options);
   Variable forward(const Tensor& ids, const Place& place, Pass& pass) const;
   void list(ModuleContents& contents) const override;
+  int64_t width() const { return options_.width == 0 ? table.dim(1) : options_.width; }  // C
 
-  Parameter table;             // (V,C), not listed
+  Parameter table;             // (V,E), not listed
   Parameter positions, types;  // none where there are none
+  std::optional<Linear> projection;
   std::optional<Norm> norm;
 
  private:
+  Variable rows_of(const Tensor& ids) const;
   Variable with_positions(const Tensor& ids, const Place& place) const;
   Variable with_given_positions(const Tensor& ids, const Tensor& positions) const;
 

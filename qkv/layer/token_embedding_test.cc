@@ -52,6 +52,24 @@ TEST(TokenEmbedding, IsItsFormula) {
   EXPECT_EQ(names_of(embedding, ""), (std::vector<std::string>{"positions", "types", "norm.weight", "norm.bias"}));
 }
 
+TEST(TokenEmbedding, ATableOfAnotherWidthIsProjectedBeforePositionsAreAdded) {
+  TokenEmbedding embedding(
+      table_of(5, 4), {.width = 6, .positions = PositionTable::learned, .max_positions = 9, .position_offset = 2});
+  randomise(embedding, 3);
+  Pass pass;
+  const Tensor y = embedding.forward(ids, {.first_position = 4}, pass).value();
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t t = 0; t < 3; ++t)
+      for (int64_t c = 0; c < 6; ++c) {
+        double x = embedding.positions.value().at<float>({4 + t + 2, c});
+        for (int64_t e = 0; e < 4; ++e)
+          x += embedding.projection->weight.value().at<float>({c, e}) *
+               embedding.table.value().at<float>({ids.at<int32_t>({b, t}), e});
+        EXPECT_NEAR(y.at<float>({b, t, c}), x, 1e-5);
+      }
+  EXPECT_EQ(names_of(embedding, ""), (std::vector<std::string>{"positions", "projection.weight"}));
+}
+
 TEST(TokenEmbedding, GradientsReachEveryTable) {
   TokenEmbedding embedding(table_of(5, 4), {.positions = PositionTable::learned, .max_positions = 9, .types = 2});
   Pass pass;

@@ -16,7 +16,9 @@ const TransformerConfig& checked(const TransformerConfig& config) {
 }
 
 Parameter table(const TransformerConfig& c) {
-  return embedding_table({c.target_vocabulary, "V"}, {c.d_model, "C"});
+  const bool is_narrower = c.embedding_width != 0 && c.embedding_width != c.d_model;
+  return embedding_table({c.target_vocabulary, "V"},
+                         is_narrower ? Axis(c.embedding_width, "E") : Axis(c.d_model, "C"));
 }
 
 }  // namespace

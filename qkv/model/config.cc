@@ -49,12 +49,14 @@ void visit(Config& c, Visitor&& visitor) {
   field("decoder_heads", c.decoder_heads);
   field("decoder_ffn", c.decoder_ffn);
   field("norm_weight_offset", c.norm_weight_offset);
+  field("embedding_width", c.embedding_width);
   field("embedding_scale", c.embedding_scale);
   field("embedding_norm", c.embedding_norm);
   field("token_types", c.token_types);
   field("position_offset", c.position_offset);
   field("sinusoids", c.sinusoids);
   field("masked_head", c.masked_head);
+  field("head_activation", c.head_activation);
   field("output_bias", c.output_bias);
   field("output_scale", c.output_scale);
   field("logit_softcap", c.logit_softcap);
@@ -62,9 +64,9 @@ void visit(Config& c, Visitor&& visitor) {
 
 // Keys that are written only where they are not the default: of published families.
 constexpr const char* rare_keys[] = {
-    "attention_output_bias", "decoder_heads", "decoder_ffn",     "norm_weight_offset", "embedding_scale",
-    "embedding_norm",        "token_types",   "position_offset", "sinusoids",          "masked_head",
-    "output_bias",           "output_scale",  "logit_softcap"};
+    "attention_output_bias", "decoder_heads",   "decoder_ffn", "norm_weight_offset", "embedding_width",
+    "embedding_scale",       "embedding_norm",  "token_types", "position_offset",    "sinusoids",
+    "masked_head",           "head_activation", "output_bias", "output_scale",       "logit_softcap"};
 
 struct Writer {
   Json& json;
@@ -81,8 +83,9 @@ struct Writer {
     json[key] = name_of(value);
   }
   void operator()(const char* key, const AttentionPattern& value) { json[key] = to_string(value); }
-  void operator()(const char* key, const std::optional<bool>& value) {
-    if (value) json[key] = *value;
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value) {
+    if (value) (*this)(key, *value);
   }
 };
 
@@ -116,11 +119,10 @@ struct Reader {
     require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, shown_json(*j));
     value = j->get<bool>();
   }
-  void operator()(const char* key, std::optional<bool>& value) {
-    bool given = false;
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value) {
     if (!json.contains(key)) return known.push_back(key);
-    (*this)(key, given);
-    value = given;
+    (*this)(key, value.emplace());
   }
   template <WithNames Enum>
   void operator()(const char* key, Enum& value) {
@@ -285,6 +287,7 @@ std::optional<NormOptions> TransformerConfig::final_norm() const {
 
 TokenEmbeddingOptions TransformerConfig::embedding_options() const {
   TokenEmbeddingOptions o = {
+      .width = d_model,
       .scale = embedding_scale == 0 ? std::sqrt(static_cast<float>(d_model)) : embedding_scale,
       .sinusoids = sinusoids,
       .max_positions = max_positions,
@@ -298,8 +301,10 @@ TokenEmbeddingOptions TransformerConfig::embedding_options() const {
 }
 
 OutputProjectionOptions TransformerConfig::output_options() const {
-  return {
-      .bias = output_bias || architecture == Architecture::masked, .scale = output_scale, .softcap = logit_softcap};
+  return {.width = d_model,
+          .bias = output_bias || architecture == Architecture::masked,
+          .scale = output_scale,
+          .softcap = logit_softcap};
 }
 
 BlockOptions TransformerConfig::encoder_block(int64_t index) const {
@@ -366,6 +371,10 @@ void TransformerConfig::check() const {
                                              (kv_heads == 0 || decoder_heads % kv_heads == 0)),
                       "model", "decoder-heads {} must divide d-model {}, and kv-heads {} must divide it",
                       decoder_heads, d_model, kv_heads);
+  require<UsageError>(embedding_width == 0 ||
+                          (architecture == Architecture::causal && embedding_width > 0 && embedding_width <= 65536),
+                      "model", "embedding-width must be 0 to 65536, and is for causal models, got {}",
+                      embedding_width);
   within("norm-weight-offset", norm_weight_offset, -1e4, 1e4);
   within("embedding-scale", embedding_scale, 0, 1e6);
   within("output-scale", output_scale, 1e-6, 1e6);

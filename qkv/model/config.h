@@ -111,15 +111,17 @@ struct TransformerConfig {
   std::optional<bool> attention_output_bias = {};  // none: as attention_bias, which is that of all four otherwise
   int64_t decoder_heads = 0, decoder_ffn = 0;      // 0: as heads and ffn, which are those of the encoder otherwise
   float norm_weight_offset = 0.0f;                 // rows are multiplied by it + weight; 1 in Gemma
+  int64_t embedding_width = 0;                     // of a causal model; 0: d_model
   float embedding_scale = 0.0f;                    // 0: sqrt(C)
   bool embedding_norm = false;                     // a norm of the sum of the embeddings
   int64_t token_types = 0;                         // 0: no table of them
   int64_t position_offset = 0;                     // the row of position 0: 2 in OPT and BART
   SinusoidLayout sinusoids = SinusoidLayout::interleaved;
-  bool masked_head = true;     // false: a masked model that is an encoder alone
-  bool output_bias = false;    // a masked model has one anyway
-  float output_scale = 1.0f;   // of what the logits are computed from
-  float logit_softcap = 0.0f;  // 0: none
+  bool masked_head = true;                         // false: a masked model that is an encoder alone
+  std::optional<Activation> head_activation = {};  // of a masked model; none: as activation
+  bool output_bias = false;                        // a masked model has one anyway
+  float output_scale = 1.0f;                       // of what the logits are computed from
+  float logit_softcap = 0.0f;                      // 0: none
 
   // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else
   // 2^24.

@@ -41,7 +41,7 @@ Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>
 Variable MaskedTransformer::transformed(const Variable& hidden) const {
   require<UsageError>(config_.masked_head, "MaskedTransformer",
                       "this model is an encoder without a head: it gives embeddings, and no logits");
-  return norm_.forward(activate(config_.activation, transform_.forward(hidden)));
+  return norm_.forward(activate(config_.head_activation.value_or(config_.activation), transform_.forward(hidden)));
 }
 
 Variable MaskedTransformer::logits(const Variable& hidden) const { return output_.logits(transformed(hidden)); }

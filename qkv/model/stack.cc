@@ -145,7 +145,7 @@ Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& opti
   for (size_t n = blocks.size(); n-- > 1;)
     for (size_t earlier = n; earlier-- > 0;)
       blocks[n].self_attention.share_parameters_of(blocks[earlier].self_attention);
-  if (final_norm) norm.emplace(Axis(embedding.table.dim(1), "C"), *final_norm);
+  if (final_norm) norm.emplace(Axis(embedding.width(), "C"), *final_norm);
 }
 
 Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
@@ -188,7 +188,7 @@ Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> toke
   }
   const NoGrad guard;
   rows.split_by_length(lengths);
-  const int64_t C = embedding.table.dim(1);
+  const int64_t C = embedding.width();
   Tensor embedded;  // (N,C), of all groups
   std::vector<std::vector<Block::Segment>> segments(blocks.size());
   int64_t begin = 0;

@@ -68,7 +68,8 @@ void add_key_value_projections(MatrixFlops& flops, const MultiHeadAttention& att
 }
 
 FlopCount output_projection(const TransformerConfig& c) {
-  const int64_t elements = c.d_model * c.target_vocabulary;
+  const int64_t width = c.embedding_width == 0 ? c.d_model : c.embedding_width;
+  const int64_t elements = width * c.target_vocabulary + (width == c.d_model ? 0 : width * c.d_model);
   return {.part = "output projection",
           .formula = "2 C W",
           .flops = 2 * elements,

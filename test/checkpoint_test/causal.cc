@@ -30,8 +30,8 @@ void logits(const fs::path& folder) {
     for (int64_t t = 0; t < std::ssize(row); ++t)
       for (int64_t v = 0; v < expected.dim(2); ++v) {
         const double wanted = expected.at<float>({b, t, v});
-        worst = std::max(worst, std::abs(alone.at<float>({0, t, v}) - wanted));
-        worst_padded = std::max(worst_padded, std::abs(batch.at<float>({b, t, v}) - wanted));
+        worst = std::max(worst, error_of(alone.at<float>({0, t, v}), wanted));
+        worst_padded = std::max(worst_padded, error_of(batch.at<float>({b, t, v}), wanted));
       }
     EXPECT_LT(worst, 1e-4) << "row " << b << " by itself";
     if (!reference.depends_on_length()) {
@@ -103,12 +103,12 @@ void greedy_ids_across_the_limit(const fs::path& folder) { expect_greedy(folder,
 void beam_ids(const fs::path& folder) {
   const Reference reference(folder);
   const auto model = load_model_as<CausalTransformer>(folder);
-  const auto settings = reference.json["generate"]["generate"];
+  const nlohmann::json settings = reference.generate_settings();
   const std::vector<Ids> prompts =
       rows_of(reference.file.get("generate.input_ids"), reference.file.get("generate.attention_mask"));
   const SearchTask task = {.start = [&](auto rows) { return model.start(std::ssize(rows)); },
                            .first = prompts,
-                           .max_lengths = std::vector<int64_t>(prompts.size(), settings["new_tokens"])};
+                           .max_lengths = std::vector<int64_t>(prompts.size(), settings.at("new_tokens"))};
   expect_beams(search(task, beam_options(settings)), reference, "generate.beam",
                reference.file.get("generate.input_ids").dim(1));
 }

@@ -70,7 +70,7 @@ void gradients(const fs::path& folder) {
 // Settings of generate() in reference.json.
 struct Generated {
   explicit Generated(const Reference& reference)
-      : settings(reference.json["generate"]["generate"]),
+      : settings(reference.generate_settings()),
         first(reference.file.get("decoder_input_ids").at<int32_t>({0, 0})) {}
   std::optional<int32_t> forced_first() const {
     if (!settings.contains("forced_bos_token_id")) return {};

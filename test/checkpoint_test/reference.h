@@ -27,8 +27,10 @@ struct Reference {
   nlohmann::json gradients() const;
   bool has_gradients() const;
 
+  nlohmann::json generate_settings() const;  // {} if the reference has no generated ids
+
   SafetensorsFile file;
-  nlohmann::json json;
+  nlohmann::json json, config;  // reference.json, config.json
 };
 
 // What the mask leaves of the rows of a batch.
@@ -37,6 +39,8 @@ std::vector<int32_t> lengths_of(const Tensor& ids, const Tensor& mask);
 // Of (B,T,V), in the first positions of every row, to 1e-4.
 void expect_close(const Tensor& got, const Tensor& expected, const std::vector<int32_t>& lengths);
 Tensor as_tensor(const Ids& row);  // (1,T)
+// Infinite for what is not a number.
+double error_of(double got, double expected);
 
 // The gradients of all parameters together, after backward(): their norm, and the sum of gradient times parameter.
 void check_gradients(Model& model, const Reference& reference);

@@ -44,6 +44,14 @@ void bert_layers(TensorNames& names, int64_t layers, const std::string& theirs) 
   });
 }
 
+// The bias of the logits is that of the linear layer, and the other name is for the same tensor unless nothing is tied.
+void head_bias(TensorNames& names, const std::string& head, const TransformerConfig& ours) {
+  std::string bias = head + ".bias", of_layer = head + ".decoder.bias";
+  if (!ties_output(ours.tie)) std::swap(bias, of_layer);
+  names.tensor("head.bias", bias);
+  names.fallback(of_layer, bias);
+}
+
 TensorNames bert_base(const std::string& prefix, const TransformerConfig& ours) {
   TensorNames names(prefix);
   names.tensor("embedding.tokens", prefix + "embeddings.word_embeddings.weight");
@@ -77,17 +85,16 @@ TensorNames bert_tensors(const HfConfig&, const TransformerConfig& ours) {
   TensorNames names = bert_base("bert.", ours);
   names.linear("head.transform", "cls.predictions.transform.dense");
   names.norm("head.norm", "cls.predictions.transform.LayerNorm");
-  names.tensor("head.bias", "cls.predictions.bias");
   names.output("cls.predictions.decoder.weight");
-  for (const char* unread :
-       {"cls.predictions.decoder.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"})
-    names.ignore(unread);
+  head_bias(names, "cls.predictions", ours);
+  for (const char* unread : {"cls.seq_relationship.weight", "cls.seq_relationship.bias"}) names.ignore(unread);
   return names;
 }
 
 // Position 0 is the row behind that of padding.
 TransformerConfig roberta_config(const HfConfig& hf) {
   TransformerConfig c = bert_config(hf);
+  c.head_activation = Activation::gelu;
   c.position_offset = hf.index("pad_token_id", 1) + 1;
   if (c.position_offset >= c.max_positions)
     hf.refuse("max_position_embeddings", "it leaves no position behind that of padding");
@@ -100,9 +107,8 @@ TensorNames roberta_names(const std::string& prefix, const TransformerConfig& ou
   TensorNames names = bert_base(prefix, ours);
   names.linear("head.transform", "lm_head.dense");
   names.norm("head.norm", "lm_head.layer_norm");
-  names.tensor("head.bias", "lm_head.bias");
   names.output("lm_head.decoder.weight");
-  names.ignore("lm_head.decoder.bias");
+  head_bias(names, "lm_head", ours);
   return names;
 }
 

@@ -12,6 +12,7 @@ constexpr Family families[] = {
     {"bert", bert_config, bert_tensors},
     {"big_bird", big_bird_config, big_bird_tensors},
     {"bloom", bloom_config, bloom_tensors},
+    {"camembert", roberta_config, roberta_tensors},
     {"distilbert", distilbert_config, distilbert_tensors},
     {"falcon", falcon_config, falcon_tensors},
     {"gemma2", gemma2_config, gemma_tensors},
@@ -23,6 +24,7 @@ constexpr Family families[] = {
     {"m2m_100", m2m_100_config, m2m_100_tensors},
     {"marian", marian_config, marian_tensors},
     {"mistral", mistral_config, llama_tensors},
+    {"mpnet", mpnet_config, mpnet_tensors},
     {"mt5", mt5_config, t5_tensors},
     {"opt", opt_config, opt_tensors},
     {"pegasus", pegasus_config, pegasus_tensors},
@@ -31,6 +33,7 @@ constexpr Family families[] = {
     {"qwen3", qwen3_config, llama_tensors},
     {"roberta", roberta_config, roberta_tensors},
     {"t5", t5_config, t5_tensors},
+    {"xlm-roberta", roberta_config, roberta_tensors},
 };
 
 }  // namespace

@@ -81,6 +81,8 @@ TensorNames m2m_100_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig pegasus_config(const HfConfig& hf);
 TensorNames pegasus_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig t5_config(const HfConfig& hf);
+TransformerConfig mpnet_config(const HfConfig& hf);
+TensorNames mpnet_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig mt5_config(const HfConfig& hf);
 TensorNames t5_tensors(const HfConfig& hf, const TransformerConfig& ours);
 

@@ -22,18 +22,18 @@ TransformerConfig gemma_config(const HfConfig& hf) {
   return c;
 }
 
-// Scores have a scale of their own, and may be capped.
-AttentionVariant scores(const HfConfig& hf) {
-  AttentionVariant variant = Dot{.scale = 1 / std::sqrt(hf.number("query_pre_attn_scalar", 256.0))};
-  if (hf.has("attn_logit_softcapping")) return variant + Softcap{hf.number("attn_logit_softcapping")};
-  return variant;
+// Scores have a scale of their own.
+AttentionVariant scaled(const HfConfig& hf) {
+  return Dot{.scale = 1 / std::sqrt(hf.number("query_pre_attn_scalar", 256.0))};
 }
 
 }  // namespace
 
 TransformerConfig gemma2_config(const HfConfig& hf) {
   TransformerConfig c = gemma_config(hf);
-  const AttentionVariant full = scores(hf) + read_rotary(hf, c.head_width);
+  AttentionVariant scores = scaled(hf);
+  if (hf.has("attn_logit_softcapping")) scores = scores + Softcap{hf.number("attn_logit_softcapping")};
+  const AttentionVariant full = scores + read_rotary(hf, c.head_width);
   c.self_attention.decoder = layer_pattern(
       hf, c.decoder_layers, {.full = full, .sliding = full + SlidingWindow{hf.count("sliding_window", 4096) - 1}},
       [](int64_t layer) { return layer % 2 == 0; });
@@ -49,8 +49,9 @@ TransformerConfig gemma3_config(const HfConfig& hf) {
     local.base = hf.number("rope_local_base_freq", 10000.0);
     local.scaling = {};
   }
-  const AttentionVariant full = scores(hf) + read_rotary(hf, c.head_width, "full_attention");
-  const AttentionVariant sliding = scores(hf) + local + SlidingWindow{hf.count("sliding_window", 4096) - 1};
+  const AttentionVariant scores = scaled(hf);  // transformers does not read attn_logit_softcapping
+  const AttentionVariant full = scores + read_rotary(hf, c.head_width, "full_attention");
+  const AttentionVariant sliding = scores + local + SlidingWindow{hf.count("sliding_window", 4096) - 1};
   const int64_t every = hf.count({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
   c.self_attention.decoder = layer_pattern(hf, c.decoder_layers, {.full = full, .sliding = sliding},
                                            [&](int64_t layer) { return (layer + 1) % every != 0; });

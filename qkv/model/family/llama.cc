@@ -34,7 +34,7 @@ TransformerConfig qwen2_config(const HfConfig& hf) {
   c.attention_bias = true;
   c.attention_output_bias = false;
   if (hf.flag("use_sliding_window", false)) {
-    const int64_t first = hf.count("max_window_layers", c.decoder_layers);
+    const int64_t first = hf.index("max_window_layers", c.decoder_layers);
     const Rotary rotary = read_rotary(hf, c.head_width);
     c.self_attention.decoder = layer_pattern(
         hf, c.decoder_layers, {.full = rotary, .sliding = rotary + SlidingWindow{hf.count("sliding_window") - 1}},

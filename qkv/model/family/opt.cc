@@ -5,12 +5,12 @@ namespace qkv {
 
 TransformerConfig opt_config(const HfConfig& hf) {
   TransformerConfig c = causal_config(hf);
-  if (hf.count("word_embed_proj_dim", c.d_model) != c.d_model)
-    hf.refuse("word_embed_proj_dim", "embeddings of another width than the blocks are not supported");
   if (!hf.flag("layer_norm_elementwise_affine", true))
     hf.refuse("layer_norm_elementwise_affine", "norms without weights are not supported");
   if (hf.flag("_remove_final_layer_norm", false))
     hf.refuse("_remove_final_layer_norm", "a pre-LN model without a norm at its end is not supported");
+  if (const int64_t width = hf.count("word_embed_proj_dim", c.d_model); width != c.d_model)
+    c.embedding_width = width;
   c.ffn = hf.count("ffn_dim");
   c.activation = hf.activation("activation_function", Activation::relu);
   c.norm_order = hf.flag("do_layer_norm_before", true) ? NormOrder::pre : NormOrder::post;
@@ -26,6 +26,8 @@ TensorNames opt_tensors(const HfConfig&, const TransformerConfig& ours) {
   TensorNames names("model.");
   names.tensor("embedding.tokens", "model.decoder.embed_tokens.weight");
   names.tensor("embedding.positions", "model.decoder.embed_positions.weight");
+  names.linear("embedding.projection", "model.decoder.project_in");
+  names.linear("output.projection", "model.decoder.project_out");
   names.output("lm_head.weight");
   for_each_layer(ours.decoder_layers, "model.decoder.layers.", [&](const std::string& to, const std::string& from) {
     names.linear(to + "self_attention.query", from + "self_attn.q_proj");

@@ -55,8 +55,9 @@ class NamedTensorsOf {
     has_prefix_ = names.prefix().empty() || std::any_of(all.begin(), all.end(), [&](const std::string& name) {
                     return name.starts_with(names.prefix());
                   });
-    for (const auto& [copy, of] : names.copies())
-      if (!has(of) && has(copy)) use_instead(of, copy);
+    for (const auto* list : {&names.copies(), &names.fallbacks()})
+      for (const auto& [copy, of] : *list)
+        if (!has(of) && has(copy)) use_instead(of, copy);
   }
 
   bool has(const std::string& name) const { return tensors_.has(in_file(name)); }
@@ -179,6 +180,7 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
     require<InputError>(same_values(values, tensors.get(of)), where, "tensor {} differs from {}, whose copy it is",
                         quoted_name(copy), quoted_name(of));
   }
+  for (const auto& [unread, of] : names.fallbacks()) tensors.skip(unread);
   const std::vector<std::string> left_over = tensors.left_over();
   require<InputError>(left_over.empty(), where, "{} tensors do not belong to this model: {}", left_over.size(),
                       shown(left_over));

@@ -50,6 +50,8 @@ class TensorNames {
   void output(const std::string& name) { output_ = name; }
   // Files may hold a tensor a second time, or under this name only.
   void copy(const std::string& name, const std::string& of) { copies_.emplace_back(name, of); }
+  // Files without `of` may hold it under this name; files with both may differ, and this one is not read.
+  void fallback(const std::string& name, const std::string& of) { fallbacks_.emplace_back(name, of); }
   // Zero where files do not hold it.
   void optional_tensor(const std::string& parameter, const std::string& name) {
     sources_[parameter] = {.name = name, .is_optional = true};
@@ -59,12 +61,13 @@ class TensorNames {
   const std::string& output() const { return output_; }
   const std::map<std::string, TensorSource>& sources() const { return sources_; }
   const std::vector<std::pair<std::string, std::string>>& copies() const { return copies_; }
+  const std::vector<std::pair<std::string, std::string>>& fallbacks() const { return fallbacks_; }
   bool ignores(std::string_view name) const;
 
  private:
   std::string prefix_, output_;
-  std::map<std::string, TensorSource> sources_;              // by parameter
-  std::vector<std::pair<std::string, std::string>> copies_;  // a name and what it is a copy of
+  std::map<std::string, TensorSource> sources_;                          // by parameter
+  std::vector<std::pair<std::string, std::string>> copies_, fallbacks_;  // a name and what it is a copy of
   std::vector<std::string> ignored_;
 };
 

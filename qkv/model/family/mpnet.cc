@@ -1,0 +1,29 @@
+// MPNet (Song et al., 2020), the encoder of all-mpnet-base-v2: BERT with learned positions, whose first is behind padding, and a
+// bias by distance, whose table all layers share.
+#include "qkv/model/family/family.h"
+
+namespace qkv {
+
+TransformerConfig mpnet_config(const HfConfig& hf) {
+  TransformerConfig c = roberta_config(hf);
+  c.token_types = 0;
+  constexpr int64_t buckets = 32;  // in transformers the number is fixed, whatever the table has
+  if (hf.count("relative_attention_num_buckets", buckets) != buckets)
+    hf.refuse("relative_attention_num_buckets", "only 32 are supported");
+  c.self_attention.encoder = RelativeBias{.buckets = buckets, .max_distance = 128, .shared = true};
+  return c;
+}
+
+TensorNames mpnet_tensors(const HfConfig&, const TransformerConfig& ours) {
+  TensorNames names = roberta_names("mpnet.", ours);
+  for_each_layer(ours.encoder_layers, "mpnet.encoder.layer.", [&](const std::string& to, const std::string& from) {
+    for (const auto& [part, name] :
+         {std::pair("query", "q"), std::pair("key", "k"), std::pair("value", "v"), std::pair("out", "o")})
+      names.linear(to + "self_attention." + part, from + "attention.attn." + name);
+    names.norm(to + "norm1", from + "attention.LayerNorm");
+    names.tensor(to + "self_attention.relative-bias.table", "mpnet.encoder.relative_attention_bias.weight");
+  });
+  return names;
+}
+
+}  // namespace qkv
