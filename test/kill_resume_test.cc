@@ -122,8 +122,9 @@ TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
   train(o);
   const std::string before = read_file(folder_ / "before/model.safetensors");
   Random random(static_cast<uint64_t>(::getpid()));
-  int old_models = 0, new_models = 0;
-  for (int round = 0; round < 8; ++round) {
+  int old_models = 0, new_models = 0;  // that killed runs have left
+  // How long a run takes depends on the machine's other work: until both were seen.
+  for (int round = 0; round < 8 || (round < 60 && (old_models == 0 || new_models == 0)); ++round) {
     fs::remove_all(folder_ / "replaced");
     fs::copy(folder_ / "before", folder_ / "replaced", fs::copy_options::recursive);
     for (int killed = 0, code = 1; code != 0; ++killed) {
@@ -140,12 +141,12 @@ TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
       if (is_old) {
         EXPECT_TRUE(read_file(folder_ / "replaced/model.safetensors") == before);
       }
-      ++(is_old ? old_models : new_models);
+      if (code != 0) ++(is_old ? old_models : new_models);
     }
     expect_same_weights("whole", "replaced");
   }
   EXPECT_GT(old_models, 0);
-  EXPECT_GT(new_models, 8);
+  EXPECT_GT(new_models, 0);
 }
 
 TEST_F(KillResume, ASignalSavesAndTheRestIsTheSame) {
