@@ -1,3 +1,4 @@
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -6,6 +7,7 @@
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/decode/generator.h"
 #include "qkv/text/utf8.h"
 
@@ -18,12 +20,15 @@ struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
   CLI::Option* prompt_flag = nullptr;
   GenerateTextOptions options;
+  std::vector<std::function<void(const GenerateTextOptions&)>> take_defaults;  // of flags that are not given
   bool scores = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
+    const GenerateTextOptions defaults = generate_defaults(model);
+    for (const auto& take : take_defaults) take(defaults);
     const bool one = prompt_flag->count() > 0;
     require<UsageError>(!one || input == "-", "qkv generate", "--prompt and --input exclude each other");
     if (one)
@@ -95,28 +100,54 @@ Command add_generate(CLI::App& parent) {
   flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "what follows each prompt, in the order of the input; -: standard output",
        "FILE");
-  flag(app, "--max-tokens", o.max_tokens, "maximum length of an answer", "TOKENS");
-  flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS");
-  flag(app, "--temperature", o.sampling.temperature,
-       "divides the logits before a token is drawn; 0: always the most likely token", "T");
-  flag(app, "--top-k", o.sampling.top_k, "draw from the K most likely tokens; 0: from all", "K");
-  flag(app, "--top-p", o.sampling.top_p, "draw from the fewest tokens with probability P together; 1: from all",
-       "P");
-  flag(app, "--min-p", o.sampling.min_p,
-       "draw from tokens with at least P times the highest probability; 0: from all", "P");
-  flag(app, "--repetition-penalty", o.sampling.repetition_penalty,
-       "makes tokens that occurred before less likely; 1: none", "R");
-  flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram, "no N tokens in a row occur twice; 0: any may", "N");
+  // Of a published model, the default is what its generation_config.json says; a beam search does not sample.
+  const auto of_model = [&](CLI::Option* given, auto option) {
+    c->take_defaults.push_back([c = c.get(), given, option](const GenerateTextOptions& defaults) {
+      if (given->count() == 0) option(c->options) = option(defaults);
+    });
+  };
+  const auto of_sampling = [&](CLI::Option* given, auto SamplingOptions::*option) {
+    c->take_defaults.push_back([c = c.get(), given, option](const GenerateTextOptions& defaults) {
+      if (given->count() == 0 && c->options.beam == 1) c->options.sampling.*option = defaults.sampling.*option;
+    });
+  };
+  of_model(
+      flag(app, "--max-tokens", o.max_tokens, "maximum length of an answer", "TOKENS"),
+      [](auto& options) -> auto& { return options.max_tokens; });
+  of_model(
+      flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS"),
+      [](auto& options) -> auto& { return options.min_tokens; });
+  of_sampling(flag(app, "--temperature", o.sampling.temperature,
+                   "divides the logits before a token is drawn; 0: always the most likely token", "T"),
+              &SamplingOptions::temperature);
+  of_sampling(flag(app, "--top-k", o.sampling.top_k, "draw from the K most likely tokens; 0: from all", "K"),
+              &SamplingOptions::top_k);
+  of_sampling(flag(app, "--top-p", o.sampling.top_p,
+                   "draw from the fewest tokens with probability P together; 1: from all", "P"),
+              &SamplingOptions::top_p);
+  of_sampling(flag(app, "--min-p", o.sampling.min_p,
+                   "draw from tokens with at least P times the highest probability; 0: from all", "P"),
+              &SamplingOptions::min_p);
+  of_sampling(flag(app, "--repetition-penalty", o.sampling.repetition_penalty,
+                   "makes tokens that occurred before less likely; 1: none", "R"),
+              &SamplingOptions::repetition_penalty);
+  of_sampling(flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram,
+                   "no N tokens in a row occur twice; 0: any may", "N"),
+              &SamplingOptions::no_repeat_ngram);
   list_flag(app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times",
             "TEXT");
   flag(app, "--seed", o.sampling.seed, "of the random numbers", "N");
   flag(app, "--answers", o.answers,
        "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N");
   flag(app, "--beam", o.beam, "beam size of a search for the most likely text; 1: tokens are drawn", "N");
-  flag(app, "--length-penalty", o.length_penalty, "exponent alpha of the length penalty of beam search; 0: none",
-       "ALPHA");
-  choice(app, "--length-normalization", o.length_normalization,
-         "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
+  of_model(
+      flag(app, "--length-penalty", o.length_penalty,
+           "exponent alpha of the length penalty of beam search; 0: none", "ALPHA"),
+      [](auto& options) -> auto& { return options.length_penalty; });
+  of_model(
+      choice(app, "--length-normalization", o.length_normalization,
+             "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
+      [](auto& options) -> auto& { return options.length_normalization; });
   app.add_flag("--scores", c->scores,
                "print the log-probability and a tab before each answer; of beam search over the length penalty");
   flag(app, "--batch-tokens", o.batch_tokens, "batch size in tokens times --beam", "TOKENS");

@@ -116,6 +116,7 @@ class Generator:
     def __init__(self, model: str | os.PathLike[str]) -> None:
         self.model = os.fspath(model)
         self._generator = _core.Generator(self.model)
+        self._defaults = _core.generate_defaults(self.model)
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Generator:
@@ -131,7 +132,7 @@ class Generator:
         self, prompts: str | Iterable[str], **options: Unpack[GenerateTextOptions]
     ) -> GeneratedTexts | list[GeneratedTexts]:
         """What follows each prompt, in order; a single result for a single prompt. Options are those of
-        `qkv generate`:
+        `qkv generate`; of a published model, the defaults are what its generation_config.json says:
 
         max_tokens            maximum number of tokens of an answer, 256
         min_tokens            minimum number of tokens of an answer, 0
@@ -155,7 +156,9 @@ class Generator:
         """
         texts = [prompts] if isinstance(prompts, str) else list(prompts)
         out = []
-        for prompt, (answers, truncated) in zip(texts, self._generator.generate(texts, _options(options))):
+        for prompt, (answers, truncated) in zip(
+            texts, self._generator.generate(texts, _options(options, self._defaults))
+        ):
             found = [GeneratedText(*answer) for answer in answers]
             best = {f.name: getattr(found[0], f.name) for f in fields(GeneratedText)}
             out.append(GeneratedTexts(**best, prompt=prompt, truncated=truncated, answers=found))
@@ -163,7 +166,7 @@ class Generator:
 
     def stream(self, prompt: str, **options: Unpack[GenerateTextOptions]) -> TextGeneration:
         """The answer that generate() gives, as an iterator over its pieces; not of a beam search."""
-        return TextGeneration(self._generator.stream(prompt, _options(options)))
+        return TextGeneration(self._generator.stream(prompt, _options(options, self._defaults)))
 
     def score(
         self, texts: Iterable[str], *, context: int = 0, stride: int = 0, batch_tokens: int = 4096
@@ -197,10 +200,16 @@ class Generator:
         return f"qkv.Generator({self.model!r})"
 
 
-def _options(options: GenerateTextOptions) -> _core.GenerateTextOptions:
+_of_sampling = {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "no_repeat_ngram"}
+
+
+def _options(options: GenerateTextOptions, of_model: dict[str, Any]) -> _core.GenerateTextOptions:
     given: dict[str, Any] = dict(options)
     unknown = given.keys() - GenerateTextOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if given.get("beam", 1) != 1:  # a search does not sample
+        of_model = {name: value for name, value in of_model.items() if name not in _of_sampling}
+    given = {**of_model, **given}
     stop = given.get("stop", ())
     return _core.GenerateTextOptions(**{**given, "stop": [stop] if isinstance(stop, str) else list(stop)})

@@ -142,6 +142,10 @@ class Inspection:
         return f"Inspection({self.text!r}, log_probability={self.log_probability:.4f})"
 
 
+def _or(given: Any, otherwise: Any) -> Any:
+    return otherwise if given is None else given
+
+
 class TranslateOptions(TypedDict, total=False):
     """Options of Translator.translate(), for type checkers."""
 
@@ -150,6 +154,8 @@ class TranslateOptions(TypedDict, total=False):
     length_normalization: Literal["wu", "power"]
     n_best: int
     max_length: int
+    min_length: int
+    no_repeat_ngram: int
     batch_tokens: int
     alignment: bool
     alternatives: bool
@@ -164,6 +170,7 @@ class Translator:
     def __init__(self, model: str | os.PathLike[str]) -> None:
         self.model = os.fspath(model)
         self._translator = _core.Translator(self.model)
+        self._defaults = _core.translate_defaults(self.model)
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Translator:
@@ -179,11 +186,13 @@ class Translator:
         self,
         sentences: str | Iterable[str],
         *,
-        beam: int = 4,
-        length_penalty: float = 1.0,
-        length_normalization: Literal["wu", "power"] = "wu",
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        length_normalization: Literal["wu", "power"] | None = None,
         n_best: int = 1,
-        max_length: int = 0,
+        max_length: int | None = None,
+        min_length: int | None = None,
+        no_repeat_ngram: int | None = None,
         batch_tokens: int = 4096,
         alignment: bool = False,
         alternatives: bool = False,
@@ -191,13 +200,16 @@ class Translator:
         source_language: str = "",
         target_language: str = "",
     ) -> Translation | list[Translation]:
-        """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`:
+        """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`;
+        of a published model, the defaults are what its generation_config.json says:
 
-        beam                  hypotheses of beam search; 1: greedy search
-        length_penalty        exponent alpha of the length penalty; 0: none
+        beam                  hypotheses of beam search, 4; 1: greedy search
+        length_penalty        exponent alpha of the length penalty, 1; 0: none
         length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
         n_best                answers for each sentence, at most `beam`
         max_length            maximum number of tokens; 0: in proportion to the source
+        min_length            minimum number of tokens
+        no_repeat_ngram       no n tokens in a row occur twice; 0: any may
         batch_tokens          maximum number of source tokens in a batch
         alignment             compute alignments with the batch, not on first access
         alternatives          the n_best answers differ in their first token, or in the first one behind the prefix
@@ -213,16 +225,22 @@ class Translator:
         if given and len(given) != len(lines):
             raise ValueError(f"translate: there are {len(lines)} sentences and {len(given)} prefixes")
 
+        of_model = self._defaults
+
         def search(lines: list[str], given: list[str], alignment: bool) -> list[Any]:
             return self._translator.translate(
                 lines,
                 given,
                 _core.TranslateOptions(
-                    beam=beam,
-                    length_penalty=length_penalty,
-                    length_normalization=length_normalization,
+                    beam=_or(beam, of_model.beam),
+                    length_penalty=_or(length_penalty, of_model.length_penalty),
+                    length_normalization=_or(length_normalization, of_model.length_normalization),
                     n_best=n_best,
-                    max_length=max_length,
+                    max_length=_or(max_length, of_model.max_length),
+                    min_length=_or(min_length, of_model.min_length),
+                    no_repeat_ngram=_or(no_repeat_ngram, of_model.no_repeat_ngram),
+                    early_stopping=of_model.early_stopping,
+                    eos_at_max_length=of_model.eos_at_max_length,
                     batch_tokens=batch_tokens,
                     source_language=source_language,
                     target_language=target_language,

@@ -6,6 +6,7 @@
 
 #include "python/src/bind.h"
 #include "python/src/text.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
 
 namespace qkv::python {
@@ -44,6 +45,27 @@ nb::list score(const Generator& generator, nb::list texts, int64_t context, int6
   nb::list out;
   for (const TextScore& s : scores)
     out.append(nb::make_tuple(s.log_probability, nb::cast(s.token_log_probabilities), texts_of(s.tokens)));
+  return out;
+}
+
+// What a model's files say, as keyword arguments of generate().
+nb::dict defaults_of(const std::filesystem::path& folder) {
+  const GenerateTextOptions o = generate_defaults(folder), none;
+  nb::dict out;
+  const auto add = [&](const char* name, const auto& value, const auto& otherwise) {
+    if (value != otherwise) out[name] = value;
+  };
+  add("max_tokens", o.max_tokens, none.max_tokens);
+  add("min_tokens", o.min_tokens, none.min_tokens);
+  add("temperature", o.sampling.temperature, none.sampling.temperature);
+  add("top_k", o.sampling.top_k, none.sampling.top_k);
+  add("top_p", o.sampling.top_p, none.sampling.top_p);
+  add("min_p", o.sampling.min_p, none.sampling.min_p);
+  add("repetition_penalty", o.sampling.repetition_penalty, none.sampling.repetition_penalty);
+  add("no_repeat_ngram", o.sampling.no_repeat_ngram, none.sampling.no_repeat_ngram);
+  add("length_penalty", o.length_penalty, none.length_penalty);
+  if (o.length_normalization != none.length_normalization)
+    out["length_normalization"] = std::string(name_of(o.length_normalization));
   return out;
 }
 
@@ -89,6 +111,7 @@ void bind_options(nb::module_& m) {
 
 void bind_generator(nb::module_& m) {
   bind_options(m);
+  m.def("generate_defaults", &defaults_of);
   nb::class_<TextGeneration>(m, "TextGeneration")
       .def("next",  // None at the end
            [](TextGeneration& t) -> nb::object {

@@ -7,6 +7,7 @@
 #include "python/src/array.h"
 #include "python/src/bind.h"
 #include "python/src/text.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/decode/inspect.h"
 #include "qkv/model/describe.h"
 
@@ -81,7 +82,8 @@ void bind_translator(nb::module_& m) {
       .def(
           "__init__",
           [](TranslateOptions* o, int64_t beam, double length_penalty, const std::string& length_normalization,
-             int64_t n_best, int64_t max_length, int64_t batch_tokens, bool alignment, bool alternatives,
+             int64_t n_best, int64_t max_length, int64_t min_length, int64_t no_repeat_ngram, bool early_stopping,
+             bool eos_at_max_length, int64_t batch_tokens, bool alignment, bool alternatives,
              const std::string& source_language, const std::string& target_language) {
             new (o) TranslateOptions{.beam = beam,
                                      .length_penalty = length_penalty,
@@ -89,6 +91,10 @@ void bind_translator(nb::module_& m) {
                                          length_normalization, "translate", "length_normalization"),
                                      .n_best = n_best,
                                      .max_length = max_length,
+                                     .min_length = min_length,
+                                     .no_repeat_ngram = no_repeat_ngram,
+                                     .early_stopping = early_stopping,
+                                     .eos_at_max_length = eos_at_max_length,
                                      .batch_tokens = batch_tokens,
                                      .alignment = alignment,
                                      .alternatives = alternatives,
@@ -98,20 +104,27 @@ void bind_translator(nb::module_& m) {
           },
           "beam"_a = defaults.beam, "length_penalty"_a = defaults.length_penalty,
           "length_normalization"_a = std::string(name_of(defaults.length_normalization)),
-          "n_best"_a = defaults.n_best, "max_length"_a = defaults.max_length,
-          "batch_tokens"_a = defaults.batch_tokens, "alignment"_a = defaults.alignment,
-          "alternatives"_a = defaults.alternatives, "source_language"_a = "", "target_language"_a = "")
+          "n_best"_a = defaults.n_best, "max_length"_a = defaults.max_length, "min_length"_a = defaults.min_length,
+          "no_repeat_ngram"_a = defaults.no_repeat_ngram, "early_stopping"_a = defaults.early_stopping,
+          "eos_at_max_length"_a = defaults.eos_at_max_length, "batch_tokens"_a = defaults.batch_tokens,
+          "alignment"_a = defaults.alignment, "alternatives"_a = defaults.alternatives, "source_language"_a = "",
+          "target_language"_a = "")
       .def_ro("beam", &TranslateOptions::beam)
       .def_ro("length_penalty", &TranslateOptions::length_penalty)
       .def_prop_ro("length_normalization",
                    [](const TranslateOptions& o) { return std::string(name_of(o.length_normalization)); })
       .def_ro("n_best", &TranslateOptions::n_best)
       .def_ro("max_length", &TranslateOptions::max_length)
+      .def_ro("min_length", &TranslateOptions::min_length)
+      .def_ro("no_repeat_ngram", &TranslateOptions::no_repeat_ngram)
+      .def_ro("early_stopping", &TranslateOptions::early_stopping)
+      .def_ro("eos_at_max_length", &TranslateOptions::eos_at_max_length)
       .def_ro("batch_tokens", &TranslateOptions::batch_tokens)
       .def_ro("alignment", &TranslateOptions::alignment)
       .def_ro("alternatives", &TranslateOptions::alternatives)
       .def_ro("source_language", &TranslateOptions::source_language)
       .def_ro("target_language", &TranslateOptions::target_language);
+  m.def("translate_defaults", [](const std::filesystem::path& folder) { return translate_defaults(folder); });
   nb::class_<Translator>(m, "Translator")
       .def("__init__",
            [](Translator* t, const std::filesystem::path& folder) {

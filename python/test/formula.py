@@ -67,6 +67,12 @@ def mask(name, make, visible):
     return Row((name,) if isinstance(name, str) else name, make, visible)
 
 
+# Of every row by itself, i32 (B, S): of the keys, and of the queries by their positions.
+tokens = np.zeros((B, S), np.int32)
+tokens[0, [0, 99]] = tokens[1, 70] = 1
+tokens_seen = (tokens[:, None, None, :] != 0) | (tokens[:, S - T :][:, None, :, None] != 0)
+
+
 def global_(positions):
     return np.isin(p, positions) | np.isin(j, positions)
 
@@ -99,6 +105,7 @@ masks = {
     "dilated": mask("dilated", lambda: qkv.dilated(4, 3), (abs(p - j) <= 12) & ((p - j) % 3 == 0)),
     "strided": mask("strided", lambda: qkv.strided(7), (j <= p) & ((p - j < 7) | ((p - j) % 7 == 0))),
     "global positions": mask("global_positions", lambda: qkv.global_positions([0, 99]), global_([0, 99])),
+    "global tokens": mask("global_tokens", lambda: qkv.global_tokens(tokens), tokens_seen),
     "longformer": mask("longformer", lambda: qkv.longformer(3, (0, 90)), (abs(p - j) <= 3) | global_([0, 90])),
     "bigbird": mask("bigbird", lambda: qkv.bigbird(random_blocks=0, **BIRD), in_blocks(p, j)),
     "bigbird that draws": mask("bigbird", lambda: qkv.bigbird(random_blocks=2, **BIRD), bird_with_draws),

@@ -133,7 +133,8 @@ def test_nothing_is_copied(library):
         "a copy": 256,
     }  # the results; and a copy, to know that one is seen
     for name, peak in grown.items():
-        assert made.get(name, 0) - small < peak < made.get(name, 0) + small, name
+        assert peak < made.get(name, 0) + small, name
+    assert grown.get("a copy", 256) > 256 - small, "a copy is seen"
     assert len(grown) >= 3
 
 

@@ -27,8 +27,8 @@ def test_options_are_those_of_the_command(embedder):
     assert np.allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-5)
     assert np.array_equal(embedder.embed(sentences, pooling="mean"), embedder.embed(sentences))
     assert not np.array_equal(embedder.embed(sentences, pooling="first"), embedder.embed(sentences, pooling="last"))
-    with pytest.raises(ValueError, match="pooling must be one of mean, first, last, got 'max'"):
-        embedder.embed(sentences, pooling="max")
+    with pytest.raises(ValueError, match="pooling must be one of .*, got 'middle'"):
+        embedder.embed(sentences, pooling="middle")
 
 
 def test_a_sentence_that_is_cut_is_a_warning(embedder):
@@ -44,4 +44,4 @@ def test_a_translation_model_is_refused_by_its_architecture(trained, kind):
 
 def test_an_unknown_option_is_a_type_error():
     with pytest.raises(TypeError, match="unexpected keyword argument 'temprature'"):
-        qkv._generator._options({"temprature": 1})
+        qkv._generator._options({"temprature": 1}, {})

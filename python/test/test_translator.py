@@ -48,7 +48,9 @@ def test_options_are_those_of_the_command(translator):
     assert power.score == pytest.approx(power.log_probability / (len(power.tokens) + 1) ** 2)
     with pytest.raises(ValueError, match="length_normalization must be one of wu, power, got 'powr'"):
         translator.translate("four two", length_normalization="powr")
-    defaults = {o: x for o, x in qkv.Translator.translate.__kwdefaults__.items() if o != "prefixes"}
+    defaults = {
+        o: x for o, x in qkv.Translator.translate.__kwdefaults__.items() if o != "prefixes" and x is not None
+    }
     assert {o: getattr(qkv._core.TranslateOptions(), o) for o in defaults} == defaults
 
 

@@ -47,12 +47,8 @@ void penalize_repetition(std::vector<double>& scores, std::span<const int32_t> h
 
 // Forbids the last token of every n-gram of the history that begins with the last n - 1 tokens.
 void forbid_repeated_ngrams(std::vector<double>& scores, std::span<const int32_t> history, int64_t ngram) {
-  if (ngram == 0 || static_cast<uint64_t>(ngram) > history.size()) return;
-  const auto before = static_cast<size_t>(ngram) - 1;
-  const auto last = history.last(before);
-  for (size_t i = 0; i + before < history.size(); ++i)
-    if (std::ranges::equal(history.subspan(i, before), last))
-      scores[static_cast<size_t>(history[i + before])] = forbidden;
+  if (ngram == 0) return;
+  for (const int32_t id : ends_of_repeated_ngrams(history, ngram)) scores[static_cast<size_t>(id)] = forbidden;
 }
 
 // The tokens that are not forbidden, by id.
@@ -150,6 +146,16 @@ float log_probability(std::span<const float> logits, int32_t id) {
 }
 
 }  // namespace
+
+std::vector<int32_t> ends_of_repeated_ngrams(std::span<const int32_t> history, int64_t n) {
+  std::vector<int32_t> ends;
+  if (static_cast<uint64_t>(n) > history.size()) return ends;
+  const auto before = static_cast<size_t>(n) - 1;
+  const auto last = history.last(before);
+  for (size_t i = 0; i + before < history.size(); ++i)
+    if (std::ranges::equal(history.subspan(i, before), last)) ends.push_back(history[i + before]);
+  return ends;
+}
 
 void check_options(const SamplingOptions& o) {
   require<UsageError>(std::isfinite(o.temperature) && o.temperature >= 0, "sampling",

@@ -8,6 +8,7 @@
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/alternatives.h"
 #include "qkv/decode/beam.h"
+#include "qkv/decode/sampling.h"
 #include "qkv/decode/top_tokens.h"
 
 namespace qkv {
@@ -28,6 +29,7 @@ class Batch {
       : options_(options), rows_of_model_(task.start(sequences)), active_(sequences.size()) {
     std::iota(active_.begin(), active_.end(), size_t{0});
     for (const int64_t i : sequences) {
+      if (options.no_repeat_ngram > 0) first_.push_back(task.first[static_cast<size_t>(i)]);
       beams_.emplace_back(options, task.max_lengths[static_cast<size_t>(i)]);
       tokens_.push_back(task.first[static_cast<size_t>(i)]);
     }
@@ -38,10 +40,12 @@ class Batch {
   void step() {
     Pass pass;
     const Tensor logits = rows_of_model_->extend(tokens_, pass);
-    const TopTokens top =
-        is_first_step_ && options_.forced_first_token
-            ? forced_token(logits.dim(0), *options_.forced_first_token)
-            : top_tokens(logits, options_.beam, {.eos = options_.eos, .suppress_tokens = options_.suppress_tokens});
+    const TopTokens top = is_first_step_ && options_.forced_first_token
+                              ? forced_token(logits.dim(0), *options_.forced_first_token)
+                              : top_tokens(logits, options_.beam,
+                                           {.eos = options_.eos,
+                                            .suppress_tokens = options_.suppress_tokens,
+                                            .suppress_in_rows = repeated_ngrams(logits.dim(0))});
     is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
@@ -63,6 +67,20 @@ class Batch {
   const std::vector<std::vector<size_t>>& deferred() const { return deferred_; }
 
  private:
+  // For every row the tokens that would complete an n-gram a second time.
+  std::vector<std::vector<int32_t>> repeated_ngrams(int64_t rows) const {
+    if (first_.empty()) return {};
+    std::vector<std::vector<int32_t>> repeated(static_cast<size_t>(rows));
+    for (size_t i = 0; i < active_.size(); ++i)
+      for (size_t row = 0; row < beams_[active_[i]].live().size(); ++row) {
+        std::vector<int32_t> history = first_[active_[i]];
+        const std::vector<int32_t>& ids = beams_[active_[i]].live()[row].ids;
+        history.insert(history.end(), ids.begin(), ids.end());
+        repeated[i * static_cast<size_t>(rows_) + row] = ends_of_repeated_ngrams(history, options_.no_repeat_ngram);
+      }
+    return repeated;
+  }
+
   // Indices in active_ of the unfinished sentences, as many as fit with `rows` hypotheses each.
   std::vector<int64_t> remaining(int64_t rows) {
     std::vector<int64_t> indices;
@@ -120,6 +138,7 @@ class Batch {
   int64_t rows_ = 1;                          // of every active sequence
   std::vector<std::vector<int32_t>> tokens_;  // the newest of every row
   std::vector<std::vector<size_t>> deferred_;
+  std::vector<std::vector<int32_t>> first_;  // of every sequence, with no_repeat_ngram
 };
 
 void align(const EncoderDecoder& model, const Encoded& encoded, std::vector<std::vector<Hypothesis>>& found,
@@ -166,6 +185,8 @@ void check_options(const SearchOptions& o) {
   require<UsageError>(o.max_tokens >= 0, "search", "max-tokens must be at least 0, got {}", o.max_tokens);
   require<UsageError>(std::isfinite(o.length_penalty), "search", "length-penalty must be finite, got {}",
                       o.length_penalty);
+  require<UsageError>(o.no_repeat_ngram >= 0, "search", "no-repeat-ngram must be at least 0, got {}",
+                      o.no_repeat_ngram);
   require<UsageError>(o.min_length >= 0 && o.max_length >= 0 && o.max_length_extra >= 0 &&
                           o.max_length_ratio >= 0 && o.max_length_ratio <= 1e6,
                       "search", "lengths must not be negative: min {}, max {}, ratio {}, extra {}", o.min_length,

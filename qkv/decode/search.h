@@ -58,6 +58,8 @@ struct SearchOptions {
   bool alternatives =
       false;               // n_best answers with different first tokens (alternatives.h), more than beam if wanted
   int64_t min_length = 0;  // in tokens, without eos
+  int64_t no_repeat_ngram =
+      0;  // tokens that would complete an n-gram a second time are no candidates (sampling.h); 0: off
   // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
   // max_length_extra. The model's position limit applies, too.
   int64_t max_length = 0;

@@ -242,6 +242,33 @@ TEST(Search, NBestAreDifferentAndSorted) {
   }
 }
 
+TEST(Search, NoNGramOccursTwice) {
+  const Transformer model = random_model(16);
+  const auto repeats = [](const Ids& ids) {
+    std::set<std::pair<int32_t, int32_t>> pairs;
+    for (size_t i = 0; i + 1 < ids.size(); ++i)
+      if (!pairs.emplace(ids[i], ids[i + 1]).second) return true;
+    return false;
+  };
+  bool did = false;
+  for (uint64_t seed = 1; seed < 4; ++seed) {
+    const std::vector<Ids> sentences = random_sentences(5, 8, seed);
+    const SearchOptions free{.beam = 3, .min_length = 9, .max_length = 12};
+    SearchOptions strict = free;
+    strict.no_repeat_ngram = 2;
+    const auto with = search(model, sentences, strict), without = search(model, sentences, free);
+    for (size_t b = 0; b < sentences.size(); ++b) {
+      EXPECT_FALSE(repeats(with[b][0].ids));
+      did = did || repeats(without[b][0].ids);
+      const PaddedBatch one = pad_batch(std::span(&sentences[b], 1));
+      const std::vector<Ids> target = {with[b][0].ids};
+      EXPECT_NEAR(with[b][0].log_probability, score_targets(model, one.ids, one.lengths, target)[0].log_probability,
+                  1e-4);
+    }
+  }
+  EXPECT_TRUE(did) << "the test needs translations that repeat themselves";
+}
+
 TEST(Search, LengthsStayInTheirBounds) {
   const Transformer model = random_model(12);
   const std::vector<Ids> sentences = random_sentences(12, 9, 7);

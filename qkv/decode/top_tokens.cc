@@ -55,10 +55,15 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
   top.choices_.resize(static_cast<size_t>(R * top.count_));
   top.lengths_.resize(static_cast<size_t>(R));
   top.eos_.resize(static_cast<size_t>(R));
+  require(options.suppress_in_rows.empty() || std::ssize(options.suppress_in_rows) == R, "top_tokens",
+          "suppress_in_rows must have {} rows, as the logits, got {}", R, options.suppress_in_rows.size());
   const float* data = logits.data<float>();
+  const std::vector<int32_t> none;
   parallel_for(R, [&](int64_t r) {
     const float* x = data + r * V;
     TokenChoice* choices = top.choices_.data() + r * top.count_;
+    const std::vector<int32_t>& of_row =
+        options.suppress_in_rows.empty() ? none : options.suppress_in_rows[static_cast<size_t>(r)];
     Best best(choices, top.count_);
     constexpr int64_t block = 64;
     for (int64_t first = 0; first < V; first += block) {
@@ -70,6 +75,7 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
         if (std::find(options.suppress_tokens.begin(), options.suppress_tokens.end(), id) !=
             options.suppress_tokens.end())
           continue;
+        if (std::find(of_row.begin(), of_row.end(), id) != of_row.end()) continue;
         best.offer(id, x[v]);
       }
     }

@@ -43,7 +43,8 @@ class TopTokens {
 
 struct TopTokensOptions {
   int32_t eos = 2;
-  std::vector<int32_t> suppress_tokens = {};  // ids that are no candidates
+  std::vector<int32_t> suppress_tokens = {};                // ids that are no candidates
+  std::vector<std::vector<int32_t>> suppress_in_rows = {};  // and those of every row by itself; empty: none
 };
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
 // One token for each row, of log-probability 0, and no eos.

@@ -96,8 +96,12 @@ SearchOptions search_options(const TranslateOptions& options) {
   return {.beam = options.beam,
           .length_penalty = options.length_penalty,
           .length_normalization = options.length_normalization,
+          .early_stopping = options.early_stopping,
+          .eos_at_max_length = options.eos_at_max_length,
           .n_best = options.n_best,
           .alternatives = options.alternatives,
+          .min_length = options.min_length,
+          .no_repeat_ngram = options.no_repeat_ngram,
           .max_length = options.max_length,
           .max_tokens = 4 * options.batch_tokens,
           .alignment = options.alignment};

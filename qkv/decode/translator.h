@@ -38,6 +38,9 @@ struct TranslateOptions {
   LengthNormalization length_normalization = LengthNormalization::wu;
   int64_t n_best = 1;
   int64_t max_length = 0;  // of a translation, in tokens; 0: in proportion to the source
+  int64_t min_length = 0;
+  int64_t no_repeat_ngram = 0;                           // no n tokens in a row occur twice; 0: any may
+  bool early_stopping = true, eos_at_max_length = true;  // search.h
   // Maximum number of beam * sentences * tokens of the longest source in a batch, 1 to 1000000; during the search,
   // hypotheses * tokens may grow to four times as many. A single sentence always fits.
   int64_t batch_tokens = 4096;

@@ -3,7 +3,7 @@
 //     const Tokenizer tokenizer = read_published_tokenizer("gpt2", TokenizerSide::source, 50257);
 //
 // Read are tokenizer.json; else vocab.json with merges.txt (byte-level BPE) or with source.spm and target.spm (Marian); else
-// vocab.txt (WordPiece); else a SentencePiece model (tokenizer.model, spiece.model). Special tokens are those of
+// vocab.txt (WordPiece); else a SentencePiece model (sentencepiece.bpe.model, tokenizer.model, spiece.model). Special tokens are those of
 // generation_config.json, config.json and tokenizer_config.json. Folders of CTranslate2 have vocabularies, with source.spm and
 // target.spm or sentencepiece.model, else texts are tokens between spaces; those of Marian, what their decoder.yml names; those of
 // llama2.c, tok*.bin. Tokenizers that differ for source and target are only Marian's and CTranslate2's. Errors: InputError for

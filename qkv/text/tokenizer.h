@@ -71,6 +71,7 @@ struct SpecialTokens {
   int32_t mask = -1;
   std::vector<int32_t> ends = {2};           // tokens that end an answer, eos among them
   std::vector<int32_t> suppressed = {0, 1};  // never generated
+  std::vector<int32_t> added = {};  // never text: languages, of tokenizers whose file does not say so itself
   std::optional<int32_t> forced_first = {};  // the first token of every answer
   std::optional<TextFrame> frame = {};       // none: that of our own models, by their architecture
   int64_t rows = 0;                          // ids that a published model has: those behind its tokens have no text

@@ -16,6 +16,17 @@ Tokenizer marian_tokenizer(const std::filesystem::path& folder, TokenizerSide si
 Tokenizer llama2c_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 Tokenizer number_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 
+// Tokenizers that began in fairseq, by sentencepiece.bpe.model: ids are those of vocab.json, or SentencePiece's and one more behind
+// <s> 0, <pad> 1, </s> 2 and <unk> 3. Behind them are languages, of M2M100 and NLLB, and <mask>. `special` has what the settings
+// of the folder say.
+struct FairseqSettings {
+  std::vector<std::string> added = {};  // further tokens that they name, in the order of their ids
+  std::string source_language = {};     // what stands before a text; empty: <s>
+  bool has_languages = false;           // M2M100's, as "__de__"
+};
+Tokenizer fairseq_tokenizer(const std::filesystem::path& folder, SpecialTokens special,
+                            const FairseqSettings& settings);
+
 // Files of before tokenizer.json, as such a file: vocab.json with merges.txt, and vocab.txt.
 std::string json_of_byte_level_bpe(const std::filesystem::path& folder);
 std::string json_of_word_piece(const std::filesystem::path& folder, bool lowercase);

@@ -60,6 +60,17 @@ class Settings {
                ? value["content"].get<std::string>()
                : "";
   }
+  // Of a list of such tokens.
+  std::vector<std::string> tokens(const char* key) const {
+    std::vector<std::string> out;
+    const Json& json = tokenizer_.second;
+    if (json.contains(key) && json[key].is_array())
+      for (const Json& value : json[key]) {
+        const Json& text = value.is_object() && value.contains("content") ? value["content"] : value;
+        if (text.is_string()) out.push_back(text.get<std::string>());
+      }
+    return out;
+  }
   bool flag(const char* key, bool absent) const {
     const Json& json = tokenizer_.second;
     return json.contains(key) && json[key].is_boolean() ? json[key].get<bool>() : absent;
@@ -124,6 +135,23 @@ Tokenizer piece_tokenizer(const fs::path& file, const Settings& settings, const 
       make_piece_tokenizer(read_file(file, largest_vocabulary_file), file.string(), std::nullopt, special));
 }
 
+Tokenizer fairseq_pieces(const fs::path& folder, const Settings& settings, const HfConfig& config) {
+  const std::string type = config.model_type();
+  const bool is_translator = type == "m2m_100";
+  if (!is_translator && type != "xlm-roberta")
+    config.refuse("model_type",
+                  "its sentencepiece.bpe.model is read for m2m_100 and xlm-roberta; a tokenizer.json, for all");
+  FairseqSettings of_folder;
+  of_folder.has_languages = is_translator && file_exists(folder / "vocab.json");
+  for (const char* key : {"additional_special_tokens", "extra_special_tokens"})
+    for (const std::string& token : settings.tokens(key)) of_folder.added.push_back(token);
+  if (const std::string mask = settings.token("mask_token"); !mask.empty()) of_folder.added.push_back(mask);
+  if (is_translator) of_folder.source_language = settings.token("src_lang");
+  if (is_translator && of_folder.source_language.empty())
+    of_folder.source_language = of_folder.has_languages ? "en" : "eng_Latn";
+  return fairseq_tokenizer(folder, read_special(settings), of_folder);
+}
+
 }  // namespace
 
 Tokenizer huggingface_tokenizer(const fs::path& folder, TokenizerSide side, int64_t rows) {
@@ -134,16 +162,16 @@ Tokenizer huggingface_tokenizer(const fs::path& folder, TokenizerSide side, int6
     return json_tokenizer(read_file(file, largest_vocabulary_file), file, settings);
   }
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return marian_pieces(folder, side, settings);
+  const fs::path config = folder / "config.json";
+  const auto read_config = [&] { return HfConfig(read_file(config, JsonLimits{}.bytes), config.string()); };
+  if (has("sentencepiece.bpe.model")) return fairseq_pieces(folder, settings, read_config());
   if (has("vocab.json") && has("merges.txt"))
     return json_tokenizer(json_of_byte_level_bpe(folder), folder / "vocab.json", settings);
   if (has("vocab.txt"))
     return json_tokenizer(json_of_word_piece(folder, settings.flag("do_lower_case", true)), folder / "vocab.txt",
                           settings);
-  const fs::path config = folder / "config.json";
   for (const char* name : {"tokenizer.model", "spiece.model"})
-    if (has(name))
-      return piece_tokenizer(folder / name, settings,
-                             HfConfig(read_file(config, JsonLimits{}.bytes), config.string()));
+    if (has(name)) return piece_tokenizer(folder / name, settings, read_config());
   fail<InputError>(
       folder.string(),
       "there is no tokenizer: no tokenizer.json, vocab.json with merges.txt, vocab.txt or SentencePiece "

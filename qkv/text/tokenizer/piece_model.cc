@@ -1,4 +1,6 @@
 // A SentencePiece model whose pieces may have ids of their own, as the tokenizer of a model.
+#include <algorithm>
+
 #include <sentencepiece_processor.h>
 
 #include "qkv/base/base64.h"
@@ -77,8 +79,8 @@ class PieceModel final : public TokenizerModel {
   const std::string& token(int32_t id) const override { return tokens_[static_cast<size_t>(id)]; }
   bool is_text(int32_t id) const override {
     const std::string& piece = token(id);
-    const bool special =
-        id == special_.pad || id == special_.eos || id == special_.unk || piece == "<s>" || piece == "</s>";
+    const bool special = id == special_.pad || id == special_.eos || id == special_.unk || piece == "<s>" ||
+                         piece == "</s>" || std::ranges::find(special_.added, id) != special_.added.end();
     return !piece.empty() && !special && !is_byte_token(piece);
   }
   float score(int32_t) const override { return 0; }
@@ -108,6 +110,17 @@ class PieceModel final : public TokenizerModel {
 };
 
 }  // namespace
+
+std::vector<std::string> pieces_of(const std::string& bytes, const std::string& name) {
+  if (const auto wrong = sentencepiece_error(bytes))
+    fail<InputError>(name, "not a SentencePiece model: {}", *wrong);
+  sentencepiece::SentencePieceProcessor processor;
+  const auto status = processor.LoadFromSerializedProto(bytes);
+  if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", one_line(status.message()));
+  std::vector<std::string> pieces;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) pieces.push_back(processor.IdToPiece(id));
+  return pieces;
+}
 
 std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, const std::string& name,
                                                            std::optional<PieceIds> ids, SpecialTokens special) {

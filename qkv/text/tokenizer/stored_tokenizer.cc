@@ -43,6 +43,7 @@ SpecialTokens special_of(const JsonFields& fields) {
                       largest_id + 1, special.rows);
   special.ends = ids_of(fields, "ends");
   special.suppressed = ids_of(fields, "suppressed");
+  if (fields.has("added")) special.added = ids_of(fields, "added");
   if (fields.has("forced_first")) special.forced_first = id_of(fields, "forced_first", fields.get("forced_first"));
   if (fields.has("before")) special.frame = TextFrame{ids_of(fields, "before"), ids_of(fields, "after")};
   return special;
@@ -57,6 +58,7 @@ std::string stored_head(const SpecialTokens& special) {
   if (special.rows > 0) json["rows"] = special.rows;
   json["ends"] = special.ends;
   json["suppressed"] = special.suppressed;
+  if (!special.added.empty()) json["added"] = special.added;
   if (special.forced_first) json["forced_first"] = *special.forced_first;
   if (special.frame) {
     json["before"] = special.frame->before;

@@ -30,6 +30,9 @@ struct SpecialNames {
 std::shared_ptr<const TokenizerModel> make_json_tokenizer(std::string json, const std::string& name,
                                                           SpecialTokens special, const SpecialNames& names = {});
 
+// The pieces of a SentencePiece model, by its ids.
+std::vector<std::string> pieces_of(const std::string& bytes, const std::string& name);
+
 // bytes: of a SentencePiece model. ids: by piece, if they are not its own.
 using PieceIds = std::map<std::string, int32_t, std::less<>>;
 std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, const std::string& name,
