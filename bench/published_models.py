@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Shapes of published models with random weights beside transformers, in float32, in one process.
+"""Shapes of published models with random weights beside other programs, in float32, in one process.
 
     python3 bench/published_models.py --tokenizers test/checkpoints --threads 2
 
-The calls of both are made in turn; printed are the medians and their ratio (above 1: qkv is faster).
+Beside transformers, and ctranslate2, onnxruntime (with onnxscript) and llama-cpp-python (with gguf) if they are
+installed. All are called in turn; printed are the medians, and the ratio of the best of the others (above 1: qkv is
+faster).
 
 - gpt2, llama: a prompt until its first answer; then 64 tokens at batch 1 and 16, greedy, with a cache.
 - bert: vectors of 16 sentences of 128 tokens (mean pooling).
@@ -23,6 +25,7 @@ from pathlib import Path
 import torch
 import transformers
 
+import published_model_peers as peers
 import qkv
 
 NEW = 64  # tokens
@@ -59,30 +62,51 @@ def save(make, folder, tokenizers):
     model.eval().save_pretrained(folder)
     for file in (Path(tokenizers) / tokenizer).glob("token*.json"):
         shutil.copy(file, folder)
+    fill(Path(folder) / "tokenizer.json", model.config.vocab_size)
     settings = json.loads((Path(folder) / "config.json").read_text())
     generation = Path(folder) / "generation_config.json"
     if generation.exists():  # nothing ends an answer early
         kept = {k: v for k, v in json.loads(generation.read_text()).items() if "eos" not in k}
         generation.write_text(json.dumps(kept))
     settings.pop("eos_token_id", None)
+    if settings["model_type"] == "bert":
+        settings["position_embedding_type"] = "absolute"  # which ctranslate2 asks for
     (Path(folder) / "config.json").write_text(json.dumps(settings))
     return model
 
 
-def medians(ours, theirs, repeats):
-    """Of calls in turn, after one of each that does not count."""
-    ours(), theirs()
-    times = [[], []]
+def fill(file, rows):
+    """Tokens without a text up to the model's rows, which some programs ask for."""
+    tokenizer = json.loads(file.read_text())
+    vocabulary = tokenizer["model"]["vocab"]
+    if isinstance(vocabulary, list):
+        vocabulary += [[f"<none{n}>", -100.0] for n in range(len(vocabulary), rows)]
+    else:
+        used = {*vocabulary.values(), *(token["id"] for token in tokenizer["added_tokens"])}
+        vocabulary |= {f"<none{n}>": n for n in range(rows) if n not in used}
+    file.write_text(json.dumps(tokenizer))
+
+
+def medians(calls, repeats):
+    """{name: seconds} of calls in turn, after one of each that does not count."""
+    for call in calls.values():
+        call()
+    times = {name: [] for name in calls}
     for _ in range(repeats):
-        for call, of_call in zip((ours, theirs), times):
+        for name, call in calls.items():
             begin = time.perf_counter()
             call()
-            of_call.append(time.perf_counter() - begin)
-    return [statistics.median(t) for t in times]
+            times[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(t) for name, t in times.items()}
 
 
-def show(name, ours, theirs):
-    print(f"| {name} | {1e3 * ours:.0f} ms | {1e3 * theirs:.0f} ms | {theirs / ours:.2f} |", flush=True)
+PROGRAMS = ("qkv", "transformers", "ctranslate2", "onnxruntime", "llama.cpp")
+
+
+def show(name, seconds):
+    best = min(t for program, t in seconds.items() if program != "qkv")
+    cells = " | ".join(f"{1e3 * seconds[p]:.0f}" if p in seconds else "-" for p in PROGRAMS)
+    print(f"| {name} | {cells} | {best / seconds['qkv']:.2f} |", flush=True)
 
 
 def measure_causal(name, make, options):
@@ -99,19 +123,33 @@ def measure_causal(name, make, options):
         text = " the" * 512 if name == "gpt2" else " a" * 255
         length = prompt_length(folder, text)
         ids = torch.full((1, length), word)
-        prompt = medians(
-            lambda: generator.generate(text, max_tokens=1, temperature=0), lambda: generate(ids, 1), options.repeats
-        )
-        show(f"{name}, prompt of {length} tokens", *prompt)
+        token = transformers.PreTrainedTokenizerFast(
+            tokenizer_file=str(Path(folder) / "tokenizer.json")
+        ).convert_ids_to_tokens(word)
+        ct2 = peers.ctranslate2_generator(folder, token, options.threads)
+        cpp = peers.llama_cpp_generator(model, folder, options.threads) if name == "llama" else None
+        calls = {
+            "qkv": lambda: generator.generate(text, max_tokens=1, temperature=0),
+            "transformers": lambda: generate(ids, 1),
+        }
+        if ct2:
+            calls["ctranslate2"] = lambda: ct2(1, length, 1)
+        if cpp:
+            calls["llama.cpp"] = lambda: cpp(length, 1)
+        calls |= peers.onnxruntime_call(model, ids, folder, options.threads, use_cache=False, logits_to_keep=1)
+        show(f"{name}, prompt of {length} tokens", medians(calls, options.repeats))
         for rows in (1, 16):
             texts = [" a"] * rows
             short = torch.full((rows, 2), word)
-            both = medians(
-                lambda: generator.generate(texts, max_tokens=NEW, min_tokens=NEW, temperature=0),
-                lambda: generate(short, NEW),
-                options.repeats,
-            )
-            show(f"{name}, {NEW} tokens, batch {rows}", *both)
+            calls = {
+                "qkv": lambda: generator.generate(texts, max_tokens=NEW, min_tokens=NEW, temperature=0),
+                "transformers": lambda: generate(short, NEW),
+            }
+            if ct2:
+                calls["ctranslate2"] = lambda: ct2(rows, 2, NEW)
+            if cpp and rows == 1:
+                calls["llama.cpp"] = lambda: cpp(2, NEW)
+            show(f"{name}, {NEW} tokens, batch {rows}", medians(calls, options.repeats))
 
 
 def prompt_length(folder, text):
@@ -130,7 +168,10 @@ def measure_bert(options):
             with torch.inference_mode():
                 return model(input_ids=ids, attention_mask=mask).last_hidden_state.mean(1)
 
-        show("bert-base, 16 x 128 tokens", *medians(lambda: embedder.embed(texts), theirs, options.repeats))
+        calls = {"qkv": lambda: embedder.embed(texts), "transformers": theirs}
+        calls |= peers.ctranslate2_encoder(folder, ids, options.threads)
+        calls |= peers.onnxruntime_call(model, ids, folder, options.threads)
+        show("bert-base, 16 x 128 tokens", medians(calls, options.repeats))
 
 
 def measure_t5(options):
@@ -143,14 +184,17 @@ def measure_t5(options):
         texts = ["a " * 31] * 16
         length = prompt_length(folder, texts[0])
         ids = torch.full((16, length), 10)
-        both = medians(
-            lambda: translator.translate(texts, beam=1, max_length=NEW, batch_tokens=100000),
-            lambda: model.generate(
+        token = transformers.PreTrainedTokenizerFast(
+            tokenizer_file=str(Path(folder) / "tokenizer.json")
+        ).convert_ids_to_tokens(10)
+        calls = {
+            "qkv": lambda: translator.translate(texts, beam=1, max_length=NEW, batch_tokens=100000),
+            "transformers": lambda: model.generate(
                 ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW, do_sample=False, num_beams=1
             ),
-            options.repeats,
-        )
-        show(f"t5-small, 16 sources of {length} tokens, {NEW} tokens", *both)
+        }
+        calls |= peers.ctranslate2_translator(folder, token, 16, length, options.threads)
+        show(f"t5-small, 16 sources of {length} tokens, {NEW} tokens", medians(calls, options.repeats))
 
 
 def main():
@@ -158,16 +202,21 @@ def main():
     parser.add_argument("--tokenizers", default="test/checkpoints", help="folder of tiny checkpoints")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--models", nargs="+", default=["gpt2", "llama", "bert", "t5"])
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     qkv.set_threads(options.threads)
     transformers.logging.set_verbosity_error()
     print(f"{qkv.instruction_set()}, {options.threads} threads, float32, medians of {options.repeats}\n")
-    print("| | qkv | transformers | ratio |\n| --- | --- | --- | --- |")
-    measure_causal("gpt2", gpt2, options)
-    measure_causal("llama", llama, options)
-    measure_bert(options)
-    measure_t5(options)
+    print(f"Milliseconds.\n\n| | {' | '.join(PROGRAMS)} | ratio |\n{'| --- ' * (len(PROGRAMS) + 2)}|")
+    if "gpt2" in options.models:
+        measure_causal("gpt2", gpt2, options)
+    if "llama" in options.models:
+        measure_causal("llama", llama, options)
+    if "bert" in options.models:
+        measure_bert(options)
+    if "t5" in options.models:
+        measure_t5(options)
 
 
 if __name__ == "__main__":
