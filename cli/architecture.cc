@@ -5,8 +5,8 @@
 
 namespace qkv::cli {
 
-std::vector<CLI::Option*> architecture_flags(CLI::App& app, TransformerConfig& config) {
-  std::vector<CLI::Option*> flags;
+std::vector<Option*> architecture_flags(App& app, TransformerConfig& config) {
+  std::vector<Option*> flags;
   visit_architecture(config, AddFlags{app, flags});
   return flags;
 }

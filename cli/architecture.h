@@ -4,13 +4,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/app.h"
 #include "qkv/model/config.h"
 
 namespace qkv::cli {
 
 // They write to `config`, which must outlive the app; the help shows its present values as the defaults.
-std::vector<CLI::Option*> architecture_flags(CLI::App& app, TransformerConfig& config);
+std::vector<Option*> architecture_flags(App& app, TransformerConfig& config);
 
 }  // namespace qkv::cli

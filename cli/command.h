@@ -6,26 +6,26 @@
 
 #include <functional>
 
-#include <CLI/CLI.hpp>
+#include "cli/app.h"
 
 namespace qkv::cli {
 
 struct Command {
-  CLI::App* app;             // the declared flags
+  App* app;                  // the declared flags
   std::function<int()> run;  // the exit code
 };
 
-Command add_demo(CLI::App& app);
-Command add_train(CLI::App& app);
-Command add_translate(CLI::App& app);
-Command add_generate(CLI::App& app);
-Command add_embed(CLI::App& app);
-Command add_fill_mask(CLI::App& app);
-Command add_score(CLI::App& app);
-Command add_perplexity(CLI::App& app);
-Command add_evaluate(CLI::App& app);
-Command add_inspect(CLI::App& app);
-Command add_describe(CLI::App& app);
-Command add_convert(CLI::App& app);
+Command add_demo(App& app);
+Command add_train(App& app);
+Command add_translate(App& app);
+Command add_generate(App& app);
+Command add_embed(App& app);
+Command add_fill_mask(App& app);
+Command add_score(App& app);
+Command add_perplexity(App& app);
+Command add_evaluate(App& app);
+Command add_inspect(App& app);
+Command add_describe(App& app);
+Command add_convert(App& app);
 
 }  // namespace qkv::cli

@@ -2,10 +2,12 @@
 
 #include <vector>
 
-#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "cli/settings.h"
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 
 namespace qkv::cli {
 namespace {
@@ -28,7 +30,7 @@ std::string bash_script(const CLI::App& program) {
   std::string flags, values;
   for (const CLI::App* command : commands_of(program)) {
     const std::string& name = names.emplace_back(command->get_name());
-    flags += fmt::format("    {}) words='--{}' ;;\n", name, fmt::join(flag_names(*command), " --"));
+    flags += fmt::format("    {}) words='--{}' ;;\n", name, name_list(flag_names(*command), " --"));
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_lnames().empty() || option->get_expected_max() == 0) continue;
       values +=
@@ -46,7 +48,7 @@ std::string bash_script(const CLI::App& program) {
 }}
 complete -o default -F _qkv qkv
 )",
-                     flags, fmt::join(names, " "), values);
+                     flags, name_list(names, " "), values);
 }
 
 std::string quoted(const std::string& text) {

@@ -21,8 +21,8 @@ struct ConvertCommand {
 
 }  // namespace
 
-Command add_convert(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand(
+Command add_convert(App& parent) {
+  App& app = *parent.add_subcommand(
       "convert", "write a published model as one of ours, or one of ours for Hugging Face transformers");
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();

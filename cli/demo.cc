@@ -60,7 +60,7 @@ struct DemoCommand {
   int64_t steps = 0;
   uint64_t seed = 1;
   int threads = 0;
-  std::vector<CLI::Option*> architecture_flags = {};
+  std::vector<Option*> architecture_flags = {};
   std::string program;  // argv[0]
 
   int run() const {
@@ -118,9 +118,7 @@ struct DemoCommand {
     TransformerConfig config = architecture;
     if (!is_recurrent(config.architecture)) return config;
     const auto one_if_not_given = [&](const char* flag, int64_t& layers) {
-      const auto same = [&](const CLI::Option* option) {
-        return option->get_name() == flag && option->count() > 0;
-      };
+      const auto same = [&](const Option* option) { return option->get_name() == flag && option->count() > 0; };
       if (std::none_of(architecture_flags.begin(), architecture_flags.end(), same)) layers = 1;
     };
     one_if_not_given("--encoder-layers", config.encoder_layers);
@@ -166,9 +164,8 @@ struct DemoCommand {
 
 }  // namespace
 
-Command add_demo(CLI::App& parent) {
-  CLI::App& app =
-      *parent.add_subcommand("demo", "train on a small built-in task for about a minute, show the result");
+Command add_demo(App& parent) {
+  App& app = *parent.add_subcommand("demo", "train on a small built-in task for about a minute, show the result");
   const auto command = std::make_shared<DemoCommand>();
   command->program = parent.get_name();
   flag(app, "task", command->task, "the task to learn: dates or numbers", "TASK");

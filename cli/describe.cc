@@ -16,14 +16,14 @@ struct DescribeCommand {
   std::string model, recipe, layer;
   int64_t vocabulary_size = 8000;
   TransformerConfig architecture;
-  std::vector<CLI::Option*> architecture_options;
+  std::vector<Option*> architecture_options;
   DescribeOptions options;
-  CLI::Option *source_length = nullptr, *target_length = nullptr;
+  Option *source_length = nullptr, *target_length = nullptr;
 
   int run() {
     const int given = !model.empty() + !recipe.empty() + !layer.empty();
     require<UsageError>(given <= 1, "qkv describe", "--model, --recipe and --layer exclude each other");
-    const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
+    const auto is_given = [](const Option* option) { return option->count() > 0; };
     const bool flags = std::any_of(architecture_options.begin(), architecture_options.end(), is_given);
     require<UsageError>(given == 1 || flags, "qkv describe",
                         "give --model FOLDER, --recipe NAME, --layer TEXT, or the flags of an architecture");
@@ -47,7 +47,7 @@ struct DescribeCommand {
       architecture = qkv::recipe(recipe);
     else if (is_recurrent(architecture.architecture))
       architecture = qkv::recipe(name_of(architecture.architecture));
-    for (CLI::Option* option : architecture_options)
+    for (Option* option : architecture_options)
       if (option->count() > 0) option->run_callback();  // over the recipe
     architecture.source_vocabulary = architecture.target_vocabulary = vocabulary_size;
     architecture.check();
@@ -57,8 +57,8 @@ struct DescribeCommand {
 
 }  // namespace
 
-Command add_describe(CLI::App& parent) {
-  CLI::App& app =
+Command add_describe(App& parent) {
+  App& app =
       *parent.add_subcommand("describe", "print the layers of a model, or one layer: parameters, FLOPs, bytes");
   const auto c = std::make_shared<DescribeCommand>();
   model_flag(app, c->model);

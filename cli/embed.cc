@@ -87,8 +87,8 @@ struct EmbedCommand {
 
 }  // namespace
 
-Command add_embed(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("embed", "print a vector for every line of a text");
+Command add_embed(App& parent) {
+  App& app = *parent.add_subcommand("embed", "print a vector for every line of a text");
   const auto c = std::make_shared<EmbedCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");

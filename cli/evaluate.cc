@@ -1,11 +1,10 @@
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/metric/bleu.h"
 #include "qkv/metric/bootstrap.h"
@@ -16,7 +15,6 @@
 namespace qkv::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::string>;
 
 // One metric as sacreBLEU prints it: NAME|SIGNATURE = SCORE (mean +- half of the 95% interval) DETAILS.
@@ -165,8 +163,8 @@ struct EvaluateCommand {
 
 }  // namespace
 
-Command add_evaluate(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("evaluate", "compute BLEU, chrF, TER and exact match of translations");
+Command add_evaluate(App& parent) {
+  App& app = *parent.add_subcommand("evaluate", "compute BLEU, chrF, TER and exact match of translations");
   const auto c = std::make_shared<EvaluateCommand>();
   model_flag(app, c->model);
   corpus_flag(app, c->input);

@@ -69,9 +69,8 @@ struct FillMaskCommand {
 
 }  // namespace
 
-Command add_fill_mask(CLI::App& parent) {
-  CLI::App& app =
-      *parent.add_subcommand("fill-mask", "put the most likely tokens in place of the masks of every line");
+Command add_fill_mask(App& parent) {
+  App& app = *parent.add_subcommand("fill-mask", "put the most likely tokens in place of the masks of every line");
   const auto c = std::make_shared<FillMaskCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");

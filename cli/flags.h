@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
+#include "cli/app.h"
 #include "qkv/base/names.h"
 #include "qkv/base/setting.h"
 #include "qkv/base/threads.h"
@@ -68,99 +68,82 @@ std::string value_error(const std::string& given) {
 
 // A number, a text or a truth value. `unit` stands for the value in the help: N, TOKENS, FILE.
 template <class T>
-CLI::Option* flag(CLI::App& app, const std::string& name, T& value, const std::string& help,
-                  const std::string& unit) {
-  CLI::Option* option = app.add_option(name, value, help)->type_name(unit);
-  option->default_str(fmt::format("{}", value));
-  return option->check(value_error<T>, "", std::string(name_of(value_type_of<T>(unit))));
+Option* flag(App& app, const std::string& name, T& value, const std::string& help, const std::string& unit) {
+  return app.add_value(name, value, help)
+      ->type_name(unit)
+      ->default_str(fmt::format("{}", value))
+      ->check(value_error<T>, std::string(name_of(value_type_of<T>(unit))));
 }
 
 // A flag that may be given several times.
-inline CLI::Option* list_flag(CLI::App& app, const std::string& name, std::vector<std::string>& values,
-                              const std::string& help, const std::string& unit) {
-  return app.add_option(name, values, help)
-      ->type_name(unit)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-inline bool is_list(const CLI::Option& option) {
-  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+inline Option* list_flag(App& app, const std::string& name, std::vector<std::string>& values,
+                         const std::string& help, const std::string& unit) {
+  return app.add_value(name, values, help)->type_name(unit)->several();
 }
 
-inline CLI::Option* model_flag(CLI::App& app, std::string& model) {
+inline Option* model_flag(App& app, std::string& model) {
   return flag(app, "--model", model, "model folder, as qkv train makes it", "FOLDER");
 }
 
-inline CLI::Option* corpus_flag(CLI::App& app, std::string& corpus) {
+inline Option* corpus_flag(App& app, std::string& corpus) {
   return flag(app, "--input", corpus,
               "sentence pairs: TSV (source TAB target), or two files with a sentence per line; plain or gzip",
               corpus_unit);
 }
 
-inline CLI::Option* quiet_flag(CLI::App& app, bool& value) {
+inline Option* quiet_flag(App& app, bool& value) {
   return app.add_flag("--quiet", value, "print no progress, warnings only");
 }
 
-inline CLI::Option* recipe_flag(CLI::App& app, std::string& value, const std::string& help) {
+inline Option* recipe_flag(App& app, std::string& value, const std::string& help) {
   const auto check = [](const std::string& given) {
     const std::vector<std::string_view> names = recipe_names();
     if (std::find(names.begin(), names.end(), given) != names.end()) return std::string();
     return fmt::format("must be one of {}, got {}{}", name_list(names), quoted_name(given),
                        did_you_mean(given, names));
   };
-  return flag(app, "--recipe", value, help, "NAME")->check(check, "");
+  return flag(app, "--recipe", value, help, "NAME")->check(check);
 }
 
 // Each thread allocates memory of its own: far more threads than cores are a mistake.
-inline CLI::Option* threads_flag(CLI::App& app, int& value) {
+inline Option* threads_flag(App& app, int& value) {
   const auto check = [](const std::string& given) {
     int number = 0;
     std::from_chars(given.data(), given.data() + given.size(), number);
     return number >= 0 && number <= max_threads() ? ""
                                                   : fmt::format("must be 0 to {}, got {}", max_threads(), given);
   };
-  return flag(app, "--threads", value, "number of threads; 0: one per core", "N")->check(check, "");
+  return flag(app, "--threads", value, "number of threads; 0: one per core", "N")->check(check);
 }
 
 // One of the names of an enum's values.
 template <WithNames Enum>
-CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const std::string& help) {
+Option* choice(App& app, const std::string& name, Enum& value, const std::string& help) {
   const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
     value = value_named<Enum>(given, command, name);
   };
-  return app.add_option_function<std::string>(name, read, help)
-      ->type_name(fmt::format("{}", fmt::join(all_names<Enum>(), "|")))
+  return app.add_reader(name, read, help)
+      ->type_name(name_list(all_names<Enum>(), "|"))
       ->default_str(std::string(name_of(value)));
 }
 
 // The attention variants of the layers: an attention pattern, or those of both self-attentions.
 template <class Pattern>
-CLI::Option* variant_flag(CLI::App& app, const std::string& name, Pattern& value, const std::string& help,
-                          const std::string& unit) {
+Option* variant_flag(App& app, const std::string& name, Pattern& value, const std::string& help,
+                     const std::string& unit) {
   const auto read = [&value, where = "qkv " + app.get_name() + ": " + name](const std::string& given) {
     value = attention_pattern(given, where);
   };
   const auto anything = [](const std::string&) { return std::string(); };
-  return app.add_option_function<std::string>(name, read, help)
+  return app.add_reader(name, read, help)
       ->type_name(unit)
       ->default_str(to_string(value))
-      ->check(anything, "", std::string(name_of(ValueType::variant)));
-}
-
-inline ValueType value_type(CLI::Option& option) {
-  for (const auto& [type, name] : names_of(ValueType{})) {
-    try {
-      option.get_validator(std::string(name));
-      return type;
-    } catch (const CLI::OptionNotFound&) {
-    }
-  }
-  return ValueType::text;
+      ->check(anything, std::string(name_of(ValueType::variant)));
 }
 
 struct AddFlags {
-  CLI::App& app;
-  std::vector<CLI::Option*>& flags;  // those added, in their order
+  App& app;
+  std::vector<Option*>& flags;  // those added, in their order
 
   template <class T, class... Rest>
   void operator()(const Setting& setting, T& value, const Rest&...) {

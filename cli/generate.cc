@@ -18,7 +18,7 @@ constexpr const char* no_prompt = "";
 
 struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
-  CLI::Option* prompt_flag = nullptr;
+  Option* prompt_flag = nullptr;
   GenerateTextOptions options;
   std::vector<std::function<void(const GenerateTextOptions&)>> take_defaults;  // of flags that are not given
   bool scores = false, strict = false, quiet = false;
@@ -89,8 +89,8 @@ struct GenerateCommand {
 
 }  // namespace
 
-Command add_generate(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("generate", "continue a prompt, or every line of a text");
+Command add_generate(App& parent) {
+  App& app = *parent.add_subcommand("generate", "continue a prompt, or every line of a text");
   const auto c = std::make_shared<GenerateCommand>();
   GenerateTextOptions& o = c->options;
   model_flag(app, c->model)->required();
@@ -101,12 +101,12 @@ Command add_generate(CLI::App& parent) {
   flag(app, "--output", c->output, "what follows each prompt, in the order of the input; -: standard output",
        "FILE");
   // Of a published model, the default is what its generation_config.json says; a beam search does not sample.
-  const auto of_model = [&](CLI::Option* given, auto option) {
+  const auto of_model = [&](Option* given, auto option) {
     c->take_defaults.push_back([c = c.get(), given, option](const GenerateTextOptions& defaults) {
       if (given->count() == 0) option(c->options) = option(defaults);
     });
   };
-  const auto of_sampling = [&](CLI::Option* given, auto SamplingOptions::*option) {
+  const auto of_sampling = [&](Option* given, auto SamplingOptions::*option) {
     c->take_defaults.push_back([c = c.get(), given, option](const GenerateTextOptions& defaults) {
       if (given->count() == 0 && c->options.beam == 1) c->options.sampling.*option = defaults.sampling.*option;
     });

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/help_formatter.h"
@@ -34,13 +36,15 @@ void occupy_standard_streams() {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-std::vector<Command> add_commands(CLI::App& app) {
-  std::vector<Command> commands = {add_demo(app),     add_train(app),     add_translate(app), add_generate(app),
-                                   add_embed(app),    add_fill_mask(app), add_score(app),     add_perplexity(app),
-                                   add_evaluate(app), add_inspect(app),   add_describe(app),  add_convert(app)};
+std::vector<Command> add_commands(App& program) {
+  std::vector<Command> commands = {add_demo(program),     add_train(program),      add_translate(program),
+                                   add_generate(program), add_embed(program),      add_fill_mask(program),
+                                   add_score(program),    add_perplexity(program), add_evaluate(program),
+                                   add_inspect(program),  add_describe(program),   add_convert(program)};
   for (const Command& command : commands) {
-    command.app->allow_extras();  // reported by refuse_extras(), with the nearest flag
-    command.app->add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
+    CLI::App& app = command.app->cli11();
+    app.allow_extras();  // reported by refuse_extras(), with the nearest flag
+    app.add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
         ->type_name("FILE");
   }
   return commands;
@@ -102,7 +106,8 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   app.allow_extras();
   app.option_defaults()->multi_option_policy(
       CLI::MultiOptionPolicy::TakeLast);  // the command line comes after the settings of --config
-  const std::vector<Command> commands = add_commands(app);
+  App flags(app);
+  const std::vector<Command> commands = add_commands(flags);
   app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited
 
   if (arguments.empty() || arguments.front().starts_with('-')) {
@@ -115,21 +120,21 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   const Command& chosen = command_named(commands, arguments.front());
   std::vector<std::string> all;
   try {
-    all = with_settings(*chosen.app, {arguments.begin() + 1, arguments.end()});
+    all = with_settings(chosen.app->cli11(), {arguments.begin() + 1, arguments.end()});
   } catch (const FileError& e) {
     say(fmt::format("qkv {}: --config: {}", chosen.app->get_name(), e.what()));
     return bad_input;
   }
   all.insert(all.begin(), arguments.front());
-  if (const auto code = parse(app, *chosen.app, all)) return *code;
+  if (const auto code = parse(app, chosen.app->cli11(), all)) return *code;
   try {
     return chosen.run();
   } catch (const UsageError& e) {
-    say(usage_message(e, *chosen.app));
+    say(usage_message(e, chosen.app->cli11()));
     return wrong_usage;
   } catch (const FileError& e) {
     if (e.code() == EPIPE) throw;
-    say(file_message(e, *chosen.app));
+    say(file_message(e, chosen.app->cli11()));
     return bad_input;
   }
 }

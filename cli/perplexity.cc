@@ -61,9 +61,8 @@ struct PerplexityCommand {
 
 }  // namespace
 
-Command add_perplexity(CLI::App& parent) {
-  CLI::App& app =
-      *parent.add_subcommand("perplexity", "print how well a causal model predicts every line of a text");
+Command add_perplexity(App& parent) {
+  App& app = *parent.add_subcommand("perplexity", "print how well a causal model predicts every line of a text");
   const auto c = std::make_shared<PerplexityCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "text, one document per line; plain or gzip; -: standard input", "FILE");

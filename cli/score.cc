@@ -81,8 +81,8 @@ struct ScoreCommand {
 
 }  // namespace
 
-Command add_score(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("score", "print the log-probability of given translations");
+Command add_score(App& parent) {
+  App& app = *parent.add_subcommand("score", "print the log-probability of given translations");
   const auto c = std::make_shared<ScoreCommand>();
   model_flag(app, c->model)->required();
   corpus_flag(app, c->input)->required();

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #define TOML_MAX_NESTED_VALUES \
   8  // arrays and inline tables within one another; the default of 256 is meant for data
 #include <toml++/toml.h>
@@ -20,6 +21,21 @@ std::vector<std::string_view> command_names(const CLI::App& program) {
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
   return names;
+}
+
+ValueType value_type(CLI::Option& option) {
+  for (const auto& [type, name] : names_of(ValueType{})) {
+    try {
+      option.get_validator(std::string(name));
+      return type;
+    } catch (const CLI::OptionNotFound&) {
+    }
+  }
+  return ValueType::text;
+}
+
+bool is_list(const CLI::Option& option) {
+  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
 // A file of settings and where in it something is wrong.
@@ -106,7 +122,7 @@ class Arguments {
       values.push_back(text_of(key, element, type));
     }
     if (type == ValueType::variant) {
-      push(key, fmt::format("{}", fmt::join(values, "+")));
+      push(key, name_list(values, "+"));
     } else if (type == ValueType::corpus && values.size() == 2) {
       push(key, values[0] + "," + values[1]);
     } else if (is_list(option)) {

@@ -16,8 +16,8 @@ namespace {
 struct TrainCommand {
   TrainOptions options;
   std::string model, recipe;
-  std::vector<CLI::Option*> flags;  // all but --recipe and --resume, in the order declared
-  CLI::Option* recipe_option = nullptr;
+  std::vector<Option*> flags;  // all but --recipe and --resume, in the order declared
+  Option* recipe_option = nullptr;
 
   // The corpus, or a stored training, provides the defaults: the flags that were given are applied to them again.
   int run() {
@@ -27,7 +27,7 @@ struct TrainCommand {
     base.init = options.init;
     const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
       options = defaults;
-      for (CLI::Option* f : flags)
+      for (Option* f : flags)
         if (f->count() > 0) f->run_callback();
       defaults = options;
     });
@@ -38,8 +38,8 @@ struct TrainCommand {
 
 }  // namespace
 
-Command add_train(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("train", "train a model: on sentence pairs, or a language model on text");
+Command add_train(App& parent) {
+  App& app = *parent.add_subcommand("train", "train a model: on sentence pairs, or a language model on text");
   const auto command = std::make_shared<TrainCommand>();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
   command->recipe_option = recipe_flag(
@@ -49,7 +49,7 @@ Command add_train(CLI::App& parent) {
   options = default_options({});
   AddFlags add{app, command->flags};
   option_table::visit_data(options, add);
-  for (CLI::Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);
+  for (Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);
   option_table::visit_update(options, add);
   option_table::visit_run(options, add);
   command->flags.push_back(quiet_flag(app, options.quiet));

@@ -86,15 +86,15 @@ struct TranslateCommand {
 
 }  // namespace
 
-Command add_translate(CLI::App& parent) {
-  CLI::App& app = *parent.add_subcommand("translate", "translate text line by line");
+Command add_translate(App& parent) {
+  App& app = *parent.add_subcommand("translate", "translate text line by line");
   const auto c = std::make_shared<TranslateCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
   // Of a published model, the default is what its generation_config.json says.
-  const auto of_model = [&](CLI::Option* given, auto TranslateOptions::*option) {
+  const auto of_model = [&](Option* given, auto TranslateOptions::*option) {
     c->take_defaults.push_back([c = c.get(), given, option](const TranslateOptions& defaults) {
       if (given->count() == 0) c->options.*option = defaults.*option;
     });

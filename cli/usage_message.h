@@ -8,9 +8,12 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "qkv/base/file.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
 
 namespace qkv::cli {
 

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/decode/translator.h"
 #include "qkv/train/train.h"
 
@@ -20,7 +20,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr int64_t kept_steps = 1500, more_steps = 30;
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/command.h"
 #include "fuzz/input.h"
 #include "qkv/base/error.h"
@@ -15,11 +17,12 @@ using namespace qkv;
 // Constructed once: a command line has dozens of flags.
 struct Program {
   CLI::App app{"", "qkv"};
+  cli::App flags{app};
   std::vector<cli::Command> commands;
   Program() {
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    commands = {cli::add_train(app), cli::add_describe(app)};
-    commands[0].app->add_option("--config", "");
+    commands = {cli::add_train(flags), cli::add_describe(flags)};
+    commands[0].app->cli11().add_option("--config", "");
   }
 };
 
@@ -29,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Program program;
   const fuzz::InputFile file(fuzz::as_text(data, size));
   fuzz::accepted([&] {
-    std::vector<std::string> arguments = cli::with_settings(*program.commands[0].app, {"--config", file.path()});
+    std::vector<std::string> arguments =
+        cli::with_settings(program.commands[0].app->cli11(), {"--config", file.path()});
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last to first
     arguments.push_back("train");
     try {

@@ -5,12 +5,13 @@
 #include <cstdlib>
 #include <numeric>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include "qkv/attention/engine/call.h"
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
@@ -64,7 +65,7 @@ template <class Mechanisms>
 std::string names_of(const Mechanisms& mechanisms) {
   std::vector<std::string> names;
   for (const auto& mechanism : mechanisms) names.push_back(mechanism->name());
-  return fmt::format("{{{}}}", fmt::join(names, ", "));
+  return fmt::format("{{{}}}", name_list(names));
 }
 
 std::string call_text(const AttentionOptions& options) {
@@ -74,7 +75,7 @@ std::string call_text(const AttentionOptions& options) {
   if (options.mask) fields.push_back(".mask = " + options.mask->name());
   if (options.normalize) fields.push_back(".normalize = " + options.normalize->name());
   if (!options.reweigh.empty()) fields.push_back(".reweigh = " + names_of(options.reweigh));
-  return fields.empty() ? "attention(q, k, v)" : fmt::format("attention(q, k, v, {{{}}})", fmt::join(fields, ", "));
+  return fields.empty() ? "attention(q, k, v)" : fmt::format("attention(q, k, v, {{{}}})", name_list(fields));
 }
 
 AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {

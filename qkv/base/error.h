@@ -13,15 +13,14 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace qkv {
 
 class Error : public std::runtime_error {
  public:
   // what() is "op: message".
-  Error(std::string_view op, std::string_view message)
-      : std::runtime_error(fmt::format("{}: {}", op, message)), op_(op) {}
+  Error(std::string_view op, std::string_view message);
   const std::string& op() const { return op_; }
 
  private:

@@ -1,18 +1,21 @@
 #include "qkv/base/json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <iterator>
+#include <ostream>
 #include <set>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 
 namespace qkv {
 namespace {
 
-using Json = nlohmann::json;
+using Nlohmann = nlohmann::ordered_json;
 
 // An iterator that counts the bytes read: events of the parser carry no position.
 struct Progress {
@@ -48,53 +51,47 @@ struct CountingIterator {
   bool operator!=(const CountingIterator& end) const { return !(*this == end); }
 };
 
-// Stores nothing but the names in the objects that are open.
-class Checker final : public nlohmann::json_sax<Json> {
+// Checks each value before it is stored.
+class Reader final : public nlohmann::json_sax<Nlohmann> {
  public:
-  Checker(std::string_view text, std::string_view where, const JsonLimits& limits)
+  Reader(std::string_view text, std::string_view where, const JsonLimits& limits)
       : text_(text), where_(where), limits_(limits) {}
 
-  void run() {
+  Json read() {
     const char* end = text_.data() + text_.size();
-    Json::sax_parse(CountingIterator{text_.data(), &read_}, CountingIterator{end, &read_}, this);
+    Nlohmann::sax_parse(CountingIterator{text_.data(), &read_}, CountingIterator{end, &read_}, this);
+    return std::move(root_);
   }
 
   bool start_object(size_t) override {
-    open();
-    names_.emplace_back();
+    open(Json::object());
     return true;
   }
-  bool end_object() override {
-    names_.pop_back();
-    --depth_;
-    return true;
-  }
+  bool end_object() override { return close(); }
   bool start_array(size_t) override {
-    if (depth_ == 0) refuse("a list, expected an object");
-    open();
+    if (open_.empty()) refuse("a list, expected an object");
+    open(Json::array());
     return true;
   }
-  bool end_array() override {
-    --depth_;
-    return true;
-  }
+  bool end_array() override { return close(); }
   bool key(std::string& name) override {
     if (name.size() > limits_.name_bytes)
       refuse("the name {} is longer than {} bytes", quoted_name(name), limits_.name_bytes);
-    if (!names_.back().insert(name).second) refuse("{} is there twice", quoted_name(name));
+    if (!open_.back().names.insert(name).second) refuse("{} is there twice", quoted_name(name));
+    open_.back().name = name;
     return true;
   }
 
-  bool null() override { return value(); }
-  bool boolean(bool) override { return value(); }
-  bool number_integer(int64_t) override { return value(); }
-  bool number_unsigned(uint64_t) override { return value(); }
-  bool number_float(double, const std::string&) override { return value(); }
-  bool string(std::string&) override { return value(); }
-  bool binary(Json::binary_t&) override { return value(); }
+  bool null() override { return value(nullptr); }
+  bool boolean(bool v) override { return value(v); }
+  bool number_integer(int64_t v) override { return value(v); }
+  bool number_unsigned(uint64_t v) override { return value(v); }
+  bool number_float(double v, const std::string&) override { return value(v); }
+  bool string(std::string& v) override { return value(std::move(v)); }
+  bool binary(Nlohmann::binary_t&) override { return value(nullptr); }  // not in text
 
-  bool parse_error(size_t, const std::string& token, const Json::exception& e) override {
-    if (dynamic_cast<const Json::out_of_range*>(&e)) refuse("the number {} is too large", one_line(token));
+  bool parse_error(size_t, const std::string& token, const Nlohmann::exception& e) override {
+    if (dynamic_cast<const Nlohmann::out_of_range*>(&e)) refuse("the number {} is too large", one_line(token));
     if (read_.ended) refuse("unexpected end");
     const char last = text_[read_.bytes - 1];
     if (' ' <= last && last <= '~') refuse("unexpected '{}'", last);
@@ -102,11 +99,31 @@ class Checker final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  void open() {
-    if (++depth_ > limits_.depth) refuse("nested more than {} levels deep", limits_.depth);
+  struct Open {
+    Json value;
+    std::set<std::string> names;  // of the members so far
+    std::string name;             // of the next member
+  };
+
+  void open(Json empty) {
+    if (std::ssize(open_) == limits_.depth) refuse("nested more than {} levels deep", limits_.depth);
+    open_.push_back({std::move(empty), {}, {}});
   }
-  bool value() {
-    if (depth_ == 0) refuse("a single value, expected an object");
+  bool close() {
+    Json closed = std::move(open_.back().value);
+    open_.pop_back();
+    if (!open_.empty()) return value(std::move(closed));
+    root_ = std::move(closed);
+    return true;
+  }
+  bool value(Json value) {
+    if (open_.empty()) refuse("a single value, expected an object");
+    Open& in = open_.back();
+    if (in.value.is_object()) {
+      in.value.append(std::move(in.name), std::move(value));
+    } else {
+      in.value.push_back(std::move(value));
+    }
     return true;
   }
 
@@ -122,16 +139,262 @@ class Checker final : public nlohmann::json_sax<Json> {
   std::string_view text_, where_;
   const JsonLimits& limits_;
   Progress read_;
-  int depth_ = 0;
-  std::vector<std::set<std::string>> names_;  // of the open objects
+  std::vector<Open> open_;  // objects and arrays
+  Json root_;
 };
+
+Json from_nlohmann(const Nlohmann& json) {
+  Json out;
+  switch (json.type()) {
+    case Nlohmann::value_t::object:
+      out = Json::object();
+      for (const auto& [name, value] : json.items()) out.append(name, from_nlohmann(value));
+      return out;
+    case Nlohmann::value_t::array:
+      out = Json::array();
+      for (const Nlohmann& item : json) out.push_back(from_nlohmann(item));
+      return out;
+    case Nlohmann::value_t::string: return json.get_ref<const std::string&>();
+    case Nlohmann::value_t::boolean: return json.get<bool>();
+    case Nlohmann::value_t::number_integer: return json.get<int64_t>();
+    case Nlohmann::value_t::number_unsigned: return json.get<uint64_t>();
+    case Nlohmann::value_t::number_float: return json.get<double>();
+    default: return out;
+  }
+}
+
+Nlohmann to_nlohmann(const Json& json) {
+  if (json.is_object()) {
+    Nlohmann::object_t out;
+    for (const auto& [name, value] : json.items()) out.emplace_back(name, to_nlohmann(value));
+    return out;
+  }
+  if (json.is_array()) {
+    Nlohmann::array_t out;
+    for (const Json& item : json) out.push_back(to_nlohmann(item));
+    return out;
+  }
+  if (json.is_string()) return json.text();
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned()) return json.get<uint64_t>();
+  if (json.is_number_integer()) return json.get<int64_t>();
+  if (json.is_number()) return json.get<double>();
+  return nullptr;
+}
+
+// The double nearest to the shortest decimal form of a float: 0.1, not 0.10000000149.
+double shortest_double(float value) {
+  if (!std::isfinite(value)) return value;
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  double out = 0;
+  std::from_chars(text, end, out);
+  return out;
+}
 
 }  // namespace
 
-void check_json_object(std::string_view text, std::string_view where, const JsonLimits& limits) {
+Json::Json() = default;
+Json::Json(std::nullptr_t) {}
+Json::Json(std::in_place_t, bool value) : value_(value) {}
+Json::Json(std::in_place_t, int64_t value) : value_(value) {}
+Json::Json(std::in_place_t, uint64_t value) {
+  if (value <= uint64_t{INT64_MAX}) {
+    value_ = static_cast<int64_t>(value);
+  } else {
+    value_ = value;
+  }
+}
+Json::Json(float value) : value_(shortest_double(value)) {}
+Json::Json(double value) : value_(value) {}
+Json::Json(const char* text) : value_(std::string(text)) {}
+Json::Json(std::string_view text) : value_(std::string(text)) {}
+Json::Json(std::string text) : value_(std::move(text)) {}
+Json::Json(std::initializer_list<Json> items) {
+  const auto is_member = [](const Json& item) {
+    return item.is_array() && item.size() == 2 && item[0].is_string();
+  };
+  if (!std::all_of(items.begin(), items.end(), is_member)) {
+    value_ = Array(items);
+    return;
+  }
+  value_ = Object();
+  for (const Json& item : items) append(item[0].text(), item[1]);
+}
+
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+Json::~Json() = default;
+
+Json Json::object() {
+  Json out;
+  out.value_ = Object();
+  return out;
+}
+
+Json Json::array() { return array({}); }
+
+Json Json::array(std::initializer_list<Json> items) {
+  Json out;
+  out.value_ = Array(items);
+  return out;
+}
+
+Json Json::parse(std::string_view text) {
+  try {
+    return from_nlohmann(Nlohmann::parse(text));
+  } catch (const Nlohmann::exception& e) {
+    fail("json", "this is not JSON: {}", one_line(e.what()));
+  }
+}
+
+std::optional<Json> Json::try_parse(std::string_view text) {
+  const Nlohmann json = Nlohmann::parse(text, nullptr, false);
+  if (json.is_discarded()) return {};
+  return from_nlohmann(json);
+}
+
+bool Json::is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
+bool Json::is_boolean() const { return std::holds_alternative<bool>(value_); }
+bool Json::is_number() const { return is_number_integer() || std::holds_alternative<double>(value_); }
+bool Json::is_number_integer() const {
+  return std::holds_alternative<int64_t>(value_) || std::holds_alternative<uint64_t>(value_);
+}
+bool Json::is_number_unsigned() const {
+  const int64_t* value = std::get_if<int64_t>(&value_);
+  return value ? *value >= 0 : std::holds_alternative<uint64_t>(value_);
+}
+bool Json::is_string() const { return std::holds_alternative<std::string>(value_); }
+bool Json::is_array() const { return std::holds_alternative<Array>(value_); }
+bool Json::is_object() const { return std::holds_alternative<Object>(value_); }
+
+void Json::wrong_kind(std::string_view expected) const {
+  fail("json", "expected {}, got {}", expected, shown_json(*this));
+}
+
+bool Json::boolean() const {
+  if (!is_boolean()) wrong_kind("true or false");
+  return std::get<bool>(value_);
+}
+
+double Json::number() const {
+  if (const int64_t* value = std::get_if<int64_t>(&value_)) return static_cast<double>(*value);
+  if (const uint64_t* value = std::get_if<uint64_t>(&value_)) return static_cast<double>(*value);
+  if (!is_number()) wrong_kind("a number");
+  return std::get<double>(value_);
+}
+
+int64_t Json::signed_integer(int64_t smallest, int64_t largest) const {
+  const int64_t* value = std::get_if<int64_t>(&value_);
+  if (!value || *value < smallest || *value > largest)
+    wrong_kind(fmt::format("an integer from {} to {}", smallest, largest));
+  return *value;
+}
+
+uint64_t Json::unsigned_integer(uint64_t largest) const {
+  const uint64_t* large = std::get_if<uint64_t>(&value_);
+  const uint64_t value = large ? *large : static_cast<uint64_t>(signed_integer(0, INT64_MAX));
+  if (value > largest) wrong_kind(fmt::format("an integer from 0 to {}", largest));
+  return value;
+}
+
+const std::string& Json::text() const {
+  if (!is_string()) wrong_kind("a string");
+  return std::get<std::string>(value_);
+}
+
+size_t Json::size() const {
+  if (is_array()) return std::get<Array>(value_).size();
+  return is_object() ? std::get<Object>(value_).size() : 0;
+}
+
+const Json::Array& Json::array_items() const {
+  if (!is_array()) wrong_kind("a list");
+  return std::get<Array>(value_);
+}
+
+const Json& Json::operator[](size_t index) const {
+  const Array& items = array_items();
+  require(index < items.size(), "json", "there is no item {}: {}", index, shown_json(*this));
+  return items[index];
+}
+
+void Json::push_back(Json value) {
+  if (is_null()) value_ = Array();
+  if (!is_array()) wrong_kind("a list");
+  std::get<Array>(value_).push_back(std::move(value));
+}
+
+const Json::Object& Json::items() const {
+  if (!is_object()) wrong_kind("an object");
+  return std::get<Object>(value_);
+}
+
+const Json* Json::find(std::string_view name) const {
+  if (!is_object()) return nullptr;
+  for (const Member& member : std::get<Object>(value_))
+    if (member.name == name) return &member.value;
+  return nullptr;
+}
+
+const Json& Json::value(std::string_view name) const {
+  static const Json null;
+  const Json* found = find(name);
+  return found ? *found : null;
+}
+
+const Json& Json::at(std::string_view name) const {
+  const Json* found = find(name);
+  require(found != nullptr, "json", "there is no {} in {}", quoted_name(name), shown_json(*this));
+  return *found;
+}
+
+Json& Json::operator[](std::string_view name) {
+  if (is_null()) value_ = Object();
+  if (!is_object()) wrong_kind("an object");
+  if (!contains(name)) append(std::string(name), nullptr);
+  return const_cast<Json&>(std::as_const(*this).at(name));
+}
+
+void Json::append(std::string name, Json value) {
+  if (is_null()) value_ = Object();
+  if (!is_object()) wrong_kind("an object");
+  std::get<Object>(value_).push_back({std::move(name), std::move(value)});
+}
+
+void Json::erase(std::string_view name) {
+  if (!is_object()) wrong_kind("an object");
+  std::erase_if(std::get<Object>(value_), [&](const Member& member) { return member.name == name; });
+}
+
+bool Json::operator==(const Json& other) const {
+  if (is_number() && other.is_number() && value_.index() != other.value_.index())
+    return number() == other.number();  // 1 and 1.0
+  return value_ == other.value_;
+}
+
+std::string Json::dump(const Format& format) const {
+  using Handler = Nlohmann::error_handler_t;
+  try {
+    return to_nlohmann(*this).dump(format.indent, ' ', format.ascii,
+                                   format.replace_invalid ? Handler::replace : Handler::strict);
+  } catch (const Nlohmann::type_error& e) {
+    fail("json", "{}", one_line(e.what()));
+  }
+}
+
+std::ostream& operator<<(std::ostream& out, const Json& value) {
+  return out << value.dump({.replace_invalid = true});
+}
+
+Json parse_json_object(std::string_view text, std::string_view where, const JsonLimits& limits) {
   require<InputError>(text.size() <= limits.bytes, where,
                       "this is not a JSON object: {} bytes, expected at most {}", text.size(), limits.bytes);
-  Checker(text, where, limits).run();
+  return Reader(text, where, limits).read();
 }
+
+std::string shown_json(const Json& value) { return one_line(value.dump({.replace_invalid = true})); }
 
 }  // namespace qkv

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
-
 namespace qkv {
 namespace {
 
@@ -47,7 +45,15 @@ std::string one_line(std::string_view text, size_t max_bytes) {
 
 std::string quoted_name(std::string_view name) { return fmt::format("'{}'", one_line(name)); }
 
-std::string name_list(std::span<const std::string_view> names) { return fmt::format("{}", fmt::join(names, ", ")); }
+std::string name_list(std::span<const std::string_view> names, std::string_view separator) {
+  std::string out;
+  for (const std::string_view name : names) (out += out.empty() ? "" : separator) += name;
+  return out;
+}
+
+std::string name_list(std::span<const std::string> names, std::string_view separator) {
+  return name_list(std::vector<std::string_view>(names.begin(), names.end()), separator);
+}
 
 std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known) {
   constexpr size_t max_length = 100;

@@ -34,8 +34,9 @@ Named(Enum, const char*) -> Named<Enum>;
 std::string one_line(std::string_view text, size_t max_bytes = 120);
 std::string quoted_name(std::string_view name);  // the same between quotation marks: 'name'
 
-// "all, target, none".
-std::string name_list(std::span<const std::string_view> names);
+// "all, target, none", or with another separator.
+std::string name_list(std::span<const std::string_view> names, std::string_view separator = ", ");
+std::string name_list(std::span<const std::string> names, std::string_view separator = ", ");
 
 template <class Enum>
 concept WithNames = std::is_enum_v<Enum> && requires(Enum value) {

@@ -2,10 +2,9 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/model/family/write_marian.h"
 #include "qkv/model/model_file.h"
 #include "qkv/text/model_tokenizer.h"
@@ -14,7 +13,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct Opened {
   SavedModel saved;

@@ -1,7 +1,5 @@
 #include "qkv/decode/sentence_encoder.h"
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
@@ -10,10 +8,9 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 Json read_object(const fs::path& file) {
-  return parse_json_object<Json>(read_file(file, JsonLimits{}.bytes), file.string());
+  return parse_json_object(read_file(file, JsonLimits{}.bytes), file.string());
 }
 
 // In the order in which sentence-transformers puts them side by side.
@@ -39,7 +36,7 @@ SentenceEncoder read_sentence_encoder(const fs::path& folder) {
   const fs::path modules = folder / "modules.json", lengths = folder / "sentence_bert_config.json";
   if (file_exists(lengths)) {
     const Json json = read_object(lengths);
-    if (const auto at = json.find("max_seq_length"); at != json.end() && !at->is_null()) {
+    if (const Json* at = json.find("max_seq_length"); at && !at->is_null()) {
       require<InputError>(at->is_number_integer() && at->get<int64_t>() >= 1 && at->get<int64_t>() <= 1 << 24,
                           lengths.string(), "'max_seq_length' must be 1 to {}, got {}", 1 << 24, shown_json(*at));
       encoder.max_tokens = at->get<int64_t>();
@@ -48,7 +45,7 @@ SentenceEncoder read_sentence_encoder(const fs::path& folder) {
   if (!file_exists(modules)) return encoder;
   // A list, which is read as an object that holds it.
   const Json json =
-      parse_json_object<Json>("{\"modules\":" + read_file(modules, JsonLimits{}.bytes) + "}", modules.string());
+      parse_json_object("{\"modules\":" + read_file(modules, JsonLimits{}.bytes) + "}", modules.string());
   require<InputError>(json["modules"].is_array(), modules.string(), "it must be a list");
   for (const Json& module : json["modules"]) {
     const bool is_named = module.is_object() && module.contains("type") && module["type"].is_string();

@@ -14,9 +14,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 
 namespace qkv::kernel {
 
@@ -131,7 +132,7 @@ const Kernels* choose() {
     if (k->isa == pinned) return k;
     names.push_back(k->isa);
   }
-  fail<UsageError>("QKV_ISA", "'{}' is not available here; choose one of: {}", pinned, fmt::join(names, ", "));
+  fail<UsageError>("QKV_ISA", "'{}' is not available here; choose one of: {}", pinned, name_list(names));
 }
 
 std::atomic<const Kernels*>& current() {

@@ -112,10 +112,9 @@ std::string defaults_of(const AttentionMechanism& mechanism) {
     if (!argument.by_name)
       by_place += fmt::format("{}{}", by_place.empty() ? "" : ":", value);
     else
-      by_name +=
-          fmt::format("{}{}{}{}", by_name.empty() ? "; by name " : ", ", argument.name,
-                      value.empty() ? "" : fmt::format(" [{}]", value),
-                      argument.choices.empty() ? "" : fmt::format(" ({})", fmt::join(argument.choices, ", ")));
+      by_name += fmt::format("{}{}{}{}", by_name.empty() ? "; by name " : ", ", argument.name,
+                             value.empty() ? "" : fmt::format(" [{}]", value),
+                             argument.choices.empty() ? "" : fmt::format(" ({})", name_list(argument.choices)));
   }
   return (by_place.empty() ? "" : fmt::format(" [{}]", by_place)) + by_name;
 }

@@ -5,7 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
+
+#include "qkv/base/names.h"
 
 namespace qkv {
 namespace {
@@ -46,7 +48,7 @@ class Sum {
                      [](const auto& a, const auto& b) { return degree(a.first) > degree(b.first); });
     Names parts;
     for (const auto& [term, times] : sorted) parts.push_back(times == 1 ? term : fmt::format("{} {}", times, term));
-    return fmt::format("{}", fmt::join(parts, " + "));
+    return name_list(parts, " + ");
   }
 
  private:
@@ -69,8 +71,8 @@ class Shapes {
   std::string text() const {
     Names parts;
     for (const auto& [shape, names] : rows_)
-      parts.push_back(names == Names{""} ? shape : fmt::format("{} {}", fmt::join(names, ", "), shape));
-    return fmt::format("{}", fmt::join(parts, ", "));
+      parts.push_back(names == Names{""} ? shape : fmt::format("{} {}", name_list(names), shape));
+    return name_list(parts);
   }
 
  private:
@@ -138,7 +140,7 @@ class Groups {
         count += parameter.shape().numel();
         parts.push_back(to_string(parameter.shape()));
       }
-      shapes.add(fmt::format("{}", fmt::join(parts, " + ")), child_name);
+      shapes.add(name_list(parts, " + "), child_name);
     }
     append({name, shapes.text(), formula.text(), count, 1});
   }

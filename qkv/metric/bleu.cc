@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/metric/ngrams.h"
 #include "qkv/metric/references.h"
 #include "qkv/text/unicode.h"

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The keys of config.json: visitor(key, field) for every field that the architecture has, for writing and reading.
 template <class Config, class Visitor>
@@ -72,11 +68,7 @@ struct Writer {
   Json& json;
   template <class T>
   void operator()(const char* key, const T& value) {
-    if constexpr (std::is_same_v<T, float>) {
-      json[key] = std::stod(fmt::format("{}", value));  // 0.1, not 0.10000000149
-    } else {
-      json[key] = value;
-    }
+    json[key] = value;
   }
   template <WithNames Enum>
   void operator()(const char* key, const Enum& value) {
@@ -97,8 +89,7 @@ struct Reader {
   // The value of the key; null: not in the file.
   const Json* find(const char* key) {
     known.push_back(key);
-    const auto at = json.find(key);
-    return at == json.end() ? nullptr : &*at;
+    return json.find(key);
   }
   void operator()(const char* key, int64_t& value) {
     const Json* j = find(key);
@@ -450,12 +441,12 @@ std::string to_json(const TransformerConfig& config) {
 }
 
 TransformerConfig config_from_json(std::string_view text, std::string_view where) {
-  const Json json = parse_json_object<Json>(text, where);
-  const Json architecture = json.value("architecture", Json());
+  const Json json = parse_json_object(text, where);
+  const Json architecture = json.value("architecture");
   TransformerConfig config;
   config.architecture = value_named<Architecture, InputError>(
       architecture.is_string() ? architecture.get<std::string>() : architecture.dump(), where, "'architecture'");
-  require<InputError>(json.value("format", Json()) == 1, where, "'format' must be 1: written by a newer version?");
+  require<InputError>(json.value("format") == 1, where, "'format' must be 1: written by a newer version?");
   Reader reader{json, where, {"architecture", "format"}};
   visit(config, reader);
   read_old_keys(reader, config);

@@ -4,16 +4,13 @@
 #include <cmath>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/base64.h"
+#include "qkv/base/json.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/page_parts.h"
 
 namespace qkv {
 namespace {
-
-using nlohmann::ordered_json;
 
 // 16 bits per weight, little-endian: 0 is the low end of the scale, 65535 the high end.
 std::string packed(const Tensor& weights, const ColorScale& scale) {
@@ -27,9 +24,9 @@ std::string packed(const Tensor& weights, const ColorScale& scale) {
   return base64_encoded(bytes);
 }
 
-ordered_json palette(const ColorScale& scale, Theme theme) {
+Json palette(const ColorScale& scale, Theme theme) {
   constexpr int steps = 128;
-  ordered_json colors = ordered_json::array();
+  Json colors = Json::array();
   for (int i = 0; i <= steps; ++i) {
     const float share = static_cast<float>(i) / steps;
     colors.push_back(hex(scale.color(scale.low + share * (scale.high - scale.low), theme)));
@@ -37,24 +34,24 @@ ordered_json palette(const ColorScale& scale, Theme theme) {
   return colors;
 }
 
-ordered_json labels(const std::vector<std::string>& texts) {
-  ordered_json out = ordered_json::array();
+Json labels(const std::vector<std::string>& texts) {
+  Json out = Json::array();
   for (const std::string& text : texts) out.push_back(label_text(text));
   return out;
 }
 
 // The data of the script. Lists of tokens are written once and referred to by index.
-ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
+Json page_data(const PictureContent& content, const ColorScale& scale) {
   std::map<std::vector<std::string>, size_t> known;
-  ordered_json tokens = ordered_json::array();
+  Json tokens = Json::array();
   const auto index_of = [&](const std::vector<std::string>& texts) {
     const auto [entry, is_new] = known.emplace(texts, known.size());
     if (is_new) tokens.push_back(labels(texts));
     return entry->second;
   };
-  ordered_json groups = ordered_json::array();
+  Json groups = Json::array();
   for (const PanelGroup& group : content.groups) {
-    ordered_json panels = ordered_json::array();
+    Json panels = Json::array();
     for (const Panel& panel : group.panels)
       panels.push_back({{"title", label_text(panel.title)},
                         {"rows", index_of(panel.rows)},
@@ -78,9 +75,9 @@ ordered_json page_data(const PictureContent& content, const ColorScale& scale) {
 }
 
 // JSON inside a script element: ASCII, and no '<', which could end the element.
-std::string embedded(const ordered_json& data) {
+std::string embedded(const Json& data) {
   std::string out;
-  for (const char c : data.dump(-1, ' ', true)) {
+  for (const char c : data.dump({.ascii = true})) {
     if (c == '<') {
       out += "\\u003c";
     } else {

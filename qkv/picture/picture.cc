@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/page.h"
 #include "qkv/picture/svg.h"
@@ -47,9 +46,7 @@ void prepare(Panel& panel, float& smallest, float& largest) {
   }
 }
 
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(const std::string& text) { return Json(text).dump({.replace_invalid = true}); }
 
 std::string json_list(const std::vector<std::string>& texts) {
   std::string out = "[";

@@ -6,9 +6,8 @@
 #include <limits>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/tensor/half.h"
 #include "qkv/tensor/safetensors_checksum.h"
@@ -59,7 +58,7 @@ std::string_view bytes_of(const Tensor& packed) {
 // The length and the JSON, padded with blanks so that the data begins at a multiple of eight.
 std::string header_bytes(const std::string& file, const NamedTensors& tensors,
                          const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  Json header = Json::object();
   header[std::string(safetensors_metadata_key)] = metadata;
   int64_t at = 0;
   for (const auto& [name, tensor] : tensors) {
@@ -72,7 +71,7 @@ std::string header_bytes(const std::string& file, const NamedTensors& tensors,
   std::string text;
   try {
     text = header.dump();
-  } catch (const nlohmann::json::type_error&) {
+  } catch (const Error&) {
     fail("safetensors", "{}: a name or metadata is not valid UTF-8", file);
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -32,7 +32,9 @@ void Shape::push_back(int64_t dim) {
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 std::string to_string(const Shape& shape) {
-  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+  std::string out;
+  for (const int64_t dim : shape) out += fmt::format("{}{}", out.empty() ? "(" : ", ", dim);
+  return out.empty() ? "()" : out + ")";
 }
 
 std::string to_string(const Description& description) {
@@ -44,3 +46,13 @@ std::string to_string(const Description& description) {
 }
 
 }  // namespace qkv
+
+fmt::format_context::iterator fmt::formatter<qkv::Shape>::format(const qkv::Shape& shape,
+                                                                 format_context& context) const {
+  return fmt::format_to(context.out(), "{}", to_string(shape));
+}
+
+fmt::format_context::iterator fmt::formatter<qkv::Description>::format(const qkv::Description& description,
+                                                                       format_context& context) const {
+  return fmt::format_to(context.out(), "{}", to_string(description));
+}

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace qkv {
 
@@ -58,18 +58,15 @@ std::string to_string(const Description& description);
 
 }  // namespace qkv
 
+// Only "{}". Not templates over the context: every file that checks shapes would compile all of fmt's formatting again.
 template <>
-struct fmt::formatter<qkv::Shape> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const qkv::Shape& shape, Context& context) const {
-    return fmt::formatter<std::string>::format(to_string(shape), context);
-  }
+struct fmt::formatter<qkv::Shape> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  format_context::iterator format(const qkv::Shape& shape, format_context& context) const;
 };
 
 template <>
-struct fmt::formatter<qkv::Description> : fmt::formatter<std::string> {
-  template <class Context>
-  auto format(const qkv::Description& description, Context& context) const {
-    return fmt::formatter<std::string>::format(to_string(description), context);
-  }
+struct fmt::formatter<qkv::Description> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  format_context::iterator format(const qkv::Description& description, format_context& context) const;
 };

@@ -2,15 +2,11 @@
 
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* format = "qkv training state 2";
 
@@ -57,8 +53,8 @@ class Reader {
     return json_.contains(key) ? optional_number(key) : std::nullopt;
   }
   const Json& field(const char* key) const {
-    const auto at = json_.find(key);
-    require<InputError>(at != json_.end(), where_, "the training state has no '{}'", key);
+    const Json* at = json_.find(key);
+    require<InputError>(at != nullptr, where_, "the training state has no '{}'", key);
     return *at;
   }
 
@@ -146,7 +142,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
   };
   require<InputError>(entry("format") == format, name_, "this is not a training state of this version: {}",
                       quoted_name(entry("format")));
-  state_ = state_of(parse_json_object<Json>(entry("state"), name_), name_);
+  state_ = state_of(parse_json_object(entry("state"), name_), name_);
   state_.options = entry("options");
   for (const char* name : vocabulary_files)
     if (const auto sum = file_.metadata().find(name); sum != file_.metadata().end()) state_.vocabulary.insert(*sum);

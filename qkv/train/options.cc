@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
@@ -20,8 +18,6 @@
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Writer {
   Json& json;
@@ -42,8 +38,7 @@ struct Reader {
 
   const Json* find(const char* key) {
     known.push_back(key);
-    const auto at = json.find(key);
-    return at == json.end() ? nullptr : &*at;
+    return json.find(key);
   }
   template <class T>
   void operator()(const Setting& setting, T& value, OnResume) {
@@ -245,7 +240,7 @@ void TrainOptions::check() const {
 std::string to_json(const TrainOptions& options) { return json_of(options).dump(2) + "\n"; }
 
 TrainOptions train_options_from_json(const std::string& text, const std::string& where) {
-  const Json json = parse_json_object<Json>(text, where);
+  const Json json = parse_json_object(text, where);
   TrainOptions options;
   Reader reader{json, where};
   visit_options(options, reader);

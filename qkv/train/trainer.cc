@@ -6,9 +6,8 @@
 #include <fstream>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/average.h"
@@ -20,7 +19,6 @@
 namespace qkv {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 std::vector<std::pair<std::string, Variable>> named_parameters(Model& model) {
@@ -219,17 +217,18 @@ void Trainer::repeat_warnings() {
   if (state_.step == 0) return;
   std::ifstream file(folder_.log());
   for (std::string text; std::getline(file, text);) {
-    const Json line = Json::parse(text, nullptr, false);
+    const Json line = Json::try_parse(text).value_or(nullptr);
     const auto number = [&](const char* key) { return line.contains(key) && line[key].is_number(); };
     if (!line.is_object() || !number("step")) continue;
     const auto step = line["step"].get<int64_t>();
+    const auto value = [&](const char* key) { return line[key].get<double>(); };
     if (number("loss") && number("max_grad_norm"))
-      warnings_.report({.step = step, .loss = line["loss"], .max_norm = line["max_grad_norm"]});
+      warnings_.report({.step = step, .loss = value("loss"), .max_norm = value("max_grad_norm")});
     if (number("valid_loss") && line.contains("best") && !line.contains("averaged")) {
-      Validation v{.loss = line["valid_loss"]};
-      if (number("valid_bleu")) v.bleu = line["valid_bleu"];
+      Validation v{.loss = value("valid_loss")};
+      if (number("valid_bleu")) v.bleu = value("valid_bleu");
       if (number("source_gain"))
-        warnings_.validation(step, v, {.gain = line["source_gain"]});
+        warnings_.validation(step, v, {.gain = value("source_gain")});
       else
         warnings_.validation(step, v);
     }

@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "qkv/base/json.h"
 #include "qkv/decode/search.h"
 #include "qkv/model/model.h"
 #include "qkv/tensor/safetensors.h"
@@ -24,13 +23,13 @@ struct Reference {
   Tensor result(const std::string& name) const;
   bool has_result(const std::string& name) const;
   bool has_hidden_states() const;
-  nlohmann::json gradients() const;
+  Json gradients() const;
   bool has_gradients() const;
 
-  nlohmann::json generate_settings() const;  // {} if the reference has no generated ids
+  Json generate_settings() const;  // {} if the reference has no generated ids
 
   SafetensorsFile file;
-  nlohmann::json json, config;  // reference.json, config.json
+  Json json, config;  // reference.json, config.json
 };
 
 // What the mask leaves of the rows of a batch.
@@ -46,7 +45,7 @@ double error_of(double got, double expected);
 void check_gradients(Model& model, const Reference& reference);
 
 // Of the settings of generate() in reference.json.
-SearchOptions beam_options(const nlohmann::json& settings);
+SearchOptions beam_options(const Json& settings);
 // Ids behind `prompt` first ones and scores of the best answers of each row: the names of the tensors begin so.
 void expect_beams(const std::vector<std::vector<Hypothesis>>& found, const Reference& reference,
                   const std::string& name, int64_t prompt);

@@ -2,21 +2,17 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
 
 namespace qkv {
-
-using Json = nlohmann::json;
 
 struct HfConfig::Values {
   Json json;
 
   const Json* find(const Key& key) const {
     for (const char* name : key.names)
-      if (const auto at = json.find(name); at != json.end() && !at->is_null()) return &*at;
+      if (const Json* at = json.find(name); at && !at->is_null()) return at;
     return nullptr;
   }
 };
@@ -48,7 +44,7 @@ constexpr NamedActivation activations[] = {
 }  // namespace
 
 HfConfig::HfConfig(std::string_view json, std::string file)
-    : values_(std::make_unique<Values>(Values{parse_json_object<Json>(json, file)})), file_(std::move(file)) {}
+    : values_(std::make_unique<Values>(Values{parse_json_object(json, file)})), file_(std::move(file)) {}
 HfConfig::HfConfig(std::unique_ptr<Values> values, std::string file)
     : values_(std::move(values)), file_(std::move(file)) {}
 HfConfig::~HfConfig() = default;

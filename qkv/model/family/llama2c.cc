@@ -2,10 +2,9 @@
 
 #include <cstring>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/model/family/family.h"
 
 namespace qkv {
@@ -72,17 +71,17 @@ Tensor with_halves(const Tensor& weight, int64_t heads) {
 
 std::string config_of(const Weights& weights) {
   const auto& [C, F, L, H, G, V, T] = weights.header();
-  return nlohmann::json{{"model_type", "llama"},
-                        {"hidden_size", C},
-                        {"intermediate_size", F},
-                        {"num_hidden_layers", L},
-                        {"num_attention_heads", H},
-                        {"num_key_value_heads", G},
-                        {"vocab_size", V},
-                        {"max_position_embeddings", T},
-                        {"rms_norm_eps", 1e-5},
-                        {"rope_theta", 10000.0},
-                        {"tie_word_embeddings", weights.is_tied()}}
+  return Json{{"model_type", "llama"},
+              {"hidden_size", C},
+              {"intermediate_size", F},
+              {"num_hidden_layers", L},
+              {"num_attention_heads", H},
+              {"num_key_value_heads", G},
+              {"vocab_size", V},
+              {"max_position_embeddings", T},
+              {"rms_norm_eps", 1e-5},
+              {"rope_theta", 10000.0},
+              {"tie_word_embeddings", weights.is_tied()}}
       .dump();
 }
 

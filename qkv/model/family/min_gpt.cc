@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/base64.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
@@ -14,7 +12,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr size_t largest_file = size_t{1} << 31;
 
@@ -33,7 +30,7 @@ Tensor tensor_of(const Json& json, const std::string& where) {
   const bool has_fields = json.is_object() && json.contains("shape") && json["shape"].is_array() &&
                           json.contains("data") && json["data"].is_string();
   require<InputError>(has_fields, where, "a tensor must have a shape and data");
-  require<InputError>(json.value("dtype", Json()) == "torch.float32", where, "its numbers must be torch.float32");
+  require<InputError>(json.value("dtype") == "torch.float32", where, "its numbers must be torch.float32");
   std::vector<int64_t> shape;
   int64_t count = 1;
   for (const Json& size : json["shape"]) {
@@ -43,7 +40,7 @@ Tensor tensor_of(const Json& json, const std::string& where) {
     count *= std::max<int64_t>(shape.back(), 1);
     require<InputError>(count <= int64_t{1} << 32, where, "{} is no shape", shown_json(json["shape"]));
   }
-  const std::string bytes = base64_decoded(json["data"].get_ref<const std::string&>(), where);
+  const std::string bytes = base64_decoded(json["data"].text(), where);
   const Shape sizes(shape);
   require<InputError>(bytes.size() == static_cast<size_t>(sizes.numel()) * sizeof(float), where,
                       "{} bytes do not hold {} numbers", bytes.size(), sizes.numel());
@@ -67,7 +64,7 @@ bool is_min_gpt_folder(const fs::path& folder) {
 
 PublishedModel read_min_gpt(const fs::path& folder) {
   const std::string where = model_file(folder).string();
-  const auto json = parse_json_object<Json>(read_file(where, largest_file), where, {.bytes = largest_file});
+  const auto json = parse_json_object(read_file(where, largest_file), where, {.bytes = largest_file});
   require<InputError>(json.contains("config") && json["config"].is_object(), where, "there is no 'config'");
   Json config = json["config"];
   config["model_type"] = "gpt2";

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
@@ -13,7 +11,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* single_file = "model.safetensors";
 constexpr const char* index_file = "model.safetensors.index.json";
@@ -26,9 +23,9 @@ struct Index {
 };
 
 Index read_index(const fs::path& path) {
-  const Json json = parse_json_object<Json>(read_file(path, index_limits.bytes), path.string(), index_limits);
-  const auto map = json.find("weight_map");
-  require<InputError>(map != json.end() && map->is_object(), path.string(), "there is no object 'weight_map'");
+  const Json json = parse_json_object(read_file(path, index_limits.bytes), path.string(), index_limits);
+  const Json* map = json.find("weight_map");
+  require<InputError>(map && map->is_object(), path.string(), "there is no object 'weight_map'");
   Index index;
   for (const auto& [tensor, file] : map->items()) {
     require<InputError>(file.is_string(), path.string(), "the file of tensor {} must be a string, got {}",

@@ -4,12 +4,12 @@
 #include <map>
 #include <set>
 
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
+#include "qkv/base/names.h"
 #include "qkv/model/check_finite.h"
 #include "qkv/model/family/ctranslate2.h"
 #include "qkv/model/family/family.h"
@@ -129,7 +129,7 @@ std::string shown(const std::vector<std::string>& names) {
   constexpr size_t limit = 5;
   std::vector<std::string> quoted;
   for (size_t i = 0; i < std::min(names.size(), limit); ++i) quoted.push_back(quoted_name(names[i]));
-  std::string text = fmt::format("{}", fmt::join(quoted, ", "));
+  std::string text = name_list(quoted);
   if (names.size() > limit) text += fmt::format(" and {} more", names.size() - limit);
   return text;
 }
@@ -220,7 +220,7 @@ bool is_published(const fs::path& folder) {
   if (format_of(folder) != nullptr) return true;
   const fs::path file = folder / config_file;
   if (!file_exists(file)) return false;
-  const auto json = parse_json_object<nlohmann::json>(read_file(file, JsonLimits{}.bytes), file.string());
+  const auto json = parse_json_object(read_file(file, JsonLimits{}.bytes), file.string());
   return json.contains("model_type") && !json.contains("format");
 }
 

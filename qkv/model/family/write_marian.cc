@@ -2,17 +2,16 @@
 
 #include <cmath>
 
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
+#include "qkv/base/names.h"
 #include "qkv/model/family/marian.h"
 #include "qkv/model/model_file.h"
 
 namespace qkv {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void check_is_marian(const TransformerConfig& ours) {
   TransformerConfig marian;  // with the settings that it shares with ours
@@ -34,12 +33,12 @@ void check_is_marian(const TransformerConfig& ours) {
   const Json expected = Json::parse(to_json(marian)), got = Json::parse(to_json(ours));
   std::vector<std::string> reasons;
   for (const auto& [key, value] : got.items())
-    if (expected.value(key, Json()) != value)
+    if (expected.value(key) != value)
       reasons.push_back(expected.contains(key)
                             ? fmt::format("{} is {}, must be {}", key, value.dump(), expected[key].dump())
                             : fmt::format("it has {} {}", key, value.dump()));
   require<UsageError>(reasons.empty(), "convert", "this model cannot be written as a Marian: {}",
-                      fmt::join(reasons, "; "));
+                      name_list(reasons, "; "));
   require<UsageError>(ours.d_model % 2 == 0, "convert", "Marian's d_model is even, got {}", ours.d_model);
 }
 

@@ -11,7 +11,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = TokenizerJson;
 
 std::vector<std::string> read_token_list(const fs::path& folder, TokenizerSide side) {
   const std::string own = side == TokenizerSide::source ? "source_vocabulary" : "target_vocabulary";
@@ -24,7 +23,7 @@ std::vector<std::string> read_token_list(const fs::path& folder, TokenizerSide s
       std::vector<std::string> tokens;
       if (std::string_view(ending) == ".json") {
         const auto json =
-            parse_json_object<Json>("{\"tokens\":" + text + "}", file.string(), {.bytes = largest_vocabulary_file});
+            parse_json_object("{\"tokens\":" + text + "}", file.string(), {.bytes = largest_vocabulary_file});
         require<InputError>(json["tokens"].is_array(), file.string(), "it must be a list of tokens");
         for (const Json& token : json["tokens"]) {
           require<InputError>(token.is_string(), file.string(), "a token must be a string, got {}",
@@ -53,7 +52,7 @@ Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side, int6
   const fs::path settings_file = folder / "config.json";
   Json settings = Json::object();
   if (file_exists(settings_file))
-    settings = parse_json_object<Json>(read_file(settings_file, JsonLimits{}.bytes), settings_file.string());
+    settings = parse_json_object(read_file(settings_file, JsonLimits{}.bytes), settings_file.string());
   const auto name = [&](const char* key, const char* absent) {
     return settings.contains(key) && settings[key].is_string() ? settings[key].get<std::string>() : absent;
   };

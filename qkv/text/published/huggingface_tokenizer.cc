@@ -8,7 +8,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = TokenizerJson;
 
 // config.json and what may stand beside it; settings of the first file that has them.
 class Settings {
@@ -82,7 +81,7 @@ class Settings {
   using File = std::pair<std::string, Json>;
   static File parse(const fs::path& path) {
     constexpr JsonLimits limits = {.bytes = 20'000'000, .depth = 32, .name_bytes = 20'000};
-    return {path.string(), parse_json_object<Json>(read_file(path, limits.bytes), path.string(), limits)};
+    return {path.string(), parse_json_object(read_file(path, limits.bytes), path.string(), limits)};
   }
 
   std::vector<File> files_;

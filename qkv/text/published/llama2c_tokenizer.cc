@@ -15,7 +15,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = TokenizerJson;
 
 struct Scored {
   float score;

@@ -8,7 +8,6 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = TokenizerJson;
 
 Json added_token(const std::string& content, int32_t id) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", content == "<mask>"},
@@ -88,8 +87,8 @@ std::string json_of_words(const PieceIds& ids, const std::string& unknown,
 }
 
 PieceIds read_ids(const fs::path& file) {
-  const auto json = parse_json_object<Json>(read_file(file, largest_vocabulary_file), file.string(),
-                                            {.bytes = largest_vocabulary_file, .depth = 2, .name_bytes = 20'000});
+  const auto json = parse_json_object(read_file(file, largest_vocabulary_file), file.string(),
+                                      {.bytes = largest_vocabulary_file, .depth = 2, .name_bytes = 20'000});
   PieceIds ids;
   for (const auto& [token, id] : json.items()) {
     require<InputError>(id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() < 1 << 24,

@@ -89,10 +89,10 @@ class Bpe final : public SubwordModel {
  private:
   // "a b", or ["a", "b"] where they may hold spaces.
   void read_merges(const JsonFields& fields) {
-    const TokenizerJson& list = fields.list("merges");
+    const Json& list = fields.list("merges");
     merges_.reserve(list.size());
     int32_t rank = 0;
-    for (const TokenizerJson& item : list) {
+    for (const Json& item : list) {
       std::string left, right;
       if (item.is_string()) {
         const auto text = item.get<std::string>();

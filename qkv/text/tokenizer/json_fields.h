@@ -4,25 +4,22 @@
 //     split.text("behavior")                                                // an InputError if it is missing or no string
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
+#include "qkv/base/names.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
 
-using TokenizerJson = nlohmann::ordered_json;
-
 class JsonFields {
  public:
-  JsonFields(const TokenizerJson& json, std::string where) : json_(json), where_(std::move(where)) {
+  JsonFields(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
     require<InputError>(json.is_object(), where_, "must be an object, got {}", shown_json(json));
   }
 
   const std::string& where() const { return where_; }
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
-  const TokenizerJson& get(const char* key) const {
+  const Json& get(const char* key) const {
     require<InputError>(has(key), where_, "there is no '{}'", key);
     return json_[key];
   }
@@ -39,7 +36,7 @@ class JsonFields {
   }
   int64_t integer(const char* key) const { return as_integer(get(key), key); }
   int64_t integer(const char* key, int64_t absent) const { return has(key) ? integer(key) : absent; }
-  const TokenizerJson& list(const char* key) const {
+  const Json& list(const char* key) const {
     require<InputError>(get(key).is_array(), where_, "'{}' must be a list, got {}", key, shown_json(get(key)));
     return get(key);
   }
@@ -47,12 +44,11 @@ class JsonFields {
   // The items of a list of objects.
   std::vector<JsonFields> objects(const char* key) const {
     std::vector<JsonFields> out;
-    for (const TokenizerJson& item : list(key))
-      out.emplace_back(item, fmt::format("{}: '{}' {}", where_, key, out.size()));
+    for (const Json& item : list(key)) out.emplace_back(item, fmt::format("{}: '{}' {}", where_, key, out.size()));
     return out;
   }
   // 0 to 2^31 - 1.
-  int64_t as_integer(const TokenizerJson& value, const char* key) const {
+  int64_t as_integer(const Json& value, const char* key) const {
     constexpr int64_t largest = INT32_MAX;
     const bool fits = value.is_number_integer() &&
                       (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(largest)) &&
@@ -73,7 +69,7 @@ class JsonFields {
   }
 
  private:
-  const TokenizerJson& json_;
+  const Json& json_;
   std::string where_;
 };
 

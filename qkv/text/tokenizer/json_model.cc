@@ -34,7 +34,7 @@ class JsonModel final : public TokenizerModel {
   std::optional<int32_t> id_of(std::string_view token) const override { return tokenizer_.id_of(token); }
   const std::string& serialized() const override {
     return serialized_.get(
-        [&] { return stored_head(special_) + "\"tokenizer\":" + TokenizerJson::parse(json_).dump() + "}"; });
+        [&] { return stored_head(special_) + "\"tokenizer\":" + Json::parse(json_).dump() + "}"; });
   }
   const SpecialTokens& special() const override { return special_; }
 

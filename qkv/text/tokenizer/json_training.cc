@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* name = "trained tokenizer";
 
-TokenizerJson added_tokens(const std::vector<std::string>& reserved) {
-  TokenizerJson list = TokenizerJson::array();
+Json added_tokens(const std::vector<std::string>& reserved) {
+  Json list = Json::array();
   for (size_t id = 0; id < reserved.size(); ++id)
     list.push_back({{"id", id},
                     {"content", reserved[id]},
@@ -31,7 +31,7 @@ TokenizerJson added_tokens(const std::vector<std::string>& reserved) {
 }
 
 // The pieces that the model of the tokenizer gets, and how often.
-WordCounts count_words(const std::vector<std::string>& sentences, const TokenizerJson& tokenizer) {
+WordCounts count_words(const std::vector<std::string>& sentences, const Json& tokenizer) {
   const JsonFields fields(tokenizer, name);
   const TextNormalizerPtr normalizer =
       fields.has("normalizer") ? read_normalizer(fields.object("normalizer")) : nullptr;
@@ -78,8 +78,8 @@ std::vector<std::string> alphabet_of(const WordCounts& words, double coverage, i
   return alphabet;
 }
 
-TokenizerJson vocabulary_of(const MergeTraining& trained) {
-  TokenizerJson ids = TokenizerJson::object();
+Json vocabulary_of(const MergeTraining& trained) {
+  Json ids = Json::object();
   for (size_t id = 0; id < trained.tokens.size(); ++id) ids[trained.tokens[id]] = id;
   return ids;
 }
@@ -88,17 +88,17 @@ TokenizerJson vocabulary_of(const MergeTraining& trained) {
 
 std::shared_ptr<const TokenizerModel> train_byte_bpe(const std::vector<std::string>& sentences,
                                                      int64_t vocabulary_size) {
-  const TokenizerJson byte_level = {
+  const Json byte_level = {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
   MergeTrainingOptions options{.vocabulary_size = vocabulary_size, .reserved = {"<pad>", "<s>", "</s>", "<unk>"}};
   for (int byte = 0; byte < 256; ++byte)
     options.alphabet.push_back(character_of_byte(static_cast<unsigned char>(byte)));
-  TokenizerJson tokenizer = {{"version", "1.0"},
-                             {"added_tokens", added_tokens(options.reserved)},
-                             {"pre_tokenizer", byte_level},
-                             {"decoder", byte_level}};
+  Json tokenizer = {{"version", "1.0"},
+                    {"added_tokens", added_tokens(options.reserved)},
+                    {"pre_tokenizer", byte_level},
+                    {"decoder", byte_level}};
   const MergeTraining trained = train_merges(count_words(sentences, tokenizer), options);
-  TokenizerJson merges = TokenizerJson::array();
+  Json merges = Json::array();
   for (const auto& [first, second] : trained.merges)
     merges.push_back({trained.tokens[static_cast<size_t>(first)], trained.tokens[static_cast<size_t>(second)]});
   tokenizer["model"] = {{"type", "BPE"}, {"vocab", vocabulary_of(trained)}, {"merges", merges}};
@@ -110,16 +110,16 @@ std::shared_ptr<const TokenizerModel> train_word_piece(const std::vector<std::st
   MergeTrainingOptions options{.vocabulary_size = vocabulary_size,
                                .reserved = {"[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"},
                                .prefix = "##"};
-  TokenizerJson tokenizer = {{"version", "1.0"},
-                             {"added_tokens", added_tokens(options.reserved)},
-                             {"normalizer",
-                              {{"type", "BertNormalizer"},
-                               {"clean_text", true},
-                               {"handle_chinese_chars", true},
-                               {"strip_accents", false},
-                               {"lowercase", false}}},
-                             {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-                             {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}}};
+  Json tokenizer = {{"version", "1.0"},
+                    {"added_tokens", added_tokens(options.reserved)},
+                    {"normalizer",
+                     {{"type", "BertNormalizer"},
+                      {"clean_text", true},
+                      {"handle_chinese_chars", true},
+                      {"strip_accents", false},
+                      {"lowercase", false}}},
+                    {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                    {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}}};
   const WordCounts words = count_words(sentences, tokenizer);
   options.alphabet = alphabet_of(words, coverage, vocabulary_size / 4);
   const MergeTraining trained = train_merges(words, options);

@@ -9,7 +9,7 @@ namespace qkv {
 namespace {
 
 std::string normalised(const char* type, const std::string& text) {
-  const TokenizerJson json = {{"type", type}};
+  const Json json = {{"type", type}};
   AlignedText aligned(text, 0);
   read_normalizer(JsonFields(json, "test"))->apply(aligned);
   return aligned.bytes();

@@ -93,7 +93,7 @@ class PieceModel final : public TokenizerModel {
   const std::string& serialized() const override {
     return serialized_.get([&] {
       std::string out = stored_head(special_) + "\"sentencepiece\":\"" + base64_encoded(bytes_) + "\"";
-      if (!has_own_ids_) out += ",\"ids\":" + nlohmann::json(ids_).dump();
+      if (!has_own_ids_) out += ",\"ids\":" + Json(ids_).dump();
       return out + "}";
     });
   }

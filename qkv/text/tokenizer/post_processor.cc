@@ -9,7 +9,7 @@ using Parts = std::vector<PostProcessor::Part>;
 
 // ["</s>", 2]
 int32_t id_of_pair(const JsonFields& fields, const char* key) {
-  const TokenizerJson& pair = fields.list(key);
+  const Json& pair = fields.list(key);
   require<InputError>(pair.size() == 2, fields.where(), "'{}' must be a token and its id, got {}", key,
                       shown_json(pair));
   return static_cast<int32_t>(fields.as_integer(pair[1], key));
@@ -32,7 +32,7 @@ Parts read_template(const JsonFields& fields, const char* key) {
     const JsonFields known = fields.object("special_tokens");
     require<InputError>(known.has(name.c_str()), known.where(), "there is no {}", quoted_name(name));
     const JsonFields token = known.object(name.c_str());
-    for (const TokenizerJson& id : token.list("ids"))
+    for (const Json& id : token.list("ids"))
       parts.push_back({.id = static_cast<int32_t>(token.as_integer(id, "ids")), .type = type});
   }
   return parts;

@@ -21,7 +21,7 @@ constexpr NamedToken named_tokens[] = {{"pad", &SpecialTokens::pad},
                                        {"unk", &SpecialTokens::unk},
                                        {"mask", &SpecialTokens::mask}};
 
-int32_t id_of(const JsonFields& fields, const char* key, const TokenizerJson& value) {
+int32_t id_of(const JsonFields& fields, const char* key, const Json& value) {
   const int64_t id = fields.as_integer(value, key);
   require<InputError>(id <= largest_id, fields.where(), "'{}' must be an id up to {}, got {}", key, largest_id, id);
   return static_cast<int32_t>(id);
@@ -29,7 +29,7 @@ int32_t id_of(const JsonFields& fields, const char* key, const TokenizerJson& va
 
 std::vector<int32_t> ids_of(const JsonFields& fields, const char* key) {
   std::vector<int32_t> ids;
-  for (const TokenizerJson& id : fields.list(key)) ids.push_back(id_of(fields, key, id));
+  for (const Json& id : fields.list(key)) ids.push_back(id_of(fields, key, id));
   return ids;
 }
 
@@ -52,7 +52,7 @@ SpecialTokens special_of(const JsonFields& fields) {
 }  // namespace
 
 std::string stored_head(const SpecialTokens& special) {
-  TokenizerJson json = TokenizerJson::object();
+  Json json = Json::object();
   for (const NamedToken& token : named_tokens)
     if (special.*token.id >= 0) json[token.name] = special.*token.id;
   if (special.rows > 0) json["rows"] = special.rows;
@@ -70,7 +70,7 @@ std::string stored_head(const SpecialTokens& special) {
 bool is_stored_tokenizer(std::string_view bytes) { return bytes.starts_with('{'); }
 
 std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string bytes, const std::string& name) {
-  const auto json = parse_json_object<TokenizerJson>(bytes, name, limits);
+  const auto json = parse_json_object(bytes, name, limits);
   const JsonFields fields(json, name);
   require<InputError>(fields.integer("qkv_tokenizer") == version, name,
                       "'qkv_tokenizer' is {}, this version reads {}", fields.integer("qkv_tokenizer"), version);

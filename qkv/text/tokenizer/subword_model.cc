@@ -11,7 +11,7 @@ constexpr int64_t id_limit = 1 << 24;
 }  // namespace
 
 SubwordVocabulary::SubwordVocabulary(const JsonFields& fields) {
-  const TokenizerJson& json = fields.get("vocab");
+  const Json& json = fields.get("vocab");
   require<InputError>(json.is_object(), fields.where(), "'vocab' must be an object");
   for (const auto& [token, value] : json.items()) {
     const int64_t id = fields.as_integer(value, "vocab");

@@ -180,7 +180,7 @@ JsonTokenizer JsonTokenizer::load(const std::filesystem::path& path) {
 }
 
 JsonTokenizer JsonTokenizer::parse(std::string_view json, const std::string& name) {
-  const auto parsed = parse_json_object<TokenizerJson>(json, name, limits);
+  const auto parsed = parse_json_object(json, name, limits);
   return JsonTokenizer(std::make_shared<const Parts>(JsonFields(parsed, name), name));
 }
 

@@ -1,7 +1,6 @@
 #include "qkv/text/tokenizer/tokenizer_json.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
@@ -9,7 +8,6 @@
 namespace qkv {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Ids = std::vector<int32_t>;
 
 // Words of a to d, and what a test adds.

@@ -13,7 +13,7 @@ constexpr double unknown_penalty = 10;
 
 std::vector<std::string> tokens_of(const JsonFields& fields) {
   std::vector<std::string> tokens;
-  for (const TokenizerJson& item : fields.list("vocab")) {
+  for (const Json& item : fields.list("vocab")) {
     require<InputError>(item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_number(),
                         fields.where(), "entry {} of 'vocab' must be a token and its score, got {}", tokens.size(),
                         shown_json(item));
@@ -26,7 +26,7 @@ class Unigram final : public SubwordModel {
  public:
   explicit Unigram(const JsonFields& fields) : vocabulary_(tokens_of(fields), fields.where()) {
     double lowest = std::numeric_limits<double>::infinity();
-    for (const TokenizerJson& item : fields.list("vocab")) {
+    for (const Json& item : fields.list("vocab")) {
       scores_.push_back(item[1].get<double>());
       require<InputError>(std::isfinite(scores_.back()), fields.where(), "the score of {} is not finite",
                           shown_json(item[0]));

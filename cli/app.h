@@ -1,0 +1,70 @@
+// The flags of a command. CLI11 parses them, behind these two classes: its header takes longer to compile than a command.
+//
+//     App& app = *parent.add_subcommand("translate", "translate text line by line");
+//     app.add_flag("--scores", scores, "print the score before each translation");
+//     app.add_value("--beam", beam, "beam size")->type_name("N")->required();
+//
+// Whoever parses (main.cc, settings.cc) takes CLI11's own objects by cli11().
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace qkv::cli {
+
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(option) {}
+
+  Option* required();
+  Option* type_name(const std::string& unit);  // stands for the value in the help: N, TOKENS, FILE
+  Option* default_str(const std::string& text);
+  // Why a given text is not a value; empty if it is one. A name can be looked up again: value_type() does.
+  Option* check(std::function<std::string(const std::string&)> error, const std::string& name = "");
+  Option* several();  // it may be given several times
+
+  size_t count() const;  // how often it was given
+  std::string get_name() const;
+  void run_callback();  // sets its variable to the given value again
+
+  CLI::Option& cli11() const { return option_; }
+
+ private:
+  CLI::Option& option_;
+};
+
+class App {
+ public:
+  explicit App(CLI::App& app);  // which must live longer
+  ~App();
+
+  App* add_subcommand(const std::string& name, const std::string& help);
+  Option* add_flag(const std::string& name, bool& value, const std::string& help);
+  // T: std::string, std::vector<std::string>, bool, or a number.
+  template <class T>
+  Option* add_value(const std::string& name, T& value, const std::string& help);
+  Option* add_reader(const std::string& name, std::function<void(const std::string&)> read,
+                     const std::string& help);
+  Option* get_option(const std::string& name);  // of those added here
+  void footer(const std::string& text);         // of the help
+  std::string get_name() const;
+
+  CLI::App& cli11() const { return app_; }
+
+ private:
+  Option* add(CLI::Option& option);
+
+  CLI::App& app_;
+  std::vector<std::unique_ptr<App>> commands_;
+  std::vector<std::unique_ptr<Option>> options_;
+};
+
+}  // namespace qkv::cli

@@ -1,0 +1,36 @@
+# Precompiled headers: those of the standard library and of fmt, which are two thirds of what most files would read. One
+# for each kind of target, because a compiler takes only one that was made with its own flags:
+#
+#     qkv_precompiled(TARGET library)    objects of the libraries
+#     qkv_precompiled(TARGET program)    the command, the examples
+#     qkv_precompiled(TARGET test)       with GoogleTest; without optimisation, as the tests
+#
+# Sources include what they use all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, `make check`.
+set(QKV_PRECOMPILED_library
+    <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
+    <string_view> <utility> <variant> <vector> <fmt/format.h>)
+set(QKV_PRECOMPILED_program ${QKV_PRECOMPILED_library})
+set(QKV_PRECOMPILED_test ${QKV_PRECOMPILED_library} <fstream> <sstream> <gtest/gtest.h>)
+
+function(qkv_precompiled target kind)
+  set(owner qkv_precompiled_${kind})
+  if(NOT TARGET ${owner})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${owner}.cc CONTENT "")
+    add_library(${owner} OBJECT ${PROJECT_BINARY_DIR}/${owner}.cc)
+    qkv_warnings(${owner})
+    if(NOT kind STREQUAL "library")
+      set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    endif()
+    target_compile_features(${owner} PUBLIC cxx_std_20)
+    target_link_libraries(${owner} PRIVATE fmt::fmt)
+    if(kind STREQUAL "test")
+      target_compile_options(${owner} PRIVATE ${QKV_TEST_FLAGS})
+      target_link_libraries(${owner} PRIVATE GTest::gtest)
+    endif()
+    target_precompile_headers(${owner} PRIVATE ${QKV_PRECOMPILED_${kind}})
+  endif()
+  if(NOT kind STREQUAL "library")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
