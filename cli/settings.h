@@ -21,7 +21,7 @@
 
 namespace qkv::cli {
 
-// The arguments of a command, preceded by those that its --config files contain.
+// The arguments of a command, preceded by those of its --config file that they do not replace.
 std::vector<std::string> with_settings(CLI::App& command, const std::vector<std::string>& typed);
 
 // The names of the flags of a command, without dashes.

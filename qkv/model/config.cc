@@ -1,6 +1,7 @@
 #include "qkv/model/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -60,20 +61,25 @@ void visit(Config& c, Visitor&& visitor) {
   field("output_bias", c.output_bias);
   field("output_scale", c.output_scale);
   field("logit_softcap", c.logit_softcap);
+  field("context_length", c.context_length);
 }
 
 // Keys that are written only where they are not the default: of published families.
 constexpr const char* rare_keys[] = {
-    "attention_output_bias", "decoder_heads",   "decoder_ffn", "norm_weight_offset", "embedding_width",
-    "embedding_scale",       "embedding_norm",  "token_types", "position_offset",    "sinusoids",
-    "masked_head",           "head_activation", "output_bias", "output_scale",       "logit_softcap"};
+    "attention_output_bias", "decoder_heads",   "decoder_ffn",    "norm_weight_offset",
+    "embedding_width",       "embedding_scale", "embedding_norm", "token_types",
+    "position_offset",       "sinusoids",       "masked_head",    "head_activation",
+    "output_bias",           "output_scale",    "logit_softcap",  "context_length"};
 
 struct Writer {
   Json& json;
   template <class T>
   void operator()(const char* key, const T& value) {
     if constexpr (std::is_same_v<T, float>) {
-      json[key] = std::stod(fmt::format("{}", value));  // 0.1, not 0.10000000149
+      const std::string text = fmt::format("{}", value);
+      double number = value;
+      std::from_chars(text.data(), text.data() + text.size(), number);  // 0.1, not 0.10000000149
+      json[key] = number;
     } else {
       json[key] = value;
     }
@@ -264,10 +270,18 @@ std::string to_string(const SelfAttention& self_attention) {
   return fmt::format("{} in the encoder, {} in the decoder", to_string(encoder), to_string(decoder));
 }
 
+bool TransformerConfig::has_position_limit() const {
+  return !is_recurrent(architecture) && (positions == Positions::sinusoidal || positions == Positions::learned);
+}
+
 int64_t TransformerConfig::position_limit() const {
-  if (is_recurrent(architecture)) return int64_t{1} << 24;
-  const bool limited = positions == Positions::sinusoidal || positions == Positions::learned;
-  return limited ? max_positions : int64_t{1} << 24;
+  return has_position_limit() ? max_positions : int64_t{1} << 24;
+}
+
+int64_t TransformerConfig::default_context() const {
+  constexpr int64_t unknown = 4096;
+  if (has_position_limit()) return position_limit();
+  return context_length > 0 ? context_length : unknown;
 }
 
 AttentionVariant TransformerConfig::recurrent_attention() const {
@@ -362,7 +376,8 @@ void TransformerConfig::check() const {
                         "{} must be {} to {}, got {}", name, lowest, highest, value);
   };
   for (const auto& [name, value] :
-       {std::pair("decoder-heads", decoder_heads), std::pair("decoder-ffn", decoder_ffn)})
+       {std::pair("decoder-heads", decoder_heads), std::pair("decoder-ffn", decoder_ffn),
+        std::pair("context-length", context_length)})
     if (value != 0) positive(name, value);
   require<UsageError>(architecture == Architecture::encoder_decoder || (decoder_heads == 0 && decoder_ffn == 0),
                       "model", "decoder-heads and decoder-ffn are for encoder-decoders, the model is {}",
