@@ -25,9 +25,6 @@ import transformers
 
 import qkv
 
-NEW = 64  # tokens
-
-
 def gpt2():
     config = transformers.GPT2Config(bos_token_id=383, eos_token_id=None)
     return transformers.GPT2LMHeadModel(config), "gpt2"
@@ -89,6 +86,7 @@ def measure_causal(name, make, options):
     with tempfile.TemporaryDirectory() as folder:
         model = save(make, folder, options.tokenizers)
         generator = qkv.Generator(folder)
+        new_tokens = options.new_tokens
         word = 10  # any id
         fixed = {"do_sample": False, "pad_token_id": 0}
 
@@ -107,11 +105,11 @@ def measure_causal(name, make, options):
             texts = [" a"] * rows
             short = torch.full((rows, 2), word)
             both = medians(
-                lambda: generator.generate(texts, max_tokens=NEW, min_tokens=NEW, temperature=0),
-                lambda: generate(short, NEW),
+                lambda: generator.generate(texts, max_tokens=new_tokens, min_tokens=new_tokens, temperature=0),
+                lambda: generate(short, new_tokens),
                 options.repeats,
             )
-            show(f"{name}, {NEW} tokens, batch {rows}", *both)
+            show(f"{name}, {new_tokens} tokens, batch {rows}", *both)
 
 
 def prompt_length(folder, text):
@@ -144,13 +142,21 @@ def measure_t5(options):
         length = prompt_length(folder, texts[0])
         ids = torch.full((16, length), 10)
         both = medians(
-            lambda: translator.translate(texts, beam=1, max_length=NEW, batch_tokens=100000),
+            lambda: translator.translate(texts, beam=1, max_length=options.new_tokens, batch_tokens=100000),
             lambda: model.generate(
-                ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW, do_sample=False, num_beams=1
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=options.new_tokens, do_sample=False, num_beams=1
             ),
             options.repeats,
         )
-        show(f"t5-small, 16 sources of {length} tokens, {NEW} tokens", *both)
+        show(f"t5-small, 16 sources of {length} tokens, {options.new_tokens} tokens", *both)
+
+
+MEASURES = {
+    "gpt2": lambda options: measure_causal("gpt2", gpt2, options),
+    "llama": lambda options: measure_causal("llama", llama, options),
+    "bert": measure_bert,
+    "t5": measure_t5,
+}
 
 
 def main():
@@ -158,16 +164,16 @@ def main():
     parser.add_argument("--tokenizers", default="test/checkpoints", help="folder of tiny checkpoints")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--models", nargs="+", default=list(MEASURES), choices=list(MEASURES))
+    parser.add_argument("--new-tokens", type=int, default=64)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     qkv.set_threads(options.threads)
     transformers.logging.set_verbosity_error()
     print(f"{qkv.instruction_set()}, {options.threads} threads, float32, medians of {options.repeats}\n")
     print("| | qkv | transformers | ratio |\n| --- | --- | --- | --- |")
-    measure_causal("gpt2", gpt2, options)
-    measure_causal("llama", llama, options)
-    measure_bert(options)
-    measure_t5(options)
+    for name in options.models:
+        MEASURES[name](options)
 
 
 if __name__ == "__main__":
