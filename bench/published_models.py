@@ -28,9 +28,6 @@ import transformers
 import published_model_peers as peers
 import qkv
 
-NEW = 64  # tokens
-
-
 def gpt2():
     config = transformers.GPT2Config(bos_token_id=383, eos_token_id=None)
     return transformers.GPT2LMHeadModel(config), "gpt2"
@@ -113,6 +110,7 @@ def measure_causal(name, make, options):
     with tempfile.TemporaryDirectory() as folder:
         model = save(make, folder, options.tokenizers)
         generator = qkv.Generator(folder)
+        new_tokens = options.new_tokens
         word = 10  # any id
         fixed = {"do_sample": False, "pad_token_id": 0}
 
@@ -142,14 +140,14 @@ def measure_causal(name, make, options):
             texts = [" a"] * rows
             short = torch.full((rows, 2), word)
             calls = {
-                "qkv": lambda: generator.generate(texts, max_tokens=NEW, min_tokens=NEW, temperature=0),
-                "transformers": lambda: generate(short, NEW),
+                "qkv": lambda: generator.generate(texts, max_tokens=new_tokens, min_tokens=new_tokens, temperature=0),
+                "transformers": lambda: generate(short, new_tokens),
             }
             if ct2:
-                calls["ctranslate2"] = lambda: ct2(rows, 2, NEW)
+                calls["ctranslate2"] = lambda: ct2(rows, 2, new_tokens)
             if cpp and rows == 1:
-                calls["llama.cpp"] = lambda: cpp(2, NEW)
-            show(f"{name}, {NEW} tokens, batch {rows}", medians(calls, options.repeats))
+                calls["llama.cpp"] = lambda: cpp(2, new_tokens)
+            show(f"{name}, {new_tokens} tokens, batch {rows}", medians(calls, options.repeats))
 
 
 def prompt_length(folder, text):
@@ -187,14 +185,23 @@ def measure_t5(options):
         token = transformers.PreTrainedTokenizerFast(
             tokenizer_file=str(Path(folder) / "tokenizer.json")
         ).convert_ids_to_tokens(10)
+        new_tokens = options.new_tokens
         calls = {
-            "qkv": lambda: translator.translate(texts, beam=1, max_length=NEW, batch_tokens=100000),
+            "qkv": lambda: translator.translate(texts, beam=1, max_length=new_tokens, batch_tokens=100000),
             "transformers": lambda: model.generate(
-                ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW, do_sample=False, num_beams=1
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=new_tokens, do_sample=False, num_beams=1
             ),
         }
         calls |= peers.ctranslate2_translator(folder, token, 16, length, options.threads)
-        show(f"t5-small, 16 sources of {length} tokens, {NEW} tokens", medians(calls, options.repeats))
+        show(f"t5-small, 16 sources of {length} tokens, {new_tokens} tokens", medians(calls, options.repeats))
+
+
+MEASURES = {
+    "gpt2": lambda options: measure_causal("gpt2", gpt2, options),
+    "llama": lambda options: measure_causal("llama", llama, options),
+    "bert": measure_bert,
+    "t5": measure_t5,
+}
 
 
 def main():
@@ -202,21 +209,16 @@ def main():
     parser.add_argument("--tokenizers", default="test/checkpoints", help="folder of tiny checkpoints")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--models", nargs="+", default=["gpt2", "llama", "bert", "t5"])
+    parser.add_argument("--models", nargs="+", default=list(MEASURES), choices=list(MEASURES))
+    parser.add_argument("--new-tokens", type=int, default=64)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     qkv.set_threads(options.threads)
     transformers.logging.set_verbosity_error()
     print(f"{qkv.instruction_set()}, {options.threads} threads, float32, medians of {options.repeats}\n")
     print(f"Milliseconds.\n\n| | {' | '.join(PROGRAMS)} | ratio |\n{'| --- ' * (len(PROGRAMS) + 2)}|")
-    if "gpt2" in options.models:
-        measure_causal("gpt2", gpt2, options)
-    if "llama" in options.models:
-        measure_causal("llama", llama, options)
-    if "bert" in options.models:
-        measure_bert(options)
-    if "t5" in options.models:
-        measure_t5(options)
+    for name in options.models:
+        MEASURES[name](options)
 
 
 if __name__ == "__main__":

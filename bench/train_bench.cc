@@ -93,9 +93,9 @@ void training_step(benchmark::State& state, const Case& c) {
     for (const Batch& batch : batches) {
       const auto t0 = Clock::now();
       Pass pass{.training = true, .seed = 1, .step = step++};
-      const CrossEntropy loss = model.loss(
-          batch.source, batch.source_lengths, batch.target_in, batch.target_out,
-          {.label_smoothing = 0.1f, .ignore_index = 0, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
+      const CrossEntropy loss =
+          model.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                     {.label_smoothing = 0.1f, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
       const auto t1 = Clock::now();
       loss.loss.backward();
       const auto t2 = Clock::now();

@@ -5,10 +5,13 @@
 //       for (const auto& line : read) out.print(line.item + "\n");
 //     });
 //
-// A line that cannot be read is reported on stderr, "stdin:2: invalid UTF-8 at byte 7", and has an empty line as its
-// answer, so that answers have the numbers of their lines. The first ten reports of a kind are printed, and their
-// number at the end. With `strict` the first one ends the command with exit code 1. Lines read before an error of
-// any kind are answered before it is thrown.
+// A line that cannot be read, or that answer() refuses by a TextError because it cannot be tokenized, is reported on
+// stderr, "stdin:2: invalid UTF-8 at byte 7", and has an empty line as its answer, so that answers have the numbers of
+// their lines. The first ten reports of a kind are printed, and their number at the end. With `strict` the first one
+// ends the command with exit code 1. Lines read before an error of any kind are answered before it is thrown.
+//
+// answer(lines) gives the library the items of the lines that are not bad, good_items(lines), before it prints anything:
+// after a TextError it is called again, with more bad lines.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +20,14 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "cli/output.h"
+#include "qkv/decode/encode_texts.h"
 #include "qkv/text/corpus.h"
 
 namespace qkv::cli {
@@ -56,6 +61,16 @@ struct AnswerOptions {
   std::function<void()> before_wait = {};  // called repeatedly while no input arrives; may throw
 };
 
+template <class Item>
+std::vector<Item> good_items(const std::vector<ReadLine<Item>>& lines) {
+  std::vector<Item> items;
+  for (const ReadLine<Item>& line : lines)
+    if (!line.bad) items.push_back(line.item);
+  return items;
+}
+
+constexpr const char* not_read = "could not be read and were answered by an empty line";
+
 inline size_t bytes_of(const std::string& line) { return line.size(); }
 inline size_t bytes_of(const SentencePair& pair) { return pair.source.size() + pair.target.size(); }
 
@@ -66,12 +81,46 @@ bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& r
     if (!reader.next(line.item)) return false;
   } catch (const LineError& e) {
     if (strict) throw;
-    reports.add("could not be read and were answered by an empty line",
-                fmt::format("{}; answered by an empty line", e.what()));
+    reports.add(not_read, fmt::format("{}; answered by an empty line", e.what()));
     line = {.bad = true};
   }
   line.where = reader.where();
   return true;
+}
+
+// Marks the lines that the library could not tokenize as bad. With strict, the first of them and those behind it are
+// dropped, and the error that is thrown once the others are answered is returned.
+template <class Item>
+std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const TextError& error, bool strict,
+                                       LineReports& reports) {
+  std::vector<size_t> good;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (!lines[i].bad) good.push_back(i);
+  for (const TextError::Text& text : error.texts()) {
+    const size_t i = good.at(text.index);
+    const InputError refused(lines[i].where, text.reason);
+    if (strict) {
+      lines.resize(i);
+      return refused;
+    }
+    reports.add(not_read, fmt::format("{}; answered by an empty line", refused.what()));
+    lines[i] = {.item = {}, .where = lines[i].where, .bad = true};
+  }
+  return {};
+}
+
+template <class Item, class Answer>
+void answer_block(std::vector<ReadLine<Item>>& lines, LineReports& reports, bool strict, Answer answer) {
+  std::optional<InputError> end;
+  for (bool answered = false; !answered && !lines.empty();) {
+    try {
+      answer(lines);
+      answered = true;
+    } catch (const TextError& e) {
+      if (const auto refused = refuse_lines(lines, e, strict, reports)) end = refused;
+    }
+  }
+  if (end) throw *end;
 }
 
 // How many lines are read before they are answered: more make better batches, fewer make answers and interruptions
@@ -104,8 +153,9 @@ void answer_lines(Reader& reader, LineReports& reports, const AnswerOptions& opt
       error = std::current_exception();
     }
     const auto start = std::chrono::steady_clock::now();
-    if (!lines.empty()) answer(lines);
-    if (lines.size() == block) {
+    const bool full = lines.size() == block;
+    answer_block(lines, reports, options.strict, answer);
+    if (full) {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       block = next_block_size(block, elapsed.count(), options);
     }

@@ -41,28 +41,30 @@ struct EmbedCommand {
     if (pooling != PoolingChoice::automatic)
       options.pooling = value_named<Pooling>(name_of(pooling), "qkv embed", "--pooling");
     const Embedder embedder = open_embedder("embed", model);
+    const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
     LineReader lines(input);
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
     LineJob job(
         {.command = "embed", .input = input, .output = whole ? "-" : output, .strict = strict, .quiet = quiet});
     std::vector<float> all;  // of the formats that are written at the end
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      std::vector<std::string> sentences;
-      for (const ReadLine<std::string>& line : read) sentences.push_back(line.item);
-      const Embeddings found = embedder.embed(sentences, options, [&](int64_t done) { job.show(done); });
-      for (const size_t i : found.truncated)
-        job.report("were too long", fmt::format("{}: longer than the model's {} tokens; the rest was not read",
-                                                read[i].where, embedder.model().config().position_limit()));
+      const Embeddings found = embedder.embed(good_items(read), options, [&](int64_t done) { job.show(done); });
       const auto C = static_cast<size_t>(embedder.width());
-      for (size_t i = 0; i < read.size(); ++i) {
-        const std::span<const float> vector = found.vectors.span<float>().subspan(i * C, C);
-        if (is_text()) {
-          job.print(read[i].bad ? "\n" : line_of(vector));
-        } else if (read[i].bad) {
-          all.insert(all.end(), C, 0.0f);
-        } else {
-          all.insert(all.end(), vector.begin(), vector.end());
+      size_t next = 0;
+      auto cut = found.truncated.begin();
+      for (const ReadLine<std::string>& line : read) {
+        if (line.bad) {
+          if (is_text()) job.print("\n");
+          if (!is_text()) all.insert(all.end(), C, 0.0f);
+          continue;
         }
+        if (cut != found.truncated.end() && *cut == next) {
+          job.report("were too long", fmt::format("{}: {}; the rest was not read", line.where, longer));
+          ++cut;
+        }
+        const std::span<const float> vector = found.vectors.span<float>().subspan(next++ * C, C);
+        if (is_text()) job.print(line_of(vector));
+        if (!is_text()) all.insert(all.end(), vector.begin(), vector.end());
       }
     };
     const int code = job.run([&] {
@@ -102,8 +104,10 @@ Command add_embed(App& parent) {
          "automatic: last of a causal model, mean of others");
   app.add_flag("--normalize", c->options.normalize, "divide each vector by its L2 norm: dot products are cosines");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read; default: answer it by an empty line, in arrays by zeros");
+  max_input_tokens_flag(app, c->options.max_input_tokens);
+  app.add_flag(
+      "--strict", c->strict,
+      "stop at a line that cannot be read or tokenized; default: answer it by an empty line, in arrays by zeros");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

@@ -4,6 +4,7 @@
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/search_defaults.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/metric/bleu.h"
@@ -47,6 +48,7 @@ struct EvaluateCommand {
   std::string model, input, hypotheses;
   Lines references;  // files
   TranslateOptions options;
+  SearchDefaults defaults;
   BleuOptions bleu_options;
   ChrfOptions chrf_options;
   bool lowercase = false, json = false, confidence = false, quiet = false;
@@ -65,6 +67,7 @@ struct EvaluateCommand {
     require<UsageError>(chrf_word_order >= 0 && chrf_word_order <= 100, "qkv evaluate",
                         "--chrf-word-order must be 0 to 100, got {}", chrf_word_order);
     check_options(options);
+    if (translates) defaults.take(model, options);
     bleu_options.lowercase = chrf_options.lowercase = lowercase;
     chrf_options.word_order = static_cast<int>(chrf_word_order);
 
@@ -100,13 +103,29 @@ struct EvaluateCommand {
       targets.push_back(pair.target);
     }
     require<InputError>(!sources.empty(), input, "no sentence pairs: it is empty");
+    const std::string last = pairs.where(), file = last.substr(0, last.rfind(':'));
+    const TransformerConfig& config = translator.model().config();
+    const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
+    LineReports reports;
     Progress progress({.quiet = quiet || !Progress::stderr_is_terminal(), .terminal = true});
     const auto start = std::chrono::steady_clock::now();
     const auto show = [&](int64_t done) {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       if (progress.due()) progress.show(line_progress(done, static_cast<int64_t>(sources.size()), elapsed.count()));
     };
-    for (const Translation& t : translator.translate(sources, options, show)) out.push_back(t.text);
+    try {
+      const std::vector<Translation> translations = translator.translate(sources, options, show);
+      progress.clear();
+      for (const Translation& t : translations) {
+        out.push_back(t.text);
+        if (t.truncated)
+          reports.add("were too long",
+                      fmt::format("{}:{}: {}; the rest was not translated", file, out.size(), longer));
+      }
+    } catch (const TextError& e) {
+      fail<InputError>(fmt::format("{}:{}", file, e.texts()[0].index + 1), "{}", e.texts()[0].reason);
+    }
+    reports.finish();
     return out;
   }
 
@@ -176,14 +195,7 @@ Command add_evaluate(App& parent) {
   flag(app, "--chrf-word-order", c->chrf_word_order, "word n-grams in chrF; 2: chrF++", "N");
   app.add_flag("--confidence", c->confidence, "95% confidence intervals by bootstrap resampling, as sacreBLEU's");
   app.add_flag("--json", c->json, "print JSON");
-  flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N");
-  flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of the length penalty; 0: none",
-       "ALPHA");
-  choice(app, "--length-normalization", c->options.length_normalization,
-         "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
-  flag(app, "--max-length", c->options.max_length, "maximum length of a translation; 0: 3 times the source + 100",
-       "TOKENS");
-  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
+  add_search_flags(app, c->options, c->defaults);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

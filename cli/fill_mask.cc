@@ -25,19 +25,25 @@ struct FillMaskCommand {
     require<UsageError>(!tokens() || options.n_best == 1, "qkv fill-mask",
                         "--top-k prints tokens, --n-best texts: give one of them");
     const MaskFiller filler = open_mask_filler("fill-mask", model);
+    const TransformerConfig& config = filler.model().config();
+    const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines(input);
     LineJob job({.command = "fill-mask", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      std::vector<std::string> texts;
-      for (const ReadLine<std::string>& line : read) texts.push_back(line.item);
-      const std::vector<FilledText> filled = filler.fill(texts, how, [&](int64_t done) { job.show(done); });
-      for (size_t i = 0; i < read.size(); ++i) {
-        if (filled[i].truncated)
-          job.report("were too long", fmt::format("{}: longer than the model's {} tokens; the rest was not read",
-                                                  read[i].where, filler.model().config().position_limit()));
-        if (!read[i].bad && !read[i].item.empty() && filled[i].masks.empty())
-          job.report("had no mask", fmt::format("{}: there is no {} in it", read[i].where, options.marker));
-        job.print(read[i].bad ? "\n" : tokens() ? tokens_of(filled[i]) : texts_of(filled[i]));
+      const std::vector<FilledText> filled =
+          filler.fill(good_items(read), how, [&](int64_t done) { job.show(done); });
+      auto next = filled.begin();
+      for (const ReadLine<std::string>& line : read) {
+        if (line.bad) {
+          job.print("\n");
+          continue;
+        }
+        if (next->truncated)
+          job.report("were too long", fmt::format("{}: {}; the rest was not read", line.where, longer));
+        if (!line.item.empty() && next->masks.empty())
+          job.report("had no mask", fmt::format("{}: there is no {} in it", line.where, options.marker));
+        job.print(tokens() ? tokens_of(*next) : texts_of(*next));
+        ++next;
       }
     };
     return job.run([&] { job.answer<std::string>(lines, answer); });
@@ -84,7 +90,9 @@ Command add_fill_mask(App& parent) {
        "K");
   app.add_flag("--scores", c->scores, "print the probability and a tab before each text");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
-  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  max_input_tokens_flag(app, c->options.max_input_tokens);
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

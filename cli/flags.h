@@ -91,6 +91,12 @@ inline Option* corpus_flag(App& app, std::string& corpus) {
               corpus_unit);
 }
 
+inline Option* max_input_tokens_flag(App& app, int64_t& value) {
+  return flag(app, "--max-input-tokens", value,
+              "longer lines are cut, and reported; 0: what the model is made for, or 4096 if it does not say",
+              "TOKENS");
+}
+
 inline Option* quiet_flag(App& app, bool& value) {
   return app.add_flag("--quiet", value, "print no progress, warnings only");
 }
@@ -113,7 +119,8 @@ inline Option* threads_flag(App& app, int& value) {
     return number >= 0 && number <= max_threads() ? ""
                                                   : fmt::format("must be 0 to {}, got {}", max_threads(), given);
   };
-  return flag(app, "--threads", value, "number of threads; 0: one per core", "N")->check(check);
+  return flag(app, "--threads", value, "number of threads; 0: one per core that this process may use", "N")
+      ->check(check);
 }
 
 // One of the names of an enum's values.

@@ -52,34 +52,48 @@ struct GenerateCommand {
 
   int answer_prompt(const Generator& generator) const {
     Output out(output);
+    bool truncated = false;
     if (options.beam == 1 && options.answers == 1 && !scores) {
       TextGeneration text = generator.stream(prompt, options);
+      truncated = text.truncated();
       while (const std::optional<std::string> piece = text.next()) {
         out.print(escape_controls(*piece, "\t\n"));
         out.flush();
       }
       out.print("\n");
     } else {
-      out.print(lines_of(generator.generate(prompt, options), "\t\n"));
+      const GeneratedTexts texts = generator.generate(prompt, options);
+      truncated = texts.truncated;
+      out.print(lines_of(texts, "\t\n"));
     }
     out.close();
+    if (truncated) say(fmt::format("qkv generate: --prompt: {}", cut(generator)));
     return 0;
   }
 
+  std::string cut(const Generator& generator) const {
+    const TransformerConfig& config = generator.model().config();
+    return too_long(config, input_limit(config, options.max_input_tokens)) + "; its end alone was continued";
+  }
+
   int answer_lines(const Generator& generator) {
+    const std::string how_cut = cut(generator);
     LineReader lines(input);
     LineJob job({.command = "generate", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      std::vector<std::string> prompts;
-      for (const ReadLine<std::string>& line : read) prompts.push_back(line.item);
+      options.offsets.clear();
+      for (size_t i = 0; i < read.size(); ++i)
+        if (!read[i].bad) options.offsets.push_back(static_cast<int64_t>(i));
       const std::vector<GeneratedTexts> texts =
-          generator.generate(prompts, options, [&](int64_t done) { job.show(done); });
-      for (size_t i = 0; i < read.size(); ++i) {
-        if (texts[i].truncated)
-          job.report("were too long",
-                     fmt::format("{}: longer than the model's {} tokens; its end alone was continued",
-                                 read[i].where, generator.model().config().position_limit()));
-        job.print(read[i].bad ? "\n" : lines_of(texts[i], "\t"));
+          generator.generate(good_items(read), options, [&](int64_t done) { job.show(done); });
+      auto next = texts.begin();
+      for (const ReadLine<std::string>& line : read) {
+        if (line.bad) {
+          job.print("\n");
+          continue;
+        }
+        if (next->truncated) job.report("were too long", fmt::format("{}: {}", line.where, how_cut));
+        job.print(lines_of(*next++, "\t"));
       }
       options.first_prompt += std::ssize(read);
     };
@@ -151,7 +165,9 @@ Command add_generate(App& parent) {
   app.add_flag("--scores", c->scores,
                "print the log-probability and a tab before each answer; of beam search over the length penalty");
   flag(app, "--batch-tokens", o.batch_tokens, "batch size in tokens times --beam", "TOKENS");
-  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  max_input_tokens_flag(app, o.max_input_tokens);
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

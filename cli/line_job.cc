@@ -85,8 +85,7 @@ int LineJob::keep_partial() {
     std::error_code error;
     const bool is_stream =
         std::filesystem::is_other(options_.output, error);  // a pipe or device was written directly
-    const std::string partial = options_.output + (is_stream ? "" : ".partial");
-    out_.close_as(partial);
+    const std::string partial = out_.close_beside(options_.output + (is_stream ? "" : ".partial"));
     cli::say(fmt::format("qkv {}: interrupted; kept {} in {}", options_.command, lines, partial));
   }
   return 128 + interrupt_->signal();
@@ -96,6 +95,11 @@ void LineJob::finish() {
   progress_.clear();
   out_.close();
   reports_.finish();
+}
+
+std::string too_long(const TransformerConfig& config, int64_t limit) {
+  if (limit == config.position_limit()) return fmt::format("longer than the model's {} tokens", limit);
+  return fmt::format("longer than {} tokens (--max-input-tokens)", limit);
 }
 
 ProgressStatus line_progress(int64_t done, std::optional<int64_t> total, double seconds) {

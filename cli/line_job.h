@@ -6,7 +6,7 @@
 //     });
 //
 // On a terminal it shows its progress. If SIGINT, SIGTERM or SIGHUP interrupts it while it writes to a file, the
-// lines answered so far are kept in FILE.partial; FILE itself is written only when it is complete. The exit code is
+// lines answered so far are kept in FILE.partial, or FILE.partial.2 if that exists; FILE itself is written only when it is complete. The exit code is
 // then 128 + the number of the signal.
 #pragma once
 
@@ -78,6 +78,9 @@ class LineJob {
   int64_t base_ = 0, printed_ = 0;  // lines answered before those read last; lines printed
   Clock::time_point start_ = Clock::now();
 };
+
+// "longer than the model's 1024 tokens": why a line of a model was cut.
+std::string too_long(const TransformerConfig& config, int64_t limit);
 
 // Progress in lines, for whatever knows how many of them are done.
 ProgressStatus line_progress(int64_t done, std::optional<int64_t> total, double seconds);

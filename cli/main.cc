@@ -16,6 +16,7 @@
 
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/flags.h"
 #include "cli/help_formatter.h"
 #include "cli/output.h"
 #include "cli/settings.h"
@@ -75,6 +76,13 @@ void refuse_extras(const CLI::App& app, const std::string& command_name) {
                    positional.empty() ? "" : "; put quotation marks around several words");
 }
 
+// A flag is given once, unless it is a list: of two values the first would be lost without a word.
+void refuse_repeated(const CLI::App& app, const std::string& command_name) {
+  for (const CLI::Option* option : app.get_options())
+    if (!is_list(*option) && option->count() > 1)
+      fail<UsageError>(command_name, "{} is given twice", option->get_name());
+}
+
 // Nothing, or the exit code when there is no more to do (help, version). Unknown flags are reported before missing
 // ones: a missing flag may be the unknown one, mistyped.
 std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std::string> arguments) {
@@ -89,6 +97,7 @@ std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std
     throw UsageError(command_name, usage_message(e, command).substr(command_name.size() + 2));
   }
   refuse_extras(command, command_name);
+  refuse_repeated(command, command_name);
   return {};
 }
 
@@ -104,8 +113,7 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
   app.require_subcommand(0, 1);
   app.allow_extras();
-  app.option_defaults()->multi_option_policy(
-      CLI::MultiOptionPolicy::TakeLast);  // the command line comes after the settings of --config
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // see refuse_repeated()
   App flags(app);
   const std::vector<Command> commands = add_commands(flags);
   app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited

@@ -30,9 +30,10 @@ void Output::close() {
   if (file_) file_->commit();
 }
 
-void Output::close_as(const std::string& path) {
-  if (!file_) return flush();
-  file_->commit_as(path);
+std::string Output::close_beside(const std::string& path) {
+  if (file_) return file_->commit_beside(path).string();
+  flush();
+  return path;
 }
 
 void say(std::string_view message) { std::fputs((escape_controls(message) + "\n").c_str(), stderr); }

@@ -15,8 +15,9 @@ class Output {
   explicit Output(const std::string& path);  // "-": standard output
   void print(std::string_view text);
   void flush();
-  void close();                            // FileError if anything could not be written
-  void close_as(const std::string& path);  // the same, but under another name in the same folder
+  void close();  // FileError if anything could not be written
+  // The same, but under a name in the same folder that no file has: `path`, path.2, path.3, ... Returns that name.
+  std::string close_beside(const std::string& path);
 
   bool is_file() const { return file_ != nullptr; }
 

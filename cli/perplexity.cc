@@ -28,11 +28,11 @@ struct PerplexityCommand {
     LanguageModelScore sum;
     int64_t texts = 0;
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      std::vector<std::string> of_lines;
-      for (const ReadLine<std::string>& line : read) of_lines.push_back(line.item);
       const std::vector<TextScore> scores =
-          generator.score(of_lines, options, [&](int64_t done) { job.show(done); });
-      for (const TextScore& score : scores) {
+          generator.score(good_items(read), options, [&](int64_t done) { job.show(done); });
+      auto next = scores.begin();
+      for (const ReadLine<std::string>& line : read) {
+        const TextScore score = line.bad ? TextScore() : *next++;
         sum.add(-score.log_probability, std::ssize(score.tokens));
         texts += score.tokens.empty() ? 0 : 1;
         if (!total) job.print(line_of(score) + "\n");
@@ -71,12 +71,16 @@ Command add_perplexity(App& parent) {
        "FILE");
   app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
   app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
-  flag(app, "--context", c->options.context,
-       "tokens that are read at once, of longer lines in windows; 0: the model's maximum", "TOKENS");
+  flag(
+      app, "--context", c->options.context,
+      "tokens that are read at once, of longer lines in windows; 0: what the model is made for, or 4096 if it does "
+      "not say",
+      "TOKENS");
   flag(app, "--stride", c->options.stride, "distance of the windows of a long line; 0: half of --context",
        "TOKENS");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
-  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

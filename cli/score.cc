@@ -15,26 +15,27 @@ namespace {
 
 struct ScoreCommand {
   std::string model, input, output = "-";
-  int64_t batch_tokens = 4096;
+  ScorePairsOptions options;
   bool tokens = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() const {
     if (threads > 0) set_threads(threads);
-    check_batch_tokens(batch_tokens);
+    check_batch_tokens(options.batch_tokens);
     const Translator translator = open_translator("score", model);
+    const TransformerConfig& config = translator.model().config();
+    const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     CorpusReader pairs(input, {.every_line = true});
     LineJob job({.command = "score", .input = input, .output = output, .strict = strict, .quiet = quiet});
     Sum sum;
     const auto answer = [&](const std::vector<ReadLine<SentencePair>>& read) {
       std::vector<std::string> sources, targets;
-      for (const ReadLine<SentencePair>& line : read) {
-        if (line.bad) continue;
-        sources.push_back(line.item.source);
-        targets.push_back(line.item.target);
+      for (const SentencePair& pair : good_items(read)) {
+        sources.push_back(pair.source);
+        targets.push_back(pair.target);
       }
       const std::vector<PairScore> scores =
-          translator.score(sources, targets, batch_tokens, [&](int64_t done) { job.show(done); });
+          translator.score(sources, targets, options, [&](int64_t done) { job.show(done); });
       auto next = scores.begin();
       for (const ReadLine<SentencePair>& line : read) {
         if (line.bad) {
@@ -42,8 +43,7 @@ struct ScoreCommand {
           continue;
         }
         if (next->truncated)
-          job.report("were too long", fmt::format("{}: longer than the model's {} tokens; the rest was not scored",
-                                                  line.where, translator.model().config().position_limit()));
+          job.report("were too long", fmt::format("{}: {}; the rest was not scored", line.where, longer));
         job.print(line_of(*next) + "\n");
         sum.add(*next++);
       }
@@ -89,8 +89,10 @@ Command add_score(App& parent) {
   flag(app, "--output", c->output, "natural logarithms of p(target | source), one per line; -: standard output",
        "FILE");
   app.add_flag("--tokens", c->tokens, "print each target token and its log-probability after a tab");
-  flag(app, "--batch-tokens", c->batch_tokens, "batch size in tokens", "TOKENS");
-  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  max_input_tokens_flag(app, c->options.max_input_tokens);
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

@@ -1,6 +1,7 @@
 #include "cli/settings.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -32,10 +33,6 @@ ValueType value_type(CLI::Option& option) {
     }
   }
   return ValueType::text;
-}
-
-bool is_list(const CLI::Option& option) {
-  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
 }
 
 // A file of settings and where in it something is wrong.
@@ -95,7 +92,10 @@ class Arguments {
   Arguments(CLI::App& command, const Source& source, std::span<const std::string> typed)
       : command_(command), source_(source), known_(flag_names(command)), typed_(typed) {}
 
+  // A later value of a key replaces an earlier one.
+
   void add(std::string_view key, const toml::source_region& at, const toml::node& value) {
+    out_[std::string(key)].clear();
     const bool is_flag = std::find(known_.begin(), known_.end(), key) != known_.end();
     if (!is_flag || key == "config" || key == "help")
       source_.refuse(at, "unknown key {} for qkv {}{}", quoted_name(key), command_.get_name(),
@@ -103,7 +103,7 @@ class Arguments {
     CLI::Option& option = *command_.get_option(fmt::format("--{}", key));
     if (option.get_expected_max() == 0) {  // a flag without a value
       if (!value.is_boolean()) wrong_type(key, "true or false", value);
-      if (value.ref<bool>()) out_.push_back(fmt::format("--{}", key));
+      if (value.ref<bool>()) out_[std::string(key)] = {fmt::format("--{}", key)};
     } else if (const toml::array* list = value.as_array()) {
       add_list(key, *list, option);
     } else {
@@ -111,7 +111,13 @@ class Arguments {
     }
   }
 
-  std::vector<std::string> take() { return std::move(out_); }
+  // Those that the command line does not replace.
+  std::vector<std::string> take() const {
+    std::vector<std::string> all;
+    for (const auto& [key, arguments] : out_)
+      if (!is_typed(key)) all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
 
  private:
   void add_list(std::string_view key, const toml::array& list, CLI::Option& option) {
@@ -126,8 +132,7 @@ class Arguments {
     } else if (type == ValueType::corpus && values.size() == 2) {
       push(key, values[0] + "," + values[1]);
     } else if (is_list(option)) {
-      if (!is_typed(key))  // the command line replaces a list
-        for (const std::string& value : values) push(key, value);
+      for (const std::string& value : values) push(key, value);
     } else {
       source_.refuse(list.source(), "'{}' must be one value, got an array of {}", key, list.size());
     }
@@ -163,13 +168,15 @@ class Arguments {
                        [&](const std::string& a) { return a == name || a.starts_with(name + "="); });
   }
 
-  void push(std::string_view key, const std::string& value) { out_.push_back(fmt::format("--{}={}", key, value)); }
+  void push(std::string_view key, const std::string& value) {
+    out_[std::string(key)].push_back(fmt::format("--{}={}", key, value));
+  }
 
   CLI::App& command_;
   const Source& source_;
   const std::vector<std::string_view> known_;
   std::span<const std::string> typed_;
-  std::vector<std::string> out_;
+  std::map<std::string, std::vector<std::string>> out_;  // of each key
 };
 
 // Keys before the first section, and those of the command's own section.
@@ -198,6 +205,10 @@ std::vector<std::string> arguments_of(CLI::App& command, const std::string& path
 
 }  // namespace
 
+bool is_list(const CLI::Option& option) {
+  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
 std::vector<std::string_view> flag_names(const CLI::App& command) {
   std::vector<std::string_view> names;
   for (const CLI::Option* option : command.get_options())
@@ -207,13 +218,9 @@ std::vector<std::string_view> flag_names(const CLI::App& command) {
 
 std::vector<std::string> with_settings(CLI::App& command, const std::vector<std::string>& typed) {
   std::vector<std::string> out;
-  const auto append = [&](const std::string& path) {
-    const std::vector<std::string> settings = arguments_of(command, path, typed);
-    out.insert(out.end(), settings.begin(), settings.end());
-  };
-  for (size_t i = 0; i < typed.size(); ++i) {
-    if (typed[i] == "--config" && i + 1 < typed.size()) append(typed[i + 1]);
-    if (typed[i].starts_with("--config=")) append(typed[i].substr(9));
+  for (size_t i = 0; i < typed.size() && out.empty(); ++i) {  // given twice, it is refused later
+    if (typed[i] == "--config" && i + 1 < typed.size()) out = arguments_of(command, typed[i + 1], typed);
+    if (typed[i].starts_with("--config=")) out = arguments_of(command, typed[i].substr(9), typed);
   }
   out.insert(out.end(), typed.begin(), typed.end());
   return out;

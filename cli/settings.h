@@ -19,12 +19,16 @@
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 namespace qkv::cli {
 
-// The arguments of a command, preceded by those that its --config files contain.
+// The arguments of a command, preceded by those of its --config file that they do not replace.
 std::vector<std::string> with_settings(CLI::App& command, const std::vector<std::string>& typed);
+
+// It may be given several times.
+bool is_list(const CLI::Option& option);
 
 // The names of the flags of a command, without dashes.
 std::vector<std::string_view> flag_names(const CLI::App& command);

@@ -1,13 +1,12 @@
-#include <functional>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/search_defaults.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
-#include "qkv/decode/generation_config.h"
 #include "qkv/decode/translator.h"
 #include "qkv/text/utf8.h"
 
@@ -17,38 +16,38 @@ namespace {
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
   TranslateOptions options;
-  std::vector<std::function<void(const TranslateOptions&)>> take_defaults;  // of flags that are not given
+  SearchDefaults defaults;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
     options.alignment = alignment;
-    check_options(options);  // before anything is read
-    const TranslateOptions defaults = translate_defaults(model);
-    for (const auto& take : take_defaults) take(defaults);
-    options.early_stopping = defaults.early_stopping;
-    options.eos_at_max_length = defaults.eos_at_max_length;
-    check_options(options);
+    defaults.take(model, options);
     const Translator translator = open_translator("translate", model);
+    const TransformerConfig& config = translator.model().config();
+    const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines(input);
     LineJob job({.command = "translate", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       std::vector<std::string> sentences;
       options.prefixes.clear();
-      for (const ReadLine<std::string>& line : read) {
-        const size_t tab = prefixes ? line.item.find('\t') : std::string::npos;
-        sentences.push_back(line.item.substr(0, tab));
-        if (prefixes) options.prefixes.push_back(tab == std::string::npos ? "" : line.item.substr(tab + 1));
+      for (const std::string& line : good_items(read)) {
+        const size_t tab = prefixes ? line.find('\t') : std::string::npos;
+        sentences.push_back(line.substr(0, tab));
+        if (prefixes) options.prefixes.push_back(tab == std::string::npos ? "" : line.substr(tab + 1));
       }
       const std::vector<Translation> translations =
           translator.translate(sentences, options, [&](int64_t done) { job.show(done); });
-      for (size_t i = 0; i < read.size(); ++i) {
-        if (translations[i].truncated)
-          job.report("were too long",
-                     fmt::format("{}: longer than the model's {} tokens; the rest was not translated",
-                                 read[i].where, translator.model().config().position_limit()));
-        job.print(read[i].bad ? "\n" : lines_of(translations[i]));
+      auto next = translations.begin();
+      for (const ReadLine<std::string>& line : read) {
+        if (line.bad) {
+          job.print("\n");
+          continue;
+        }
+        if (next->truncated)
+          job.report("were too long", fmt::format("{}: {}; the rest was not translated", line.where, longer));
+        job.print(lines_of(*next++));
       }
     };
     return job.run([&] { job.answer<std::string>(lines, answer); });
@@ -93,22 +92,11 @@ Command add_translate(App& parent) {
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
-  // Of a published model, the default is what its generation_config.json says.
-  const auto of_model = [&](Option* given, auto TranslateOptions::*option) {
-    c->take_defaults.push_back([c = c.get(), given, option](const TranslateOptions& defaults) {
-      if (given->count() == 0) c->options.*option = defaults.*option;
-    });
-  };
-  of_model(flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
-  of_model(flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of the length penalty; 0: none",
-                "ALPHA"),
-           &TranslateOptions::length_penalty);
-  of_model(choice(app, "--length-normalization", c->options.length_normalization,
-                  "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
-           &TranslateOptions::length_normalization);
+  add_search_flags(app, c->options, c->defaults);
+  const auto of_model = [&](Option* given, const auto& option) { c->defaults.add(given, option); };
   of_model(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
                 "no N tokens in a row occur twice in a translation; 0: any may", "N"),
-           &TranslateOptions::no_repeat_ngram);
+           c->options.no_repeat_ngram);
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
        "line",
@@ -124,12 +112,9 @@ Command add_translate(App& parent) {
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
   of_model(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
-           &TranslateOptions::min_length);
-  of_model(flag(app, "--max-length", c->options.max_length,
-                "maximum length of a translation; 0: 3 times the source + 100", "TOKENS"),
-           &TranslateOptions::max_length);
-  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
-  app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
+           c->options.min_length);
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

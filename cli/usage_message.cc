@@ -51,12 +51,12 @@ std::string with_flags(std::string_view message, const std::vector<std::string_v
   return out;
 }
 
-// The flag with that value, or with two files one of which it is; empty if there is none.
+// The flag with that value, with a folder that it is in, or with two files one of which it is; empty if there is none.
 std::string flag_of(std::string_view value, const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
     for (const std::string& given : option->results())
       if (given == value || given.starts_with(fmt::format("{},", value)) ||
-          given.ends_with(fmt::format(",{}", value)))
+          given.ends_with(fmt::format(",{}", value)) || (!given.empty() && value.starts_with(given + "/")))
         return option->get_name();
   return "";
 }

@@ -109,5 +109,26 @@ TEST_F(Bounds, MoreThreadsThanTheSystemGives) {
       << outcome.code << outcome.err;
 }
 
+// Where positions have no limit the attention of a whole line of 900 KB would take hours.
+TEST_F(Bounds, ALineOfPublishedModelsWithoutALimitOfPositions) {
+  const std::string checkpoints = std::string(QKV_SOURCE_DIR) + "/test/checkpoints/";
+  std::ofstream(at("long.txt")) << std::string(900'000, 'a') << "\n";
+  const auto answered = [&](const std::string& command) {
+    const Outcome outcome = bounded(fmt::format("qkv {} --input long.txt", command));
+    EXPECT_EQ(outcome.code, 0) << command << ": " << outcome.err;
+    EXPECT_EQ(lines_in(outcome.out), 1) << command;
+    return outcome.err;
+  };
+  for (const std::string model : {"t5", "mt5"})
+    EXPECT_NE(answered("translate --beam 1 --max-length 2 --model " + checkpoints + model)
+                  .find("long.txt:1: longer than"),
+              std::string::npos);
+  for (const std::string model : {"llama", "qwen2", "gpt_neox", "bloom"})
+    for (const std::string command : {"generate --max-tokens 2", "embed"})
+      EXPECT_NE(answered(command + " --model " + checkpoints + model).find("long.txt:1: longer than"),
+                std::string::npos)
+          << command;
+}
+
 }  // namespace
 }  // namespace qkv

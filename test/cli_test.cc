@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -71,6 +72,22 @@ class Command : public testing::Test {
       EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << outcome.err;
   }
 
+  // The arguments with these flags in place of those of the same name.
+  static std::string with(const std::string& arguments, const std::string& flags) {
+    const auto words = [](const std::string& text) {
+      std::istringstream stream(text);
+      return std::vector<std::string>{std::istream_iterator<std::string>(stream), {}};
+    };
+    const std::vector<std::string> added = words(flags);
+    std::string out;
+    bool dropped = false;
+    for (const std::string& word : words(arguments)) {
+      if (word.starts_with("--")) dropped = std::find(added.begin(), added.end(), word) != added.end();
+      if (!dropped) out += word + " ";
+    }
+    return out + flags;
+  }
+
   static std::string train_on(const std::string& file) {
     return fmt::format("train --train {} --model {} --recipe transformer-tiny --max-steps 1 --tokenizer character",
                        at(file), at("new"));
@@ -129,6 +146,23 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
                {"qkv inspect: unexpected argument 'two'; put quotation marks around several words"});
 }
 
+TEST_F(Command, AFlagThatIsGivenTwiceIsRefused) {
+  write_file(at("model.toml"), fmt::format("model = '{}'\nquiet = true\n[translate]\nbeam = 3\n", at("model")));
+  expect_error(run("train --train a --train b --model x"), 2, {"qkv train: --train is given twice"});
+  expect_error(run("evaluate --model a --input x --model=b"), 2, {"qkv evaluate: --model is given twice"});
+  expect_error(run("translate --model a --beam 2 --beam 2"), 2, {"qkv translate: --beam is given twice"});
+  expect_error(run("inspect --model a --quiet --quiet text"), 2, {"qkv inspect: --quiet is given twice"});
+  expect_error(run("train --model a --train b --tie all --tie none"), 2, {"qkv train: --tie is given twice"});
+  expect_error(run("train --model a --train b --self-attention full --self-attention window=4"), 2,
+               {"qkv train: --self-attention is given twice"});
+  expect_error(run(fmt::format("translate --config {0} --config {0}", at("model.toml"))), 2,
+               {"qkv translate: --config is given twice"});
+  const std::string config = fmt::format(" --config {} --input /dev/null", at("model.toml"));
+  for (const char* flags : {"", " --beam 2 --quiet", " --model=model"})
+    EXPECT_EQ(run(fmt::format("translate{}{}", flags, config), "cd " + folder->string() + "; ").code, 0) << flags;
+  expect_error(run("evaluate --hypotheses a --references a --references b"), 1, {"a"});
+}
+
 TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
   const Outcome help = run("train --help");
   for (const char* text : {"--self-attention VARIANT", "--encoder-self-attention VARIANT", "window=radius",
@@ -155,7 +189,7 @@ TEST_F(Command, TrainTakesAttentionVariantsAndListsTheirMechanisms) {
   EXPECT_EQ(run("translate --beam 3 --model " + at("new"), "echo 'Go on.' |").code, 0);
   // Rotary positions have no limit: a line of more than 1024 tokens is not cut.
   const Outcome longer =
-      run("translate --beam 1 --max-length 3 --model " + at("new"), "yes go | head -n 1500 | tr '\\n' ' ' |");
+      run("translate --beam 1 --max-length 3 --model " + at("new"), "yes go | head -n 1000 | tr '\\n' ' ' |");
   EXPECT_EQ(longer.code, 0);
   EXPECT_EQ(longer.err, "");
   const Outcome changed =
@@ -202,6 +236,19 @@ TEST_F(Command, AFolderThatIsNoModelIsReportedWithTheWayToMakeOne) {
                {"qkv translate: --model " + at("bare") + " is not a model folder: it has no config.json"});
   expect_error(run("translate --model " + at("pairs.tsv"), "echo hello |"), 1,
                {"pairs.tsv is not a model folder: it is a file"});
+}
+
+TEST_F(Command, FineTuningPrintsTheVocabularyThatItContinuesWith) {
+  const std::string init = at("model");
+  const Outcome tuned =
+      run(fmt::format("train --train {} --model {} --max-steps 1 --init {}", at("pairs.tsv"), at("tuned"), init));
+  EXPECT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_NE(tuned.err.find("vocabulary   that of " + init + ", tie"), std::string::npos) << tuned.err;
+  EXPECT_EQ(tuned.err.find("vocabulary-size"), std::string::npos) << tuned.err;
+}
+
+TEST_F(Command, AFileInAFolderThatAFlagNamesIsReportedWithTheFlag) {
+  expect_error(run(train_on("pairs.tsv") + " --init nope"), 1, {"qkv train: --init: read: nope/config.json"});
 }
 
 TEST_F(Command, LyingModelFilesAreRefused) {
@@ -283,7 +330,7 @@ TEST_F(Command, AnOverwriteThatCannotStartChangesNothing) {
   write_file(at("kept/README"), "mine");
   const auto before = files_under(at("kept"));
   const auto refused = [&](const std::string& train, const std::string& flags, int code) {
-    const Outcome outcome = run(base + "--overwrite --max-steps 2 --train " + train + " " + flags);
+    const Outcome outcome = run(with(base + "--overwrite --max-steps 2 --train " + train, flags));
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_TRUE(files_under(at("kept")) == before) << train << " " << flags;
   };
@@ -318,10 +365,10 @@ TEST_F(Command, TheSameLineWithResumeStartsContinuesAndEnds) {
   const auto before = files_under(at("line"));
   EXPECT_EQ(run(line + "--max-steps 4").code, 0) << "it is finished";
   EXPECT_EQ(run(fmt::format("train --resume --quiet --model {}", at("line"))).code, 0);
-  expect_error(run(line + "--heads 4"), 2, {"--heads was 2 and is now 4"});
-  expect_error(run(line + "--recipe transformer-small"), 2, {"--d-model was 128 and is now 256"});
+  expect_error(run(with(line, "--heads 4")), 2, {"--heads was 2 and is now 4"});
+  expect_error(run(with(line, "--recipe transformer-small")), 2, {"--d-model was 128 and is now 256"});
   expect_error(run(line + "--seed 3"), 2, {"--seed was 1 and is now 3"});
-  expect_error(run(line + "--max-steps 9 --train " + at("missing.tsv")), 1, {"missing.tsv"});
+  expect_error(run(with(line, "--max-steps 9 --train " + at("missing.tsv"))), 1, {"missing.tsv"});
   EXPECT_TRUE(files_under(at("line")) == before);
   std::filesystem::remove(at("line/training/state.safetensors"));
   const std::string model = read_file(at("line/model.safetensors"));

@@ -42,5 +42,22 @@ TEST_F(Evaluate, PrintsSignaturesAndConfidenceAndJson) {
   expect_error(bash(compare + "--tokenize moses"), 2, {"--tokenize must be one of 13a, intl, char, none"});
 }
 
+TEST_F(Evaluate, TranslatesAsTranslateDoesAndSaysWhatItCut) {
+  bash(fmt::format("mkdir -p bart && cp {}/test/checkpoints/bart/* bart && chmod -R u+w bart", QKV_SOURCE_DIR));
+  write_file(at("bart/generation_config.json"),
+             R"({"num_beams": 3, "max_length": 9, "min_length": 7, "length_penalty": 0.1})");
+  write_file(at("sources"), "the cold rain\nit is\n" + std::string(3000, 'a') + "\n");
+  EXPECT_EQ(bash("qkv translate --model bart --input sources --output translations").code, 0);
+  const Outcome outcome = bash("qkv evaluate --model bart --input sources,translations");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("exact match 1.0000 (3 of 3)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("sources:3: longer than the model's 64 tokens; the rest was not translated\n"),
+            std::string::npos)
+      << outcome.err;
+  const Outcome inspected = bash("qkv inspect --model bart --output a.json 'the cold rain'");
+  EXPECT_EQ(inspected.code, 0) << inspected.err;
+  EXPECT_EQ(inspected.out, bash("head -n 1 translations").out);
+}
+
 }  // namespace
 }  // namespace qkv

@@ -112,8 +112,8 @@ TEST_F(LanguageModels, GenerateGivesSeveralAnswersWithScores) {
 }
 
 TEST_F(LanguageModels, GenerateStopsAtAStopString) {
-  const Outcome whole = bash(generate + "--max-tokens 30 --prompt I"),
-                cut = bash(generate + "--max-tokens 30 --prompt I --stop o --stop e");
+  const std::string longer = "qkv generate --model causal --max-tokens 30 --prompt I";
+  const Outcome whole = bash(longer), cut = bash(longer + " --stop o --stop e");
   EXPECT_EQ(cut.out, whole.out.substr(0, whole.out.find_first_of("oe\n")) + "\n");
 }
 
@@ -135,6 +135,79 @@ TEST_F(LanguageModels, BadLinesAreAnsweredInTheirPlace) {
     EXPECT_EQ(bash(command + "--input /dev/null").out, "") << command;
     EXPECT_EQ(bash("yes 'I am [MASK].' | head -n 20000 | " + command + " | head -n 1").code, 0);
   }
+}
+
+// A causal model and a masked one whose vocabulary has four words and the mask, no token for others, and none that begins a
+// text.
+void make_models_of_four_words(const std::filesystem::path& causal, const std::filesystem::path& masked) {
+  const std::filesystem::path checkpoints = std::filesystem::path(QKV_SOURCE_DIR) / "test/checkpoints";
+  const auto copy = [&](const char* from, const std::filesystem::path& to) {
+    std::filesystem::create_directories(to);
+    for (const char* name : {"config.json", "model.safetensors"})
+      std::filesystem::copy_file(checkpoints / from / name, to / name);
+    write_file(to / "tokenizer.json",
+               R"({"version": "1.0", "pre_tokenizer": {"type": "WhitespaceSplit"},
+                   "added_tokens": [{"id": 4, "content": "[MASK]", "special": true}],
+                   "model": {"type": "WordLevel", "vocab": {"0": 0, "1": 1, "2": 2, "3": 3}}})");
+    write_file(to / "tokenizer_config.json", R"({"mask_token": "[MASK]"})");
+  };
+  copy("gpt2", causal);
+  copy("gpt2", causal.string() + "-with-bos");
+  copy("bert", masked);
+  std::string config = read_file(causal / "config.json");
+  for (const std::string token : {"\"bos_token_id\": 383", "\"eos_token_id\": 383"})
+    config.replace(config.find(token), token.size(), token.substr(0, 14) + ": null");
+  write_file(causal / "config.json", config);
+}
+
+TEST_F(LanguageModels, LinesThatCannotBeTokenizedAreAnsweredInTheirPlace) {
+  make_models_of_four_words(at("words"), at("mask"));
+  for (const std::string command : {"generate --model words --max-tokens 2 --scores", "embed --model words",
+                                    "perplexity --model words-with-bos", "fill-mask --model mask --scores"}) {
+    const std::string whole = "qkv " + command, word = command.starts_with("fill") ? "[MASK]" : "1";
+    const std::string good = "yes '0 " + word + " 2' | head -n 70; ";
+    const Outcome good_alone = bash("{ " + good + "} | " + whole);
+    EXPECT_EQ(good_alone.code, 0) << good_alone.err;
+    const Outcome outcome =
+        bash("{ " + good + "echo 0 7 1; echo '2 " + word + "'; echo 8; echo '" + word + "'; } | " + whole);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const std::vector<std::string> answers = split(outcome.out, '\n');
+    ASSERT_EQ(answers.size(), 74u) << whole;
+    EXPECT_EQ(outcome.out.substr(0, good_alone.out.size()), good_alone.out) << whole;
+    EXPECT_EQ(answers[70] + answers[72], "") << whole;
+    EXPECT_NE(answers[71], "") << whole;
+    EXPECT_NE(answers[73], "") << whole;
+    EXPECT_NE(
+        outcome.err.find("stdin:71: the word '7' is not in the vocabulary, which has no unknown token; answered "
+                         "by an empty line\n"),
+        std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("stdin:73: the word '8' "), std::string::npos) << outcome.err;
+    expect_error(bash("{ " + good + "echo 8; echo 1; echo 9; } | " + whole + " --strict"), 1,
+                 {"stdin:71: the word '8' is not in the vocabulary"});
+    EXPECT_EQ(read_file(at("stdout")), good_alone.out) << whole;
+  }
+  expect_error(bash("echo 0 | qkv perplexity --model words"), 1, {"no token that begins a text"});
+  const Outcome blank = bash("printf '0\\n\\n1\\n' | qkv generate --model words --max-tokens 2");
+  EXPECT_EQ(blank.code, 0);
+  EXPECT_EQ(lines_in(blank.out), 3);
+  EXPECT_NE(blank.err.find("stdin:2: it is empty, and the vocabulary has no token that begins a text"),
+            std::string::npos)
+      << blank.err;
+}
+
+TEST_F(LanguageModels, GenerateSaysThatThePromptWasCut) {
+  const std::string words = "yes cold | head -n 200 | tr '\\n' ' '";
+  for (const std::string more : {"", " --beam 2", " --answers 2"}) {
+    const Outcome outcome = bash(generate + more + " --prompt \"$(" + words + ")\"");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err,
+              "qkv generate: --prompt: longer than the model's 40 tokens; its end alone was continued\n");
+  }
+  EXPECT_EQ(bash(generate + "--max-input-tokens 5 --prompt \"$(" + words + ")\"").err,
+            "qkv generate: --prompt: longer than 5 tokens (--max-input-tokens); its end alone was continued\n");
+  expect_error(bash(generate + "--max-input-tokens 41 --prompt I"), 2,
+               {"qkv generate: --max-input-tokens must be 0 to the model's 40 tokens, got 41"});
 }
 
 TEST_F(LanguageModels, PerplexityPrintsEveryLineAndTheTotal) {

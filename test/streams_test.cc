@@ -81,7 +81,7 @@ TEST_F(Streams, StrictEndsAtTheFirstBadLineAfterTheAnswersBeforeIt) {
 TEST_F(Streams, WhatWasReadBeforeAnErrorIsAnswered) {
   const Outcome truncated =
       bash("for i in {1..5000}; do echo \"Go on. $i\"; done | gzip | head -c 5000 >half.gz; " + translate +
-           "--beam 1 --input half.gz");
+           "--input half.gz");
   expect_error(truncated, 1, {"half.gz: truncated gzip file"});
   EXPECT_GT(lines_in(truncated.out), 10);
   write_file(at("three.txt"), "I\nam\ncold\n");
@@ -190,7 +190,8 @@ TEST_F(Streams, TheReaderOfTheAnswersStopsReading) {
 TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
   for (const auto& [signal, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
     write_file(at("out.txt"), "complete\n");
-    std::filesystem::remove(at("out.txt.partial"));
+    write_file(at("out.txt.partial"), "precious\n");
+    std::filesystem::remove(at("out.txt.partial.2"));
     std::filesystem::remove(at("messages"));
     Running command(
         {"translate", "--model", at("model"), "--beam", "1", "--max-length", "4", "--output", at("out.txt")},
@@ -205,7 +206,9 @@ TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == code) << status;
     EXPECT_NE(read_file(at("messages")).find("qkv translate: interrupted; kept "), std::string::npos)
         << read_file(at("messages"));
-    EXPECT_GE(lines_in(read_file(at("out.txt.partial"))), 1);
+    EXPECT_NE(read_file(at("messages")).find(at("out.txt.partial.2")), std::string::npos);
+    EXPECT_GE(lines_in(read_file(at("out.txt.partial.2"))), 1);
+    EXPECT_EQ(read_file(at("out.txt.partial")), "precious\n");
     EXPECT_EQ(read_file(at("out.txt")), "complete\n");
   }
 }

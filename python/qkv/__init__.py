@@ -11,6 +11,7 @@ transformers.
 
 from typing import Any as _Any
 
+from ._argument_errors import name_arguments as _name_arguments
 from ._attention import attention, attention_backward, attention_packed, explain
 from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
@@ -210,6 +211,8 @@ __all__ = [
     "weight_dropout",
     "window",
 ]
+
+_name_arguments(globals(), __all__)
 
 _submodules = ("huggingface", "torch")
 

@@ -7,6 +7,8 @@ import inspect
 import sys
 import types
 
+from ._function_arrays import returned
+
 
 def captured(function):
     """The tensors that require gradients among what a function refers to: its closure, its globals, a module."""
@@ -38,12 +40,12 @@ def _names(code):
     return {*code.co_names, *(name for one in inner for name in _names(one))}
 
 
-def used(function, tensors):
+def used(function, tensors, name):
     """Those of the tensors that a score modification depends on, seen on one score."""
     torch = sys.modules["torch"]
     at = [torch.zeros(1, 1, 1, 1, dtype=torch.int64) for _ in range(4)]
     with torch.enable_grad(), with_autograd(torch):
-        out = torch.as_tensor(function(torch.zeros(1, 1, 1, 1), *at))
+        out = torch.as_tensor(returned(function(torch.zeros(1, 1, 1, 1), *at), name, "the scores"))
         if not out.requires_grad:
             return ()
         grads = torch.autograd.grad(out.sum(), tensors, allow_unused=True, retain_graph=True)

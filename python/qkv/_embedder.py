@@ -38,22 +38,24 @@ class Embedder:
         pooling: Literal["mean", "first", "last"] | None = None,
         normalize: bool = False,
         batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
     ) -> np.ndarray:
         """A vector for each sentence, float32 (N, C); (C,) for a single text. Options are those of `qkv embed`:
 
-        pooling       hidden states of which a vector is made: their mean over the tokens, that of the first or of
-                      the last one; None: "last" of a causal model, "mean" of others
-        normalize     divide each vector by its L2 norm: dot products are cosines
-        batch_tokens  maximum number of tokens in a batch
+        pooling           hidden states of which a vector is made: their mean over the tokens, that of the first or of
+                          the last one; None: "last" of a causal model, "mean" of others
+        normalize         divide each vector by its L2 norm: dot products are cosines
+        batch_tokens      maximum number of tokens in a batch
+        max_input_tokens  longer sentences are cut; 0: what the model is made for, or 4096 if it does not say
 
         A vector does not depend on the other sentences, nor on the number of threads (qkv.set_threads). A sentence
-        that is too long for the model is cut, with a warning. Ctrl-C ends it after the current batch.
+        that is too long is cut, with a warning. Ctrl-C ends it after the current batch.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
-        vectors, truncated = self._embedder.embed(lines, pooling, normalize, batch_tokens)
+        vectors, truncated = self._embedder.embed(lines, pooling, normalize, batch_tokens, max_input_tokens)
         if truncated:
             warnings.warn(
-                f"{len(truncated)} of {len(lines)} sentences are longer than the model's positions and were cut, "
+                f"{len(truncated)} of {len(lines)} sentences are longer than what is read at once and were cut, "
                 f"the first one with index {truncated[0]}",
                 stacklevel=2,
             )

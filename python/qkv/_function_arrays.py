@@ -23,5 +23,12 @@ def broadcasts(given, whole):
     return all(n in (1, m) for n, m in zip(given, whole))
 
 
+def returned(value, name, what):
+    """What a function returned, unless it has no return statement."""
+    if value is None:
+        raise TypeError(f"{name}: the function returned None; it must return {what}: is a `return` missing?")
+    return value
+
+
 def name_of(kind, function):
     return f"{kind}({getattr(function, '__name__', type(function).__name__)})"

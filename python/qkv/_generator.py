@@ -78,6 +78,11 @@ class TextGeneration:
         return piece
 
     @property
+    def truncated(self) -> bool:
+        """Whether the prompt was too long and was cut."""
+        return self._generation.truncated()
+
+    @property
     def result(self) -> GeneratedText:
         """The text so far; at the end all of it."""
         return GeneratedText(*self._generation.result())
@@ -102,6 +107,7 @@ class GenerateTextOptions(TypedDict, total=False):
     length_normalization: Literal["wu", "power"]
     first_prompt: int
     batch_tokens: int
+    max_input_tokens: int
 
 
 class Generator:
@@ -150,6 +156,8 @@ class Generator:
         length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
         first_prompt          the number of the first prompt, where they are a part of many: of the random numbers
         batch_tokens          maximum number of tokens in a batch, 8192
+        max_input_tokens      of longer prompts the end is read; 0: what the model is made for, or 4096 tokens if it
+                              does not say
 
         An answer depends on the seed and on the number of its prompt, not on the other prompts, nor on the number
         of threads (qkv.set_threads). Ctrl-C ends it after the current batch.
@@ -173,7 +181,7 @@ class Generator:
     ) -> list[TextScore]:
         """Log-probabilities of texts, their ends included.
 
-        A text of more than `context` tokens (0: the model's maximum) is read in windows of that many, each `stride`
+        A text of more than `context` tokens (0: what the model is made for) is read in windows of that many, each `stride`
         tokens behind the one before (0: half of the context); the first window that has a token scores it.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)

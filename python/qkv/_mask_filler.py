@@ -54,7 +54,14 @@ class MaskFiller:
 
     @overload
     def fill(  # type: ignore[overload-overlap]
-        self, texts: str, *, top_k: int = 5, n_best: int = 1, marker: str = "[MASK]", batch_tokens: int = 4096
+        self,
+        texts: str,
+        *,
+        top_k: int = 5,
+        n_best: int = 1,
+        marker: str = "[MASK]",
+        batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
     ) -> FilledText: ...
     @overload
     def fill(
@@ -65,6 +72,7 @@ class MaskFiller:
         n_best: int = 1,
         marker: str = "[MASK]",
         batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
     ) -> list[FilledText]: ...
 
     def fill(
@@ -75,13 +83,15 @@ class MaskFiller:
         n_best: int = 1,
         marker: str = "[MASK]",
         batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
     ) -> FilledText | list[FilledText]:
         """The most likely tokens in the place of each mask; a single result for a single text.
 
-        top_k         candidates for each mask
-        n_best        texts, of all combinations of candidates the most likely ones
-        marker        how a mask, which stands for one token, is written in the text
-        batch_tokens  maximum number of tokens in a batch
+        top_k             candidates for each mask
+        n_best            texts, of all combinations of candidates the most likely ones
+        marker            how a mask, which stands for one token, is written in the text
+        batch_tokens      maximum number of tokens in a batch
+        max_input_tokens  longer texts are cut; 0: what the model is made for, or 4096 tokens if it does not say
 
         Several masks of a text are filled independently of one another. In a vocabulary of subwords the space
         before a mask is part of its token. A result does not depend on the other texts.
@@ -89,7 +99,7 @@ class MaskFiller:
         lines = [texts] if isinstance(texts, str) else list(texts)
         out = []
         for source, (masks, found, truncated) in zip(
-            lines, self._filler.fill(lines, top_k, n_best, marker, batch_tokens)
+            lines, self._filler.fill(lines, top_k, n_best, marker, batch_tokens, max_input_tokens)
         ):
             candidates = [[MaskCandidate(*c) for c in mask] for mask in masks]
             text, probability = found[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import torch_of
-from ._function_arrays import broadcasts, index_array, name_of
+from ._function_arrays import broadcasts, index_array, name_of, returned
 from ._masks import Mask
 
 
@@ -73,6 +73,7 @@ def _mask_answer(function, at, whole):
             "mask_mod: the function is called with index arrays b, h, q_idx, kv_idx and must return an array of "
             f"booleans: use & | ~ instead of and, or, not; it raised: {error}"
         ) from error
+    returned(given, "mask_mod", "booleans")
     seen: np.ndarray = np.asarray(given.detach().numpy() if torch_of(given) else given)
     if seen.dtype != np.bool_:
         raise TypeError(f"mask_mod: the function must return booleans, got {seen.dtype}")

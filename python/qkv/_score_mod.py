@@ -12,13 +12,17 @@ import numpy as np
 from . import _core
 from ._arrays import Array, as_floats, torch_of
 from ._captured import captured, used, with_autograd
-from ._function_arrays import broadcasts, index_array, name_of
+from ._function_arrays import broadcasts, index_array, name_of, returned
 from ._parts import Modify, Score
 
 
 def _checked(kind, function):
     if not callable(function):
         raise TypeError(f"{kind}: expected a function, got {type(function).__name__}")
+
+
+def _contiguous(array):
+    return np.asarray(array, np.float32, order="C")  # np.ascontiguousarray() would make a number an array of one axis
 
 
 class _Callbacks:
@@ -31,10 +35,10 @@ class _Callbacks:
     def forward(self, tensors, *arguments):
         tiles, shape, at = self._arguments(arguments, tensors)
         if not tensors:
-            return self._scores(np.asarray(self.function(*tiles, *at)), shape)
+            return self._scores(np.asarray(self._called(*tiles, *at)), shape)
         torch = sys.modules["torch"]
         with torch.no_grad():
-            return self._scores(torch.as_tensor(self.function(*tiles, *at)).float(), shape).numpy()
+            return self._scores(torch.as_tensor(self._called(*tiles, *at)).float(), shape).numpy()
 
     def backward(self, tensors, grad, *arguments):
         """The gradients of the tiles, and a list of those of the parameters."""
@@ -45,11 +49,14 @@ class _Callbacks:
         found = (self._differentiate if self.given_backward is None else self._call_backward)(
             upstream, tiles, at, shape
         )
-        of_tiles = (np.ascontiguousarray(g[0, 0], np.float32) for g in found[: len(tiles)])
-        return (*of_tiles, [np.ascontiguousarray(g, np.float32) for g in found[len(tiles) :]])
+        of_tiles = (_contiguous(g[0, 0]) for g in found[: len(tiles)])
+        return (*of_tiles, [_contiguous(g) for g in found[len(tiles) :]])
+
+    def _called(self, *arguments):
+        return returned(self.function(*arguments), self.name, "the scores")
 
     def _call_backward(self, upstream, tiles, at, shape):
-        found = self.given_backward(upstream, *tiles, *at)
+        found = returned(self.given_backward(upstream, *tiles, *at), f"{self.name}: backward", "the gradients")
         found = list(found) if isinstance(found, (tuple, list)) else [found]
         inputs = [*tiles, *self.parameters]
         if len(found) != len(inputs):
@@ -64,7 +71,7 @@ class _Callbacks:
         learned = [x for x in inputs if getattr(x, "requires_grad", False)]
         grads: Any = [None] * len(learned)
         with torch.enable_grad(), with_autograd(torch):
-            out = torch.as_tensor(self.function(*tiles, *at)).float().expand(1, 1, *shape)
+            out = torch.as_tensor(self._called(*tiles, *at)).float().expand(1, 1, *shape)
             if out.requires_grad:
                 grads = torch.autograd.grad(out, learned, upstream, allow_unused=True)
         by_input = {id(x): g for x, g in zip(learned, grads) if g is not None}
@@ -147,7 +154,7 @@ def score_mod(
     _checked("score_mod", function)
     if parameters is None:
         parameters = captured(function) if backward is None else ()
-        parameters = used(function, parameters) if parameters else ()
+        parameters = used(function, parameters, name_of("score_mod", function)) if parameters else ()
     return _ScoreMod(function, backward, parameters)
 
 

@@ -1,4 +1,4 @@
-"""Training a Transformer on sentence pairs."""
+"""Training a model: on sentence pairs, or a language model on text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from ._translator import Translator
 
 @dataclass(frozen=True)
 class Validation:
-    """Measures on the held-out sentence pairs."""
+    """Measures on the held-out sentence pairs or lines of text."""
 
     loss: float
     perplexity: float
-    bleu: float | None
+    bleu: float | None  # of models that translate
+    accuracy: float | None = None  # of masked models: the fraction of the masked tokens that are restored
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class TrainResult:
     stop_reason: str  # max_steps, max_epochs, patience or interrupted
     steps: int
     epochs: int
-    loss: float  # per target token, of the last updates
+    loss: float  # per predicted token, of the last updates
     validation: Validation | None  # of the model in the folder
     best_step: int
     seconds: float
@@ -55,10 +56,13 @@ def train(
     quiet: bool = False,
     **options: Any,
 ) -> TrainResult:
-    """Trains a Transformer on sentence pairs, as `qkv train` does, with the same options:
+    """Trains a model as `qkv train` does, with the same options: on sentence pairs, or a language model on text.
 
         result = qkv.train(model="my-model", train="pairs.tsv.gz")
         result.translator().translate("I am cold.")
+
+        qkv.train(model="stories", train="stories.txt", architecture="causal")  # or "masked"
+        qkv.Generator("stories").generate("Once upon a time")
 
     model      folder of the model
     recipe     sizes of the model: transformer-tiny, -small, -base or -big, or the recurrent bahdanau or luong; if

@@ -142,10 +142,6 @@ class Inspection:
         return f"Inspection({self.text!r}, log_probability={self.log_probability:.4f})"
 
 
-def _or(given: Any, otherwise: Any) -> Any:
-    return otherwise if given is None else given
-
-
 class TranslateOptions(TypedDict, total=False):
     """Options of Translator.translate(), for type checkers."""
 
@@ -157,6 +153,7 @@ class TranslateOptions(TypedDict, total=False):
     min_length: int
     no_repeat_ngram: int
     batch_tokens: int
+    max_input_tokens: int
     alignment: bool
     alternatives: bool
     prefixes: str | Iterable[str] | None
@@ -194,6 +191,7 @@ class Translator:
         min_length: int | None = None,
         no_repeat_ngram: int | None = None,
         batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
         alignment: bool = False,
         alternatives: bool = False,
         prefixes: str | Iterable[str] | None = None,
@@ -211,6 +209,7 @@ class Translator:
         min_length            minimum number of tokens
         no_repeat_ngram       no n tokens in a row occur twice; 0: any may
         batch_tokens          maximum number of source tokens in a batch
+        max_input_tokens      longer sentences are cut; 0: what the model is made for, or 4096 if it does not say
         alignment             compute alignments with the batch, not on first access
         alternatives          the n_best answers differ in their first token, or in the first one behind the prefix
         prefixes              what each translation begins with, in whole words; its score is that of what follows
@@ -225,29 +224,23 @@ class Translator:
         if given and len(given) != len(lines):
             raise ValueError(f"translate: there are {len(lines)} sentences and {len(given)} prefixes")
 
-        of_model = self._defaults
-
         def search(lines: list[str], given: list[str], alignment: bool) -> list[Any]:
-            return self._translator.translate(
-                lines,
-                given,
-                _core.TranslateOptions(
-                    beam=_or(beam, of_model.beam),
-                    length_penalty=_or(length_penalty, of_model.length_penalty),
-                    length_normalization=_or(length_normalization, of_model.length_normalization),
-                    n_best=n_best,
-                    max_length=_or(max_length, of_model.max_length),
-                    min_length=_or(min_length, of_model.min_length),
-                    no_repeat_ngram=_or(no_repeat_ngram, of_model.no_repeat_ngram),
-                    early_stopping=of_model.early_stopping,
-                    eos_at_max_length=of_model.eos_at_max_length,
-                    batch_tokens=batch_tokens,
-                    source_language=source_language,
-                    target_language=target_language,
-                    alignment=alignment,
-                    alternatives=alternatives,
-                ),
+            options = self._search_options(
+                beam=beam,
+                length_penalty=length_penalty,
+                length_normalization=length_normalization,
+                n_best=n_best,
+                max_length=max_length,
+                min_length=min_length,
+                no_repeat_ngram=no_repeat_ngram,
+                batch_tokens=batch_tokens,
+                max_input_tokens=max_input_tokens,
+                source_language=source_language,
+                target_language=target_language,
+                alignment=alignment,
+                alternatives=alternatives,
             )
+            return self._translator.translate(lines, given, options)
 
         def alignments(index: int, answers: list[Any]) -> _Alignments:
             one = lines[index : index + 1], given[index : index + 1]
@@ -264,14 +257,35 @@ class Translator:
             )
         return out[0] if isinstance(sentences, str) else out
 
-    def score(self, sources: Iterable[str], targets: Iterable[str], *, batch_tokens: int = 4096) -> list[PairScore]:
-        """Log-probabilities of given translations: log p(target given source) of each sentence pair."""
-        return [PairScore(*s) for s in self._translator.score(list(sources), list(targets), batch_tokens)]
+    def _search_options(self, **given: Any) -> _core.TranslateOptions:
+        """Where None is given, what generation_config.json of a published model says."""
+        names = ("beam", "length_penalty", "length_normalization", "max_length", "min_length", "no_repeat_ngram")
+        of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
+        return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
 
-    def inspect(self, sentence: str, target: str | None = None, *, beam: int = 4) -> Inspection:
-        """The attention weights of every layer and head, for the model's translation or for a given target."""
+    def score(
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
+    ) -> list[PairScore]:
+        """Log-probabilities of given translations: log p(target given source) of each sentence pair.
+
+        A side of more than `max_input_tokens` is cut, and its score is marked as truncated; 0: what the model is made
+        for. Ctrl-C ends it after the current batch.
+        """
+        scores = self._translator.score(list(sources), list(targets), batch_tokens, max_input_tokens)
+        return [PairScore(*s) for s in scores]
+
+    def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
+        """The attention weights of every layer and head, for the model's translation or for a given target.
+
+        The translation is that of translate().
+        """
         text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
-            sentence, target, _core.TranslateOptions(beam=beam)
+            sentence, target, self._search_options(beam=beam)
         )
         return Inspection(
             sentence, text, log_probability, of_tokens, tokens, truncated, [AttentionMaps(*g) for g in groups]

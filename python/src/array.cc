@@ -1,5 +1,6 @@
 #include "python/src/array.h"
 
+#include <cstring>
 #include <limits>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -56,6 +57,11 @@ Tensor view_of(const void* data, DType dtype, const Shape& shape, const Shape& s
   const int64_t bytes = shape.numel() == 0 ? 0 : (last + 1) * size_of(dtype);
   alignas(64) static constexpr char nowhere[64] = {};
   if (!data && bytes == 0) data = nowhere;  // empty tensors of PyTorch have no address
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(size_of(dtype)) != 0) {  // kernels cannot read it
+    const Tensor copy = Tensor::empty({bytes}, DType::u8);
+    std::memcpy(copy.storage()->data(), data, static_cast<size_t>(bytes));
+    return Tensor::view(copy.storage(), dtype, shape, strides);
+  }
   auto storage = Storage::borrow(const_cast<void*>(data), bytes, std::move(owner), /*writable=*/false);
   return Tensor::view(std::move(storage), dtype, shape, strides);
 }
@@ -133,13 +139,14 @@ template <class From>
 Tensor narrowed(const Tensor& wide, const AnyArray& x, const char* name) {
   Tensor out = Tensor::empty(wide.shape(), DType::i32);
   const auto to = out.span<int32_t>();
-  const auto* from = static_cast<const From*>(x.data());
+  const auto* from = static_cast<const char*>(x.data());  // not always at a multiple of its size
   Shape index = wide.shape();
   std::fill_n(&index[0], index.rank(), 0);
   for (int32_t& value : to) {
     int64_t at = 0;
     for (int i = 0; i < index.rank(); ++i) at += index[i] * wide.stride(i);
-    const From number = from[at];
+    From number;
+    std::memcpy(&number, from + at * static_cast<int64_t>(sizeof number), sizeof number);
     if (std::cmp_less(number, std::numeric_limits<int32_t>::min()) ||
         std::cmp_greater(number, std::numeric_limits<int32_t>::max()))
       throw nb::value_error(fmt::format("{}: {} is out of range", name, number).c_str());

@@ -14,9 +14,9 @@ namespace {
 
 // (an array (N, C), the indices of the sentences that were cut)
 nb::tuple embed(const Embedder& embedder, nb::list sentences, nb::handle pooling, bool normalize,
-                int64_t batch_tokens) {
+                int64_t batch_tokens, int64_t max_input_tokens) {
   const std::vector<std::string> lines = strings_of(sentences, "embed");
-  EmbedOptions options{.normalize = normalize, .batch_tokens = batch_tokens};
+  EmbedOptions options{.normalize = normalize, .batch_tokens = batch_tokens, .max_input_tokens = max_input_tokens};
   if (!pooling.is_none())
     options.pooling = value_named<Pooling>(string_of(pooling, "embed: pooling"), "embed", "pooling");
   Embeddings found;
@@ -30,13 +30,15 @@ nb::tuple embed(const Embedder& embedder, nb::list sentences, nb::handle pooling
 }  // namespace
 
 void bind_embedder(nb::module_& m) {
+  using namespace nb::literals;
   nb::class_<Embedder>(m, "Embedder")
       .def("__init__",
            [](Embedder* e, const std::filesystem::path& folder) {
              const nb::gil_scoped_release unlocked;
              new (e) Embedder(folder);
            })
-      .def("embed", &embed, nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def("embed", &embed, "sentences"_a, "pooling"_a.none(), "normalize"_a, "batch_tokens"_a,
+           "max_input_tokens"_a)
       .def("width", &Embedder::width)
       .def("config", [](const Embedder& e) { return to_json(e.model().config()); })
       .def("describe", [](const Embedder& e) { return describe(e.model().config()); });

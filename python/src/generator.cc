@@ -79,7 +79,7 @@ void bind_options(nb::module_& m) {
           [](Options* o, int64_t max_tokens, int64_t min_tokens, double temperature, int64_t top_k, double top_p,
              double min_p, double repetition_penalty, int64_t no_repeat_ngram, nb::handle stop, uint64_t seed,
              int64_t answers, int64_t beam, double length_penalty, const std::string& length_normalization,
-             int64_t first_prompt, int64_t batch_tokens) {
+             int64_t first_prompt, int64_t batch_tokens, int64_t max_input_tokens) {
             new (o) Options{.max_tokens = max_tokens,
                             .min_tokens = min_tokens,
                             .answers = answers,
@@ -96,7 +96,8 @@ void bind_options(nb::module_& m) {
                             .length_penalty = length_penalty,
                             .length_normalization = value_named<LengthNormalization>(
                                 length_normalization, "generate", "length_normalization"),
-                            .batch_tokens = batch_tokens};
+                            .batch_tokens = batch_tokens,
+                            .max_input_tokens = max_input_tokens};
           },
           "max_tokens"_a = d.max_tokens, "min_tokens"_a = d.min_tokens, "temperature"_a = d.sampling.temperature,
           "top_k"_a = d.sampling.top_k, "top_p"_a = d.sampling.top_p, "min_p"_a = d.sampling.min_p,
@@ -104,12 +105,14 @@ void bind_options(nb::module_& m) {
           "stop"_a = nb::make_tuple(), "seed"_a = d.sampling.seed, "answers"_a = d.answers, "beam"_a = d.beam,
           "length_penalty"_a = d.length_penalty,
           "length_normalization"_a = std::string(name_of(d.length_normalization)),
-          "first_prompt"_a = d.first_prompt, "batch_tokens"_a = d.batch_tokens);
+          "first_prompt"_a = d.first_prompt, "batch_tokens"_a = d.batch_tokens,
+          "max_input_tokens"_a = d.max_input_tokens);
 }
 
 }  // namespace
 
 void bind_generator(nb::module_& m) {
+  using namespace nb::literals;
   bind_options(m);
   m.def("generate_defaults", &defaults_of);
   nb::class_<TextGeneration>(m, "TextGeneration")
@@ -122,7 +125,8 @@ void bind_generator(nb::module_& m) {
              }
              return piece ? nb::object(text_of(*piece)) : nb::none();
            })
-      .def("result", [](const TextGeneration& t) { return tuple_of(t.result()); });
+      .def("result", [](const TextGeneration& t) { return tuple_of(t.result()); })
+      .def("truncated", &TextGeneration::truncated);
   nb::class_<Generator>(m, "Generator")
       .def("__init__",
            [](Generator* g, const std::filesystem::path& folder) {
@@ -134,7 +138,7 @@ void bind_generator(nb::module_& m) {
            [](const Generator& g, nb::handle prompt, const GenerateTextOptions& options) {
              return g.stream(string_of(prompt, "stream"), options);
            })
-      .def("score", &score)
+      .def("score", &score, "texts"_a, "context"_a, "stride"_a, "batch_tokens"_a)
       .def("config", [](const Generator& g) { return to_json(g.model().config()); })
       .def("describe", [](const Generator& g) { return describe(g.model().config()); });
 }

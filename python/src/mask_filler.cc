@@ -25,10 +25,13 @@ nb::tuple tuple_of(const FilledText& filled) {
 }
 
 nb::list fill(const MaskFiller& filler, nb::list texts, int64_t top_k, int64_t n_best, nb::handle marker,
-              int64_t batch_tokens) {
+              int64_t batch_tokens, int64_t max_input_tokens) {
   const std::vector<std::string> lines = strings_of(texts, "fill");
-  const FillMaskOptions options{
-      .top_k = top_k, .n_best = n_best, .marker = string_of(marker, "fill: marker"), .batch_tokens = batch_tokens};
+  const FillMaskOptions options{.top_k = top_k,
+                                .n_best = n_best,
+                                .marker = string_of(marker, "fill: marker"),
+                                .batch_tokens = batch_tokens,
+                                .max_input_tokens = max_input_tokens};
   std::vector<FilledText> filled;
   {
     const nb::gil_scoped_release unlocked;
@@ -42,13 +45,14 @@ nb::list fill(const MaskFiller& filler, nb::list texts, int64_t top_k, int64_t n
 }  // namespace
 
 void bind_mask_filler(nb::module_& m) {
+  using namespace nb::literals;
   nb::class_<MaskFiller>(m, "MaskFiller")
       .def("__init__",
            [](MaskFiller* f, const std::filesystem::path& folder) {
              const nb::gil_scoped_release unlocked;
              new (f) MaskFiller(folder);
            })
-      .def("fill", &fill)
+      .def("fill", &fill, "texts"_a, "top_k"_a, "n_best"_a, "marker"_a, "batch_tokens"_a, "max_input_tokens"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
       .def("describe", [](const MaskFiller& f) { return describe(f.model().config()); });
 }

@@ -30,6 +30,6 @@ NB_MODULE(_core, m) {
   python::bind_training(m);
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);
-  m.def("set_threads", &set_threads);
+  m.def("set_threads", &set_threads, nb::arg("count"));
   m.def("instruction_set", [] { return std::string(kernel::kernels().isa); });
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -61,7 +62,10 @@ struct List {
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       return text_of(to_string(value));
     } else if constexpr (std::is_same_v<T, float>) {
-      return nb::cast(std::stod(fmt::format("{}", value)));  // 0.1, not 0.10000000149
+      const std::string text = fmt::format("{}", value);
+      double number = value;
+      std::from_chars(text.data(), text.data() + text.size(), number);  // 0.1, not 0.10000000149
+      return nb::cast(number);
     } else {
       return nb::cast(value);
     }
@@ -138,9 +142,9 @@ nb::dict dict_of(const TrainResult& r) {
   out["epochs"] = r.epochs;
   out["loss"] = r.loss;
   out["validation"] =
-      r.validation
-          ? nb::object(nb::make_tuple(r.validation->loss, r.validation->perplexity(), nb::cast(r.validation->bleu)))
-          : nb::none();
+      r.validation ? nb::object(nb::make_tuple(r.validation->loss, r.validation->perplexity(),
+                                               nb::cast(r.validation->bleu), nb::cast(r.validation->accuracy)))
+                   : nb::none();
   out["best_step"] = r.best_step;
   out["seconds"] = r.seconds;
   out["tokens_per_s"] = r.tokens_per_s;

@@ -37,13 +37,15 @@ nb::list translate(const Translator& translator, nb::list sentences, nb::list pr
   return out;
 }
 
-nb::list score(const Translator& translator, nb::list sources, nb::list targets, int64_t batch_tokens) {
+nb::list score(const Translator& translator, nb::list sources, nb::list targets, int64_t batch_tokens,
+               int64_t max_input_tokens) {
   const std::vector<std::string> from = strings_of(sources, "score: sources"),
                                  to = strings_of(targets, "score: targets");
   std::vector<PairScore> scores;
   {
     const nb::gil_scoped_release unlocked;
-    scores = translator.score(from, to, batch_tokens);
+    scores = translator.score(from, to, {.batch_tokens = batch_tokens, .max_input_tokens = max_input_tokens},
+                              [](int64_t) { check_signals(); });
   }
   nb::list out;
   for (const PairScore& s : scores)
@@ -83,8 +85,8 @@ void bind_translator(nb::module_& m) {
           "__init__",
           [](TranslateOptions* o, int64_t beam, double length_penalty, const std::string& length_normalization,
              int64_t n_best, int64_t max_length, int64_t min_length, int64_t no_repeat_ngram, bool early_stopping,
-             bool eos_at_max_length, int64_t batch_tokens, bool alignment, bool alternatives,
-             const std::string& source_language, const std::string& target_language) {
+             bool eos_at_max_length, int64_t batch_tokens, int64_t max_input_tokens, bool alignment,
+             bool alternatives, const std::string& source_language, const std::string& target_language) {
             new (o) TranslateOptions{.beam = beam,
                                      .length_penalty = length_penalty,
                                      .length_normalization = value_named<LengthNormalization>(
@@ -96,6 +98,7 @@ void bind_translator(nb::module_& m) {
                                      .early_stopping = early_stopping,
                                      .eos_at_max_length = eos_at_max_length,
                                      .batch_tokens = batch_tokens,
+                                     .max_input_tokens = max_input_tokens,
                                      .alignment = alignment,
                                      .alternatives = alternatives,
                                      .prefixes = {},
@@ -107,8 +110,8 @@ void bind_translator(nb::module_& m) {
           "n_best"_a = defaults.n_best, "max_length"_a = defaults.max_length, "min_length"_a = defaults.min_length,
           "no_repeat_ngram"_a = defaults.no_repeat_ngram, "early_stopping"_a = defaults.early_stopping,
           "eos_at_max_length"_a = defaults.eos_at_max_length, "batch_tokens"_a = defaults.batch_tokens,
-          "alignment"_a = defaults.alignment, "alternatives"_a = defaults.alternatives, "source_language"_a = "",
-          "target_language"_a = "")
+          "max_input_tokens"_a = defaults.max_input_tokens, "alignment"_a = defaults.alignment,
+          "alternatives"_a = defaults.alternatives, "source_language"_a = "", "target_language"_a = "")
       .def_ro("beam", &TranslateOptions::beam)
       .def_ro("length_penalty", &TranslateOptions::length_penalty)
       .def_prop_ro("length_normalization",
@@ -120,6 +123,7 @@ void bind_translator(nb::module_& m) {
       .def_ro("early_stopping", &TranslateOptions::early_stopping)
       .def_ro("eos_at_max_length", &TranslateOptions::eos_at_max_length)
       .def_ro("batch_tokens", &TranslateOptions::batch_tokens)
+      .def_ro("max_input_tokens", &TranslateOptions::max_input_tokens)
       .def_ro("alignment", &TranslateOptions::alignment)
       .def_ro("alternatives", &TranslateOptions::alternatives)
       .def_ro("source_language", &TranslateOptions::source_language)
@@ -132,7 +136,7 @@ void bind_translator(nb::module_& m) {
              new (t) Translator(folder);
            })
       .def("translate", &translate)
-      .def("score", &score)
+      .def("score", &score, "sources"_a, "targets"_a, "batch_tokens"_a, "max_input_tokens"_a)
       .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())
       .def("config", [](const Translator& t) { return to_json(t.model().config()); })
       .def("describe", [](const Translator& t) { return describe(t.model().config()); });

@@ -291,7 +291,7 @@ calls = {
     "a function that answers with nothing": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: None)),
         TypeError,
-        "mask_mod: .*booleans",
+        "mask_mod: the function returned None; it must return booleans",
     ),
     "a function of another shape": (
         lambda: qkv.attention(q, k, v, mask=qkv.mask_mod(lambda b, h, i, j: np.ones((3, 3), bool))),
@@ -357,7 +357,45 @@ calls = {
     "a part in words": (lambda: qkv.attention(q, k, v, modify="softcap"), TypeError, "modify: "),
     "a number as parts": (lambda: qkv.attention(q, k, v, modify=3), TypeError, "modify: "),
     "parts of another kind": (lambda: qkv.attention(q, k, v, reweigh=[qkv.softcap(2)]), TypeError, "reweigh: "),
-    "another word": (lambda: qkv.attention(q, k, v, masks=None), TypeError, "masks"),
+    "another word": (lambda: qkv.attention(q, k, v, masks=None), TypeError, "masks.*; did you mean 'mask'"),
+    "a score_mod that returns nothing": (
+        lambda: qkv.attention(q, k, v, modify=qkv.score_mod(lambda s, b, h, i, j: None)),
+        TypeError,
+        "score_mod.<lambda>.: the function returned None; .*`return`",
+    ),
+    "a score_function that returns nothing": (
+        lambda: qkv.attention(q, k, v, score=qkv.score_function(lambda q, k, b, h, i, j: None)),
+        TypeError,
+        "score_function.<lambda>.: the function returned None",
+    ),
+    "a backward that returns nothing": (
+        lambda: qkv.attention_backward(upstream, q, k, v, modify=qkv.score_mod(lambda s, *_: s, lambda *_: None)),
+        TypeError,
+        "backward: the function returned None",
+    ),
+    # what the extension module cannot take: a line with the name of the argument
+    "a window of 70 bits": (
+        lambda: qkv.window(2**70),
+        TypeError,
+        "^window: left must be an integer of 64 bits, got 1180591620717411303424$",
+    ),
+    "half a step": (lambda: qkv.every(1.5), TypeError, "^every: step must be an integer of 64 bits, got 1.5$"),
+    "a cap in words": (lambda: qkv.softcap("3"), TypeError, "^softcap: cap must be a number, got '3'$"),
+    "birds of a negative seed": (
+        lambda: qkv.bigbird(seed=-1),
+        TypeError,
+        r"^bigbird: seed must be an integer from 0 to 2\*\*64 - 1, got -1$",
+    ),
+    "threads in words": (
+        lambda: qkv.set_threads("2"),
+        TypeError,
+        "^set_threads: count must be an integer of 64 bits, got '2'$",
+    ),
+    "a word of another library": (
+        lambda: qkv.softcap(1.0, floor=2),
+        TypeError,
+        r"^softcap\(\) got an unexpected keyword argument 'floor'; known are cap$",
+    ),
 }
 
 
@@ -410,6 +448,18 @@ odd = {
     "no width": (lambda: qkv.attention(q[..., :0], k[..., :0], v), True),
     "no width of values": (lambda: qkv.attention(q, k, v[..., :0]), True),
 }
+
+
+def test_an_array_that_is_not_aligned_is_copied():
+    def moved(x):
+        return np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+
+    assert not moved(q).flags.aligned
+    assert np.array_equal(qkv.attention(moved(q), moved(k), moved(v)), qkv.attention(q, k, v))
+    lengths = np.array([3, 5], np.int64)
+    masks = [qkv.padding(x) for x in (lengths, moved(lengths), moved(lengths.astype(np.int32)))]
+    outs = [qkv.attention(q, k, v, mask=mask) for mask in masks]
+    assert np.array_equal(outs[0], outs[1]) and np.array_equal(outs[0], outs[2])
 
 
 @pytest.mark.parametrize("name", odd)

@@ -157,3 +157,42 @@ def test_what_does_not_fit():
     made = flex.create_block_mask(mask_mods["causal"], None, None, 64, 64, device="cpu")
     with pytest.raises(ValueError, match=r"block_mask is for lengths \(64, 64\); query has 150"):
         qkv.torch.flex_attention(*inputs(), block_mask=made)
+
+
+def test_a_number_is_learned_in_every_entry_point():
+    torch.manual_seed(1)
+    inputs = [torch.randn(1, 2, 9, 8, requires_grad=True) for _ in range(3)]
+    p = torch.nn.Parameter(torch.tensor(0.1))
+
+    def mod(s, b, h, i, j):
+        return s - p * (i - j).abs()
+
+    def gradients(call):
+        p.grad = None
+        call(*inputs).square().sum().backward()
+        assert p.grad.shape == ()
+        return p.grad
+
+    at = torch.arange(9)
+
+    def plain(q, k, v):
+        scores = q @ k.transpose(-1, -2) / 8**0.5 - p * (at[:, None] - at).abs()
+        return scores.softmax(-1) @ v
+
+    wanted = gradients(plain)
+    for call in (
+        lambda q, k, v: qkv.torch.attention(q, k, v, modify=qkv.score_mod(mod)),
+        lambda q, k, v: qkv.torch.flex_attention(q, k, v, score_mod=mod),
+    ):
+        assert torch.allclose(gradients(call), wanted, rtol=1e-4)
+
+
+def test_a_function_that_returns_nothing_is_refused_in_every_entry_point():
+    q = torch.randn(1, 2, 9, 8, requires_grad=True)
+    for call in (
+        lambda: qkv.torch.attention(q, q, q, modify=qkv.score_mod(lambda s, *_: None)),
+        lambda: qkv.torch.flex_attention(q, q, q, score_mod=lambda s, *_: None),
+        lambda: qkv.torch.flex_attention(q, q, q, block_mask=lambda b, h, i, j: None),
+    ):
+        with pytest.raises(TypeError, match="the function returned None; it must return .*`return`"):
+            call()

@@ -47,6 +47,13 @@ def test_what_is_held_out_is_measured(pairs_file, tmp_path):
     assert len((tmp_path / "m" / "held-out.tsv").read_text().splitlines()) == 10
 
 
+def test_a_masked_model_is_measured_by_its_accuracy(tmp_path):
+    (tmp_path / "text.txt").write_text("".join(f"{source}\n" for source, _ in pairs))
+    options = {**small, "architecture": "masked", "max_steps": 3, "hold_out": 10}
+    result = qkv.train(model=tmp_path / "m", train=tmp_path / "text.txt", **options)
+    assert 0 <= result.validation.accuracy <= 1 and result.validation.bleu is None
+
+
 def test_a_resumed_training_ends_where_it_would_have_ended(pairs_file, tmp_path):
     options = {**small, "max_steps": 20}
     qkv.train(model=tmp_path / "whole", train=pairs_file, **options)

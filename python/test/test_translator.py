@@ -1,3 +1,4 @@
+import inspect
 import os
 import pickle
 import signal
@@ -48,8 +49,11 @@ def test_options_are_those_of_the_command(translator):
     assert power.score == pytest.approx(power.log_probability / (len(power.tokens) + 1) ** 2)
     with pytest.raises(ValueError, match="length_normalization must be one of wu, power, got 'powr'"):
         translator.translate("four two", length_normalization="powr")
+    parameters = inspect.signature(qkv.Translator.translate).parameters.values()
     defaults = {
-        o: x for o, x in qkv.Translator.translate.__kwdefaults__.items() if o != "prefixes" and x is not None
+        p.name: p.default
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and p.name != "prefixes" and p.default is not None
     }
     assert {o: getattr(qkv._core.TranslateOptions(), o) for o in defaults} == defaults
 
@@ -134,12 +138,19 @@ def test_threads_may_ask_at_once(translator):
     assert answers == [targets] * 4
 
 
-def test_ctrl_c_ends_a_long_translation(translator):
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t.translate(['one two three'] * 10**5, beam=8, batch_tokens=800)",
+        "t.score(['one two three'] * 10**5, ['123'] * 10**5, batch_tokens=50)",
+    ],
+)
+def test_ctrl_c_ends_a_long_call(translator, call):
     program = (
         "import qkv, sys\n"
         "t = qkv.Translator(sys.argv[1])\n"
         "try:\n    print('begin', flush=True)\n"
-        "    t.translate(['one two three'] * 10**5, beam=8, batch_tokens=800)\n"
+        f"    {call}\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
     )
     asked = subprocess.Popen([sys.executable, "-c", program, translator.model], stdout=subprocess.PIPE, text=True)
@@ -158,9 +169,22 @@ wrong = {
     "no beam": (lambda t: t.translate("one", beam=0), ValueError, "beam must be"),
     "more answers than hypotheses": (lambda t: t.translate("one", beam=2, n_best=3), ValueError, "n-best"),
     "no batch": (lambda t: t.translate("one", batch_tokens=0), ValueError, "batch-tokens"),
-    "half a beam": (lambda t: t.translate("one", beam=1.5), TypeError, "beam"),
+    "half a beam": (lambda t: t.translate("one", beam=1.5), TypeError, "Translator.translate: beam must be an integer"),
+    "a beam of 70 bits": (lambda t: t.translate("one", beam=2**70), TypeError, "translate: beam must be an integer"),
+    "a word of another library": (
+        lambda t: t.translate("one", num_beams=2),
+        TypeError,
+        "Translator.translate() got an unexpected keyword argument 'num_beams'; did you mean 'beam'?",
+    ),
+    "more than the positions": (lambda t: t.translate("one", max_input_tokens=2000), ValueError, "1024 tokens, got 2000"),
     "fewer targets": (lambda t: t.score(["one", "two"], ["1"]), ValueError, "2 sources and 1 targets"),
 }
+
+
+def test_long_sentences_are_cut_where_one_says(translator):
+    assert [t.truncated for t in translator.translate(["one two", "one"], max_input_tokens=7)] == [True, False]
+    assert len(translator.translate("one two", max_input_tokens=7).source_tokens) == 7
+    assert [s.truncated for s in translator.score(["one two", "one"], ["12", "1"], max_input_tokens=7)] == [True, False]
 
 
 @pytest.mark.parametrize("name", wrong)
@@ -168,4 +192,4 @@ def test_refuses(translator, name):
     call, kind, message = wrong[name]
     with pytest.raises(kind) as caught:
         call(translator)
-    assert message in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value)

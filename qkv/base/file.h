@@ -51,9 +51,12 @@ class FileWriter {
 
   void write(std::string_view bytes);
   void commit();
-  void commit_as(const std::filesystem::path& path);  // under another name in the same folder
+  // Under another name in the same folder, which no file has: `path`, path.2, path.3, ... Returns that name.
+  std::filesystem::path commit_beside(const std::filesystem::path& path);
 
  private:
+  void sync();
+  void finish();
   void flush();
   void check(bool ok);  // throws a FileError with the errno
   void abandon();

@@ -50,6 +50,22 @@ std::string text_of(const RandomAccessFile& file) {
   return text;
 }
 
+TEST_F(File, CommittedBesideOthersReplacesNone) {
+  const auto commit = [&](const std::string& bytes) {
+    FileWriter file(folder / "x");
+    file.write(bytes);
+    return file.commit_beside(folder / "x.partial").filename().string();
+  };
+  EXPECT_EQ(commit("1"), "x.partial");
+  EXPECT_EQ(commit("2"), "x.partial.2");
+  fs::create_symlink("nowhere", folder / "x.partial.3");
+  EXPECT_EQ(commit("4"), "x.partial.4");
+  EXPECT_EQ(read_file(folder / "x.partial"), "1");
+  EXPECT_EQ(read_file(folder / "x.partial.2"), "2");
+  EXPECT_EQ(read_file(folder / "x.partial.4"), "4");
+  EXPECT_EQ(files(), 4);
+}
+
 TEST_F(File, ReadsWhatWasWritten) {
   const std::string bytes = std::string("a\0b\r\n\xff", 6) + std::string(3'000'000, 'x');
   write_file(folder / "x", bytes);

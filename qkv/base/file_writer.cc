@@ -16,6 +16,21 @@ namespace fs = std::filesystem;
 
 constexpr size_t buffer_bytes = size_t{1} << 20;
 
+// Renames a file if no other one has the new name; false with an errno, EEXIST if one has.
+bool take_name(const fs::path& from, const fs::path& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) {
+    ::unlink(from.c_str());
+    return true;
+  }
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return false;  // file systems without links
+  struct stat status = {};
+  if (::lstat(to.c_str(), &status) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return errno == ENOENT && ::rename(from.c_str(), to.c_str()) == 0;
+}
+
 }  // namespace
 
 FileWriter::FileWriter(const fs::path& path) : path_(path), target_(path) {
@@ -62,23 +77,40 @@ void FileWriter::flush() {
 }
 
 void FileWriter::commit() {
+  sync();
+  if (!temporary_.empty()) check(::rename(temporary_.c_str(), target_.c_str()) == 0);  // while it is locked
+  finish();
+}
+
+fs::path FileWriter::commit_beside(const fs::path& path) {
+  sync();
+  if (temporary_.empty()) {
+    finish();
+    return path_;
+  }
+  fs::path name = path;
+  for (int number = 2; !take_name(temporary_, name); ++number) {
+    path_ = name;
+    check(errno == EEXIST);
+    name = fs::path(path) += fmt::format(".{}", number);
+  }
+  path_ = target_ = name;
+  finish();
+  return name;
+}
+
+void FileWriter::sync() {
   require(file_ >= 0, "write", "{}: the file was committed already", path_.string());
   flush();
   if (!temporary_.empty()) check(retried([&] { return ::fsync(file_); }) == 0);
-  if (temporary_.empty()) {
-    check(::close(std::exchange(file_, -1)) == 0);
-    return;
-  }
-  check(::rename(temporary_.c_str(), target_.c_str()) == 0);  // while it is locked
-  temporary_.clear();
-  ::close(std::exchange(file_, -1));  // errors were reported by fsync()
-  // The new name must survive a power cut too.
-  force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }
 
-void FileWriter::commit_as(const fs::path& path) {
-  if (!temporary_.empty()) path_ = target_ = path;
-  commit();
+void FileWriter::finish() {
+  const int closed = ::close(std::exchange(file_, -1));
+  if (temporary_.empty()) return check(closed == 0);  // of the others, errors were reported by fsync()
+  temporary_.clear();
+  // The new name must survive a power cut too.
+  force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }
 
 void FileWriter::check(bool ok) {

@@ -11,6 +11,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
+#include "qkv/base/processors.h"
 
 #if defined(__x86_64__)
 #define QKV_PAUSE() __builtin_ia32_pause()
@@ -29,7 +30,7 @@ int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurr
 int default_threads() {
   const char* wanted = std::getenv("OMP_NUM_THREADS");
   const int n = wanted ? std::atoi(wanted) : 0;
-  return n >= 1 && n <= max_threads() ? n : cores();
+  return n >= 1 && n <= max_threads() ? n : available_processors();
 }
 
 std::atomic<int>& wanted_threads() {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
-#include "qkv/base/threads.h"
+#include "qkv/decode/encode_texts.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/sentence_encoder.h"
@@ -38,14 +38,15 @@ int64_t Embedder::width() const {
   return config.architecture == Architecture::bahdanau ? 2 * config.d_model : config.d_model;
 }
 
-EncodedSentence Embedder::encode(const std::string& sentence, size_t index) const {
+int64_t Embedder::input_limit(int64_t max_input_tokens) const {
+  return std::min(qkv::input_limit(model_->config(), max_input_tokens), max_tokens_);
+}
+
+EncodedSentence Embedder::encode(const std::string& sentence, int64_t max_tokens) const {
   TextFrame frame = frame_of(tokenizer_, model_->config().architecture);
   const SpecialTokens& special = tokenizer_.special();
   if (!special.frame) frame.after = {special.eos};
-  return encode_sentence(sentence, tokenizer_,
-                         {.max_tokens = std::min(model_->config().position_limit(), max_tokens_),
-                          .name = fmt::format("sentence {}", index + 1),
-                          .frame = frame});
+  return encode_sentence(sentence, tokenizer_, {.max_tokens = max_tokens, .name = "sentence", .frame = frame});
 }
 
 Tensor Embedder::hidden(const Tensor& ids, const std::vector<int32_t>& lengths) const {
@@ -70,10 +71,8 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   const bool normalizes = options.normalize || (normalizes_ && !options.pooling);
   const int64_t W = width() * std::ssize(poolings);
   std::vector<EncodedSentence> encoded(sentences.size());
-  parallel_for(std::ssize(encoded), [&](int64_t i) {
-    const auto at = static_cast<size_t>(i);
-    encoded[at] = encode(sentences[at], at);
-  });
+  const int64_t longest = input_limit(options.max_input_tokens);
+  encode_texts(std::ssize(encoded), "sentence", [&](size_t i) { encoded[i] = encode(sentences[i], longest); });
   Embeddings out{.vectors = Tensor::empty({std::ssize(sentences), W})};
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < encoded.size(); ++i) {

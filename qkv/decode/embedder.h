@@ -37,6 +37,7 @@ struct EmbedOptions {
   std::optional<Pooling> pooling = {};  // none: as above
   bool normalize = false;               // to an L2 norm of 1
   int64_t batch_tokens = 4096;          // sentences * tokens of the longest one in a batch, 1 to 1000000
+  int64_t max_input_tokens = 0;         // a longer sentence is cut (encode_texts.h); 0: what the model is made for
 };
 
 struct Embeddings {
@@ -55,13 +56,14 @@ class Embedder {
   Embeddings embed(std::span<const std::string> sentences, const EmbedOptions& options = {},
                    const ProgressFunction& progress = {}) const;
 
+  int64_t input_limit(int64_t max_input_tokens) const;  // that of a published sentence encoder too
   int64_t width() const;  // of the hidden states: C, or 2 C of an encoder in both directions
   const Model& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
   Embedder(const TextModel& from, const std::filesystem::path& folder);
-  EncodedSentence encode(const std::string& sentence, size_t index) const;
+  EncodedSentence encode(const std::string& sentence, int64_t max_tokens) const;
   // The hidden states (B,T,C) of padded rows.
   Tensor hidden(const Tensor& ids, const std::vector<int32_t>& lengths) const;
 

@@ -22,8 +22,8 @@ struct EncodedSentence {
 };
 
 struct EncodeSentenceOptions {
-  int64_t max_tokens = 0;  // the frame included; at least its size
-  std::string name = "sentence";
+  int64_t max_tokens = 0;         // the frame included; at least its size
+  std::string name = "sentence";  // in errors
   TextFrame frame = {.before = {}, .after = {Tokenizer::eos}};
 };
 EncodedSentence encode_sentence(const std::string& text, const Tokenizer& tokenizer,

@@ -6,7 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
-#include "qkv/base/threads.h"
+#include "qkv/decode/encode_texts.h"
 #include "qkv/decode/encoded_sentence.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/text_model.h"
@@ -25,7 +25,10 @@ Generator read_generator(const std::filesystem::path& folder) {
 
 // The random numbers of an answer to a prompt.
 uint64_t stream_of(const GenerateTextOptions& options, size_t prompt, size_t answer) {
-  return mix(static_cast<uint64_t>(options.first_prompt) + prompt, answer);
+  const auto offset = static_cast<int64_t>(prompt);
+  return mix(
+      static_cast<uint64_t>(options.first_prompt + (options.offsets.empty() ? offset : options.offsets[prompt])),
+      answer);
 }
 
 bool samples_by_default(const SamplingOptions& o) {
@@ -46,9 +49,8 @@ SearchOptions search_options(const GenerateTextOptions& o, const SpecialTokens& 
           .suppress_tokens = special.suppressed};
 }
 
-void check_text(const std::string& text, const char* name, int64_t index) {
-  if (const auto at = utf8_error(text))
-    fail<InputError>(fmt::format("{} {}", name, index + 1), "invalid UTF-8 at byte {}", *at + 1);
+void check_text(const std::string& text) {
+  if (const auto at = utf8_error(text)) fail<InputError>("text", "invalid UTF-8 at byte {}", *at + 1);
 }
 
 }  // namespace
@@ -91,22 +93,24 @@ Generator::Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer t
 Generator::Generator(CausalTransformer model, Tokenizer tokenizer, const std::string& name)
     : Generator(std::make_shared<const CausalTransformer>(std::move(model)), std::move(tokenizer), name) {}
 
-std::vector<Generator::Prompt> Generator::encode_prompts(std::span<const std::string> prompts) const {
-  const int64_t limit = model_->config().position_limit();
+std::vector<EncodedPrompt> Generator::encode_prompts(std::span<const std::string> prompts,
+                                                     int64_t max_input_tokens) const {
   const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
   const SpecialTokens& special = tokenizer_.special();
-  std::vector<Prompt> out(prompts.size());
-  parallel_for(std::ssize(out), [&](int64_t i) {
-    const auto at = static_cast<size_t>(i);
-    check_text(prompts[at], "prompt", i);
-    std::vector<int32_t> ids = tokenizer_.encode(prompts[at]);
-    out[at].truncated = std::ssize(ids) + std::ssize(before) >= limit;
-    if (out[at].truncated) ids.erase(ids.begin(), ids.end() - limit / 2);
+  // Of a prompt that leaves no position for an answer, half of the positions remain.
+  const int64_t limit = model_->config().position_limit(), wanted = input_limit(model_->config(), max_input_tokens);
+  const int64_t longest = std::min(wanted, limit - 1);
+  const int64_t kept = wanted == limit ? limit / 2 : std::max<int64_t>(0, wanted - std::ssize(before));
+  std::vector<EncodedPrompt> out(prompts.size());
+  encode_texts(std::ssize(out), "prompt", [&](size_t i) {
+    check_text(prompts[i]);
+    std::vector<int32_t> ids = tokenizer_.encode(prompts[i]);
+    out[i].truncated = std::ssize(ids) + std::ssize(before) > longest;
+    if (out[i].truncated) ids.erase(ids.begin(), ids.end() - std::min<int64_t>(kept, std::ssize(ids)));
     ids.insert(ids.begin(), before.begin(), before.end());
     if (ids.empty() && special.bos >= 0) ids.push_back(special.bos);
-    require<InputError>(!ids.empty(), fmt::format("prompt {}", i + 1),
-                        "it is empty, and the vocabulary has no token that begins a text");
-    out[at].ids = std::move(ids);
+    require<InputError>(!ids.empty(), "prompt", "it is empty, and the vocabulary has no token that begins a text");
+    out[i].ids = std::move(ids);
   });
   return out;
 }
@@ -122,7 +126,7 @@ GenerateOptions Generator::token_options(const GenerateTextOptions& options) con
 }
 
 // Answer u % answers to prompt u / answers, for every u of the batch.
-void Generator::sample(std::span<const Prompt> prompts, std::span<const size_t> batch,
+void Generator::sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
                        const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
   std::vector<std::vector<int32_t>> rows;
   std::vector<TextStream> texts;
@@ -149,7 +153,7 @@ void Generator::sample(std::span<const Prompt> prompts, std::span<const size_t> 
   }
 }
 
-void Generator::search_beam(std::span<const Prompt> prompts, std::span<const size_t> batch,
+void Generator::search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
                             const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
   const int64_t limit = model_->config().position_limit();
   SearchTask task;
@@ -180,7 +184,10 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
                                                 const GenerateTextOptions& options,
                                                 const ProgressFunction& progress) const {
   check_options(options);
-  const std::vector<Prompt> encoded = encode_prompts(prompts);
+  require<UsageError>(options.offsets.empty() || options.offsets.size() == prompts.size(), "Generator",
+                      "there must be one offset for each of the {} prompts, or none, got {}", prompts.size(),
+                      options.offsets.size());
+  const std::vector<EncodedPrompt> encoded = encode_prompts(prompts, options.max_input_tokens);
   const int64_t limit = model_->config().position_limit();
   std::vector<GeneratedTexts> out(prompts.size());
   const bool samples = options.beam == 1;
@@ -215,7 +222,8 @@ TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOp
                       "beam {} has a text only at its end: a text that is streamed is sampled", options.beam);
   GenerateOptions how = token_options(options);
   how.streams = {stream_of(options, 0, 0)};
-  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1)).front().ids, how, options.stop};
+  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options.max_input_tokens).front(), how,
+          options.stop};
 }
 
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,
@@ -230,10 +238,9 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
                                      .eos = eos};
   check_options(how, model_->config());
   std::vector<std::vector<int32_t>> ids(texts.size());
-  parallel_for(std::ssize(ids), [&](int64_t i) {
-    const auto at = static_cast<size_t>(i);
-    check_text(texts[at], "text", i);
-    ids[at] = tokenizer_.encode(texts[at]);
+  encode_texts(std::ssize(ids), "text", [&](size_t i) {
+    check_text(texts[i]);
+    ids[i] = tokenizer_.encode(texts[i]);
   });
   std::vector<size_t> indices;  // of the texts that are not blank
   std::vector<std::vector<int32_t>> documents;

@@ -9,17 +9,17 @@
 //     double p = generator.score({"It rains."})[0].perplexity();                // score_documents.h
 //
 // A prompt is tokenized as a training line is and begins with bos; it may be blank. The text of an answer is what follows
-// the prompt, with its leading space: prompt + text is the whole text. A prompt that fills the model is cut: the last half
-// of the position limit remains, after bos, and the result is marked as truncated.
+// the prompt, with its leading space: prompt + text is the whole text. A prompt of more than max_input_tokens is cut, its
+// end remains, and the result is marked as truncated; where positions have a limit, half of it remains by default.
 //
 // Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2 and
 // more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a prompt
-// depends on the seed and on the number of the prompt (first_prompt + its index), not on the other prompts, nor on the
+// depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor on the
 // number of answers and threads.
 //
 // A model folder holds config.json, model.safetensors and tokenizer.model.
-// Errors: InputError for a folder that is no causal model, files that do not fit together, and texts that are not UTF-8
-// ("prompt 3", counted from 1); UsageError for options out of range or that exclude each other.
+// Errors: InputError for a folder that is no causal model and files that do not fit together; TextError, an InputError, for
+// texts that cannot be tokenized ("prompt 3", counted from 1); UsageError for options out of range or that exclude each other.
 // The member functions may be called by several threads at once.
 #pragma once
 
@@ -46,13 +46,16 @@ struct GenerateTextOptions {
   int64_t answers = 1;                 // to every prompt; with beam at most beam
   std::vector<std::string> stop = {};  // strings that end an answer and are not part of it
   SamplingOptions sampling = {};
-  int64_t first_prompt = 0;  // the number of the first prompt in its input
-  int64_t beam = 1;          // from 2 on: beam search instead of sampling
+  int64_t first_prompt = 0;           // the number of the first prompt in its input
+  std::vector<int64_t> offsets = {};  // of the prompts from that number; none: 0, 1, 2, ...
+  int64_t beam = 1;                   // from 2 on: beam search instead of sampling
   double length_penalty = 1.0;
   LengthNormalization length_normalization = LengthNormalization::wu;
   // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single text
   // always fits.
   int64_t batch_tokens = 8192;
+  int64_t max_input_tokens =
+      0;  // of a longer prompt the end is read (encode_texts.h); 0: what the model is made for
 };
 // UsageError for options that are out of range for any model.
 void check_options(const GenerateTextOptions& options);
@@ -63,8 +66,9 @@ struct GeneratedTexts {
 };
 
 struct ScoreTextOptions {
-  int64_t context = 0, stride = 0;  // windows of long texts (score_documents.h)
-  int64_t batch_tokens = 4096;      // 1 to 1000000
+  // Windows of long texts (score_documents.h); 0: what the model is made for, and half of that.
+  int64_t context = 0, stride = 0;
+  int64_t batch_tokens = 4096;  // 1 to 1000000
 };
 
 struct TextScore {
@@ -98,15 +102,11 @@ class Generator {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
-  struct Prompt {
-    std::vector<int32_t> ids;  // bos first
-    bool truncated = false;
-  };
-  std::vector<Prompt> encode_prompts(std::span<const std::string> prompts) const;
+  std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts, int64_t max_input_tokens) const;
   GenerateOptions token_options(const GenerateTextOptions& options) const;
-  void sample(std::span<const Prompt> prompts, std::span<const size_t> batch, const GenerateTextOptions& options,
-              std::span<GeneratedTexts> out) const;
-  void search_beam(std::span<const Prompt> prompts, std::span<const size_t> batch,
+  void sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+              const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
+  void search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
                    const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
 
   std::shared_ptr<const CausalTransformer> model_;

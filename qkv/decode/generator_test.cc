@@ -125,6 +125,42 @@ TEST(Generator, AStreamIsTheFirstAnswerPieceByPiece) {
   EXPECT_THROW(generator.stream("a", {.beam = 2}), UsageError);
 }
 
+TEST(Generator, AStreamSaysWhetherItsPromptWasCut) {
+  const Generator generator = random_generator(5);
+  const std::string prompt(500, 'a');
+  EXPECT_FALSE(generator.stream("a").truncated());
+  EXPECT_TRUE(generator.stream(prompt).truncated());
+  TextGeneration stream = generator.stream(prompt, {.max_tokens = 5});
+  while (stream.next()) continue;
+  EXPECT_EQ(stream.result().text, generator.generate(prompt, {.max_tokens = 5}).answers[0].text);
+}
+
+TEST(Generator, OfALongPromptTheLastTokensAreRead) {
+  const Tokenizer tokenizer = language_model_tokenizer(TokenizerType::character);
+  const auto change = [](TransformerConfig& c) { c.positions = Positions::rotary, c.context_length = 20; };
+  const Generator generator(random_language_model<CausalTransformer>(8, tokenizer, change), tokenizer);
+  const auto text = [&](const std::string& prompt, int64_t max_input_tokens) {
+    const GeneratedTexts texts = generator.generate(
+        prompt, {.max_tokens = 4, .sampling = {.temperature = 0}, .max_input_tokens = max_input_tokens});
+    return std::pair(texts.answers[0].text, texts.truncated);
+  };
+  const std::string rest = "the rain is cold and a";
+  EXPECT_TRUE(text(rest, 0).second);
+  EXPECT_FALSE(text(rest, 1000).second);
+  EXPECT_EQ(text("no no no no " + rest, 10), text("a a " + rest, 10));
+  EXPECT_THROW(text(rest, -1), UsageError);
+}
+
+TEST(Generator, RandomNumbersFollowTheNumbersOfThePrompts) {
+  const Generator generator = random_generator(5);
+  const auto all = generator.generate(prompts, {.max_tokens = 9, .first_prompt = 4});
+  const std::vector<std::string> some = {prompts[0], prompts[2]};
+  const auto found = generator.generate(some, {.max_tokens = 9, .first_prompt = 4, .offsets = {0, 2}});
+  EXPECT_EQ(found[0].answers[0].text, all[0].answers[0].text);
+  EXPECT_EQ(found[1].answers[0].text, all[2].answers[0].text);
+  EXPECT_THROW(generator.generate(some, {.offsets = {1}}), UsageError);
+}
+
 TEST(Generator, SaysWhyATextEnded) {
   const Generator generator = random_generator(6, 20);
   EXPECT_EQ(generator.generate("a", {.max_tokens = 2, .min_tokens = 2}).answers[0].end, Generated::End::max_tokens);

@@ -23,7 +23,7 @@ struct Target {
 Target chosen_target(const Translator& translator, const EncodedSentence& source, const Encoded& encoded,
                      const InspectOptions& options) {
   if (options.target) {
-    const int64_t limit = translator.model().config().position_limit();
+    const int64_t limit = translator.model().config().default_context();
     const EncodedSentence given =
         encode_sentence(*options.target, translator.target(),
                         {.max_tokens = limit, .name = "target", .frame = translator.target_frame()});
@@ -77,7 +77,7 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
   const EncoderDecoder& model = translator.model();
   const EncodedSentence source =
       encode_sentence(sentence, translator.source(),
-                      {.max_tokens = model.config().position_limit(),
+                      {.max_tokens = model.config().default_context(),
                        .frame = translator.source_frame(options.translate.source_language)});
   const NoGrad guard;
   AttentionLog log;
@@ -116,7 +116,7 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   const CausalTransformer& model = generator.model();
   const Tokenizer& tokenizer = generator.tokenizer();
   std::vector<int32_t> ids = tokenizer.encode(text);
-  const bool truncated = cut(ids, model.config().position_limit() - 1);  // bos
+  const bool truncated = cut(ids, model.config().default_context() - 1);  // bos
   AttentionLog log;
   const SpecialTokens& special = tokenizer.special();
   const TargetScore score =
@@ -142,7 +142,7 @@ Inspection inspect(const MaskFiller& filler, const std::string& text, const std:
   const FilledText filled = filler.fill(text, {.marker = marker});
   std::vector<int32_t> ids = encode_marked(text, tokenizer, {.marker = marker, .id = filler.mask()});
   const auto [before, after] = frame_of(tokenizer, Architecture::masked);
-  cut(ids, model.config().position_limit() - std::ssize(before) - std::ssize(after));
+  cut(ids, model.config().default_context() - std::ssize(before) - std::ssize(after));
   ids.insert(ids.begin(), before.begin(), before.end());
   ids.insert(ids.end(), after.begin(), after.end());
   std::vector<std::string> tokens;

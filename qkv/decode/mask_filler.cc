@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
-#include "qkv/base/threads.h"
+#include "qkv/decode/encode_texts.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/marked_text.h"
 #include "qkv/decode/padded_batch.h"
@@ -110,14 +110,12 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
                                          const ProgressFunction& progress) const {
   check_options(options);
   const NoGrad guard;
-  const int64_t limit = model_->config().position_limit();
+  const int64_t limit = input_limit(model_->config(), options.max_input_tokens);
   std::vector<FilledText> out(texts.size());
   std::vector<Ids> rows(texts.size());  // tokens and masks in their frame
   const TextFrame frame = frame_of(tokenizer_, Architecture::masked);
-  parallel_for(std::ssize(texts), [&](int64_t i) {
-    const auto at = static_cast<size_t>(i);
-    if (const auto error = utf8_error(texts[at]))
-      fail<InputError>(fmt::format("text {}", i + 1), "invalid UTF-8 at byte {}", *error + 1);
+  encode_texts(std::ssize(texts), "text", [&](size_t at) {
+    if (const auto error = utf8_error(texts[at])) fail<InputError>("text", "invalid UTF-8 at byte {}", *error + 1);
     Ids ids = encode_marked(texts[at], tokenizer_, {.marker = options.marker, .id = mask()});
     const int64_t room = limit - std::ssize(frame.before) - std::ssize(frame.after);
     out[at].truncated = std::ssize(ids) > room;

@@ -36,6 +36,7 @@ struct FillMaskOptions {
   int64_t n_best = 1;             // filled texts, 1 to 100
   std::string marker = "[MASK]";  // of a mask in the text
   int64_t batch_tokens = 4096;    // texts * tokens of the longest one in a batch, 1 to 1000000
+  int64_t max_input_tokens = 0;   // a longer text is cut (encode_texts.h); 0: what the model is made for
 };
 // UsageError for options that are out of range.
 void check_options(const FillMaskOptions& options);

@@ -71,10 +71,12 @@ void score_batch(const CausalTransformer& model, std::span<const std::vector<int
 }  // namespace
 
 void check_options(const ScoreDocumentsOptions& o, const TransformerConfig& config) {
+  require<InputError>(o.bos >= 0, "score",
+                      "the vocabulary has no token that begins a text, from which its first one is predicted");
   const int64_t limit = config.position_limit();
   require<UsageError>(o.context >= 0 && o.context <= limit, "score_documents",
                       "context must be 0 to the model's {} tokens, got {}", limit, o.context);
-  const int64_t context = o.context > 0 ? o.context : limit;
+  const int64_t context = o.context > 0 ? o.context : config.default_context();
   require<UsageError>(o.stride >= 0 && o.stride <= context, "score_documents",
                       "stride must be 0 to the context of {} tokens, got {}", context, o.stride);
 }
@@ -85,7 +87,7 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
                                          const std::function<void(int64_t)>& progress) {
   check_options(options, model.config());
   const NoGrad guard;
-  const int64_t context = options.context > 0 ? options.context : model.config().position_limit();
+  const int64_t context = options.context > 0 ? options.context : model.config().default_context();
   const int64_t stride = options.stride > 0 ? options.stride : std::max<int64_t>(1, context / 2);
   const std::vector<Window> windows = windows_of(documents, context, stride, options);
   std::vector<TargetScore> scores(documents.size());

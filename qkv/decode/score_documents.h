@@ -26,7 +26,7 @@
 namespace qkv {
 
 struct ScoreDocumentsOptions {
-  int64_t context = 0;          // inputs of a window; 0: the model's position limit
+  int64_t context = 0;          // inputs of a window; 0: what the model is made for (default_context())
   int64_t stride = 0;           // 0: half of the context
   int64_t batch_tokens = 4096;  // of a batch; a single window always fits
   int32_t bos = Tokenizer::bos;

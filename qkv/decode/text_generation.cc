@@ -5,13 +5,14 @@
 namespace qkv {
 
 TextGeneration::TextGeneration(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer,
-                               std::vector<int32_t> prompt, const GenerateOptions& options,
+                               const EncodedPrompt& prompt, const GenerateOptions& options,
                                const std::vector<std::string>& stop)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
-      stream_(tokenizer_, stop, prompt),
+      stream_(tokenizer_, stop, prompt.ids),
       rows_(model_->start(1)),
-      generation_(std::make_unique<Generation>(*rows_, std::span(&prompt, 1), options)) {}
+      generation_(std::make_unique<Generation>(*rows_, std::span(&prompt.ids, 1), options)),
+      truncated_(prompt.truncated) {}
 
 std::optional<std::string> TextGeneration::next() {
   while (!done_) {

@@ -36,15 +36,21 @@ struct GeneratedText {
   Generated::End end = Generated::End::max_tokens;
 };
 
+struct EncodedPrompt {
+  std::vector<int32_t> ids;  // bos first
+  bool truncated = false;    // it was too long and was cut
+};
+
 class TextGeneration {
  public:
-  // The prompt as ids, bos first; options.streams has one stream or none.
-  TextGeneration(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, std::vector<int32_t> prompt,
+  // options.streams has one stream or none.
+  TextGeneration(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, const EncodedPrompt& prompt,
                  const GenerateOptions& options, const std::vector<std::string>& stop = {});
 
   // The next piece, which is not empty; none at the end.
   std::optional<std::string> next();
   const GeneratedText& result() const { return result_; }  // so far
+  bool truncated() const { return truncated_; }            // the prompt was too long and was cut
 
  private:
   std::shared_ptr<const CausalTransformer> model_;
@@ -53,6 +59,7 @@ class TextGeneration {
   std::unique_ptr<Decoding> rows_;
   std::unique_ptr<Generation> generation_;  // has a reference to the rows
   GeneratedText result_;
+  bool truncated_;
   bool done_ = false;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "qkv/base/error.h"
-#include "qkv/base/threads.h"
+#include "qkv/decode/encode_texts.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/text_model.h"
@@ -71,16 +71,11 @@ TextFrame Translator::source_frame(const std::string& language) const {
 TextFrame Translator::target_frame() const { return {.before = {}, .after = {target_.special().eos}}; }
 
 std::vector<EncodedSentence> Translator::encode_all(std::span<const std::string> sentences,
-                                                    const Tokenizer& tokenizer, const char* name,
-                                                    const TextFrame& frame) const {
+                                                    const Tokenizer& tokenizer,
+                                                    const EncodeSentenceOptions& options) {
   std::vector<EncodedSentence> out(sentences.size());
-  parallel_for(static_cast<int64_t>(sentences.size()), [&](int64_t i) {
-    const auto at = static_cast<size_t>(i);
-    out[at] = encode_sentence(sentences[at], tokenizer,
-                              {.max_tokens = model_->config().position_limit(),
-                               .name = fmt::format("{} {}", name, i + 1),
-                               .frame = frame});
-  });
+  encode_texts(std::ssize(sentences), options.name,
+               [&](size_t i) { out[i] = encode_sentence(sentences[i], tokenizer, options); });
   return out;
 }
 
@@ -139,9 +134,12 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   require<UsageError>(options.prefixes.empty() || options.prefixes.size() == sentences.size(), "Translator",
                       "there must be one prefix for each of the {} sentences, or none, got {}", sentences.size(),
                       options.prefixes.size());
+  const int64_t longest = input_limit(model_->config(), options.max_input_tokens);
   const std::vector<EncodedSentence> sources =
-      encode_all(sentences, source_, "sentence", source_frame(options.source_language));
-  std::vector<EncodedSentence> prefixes = encode_all(options.prefixes, target_, "prefix", target_frame());
+      encode_all(sentences, source_,
+                 {.max_tokens = longest, .name = "sentence", .frame = source_frame(options.source_language)});
+  std::vector<EncodedSentence> prefixes =
+      encode_all(options.prefixes, target_, {.max_tokens = longest, .name = "prefix", .frame = target_frame()});
   std::vector<Translation> out(sentences.size());
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -180,19 +178,24 @@ Translation Translator::translate(const std::string& sentence, const TranslateOp
 }
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
-                                         int64_t batch_tokens, const ProgressFunction& progress) const {
+                                         const ScorePairsOptions& options, const ProgressFunction& progress) const {
   require<InputError>(sources.size() == targets.size(), "score",
                       "there must be one target for each source, got {} sources and {} targets", sources.size(),
                       targets.size());
-  check_batch_tokens(batch_tokens);
-  const std::vector<EncodedSentence> from = encode_all(sources, source_, "source", source_frame("")),
-                                     to = encode_all(targets, target_, "target", target_frame());
+  check_batch_tokens(options.batch_tokens);
+  const int64_t longest = input_limit(model_->config(), options.max_input_tokens);
+  const std::vector<EncodedSentence> from = encode_all(
+                                         sources, source_,
+                                         {.max_tokens = longest, .name = "source", .frame = source_frame("")}),
+                                     to = encode_all(
+                                         targets, target_,
+                                         {.max_tokens = longest, .name = "target", .frame = target_frame()});
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < from.size(); ++i)
     lengths.push_back(static_cast<int64_t>(std::max(from[i].ids.size(), to[i].ids.size())));
   std::vector<PairScore> out(sources.size());
   int64_t done = 0;
-  for (const std::vector<size_t>& batch : length_batches(lengths, batch_tokens)) {
+  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens)) {
     std::vector<std::vector<int32_t>> rows, targets_of_batch;
     for (const size_t i : batch) {
       rows.push_back(from[i].ids);

@@ -5,12 +5,12 @@
 //
 // Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a
 // translation does not depend on the other sentences. A blank sentence has a blank translation. A source longer
-// than the position limit of the model is cut and marked as truncated, so that one bad line does not end a run
-// over thousands.
+// than what the model is made for is cut and marked as truncated, so that one bad line does not end a run over
+// thousands.
 //
 // A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
-// Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not
-// UTF-8 ("sentence 3", counted from 1); UsageError for options out of range.
+// Errors: InputError for a folder that is not a model and files that do not fit together; TextError, an InputError, for
+// sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range.
 // Of a model that is read from a folder only the packed weights are kept, which takes half of the memory
 // (Module::pack_for_inference()); one that is given stays as it is, and may be packed before.
 // The member functions may be called by several threads at once.
@@ -44,6 +44,7 @@ struct TranslateOptions {
   // Maximum number of beam * sentences * tokens of the longest source in a batch, 1 to 1000000; during the search,
   // hypotheses * tokens may grow to four times as many. A single sentence always fits.
   int64_t batch_tokens = 4096;
+  int64_t max_input_tokens = 0;  // a longer sentence is cut (encode_texts.h); 0: what the model is made for
   bool alignment = false;
   bool alternatives = false;  // the n_best differ in their first token, or in the first one behind the prefix
   // What each translation begins with, one for each sentence; empty: nothing. It ends with a whole token: it is tokenized
@@ -72,6 +73,11 @@ struct Translation : Candidate {  // the best one
   std::vector<Candidate> n_best = {};  // best first, the best one included
 };
 
+struct ScorePairsOptions {
+  int64_t batch_tokens = 4096;
+  int64_t max_input_tokens = 0;  // of either side, as in TranslateOptions
+};
+
 // The score of a given translation.
 struct PairScore {
   double log_probability = 0;
@@ -97,7 +103,7 @@ class Translator {
                                      const ProgressFunction& progress = {}) const;
   Translation translate(const std::string& sentence, const TranslateOptions& options = {}) const;
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
-                               int64_t batch_tokens = 4096, const ProgressFunction& progress = {}) const;
+                               const ScorePairsOptions& options = {}, const ProgressFunction& progress = {}) const;
 
   const EncoderDecoder& model() const { return *model_; }
   const Tokenizer& source() const { return source_; }
@@ -109,8 +115,8 @@ class Translator {
 
  private:
   void check(const std::string& where) const;
-  std::vector<EncodedSentence> encode_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
-                                          const char* name, const TextFrame& frame) const;
+  static std::vector<EncodedSentence> encode_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
+                                                 const EncodeSentenceOptions& options);
   Candidate candidate(const Hypothesis& hypothesis) const;
 
   std::shared_ptr<const EncoderDecoder> model_;

@@ -68,7 +68,7 @@ TEST(Translator, TellsHowManySentencesAreDone) {
   const Translator translator = random_translator(1);
   std::vector<int64_t> translated, scored;
   translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, [&](int64_t done) { translated.push_back(done); });
-  translator.score(lines(), lines(), 1, [&](int64_t done) { scored.push_back(done); });
+  translator.score(lines(), lines(), {.batch_tokens = 1}, [&](int64_t done) { scored.push_back(done); });
   for (const std::vector<int64_t>& counts : {translated, scored}) {
     EXPECT_TRUE(std::is_sorted(counts.begin(), counts.end()));
     EXPECT_GT(counts.size(), 1u);
@@ -119,8 +119,8 @@ TEST(Translator, ASourceThatIsTooLongIsCutAndMarked) {
   EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
 }
 
-// Position encodings without a table have no limit: long sources are neither cut nor refused.
-TEST(Translator, RotaryAlibiRelativeBiasAndNoPositionsHaveNoLimit) {
+// Position encodings without a table have no limit: what is read of a long source is a setting.
+TEST(Translator, RotaryAlibiRelativeBiasAndNoPositionsReadAsMuchAsIsWanted) {
   const Tokenizer source = characters(lines()), target = characters({"abcdefgh ijkl"});
   for (const Positions positions :
        {Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::none}) {
@@ -140,6 +140,14 @@ TEST(Translator, RotaryAlibiRelativeBiasAndNoPositionsHaveNoLimit) {
     const PairScore score = translator.score(sources, targets)[0];
     EXPECT_FALSE(score.truncated);
     EXPECT_GT(score.tokens.size(), 50u);
+    const Translation cut = translator.translate(sources, {.beam = 1, .max_length = 2, .max_input_tokens = 9})[0];
+    EXPECT_TRUE(cut.truncated);
+    EXPECT_EQ(cut.source_tokens.size(), 9u);
+    EXPECT_EQ(translator.score(sources, targets, {.max_input_tokens = 9})[0].tokens.size(), 9u);
+    const std::vector<std::string> long_one = {std::string(900'000, 'a')};
+    const Translation bounded = translator.translate(long_one, {.beam = 1, .max_length = 2})[0];
+    EXPECT_TRUE(bounded.truncated);
+    EXPECT_EQ(bounded.source_tokens.size(), 4096u);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "qkv/model/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "qkv/base/error.h"
@@ -56,13 +57,15 @@ void visit(Config& c, Visitor&& visitor) {
   field("output_bias", c.output_bias);
   field("output_scale", c.output_scale);
   field("logit_softcap", c.logit_softcap);
+  field("context_length", c.context_length);
 }
 
 // Keys that are written only where they are not the default: of published families.
 constexpr const char* rare_keys[] = {
-    "attention_output_bias", "decoder_heads",   "decoder_ffn", "norm_weight_offset", "embedding_width",
-    "embedding_scale",       "embedding_norm",  "token_types", "position_offset",    "sinusoids",
-    "masked_head",           "head_activation", "output_bias", "output_scale",       "logit_softcap"};
+    "attention_output_bias", "decoder_heads",   "decoder_ffn",    "norm_weight_offset",
+    "embedding_width",       "embedding_scale", "embedding_norm", "token_types",
+    "position_offset",       "sinusoids",       "masked_head",    "head_activation",
+    "output_bias",           "output_scale",    "logit_softcap",  "context_length"};
 
 struct Writer {
   Json& json;
@@ -255,10 +258,18 @@ std::string to_string(const SelfAttention& self_attention) {
   return fmt::format("{} in the encoder, {} in the decoder", to_string(encoder), to_string(decoder));
 }
 
+bool TransformerConfig::has_position_limit() const {
+  return !is_recurrent(architecture) && (positions == Positions::sinusoidal || positions == Positions::learned);
+}
+
 int64_t TransformerConfig::position_limit() const {
-  if (is_recurrent(architecture)) return int64_t{1} << 24;
-  const bool limited = positions == Positions::sinusoidal || positions == Positions::learned;
-  return limited ? max_positions : int64_t{1} << 24;
+  return has_position_limit() ? max_positions : int64_t{1} << 24;
+}
+
+int64_t TransformerConfig::default_context() const {
+  constexpr int64_t unknown = 4096;
+  if (has_position_limit()) return position_limit();
+  return context_length > 0 ? context_length : unknown;
 }
 
 AttentionVariant TransformerConfig::recurrent_attention() const {
@@ -353,7 +364,8 @@ void TransformerConfig::check() const {
                         "{} must be {} to {}, got {}", name, lowest, highest, value);
   };
   for (const auto& [name, value] :
-       {std::pair("decoder-heads", decoder_heads), std::pair("decoder-ffn", decoder_ffn)})
+       {std::pair("decoder-heads", decoder_heads), std::pair("decoder-ffn", decoder_ffn),
+        std::pair("context-length", context_length)})
     if (value != 0) positive(name, value);
   require<UsageError>(architecture == Architecture::encoder_decoder || (decoder_heads == 0 && decoder_ffn == 0),
                       "model", "decoder-heads and decoder-ffn are for encoder-decoders, the model is {}",

@@ -122,10 +122,14 @@ struct TransformerConfig {
   bool output_bias = false;                        // a masked model has one anyway
   float output_scale = 1.0f;                       // of what the logits are computed from
   float logit_softcap = 0.0f;                      // 0: none
+  int64_t context_length = 0;  // the longest text that it was made for, where positions have no limit; 0: not known
 
   // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else
   // 2^24.
+  bool has_position_limit() const;
   int64_t position_limit() const;
+  // How much of a text is read by default, in tokens: the limit, else context_length, else 4096.
+  int64_t default_context() const;
   // The position encodings that are mechanisms are part of self_attention.
   bool has_encoder() const { return architecture != Architecture::causal; }
   bool has_decoder() const { return architecture != Architecture::masked; }

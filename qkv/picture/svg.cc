@@ -1,8 +1,8 @@
 #include "qkv/picture/svg.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
@@ -117,9 +117,16 @@ Block draw_group(const PanelGroup& group, const PictureContent& content, const C
   return out;
 }
 
+// To six digits; strtod() would read the point by the locale of the host program.
+double rounded(double number) {
+  const std::string text = fmt::format("{:.6g}", number);
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 // Round numbers between the ends of the scale, and the ends.
 std::vector<double> ticks(const ColorScale& scale) {
-  const double high = std::strtod(fmt::format("{:.6g}", scale.high).c_str(), nullptr);
+  const double high = rounded(scale.high);
   const double decade = std::pow(10, std::floor(std::log10(high))), max_ticks = scale.low < 0 ? 2.2 : 4.4;
   double step = decade / 5;
   for (const double wider : {0.25, 0.5, 1.0, 2.0, 2.5, 5.0})

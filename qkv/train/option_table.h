@@ -83,7 +83,8 @@ void visit_update(Options& o, Visitor&& visitor) {
           o.r_drop, fixed);
   visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none"}, o.clip, fixed);
   visitor(Setting{"seed", "N", "random seed"}, o.seed, fixed);
-  visitor(Setting{"threads", "N", "number of threads; 0: one per core"}, o.threads, may_change);
+  visitor(Setting{"threads", "N", "number of threads; 0: one per core that this process may use"}, o.threads,
+          may_change);
 }
 
 template <class Options, class Visitor>

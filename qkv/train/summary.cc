@@ -52,6 +52,12 @@ std::string rate_line(const TrainOptions& o, const TrainingSize& size) {
                      o.warmup_updates(size.last_update));
 }
 
+// With init, the tokenizer options have no effect.
+std::string vocabulary_line(const TrainOptions& o) {
+  if (!o.init.empty()) return "that of " + o.init;
+  return fmt::format("{}, vocabulary-size {}", name_of(o.tokenizer), o.vocabulary_size);
+}
+
 std::string validation_line(const TrainOptions& o, const TrainingSize& size) {
   if (!size.validates) return "none: give valid or hold-out";
   std::string text = o.valid_every > 0 ? fmt::format("valid-every {}", o.valid_every) : "at the end";
@@ -71,8 +77,7 @@ std::string checkpoint_line(const TrainOptions& o) {
 std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingSize& size) {
   return {
       "model        " + model_line(o.architecture) + (o.init.empty() ? "" : ", init " + o.init),
-      fmt::format("vocabulary   {}, vocabulary-size {}, tie {}{}", name_of(o.tokenizer), o.vocabulary_size,
-                  name_of(o.architecture.tie),
+      fmt::format("vocabulary   {}, tie {}{}", vocabulary_line(o), name_of(o.architecture.tie),
                   o.bpe_dropout > 0 ? fmt::format(", bpe-dropout {}", o.bpe_dropout) : ""),
       "updates      " + update_line(o, size),
       "rate         " + rate_line(o, size),

@@ -16,6 +16,7 @@
 #include "qkv/model/family/llama2c.h"
 #include "qkv/model/family/marian_folder.h"
 #include "qkv/model/family/min_gpt.h"
+#include "qkv/model/family/rope.h"
 
 namespace qkv {
 namespace {
@@ -43,7 +44,11 @@ TransformerConfig checked_config(const std::string& file, Make make) {
 
 TransformerConfig config_of(const HfConfig& hf) {
   const Family& family = family_of(hf);
-  return checked_config(hf.file(), [&] { return family.config(hf); });
+  return checked_config(hf.file(), [&] {
+    TransformerConfig config = family.config(hf);
+    if (!config.has_position_limit()) config.context_length = read_context_length(hf);
+    return config;
+  });
 }
 
 // The tensors of a checkpoint by the names of its family, whose prefix the files may lack, as may be a tensor of which there

@@ -1,5 +1,6 @@
 #include "qkv/model/family/rope.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "qkv/base/error.h"
@@ -83,6 +84,14 @@ Rotary read_rotary(const HfConfig& config, int64_t head_width, const std::string
   if (width != head_width) rotary.width = width;
   if (parameters || scaling) rotary.scaling = read_scaling(config, parameters ? *parameters : *scaling);
   return rotary;
+}
+
+int64_t read_context_length(const HfConfig& config) {
+  constexpr double longest = 1 << 24;
+  const int64_t positions = config.count({"max_position_embeddings", "seq_length"}, 0);
+  const std::optional<HfConfig> scaling = config.part({"rope_parameters", "rope_scaling"});
+  if (!scaling || scaling->text({"rope_type", "type"}, "default") != "dynamic") return positions;
+  return static_cast<int64_t>(std::clamp(static_cast<double>(positions) * scaling->number("factor"), 0.0, longest));
 }
 
 }  // namespace qkv

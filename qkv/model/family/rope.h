@@ -14,4 +14,8 @@ namespace qkv {
 
 Rotary read_rotary(const HfConfig& config, int64_t head_width, const std::string& layer_type = "");
 
+// The longest text that the model was made for: max_position_embeddings, times the factor of dynamic scaling, which begins
+// behind it. 0: the file does not say.
+int64_t read_context_length(const HfConfig& config);
+
 }  // namespace qkv
