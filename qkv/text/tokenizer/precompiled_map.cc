@@ -3,8 +3,14 @@
 #include <cstring>
 
 #include "qkv/base/error.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
+namespace {
+
+size_t distance(uint32_t unit) { return static_cast<size_t>(unit >> 10) << ((unit & 1u << 9) >> 6); }
+
+}  // namespace
 
 PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where) {
   uint32_t size = 0;
@@ -15,11 +21,11 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where)
   std::memcpy(units_.data(), bytes.data() + 4, size);
   strings_ = bytes.substr(4 + size);
   require<InputError>(strings_.empty() || strings_.back() == '\0', where, "a character map ends within a string");
+  require<InputError>(!utf8_error(strings_), where, "the texts of a character map are not UTF-8");
 }
 
 // A unit has a label, the distance to its children and whether it has a value, which is their unit of label 0 (Aoe, 1989).
 std::optional<std::string_view> PrecompiledMap::find(std::string_view text) const {
-  const auto distance = [](uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); };
   size_t node = distance(units_[0]);
   for (const char c : text) {
     const auto byte = static_cast<uint8_t>(c);
@@ -32,10 +38,24 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view text) cons
     if ((unit >> 8 & 1u) == 0) continue;
     if (node >= units_.size()) return {};
     const size_t value = units_[node] & 0x7fffffffu;
-    if (value >= strings_.size()) return {};
+    const bool is_text = value < strings_.size() && (static_cast<unsigned char>(strings_[value]) & 0xc0) != 0x80;
+    if (!is_text) return {};
     return std::string_view(strings_.c_str() + value);
   }
   return {};
+}
+
+// Without a value on the way, the walk ends where the tree has no such child.
+bool PrecompiledMap::changes(std::string_view text) const {
+  size_t node = distance(units_[0]);
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    node ^= byte;
+    if (byte == 0 || node >= units_.size() || (units_[node] & (1u << 31 | 0xffu)) != byte) return false;
+    if (units_[node] >> 8 & 1u) return true;
+    node ^= distance(units_[node]);
+  }
+  return true;
 }
 
 }  // namespace qkv

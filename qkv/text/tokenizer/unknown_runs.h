@@ -1,0 +1,39 @@
+// Long runs of characters that a SentencePiece model does not know, cut down: the library takes quadratic time in the length of such
+// a run, which is one unknown token whatever its length.
+//
+//     const UnknownRuns runs(processor, sentencepiece_rules(bytes), /*least=*/64);
+//     processor.Encode(runs.shortened(text), &ids);                            // the ids of the text
+//
+// A character is unknown if it is in no piece and normalisation leaves it alone. At least `least` characters of a run remain: where
+// unknown pieces are looked up elsewhere, more than those have. A model with byte fallback has no unknown characters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "qkv/text/tokenizer/precompiled_map.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace qkv {
+
+class UnknownRuns {
+ public:
+  UnknownRuns(const sentencepiece::SentencePieceProcessor& processor, std::string_view rules, size_t least);
+
+  std::string shortened(std::string_view text) const;
+
+ private:
+  bool is_unknown(std::string_view character, char32_t value) const;
+
+  std::unordered_set<char32_t> known_;
+  std::optional<PrecompiledMap> map_;
+  size_t least_;
+  bool has_bytes_ = false;
+};
+
+}  // namespace qkv
