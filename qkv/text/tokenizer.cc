@@ -260,7 +260,7 @@ class SentencePieceModel final : public TokenizerModel {
  private:
   std::vector<int32_t> encode_text(std::string_view text) const {
     const UnknownRuns& unknown =
-        unknown_.get([&] { return UnknownRuns(processor_, sentencepiece_rules(bytes_), /*least=*/64); });
+        unknown_.get([&] { return UnknownRuns(processor_, sentencepiece_rules(bytes_), /*min_characters=*/64); });
     std::vector<int> ids;
     const auto status = processor_.Encode(unknown.shortened(text), &ids);
     if (!status.ok()) fail<TextError>("Tokenizer::encode", "{}", status.message());

@@ -73,7 +73,7 @@ class FamilyPieces {
     if (offset > 0) {
       add("<mask_1>", 2);
       add("<mask_2>", 3);
-      for (int32_t i = 2; i < offset; ++i) add("<unk_" + std::to_string(i) + ">", i + 2);
+      for (int32_t i = 2; i < offset; ++i) add(fmt::format("<unk_{}>", i), i + 2);
     }
     special_.frame = TextFrame{.before = {}, .after = {special_.eos}};
   }
@@ -85,7 +85,7 @@ class FamilyPieces {
     const auto pieces = static_cast<int64_t>(ids_.size());
     if (pieces + extra > settings_.rows()) return;
     for (int64_t i = 0; i < extra; ++i) {
-      const std::string name = "<extra_id_" + std::to_string(i) + ">";
+      const std::string name = fmt::format("<extra_id_{}>", i);
       if (!ids_.contains(name)) add(name, static_cast<int32_t>(pieces + extra - 1 - i));
     }
   }

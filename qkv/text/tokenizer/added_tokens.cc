@@ -59,7 +59,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::
   for (const std::string& content : contents) sizes_.push_back(content.size());
 }
 
-// A token within the white space that belongs to the one before is a token all the same.
+// A token within the white space that belongs to the one before is a token all the same, unless it takes white space on its left.
 void AddedTokens::for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
                            const std::function<void(TextRange, int32_t)>& function) const {
   const auto give = [&](size_t begin, size_t end, int32_t id) {
@@ -85,7 +85,7 @@ void AddedTokens::for_each(std::string_view text, const std::function<bool(const
       first = begin;
     if (token.strips_right) last = space.end_from(last);
     if (begin < first) give(begin, first, -1);
-    give(first, last, token.id);
+    if (first < last) give(first, last, token.id);
     begin = last;
   }
   if (begin < text.size()) give(begin, text.size(), -1);

@@ -45,7 +45,7 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view text) cons
   return {};
 }
 
-// Without a value on the way, the walk ends where the tree has no such child.
+// Without a value on the way, until the tree has no such child.
 bool PrecompiledMap::changes(std::string_view text) const {
   size_t node = distance(units_[0]);
   for (const char c : text) {

@@ -21,7 +21,7 @@ std::string message_of(int code, OnigErrorInfo* info = nullptr) {
 
 // Steps of a search: it gets few at first, and more as long as the budget of the text lasts. So all searches of a text take
 // time that is linear in it, and a search that finds nothing may still go through all of it.
-constexpr unsigned long first_steps = 250, least_budget = 10'000'000, steps_of_a_byte = 200;
+constexpr unsigned long first_steps = 250, min_budget = 10'000'000, steps_of_a_byte = 200;
 
 // Groups that call groups, (?<a>\g<b>\g<b>), make an expression that does not end to be compiled of a few bytes.
 bool calls_groups(std::string_view expression) {
@@ -83,7 +83,7 @@ void Regex::for_each_match(std::string_view text, FunctionRef<void(size_t, size_
                                                                   [](OnigRegion* r) { onig_region_free(r, 1); });
   const MatchLimits limits = match_limits();
   const OnigUChar *begin = bytes(text.data()), *end = begin + text.size();
-  unsigned long budget = least_budget + steps_of_a_byte * text.size(), steps = first_steps;
+  unsigned long budget = min_budget + steps_of_a_byte * text.size(), steps = first_steps;
   for (const OnigUChar* at = begin; at < end;) {
     onig_set_retry_limit_in_match_of_match_param(limits.get(), steps);
     onig_set_retry_limit_in_search_of_match_param(limits.get(), steps);

@@ -21,8 +21,8 @@ class StringFinder {
  private:
   int32_t next(int32_t node, unsigned char byte) const;
 
-  // The text is read from its end, so that the strings that end a walk begin at the byte that was read last. Of each node: that
-  // of the longest string which ends the walk to it and is in the tree, and the longest one of the set that does.
+  // The text is read from its end, by a tree of the reversed strings. Of each node: that of the longest other string which ends with
+  // the byte that was read last and is in the tree, and the longest one of the set that begins there.
   PrefixTree tree_;
   std::vector<int32_t> shorter_, found_;
 };

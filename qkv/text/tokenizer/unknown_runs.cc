@@ -8,8 +8,8 @@
 namespace qkv {
 
 UnknownRuns::UnknownRuns(const sentencepiece::SentencePieceProcessor& processor, std::string_view rules,
-                         size_t least)
-    : least_(least) {
+                         size_t min_characters)
+    : min_characters_(min_characters) {
   if (!rules.empty()) map_.emplace(rules, "SentencePiece");
   for (int id = 0; id < processor.GetPieceSize(); ++id) {
     has_bytes_ = has_bytes_ || processor.IsByte(id);
@@ -22,7 +22,7 @@ bool UnknownRuns::is_unknown(std::string_view character, char32_t value) const {
 }
 
 std::string UnknownRuns::shortened(std::string_view text) const {
-  if (has_bytes_ || text.size() < 4 * least_) return std::string(text);
+  if (has_bytes_ || text.size() < 4 * min_characters_) return std::string(text);
   std::string out;
   const auto copy = [&](size_t begin, size_t end) { out += text.substr(begin, end - begin); };
   for (size_t at = 0; at < text.size();) {
@@ -32,17 +32,17 @@ std::string UnknownRuns::shortened(std::string_view text) const {
       const CodePoint c = utf8_first(text.substr(at));
       if (c.bytes == 0 || !is_unknown(text.substr(at, c.bytes), c.value)) break;
       at += c.bytes;
-      if (++characters == least_) head = at;
+      if (++characters == min_characters_) head = at;
     }
     if (characters == 0) {
       at += std::max<size_t>(utf8_first(text.substr(at)).bytes, 1);
       copy(begin, at);
-    } else if (characters <= 2 * least_) {
+    } else if (characters <= 2 * min_characters_) {
       copy(begin, at);
     } else {
       copy(begin, head);
       size_t tail = at;
-      for (size_t n = 0; n < least_; ++n)
+      for (size_t n = 0; n < min_characters_; ++n)
         while ((static_cast<unsigned char>(text[--tail]) & 0xc0) == 0x80) continue;
       copy(tail, at);
     }

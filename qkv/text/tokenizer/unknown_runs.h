@@ -1,10 +1,10 @@
 // Long runs of characters that a SentencePiece model does not know, cut down: the library takes quadratic time in the length of such
 // a run, which is one unknown token whatever its length.
 //
-//     const UnknownRuns runs(processor, sentencepiece_rules(bytes), /*least=*/64);
+//     const UnknownRuns runs(processor, sentencepiece_rules(bytes), /*min_characters=*/64);
 //     processor.Encode(runs.shortened(text), &ids);                            // the ids of the text
 //
-// A character is unknown if it is in no piece and normalisation leaves it alone. At least `least` characters of a run remain: where
+// A character is unknown if it is in no piece and normalisation leaves it alone. At least `min_characters` characters of a run remain: where
 // unknown pieces are looked up elsewhere, more than those have. A model with byte fallback has no unknown characters.
 #pragma once
 
@@ -23,7 +23,8 @@ namespace qkv {
 
 class UnknownRuns {
  public:
-  UnknownRuns(const sentencepiece::SentencePieceProcessor& processor, std::string_view rules, size_t least);
+  UnknownRuns(const sentencepiece::SentencePieceProcessor& processor, std::string_view rules,
+              size_t min_characters);
 
   std::string shortened(std::string_view text) const;
 
@@ -32,7 +33,7 @@ class UnknownRuns {
 
   std::unordered_set<char32_t> known_;
   std::optional<PrecompiledMap> map_;
-  size_t least_;
+  size_t min_characters_;
   bool has_bytes_ = false;
 };
 
