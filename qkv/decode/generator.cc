@@ -91,7 +91,8 @@ Generator::Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer t
 Generator::Generator(CausalTransformer model, Tokenizer tokenizer, const std::string& name)
     : Generator(std::make_shared<const CausalTransformer>(std::move(model)), std::move(tokenizer), name) {}
 
-std::vector<Generator::Prompt> Generator::encode_prompts(std::span<const std::string> prompts) const {
+std::vector<Generator::Prompt> Generator::encode_prompts(std::span<const std::string> prompts,
+                                                         bool parse_special) const {
   const int64_t limit = model_->config().position_limit();
   const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
   const SpecialTokens& special = tokenizer_.special();
@@ -99,7 +100,7 @@ std::vector<Generator::Prompt> Generator::encode_prompts(std::span<const std::st
   parallel_for(std::ssize(out), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     check_text(prompts[at], "prompt", i);
-    std::vector<int32_t> ids = tokenizer_.encode(prompts[at]);
+    std::vector<int32_t> ids = tokenizer_.encode(prompts[at], {.parse_special = parse_special});
     out[at].truncated = std::ssize(ids) + std::ssize(before) >= limit;
     if (out[at].truncated) ids.erase(ids.begin(), ids.end() - limit / 2);
     ids.insert(ids.begin(), before.begin(), before.end());
@@ -180,7 +181,7 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
                                                 const GenerateTextOptions& options,
                                                 const ProgressFunction& progress) const {
   check_options(options);
-  const std::vector<Prompt> encoded = encode_prompts(prompts);
+  const std::vector<Prompt> encoded = encode_prompts(prompts, options.parse_special);
   const int64_t limit = model_->config().position_limit();
   std::vector<GeneratedTexts> out(prompts.size());
   const bool samples = options.beam == 1;
@@ -215,7 +216,8 @@ TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOp
                       "beam {} has a text only at its end: a text that is streamed is sampled", options.beam);
   GenerateOptions how = token_options(options);
   how.streams = {stream_of(options, 0, 0)};
-  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1)).front().ids, how, options.stop};
+  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options.parse_special).front().ids, how,
+          options.stop};
 }
 
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,
@@ -233,7 +235,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
   parallel_for(std::ssize(ids), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     check_text(texts[at], "text", i);
-    ids[at] = tokenizer_.encode(texts[at]);
+    ids[at] = tokenizer_.encode(texts[at], {.parse_special = options.parse_special});
   });
   std::vector<size_t> indices;  // of the texts that are not blank
   std::vector<std::vector<int32_t>> documents;
@@ -249,6 +251,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
   std::vector<TextScore> out(texts.size());
   for (size_t d = 0; d < scores.size(); ++d) {
     std::vector<int32_t> scored = documents[d];
+    if (special.bos < 0) scored.erase(scored.begin());
     if (eos >= 0) scored.push_back(eos);
     out[indices[d]] = {.log_probability = scores[d].log_probability,
                        .token_log_probabilities = scores[d].token_log_probabilities,

@@ -9,7 +9,8 @@
 //     double p = generator.score({"It rains."})[0].perplexity();                // score_documents.h
 //
 // A prompt is tokenized as a training line is and begins with bos; it may be blank. The text of an answer is what follows
-// the prompt, with its leading space: prompt + text is the whole text. A prompt that fills the model is cut: the last half
+// the prompt, with its leading space: prompt + text is the whole text. Where the vocabulary has no token that ends a text, answers
+// have max_tokens; where it has none that begins one, a text is scored from its second token on. A prompt that fills the model is cut: the last half
 // of the position limit remains, after bos, and the result is marked as truncated.
 //
 // Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2 and
@@ -46,8 +47,9 @@ struct GenerateTextOptions {
   int64_t answers = 1;                 // to every prompt; with beam at most beam
   std::vector<std::string> stop = {};  // strings that end an answer and are not part of it
   SamplingOptions sampling = {};
-  int64_t first_prompt = 0;  // the number of the first prompt in its input
-  int64_t beam = 1;          // from 2 on: beam search instead of sampling
+  bool parse_special = false;  // "<|im_start|>" in a prompt is that token; for prompts that are trusted
+  int64_t first_prompt = 0;    // the number of the first prompt in its input
+  int64_t beam = 1;            // from 2 on: beam search instead of sampling
   double length_penalty = 1.0;
   LengthNormalization length_normalization = LengthNormalization::wu;
   // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single text
@@ -65,6 +67,7 @@ struct GeneratedTexts {
 struct ScoreTextOptions {
   int64_t context = 0, stride = 0;  // windows of long texts (score_documents.h)
   int64_t batch_tokens = 4096;      // 1 to 1000000
+  bool parse_special = false;       // "<|im_start|>" in a text is that token
 };
 
 struct TextScore {
@@ -102,7 +105,7 @@ class Generator {
     std::vector<int32_t> ids;  // bos first
     bool truncated = false;
   };
-  std::vector<Prompt> encode_prompts(std::span<const std::string> prompts) const;
+  std::vector<Prompt> encode_prompts(std::span<const std::string> prompts, bool parse_special) const;
   GenerateOptions token_options(const GenerateTextOptions& options) const;
   void sample(std::span<const Prompt> prompts, std::span<const size_t> batch, const GenerateTextOptions& options,
               std::span<GeneratedTexts> out) const;
