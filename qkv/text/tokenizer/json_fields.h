@@ -12,7 +12,8 @@
 
 namespace qkv {
 
-using TokenizerJson = nlohmann::ordered_json;
+// Not ordered_json, whose objects take quadratic time: vocabularies have hundreds of thousands of names.
+using TokenizerJson = nlohmann::json;
 
 class JsonFields {
  public:

@@ -68,8 +68,6 @@ TEST(Normalizer, ACharacterMapGivesText) {
   EXPECT_EQ(map_to("bc", 1).find("a"), "c");
   EXPECT_THROW(map_to("\xff", 0), InputError);
   EXPECT_EQ(map_to("\u00e9", 1).find("a"), std::nullopt);
-  EXPECT_TRUE(map_to("bc", 1).changes("ab"));
-  EXPECT_FALSE(map_to("bc", 1).changes("b"));
 }
 
 // U+1AC0 (of Unicode 13), U+0D3C (10): marks below, which would stand before U+0301 and U+035D.

@@ -6,11 +6,6 @@
 #include "qkv/text/utf8.h"
 
 namespace qkv {
-namespace {
-
-size_t distance(uint32_t unit) { return static_cast<size_t>(unit >> 10) << ((unit & 1u << 9) >> 6); }
-
-}  // namespace
 
 PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where) {
   uint32_t size = 0;
@@ -26,6 +21,7 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where)
 
 // A unit has a label, the distance to its children and whether it has a value, which is their unit of label 0 (Aoe, 1989).
 std::optional<std::string_view> PrecompiledMap::find(std::string_view text) const {
+  const auto distance = [](uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); };
   size_t node = distance(units_[0]);
   for (const char c : text) {
     const auto byte = static_cast<uint8_t>(c);
@@ -43,19 +39,6 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view text) cons
     return std::string_view(strings_.c_str() + value);
   }
   return {};
-}
-
-// Without a value on the way, until the tree has no such child.
-bool PrecompiledMap::changes(std::string_view text) const {
-  size_t node = distance(units_[0]);
-  for (const char c : text) {
-    const auto byte = static_cast<uint8_t>(c);
-    node ^= byte;
-    if (byte == 0 || node >= units_.size() || (units_[node] & (1u << 31 | 0xffu)) != byte) return false;
-    if (units_[node] >> 8 & 1u) return true;
-    node ^= distance(units_[node]);
-  }
-  return true;
 }
 
 }  // namespace qkv

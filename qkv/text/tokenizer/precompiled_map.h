@@ -20,8 +20,6 @@ class PrecompiledMap {
   PrecompiledMap(std::string_view bytes, const std::string& where);
 
   std::optional<std::string_view> find(std::string_view text) const;
-  // Whether there is an entry that the text begins with, or that begins with the text.
-  bool changes(std::string_view text) const;
 
  private:
   std::vector<uint32_t> units_;

@@ -4,8 +4,8 @@
 //     const UnknownRuns runs(processor, sentencepiece_rules(bytes), /*min_characters=*/64);
 //     processor.Encode(runs.shortened(text), &ids);                            // the ids of the text
 //
-// A character is unknown if it is in no piece and normalisation leaves it alone. At least `min_characters` characters of a run remain: where
-// unknown pieces are looked up elsewhere, more than those have. A model with byte fallback has no unknown characters.
+// A character is unknown if it is in no piece and normalisation leaves it alone where it stands. At least twice `min_characters` of
+// a run remain: where unknown pieces are looked up elsewhere, more than those have. A model with byte fallback knows all characters.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,8 @@ class UnknownRuns {
   std::string shortened(std::string_view text) const;
 
  private:
-  bool is_unknown(std::string_view character, char32_t value) const;
+  bool is_changed(std::string_view text) const;
+  bool are_joined(std::string_view head, std::string_view tail) const;
 
   std::unordered_set<char32_t> known_;
   std::optional<PrecompiledMap> map_;

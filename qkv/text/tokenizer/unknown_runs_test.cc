@@ -29,7 +29,8 @@ TEST_P(UnknownRunsOf, AreCutAndTheIdsStay) {
   for (const std::string& text :
        {"the " + many("\u4e2d", 100) + " cat", many("\u4e2d\u6587", 30) + "\uff43\uff22" + many("\u4e2d", 40),
         "cat" + many("\u4e2d", 10) + "cat" + many("\u4e2d", 11) + "\u3000" + many("\u4e2d", 50),
-        many("the \u4e2d ", 30), many("\u4e2d", 20) + "\xff" + many("\u4e2d", 20)}) {
+        many("the \u4e2d ", 30), many("\u4e2d", 20) + "\xff" + many("\u4e2d", 20), many("A", 50) + "\u0300",
+        many("A", 10) + "\u0300" + many("<", 30), many("\xff", 50), many("\xe4\xb8", 50)}) {
     const std::string shortened = runs.shortened(text);
     std::vector<int> expected, ids;
     ASSERT_TRUE(processor.Encode(text, &expected).ok());
@@ -39,6 +40,8 @@ TEST_P(UnknownRunsOf, AreCutAndTheIdsStay) {
   }
   EXPECT_EQ(runs.shortened(many("\u4e2d", 100)), many("\u4e2d", 10));
   EXPECT_EQ(runs.shortened(many("\u4e2d", 10)), many("\u4e2d", 10));
+  EXPECT_EQ(runs.shortened(many("Z", 100) + " "), many("Z", 10) + " ")
+      << "though a Z with a mark is another letter";
   EXPECT_EQ(runs.shortened(many("\uff43", 100)), many("\uff43", 100)) << "normalisation makes it a c";
 }
 
