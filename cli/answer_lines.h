@@ -5,13 +5,13 @@
 //       for (const auto& line : read) out.print(line.item + "\n");
 //     });
 //
-// A line that cannot be read, or that answer() refuses by a TextError because it cannot be tokenized, is reported on
+// A line that cannot be read, or that answer() refuses by a RefusedTexts because it cannot be tokenized, is reported on
 // stderr, "stdin:2: invalid UTF-8 at byte 7", and has an empty line as its answer, so that answers have the numbers of
 // their lines. The first ten reports of a kind are printed, and their number at the end. With `strict` the first one
 // ends the command with exit code 1. Lines read before an error of any kind are answered before it is thrown.
 //
 // answer(lines) gives the library the items of the lines that are not bad, good_items(lines), before it prints anything:
-// after a TextError it is called again, with more bad lines.
+// after a RefusedTexts it is called again, with more bad lines.
 #pragma once
 
 #include <algorithm>
@@ -91,12 +91,12 @@ bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& r
 // Marks the lines that the library could not tokenize as bad. With strict, the first of them and those behind it are
 // dropped, and the error that is thrown once the others are answered is returned.
 template <class Item>
-std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const TextError& error, bool strict,
+std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const RefusedTexts& error, bool strict,
                                        LineReports& reports) {
   std::vector<size_t> good;
   for (size_t i = 0; i < lines.size(); ++i)
     if (!lines[i].bad) good.push_back(i);
-  for (const TextError::Text& text : error.texts()) {
+  for (const RefusedTexts::Text& text : error.texts()) {
     const size_t i = good.at(text.index);
     const InputError refused(lines[i].where, text.reason);
     if (strict) {
@@ -116,7 +116,7 @@ void answer_block(std::vector<ReadLine<Item>>& lines, LineReports& reports, bool
     try {
       answer(lines);
       answered = true;
-    } catch (const TextError& e) {
+    } catch (const RefusedTexts& e) {
       if (const auto refused = refuse_lines(lines, e, strict, reports)) end = refused;
     }
   }

@@ -122,7 +122,7 @@ struct EvaluateCommand {
           reports.add("were too long",
                       fmt::format("{}:{}: {}; the rest was not translated", file, out.size(), longer));
       }
-    } catch (const TextError& e) {
+    } catch (const RefusedTexts& e) {
       fail<InputError>(fmt::format("{}:{}", file, e.texts()[0].index + 1), "{}", e.texts()[0].reason);
     }
     reports.finish();

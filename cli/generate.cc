@@ -150,6 +150,10 @@ Command add_generate(App& parent) {
               &SamplingOptions::no_repeat_ngram);
   list_flag(app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times",
             "TEXT");
+  app.add_flag(
+      "--parse-special", o.parse_special,
+      "special tokens of the vocabulary in a prompt, such as <|im_start|>, are those tokens; default: they "
+      "are text");
   flag(app, "--seed", o.sampling.seed, "of the random numbers", "N");
   flag(app, "--answers", o.answers,
        "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N");

@@ -69,6 +69,9 @@ Command add_perplexity(App& parent) {
   flag(app, "--output", c->output,
        "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, its end counted as a token; -: standard output",
        "FILE");
+  app.add_flag("--parse-special", c->options.parse_special,
+               "special tokens of the vocabulary in a text, such as <|im_start|>, are those tokens; default: they "
+               "are text");
   app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
   app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
   flag(

@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 
-
 #include "cli/flags.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/translator.h"

@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/base/json.h"
 #include "qkv/base/random.h"
 #include "qkv/decode/embedder.h"
 #include "qkv/decode/generator.h"
@@ -22,6 +22,7 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 class Damage {
  public:

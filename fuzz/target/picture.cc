@@ -2,14 +2,16 @@
 // were opened, JSON is JSON and gives the labels back, and no control character of a label reaches any of them.
 #include "qkv/picture/picture.h"
 
+#include <nlohmann/json.hpp>
+
 #include "fuzz/input.h"
 #include "fuzz/markup.h"
-#include "qkv/base/json.h"
 #include "qkv/text/utf8.h"
 
 namespace {
 
 using namespace qkv;
+using nlohmann::json;
 
 constexpr int64_t longest_label = 40;
 

@@ -105,6 +105,7 @@ class GenerateTextOptions(TypedDict, total=False):
     beam: int
     length_penalty: float
     length_normalization: Literal["wu", "power"]
+    parse_special: bool
     first_prompt: int
     batch_tokens: int
     max_input_tokens: int
@@ -154,6 +155,7 @@ class Generator:
         beam                  beam size of a search for the most likely text; 1: tokens are drawn
         length_penalty        exponent alpha of the length penalty of beam search; 0: none
         length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
+        parse_special         special tokens in a prompt, such as <|im_start|>, are those tokens; else they are text
         first_prompt          the number of the first prompt, where they are a part of many: of the random numbers
         batch_tokens          maximum number of tokens in a batch, 8192
         max_input_tokens      of longer prompts the end is read; 0: what the model is made for, or 4096 tokens if it
@@ -177,21 +179,36 @@ class Generator:
         return TextGeneration(self._generator.stream(prompt, _options(options, self._defaults)))
 
     def score(
-        self, texts: Iterable[str], *, context: int = 0, stride: int = 0, batch_tokens: int = 4096
+        self,
+        texts: Iterable[str],
+        *,
+        context: int = 0,
+        stride: int = 0,
+        batch_tokens: int = 4096,
+        parse_special: bool = False,
     ) -> list[TextScore]:
         """Log-probabilities of texts, their ends included.
 
         A text of more than `context` tokens (0: what the model is made for) is read in windows of that many, each `stride`
-        tokens behind the one before (0: half of the context); the first window that has a token scores it.
+        tokens behind the one before (0: half of the context); the first window that has a token scores it. With
+        parse_special, special tokens in a text, such as <|im_start|>, are those tokens.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)
-        return [TextScore(*s) for s in self._generator.score(lines, context, stride, batch_tokens)]
+        return [TextScore(*s) for s in self._generator.score(lines, context, stride, batch_tokens, parse_special)]
 
     def perplexity(
-        self, texts: Iterable[str], *, context: int = 0, stride: int = 0, batch_tokens: int = 4096
+        self,
+        texts: Iterable[str],
+        *,
+        context: int = 0,
+        stride: int = 0,
+        batch_tokens: int = 4096,
+        parse_special: bool = False,
     ) -> float:
         """Perplexity of all texts together: exp of the mean negative log-probability of a token, see score()."""
-        scores = self.score(texts, context=context, stride=stride, batch_tokens=batch_tokens)
+        scores = self.score(
+            texts, context=context, stride=stride, batch_tokens=batch_tokens, parse_special=parse_special
+        )
         tokens = sum(len(s.tokens) for s in scores)
         return math.exp(-sum(s.log_probability for s in scores) / tokens) if tokens else 1.0
 

@@ -34,13 +34,15 @@ nb::list generate(const Generator& generator, nb::list prompts, const GenerateTe
 }
 
 // For every text (log-probability, those of the tokens, tokens).
-nb::list score(const Generator& generator, nb::list texts, int64_t context, int64_t stride, int64_t batch_tokens) {
+nb::list score(const Generator& generator, nb::list texts, int64_t context, int64_t stride, int64_t batch_tokens,
+               bool parse_special) {
   const std::vector<std::string> lines = strings_of(texts, "score");
   std::vector<TextScore> scores;
   {
     const nb::gil_scoped_release unlocked;
-    scores = generator.score(lines, {.context = context, .stride = stride, .batch_tokens = batch_tokens},
-                             [](int64_t) { check_signals(); });
+    scores = generator.score(
+        lines, {.context = context, .stride = stride, .batch_tokens = batch_tokens, .parse_special = parse_special},
+        [](int64_t) { check_signals(); });
   }
   nb::list out;
   for (const TextScore& s : scores)
@@ -79,7 +81,7 @@ void bind_options(nb::module_& m) {
           [](Options* o, int64_t max_tokens, int64_t min_tokens, double temperature, int64_t top_k, double top_p,
              double min_p, double repetition_penalty, int64_t no_repeat_ngram, nb::handle stop, uint64_t seed,
              int64_t answers, int64_t beam, double length_penalty, const std::string& length_normalization,
-             int64_t first_prompt, int64_t batch_tokens, int64_t max_input_tokens) {
+             bool parse_special, int64_t first_prompt, int64_t batch_tokens, int64_t max_input_tokens) {
             new (o) Options{.max_tokens = max_tokens,
                             .min_tokens = min_tokens,
                             .answers = answers,
@@ -91,6 +93,7 @@ void bind_options(nb::module_& m) {
                                          .repetition_penalty = repetition_penalty,
                                          .no_repeat_ngram = no_repeat_ngram,
                                          .seed = seed},
+                            .parse_special = parse_special,
                             .first_prompt = first_prompt,
                             .beam = beam,
                             .length_penalty = length_penalty,
@@ -105,7 +108,7 @@ void bind_options(nb::module_& m) {
           "stop"_a = nb::make_tuple(), "seed"_a = d.sampling.seed, "answers"_a = d.answers, "beam"_a = d.beam,
           "length_penalty"_a = d.length_penalty,
           "length_normalization"_a = std::string(name_of(d.length_normalization)),
-          "first_prompt"_a = d.first_prompt, "batch_tokens"_a = d.batch_tokens,
+          "parse_special"_a = d.parse_special, "first_prompt"_a = d.first_prompt, "batch_tokens"_a = d.batch_tokens,
           "max_input_tokens"_a = d.max_input_tokens);
 }
 
@@ -138,7 +141,7 @@ void bind_generator(nb::module_& m) {
            [](const Generator& g, nb::handle prompt, const GenerateTextOptions& options) {
              return g.stream(string_of(prompt, "stream"), options);
            })
-      .def("score", &score, "texts"_a, "context"_a, "stride"_a, "batch_tokens"_a)
+      .def("score", &score, "texts"_a, "context"_a, "stride"_a, "batch_tokens"_a, "parse_special"_a)
       .def("config", [](const Generator& g) { return to_json(g.model().config()); })
       .def("describe", [](const Generator& g) { return describe(g.model().config()); });
 }

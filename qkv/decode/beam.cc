@@ -24,11 +24,16 @@ void Beam::collect(const TopTokens& top, int64_t first_row) {
     for (size_t i = 0; i < live_.size(); ++i)
       for (const TokenChoice& choice : top.row(first_row + static_cast<int64_t>(i)))
         add(i, choice.id, choice.log_probability);
+  if (options_.eos < 0) return sort_continuations();
   const bool only_eos = continuations_.empty();
   if (length_ >= options_.min_length || only_eos)
     for (size_t i = 0; i < live_.size(); ++i)
       if (const float eos = top.eos(first_row + static_cast<int64_t>(i)); only_eos || std::isfinite(eos))
         add(i, options_.eos, eos);
+  sort_continuations();
+}
+
+void Beam::sort_continuations() {
   std::sort(continuations_.begin(), continuations_.end(), [](const Continuation& a, const Continuation& b) {
     return std::tie(b.log_probability, a.parent, a.id) < std::tie(a.log_probability, b.parent, b.id);
   });
@@ -48,10 +53,16 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
     next.push_back({parent, from.ids, log_probability});
     next.back().ids.push_back(id);
   }
+  const auto finish_as_they_are = [&] {
+    for (const Live& hypothesis : live_)
+      finish(hypothesis, hypothesis.log_probability, std::max<int64_t>(std::ssize(hypothesis.ids), 1));
+  };
+  if (next.empty() && finished_.empty()) finish_as_they_are();  // without eos
   ++length_;
   live_ = std::move(next);
-  if (length_ == max_length_ && !options_.eos_at_max_length) {
-    for (const Live& hypothesis : live_) finish(hypothesis, hypothesis.log_probability, std::ssize(hypothesis.ids));
+  const bool needs_eos = options_.eos_at_max_length && options_.eos >= 0;
+  if (length_ == max_length_ && !needs_eos) {
+    finish_as_they_are();
     live_.clear();
   }
   done_ = live_.empty() || (options_.early_stopping ? finished_.size() >= beam || cannot_improve() : is_worse());

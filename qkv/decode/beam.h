@@ -43,6 +43,7 @@ class Beam {
     int32_t id;
   };
   void collect(const TopTokens& top, int64_t first_row);
+  void sort_continuations();
   void finish(const Live& hypothesis, double log_probability, int64_t tokens);
   bool cannot_improve() const;
   bool is_worse() const;

@@ -11,7 +11,7 @@ std::string reason_of(const InputError& error) {
 
 }  // namespace
 
-TextError::TextError(std::string_view name, std::vector<Text> texts)
+RefusedTexts::RefusedTexts(std::string_view name, std::vector<Text> texts)
     : InputError(fmt::format("{} {}", name, texts.at(0).index + 1), texts.at(0).reason), texts_(std::move(texts)) {}
 
 void encode_texts(int64_t count, std::string_view name, FunctionRef<void(size_t)> encode) {
@@ -23,10 +23,10 @@ void encode_texts(int64_t count, std::string_view name, FunctionRef<void(size_t)
       reasons[static_cast<size_t>(i)] = reason_of(error);
     }
   });
-  std::vector<TextError::Text> refused;
+  std::vector<RefusedTexts::Text> refused;
   for (size_t i = 0; i < reasons.size(); ++i)
     if (!reasons[i].empty()) refused.push_back({i, reasons[i]});
-  if (!refused.empty()) throw TextError(name, std::move(refused));
+  if (!refused.empty()) throw RefusedTexts(name, std::move(refused));
 }
 
 int64_t input_limit(const TransformerConfig& config, int64_t max_input_tokens) {

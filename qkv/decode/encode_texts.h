@@ -2,7 +2,7 @@
 //
 //     encode_texts(std::ssize(texts), "sentence", [&](size_t i) { ids[i] = tokenizer.encode(texts[i]); });
 //
-// All texts are tried. An InputError of any becomes a TextError, which has the index and the reason of each of them:
+// All texts are tried. An InputError of any becomes a RefusedTexts, which has the index and the reason of each of them:
 // a caller may leave these out and go on. Its message is that of the first, "sentence 3: invalid UTF-8 at byte 7".
 //
 //     input_limit(config, 0)       how much of a text is read, in tokens: as much as the model is made for
@@ -20,13 +20,13 @@
 
 namespace qkv {
 
-class TextError : public InputError {
+class RefusedTexts : public InputError {
  public:
   struct Text {
     size_t index;
     std::string reason;
   };
-  TextError(std::string_view name, std::vector<Text> texts);  // one or more, in their order
+  RefusedTexts(std::string_view name, std::vector<Text> texts);  // one or more, in their order
   const std::vector<Text>& texts() const { return texts_; }
 
  private:

@@ -16,7 +16,7 @@ TEST(EncodeTexts, NamesEveryTextThatIsRefusedAndEncodesTheOthers) {
   try {
     encode_texts(100, "line", encode);
     FAIL();
-  } catch (const TextError& e) {
+  } catch (const RefusedTexts& e) {
     EXPECT_STREQ(e.what(), "line 18: no 17");
     ASSERT_EQ(e.texts().size(), 2u);
     EXPECT_EQ(e.texts()[1].index, 60u);

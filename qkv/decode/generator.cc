@@ -94,17 +94,18 @@ Generator::Generator(CausalTransformer model, Tokenizer tokenizer, const std::st
     : Generator(std::make_shared<const CausalTransformer>(std::move(model)), std::move(tokenizer), name) {}
 
 std::vector<EncodedPrompt> Generator::encode_prompts(std::span<const std::string> prompts,
-                                                     int64_t max_input_tokens) const {
+                                                     const GenerateTextOptions& options) const {
   const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
   const SpecialTokens& special = tokenizer_.special();
   // Of a prompt that leaves no position for an answer, half of the positions remain.
-  const int64_t limit = model_->config().position_limit(), wanted = input_limit(model_->config(), max_input_tokens);
+  const int64_t limit = model_->config().position_limit();
+  const int64_t wanted = input_limit(model_->config(), options.max_input_tokens);
   const int64_t longest = std::min(wanted, limit - 1);
   const int64_t kept = wanted == limit ? limit / 2 : std::max<int64_t>(0, wanted - std::ssize(before));
   std::vector<EncodedPrompt> out(prompts.size());
   encode_texts(std::ssize(out), "prompt", [&](size_t i) {
     check_text(prompts[i]);
-    std::vector<int32_t> ids = tokenizer_.encode(prompts[i]);
+    std::vector<int32_t> ids = tokenizer_.encode(prompts[i], {.parse_special = options.parse_special});
     out[i].truncated = std::ssize(ids) + std::ssize(before) > longest;
     if (out[i].truncated) ids.erase(ids.begin(), ids.end() - std::min<int64_t>(kept, std::ssize(ids)));
     ids.insert(ids.begin(), before.begin(), before.end());
@@ -187,7 +188,7 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
   require<UsageError>(options.offsets.empty() || options.offsets.size() == prompts.size(), "Generator",
                       "there must be one offset for each of the {} prompts, or none, got {}", prompts.size(),
                       options.offsets.size());
-  const std::vector<EncodedPrompt> encoded = encode_prompts(prompts, options.max_input_tokens);
+  const std::vector<EncodedPrompt> encoded = encode_prompts(prompts, options);
   const int64_t limit = model_->config().position_limit();
   std::vector<GeneratedTexts> out(prompts.size());
   const bool samples = options.beam == 1;
@@ -222,8 +223,7 @@ TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOp
                       "beam {} has a text only at its end: a text that is streamed is sampled", options.beam);
   GenerateOptions how = token_options(options);
   how.streams = {stream_of(options, 0, 0)};
-  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options.max_input_tokens).front(), how,
-          options.stop};
+  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options).front(), how, options.stop};
 }
 
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,
@@ -240,7 +240,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
   std::vector<std::vector<int32_t>> ids(texts.size());
   encode_texts(std::ssize(ids), "text", [&](size_t i) {
     check_text(texts[i]);
-    ids[i] = tokenizer_.encode(texts[i]);
+    ids[i] = tokenizer_.encode(texts[i], {.parse_special = options.parse_special});
   });
   std::vector<size_t> indices;  // of the texts that are not blank
   std::vector<std::vector<int32_t>> documents;
@@ -256,6 +256,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
   std::vector<TextScore> out(texts.size());
   for (size_t d = 0; d < scores.size(); ++d) {
     std::vector<int32_t> scored = documents[d];
+    if (special.bos < 0) scored.erase(scored.begin());
     if (eos >= 0) scored.push_back(eos);
     out[indices[d]] = {.log_probability = scores[d].log_probability,
                        .token_log_probabilities = scores[d].token_log_probabilities,

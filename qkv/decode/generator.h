@@ -10,7 +10,9 @@
 //
 // A prompt is tokenized as a training line is and begins with bos; it may be blank. The text of an answer is what follows
 // the prompt, with its leading space: prompt + text is the whole text. A prompt of more than max_input_tokens is cut, its
-// end remains, and the result is marked as truncated; where positions have a limit, half of it remains by default.
+// end remains, and the result is marked as truncated; where positions have a limit, half of it remains by default. Where
+// the vocabulary has no token that ends a text, answers have max_tokens; where it has none that begins one, a text is
+// scored from its second token on.
 //
 // Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2 and
 // more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a prompt
@@ -18,7 +20,7 @@
 // number of answers and threads.
 //
 // A model folder holds config.json, model.safetensors and tokenizer.model.
-// Errors: InputError for a folder that is no causal model and files that do not fit together; TextError, an InputError, for
+// Errors: InputError for a folder that is no causal model and files that do not fit together; RefusedTexts, an InputError, for
 // texts that cannot be tokenized ("prompt 3", counted from 1); UsageError for options out of range or that exclude each other.
 // The member functions may be called by several threads at once.
 #pragma once
@@ -46,6 +48,7 @@ struct GenerateTextOptions {
   int64_t answers = 1;                 // to every prompt; with beam at most beam
   std::vector<std::string> stop = {};  // strings that end an answer and are not part of it
   SamplingOptions sampling = {};
+  bool parse_special = false;         // "<|im_start|>" in a prompt is that token; for prompts that are trusted
   int64_t first_prompt = 0;           // the number of the first prompt in its input
   std::vector<int64_t> offsets = {};  // of the prompts from that number; none: 0, 1, 2, ...
   int64_t beam = 1;                   // from 2 on: beam search instead of sampling
@@ -69,6 +72,7 @@ struct ScoreTextOptions {
   // Windows of long texts (score_documents.h); 0: what the model is made for, and half of that.
   int64_t context = 0, stride = 0;
   int64_t batch_tokens = 4096;  // 1 to 1000000
+  bool parse_special = false;   // "<|im_start|>" in a text is that token
 };
 
 struct TextScore {
@@ -102,7 +106,8 @@ class Generator {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
-  std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts, int64_t max_input_tokens) const;
+  std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts,
+                                            const GenerateTextOptions& options) const;
   GenerateOptions token_options(const GenerateTextOptions& options) const;
   void sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
               const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;

@@ -8,8 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
+#include "qkv/decode/encode_texts.h"
+#include "qkv/decode/inspect.h"
 #include "qkv/decode/language_model_test.h"
 #include "qkv/model/model_file.h"
+#include "qkv/text/published/formats.h"
 
 namespace qkv {
 namespace {
@@ -249,6 +252,46 @@ TEST(Generator, ScoresTextsIndependently) {
   const TextScore blank = generator.score(std::vector<std::string>{" "}).front();
   EXPECT_TRUE(blank.tokens.empty());
   EXPECT_EQ(blank.perplexity(), 1);
+}
+
+// As models of minGPT: their tokens are numbers, and none begins or ends a text.
+TEST(Generator, AModelWithoutEosAndBosSearchesToTheMaximumAndScoresFromTheSecondToken) {
+  const Tokenizer tokenizer = number_tokenizer("test", TokenizerSide::source, 12);
+  const Generator generator(random_language_model<CausalTransformer>(3, tokenizer), tokenizer);
+  const GeneratedText answer =
+      generator.generate("1 2", {.max_tokens = 4, .answers = 2, .beam = 3}).answers.front();
+  ASSERT_EQ(answer.tokens.size(), 4u);
+  EXPECT_EQ(answer.end, Generated::End::max_tokens);
+  const TextScore whole = generator.score(std::vector<std::string>{"1 2" + answer.text})[0];
+  ASSERT_EQ(whole.tokens.size(), 5u);
+  EXPECT_EQ(whole.tokens[0], "2") << "the first token is not predicted";
+  double sum = 0;
+  for (size_t i = 1; i < whole.tokens.size(); ++i) sum += whole.token_log_probabilities[i];
+  EXPECT_NEAR(sum, answer.log_probability, 1e-4);
+  const std::vector<std::string> one = {"7"};
+  EXPECT_TRUE(generator.score(one)[0].tokens.empty());
+  EXPECT_EQ(generator.score(one)[0].perplexity(), 1);
+
+  const Inspection seen = inspect(generator, "1 2 3");
+  EXPECT_EQ(seen.tokens, (std::vector<std::string>{"2", "3"}));
+  EXPECT_EQ(seen.attention[0].columns, (std::vector<std::string>{"1", "2"}));
+  EXPECT_NEAR(seen.log_probability, generator.score(std::vector<std::string>{"1 2 3"})[0].log_probability, 1e-5);
+  EXPECT_THROW(inspect(generator, "1"), InputError);
+  EXPECT_THROW(generator.generate("1 x"), RefusedTexts);
+}
+
+TEST(Generator, SpecialTokensInATextAreParsedOnRequest) {
+  const Generator generator = random_generator(1);
+  const std::vector<std::string> text = {"a</s>"};
+  EXPECT_EQ(generator.score(text, {.parse_special = true})[0].tokens.end()[-2], "</s>");
+  EXPECT_NE(generator.score(text)[0].tokens.end()[-2], "</s>");
+  const GenerateTextOptions greedy = {.max_tokens = 5, .sampling = {.temperature = 0}};
+  GenerateTextOptions parsed = greedy;
+  parsed.parse_special = true;
+  EXPECT_EQ(generator.generate("a", greedy).answers[0].log_probability,
+            generator.generate("a", parsed).answers[0].log_probability);
+  EXPECT_NE(generator.generate("a</s>", greedy).answers[0].log_probability,
+            generator.generate("a</s>", parsed).answers[0].log_probability);
 }
 
 TEST(Generator, OfAFolderEqualsThatOfItsParts) {

@@ -116,9 +116,14 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   const CausalTransformer& model = generator.model();
   const Tokenizer& tokenizer = generator.tokenizer();
   std::vector<int32_t> ids = tokenizer.encode(text);
-  const bool truncated = cut(ids, model.config().default_context() - 1);  // bos
-  AttentionLog log;
   const SpecialTokens& special = tokenizer.special();
+  const int64_t ends = (special.bos >= 0 ? 1 : 0) + (special.eos >= 0 ? 1 : 0);
+  const bool truncated = cut(ids, model.config().default_context() + 1 - ends);
+  require<InputError>(std::ssize(ids) + ends >= 2, "text",
+                      "it has {} tokens, and the vocabulary none that begins or ends a text: there is nothing to "
+                      "predict",
+                      ids.size());
+  AttentionLog log;
   const TargetScore score =
       score_documents(model, std::span(&ids, 1), {.bos = special.bos, .eos = special.eos, .log = &log})[0];
   Inspection out{.text = text,
@@ -127,9 +132,10 @@ Inspection inspect(const Generator& generator, const std::string& text) {
                  .tokens = {},
                  .truncated = truncated,
                  .attention = {}};
-  const std::vector<std::string> inputs = after_bos(tokens_of(ids, tokenizer), tokenizer);
-  ids.push_back(special.eos);
-  out.tokens = tokens_of(ids, tokenizer);
+  if (special.bos >= 0) ids.insert(ids.begin(), special.bos);
+  if (special.eos >= 0) ids.push_back(special.eos);
+  const std::vector<std::string> all = tokens_of(ids, tokenizer), inputs(all.begin(), all.end() - 1);
+  out.tokens.assign(all.begin() + 1, all.end());
   AttentionMaps& maps =
       out.attention.emplace_back(AttentionMaps{AttentionUse::decoder, "self-attention", {}, out.tokens, inputs});
   take_weights(maps, log, model.config().decoder_layers);

@@ -15,9 +15,10 @@ struct Window {
   int64_t begin, first, end;
 };
 
-// The tokens of a document that are scored, eos among them.
+// The tokens of a document that are scored, eos among them: all but the first of bos, document, eos.
 int64_t scored_tokens(std::span<const int32_t> document, const ScoreDocumentsOptions& options) {
-  return std::ssize(document) + (options.eos >= 0 ? 1 : 0);
+  const int64_t tokens = (options.bos >= 0 ? 1 : 0) + std::ssize(document) + (options.eos >= 0 ? 1 : 0);
+  return std::max<int64_t>(tokens - 1, 0);
 }
 
 std::vector<Window> windows_of(std::span<const std::vector<int32_t>> documents, int64_t context, int64_t stride,
@@ -36,8 +37,8 @@ std::vector<Window> windows_of(std::span<const std::vector<int32_t>> documents, 
 
 // Token i of bos, document, eos.
 int32_t token(std::span<const int32_t> document, int64_t i, const ScoreDocumentsOptions& options) {
-  if (i == 0) return options.bos;
-  return i > std::ssize(document) ? options.eos : document[static_cast<size_t>(i - 1)];
+  if (options.bos >= 0 && i-- == 0) return options.bos;
+  return i == std::ssize(document) ? options.eos : document[static_cast<size_t>(i)];
 }
 
 void score_batch(const CausalTransformer& model, std::span<const std::vector<int32_t>> documents,

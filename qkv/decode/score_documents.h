@@ -26,10 +26,10 @@
 namespace qkv {
 
 struct ScoreDocumentsOptions {
-  int64_t context = 0;          // inputs of a window; 0: what the model is made for (default_context())
-  int64_t stride = 0;           // 0: half of the context
-  int64_t batch_tokens = 4096;  // of a batch; a single window always fits
-  int32_t bos = Tokenizer::bos;
+  int64_t context = 0;           // inputs of a window; 0: what the model is made for (default_context())
+  int64_t stride = 0;            // 0: half of the context
+  int64_t batch_tokens = 4096;   // of a batch; a single window always fits
+  int32_t bos = Tokenizer::bos;  // -1: none, so the first token of a document is not scored
   int32_t eos = Tokenizer::eos;  // scored behind every document; -1: none
   AttentionLog* log = nullptr;   // records the attention weights of all windows; of two positions or more each
 };

@@ -69,7 +69,7 @@ struct SearchOptions {
   // Sentences beyond it are searched later, in batches of their own.
   int64_t max_tokens = 0;
   bool alignment = false;
-  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;
+  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;  // eos -1: hypotheses end at their maximum length alone
   std::vector<int32_t> suppress_tokens = {Tokenizer::pad, Tokenizer::bos};  // never generated
 };
 

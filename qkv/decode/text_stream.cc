@@ -25,19 +25,31 @@ std::optional<char> byte_of(int32_t id, const Tokenizer& tokenizer) {
 
 TextStream::TextStream(Tokenizer tokenizer, const std::vector<std::string>& stops,
                        const std::vector<int32_t>& context)
-    : tokenizer_(std::move(tokenizer)), stops_(stops), ids_(context), decoded_(context.size()) {}
+    : tokenizer_(std::move(tokenizer)),
+      stops_(stops),
+      ids_(context),
+      decoded_(context.size()),
+      shown_(tokenizer_.decode(context)) {}
 
-// The text of the ids that are not yet in it.
-std::string TextStream::new_text(bool is_end) {
+// The text of the ids that are not yet in it. Where the last token may end within a character, that waits for the next one.
+std::string TextStream::new_text(bool may_be_open) {
   const std::span<const int32_t> ids(ids_);
-  const std::string before = tokenizer_.decode(ids.subspan(context_, decoded_ - context_));
-  const std::string now = tokenizer_.decode(ids.subspan(context_));
-  if (!is_end && now.ends_with(replacement))
-    return "";  // a part of a character, whose other bytes the next tokens have
+  std::string now = tokenizer_.decode(ids.subspan(context_));
+  const bool is_open = may_be_open && now.ends_with(replacement);
+  if (is_open) now.resize(now.size() - replacement.size());
+  if (is_open) {
+    if (!now.starts_with(shown_)) return "";
+    return now.substr(std::exchange(shown_, now).size());
+  }
+  std::string alone = tokenizer_.decode(ids.subspan(decoded_));
+  // Of a run of byte tokens that is no text, decode() gives U+FFFD for each, also for those that were text by themselves.
+  std::string piece = now.starts_with(shown_) ? now.substr(shown_.size()) : alone;
   // Tokens without text of their own, such as a space, are no context: the next one would seem to begin the text.
-  if (!tokenizer_.decode(ids.subspan(decoded_)).empty()) context_ = decoded_;
+  const bool is_context = !alone.empty();
+  if (is_context) context_ = decoded_;
+  shown_ = is_context ? std::move(alone) : std::move(now);
   decoded_ = ids_.size();
-  return now.substr(before.size());
+  return piece;
 }
 
 std::string_view TextStream::append(int32_t id) {
@@ -46,12 +58,12 @@ std::string_view TextStream::append(int32_t id) {
   if (byte) bytes_ += *byte;
   if (byte && utf8_complete(bytes_) < bytes_.size()) return {};  // a part of a character is decoded as U+FFFD
   bytes_.clear();
-  return stops_.append(new_text());
+  return stops_.append(new_text(/*may_be_open=*/!byte));
 }
 
 std::string_view TextStream::finish() {
   printed_.clear();
-  if (!stopped() && decoded_ < ids_.size()) printed_ = stops_.append(new_text(/*is_end=*/true));
+  if (!stopped() && decoded_ < ids_.size()) printed_ = stops_.append(new_text(/*may_be_open=*/false));
   printed_ += stops_.finish();
   return printed_;
 }

@@ -7,7 +7,9 @@
 //
 // The text of a token may depend on its neighbors: byte fallback divides a character into several tokens, and a space
 // at the beginning of the text is left out. So a token is decoded together with those before it. The text may continue
-// another one, the context, such as a prompt: what is printed is what decode() of both adds to decode() of the context.
+// another one, the context, such as a prompt: what is printed is what decode() of both adds to decode() of the context. Of byte
+// tokens that are not UTF-8 together, whole characters are printed, where decode() may give U+FFFD for each byte: they were
+// printed before the others came.
 // Errors: UsageError for stop strings (stop_strings.h); Error for an id outside the vocabulary, or after the end.
 #pragma once
 
@@ -34,13 +36,14 @@ class TextStream {
   const std::vector<int32_t>& ids() const { return ids_; }   // those of the context first
 
  private:
-  std::string new_text(bool is_end = false);
+  std::string new_text(bool may_be_open);
 
   Tokenizer tokenizer_;
   StopStrings stops_;
   std::vector<int32_t> ids_;
   size_t context_ = 0,
          decoded_ = 0;  // ids before `decoded_` are in the text; those from context_ are decoded again
+  std::string shown_;   // what has been given of the text of the ids from context_ on
   std::string bytes_;   // of the byte tokens from decoded_ on
   std::string printed_;
 };

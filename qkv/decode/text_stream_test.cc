@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 #include "qkv/base/random.h"
+#include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -80,6 +82,36 @@ TEST(TextStream, ACharacterOfSeveralTokensIsPrintedWhenItIsComplete) {
   for (size_t i = 0; i + 1 < ids.size(); ++i) printed += stream.append(ids[i]);
   EXPECT_EQ(printed, "the ");
   EXPECT_EQ(stream.append(ids.back()), "\u20ac");
+}
+
+// Byte fallback as tokenizer.json describes it: a run of bytes that is no text is U+FFFD for each.
+Tokenizer bytes_of_json() {
+  Json vocabulary = {{"<unk>", 0}, {"a", 1}};
+  for (int byte = 0; byte < 256; ++byte) vocabulary[fmt::format("<0x{:02X}>", byte)] = 2 + byte;
+  const Json json = {
+      {"decoder", {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, {{"type", "Fuse"}}}}}},
+      {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}, {"byte_fallback", true}}}};
+  return Tokenizer(make_json_tokenizer(json.dump(), "test", {}));
+}
+
+TEST(TextStream, BytesThatAreNotUtf8ArePrintedAsReplacementCharacters) {
+  const Tokenizer tokenizer = bytes_of_json();
+  const auto streamed = [&](const std::vector<int>& bytes) {  // -1: the token "a"
+    std::vector<int32_t> ids;
+    for (const int byte : bytes) ids.push_back(byte < 0 ? 1 : 2 + byte);
+    TextStream stream(tokenizer);
+    return stream_all(stream, ids);
+  };
+  EXPECT_EQ(streamed({0x0a, 0xf0, 0x9f}), "\n\ufffd\ufffd");
+  EXPECT_EQ(streamed({-1, 0x0a, 0xf0, 0x9f, -1}), "a\n\ufffd\ufffda");
+  EXPECT_EQ(streamed({0xe2, 0x82, 0xac, -1}), "\u20aca");
+  EXPECT_EQ(streamed({0xbf, 0xbf, -1}), "\ufffd\ufffda");
+  Random random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<int> bytes(random.below(12));
+    for (int& byte : bytes) byte = static_cast<int>(random.below(257)) - 1;
+    EXPECT_FALSE(utf8_error(streamed(bytes)));
+  }
 }
 
 TEST(TextStream, AnIdOutsideTheVocabularyIsAnError) {

@@ -48,8 +48,9 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
   require(logits.rank() == 2 && logits.dtype() == DType::f32 && logits.contiguous() && logits.dim(1) >= 1,
           "top_tokens", "logits must be contiguous f32 (R,V), got {} {}", name_of(logits.dtype()), logits.shape());
   const int64_t R = logits.dim(0), V = logits.dim(1);
-  require(count >= 1 && options.eos >= 0 && options.eos < V, "top_tokens",
-          "count must be at least 1 and eos an id of the vocabulary of {}, got {} and {}", V, count, options.eos);
+  require(count >= 1 && options.eos >= -1 && options.eos < V, "top_tokens",
+          "count must be at least 1 and eos an id of the vocabulary of {}, or -1, got {} and {}", V, count,
+          options.eos);
   TopTokens top;
   top.count_ = std::min(count, V);
   top.choices_.resize(static_cast<size_t>(R * top.count_));
@@ -82,11 +83,12 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
     top.lengths_[static_cast<size_t>(r)] = best.length();
     // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
     // token would be large, with large rounding errors.)
-    const bool eos_is_best = best.length() == 0 || x[options.eos] > choices[0].log_probability;
-    const int32_t best_id = eos_is_best ? options.eos : choices[0].id;
+    const float of_eos = options.eos >= 0 ? x[options.eos] : minus_infinity;
+    const bool eos_is_best = options.eos >= 0 && (best.length() == 0 || of_eos > choices[0].log_probability);
+    const int32_t best_id = eos_is_best ? options.eos : best.length() > 0 ? choices[0].id : 0;
     const float log_p = -kernel::kernels().rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);
     require(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
-    top.eos_[static_cast<size_t>(r)] = log_p + (x[options.eos] - x[best_id]);
+    top.eos_[static_cast<size_t>(r)] = options.eos >= 0 ? log_p + (of_eos - x[best_id]) : minus_infinity;
     for (int64_t i = 0; i < best.length(); ++i)
       choices[i].log_probability = log_p + (choices[i].log_probability - x[best_id]);
   });

@@ -6,7 +6,7 @@
 //     top.row(r)[0]                                                                      // the most likely token
 //     top.eos(r)                                                                         // log p of eos
 //
-// eos is not among the tokens of a row: beam search treats it separately. A row is sorted, equal logits by id,
+// eos is not among the tokens of a row: beam search treats it separately. With eos -1 there is none; eos(r) is -infinity. A row is sorted, equal logits by id,
 // lower first. It is shorter than `count` if the vocabulary is; a logit of -infinity is no candidate. Rows are
 // computed in parallel and independently. Errors: a row that holds +infinity or NaN.
 #pragma once
@@ -42,7 +42,7 @@ class TopTokens {
 };
 
 struct TopTokensOptions {
-  int32_t eos = 2;
+  int32_t eos = 2;                                          // -1: none
   std::vector<int32_t> suppress_tokens = {};                // ids that are no candidates
   std::vector<std::vector<int32_t>> suppress_in_rows = {};  // and those of every row by itself; empty: none
 };

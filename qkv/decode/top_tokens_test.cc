@@ -83,6 +83,17 @@ TEST(TopTokens, ARowIsTheSameAloneAndOnAnyNumberOfThreads) {
   EXPECT_EQ(one.eos(40), alone.eos(0));
 }
 
+TEST(TopTokens, WithoutEosEveryTokenIsACandidate) {
+  Tensor x = Tensor::zeros({1, 4});
+  x.data<float>()[2] = 1;
+  const TopTokens top = top_tokens(x, 4, {.eos = -1});
+  ASSERT_EQ(top.row(0).size(), 4u);
+  EXPECT_EQ(top.row(0)[0].id, 2);
+  EXPECT_NEAR(top.row(0)[0].log_probability, 1 - std::log(std::exp(1.0) + 3), 1e-6);
+  EXPECT_EQ(top.eos(0), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(top_tokens(x, 1, {.eos = -1, .suppress_tokens = {0, 1, 2, 3}}).row(0).empty());
+}
+
 TEST(TopTokens, ErrorsNameTheArgument) {
   Tensor x = Tensor::zeros({2, 4});
   EXPECT_THROW(top_tokens(x, 0, {}), Error);

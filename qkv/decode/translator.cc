@@ -8,6 +8,7 @@
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/text_model.h"
 #include "qkv/model/model_file.h"
+#include "qkv/text/language_tokens.h"
 #include "qkv/text/model_tokenizer.h"
 #include "qkv/text/utf8.h"
 
@@ -27,13 +28,6 @@ Translator read_translator(const std::filesystem::path& folder) {
     return read_model_tokenizer(folder, model->config(), side, saved.sums);
   };
   return {model, tokenizer(TokenizerSide::source), tokenizer(TokenizerSide::target), folder.string()};
-}
-
-// "deu_Latn", or "de" for "__de__" (M2M100) and ">>de<<" (Marian).
-int32_t language_token(const Tokenizer& tokenizer, const std::string& language, const char* option) {
-  for (const std::string& name : {language, "__" + language + "__", ">>" + language + "<<"})
-    if (const std::optional<int32_t> id = tokenizer.id_of(name)) return *id;
-  fail<UsageError>("translate", "{}: there is no token for {} in the vocabulary", option, quoted_name(language));
 }
 
 }  // namespace

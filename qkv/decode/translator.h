@@ -9,7 +9,7 @@
 // thousands.
 //
 // A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
-// Errors: InputError for a folder that is not a model and files that do not fit together; TextError, an InputError, for
+// Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError, for
 // sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range.
 // Of a model that is read from a folder only the packed weights are kept, which takes half of the memory
 // (Module::pack_for_inference()); one that is given stays as it is, and may be packed before.

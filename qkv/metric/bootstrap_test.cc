@@ -4,9 +4,9 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
-#include "qkv/base/json.h"
 #include "qkv/metric/bleu.h"
 #include "qkv/metric/chrf.h"
 #include "qkv/metric/numpy_random.h"
@@ -28,7 +28,7 @@ TEST(NumpyRandom, DrawsWhatNumpyDraws) {
 TEST(Bootstrap, AgreesWithSacreBleu) {
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references(1);
-  const auto golden = Json::parse(std::ifstream(QKV_SOURCE_DIR "/test/golden/metrics.json"));
+  const auto golden = nlohmann::json::parse(std::ifstream(QKV_SOURCE_DIR "/test/golden/metrics.json"));
   for (const auto& pair : golden["pairs"]) {
     hypotheses.push_back(pair["hypothesis"]);
     references[0].push_back(pair["reference"]);

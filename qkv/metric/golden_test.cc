@@ -6,14 +6,16 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
-#include "qkv/base/json.h"
 #include "qkv/metric/bleu.h"
 #include "qkv/metric/chrf.h"
 #include "qkv/metric/ter.h"
 
 namespace qkv {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr double close = 1e-9;
 

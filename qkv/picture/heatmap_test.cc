@@ -8,15 +8,17 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/base/json.h"
 #include "qkv/base/random.h"
 #include "qkv/picture/page_parts.h"
 
 namespace qkv {
 namespace {
+
+using nlohmann::json;
 
 Tensor random_weights(const Shape& shape) {
   Tensor x = Tensor::empty(shape);

@@ -163,4 +163,16 @@ std::optional<std::string> sentencepiece_error(std::string_view model) {
   return {};
 }
 
+std::string_view sentencepiece_rules(std::string_view model) {
+  std::string_view rules;
+  Message message(model);
+  for (Field field; (field = message.next()).number > 0;) {
+    if (field.number != 3) continue;
+    Message normalizer(field.bytes);
+    for (Field part; (part = normalizer.next()).number > 0;)
+      if (part.number == 2) rules = part.bytes;
+  }
+  return rules;
+}
+
 }  // namespace qkv

@@ -15,5 +15,7 @@
 namespace qkv {
 
 std::optional<std::string> sentencepiece_error(std::string_view model);
+// The normalisation rules of a checked model, as PrecompiledMap reads them; empty: none.
+std::string_view sentencepiece_rules(std::string_view model);
 
 }  // namespace qkv

@@ -11,10 +11,13 @@
 #include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/on_demand.h"
 #include "qkv/base/random.h"
 #include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/tokenizer/added_tokens.h"
 #include "qkv/text/tokenizer/json_training.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
+#include "qkv/text/tokenizer/unknown_runs.h"
 #include "qkv/text/tokenizer_model.h"
 #include "qkv/text/unicode.h"
 #include "qkv/text/utf8.h"
@@ -212,22 +215,23 @@ class SentencePieceModel final : public TokenizerModel {
     require<InputError>(p.pad_id() == pad && p.bos_id() == bos && p.eos_id() == eos && p.unk_id() == unk, name,
                         "its special ids are pad {} bos {} eos {} unk {}, expected {} {} {} {}", p.pad_id(),
                         p.bos_id(), p.eos_id(), p.unk_id(), pad, bos, eos, unk);
-    for (int id = 0; id < p.GetPieceSize() && !has_bytes_; ++id) has_bytes_ = p.IsByte(id);
+    std::vector<AddedToken> special;
+    for (int id = 0; id < p.GetPieceSize(); ++id)
+      if (p.IsControl(id)) special.push_back({.id = id, .content = p.IdToPiece(id), .special = true});
+    added_ = AddedTokens(std::move(special));
   }
 
-  // SentencePiece takes quadratic time in the length of a run of unknown characters.
-  std::vector<int32_t> encode(std::string_view text) const override {
-    const size_t limit = has_bytes_ ? text.size() : size_t{1} << 14;
-    std::vector<int32_t> all;
-    do {
-      std::vector<int> ids;
-      const std::string_view part = text.substr(0, part_size(text, limit));
-      const auto status = processor_.Encode(part, &ids);
-      if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
-      all.insert(all.end(), ids.begin(), ids.end());
-      text.remove_prefix(part.size());
-    } while (!text.empty());
-    return all;
+  std::vector<int32_t> encode(std::string_view text, const TokenizeOptions& options) const override {
+    if (!options.parse_special) return encode_text(text);
+    std::vector<int32_t> out;
+    added_.for_each(
+        text, [](const AddedToken&) { return true; },
+        [&](TextRange range, int32_t id) {
+          if (id >= 0) return out.push_back(id);
+          const std::vector<int32_t> ids = encode_text(text.substr(range.begin, range.end - range.begin));
+          out.insert(out.end(), ids.begin(), ids.end());
+        });
+    return out;
   }
   std::string decode(std::span<const int32_t> ids) const override {
     std::string text;
@@ -240,6 +244,9 @@ class SentencePieceModel final : public TokenizerModel {
     const auto& p = processor_;
     return !p.IsControl(id) && !p.IsUnknown(id) && !p.IsByte(id) && !p.IsUnused(id);
   }
+  bool is_added(int32_t id) const override {
+    return processor_.IsControl(id) || processor_.IsUnknown(id) || processor_.IsUnused(id);
+  }
   float score(int32_t id) const override { return processor_.GetScore(id); }
   int64_t size() const override { return processor_.GetPieceSize(); }
   std::optional<int32_t> id_of(std::string_view token) const override {
@@ -251,10 +258,20 @@ class SentencePieceModel final : public TokenizerModel {
   const SpecialTokens& special() const override { return special_; }
 
  private:
+  std::vector<int32_t> encode_text(std::string_view text) const {
+    const UnknownRuns& unknown =
+        unknown_.get([&] { return UnknownRuns(processor_, sentencepiece_rules(bytes_), /*min_characters=*/64); });
+    std::vector<int> ids;
+    const auto status = processor_.Encode(unknown.shortened(text), &ids);
+    if (!status.ok()) fail<TextError>("Tokenizer::encode", "{}", status.message());
+    return ids;
+  }
+
   sentencepiece::SentencePieceProcessor processor_;
   std::string bytes_;
-  bool has_bytes_ = false;  // byte fallback
   SpecialTokens special_;
+  AddedTokens added_;
+  OnDemand<UnknownRuns> unknown_;
 };
 
 void check_id(const char* op, int32_t id, int64_t size) {
@@ -271,7 +288,9 @@ Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name)
 void Tokenizer::save(const std::filesystem::path& path) const { write_file(path, serialized()); }
 const std::string& Tokenizer::serialized() const { return model_->serialized(); }
 std::string Tokenizer::checksum() const { return checksum_of(serialized()); }
-std::vector<int32_t> Tokenizer::encode(std::string_view text) const { return model_->encode(text); }
+std::vector<int32_t> Tokenizer::encode(std::string_view text, const TokenizeOptions& options) const {
+  return model_->encode(text, options);
+}
 
 // A published model may have more rows than its vocabulary has tokens.
 bool Tokenizer::is_spare(int32_t id) const { return id >= model_->size() && id < size(); }
@@ -300,6 +319,12 @@ bool Tokenizer::is_text(int32_t id) const {
   if (is_spare(id)) return false;
   check_id("Tokenizer::is_text", id, size());
   return model_->is_text(id);
+}
+
+bool Tokenizer::is_added(int32_t id) const {
+  if (is_spare(id)) return false;
+  check_id("Tokenizer::is_added", id, size());
+  return model_->is_added(id);
 }
 
 float Tokenizer::score(int32_t id) const {

@@ -15,7 +15,8 @@
 // and unknown characters (outside the vocabulary) as U+2047. With .lossless it is the same text for any valid UTF-8:
 // byte fallback encodes unknown characters as their bytes. Only U+2581, SentencePiece's space, becomes a space. Byte-level BPE
 // gives any text back as it was, WordPiece the words with a space between them but before marks such as the full stop. Bytes
-// that are not UTF-8 become U+FFFD. Text never becomes a special token, even if it looks like one ("</s>").
+// that are not UTF-8 become U+FFFD. Text never becomes a special token, even if it looks like one ("</s>"), unless
+// .parse_special.
 //
 // The same sentences and options give the same model, byte for byte, on any number of threads.
 // A Tokenizer is immutable, cheap to copy, and may be used by several threads at once.
@@ -32,6 +33,7 @@
 
 #include "qkv/base/names.h"
 #include "qkv/base/threads.h"
+#include "qkv/text/text_error.h"
 
 namespace qkv {
 
@@ -77,6 +79,10 @@ struct SpecialTokens {
   int64_t rows = 0;                          // ids that a published model has: those behind its tokens have no text
 };
 
+struct TokenizeOptions {
+  bool parse_special = false;  // "<|im_start|>" in a text is that token; for texts that are trusted
+};
+
 class TokenizerModel;
 
 class Tokenizer {
@@ -96,13 +102,14 @@ class Tokenizer {
   const std::string& serialized() const;
   std::string checksum() const;  // of the bytes of its file, hexadecimal
 
-  // Without byte fallback, more than 16 KiB are encoded in parts, divided between words if possible.
-  std::vector<int32_t> encode(std::string_view text) const;
+  // TextError for a text that this vocabulary cannot express.
+  std::vector<int32_t> encode(std::string_view text, const TokenizeOptions& options = {}) const;
   std::string decode(std::span<const int32_t> ids) const;  // without pad, bos, eos; Error for an id out of range
   const std::string& token(int32_t id) const;              // U+2581 stands for a space
-  bool is_text(int32_t id) const;  // neither a special token nor a byte: token() is a piece of text
-  float score(int32_t id) const;   // of BPE: the higher, the earlier it is merged; of unigram: a log probability
-  int64_t size() const;            // ids that the model has
+  bool is_text(int32_t id) const;   // neither a special token nor a byte: token() is a piece of text
+  bool is_added(int32_t id) const;  // a token besides those that texts are cut into: special, added, or a language
+  float score(int32_t id) const;    // of BPE: the higher, the earlier it is merged; of unigram: a log probability
+  int64_t size() const;             // ids that the model has
   const SpecialTokens& special() const;
   std::optional<int32_t> id_of(std::string_view token) const;
   // The tokens of a text in which the mask stands at each `marker`; none if special().mask is not a token of its own.

@@ -17,11 +17,12 @@ class TokenizerModel {
  public:
   virtual ~TokenizerModel() = default;
 
-  virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  virtual std::vector<int32_t> encode(std::string_view text, const TokenizeOptions& options) const = 0;
   // ids: below size()
   virtual std::string decode(std::span<const int32_t> ids) const = 0;
   virtual const std::string& token(int32_t id) const = 0;
   virtual bool is_text(int32_t id) const = 0;
+  virtual bool is_added(int32_t id) const = 0;
   virtual float score(int32_t id) const = 0;
   virtual int64_t size() const = 0;
   virtual std::optional<int32_t> id_of(std::string_view token) const = 0;

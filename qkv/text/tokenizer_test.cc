@@ -82,8 +82,21 @@ TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
   ASSERT_GT(text.size(), 50'000u);
   EXPECT_EQ(tokenizer.encode(text), wanted);
   // SentencePiece takes time by the square of a run of unknown characters, so it is given no long one.
-  const auto unknown = tokenizer.encode(std::string(300'000, '#'));
-  EXPECT_EQ(std::count(unknown.begin(), unknown.end(), Tokenizer::unk), 300'000 / 16'384 + 1);
+  EXPECT_EQ(tokenizer.encode("ab " + std::string(300'000, '#') + " ab"),
+            tokenizer.encode("ab " + std::string(100, '#') + " ab"));
+}
+
+TEST_P(EveryType, TextBecomesASpecialTokenOnRequestOnly) {
+  const Tokenizer tokenizer = Tokenizer::train(corpus(300), {.type = GetParam(), .vocabulary_size = 120});
+  const std::vector<int32_t> ids = tokenizer.encode("<s>ab</s>", {.parse_special = true});
+  ASSERT_GE(ids.size(), 3u);
+  EXPECT_EQ(ids.front(), Tokenizer::bos);
+  EXPECT_EQ(ids.back(), Tokenizer::eos);
+  EXPECT_EQ(std::vector<int32_t>(ids.begin() + 1, ids.end() - 1), tokenizer.encode("ab"));
+  const std::vector<int32_t> text = tokenizer.encode("<s>ab</s>");
+  EXPECT_EQ(std::count(text.begin(), text.end(), Tokenizer::bos), 0);
+  EXPECT_TRUE(tokenizer.is_added(Tokenizer::eos));
+  EXPECT_FALSE(tokenizer.is_added(tokenizer.encode("ab").back()));
 }
 
 TEST(Tokenizer, ByteLevelBpeKeepsEveryText) {

@@ -103,7 +103,7 @@ void greedy_ids_across_the_limit(const fs::path& folder) { expect_greedy(folder,
 void beam_ids(const fs::path& folder) {
   const Reference reference(folder);
   const auto model = load_model_as<CausalTransformer>(folder);
-  const Json settings = reference.generate_settings();
+  const nlohmann::json settings = reference.generate_settings();
   const std::vector<Ids> prompts =
       rows_of(reference.file.get("generate.input_ids"), reference.file.get("generate.attention_mask"));
   const SearchTask task = {.start = [&](auto rows) { return model.start(std::ssize(rows)); },

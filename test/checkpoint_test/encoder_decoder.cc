@@ -77,7 +77,7 @@ struct Generated {
     return settings["forced_bos_token_id"].get<int32_t>();
   }
 
-  Json settings;
+  nlohmann::json settings;
   int32_t first;  // the id that every answer begins with
 };
 
@@ -124,7 +124,7 @@ void beam_ids_with_length_penalty(const fs::path& folder) { check_beams(folder, 
 
 // Log-probabilities of given targets, by token ids.
 void scores(const fs::path& folder) {
-  const Json json = Json::parse(read_file(folder / "reference.json"));
+  const nlohmann::json json = nlohmann::json::parse(read_file(folder / "reference.json"));
   const Transformer model = load_model(folder);
   const SpecialTokens special = read_model_tokenizer(folder, model.config(), TokenizerSide::target).special();
   for (const auto& pair : json["scores"]) {

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 namespace {
 
 // Python writes NaN, which JSON does not have.
-Json parse_python_json(std::string text) {
+nlohmann::json parse_python_json(std::string text) {
   for (size_t at = text.find("NaN"); at != std::string::npos; at = text.find("NaN", at))
     text.replace(at, 3, "null");
-  return Json::parse(text);
+  return nlohmann::json::parse(text);
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ Reference::Reference(const fs::path& folder)
       json(parse_python_json(read_file(folder / "reference.json"))),
       config(parse_python_json(read_file(folder / "config.json"))) {}
 
-Json Reference::generate_settings() const {
-  return json.value(Json::json_pointer("/generate/generate"), Json::object());
+nlohmann::json Reference::generate_settings() const {
+  return json.value(nlohmann::json::json_pointer("/generate/generate"), nlohmann::json::object());
 }
 
 Tensor Reference::result(const std::string& name) const { return file.get(file.has(name) ? name : "eval." + name); }
@@ -45,13 +45,13 @@ bool Reference::has_hidden_states() const {
                      [](const auto& name) { return name.starts_with("hidden_states."); });
 }
 
-Json Reference::gradients() const {
-  return json.contains("grads") ? json["grads"] : json.value("grads.eval", Json());
+nlohmann::json Reference::gradients() const {
+  return json.contains("grads") ? json["grads"] : json.value("grads.eval", nlohmann::json());
 }
 
 // transformers has NaN for some of Longformer's.
 bool Reference::has_gradients() const {
-  const Json all = gradients();
+  const nlohmann::json all = gradients();
   return !all.empty() && std::none_of(all.begin(), all.end(), [](const auto& norm) { return norm[0].is_null(); });
 }
 
@@ -95,7 +95,7 @@ std::set<std::string> without_gradient(const Model& model, const Reference& refe
   const int32_t pad =
       reference.generate_settings().value("pad_token_id", reference.config.value("pad_token_id", -1));
   const bool begins_with_padding = reference.file.get("decoder_input_ids").at<int32_t>({0, 0}) == pad;
-  const Json gradients = reference.gradients();
+  const nlohmann::json gradients = reference.gradients();
   if (!begins_with_padding) return {"output.bias"};
   if (gradients.contains("model.shared.weight")) return {"output.bias", "source_embedding", "model.shared.weight"};
   if (gradients.contains("model.decoder.embed_tokens.weight"))
@@ -109,7 +109,7 @@ std::set<std::string> without_gradient(const Model& model, const Reference& refe
 void check_gradients(Model& model, const Reference& reference) {
   const std::set<std::string> skipped = without_gradient(model, reference);
   double squares = 0, products = 0, expected_squares = 0, expected_products = 0, largest_product = 0;
-  const Json gradients = reference.gradients();
+  const nlohmann::json gradients = reference.gradients();
   for (const auto& [name, values] : gradients.items()) {
     if (skipped.contains(name)) continue;
     const auto norm = values[0].get<double>(), product = values[1].get<double>();
@@ -129,7 +129,7 @@ void check_gradients(Model& model, const Reference& reference) {
   EXPECT_NEAR(products, expected_products, 1e-3 * largest_product);
 }
 
-SearchOptions beam_options(const Json& settings) {
+SearchOptions beam_options(const nlohmann::json& settings) {
   return {.beam = settings.at("num_beams"),
           .length_penalty = settings.at("length_penalty"),
           .length_normalization = LengthNormalization::power,

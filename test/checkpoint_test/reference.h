@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "qkv/base/json.h"
+#include <nlohmann/json.hpp>
+
 #include "qkv/decode/search.h"
 #include "qkv/model/model.h"
 #include "qkv/tensor/safetensors.h"
@@ -23,13 +24,13 @@ struct Reference {
   Tensor result(const std::string& name) const;
   bool has_result(const std::string& name) const;
   bool has_hidden_states() const;
-  Json gradients() const;
+  nlohmann::json gradients() const;
   bool has_gradients() const;
 
-  Json generate_settings() const;  // {} if the reference has no generated ids
+  nlohmann::json generate_settings() const;  // {} if the reference has no generated ids
 
   SafetensorsFile file;
-  Json json, config;  // reference.json, config.json
+  nlohmann::json json, config;  // reference.json, config.json
 };
 
 // What the mask leaves of the rows of a batch.
@@ -45,7 +46,7 @@ double error_of(double got, double expected);
 void check_gradients(Model& model, const Reference& reference);
 
 // Of the settings of generate() in reference.json.
-SearchOptions beam_options(const Json& settings);
+SearchOptions beam_options(const nlohmann::json& settings);
 // Ids behind `prompt` first ones and scores of the best answers of each row: the names of the tensors begin so.
 void expect_beams(const std::vector<std::vector<Hypothesis>>& found, const Reference& reference,
                   const std::string& name, int64_t prompt);

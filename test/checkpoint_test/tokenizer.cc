@@ -13,6 +13,7 @@ namespace qkv::test {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
 
 // prefix: of the names of the expected values.
 void check_cases(const fs::path& folder, const char* file, const std::string& prefix) {

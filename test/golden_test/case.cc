@@ -4,13 +4,15 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
-#include "qkv/base/json.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::golden {
 namespace {
+
+using Json = nlohmann::json;
 
 template <class T>
 T parsed(std::string_view argument, const std::string& text) {

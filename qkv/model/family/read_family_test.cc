@@ -4,10 +4,10 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/base/json.h"
 #include "qkv/base/random.h"
 #include "qkv/model/model_file.h"
 #include "qkv/test_support/scratch_folder.h"
@@ -16,6 +16,7 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 class PublishedFolder {
  public:

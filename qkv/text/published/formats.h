@@ -10,6 +10,8 @@
 
 namespace qkv {
 
+class FolderSettings;
+
 Tokenizer huggingface_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 Tokenizer ctranslate2_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 Tokenizer marian_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
@@ -27,9 +29,12 @@ struct FairseqSettings {
 Tokenizer fairseq_tokenizer(const std::filesystem::path& folder, SpecialTokens special,
                             const FairseqSettings& settings);
 
-// Files of before tokenizer.json, as such a file: vocab.json with merges.txt, and vocab.txt.
-std::string json_of_byte_level_bpe(const std::filesystem::path& folder);
-std::string json_of_word_piece(const std::filesystem::path& folder, bool lowercase);
+// Files of before tokenizer.json, as such a file: vocab.json with merges.txt, and vocab.txt. What they do not say, that of the
+// class of the tokenizer, is in the settings.
+std::string json_of_byte_level_bpe(const std::filesystem::path& folder, const FolderSettings& settings);
+std::string json_of_word_piece(const std::filesystem::path& folder, const FolderSettings& settings);
+// The SentencePiece model of a family: tokenizer.model or spiece.model.
+Tokenizer piece_tokenizer(const std::filesystem::path& file, const FolderSettings& settings);
 // Of tokens between spaces; those of `special` are never text.
 std::string json_of_words(const PieceIds& ids, const std::string& unknown, const std::vector<std::string>& special);
 

@@ -36,6 +36,9 @@ std::vector<Scored> read_scored(const fs::path& file) {
     }
     require<InputError>(has_head && length <= bytes.size() - at - head, file.string(),
                         "the file ends within token {}", out.size());
+    constexpr size_t longest = 4096;  // each token is cut at each of its bytes, to find what it is merged of
+    require<InputError>(length <= longest, file.string(), "token {} of {} bytes is longer than {}", out.size(),
+                        length, longest);
     entry.token = bytes.substr(at + head, length);
     require<InputError>(!utf8_error(entry.token), file.string(), "token {} is not UTF-8", out.size());
     out.push_back(std::move(entry));
@@ -52,7 +55,7 @@ Json merges_of(const std::vector<Scored>& tokens, const PieceIds& ids) {
                    [](const Scored* a, const Scored* b) { return a->score > b->score; });
   Json merges = Json::array();
   for (const Scored* entry : by_score) {
-    const std::string& token = entry->token;
+    const std::string_view token = entry->token;
     if (is_byte_token(token)) continue;
     for (size_t split = 1; split < token.size(); ++split)
       if (ids.contains(token.substr(0, split)) && ids.contains(token.substr(split)))

@@ -22,47 +22,73 @@ size_t without_white_space_at_end(std::string_view text) {
   return text.size();
 }
 
-size_t white_space_at_start(std::string_view text) {
-  size_t size = 0;
-  while (size < text.size() && is_white_space(utf8_first(text.substr(size)).value))
-    size += utf8_first(text.substr(size)).bytes;
-  return size;
+// The end of the white space around `at`, which is looked for once in each run.
+class WhiteSpace {
+ public:
+  explicit WhiteSpace(std::string_view text) : text_(text) {}
+  size_t end_from(size_t at) {
+    if (at >= begin_ && at < end_) return end_;
+    begin_ = end_ = at;
+    while (end_ < text_.size() && is_white_space(utf8_first(text_.substr(end_)).value))
+      end_ += utf8_first(text_.substr(end_)).bytes;
+    return end_;
+  }
+
+ private:
+  std::string_view text_;
+  size_t begin_ = 0, end_ = 0;
+};
+
+bool is_within_word(std::string_view text, size_t first, size_t last) {
+  return (first > 0 && is_word_character(last_character(text.substr(0, first)))) ||
+         (last < text.size() && is_word_character(utf8_first(text.substr(last)).value));
+}
+
+std::vector<std::string> contents_of(const std::vector<AddedToken>& tokens) {
+  std::vector<std::string> out;
+  for (const AddedToken& token : tokens) out.push_back(token.content);
+  return out;
 }
 
 }  // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents)
-    : tokens_(std::move(tokens)), tree_(contents) {}
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : AddedTokens(tokens, contents_of(tokens)) {}
 
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents)
+    : tokens_(std::move(tokens)), finder_(contents) {
+  for (const std::string& content : contents) sizes_.push_back(content.size());
+}
+
+// A token within the white space that belongs to the one before is a token all the same, unless it takes white space on its left.
 void AddedTokens::for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
                            const std::function<void(TextRange, int32_t)>& function) const {
-  size_t begin = 0;  // of what was not given yet
-  const auto give = [&](size_t end, int32_t id) {
-    if (end > begin || id >= 0) function({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, id);
-    begin = end;
+  const auto give = [&](size_t begin, size_t end, int32_t id) {
+    function({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, id);
   };
+  const std::vector<int32_t> found = finder_.longest(text);
+  WhiteSpace space(text);
+  size_t begin = 0;  // of what was not given yet
   for (size_t at = 0; at < text.size();) {
-    int32_t found = -1;
-    size_t size = 0;
-    tree_.for_each_prefix(text.substr(at), [&](int32_t index, size_t bytes) { found = index, size = bytes; });
-    if (found < 0) {
+    if (found[at] < 0) {
       ++at;
       continue;
     }
-    const AddedToken& token = tokens_[static_cast<size_t>(found)];
-    size_t first = at, last = at + size;
+    const auto index = static_cast<size_t>(found[at]);
+    const AddedToken& token = tokens_[index];
+    size_t first = at, last = at + sizes_[index];
     at = last;
     if (token.special && !special(token)) continue;
-    if (token.single_word && ((first > 0 && is_word_character(last_character(text.substr(0, first)))) ||
-                              (last < text.size() && is_word_character(utf8_first(text.substr(last)).value))))
-      continue;
-    if (token.strips_left) first = std::max(without_white_space_at_end(text.substr(0, first)), begin);
-    if (token.strips_right) last += white_space_at_start(text.substr(last));
-    if (first < begin) continue;  // white space behind the one before swallowed it
-    give(first, -1);
-    give(last, token.id);
+    if (token.single_word && is_within_word(text, first, last)) continue;
+    if (token.strips_left && first > begin)
+      first = begin + without_white_space_at_end(text.substr(begin, first - begin));
+    else if (token.strips_left)
+      first = begin;
+    if (token.strips_right) last = space.end_from(last);
+    if (begin < first) give(begin, first, -1);
+    if (first < last) give(first, last, token.id);
+    begin = last;
   }
-  give(text.size(), -1);
+  if (begin < text.size()) give(begin, text.size(), -1);
 }
 
 }  // namespace qkv

@@ -3,7 +3,7 @@
 //     const AddedTokens added(list);
 //     added.for_each(text, all, [](TextRange range, int32_t id) { ... });                      // id -1: text between them
 //
-// The leftmost longest one is found. `normalized` ones are looked for in the normalised text, the others in the original one.
+// The leftmost longest one is found, in time that is linear in the text. `normalized` ones are looked for in the normalised text, the others in the original one.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "qkv/text/tokenizer/aligned_text.h"
-#include "qkv/text/tokenizer/prefix_tree.h"
+#include "qkv/text/tokenizer/string_finder.h"
 
 namespace qkv {
 
@@ -27,6 +27,7 @@ struct AddedToken {
 class AddedTokens {
  public:
   AddedTokens() = default;
+  explicit AddedTokens(std::vector<AddedToken> tokens);
   // contents: as they are looked for, normalised where that is so.
   AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents);
 
@@ -38,7 +39,8 @@ class AddedTokens {
 
  private:
   std::vector<AddedToken> tokens_;
-  PrefixTree tree_;
+  std::vector<size_t> sizes_;  // of the contents
+  StringFinder finder_;
 };
 
 }  // namespace qkv

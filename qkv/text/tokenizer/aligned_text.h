@@ -3,6 +3,8 @@
 //     AlignedText text("Caf\xc3\xa9", /*offset=*/0);
 //     text.rewrite([](AlignedText::Writer& out) { out.keep(3); out.replace(2, "e"); });        // "Cafe"
 //     text.origin(3, 4)                                                                        // bytes 3 to 5
+//
+// Errors: TextError where rewriting makes a text longer than 64 times its length and 4 KiB, as malicious rules would.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "qkv/text/text_error.h"
 
 namespace qkv {
 
@@ -28,9 +32,19 @@ class AlignedText {
     for (size_t i = 0; i < text.size(); ++i)
       origin_.push_back({static_cast<uint32_t>(offset + i), static_cast<uint32_t>(offset + i + 1)});
     start_ = static_cast<uint32_t>(offset);
+    longest_ = std::min<size_t>(64 * text.size() + 4096, UINT32_MAX);
   }
 
   const std::string& bytes() const { return bytes_; }
+  // Some bytes, not none, by themselves.
+  AlignedText slice(TextRange range) const {
+    AlignedText out("", origin(range.begin, range.begin).begin);
+    out.bytes_ = part(range);
+    out.origin_.assign(origin_.begin() + range.begin, origin_.begin() + range.end);
+    out.longest_ =
+        std::min<size_t>(longest_ * out.bytes_.size() / bytes_.size() + out.bytes_.size() + 4096, UINT32_MAX);
+    return out;
+  }
   std::string_view part(TextRange range) const {
     return std::string_view(bytes_).substr(range.begin, range.end - range.begin);
   }
@@ -65,6 +79,7 @@ class AlignedText {
     // In place of that many bytes; of none: an insertion.
     void replace(size_t bytes, std::string_view by) {
       const TextRange origin = from_.origin(static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + bytes));
+      check(bytes_.size() + by.size());
       bytes_.append(by);
       origin_.insert(origin_.end(), by.size(), origin);
       at_ += bytes;
@@ -73,6 +88,10 @@ class AlignedText {
 
    private:
     friend class AlignedText;
+    void check(size_t bytes) const {
+      require<TextError>(bytes <= from_.longest_, "tokenizer", "normalisation makes more than {} bytes of a text",
+                         from_.longest_);
+    }
     AlignedText& from_;
     size_t at_ = 0;
     std::string bytes_;
@@ -83,6 +102,7 @@ class AlignedText {
     Writer writer(*this);
     function(writer);
     writer.keep(writer.rest().size());
+    writer.check(writer.written());
     bytes_ = std::move(writer.bytes_);
     origin_ = std::move(writer.origin_);
   }
@@ -91,6 +111,7 @@ class AlignedText {
   std::string bytes_;
   std::vector<TextRange> origin_;  // of every byte
   uint32_t start_ = 0;
+  size_t longest_ = 0;  // in bytes
 };
 
 }  // namespace qkv

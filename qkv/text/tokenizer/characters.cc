@@ -1,10 +1,11 @@
 #include "qkv/text/tokenizer/characters.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
+#include <cstdint>
 #include <iterator>
-#include <memory>
 #include <utf8proc.h>
+#include <vector>
 
 #include "qkv/base/error.h"
 #include "qkv/text/tokenizer/newer_unicode.h"
@@ -23,6 +24,43 @@ bool is_in(const std::pair<char32_t, char32_t> (&ranges)[N], char32_t c) {
   return after != std::begin(ranges) && c <= std::prev(after)->second;
 }
 
+// Circled, squared and other enclosed letters are symbols with the property Alphabetic.
+constexpr std::pair<char32_t, char32_t> letters_among_symbols[] = {
+    {0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
+
+utf8proc_option_t decomposition(NormalizationForm form) {
+  const bool is_compatible = form == NormalizationForm::nfkc || form == NormalizationForm::nfkd;
+  return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
+                                        (is_compatible ? UTF8PROC_COMPAT : 0));
+}
+
+struct Decomposition {
+  std::array<utf8proc_int32_t, 32> points;  // the longest, of U+FDFA, has 18
+  size_t size;
+};
+
+Decomposition decomposed(char32_t c, utf8proc_option_t options) {
+  Decomposition out{};
+  int boundary = 0;
+  const utf8proc_ssize_t size = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), out.points.data(),
+                                                        std::ssize(out.points), options, &boundary);
+  require(size > 0 && size <= std::ssize(out.points), "tokenizer", "a text cannot be normalised: {}",
+          size < 0 ? utf8proc_errmsg(size) : "a character has too many parts");
+  out.size = static_cast<size_t>(size);
+  return out;
+}
+
+// The canonical order: runs of marks stably sorted by their combining class.
+void order_marks(std::vector<utf8proc_int32_t>& points) {
+  const auto combining_class = [](utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; };
+  const auto is_starter = [&](utf8proc_int32_t c) { return combining_class(c) == 0; };
+  for (auto at = points.begin(); at != points.end();) {
+    const auto begin = std::find_if_not(at, points.end(), is_starter);
+    at = std::find_if(begin, points.end(), is_starter);
+    std::stable_sort(begin, at, [&](auto a, auto b) { return combining_class(a) < combining_class(b); });
+  }
+}
+
 }  // namespace
 
 bool is_white_space(char32_t c) {
@@ -31,6 +69,7 @@ bool is_white_space(char32_t c) {
 }
 
 bool is_word_character(char32_t c) {
+  if (is_in(letters_among_symbols, c) || is_in(word_characters_since_unicode_15, c)) return true;
   switch (category(c)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
@@ -91,24 +130,37 @@ std::string lower_case(char32_t c) {
 }
 
 std::string normalized(std::string_view text, NormalizationForm form) {
-  const bool composes = form == NormalizationForm::nfc || form == NormalizationForm::nfkc;
-  const bool compatible = form == NormalizationForm::nfkc || form == NormalizationForm::nfkd;
-  const auto options = static_cast<utf8proc_option_t>(
-      UTF8PROC_STABLE | (composes ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) | (compatible ? UTF8PROC_COMPAT : 0));
-  utf8proc_uint8_t* result = nullptr;
-  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                             static_cast<utf8proc_ssize_t>(text.size()), &result, options);
+  const utf8proc_option_t options = decomposition(form);
+  std::vector<utf8proc_int32_t> points;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = utf8_first(text.substr(at));
+    const Decomposition parts = decomposed(c.value, options);
+    points.insert(points.end(), parts.points.begin(), parts.points.begin() + static_cast<ptrdiff_t>(parts.size));
+    at += std::max<size_t>(c.bytes, 1);
+  }
+  order_marks(points);
+  auto size = std::ssize(points);
+  if (form == NormalizationForm::nfc || form == NormalizationForm::nfkc)
+    size = utf8proc_normalize_utf32(points.data(), size,
+                                    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
   require(size >= 0, "tokenizer", "a text cannot be normalised: {}", utf8proc_errmsg(size));
-  const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(result, std::free);
-  return {reinterpret_cast<const char*>(result), static_cast<size_t>(size)};
+  return utf8_encode(std::u32string(points.begin(), points.begin() + size));
 }
 
 bool has_normal_form(char32_t c) { return !is_in(normalized_since_unicode_9, c); }
 
-bool begins_normalization(char32_t c) {
+bool has_decomposition(char32_t c) {
+  const bool is_syllable = c >= 0xac00 && c <= 0xd7a3;  // of Hangul, decomposed by a formula
+  return is_syllable || utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->decomp_seqindex != UINT16_MAX;
+}
+
+bool begins_normalization(char32_t c, NormalizationForm form) {
   if (c < 0x300) return true;
-  const utf8proc_property_t* property = utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
-  return property->combining_class == 0 && !is_mark(c) && !(c >= 0x1160 && c <= 0x11ff);
+  const utf8proc_int32_t first =
+      has_decomposition(c) ? decomposed(c, decomposition(form)).points[0] : static_cast<utf8proc_int32_t>(c);
+  const bool is_vowel_or_final = first >= 0x1160 && first <= 0x11ff;  // of a Hangul syllable
+  return utf8proc_get_property(first)->combining_class == 0 && !is_mark(static_cast<char32_t>(first)) &&
+         !is_vowel_or_final;
 }
 
 size_t first_grapheme(std::string_view text) {

@@ -17,8 +17,8 @@ class JsonModel final : public TokenizerModel {
     for (int32_t id = 0; id < size(); ++id) shown_.push_back(shown(id));
   }
 
-  std::vector<int32_t> encode(std::string_view text) const override {
-    return tokenizer_.encode(text, {.add_special = false}).ids;
+  std::vector<int32_t> encode(std::string_view text, const TokenizeOptions& options) const override {
+    return tokenizer_.encode(text, {.add_special = false, .special_in_text = options.parse_special}).ids;
   }
   std::string decode(std::span<const int32_t> ids) const override { return tokenizer_.decode(ids); }
   const std::string& token(int32_t id) const override {
@@ -28,6 +28,7 @@ class JsonModel final : public TokenizerModel {
     const std::string& token = tokenizer_.token(id);
     return !token.empty() && !tokenizer_.is_special(id) && !is_byte_token(token);
   }
+  bool is_added(int32_t id) const override { return tokenizer_.is_added(id); }
   float score(int32_t) const override { return 0; }
   int64_t size() const override { return tokenizer_.size(); }
   // As in the file.

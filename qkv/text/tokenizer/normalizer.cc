@@ -34,12 +34,12 @@ class Unicode final : public TextNormalizer {
         size_t size = first.bytes;
         while (size < rest.size()) {
           const CodePoint next = utf8_first(rest.substr(size));
-          if (begins_normalization(next.value) || !has_normal_form(next.value)) break;
+          if (begins_normalization(next.value, form_) || !has_normal_form(next.value)) break;
           size += next.bytes;
         }
         const std::string_view part = rest.substr(0, size);
-        if (size == 1) {
-          out.keep(1);
+        if (size == first.bytes && !has_decomposition(first.value)) {
+          out.keep(size);
           continue;
         }
         const std::string changed = normalized(part, form_);

@@ -7,9 +7,11 @@
 #include "qkv/base/error.h"
 #include "qkv/base/on_demand.h"
 #include "qkv/text/sentencepiece_check.h"
+#include "qkv/text/tokenizer/added_tokens.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
+#include "qkv/text/tokenizer/unknown_runs.h"
 
 namespace qkv {
 namespace {
@@ -27,8 +29,9 @@ std::string with_spaces(std::string_view text) {
 
 class PieceModel final : public TokenizerModel {
  public:
-  PieceModel(std::string bytes, const std::string& name, std::optional<PieceIds> ids, SpecialTokens special)
-      : special_(std::move(special)), bytes_(std::move(bytes)), has_own_ids_(!ids) {
+  PieceModel(std::string bytes, const std::string& name, std::optional<PieceIds> ids, SpecialTokens special,
+             std::vector<int32_t> in_text)
+      : special_(std::move(special)), bytes_(std::move(bytes)), has_own_ids_(!ids), in_text_(std::move(in_text)) {
     if (const auto wrong = sentencepiece_error(bytes_))
       fail<InputError>(name, "not a SentencePiece model: {}", *wrong);
     const auto status = processor_.LoadFromSerializedProto(bytes_);
@@ -43,10 +46,13 @@ class PieceModel final : public TokenizerModel {
       if (id >= std::ssize(tokens_)) tokens_.resize(static_cast<size_t>(id) + 1);
       tokens_[static_cast<size_t>(id)] = piece;
     }
+    find_added_tokens();
+    for (const int32_t id : in_text_)
+      require<InputError>(id < size(), name, "'in_text': {} is not an id of its {} tokens", id, size());
   }
 
   // A language mark of Marian, ">>de<<" in front of the text, is one token.
-  std::vector<int32_t> encode(std::string_view text) const override {
+  std::vector<int32_t> encode(std::string_view text, const TokenizeOptions& options) const override {
     std::vector<int32_t> out;
     if (const size_t end = text.starts_with(">>") ? text.find("<<") : std::string_view::npos;
         end != std::string_view::npos) {
@@ -56,13 +62,16 @@ class PieceModel final : public TokenizerModel {
         text.remove_prefix(end + 2);
       }
     }
-    std::vector<std::string> pieces;
-    const auto status = processor_.Encode(text, &pieces);
-    if (!status.ok()) fail<InputError>("Tokenizer::encode", "{}", status.message());
-    for (const std::string& piece : pieces) {
-      const auto found = ids_.find(piece);
-      out.push_back(found == ids_.end() ? special_.unk : found->second);
+    if (in_text_.empty() && !options.parse_special) {
+      encode_text(text, out);
+      return out;
     }
+    added_.for_each(
+        text, [&](const AddedToken&) { return options.parse_special; },
+        [&](TextRange range, int32_t id) {
+          if (id >= 0) return out.push_back(id);
+          encode_text(text.substr(range.begin, range.end - range.begin), out);
+        });
     return out;
   }
   std::string decode(std::span<const int32_t> ids) const override {
@@ -83,6 +92,10 @@ class PieceModel final : public TokenizerModel {
                          piece == "</s>" || std::ranges::find(special_.added, id) != special_.added.end();
     return !piece.empty() && !special && !is_byte_token(piece);
   }
+  bool is_added(int32_t id) const override {
+    const int piece = processor_.PieceToId(token(id));
+    return processor_.IdToPiece(piece) != token(id) || processor_.IsControl(piece) || processor_.IsUnknown(piece);
+  }
   float score(int32_t) const override { return 0; }
   int64_t size() const override { return std::ssize(tokens_); }
   std::optional<int32_t> id_of(std::string_view token) const override {
@@ -94,16 +107,53 @@ class PieceModel final : public TokenizerModel {
     return serialized_.get([&] {
       std::string out = stored_head(special_) + "\"sentencepiece\":\"" + base64_encoded(bytes_) + "\"";
       if (!has_own_ids_) out += ",\"ids\":" + Json(ids_).dump();
+      if (!in_text_.empty()) out += ",\"in_text\":" + Json(in_text_).dump();
       return out + "}";
     });
   }
   const SpecialTokens& special() const override { return special_; }
 
  private:
+  // Tokens that are found in a text before the model cuts it: those of in_text_ always, special ones on request.
+  void find_added_tokens() {
+    std::vector<int32_t> special = special_.added;
+    special.insert(special.end(), special_.ends.begin(), special_.ends.end());
+    for (const int32_t id : {special_.pad, special_.bos, special_.eos, special_.mask}) special.push_back(id);
+    for (int piece = 0; piece < processor_.GetPieceSize(); ++piece)
+      if (processor_.IsControl(piece)) special.push_back(id_of(processor_.IdToPiece(piece)).value_or(-1));
+    std::ranges::sort(special);
+    special.erase(std::unique(special.begin(), special.end()), special.end());
+    std::vector<AddedToken> tokens;
+    const auto add = [&](int32_t id, bool is_special) {
+      if (id >= 0 && id < size()) tokens.push_back({.id = id, .content = token(id), .special = is_special});
+    };
+    for (const int32_t id : special) add(id, true);
+    for (const int32_t id : in_text_) add(id, false);
+    added_ = AddedTokens(std::move(tokens));
+  }
+
+  void encode_text(std::string_view text, std::vector<int32_t>& out) const {
+    const UnknownRuns& unknown = unknown_.get([&] {
+      size_t longest = 64;
+      for (const auto& [piece, id] : ids_) longest = std::max(longest, piece.size() + 1);
+      return UnknownRuns(processor_, sentencepiece_rules(bytes_), longest);
+    });
+    std::vector<std::string> pieces;
+    const auto status = processor_.Encode(unknown.shortened(text), &pieces);
+    if (!status.ok()) fail<TextError>("Tokenizer::encode", "{}", status.message());
+    for (const std::string& piece : pieces) {
+      const auto found = ids_.find(piece);
+      out.push_back(found == ids_.end() ? special_.unk : found->second);
+    }
+  }
+
   sentencepiece::SentencePieceProcessor processor_;
   SpecialTokens special_;
   std::string bytes_;
   bool has_own_ids_;
+  std::vector<int32_t> in_text_;
+  AddedTokens added_;
+  OnDemand<UnknownRuns> unknown_;
   PieceIds ids_;
   std::vector<std::string> tokens_;
   OnDemand<std::string> serialized_;
@@ -123,8 +173,10 @@ std::vector<std::string> pieces_of(const std::string& bytes, const std::string& 
 }
 
 std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, const std::string& name,
-                                                           std::optional<PieceIds> ids, SpecialTokens special) {
-  return std::make_shared<PieceModel>(std::move(bytes), name, std::move(ids), std::move(special));
+                                                           std::optional<PieceIds> ids, SpecialTokens special,
+                                                           std::vector<int32_t> in_text) {
+  return std::make_shared<PieceModel>(std::move(bytes), name, std::move(ids), std::move(special),
+                                      std::move(in_text));
 }
 
 }  // namespace qkv

@@ -123,6 +123,22 @@ auto matches_of(const Pattern& pattern) {
   };
 }
 
+// \w+|[^\w\s]+
+void words_and_others(std::string_view piece, PreTokenized::Matches& matches) {
+  enum class Kind { space, word, other } before = Kind::space;
+  for (uint32_t at = 0; at < piece.size();) {
+    const CodePoint c = utf8_first(piece.substr(at));
+    const auto end = static_cast<uint32_t>(at + c.bytes);
+    const Kind kind = is_word_character(c.value) ? Kind::word : is_white_space(c.value) ? Kind::space : Kind::other;
+    if (kind != Kind::space && kind == before)
+      matches.back().end = end;
+    else if (kind != Kind::space)
+      matches.push_back({at, end});
+    before = kind;
+    at = end;
+  }
+}
+
 constexpr const char* words_of_gpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -248,8 +264,7 @@ PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields) {
   if (type == "Digits")
     return splits(characters(is_numeric),
                   fields.flag("individual_digits", false) ? SplitBehavior::isolated : SplitBehavior::contiguous);
-  if (type == "Whitespace")
-    return splits(matches_of(Pattern(Regex(R"(\w+|[^\w\s]+)", "Whitespace"))), SplitBehavior::removed, true);
+  if (type == "Whitespace") return splits(words_and_others, SplitBehavior::removed, true);
   if (type == "WhitespaceSplit") return splits(characters(is_white_space), SplitBehavior::removed);
   if (type == "CharDelimiterSplit")
     return splits(matches_of(Pattern(fields.character("delimiter", " "))), SplitBehavior::removed);

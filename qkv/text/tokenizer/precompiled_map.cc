@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "qkv/base/error.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 
@@ -15,6 +16,7 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where)
   std::memcpy(units_.data(), bytes.data() + 4, size);
   strings_ = bytes.substr(4 + size);
   require<InputError>(strings_.empty() || strings_.back() == '\0', where, "a character map ends within a string");
+  require<InputError>(!utf8_error(strings_), where, "the texts of a character map are not UTF-8");
 }
 
 // A unit has a label, the distance to its children and whether it has a value, which is their unit of label 0 (Aoe, 1989).
@@ -32,7 +34,8 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view text) cons
     if ((unit >> 8 & 1u) == 0) continue;
     if (node >= units_.size()) return {};
     const size_t value = units_[node] & 0x7fffffffu;
-    if (value >= strings_.size()) return {};
+    const bool is_text = value < strings_.size() && (static_cast<unsigned char>(strings_[value]) & 0xc0) != 0x80;
+    if (!is_text) return {};
     return std::string_view(strings_.c_str() + value);
   }
   return {};

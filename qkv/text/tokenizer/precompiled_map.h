@@ -4,7 +4,7 @@
 //     const PrecompiledMap map(bytes, "tokenizer.json");          // u32 size of the trie, its units, strings ending in NUL
 //     map.find("\xef\xbc\xa1bc")                                  // "A", of the shortest entry that the text begins with
 //
-// Errors: InputError for a map whose sizes or links lead out of it.
+// Errors: InputError for a map whose sizes or links lead out of it, and for texts that are not UTF-8.
 #pragma once
 
 #include <cstdint>

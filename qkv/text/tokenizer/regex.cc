@@ -1,10 +1,12 @@
 #include "qkv/text/tokenizer/regex.h"
 
+#include <algorithm>
 #include <mutex>
+#include <new>
 #include <oniguruma.h>
 
-#include "qkv/base/error.h"
 #include "qkv/base/names.h"
+#include "qkv/text/text_error.h"
 
 namespace qkv {
 namespace {
@@ -17,7 +19,34 @@ std::string message_of(int code, OnigErrorInfo* info = nullptr) {
   return {reinterpret_cast<const char*>(text), static_cast<size_t>(length)};
 }
 
-constexpr unsigned long step_limit = 10'000'000;  // of one match
+// Steps of a search: it gets few at first, and more as long as the budget of the text lasts. So all searches of a text take
+// time that is linear in it, and a search that finds nothing may still go through all of it.
+constexpr unsigned long first_steps = 250, min_budget = 10'000'000, steps_of_a_byte = 200;
+
+// Groups that call groups, (?<a>\g<b>\g<b>), make an expression that does not end to be compiled of a few bytes.
+bool calls_groups(std::string_view expression) {
+  for (size_t at = 0; at + 2 < expression.size(); ++at) {
+    if (expression[at] != '\\') continue;
+    const char next = expression[++at];
+    if (next == 'g' && (expression[at + 1] == '<' || expression[at + 1] == '\'')) return true;
+  }
+  return false;
+}
+
+constexpr size_t longest_expression = 20'000;
+
+using MatchLimits = std::unique_ptr<OnigMatchParam, void (*)(OnigMatchParam*)>;
+
+bool is_over_limit(int code) {
+  return code == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER || code == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
+}
+
+MatchLimits match_limits() {
+  MatchLimits limits(onig_new_match_param(), onig_free_match_param);
+  if (!limits) throw std::bad_alloc();
+  onig_initialize_match_param(limits.get());
+  return limits;
+}
 
 }  // namespace
 
@@ -30,8 +59,11 @@ struct Regex::Compiled {
     std::call_once(once, [] {
       OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
       onig_initialize(encodings, 1);
-      onig_set_retry_limit_in_match(step_limit);
     });
+    require<InputError>(text.size() <= longest_expression, where,
+                        "a regular expression of {} bytes is longer than {}", text.size(), longest_expression);
+    require<InputError>(!calls_groups(text), where, "{} calls a group by \\g, which is not supported",
+                        quoted_name(text));
     OnigErrorInfo info;
     const int code = onig_new(&expression, bytes(text.data()), bytes(text.data() + text.size()), ONIG_OPTION_NONE,
                               ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
@@ -49,16 +81,30 @@ Regex::Regex(const std::string& expression, const std::string& where)
 void Regex::for_each_match(std::string_view text, FunctionRef<void(size_t, size_t)> function) const {
   const std::unique_ptr<OnigRegion, void (*)(OnigRegion*)> region(onig_region_new(),
                                                                   [](OnigRegion* r) { onig_region_free(r, 1); });
+  const MatchLimits limits = match_limits();
   const OnigUChar *begin = bytes(text.data()), *end = begin + text.size();
+  unsigned long budget = min_budget + steps_of_a_byte * text.size(), steps = first_steps;
   for (const OnigUChar* at = begin; at < end;) {
-    const int found = onig_search(compiled_->expression, begin, end, at, end, region.get(), ONIG_OPTION_NONE);
+    onig_set_retry_limit_in_match_of_match_param(limits.get(), steps);
+    onig_set_retry_limit_in_search_of_match_param(limits.get(), steps);
+    const int found = onig_search_with_param(compiled_->expression, begin, end, at, end, region.get(),
+                                             ONIG_OPTION_NONE, limits.get());
     if (found == ONIG_MISMATCH) return;
-    require<InputError>(found >= 0, compiled_->where, "a regular expression failed on a text of {} bytes: {}",
-                        text.size(), message_of(found));
-    const auto first = static_cast<size_t>(region->beg[0]), last = static_cast<size_t>(region->end[0]);
+    if (is_over_limit(found) && steps <= budget) {
+      budget -= steps;
+      steps *= 2;
+      continue;
+    }
+    require<TextError>(found >= 0, compiled_->where, "a regular expression failed on a text of {} bytes: {}",
+                       text.size(), message_of(found));
+    // \K may let a match begin elsewhere.
+    const auto done = static_cast<size_t>(at - begin);
+    const size_t first = std::max(static_cast<size_t>(region->beg[0]), done);
+    const size_t last = std::max(static_cast<size_t>(region->end[0]), done);
     if (last > first) function(first, last);
     at = begin + (last > first ? last : last + 1);
     while (at < end && (*at & 0xc0) == 0x80) ++at;
+    steps = first_steps;
   }
 }
 

@@ -82,7 +82,10 @@ std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string bytes, 
     const JsonFields pieces = fields.object("ids");
     for (const auto& [piece, id] : fields.get("ids").items()) (*ids)[piece] = id_of(pieces, piece.c_str(), id);
   }
-  return make_piece_tokenizer(base64_decoded(fields.text("sentencepiece"), name), name, std::move(ids), special);
+  std::vector<int32_t> in_text;
+  if (fields.has("in_text")) in_text = ids_of(fields, "in_text");
+  return make_piece_tokenizer(base64_decoded(fields.text("sentencepiece"), name), name, std::move(ids), special,
+                              std::move(in_text));
 }
 
 }  // namespace qkv

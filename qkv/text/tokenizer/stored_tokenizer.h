@@ -2,6 +2,7 @@
 //
 //     {"qkv_tokenizer": 1, "special_tokens": {"pad": 0, "eos": 2, ...}, "tokenizer": {...}}              // that of tokenizer.json
 //     {"qkv_tokenizer": 1, "special_tokens": {...}, "sentencepiece": "base64", "ids": {"piece": 7, ...}} // without ids: its own
+//     ... "in_text": [7, ...]}                                     // tokens besides those of the SentencePiece model, in texts
 //
 //     std::shared_ptr<const TokenizerModel> model = make_json_tokenizer(json_text, "tokenizer.json", special);
 //     model->serialized()                                           // that object, which parse_stored_tokenizer() reads again
@@ -33,10 +34,12 @@ std::shared_ptr<const TokenizerModel> make_json_tokenizer(std::string json, cons
 // The pieces of a SentencePiece model, by its ids.
 std::vector<std::string> pieces_of(const std::string& bytes, const std::string& name);
 
-// bytes: of a SentencePiece model. ids: by piece, if they are not its own.
+// bytes: of a SentencePiece model. ids: by piece, if they are not its own. in_text: tokens that a text is cut at before the
+// model sees it.
 using PieceIds = std::map<std::string, int32_t, std::less<>>;
 std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, const std::string& name,
-                                                           std::optional<PieceIds> ids, SpecialTokens special);
+                                                           std::optional<PieceIds> ids, SpecialTokens special,
+                                                           std::vector<int32_t> in_text = {});
 
 // Whether this is such an object, and no SentencePiece model.
 bool is_stored_tokenizer(std::string_view bytes);

@@ -8,6 +8,15 @@ namespace {
 
 constexpr int64_t id_limit = 1 << 24;
 
+// As in SentencePiece models: the cost of a text grows with the longest token.
+constexpr size_t longest_token = 4096;
+
+void check_lengths(const std::vector<std::string>& tokens, const std::string& where) {
+  for (const std::string& token : tokens)
+    require<InputError>(token.size() <= longest_token, where, "the token {} of {} bytes is longer than {}",
+                        quoted_name(token), token.size(), longest_token);
+}
+
 }  // namespace
 
 SubwordVocabulary::SubwordVocabulary(const JsonFields& fields) {
@@ -22,12 +31,14 @@ SubwordVocabulary::SubwordVocabulary(const JsonFields& fields) {
                         quoted_name(tokens_[static_cast<size_t>(id)]), quoted_name(token), id);
     tokens_[static_cast<size_t>(id)] = token;
   }
+  check_lengths(tokens_, fields.where());
   index();
 }
 
 SubwordVocabulary::SubwordVocabulary(std::vector<std::string> tokens, const std::string& where)
     : tokens_(std::move(tokens)) {
   require<InputError>(std::ssize(tokens_) < id_limit, where, "{} tokens are too many", tokens_.size());
+  check_lengths(tokens_, where);
   index();
 }
 

@@ -39,9 +39,15 @@ std::string valid_utf8(std::string_view text) {
 
 namespace {
 
+// An empty `from` is nowhere.
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+  size_t at = from.empty() ? std::string::npos : text.find(from);
+  if (at == std::string::npos) return;
+  std::string out;
+  size_t begin = 0;
+  for (; at != std::string::npos; begin = at + from.size(), at = text.find(from, begin))
+    out.append(text, begin, at - begin) += to;
+  text = out.append(text, begin);
 }
 
 class ByteLevel final : public TokenDecoder {
@@ -156,8 +162,10 @@ class Strip final : public TokenDecoder {
       : content_(std::move(content)), start_(start), stop_(stop) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (std::string& token : tokens) {
-      for (int64_t i = 0; i < start_ && token.starts_with(content_); ++i) token.erase(0, content_.size());
-      for (int64_t i = 0; i < stop_ && token.ends_with(content_); ++i) token.resize(token.size() - content_.size());
+      std::string_view rest = token;
+      for (int64_t i = 0; i < start_ && rest.starts_with(content_); ++i) rest.remove_prefix(content_.size());
+      for (int64_t i = 0; i < stop_ && rest.ends_with(content_); ++i) rest.remove_suffix(content_.size());
+      if (rest.size() < token.size()) token = std::string(rest);
     }
   }
 

@@ -101,16 +101,9 @@ struct JsonTokenizer::Parts {
     AlignedText changed(text, offset);
     if (normalizer) normalizer->apply(changed);
     if (normalized.empty()) return encode_normalized(run, std::move(changed));
-    const std::string bytes = changed.bytes();
-    normalized.for_each(bytes, found_in_text(options), [&](TextRange range, int32_t id) {
+    normalized.for_each(changed.bytes(), found_in_text(options), [&](TextRange range, int32_t id) {
       if (id >= 0) return add_token(run, changed.origin(range.begin, range.end), id);
-      AlignedText part = changed;
-      part.rewrite([&](AlignedText::Writer& out) {
-        out.skip(range.begin);
-        out.keep(range.end - range.begin);
-        out.skip(out.rest().size());
-      });
-      encode_normalized(run, std::move(part));
+      encode_normalized(run, changed.slice(range));
     });
   }
 
@@ -222,6 +215,8 @@ std::optional<int32_t> JsonTokenizer::id_of(std::string_view token) const {
     if (added->content == token) return id;
   return parts_->model->id_of(token);
 }
+
+bool JsonTokenizer::is_added(int32_t id) const { return parts_->added_by_id.contains(id); }
 
 bool JsonTokenizer::is_special(int32_t id) const {
   const auto found = parts_->added_by_id.find(id);

@@ -49,6 +49,7 @@ class JsonTokenizer {
   // "" for an id without a token.
   const std::string& token(int32_t id) const;
   std::optional<int32_t> id_of(std::string_view token) const;
+  bool is_added(int32_t id) const;  // one of 'added_tokens'
   bool is_special(int32_t id) const;
   bool is_byte_level() const;  // tokens are bytes in the alphabet of byte_alphabet.h
   int64_t size() const;        // the largest id, and one more

@@ -1,9 +1,12 @@
 #include "qkv/text/tokenizer/tokenizer_json.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
 #include "qkv/base/random.h"
+#include "qkv/text/text_error.h"
 
 namespace qkv {
 namespace {
@@ -70,6 +73,27 @@ TEST(JsonTokenizer, AddedTokensMayTakeWhiteSpaceAndAvoidWords) {
   EXPECT_EQ(t.encode("aW W b").ids, (Ids{0, 5, 8, 5, 1}));
 }
 
+// As in tokenizers, whatever white space the one before has taken.
+TEST(JsonTokenizer, AnAddedTokenWithinTakenWhiteSpaceIsAToken) {
+  Json json = small_bpe();
+  json["added_tokens"] = {{{"id", 7}, {"content", "M"}, {"rstrip", true}, {"normalized", false}},
+                          {{"id", 8}, {"content", "\n"}, {"normalized", false}}};
+  EXPECT_EQ(tokenizer_of(json).encode("M \na").ids, (Ids{7, 8, 0}));
+}
+
+TEST(JsonTokenizer, WordsAreThoseOfWhitespace) {
+  Json json = {{"pre_tokenizer", {{"type", "Whitespace"}}},
+               {"model",
+                {{"type", "WordLevel"},
+                 {"vocab", {{"x", 0}, {"\u00b2", 1}, {"x\u200dy", 2}, {"\u24b6x", 3}, {"?!", 4}}},
+                 {"unk_token", nullptr}}}};
+  const JsonTokenizer t = tokenizer_of(json);
+  EXPECT_EQ(t.encode("x\u00b2").ids, (Ids{0, 1})) << "a superscript is no part of a word";
+  EXPECT_EQ(t.encode(" x\u200dy  \u24b6x?!").ids, (Ids{2, 3, 4})) << "a joiner and a circled letter are";
+  EXPECT_THROW(t.encode("z"), TextError) << "not in the vocabulary";
+  EXPECT_EQ(t.encode("x").ids, (Ids{0})) << "the next text";
+}
+
 TEST(JsonTokenizer, PutsTokensAroundATextAndAroundTwo) {
   Json json = small_bpe();
   json["post_processor"] = {{"type", "RobertaProcessing"}, {"cls", {"a", 0}}, {"sep", {"c", 2}}};
@@ -94,6 +118,33 @@ TEST(JsonTokenizer, IsLinearInALongWord) {
   EXPECT_EQ(tokenizer_of(unigram).encode(std::string(300'000, 'a')).ids.size(), 150'000u);
 }
 
+TEST(JsonTokenizer, ADecoderWithoutASuffixReplacesNothing) {
+  Json json = small_bpe();
+  json["decoder"] = {{"type", "BPEDecoder"}, {"suffix", ""}};
+  EXPECT_EQ(tokenizer_of(json).decode(Ids{0, 1}), "ab");
+  json["decoder"] = {{"type", "Strip"}, {"content", "a"}, {"start", 2}, {"stop", 1}};
+  json["model"]["vocab"]["aaabaa"] = 7;
+  EXPECT_EQ(tokenizer_of(json).decode(Ids{7}), "aba");
+}
+
+// Steps are counted over all positions of a text.
+TEST(JsonTokenizer, AnExpressionOfManyStepsIsRefusedOnItsText) {
+  Json json = small_bpe();
+  json["pre_tokenizer"] = {
+      {"type", "Split"}, {"pattern", {{"Regex", "(a*)(a*)(a*)[^a ]"}}}, {"behavior", "Isolated"}};
+  const JsonTokenizer t = tokenizer_of(json);
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += std::string(380, 'a') + " ";
+  try {
+    t.encode(text);
+    FAIL();
+  } catch (const TextError& error) {
+    EXPECT_EQ(std::string(error.what()).substr(0, 90),
+              "tokenizer.json: 'pre_tokenizer': 'pattern': a regular expression failed on a text of 1905 ");
+  }
+  EXPECT_EQ(t.encode("ab").ids, (Ids{3})) << "the next text";
+}
+
 TEST(JsonTokenizer, RefusesWhatItCannotDo) {
   const auto with = [](const char* part, const Json& value) {
     Json json = small_bpe();
@@ -113,6 +164,13 @@ TEST(JsonTokenizer, RefusesWhatItCannotDo) {
   Json twice = small_bpe();
   twice["model"]["vocab"]["d"] = 0;
   EXPECT_EQ(error_of(twice), "tokenizer.json: 'model': 'a' and 'd' have the same id 0");
+  EXPECT_EQ(
+      error_of(with("pre_tokenizer",
+                    {{"type", "Split"}, {"pattern", {{"Regex", R"((?<a>\g<a>b))"}}}, {"behavior", "Isolated"}})),
+      R"(tokenizer.json: 'pre_tokenizer': 'pattern': '(?<a>\g<a>b)' calls a group by \g, which is not supported)");
+  Json wide = small_bpe();
+  wide["model"]["vocab"][std::string(5000, 'a')] = 7;
+  EXPECT_NE(error_of(wide).find("of 5000 bytes is longer than 4096"), std::string::npos);
   const Json unigram = Json::parse(R"({"model": {"type": "Unigram", "unk_id": 9, "vocab": [["a", -1]]}})");
   EXPECT_EQ(error_of(unigram), "tokenizer.json: 'model': 'unk_id' 9 is not in 'vocab'");
 }
@@ -136,16 +194,17 @@ TEST(JsonTokenizer, DamagedFilesAreErrorsOrStillTokenizers) {
   json["decoder"] = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
   json["added_tokens"] = {{{"id", 7}, {"content", "zz"}, {"special", true}}};
   ASSERT_NO_THROW(tokenizer_of(json).encode("abc zz"));
-  const Json flat = json.flatten();
+  using Nlohmann = nlohmann::ordered_json;  // which names every value within others
+  const Nlohmann whole = Nlohmann::parse(json.dump());
   const Json values[] = {nullptr, true, -1, 1e300, 4294967296, "", "\u2581\u2581", Json::array(), Json::object()};
   Random random(1, 2);
   int errors = 0, others = 0;
-  for (const auto& [path, value] : flat.items())
+  for (const auto& [path, value] : whole.flatten().items())
     for (const Json& other : values) {
-      Json damaged = json;
-      damaged[Json::json_pointer(path)] = other;
+      Nlohmann damaged = whole;
+      damaged[Nlohmann::json_pointer(path)] = Nlohmann::parse(other.dump());
       try {
-        const JsonTokenizer t = tokenizer_of(damaged);
+        const JsonTokenizer t = tokenizer_of(Json::parse(damaged.dump()));
         t.decode(t.encode("abc  zz 12 \u00e9\u0301").ids);
         ++others;
       } catch (const InputError& error) {

@@ -1,4 +1,5 @@
 // WordPiece (Schuster and Nakajima, 2012), as BERT cuts words: the longest token that fits, from the left. WordLevel: whole words.
+#include "qkv/text/text_error.h"
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/prefix_tree.h"
 #include "qkv/text/tokenizer/subword_model.h"
@@ -63,8 +64,8 @@ class WordLevel final : public SubwordModel {
   std::optional<int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
   void cut(std::string_view piece, std::vector<Token>& tokens) const override {
     const int32_t id = vocabulary_.find(piece).value_or(unknown_);
-    require<InputError>(id >= 0, "tokenizer", "the word {} is not in the vocabulary, which has no unknown token",
-                        quoted_name(piece));
+    require<TextError>(id >= 0, "tokenizer", "the word {} is not in the vocabulary, which has no unknown token",
+                       quoted_name(piece));
     tokens.push_back({id, static_cast<uint32_t>(piece.size())});
   }
 
