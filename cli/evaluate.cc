@@ -5,8 +5,11 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
+#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
+#include "cli/output.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/metric/bleu.h"
 #include "qkv/metric/bootstrap.h"
 #include "qkv/metric/chrf.h"
@@ -49,6 +52,7 @@ struct EvaluateCommand {
   std::string model, input, hypotheses;
   Lines references;  // files
   TranslateOptions options;
+  ModelDefaults<TranslateOptions> defaults;
   BleuOptions bleu_options;
   ChrfOptions chrf_options;
   bool lowercase = false, json = false, confidence = false, quiet = false;
@@ -95,6 +99,11 @@ struct EvaluateCommand {
   // The translations of the sources of --input; its targets become `targets`.
   Lines translations(Lines& targets) const {
     const Translator translator = open_translator("evaluate", model);
+    TranslateOptions how = options;
+    defaults.take(how, translator.defaults());
+    check_options(how);
+    if (!quiet)
+      for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
     Lines sources, out;
     CorpusReader pairs(input, {.every_line = true});  // blank sides are sentences, as for sacreBLEU
     for (SentencePair pair; !is_full(sources) && pairs.next(pair);) {
@@ -108,7 +117,7 @@ struct EvaluateCommand {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       if (progress.due()) progress.show(line_progress(done, static_cast<int64_t>(sources.size()), elapsed.count()));
     };
-    for (const Translation& t : translator.translate(sources, options, show)) out.push_back(t.text);
+    for (const Translation& t : translator.translate(sources, how, show)) out.push_back(t.text);
     return out;
   }
 
@@ -178,13 +187,22 @@ Command add_evaluate(CLI::App& parent) {
   flag(app, "--chrf-word-order", c->chrf_word_order, "word n-grams in chrF; 2: chrF++", "N");
   app.add_flag("--confidence", c->confidence, "95% confidence intervals by bootstrap resampling, as sacreBLEU's");
   app.add_flag("--json", c->json, "print JSON");
-  flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N");
-  flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of the length penalty; 0: none",
-       "ALPHA");
-  choice(app, "--length-normalization", c->options.length_normalization,
-         "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA");
-  flag(app, "--max-length", c->options.max_length, "maximum length of a translation; 0: 3 times the source + 100",
-       "TOKENS");
+  ModelDefaults<TranslateOptions>& of_model = c->defaults;
+  for (const auto field : {&TranslateOptions::early_stopping, &TranslateOptions::eos_at_max_length})
+    of_model.without_flag(field);
+  for (const auto field : {&TranslateOptions::min_length, &TranslateOptions::no_repeat_ngram})
+    of_model.without_flag(field);
+  of_model.of(flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
+  of_model.of(flag(app, "--length-penalty", c->options.length_penalty,
+                   "exponent alpha of the length penalty; 0: none", "ALPHA"),
+              &TranslateOptions::length_penalty);
+  of_model.of(
+      choice(app, "--length-normalization", c->options.length_normalization,
+             "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
+      &TranslateOptions::length_normalization);
+  of_model.of(flag(app, "--max-length", c->options.max_length,
+                   "maximum length of a translation; 0: 3 times the source + 100", "TOKENS"),
+              &TranslateOptions::max_length);
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -131,6 +132,18 @@ CLI::Option* choice(CLI::App& app, const std::string& name, Enum& value, const s
   return app.add_option_function<std::string>(name, read, help)
       ->type_name(fmt::format("{}", fmt::join(all_names<Enum>(), "|")))
       ->default_str(std::string(name_of(value)));
+}
+
+// The same, or "automatic": none of them.
+template <WithNames Enum>
+CLI::Option* choice(CLI::App& app, const std::string& name, std::optional<Enum>& value, const std::string& help) {
+  const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
+    value.reset();
+    if (given != "automatic") value = value_named<Enum>(given, command, name);
+  };
+  return app.add_option_function<std::string>(name, read, help)
+      ->type_name(fmt::format("automatic|{}", fmt::join(all_names<Enum>(), "|")))
+      ->default_str("automatic");
 }
 
 // The attention variants of the layers: an attention pattern, or those of both self-attentions.

@@ -11,11 +11,10 @@
 namespace qkv::cli {
 namespace {
 
-constexpr int64_t default_beam = 4;
-
 struct InspectCommand {
   std::string model, sentence, target, output = "attention.html";
-  int64_t beam = default_beam;
+  int64_t beam = TranslateOptions().beam;
+  CLI::Option* beam_flag = nullptr;
   bool quiet = false;
   int threads = 0;
 
@@ -38,14 +37,16 @@ struct InspectCommand {
  private:
   Inspection inspection_of(Architecture architecture) const {
     if (is_language_model(architecture))
-      require<UsageError>(target.empty() && beam == default_beam, "qkv inspect",
+      require<UsageError>(target.empty() && beam_flag->count() == 0, "qkv inspect",
                           "--target and --beam are for models that translate; this one is {}",
                           name_of(architecture));
     if (architecture == Architecture::causal) return inspect(open_generator("inspect", model), sentence);
     if (architecture == Architecture::masked) return inspect(open_mask_filler("inspect", model), sentence);
-    InspectOptions options = {.translate = {.beam = beam}};
+    const Translator translator = open_translator("inspect", model);
+    InspectOptions options = {.translate = translator.defaults()};
+    if (beam_flag->count() > 0) options.translate->beam = beam;
     if (!target.empty()) options.target = target;
-    return inspect(open_translator("inspect", model), sentence, options);
+    return inspect(translator, sentence, options);
   }
 };
 
@@ -61,7 +62,7 @@ Command add_inspect(CLI::App& parent) {
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
   flag(app, "--output", c->output, "attention weights as .html (interactive), .svg (static) or .json (numbers)",
        "FILE");
-  flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
+  c->beam_flag = flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

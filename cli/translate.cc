@@ -1,10 +1,11 @@
-#include <functional>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
+#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
+#include "cli/output.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/generation_config.h"
@@ -17,7 +18,7 @@ namespace {
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
   TranslateOptions options;
-  std::vector<std::function<void(const TranslateOptions&)>> take_defaults;  // of flags that are not given
+  ModelDefaults<TranslateOptions> defaults;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
   int threads = 0;
 
@@ -25,12 +26,11 @@ struct TranslateCommand {
     if (threads > 0) set_threads(threads);
     options.alignment = alignment;
     check_options(options);  // before anything is read
-    const TranslateOptions defaults = translate_defaults(model);
-    for (const auto& take : take_defaults) take(defaults);
-    options.early_stopping = defaults.early_stopping;
-    options.eos_at_max_length = defaults.eos_at_max_length;
-    check_options(options);
     const Translator translator = open_translator("translate", model);
+    defaults.take(options, translator.defaults());
+    check_options(options);
+    if (!quiet)
+      for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
     LineReader lines(input);
     LineJob job({.command = "translate", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
@@ -93,22 +93,20 @@ Command add_translate(CLI::App& parent) {
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
-  // Of a published model, the default is what its generation_config.json says.
-  const auto of_model = [&](CLI::Option* given, auto TranslateOptions::*option) {
-    c->take_defaults.push_back([c = c.get(), given, option](const TranslateOptions& defaults) {
-      if (given->count() == 0) c->options.*option = defaults.*option;
-    });
-  };
-  of_model(flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
-  of_model(flag(app, "--length-penalty", c->options.length_penalty, "exponent alpha of the length penalty; 0: none",
-                "ALPHA"),
-           &TranslateOptions::length_penalty);
-  of_model(choice(app, "--length-normalization", c->options.length_normalization,
-                  "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
-           &TranslateOptions::length_normalization);
-  of_model(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
-                "no N tokens in a row occur twice in a translation; 0: any may", "N"),
-           &TranslateOptions::no_repeat_ngram);
+  ModelDefaults<TranslateOptions>& of_model = c->defaults;
+  of_model.without_flag(&TranslateOptions::early_stopping);
+  of_model.without_flag(&TranslateOptions::eos_at_max_length);
+  of_model.of(flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
+  of_model.of(flag(app, "--length-penalty", c->options.length_penalty,
+                   "exponent alpha of the length penalty; 0: none", "ALPHA"),
+              &TranslateOptions::length_penalty);
+  of_model.of(
+      choice(app, "--length-normalization", c->options.length_normalization,
+             "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
+      &TranslateOptions::length_normalization);
+  of_model.of(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
+                   "no N tokens in a row occur twice in a translation; 0: any may", "N"),
+              &TranslateOptions::no_repeat_ngram);
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
        "line",
@@ -123,11 +121,11 @@ Command add_translate(CLI::App& parent) {
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
-  of_model(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
-           &TranslateOptions::min_length);
-  of_model(flag(app, "--max-length", c->options.max_length,
-                "maximum length of a translation; 0: 3 times the source + 100", "TOKENS"),
-           &TranslateOptions::max_length);
+  of_model.of(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
+              &TranslateOptions::min_length);
+  of_model.of(flag(app, "--max-length", c->options.max_length,
+                   "maximum length of a translation; 0: 3 times the source + 100", "TOKENS"),
+              &TranslateOptions::max_length);
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
   app.add_flag("--strict", c->strict, "stop at a line that cannot be read; default: answer it by an empty line");
   quiet_flag(app, c->quiet);

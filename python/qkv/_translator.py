@@ -268,11 +268,21 @@ class Translator:
         """Log-probabilities of given translations: log p(target given source) of each sentence pair."""
         return [PairScore(*s) for s in self._translator.score(list(sources), list(targets), batch_tokens)]
 
-    def inspect(self, sentence: str, target: str | None = None, *, beam: int = 4) -> Inspection:
-        """The attention weights of every layer and head, for the model's translation or for a given target."""
-        text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
-            sentence, target, _core.TranslateOptions(beam=beam)
+    def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
+        """The attention weights of every layer and head, for the model's translation, found as translate() finds it,
+        or for a given target."""
+        of_model = self._defaults
+        how = _core.TranslateOptions(
+            beam=_or(beam, of_model.beam),
+            length_penalty=of_model.length_penalty,
+            length_normalization=of_model.length_normalization,
+            max_length=of_model.max_length,
+            min_length=of_model.min_length,
+            no_repeat_ngram=of_model.no_repeat_ngram,
+            early_stopping=of_model.early_stopping,
+            eos_at_max_length=of_model.eos_at_max_length,
         )
+        text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(sentence, target, how)
         return Inspection(
             sentence, text, log_probability, of_tokens, tokens, truncated, [AttentionMaps(*g) for g in groups]
         )

@@ -37,7 +37,7 @@ void bind_embedder(nb::module_& m) {
              new (e) Embedder(folder);
            })
       .def("embed", &embed, nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
-      .def("width", &Embedder::width)
+      .def("width", [](const Embedder& e) { return e.vector_width(); })
       .def("config", [](const Embedder& e) { return to_json(e.model().config()); })
       .def("describe", [](const Embedder& e) { return describe(e.model().config()); });
 }

@@ -82,7 +82,8 @@ class Settings {
   using File = std::pair<std::string, Json>;
   static File parse(const fs::path& path) {
     constexpr JsonLimits limits = {.bytes = 20'000'000, .depth = 32, .name_bytes = 20'000};
-    return {path.string(), parse_json_object<Json>(read_file(path, limits.bytes), path.string(), limits)};
+    const std::string text = without_bare_infinities(read_file(path, limits.bytes));
+    return {path.string(), parse_json_object<Json>(text, path.string(), limits)};
   }
 
   std::vector<File> files_;
