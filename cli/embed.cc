@@ -20,16 +20,10 @@ constexpr auto names_of(VectorFormat) {
   return std::array{Named{VectorFormat::tsv, "tsv"}, Named{VectorFormat::json, "json"},
                     Named{VectorFormat::npy, "npy"}, Named{VectorFormat::safetensors, "safetensors"}};
 }
-enum class PoolingChoice { automatic, mean, first, last };
-constexpr auto names_of(PoolingChoice) {
-  return std::array{Named{PoolingChoice::automatic, "automatic"}, Named{PoolingChoice::mean, "mean"},
-                    Named{PoolingChoice::first, "first"}, Named{PoolingChoice::last, "last"}};
-}
 
 struct EmbedCommand {
   std::string model, input = "-", output = "-";
   EmbedOptions options;
-  PoolingChoice pooling = PoolingChoice::automatic;
   VectorFormat format = VectorFormat::tsv;
   bool strict = false, quiet = false;
   int threads = 0;
@@ -38,8 +32,6 @@ struct EmbedCommand {
     if (threads > 0) set_threads(threads);
     require<UsageError>(format != VectorFormat::safetensors || output != "-", "qkv embed",
                         "--format safetensors needs --output FILE");
-    if (pooling != PoolingChoice::automatic)
-      options.pooling = value_named<Pooling>(name_of(pooling), "qkv embed", "--pooling");
     const Embedder embedder = open_embedder("embed", model);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
     LineReader lines(input);
@@ -49,7 +41,7 @@ struct EmbedCommand {
     std::vector<float> all;  // of the formats that are written at the end
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       const Embeddings found = embedder.embed(good_items(read), options, [&](int64_t done) { job.show(done); });
-      const auto C = static_cast<size_t>(embedder.width());
+      const auto C = static_cast<size_t>(embedder.vector_width(options));
       size_t next = 0;
       auto cut = found.truncated.begin();
       for (const ReadLine<std::string>& line : read) {
@@ -69,11 +61,10 @@ struct EmbedCommand {
     };
     const int code = job.run([&] {
       job.answer<std::string>(lines, answer);
-      if (format == VectorFormat::npy) job.print(npy_file(all, embedder.width()));
+      if (format == VectorFormat::npy) job.print(npy_file(all, embedder.vector_width(options)));
     });
-    if (code == 0 && whole)
-      save_safetensors(output,
-                       {{"embeddings", Tensor::from(all, {std::ssize(all) / embedder.width(), embedder.width()})}});
+    const int64_t W = embedder.vector_width(options);
+    if (code == 0 && whole) save_safetensors(output, {{"embeddings", Tensor::from(all, {std::ssize(all) / W, W})}});
     return code;
   }
 
@@ -99,9 +90,11 @@ Command add_embed(App& parent) {
       app, "--format", c->format,
       "numbers separated by tabs, or a JSON array, on a line for each vector; or all vectors (lines, width) as a "
       "NumPy array, or as the tensor 'embeddings' of a safetensors file");
-  choice(app, "--pooling", c->pooling,
-         "hidden states of which a vector is made: the mean over the tokens, that of the first or of the last one; "
-         "automatic: last of a causal model, mean of others");
+  choice(
+      app, "--pooling", c->options.pooling,
+      "how a vector is made of the hidden states of the tokens: their mean, that of the first or of the last one, "
+      "their maximum in each column, their sum by the root of the length; automatic: what a folder of "
+      "sentence-transformers says, else last of a causal model, mean of others");
   app.add_flag("--normalize", c->options.normalize, "divide each vector by its L2 norm: dot products are cosines");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
   max_input_tokens_flag(app, c->options.max_input_tokens);

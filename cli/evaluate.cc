@@ -3,10 +3,13 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
+#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
-#include "cli/search_defaults.h"
+#include "cli/output.h"
+#include "cli/search_flags.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/metric/bleu.h"
 #include "qkv/metric/bootstrap.h"
 #include "qkv/metric/chrf.h"
@@ -48,7 +51,7 @@ struct EvaluateCommand {
   std::string model, input, hypotheses;
   Lines references;  // files
   TranslateOptions options;
-  SearchDefaults defaults;
+  ModelDefaults<TranslateOptions> defaults;
   BleuOptions bleu_options;
   ChrfOptions chrf_options;
   bool lowercase = false, json = false, confidence = false, quiet = false;
@@ -67,7 +70,6 @@ struct EvaluateCommand {
     require<UsageError>(chrf_word_order >= 0 && chrf_word_order <= 100, "qkv evaluate",
                         "--chrf-word-order must be 0 to 100, got {}", chrf_word_order);
     check_options(options);
-    if (translates) defaults.take(model, options);
     bleu_options.lowercase = chrf_options.lowercase = lowercase;
     chrf_options.word_order = static_cast<int>(chrf_word_order);
 
@@ -96,6 +98,11 @@ struct EvaluateCommand {
   // The translations of the sources of --input; its targets become `targets`.
   Lines translations(Lines& targets) const {
     const Translator translator = open_translator("evaluate", model);
+    TranslateOptions how = options;
+    defaults.take(how, translator.defaults());
+    check_options(how);
+    if (!quiet)
+      for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
     Lines sources, out;
     CorpusReader pairs(input, {.every_line = true});  // blank sides are sentences, as for sacreBLEU
     for (SentencePair pair; !is_full(sources) && pairs.next(pair);) {
@@ -114,7 +121,7 @@ struct EvaluateCommand {
       if (progress.due()) progress.show(line_progress(done, static_cast<int64_t>(sources.size()), elapsed.count()));
     };
     try {
-      const std::vector<Translation> translations = translator.translate(sources, options, show);
+      const std::vector<Translation> translations = translator.translate(sources, how, show);
       progress.clear();
       for (const Translation& t : translations) {
         out.push_back(t.text);
@@ -196,6 +203,8 @@ Command add_evaluate(App& parent) {
   app.add_flag("--confidence", c->confidence, "95% confidence intervals by bootstrap resampling, as sacreBLEU's");
   app.add_flag("--json", c->json, "print JSON");
   add_search_flags(app, c->options, c->defaults);
+  c->defaults.without_flag(&TranslateOptions::min_length);
+  c->defaults.without_flag(&TranslateOptions::no_repeat_ngram);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -132,6 +133,18 @@ Option* choice(App& app, const std::string& name, Enum& value, const std::string
   return app.add_reader(name, read, help)
       ->type_name(name_list(all_names<Enum>(), "|"))
       ->default_str(std::string(name_of(value)));
+}
+
+// The same, or "automatic": none of them.
+template <WithNames Enum>
+Option* choice(App& app, const std::string& name, std::optional<Enum>& value, const std::string& help) {
+  const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
+    value.reset();
+    if (given != "automatic") value = value_named<Enum>(given, command, name);
+  };
+  return app.add_reader(name, read, help)
+      ->type_name("automatic|" + name_list(all_names<Enum>(), "|"))
+      ->default_str("automatic");
 }
 
 // The attention variants of the layers: an attention pattern, or those of both self-attentions.

@@ -1,10 +1,11 @@
-#include <functional>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
+#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generation_config.h"
@@ -20,26 +21,45 @@ struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
-  std::vector<std::function<void(const GenerateTextOptions&)>> take_defaults;  // of flags that are not given
+  Option *beam_flag = nullptr, *temperature_flag = nullptr;
+  std::vector<Option*> sampling_flags;  // a beam search does not sample
+  ModelDefaults<GenerateTextOptions> defaults;
+  ModelDefaults<SamplingOptions> sampling_defaults;
   bool scores = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
-    const GenerateTextOptions defaults = generate_defaults(model);
-    for (const auto& take : take_defaults) take(defaults);
     const bool one = prompt_flag->count() > 0;
     require<UsageError>(!one || input == "-", "qkv generate", "--prompt and --input exclude each other");
     if (one)
       if (const auto at = utf8_error(prompt))
         fail<UsageError>("qkv generate", "--prompt: invalid UTF-8 at byte {}", *at + 1);
     const Generator generator = open_generator("generate", model);
+    take_defaults(generator.defaults());
+    if (!quiet)
+      for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
     if (one) return answer_prompt(generator);
     return answer_lines(generator);
   }
 
  private:
+  void take_defaults(const GenerateTextOptions& of_model) {
+    defaults.take(options, of_model);
+    const bool samples = std::any_of(sampling_flags.begin(), sampling_flags.end(),
+                                     [](const Option* given) { return given->count() > 0; });
+    if (beam_flag->count() == 0 && !samples) options.beam = of_model.beam;
+    if (options.beam == 1) sampling_defaults.take(options.sampling, of_model.sampling);
+    // Who limits what is drawn wants to draw.
+    const bool limits = options.sampling.top_k != of_model.sampling.top_k ||
+                        options.sampling.top_p != of_model.sampling.top_p ||
+                        options.sampling.min_p != of_model.sampling.min_p;
+    if (limits && temperature_flag->count() == 0 && of_model.sampling.temperature == 0)
+      options.sampling.temperature = 1;
+    check_options(options);
+  }
+
   // The only line breaks are those between answers.
   std::string lines_of(const GeneratedTexts& texts, std::string_view keep) const {
     std::string lines;
@@ -114,26 +134,18 @@ Command add_generate(App& parent) {
   flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "what follows each prompt, in the order of the input; -: standard output",
        "FILE");
-  // Of a published model, the default is what its generation_config.json says; a beam search does not sample.
-  const auto of_model = [&](Option* given, auto option) {
-    c->take_defaults.push_back([c = c.get(), given, option](const GenerateTextOptions& defaults) {
-      if (given->count() == 0) option(c->options) = option(defaults);
-    });
-  };
+  ModelDefaults<GenerateTextOptions>& of_model = c->defaults;
   const auto of_sampling = [&](Option* given, auto SamplingOptions::*option) {
-    c->take_defaults.push_back([c = c.get(), given, option](const GenerateTextOptions& defaults) {
-      if (given->count() == 0 && c->options.beam == 1) c->options.sampling.*option = defaults.sampling.*option;
-    });
+    c->sampling_flags.push_back(given);
+    c->sampling_defaults.of(given, option);
   };
-  of_model(
-      flag(app, "--max-tokens", o.max_tokens, "maximum length of an answer", "TOKENS"),
-      [](auto& options) -> auto& { return options.max_tokens; });
-  of_model(
-      flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS"),
-      [](auto& options) -> auto& { return options.min_tokens; });
-  of_sampling(flag(app, "--temperature", o.sampling.temperature,
-                   "divides the logits before a token is drawn; 0: always the most likely token", "T"),
-              &SamplingOptions::temperature);
+  of_model.of(flag(app, "--max-tokens", o.max_tokens, "maximum length of an answer", "TOKENS"),
+              &GenerateTextOptions::max_tokens);
+  of_model.of(flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS"),
+              &GenerateTextOptions::min_tokens);
+  c->temperature_flag = flag(app, "--temperature", o.sampling.temperature,
+                             "divides the logits before a token is drawn; 0: always the most likely token", "T");
+  of_sampling(c->temperature_flag, &SamplingOptions::temperature);
   of_sampling(flag(app, "--top-k", o.sampling.top_k, "draw from the K most likely tokens; 0: from all", "K"),
               &SamplingOptions::top_k);
   of_sampling(flag(app, "--top-p", o.sampling.top_p,
@@ -148,8 +160,8 @@ Command add_generate(App& parent) {
   of_sampling(flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram,
                    "no N tokens in a row occur twice; 0: any may", "N"),
               &SamplingOptions::no_repeat_ngram);
-  list_flag(app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times",
-            "TEXT");
+  c->sampling_flags.push_back(list_flag(
+      app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times", "TEXT"));
   app.add_flag(
       "--parse-special", o.parse_special,
       "special tokens of the vocabulary in a prompt, such as <|im_start|>, are those tokens; default: they "
@@ -157,15 +169,15 @@ Command add_generate(App& parent) {
   flag(app, "--seed", o.sampling.seed, "of the random numbers", "N");
   flag(app, "--answers", o.answers,
        "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N");
-  flag(app, "--beam", o.beam, "beam size of a search for the most likely text; 1: tokens are drawn", "N");
-  of_model(
-      flag(app, "--length-penalty", o.length_penalty,
-           "exponent alpha of the length penalty of beam search; 0: none", "ALPHA"),
-      [](auto& options) -> auto& { return options.length_penalty; });
-  of_model(
+  c->beam_flag =
+      flag(app, "--beam", o.beam, "beam size of a search for the most likely text; 1: tokens are drawn", "N");
+  of_model.of(flag(app, "--length-penalty", o.length_penalty,
+                   "exponent alpha of the length penalty of beam search; 0: none", "ALPHA"),
+              &GenerateTextOptions::length_penalty);
+  of_model.of(
       choice(app, "--length-normalization", o.length_normalization,
              "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
-      [](auto& options) -> auto& { return options.length_normalization; });
+      &GenerateTextOptions::length_normalization);
   app.add_flag("--scores", c->scores,
                "print the log-probability and a tab before each answer; of beam search over the length penalty");
   flag(app, "--batch-tokens", o.batch_tokens, "batch size in tokens times --beam", "TOKENS");

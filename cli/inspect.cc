@@ -5,7 +5,6 @@
 #include "cli/inspection.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
-#include "cli/search_defaults.h"
 #include "qkv/base/threads.h"
 #include "qkv/text/utf8.h"
 
@@ -14,9 +13,8 @@ namespace {
 
 struct InspectCommand {
   std::string model, sentence, target, output = "attention.html";
-  TranslateOptions options;
-  SearchDefaults defaults;
-  Option* beam = nullptr;
+  int64_t beam = TranslateOptions().beam;
+  Option* beam_flag = nullptr;
   bool quiet = false;
   int threads = 0;
 
@@ -24,9 +22,7 @@ struct InspectCommand {
     if (threads > 0) set_threads(threads);
     require<UsageError>(!sentence.empty(), "qkv inspect",
                         "SENTENCE is required: qkv inspect --model FOLDER \"a sentence\"");
-    check_options(options);
     const TransformerConfig config = open_config("inspect", model);
-    if (!is_language_model(config.architecture)) defaults.take(model, options);
     const Inspection inspection = inspection_of(config.architecture);
     picture_of(inspection, sentence).save(output);
     fmt::print("{}\n", escape_controls(inspection.text, "\t"));
@@ -40,14 +36,16 @@ struct InspectCommand {
  private:
   Inspection inspection_of(Architecture architecture) const {
     if (is_language_model(architecture))
-      require<UsageError>(target.empty() && beam->count() == 0, "qkv inspect",
+      require<UsageError>(target.empty() && beam_flag->count() == 0, "qkv inspect",
                           "--target and --beam are for models that translate; this one is {}",
                           name_of(architecture));
     if (architecture == Architecture::causal) return inspect(open_generator("inspect", model), sentence);
     if (architecture == Architecture::masked) return inspect(open_mask_filler("inspect", model), sentence);
-    InspectOptions how = {.translate = options};
-    if (!target.empty()) how.target = target;
-    return inspect(open_translator("inspect", model), sentence, how);
+    const Translator translator = open_translator("inspect", model);
+    InspectOptions options = {.translate = translator.defaults()};
+    if (beam_flag->count() > 0) options.translate->beam = beam;
+    if (!target.empty()) options.target = target;
+    return inspect(translator, sentence, options);
   }
 };
 
@@ -63,8 +61,7 @@ Command add_inspect(App& parent) {
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
   flag(app, "--output", c->output, "attention weights as .html (interactive), .svg (static) or .json (numbers)",
        "FILE");
-  c->beam = flag(app, "--beam", c->options.beam, "beam size; 1: greedy search", "N");
-  c->defaults.add(c->beam, c->options.beam);
+  c->beam_flag = flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qkv/base/file.h"
+#include "qkv/model/family/foreign_folder.h"
 #include "qkv/model/family/read_family.h"
 #include "qkv/model/model_file.h"
 
@@ -18,6 +19,8 @@ void check_is_model(const std::string& command, const std::string& folder) {
                      "--model {} is not a model folder: {}; qkv train --model {} --train PAIRS.tsv makes one",
                      folder, reason, folder);
   };
+  if (const std::string what = foreign_folder(folder); !what.empty())
+    fail<InputError>("qkv " + command, "--model {} is not a model folder: {}", folder, what);
   if (!std::filesystem::exists(folder, error)) refuse("it does not exist");
   if (!std::filesystem::is_directory(folder, error)) refuse("it is a file");
   if (is_published(folder)) return;

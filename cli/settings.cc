@@ -51,7 +51,7 @@ struct Source {
 // line (a.b.c.d = 1) times the nested values that the parser allows.
 std::string read_settings(const std::string& path) {
   constexpr size_t max_bytes = 64 << 10, max_dots = 100;
-  std::string text = read_file(path, max_bytes);
+  std::string text = read_file_or_pipe(path, max_bytes);
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {

@@ -3,8 +3,10 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/line_job.h"
+#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
-#include "cli/search_defaults.h"
+#include "cli/output.h"
+#include "cli/search_flags.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/translator.h"
@@ -16,15 +18,19 @@ namespace {
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
   TranslateOptions options;
-  SearchDefaults defaults;
+  ModelDefaults<TranslateOptions> defaults;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
     options.alignment = alignment;
-    defaults.take(model, options);
+    check_options(options);  // before anything is read
     const Translator translator = open_translator("translate", model);
+    defaults.take(options, translator.defaults());
+    check_options(options);
+    if (!quiet)
+      for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
     const TransformerConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines(input);
@@ -92,11 +98,11 @@ Command add_translate(App& parent) {
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
-  add_search_flags(app, c->options, c->defaults);
-  const auto of_model = [&](Option* given, const auto& option) { c->defaults.add(given, option); };
-  of_model(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
-                "no N tokens in a row occur twice in a translation; 0: any may", "N"),
-           c->options.no_repeat_ngram);
+  ModelDefaults<TranslateOptions>& of_model = c->defaults;
+  add_search_flags(app, c->options, of_model);
+  of_model.of(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
+                   "no N tokens in a row occur twice in a translation; 0: any may", "N"),
+              &TranslateOptions::no_repeat_ngram);
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
        "line",
@@ -111,8 +117,8 @@ Command add_translate(App& parent) {
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
-  of_model(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
-           c->options.min_length);
+  of_model.of(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
+              &TranslateOptions::min_length);
   app.add_flag("--strict", c->strict,
                "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
   quiet_flag(app, c->quiet);

@@ -67,6 +67,19 @@ TEST_F(LanguageModels, GenerateContinuesAPromptAndEveryLine) {
   EXPECT_EQ(read_file(at("texts.txt")), expected);
 }
 
+// Whose mask is a token of the vocabulary.
+TEST_F(LanguageModels, AMaskedModelWithWordPieceIsTrainedAndFillsMasks) {
+  bash("for i in 1 2 3 4 5 6 7 8 9; do printf 'I am cold.\\nGo on now.\\nthe rain is cold\\n'; done >corpus.txt");
+  const Outcome trained = bash(
+      "qkv train --model pieces --train corpus.txt --architecture masked --tokenizer wordpiece --vocabulary-size "
+      "60 "
+      "--d-model 16 --heads 2 --ffn 16 --encoder-layers 1 --max-steps 2 --quiet");
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  const Outcome filled = bash("echo 'I am [MASK].' | qkv fill-mask --model pieces --top-k 2");
+  EXPECT_EQ(filled.code, 0) << filled.err;
+  EXPECT_EQ(bash("echo 'I am cold.' | qkv embed --model pieces").code, 0);
+}
+
 TEST_F(LanguageModels, TheDemoTeachesThemDates) {
   for (const std::string kind : {"causal", "masked"}) {
     const Outcome demo = bash("qkv demo --steps 2 --folder demo --architecture " + kind);
@@ -318,7 +331,7 @@ TEST_F(LanguageModels, OptionsAreRefusedBeforeTheModelIsRead) {
   refused("fill-mask --top-k 3 --n-best 2", "qkv fill-mask: --top-k prints tokens, --n-best texts");
   refused("fill-mask --n-best 0", "qkv fill-mask: --n-best must be 1 to 100, got 0");
   refused("embed --format csv", "tsv, json, npy, safetensors");
-  refused("embed --pooling max", "automatic, mean, first, last");
+  refused("embed --pooling middle", "mean, first, last, max, mean-sqrt-length");
 }
 
 TEST_F(LanguageModels, HelpAndCompletionKnowTheCommands) {

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -35,15 +35,16 @@ class Embedder:
         self,
         sentences: str | Iterable[str],
         *,
-        pooling: Literal["mean", "first", "last"] | None = None,
+        pooling: str | None = None,
         normalize: bool = False,
         batch_tokens: int = 4096,
         max_input_tokens: int = 0,
     ) -> np.ndarray:
         """A vector for each sentence, float32 (N, C); (C,) for a single text. Options are those of `qkv embed`:
 
-        pooling           hidden states of which a vector is made: their mean over the tokens, that of the first or of
-                          the last one; None: "last" of a causal model, "mean" of others
+        pooling           how a vector is made of the hidden states of the tokens: "mean", "first" or "last" of them,
+                          "max" of each column, "mean-sqrt-length"; None: what a folder of sentence-transformers says,
+                          else "last" of a causal model, "mean" of others
         normalize         divide each vector by its L2 norm: dot products are cosines
         batch_tokens      maximum number of tokens in a batch
         max_input_tokens  longer sentences are cut; 0: what the model is made for, or 4096 if it does not say
@@ -63,7 +64,7 @@ class Embedder:
 
     @property
     def width(self) -> int:
-        """C, the length of a vector."""
+        """C, the length of a vector: that of the hidden states, for each pooling of the folder."""
         return self._embedder.width()
 
     @property

@@ -233,8 +233,13 @@ def _options(options: GenerateTextOptions, of_model: dict[str, Any]) -> _core.Ge
     unknown = given.keys() - GenerateTextOptions.__annotations__.keys()
     if unknown:
         raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    sampling = given.keys() & {*_of_sampling, "stop"}
     if given.get("beam", 1) != 1:  # a search does not sample
         of_model = {name: value for name, value in of_model.items() if name not in _of_sampling}
+    elif sampling:
+        of_model = {name: value for name, value in of_model.items() if name != "beam"}
+    if sampling & {"top_k", "top_p", "min_p"} and of_model.get("temperature") == 0:  # who limits what is drawn draws
+        of_model = {**of_model, "temperature": 1.0}
     given = {**of_model, **given}
     stop = given.get("stop", ())
     return _core.GenerateTextOptions(**{**given, "stop": [stop] if isinstance(stop, str) else list(stop)})

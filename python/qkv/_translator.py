@@ -263,27 +263,9 @@ class Translator:
         of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
         return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
 
-    def score(
-        self,
-        sources: Iterable[str],
-        targets: Iterable[str],
-        *,
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
-    ) -> list[PairScore]:
-        """Log-probabilities of given translations: log p(target given source) of each sentence pair.
-
-        A side of more than `max_input_tokens` is cut, and its score is marked as truncated; 0: what the model is made
-        for. Ctrl-C ends it after the current batch.
-        """
-        scores = self._translator.score(list(sources), list(targets), batch_tokens, max_input_tokens)
-        return [PairScore(*s) for s in scores]
-
     def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
-        """The attention weights of every layer and head, for the model's translation or for a given target.
-
-        The translation is that of translate().
-        """
+        """The attention weights of every layer and head, for the model's translation, found as translate() finds it,
+        or for a given target."""
         text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
             sentence, target, self._search_options(beam=beam)
         )

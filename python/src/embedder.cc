@@ -39,7 +39,7 @@ void bind_embedder(nb::module_& m) {
            })
       .def("embed", &embed, "sentences"_a, "pooling"_a.none(), "normalize"_a, "batch_tokens"_a,
            "max_input_tokens"_a)
-      .def("width", &Embedder::width)
+      .def("width", [](const Embedder& e) { return e.vector_width(); })
       .def("config", [](const Embedder& e) { return to_json(e.model().config()); })
       .def("describe", [](const Embedder& e) { return describe(e.model().config()); });
 }

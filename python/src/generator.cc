@@ -65,6 +65,7 @@ nb::dict defaults_of(const std::filesystem::path& folder) {
   add("min_p", o.sampling.min_p, none.sampling.min_p);
   add("repetition_penalty", o.sampling.repetition_penalty, none.sampling.repetition_penalty);
   add("no_repeat_ngram", o.sampling.no_repeat_ngram, none.sampling.no_repeat_ngram);
+  add("beam", o.beam, none.beam);
   add("length_penalty", o.length_penalty, none.length_penalty);
   if (o.length_normalization != none.length_normalization)
     out["length_normalization"] = std::string(name_of(o.length_normalization));

@@ -27,6 +27,8 @@ def test_options_are_those_of_the_command(embedder):
     assert np.allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-5)
     assert np.array_equal(embedder.embed(sentences, pooling="mean"), embedder.embed(sentences))
     assert not np.array_equal(embedder.embed(sentences, pooling="first"), embedder.embed(sentences, pooling="last"))
+    for pooling in ("max", "mean-sqrt-length"):
+        assert embedder.embed(sentences, pooling=pooling).shape == (4, embedder.width)
     with pytest.raises(ValueError, match="pooling must be one of .*, got 'middle'"):
         embedder.embed(sentences, pooling="middle")
 

@@ -25,17 +25,13 @@ Descriptor open_to_read(const fs::path& path, struct stat& status, int flags = 0
   return file;
 }
 
-}  // namespace
+Descriptor open_regular(const fs::path& path, struct stat& status) {
+  Descriptor file = open_to_read(path, status, O_NONBLOCK);  // does not block on a pipe
+  require<InputError>(S_ISREG(status.st_mode), "read", "{}: not a regular file", path.string());
+  return file;
+}
 
-FileError::FileError(std::string_view op, const std::string& file, int code)
-    : InputError(op, fmt::format("{}: {}", file, std::strerror(code))), file_(file), code_(code) {}
-
-FileError::FileError(int code, const std::string& file, std::string_view message)
-    : InputError(file, message), file_(file), code_(code) {}
-
-std::string read_file(const fs::path& path, size_t max_bytes) {
-  struct stat status = {};
-  const Descriptor file = open_to_read(path, status);
+std::string read_all(int file, const struct stat& status, const fs::path& path, size_t max_bytes) {
   const auto check_size = [&](size_t bytes) {
     require<InputError>(bytes <= max_bytes, "read", "{}: it has more than {} bytes", path.string(), max_bytes);
   };
@@ -53,6 +49,26 @@ std::string read_file(const fs::path& path, size_t max_bytes) {
   }
   bytes.resize(used);
   return bytes;
+}
+
+}  // namespace
+
+FileError::FileError(std::string_view op, const std::string& file, int code)
+    : InputError(op, fmt::format("{}: {}", file, std::strerror(code))), file_(file), code_(code) {}
+
+FileError::FileError(int code, const std::string& file, std::string_view message)
+    : InputError(file, message), file_(file), code_(code) {}
+
+std::string read_file(const fs::path& path, size_t max_bytes) {
+  struct stat status = {};
+  const Descriptor file = open_regular(path, status);
+  return read_all(file, status, path, max_bytes);
+}
+
+std::string read_file_or_pipe(const fs::path& path, size_t max_bytes) {
+  struct stat status = {};
+  const Descriptor file = open_to_read(path, status);
+  return read_all(file, status, path, max_bytes);
 }
 
 void write_file(const fs::path& path, std::string_view bytes) {
@@ -81,8 +97,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 RandomAccessFile::RandomAccessFile(const fs::path& path) : path_(path.string()) {
   struct stat status = {};
-  Descriptor file = open_to_read(path, status, O_NONBLOCK);  // does not block on a pipe
-  require<InputError>(S_ISREG(status.st_mode), "read", "{}: not a regular file", path_);
+  Descriptor file = open_regular(path, status);
   size_ = status.st_size;
   file_ = file.release();
 }

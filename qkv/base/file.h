@@ -36,8 +36,11 @@ class FileError : public InputError {
   int code_;
 };
 
-// A file of more than `max_bytes` is an InputError, before the memory is allocated; a device may be endless.
+// A file of more than `max_bytes` is an InputError, before the memory is allocated, and so is one that is not a regular file: a
+// pipe may be silent for ever, a device endless.
 std::string read_file(const std::filesystem::path& path, size_t max_bytes = std::numeric_limits<size_t>::max());
+// The same of a file that may also be a pipe or a device.
+std::string read_file_or_pipe(const std::filesystem::path& path, size_t max_bytes);
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // write_file() in pieces. The target does not change until commit(); a writer destroyed without it removes its

@@ -80,12 +80,19 @@ TEST_F(File, EmptyFilesAreFiles) {
   EXPECT_EQ(RandomAccessFile(folder / "x").size(), 0);
 }
 
+TEST_F(File, WhatIsNotARegularFileIsRefusedAtOnce) {
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(message_of([&] { read_file(pipe); }), "read: " + pipe.string() + ": not a regular file");
+  EXPECT_EQ(message_of([&] { read_file("/dev/zero"); }), "read: /dev/zero: not a regular file");
+}
+
 TEST_F(File, ReadsAPipeToItsEnd) {
   const fs::path pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const std::string bytes(1'500'000, 'p');
   std::thread writer([&] { std::ofstream(pipe) << bytes; });
-  EXPECT_EQ(read_file(pipe), bytes);
+  EXPECT_EQ(read_file_or_pipe(pipe, bytes.size()), bytes);
   writer.join();
 }
 
@@ -95,7 +102,7 @@ TEST_F(File, MoreThanWasAskedForIsAnInputErrorBeforeMemoryIsTaken) {
   EXPECT_THROW(read_file(folder / "x", 4), InputError);
   fs::resize_file(folder / "x", uintmax_t{1} << 40);
   EXPECT_THROW(read_file(folder / "x", 1000), InputError);
-  EXPECT_THROW(read_file("/dev/zero", 1000), InputError) << "it has no end";
+  EXPECT_THROW(read_file_or_pipe("/dev/zero", 1000), InputError) << "it has no end";
 }
 
 TEST_F(File, ReadingNamesTheFileAndTheReason) {

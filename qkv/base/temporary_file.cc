@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -62,13 +63,36 @@ bool untouched_for_an_hour(int file) {
   return ::fstat(file, &status) == 0 && now - status.st_mtime > 3600;
 }
 
+Descriptor open_folder(const fs::path& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+fs::path temporary_name(const fs::path& target) {
+  return fmt::format("{}.{}-{:016x}.tmp", target.string(), host(), random_number());
+}
+
+// Whether the open file or folder still has its name: another process may have removed it as abandoned before it was locked.
+bool is_still_there(int file, const fs::path& path) {
+  struct stat opened = {}, named = {};
+  if (::fstat(file, &opened) != 0) return true;
+  if (::lstat(path.c_str(), &named) != 0) return errno != ENOENT;
+  return named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
 void remove_if_abandoned(const fs::path& path) {
   const std::string name = path.filename().string();
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const bool is_folder = file < 0 && errno == EISDIR;
+  if (is_folder) file = open_folder(path);
   if (file < 0) return;
   const bool locked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
   if (!locked && errno == EWOULDBLOCK) return;
-  if ((locked && host_of(name) == host()) || untouched_for_an_hour(file)) ::unlink(path.c_str());
+  if (!(locked && host_of(name) == host()) && !untouched_for_an_hour(file)) return;
+  std::error_code error;
+  if (is_folder)
+    fs::remove_all(path, error);
+  else
+    ::unlink(path.c_str());
 }
 
 template <class Matches>
@@ -86,18 +110,45 @@ void remove_where(const fs::path& folder, Matches matches) {
 
 TemporaryFile::TemporaryFile(const fs::path& target) {
   for (int tries = 0; tries < 100; ++tries) {
-    path = fmt::format("{}.{}-{:016x}.tmp", target.string(), host(), random_number());
+    path = temporary_name(target);
     descriptor = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     if (descriptor < 0 && errno == EEXIST) continue;
     if (descriptor < 0) return;
     retried(
         [&] { return ::flock(descriptor, LOCK_EX); });  // fails on file systems without locks, which is harmless
-    // Another process may have removed it as abandoned before it was locked.
-    struct stat status = {};
-    if (::fstat(descriptor, &status) != 0 || status.st_nlink > 0) return;
+    if (is_still_there(descriptor, path)) return;
     ::close(std::exchange(descriptor, -1));
   }
   errno = EEXIST;
+}
+
+TemporaryFolder::TemporaryFolder(const fs::path& target) : target_(target) {
+  remove_abandoned(target);
+  for (int tries = 0; tries < 100; ++tries) {
+    path_ = temporary_name(target);
+    if (::mkdir(path_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      throw FileError("write", target.string(), errno);
+    }
+    Descriptor folder = open_folder(path_);
+    if (folder >= 0) retried([&] { return ::flock(folder, LOCK_EX); });  // fails without locks, which is harmless
+    if (folder >= 0 && !is_still_there(folder, path_)) continue;
+    descriptor_ = folder.release();
+    return;
+  }
+  throw FileError("write", target.string(), EEXIST);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code error;
+  if (!path_.empty()) fs::remove_all(path_, error);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void TemporaryFolder::commit() {
+  if (::rename(path_.c_str(), target_.c_str()) != 0) throw FileError("write", target_.string(), errno);
+  path_.clear();
+  force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
 }
 
 void remove_abandoned(const fs::path& target) {

@@ -1,10 +1,10 @@
 #include "qkv/decode/convert_model.h"
 
-#include <unistd.h>
-
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
+#include "qkv/base/temporary_file.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/model/family/write_marian.h"
 #include "qkv/model/model_file.h"
 #include "qkv/text/model_tokenizer.h"
@@ -32,16 +32,18 @@ Opened open(const fs::path& folder) {
   });
 }
 
+void copy_settings(const fs::path& from, const fs::path& to, const char* name) {
+  if (file_exists(from / name)) write_file(to / name, read_file(from / name, 1'000'000));
+}
+
 // The files of sentence-transformers.
 void copy_sentence_encoder(const fs::path& from, const fs::path& to) {
-  for (const char* name : {"modules.json", "sentence_bert_config.json"})
-    if (file_exists(from / name)) write_file(to / name, read_file(from / name, 1'000'000));
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
-    const fs::path config = entry.path() / "config.json";
-    if (!entry.path().filename().string().ends_with("_Pooling") || !file_exists(config)) continue;
-    fs::create_directory(to / entry.path().filename());
-    write_file(to / entry.path().filename() / "config.json", read_file(config, 1'000'000));
+  for (const char* name : {"modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"})
+    copy_settings(from, to, name);
+  for (const fs::path& folder : files_in(from)) {
+    if (!folder.filename().string().ends_with("_Pooling") || !file_exists(folder / "config.json")) continue;
+    fs::create_directory(to / folder.filename());
+    copy_settings(folder, to / folder.filename(), "config.json");
   }
 }
 
@@ -55,7 +57,9 @@ void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) 
     tokenizer.save(to / file);
   }
   save_model(to, *opened.saved.model, sums);
-  if (fs::exists(from / "modules.json")) copy_sentence_encoder(from, to);
+  if (const std::string settings = generation_settings(from); !settings.empty())
+    write_file(to / "generation_config.json", settings);
+  if (file_exists(from / "modules.json")) copy_sentence_encoder(from, to);
 }
 
 void write_huggingface(const Opened& opened, const fs::path& to) {
@@ -71,7 +75,7 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
   Json vocabulary = Json::object();
   for (size_t id = 0; id < out.ids.size(); ++id) {
     const int32_t ours = out.ids[id];
-    vocabulary[ours == Tokenizer::pad ? "<unused>" : opened.source.token(std::max(ours, 0))] = id;
+    vocabulary.append(ours == Tokenizer::pad ? "<unused>" : opened.source.token(std::max(ours, 0)), id);
   }
   const Json tokenizer = {{"tokenizer_class", "MarianTokenizer"},
                           {"eos_token", opened.source.token(Tokenizer::eos)},
@@ -91,25 +95,26 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
 }  // namespace
 
 void convert_model(const fs::path& from, const fs::path& to, ModelFormat format) {
+  const fs::path target = to.has_filename() ? to : to.parent_path();  // without a slash at its end
   std::error_code error;
-  const bool is_free = !fs::exists(to, error) || (fs::is_directory(to, error) && fs::is_empty(to, error));
-  require<UsageError>(is_free, "convert", "{} must be a new folder, or an empty one", to.string());
+  const bool is_free =
+      !file_exists(target) || (fs::is_directory(target, error) && fs::is_empty(target, error) && !error);
+  require<UsageError>(is_free, "convert", "{} must be a new folder, or an empty one", target.string());
   const Opened opened = open(from);
-  fs::path aside = to;
-  aside += fmt::format(".{}.tmp", ::getpid());
-  fs::create_directories(aside, error);
-  if (error) throw FileError(error.value(), aside.string(), "cannot create this folder: " + error.message());
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+  if (error) throw FileError(error.value(), target.string(), "cannot create this folder: " + error.message());
+  TemporaryFolder aside(target);
   try {
     if (format == ModelFormat::qkv)
-      write_ours(from, opened, aside);
+      write_ours(from, opened, aside.path());
     else
-      write_huggingface(opened, aside);
-    fs::rename(aside, to, error);
-    if (error) throw FileError(error.value(), to.string(), "cannot create this folder: " + error.message());
-  } catch (...) {
-    fs::remove_all(aside, error);
-    throw;
+      write_huggingface(opened, aside.path());
+  } catch (const FileError& e) {
+    const fs::path inside = fs::path(e.file()).lexically_relative(aside.path());
+    if (inside.empty() || inside.begin()->string() == "..") throw;
+    throw FileError("write", (target / inside).string(), e.code());
   }
+  aside.commit();
 }
 
 }  // namespace qkv

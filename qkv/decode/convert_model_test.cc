@@ -1,10 +1,16 @@
 #include "qkv/decode/convert_model.h"
 
+#include <csignal>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/decode/embedder.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/decode/generator.h"
 #include "qkv/decode/mask_filler.h"
 #include "qkv/decode/translator.h"
@@ -94,7 +100,8 @@ TEST_F(ConvertModel, OursAsMarianGivesTheSameScoresAndTranslations) {
     const std::vector<PairScore> a = before.score(sources, targets), b = after.score(sources, targets);
     for (size_t i = 0; i < sources.size(); ++i) {
       EXPECT_NEAR(a[i].log_probability, b[i].log_probability, 1e-4);
-      EXPECT_EQ(before.translate(sources[i]).text, after.translate(sources[i]).text);
+      const TranslateOptions options;
+      EXPECT_EQ(before.translate(sources[i], options).text, after.translate(sources[i], options).text);
     }
     fs::remove_all(from);
   }
@@ -115,6 +122,70 @@ TEST_F(ConvertModel, NamesWhatMarianDoesNotHave) {
   }
   EXPECT_FALSE(fs::exists(scratch_.path() / "marian"));
   EXPECT_THROW(convert_model(published("gpt2"), scratch_.path() / "marian", ModelFormat::huggingface), UsageError);
+}
+
+TEST_F(ConvertModel, KeepsHowAPublishedModelSearchesAndSamples) {
+  for (const char* name : {"bart", "marian", "m2m100", "t5", "ctranslate2-int8", "marian-npz"}) {
+    const TranslateOptions before = translate_defaults(published(name)),
+                           after = translate_defaults(converted(name));
+    EXPECT_EQ(before.beam, after.beam) << name;
+    EXPECT_EQ(before.length_normalization, after.length_normalization) << name;
+    EXPECT_EQ(before.max_length, after.max_length) << name;
+  }
+  EXPECT_EQ(generate_defaults(converted("gpt2")).sampling.temperature,
+            generate_defaults(published("gpt2")).sampling.temperature);
+}
+
+// Older folders have these settings in config.json.
+TEST_F(ConvertModel, KeepsTheSettingsOfSearchInAConfigJson) {
+  const fs::path folder = scratch_.path() / "old";
+  fs::copy(published("bart"), folder, fs::copy_options::recursive);
+  fs::remove(folder / "generation_config.json");
+  std::string config = read_file(folder / "config.json");
+  config.insert(config.find('{') + 1, "\"num_beams\": 7, \"no_repeat_ngram_size\": 2,");
+  write_file(folder / "config.json", config);
+  convert_model(folder, scratch_.path() / "new");
+  EXPECT_EQ(translate_defaults(scratch_.path() / "new").beam, 7);
+  EXPECT_EQ(translate_defaults(scratch_.path() / "new").no_repeat_ngram, 2);
+}
+
+// In a process of its own, which may write files of 1000 bytes.
+TEST_F(ConvertModel, ErrorsNameTheTarget) {
+  const fs::path to = scratch_.path() / "out";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      convert_model(published("gpt2"), to);
+    } catch (const FileError& error) {
+      const std::string text = error.what();
+      ::_exit(text.starts_with("write: " + to.string() + "/") && text.find(".tmp") == text.npos ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(fs::is_empty(scratch_.path())) << "nothing is left";
+}
+
+TEST_F(ConvertModel, ATargetMayEndInASlashAndLieInNewFolders) {
+  const fs::path to = scratch_.path() / "a" / "b" / "";
+  convert_model(published("gpt2"), to);
+  EXPECT_TRUE(fs::exists(scratch_.path() / "a" / "b" / "config.json"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path() / "a"), {}), 1);
+}
+
+// Earlier versions worked in a folder of such a name, and took one that existed.
+TEST_F(ConvertModel, KeepsAFolderThatLooksTemporary) {
+  const fs::path folder = scratch_.path() / fmt::format("out.{}.tmp", ::getpid());
+  fs::create_directory(folder);
+  write_file(folder / "notes.txt", "mine");
+  convert_model(published("gpt2"), scratch_.path() / "out");
+  EXPECT_EQ(read_file(folder / "notes.txt"), "mine");
+  EXPECT_FALSE(fs::exists(scratch_.path() / "out" / "notes.txt"));
 }
 
 TEST_F(ConvertModel, KeepsTheFilesThatWereThere) {

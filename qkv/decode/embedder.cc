@@ -7,25 +7,33 @@
 #include "qkv/decode/encode_texts.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
-#include "qkv/decode/sentence_encoder.h"
 #include "qkv/decode/text_model.h"
 #include "qkv/decode/translator.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/masked.h"
 #include "qkv/op/concatenate.h"
+#include "qkv/text/unicode.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
+namespace {
 
-Embedder::Embedder(const std::filesystem::path& folder) : Embedder(read_text_model(folder), folder) {}
+// The text that the model reads. What is not UTF-8 is refused as it is.
+std::string prepared(const std::string& sentence, const SentenceEncoder& published) {
+  const bool is_lowered = published.lowercase && !utf8_error(sentence);
+  return published.prompt + (is_lowered ? utf8_encode(lowercase(utf8_decode(sentence))) : sentence);
+}
+
+}  // namespace
+
+Embedder::Embedder(const std::filesystem::path& folder)
+    : Embedder(read_text_model(encoder_folder(folder)), folder) {}
 
 Embedder::Embedder(const TextModel& from, const std::filesystem::path& folder)
     : Embedder(from.model, from.tokenizer, folder.string()) {
   if (!from.tokenizer.special().frame) return;
-  const SentenceEncoder published = read_sentence_encoder(folder);
-  poolings_ = published.poolings;
-  normalizes_ = published.normalize;
-  if (published.max_tokens > 0) max_tokens_ = published.max_tokens;
+  published_ = read_sentence_encoder(folder);
 }
 
 Embedder::Embedder(std::shared_ptr<const Model> model, Tokenizer tokenizer, const std::string& name)
@@ -39,14 +47,22 @@ int64_t Embedder::width() const {
 }
 
 int64_t Embedder::input_limit(int64_t max_input_tokens) const {
-  return std::min(qkv::input_limit(model_->config(), max_input_tokens), max_tokens_);
+  const int64_t limit = qkv::input_limit(model_->config(), max_input_tokens);
+  return published_.max_tokens > 0 ? std::min(limit, published_.max_tokens) : limit;
+}
+
+std::vector<Pooling> Embedder::poolings(const EmbedOptions& options) const {
+  if (options.pooling) return {*options.pooling};
+  if (!published_.poolings.empty()) return published_.poolings;
+  return {model_->config().architecture == Architecture::causal ? Pooling::last : Pooling::mean};
 }
 
 EncodedSentence Embedder::encode(const std::string& sentence, int64_t max_tokens) const {
   TextFrame frame = frame_of(tokenizer_, model_->config().architecture);
   const SpecialTokens& special = tokenizer_.special();
   if (!special.frame) frame.after = {special.eos};
-  return encode_sentence(sentence, tokenizer_, {.max_tokens = max_tokens, .name = "sentence", .frame = frame});
+  return encode_sentence(prepared(sentence, published_), tokenizer_,
+                         {.max_tokens = max_tokens, .name = "sentence", .frame = frame});
 }
 
 Tensor Embedder::hidden(const Tensor& ids, const std::vector<int32_t>& lengths) const {
@@ -64,12 +80,9 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
                            const ProgressFunction& progress) const {
   check_batch_tokens(options.batch_tokens);
   const NoGrad guard;
-  const bool causal = model_->config().architecture == Architecture::causal;
-  std::vector<Pooling> poolings = poolings_;
-  if (poolings.empty()) poolings = {causal ? Pooling::last : Pooling::mean};
-  if (options.pooling) poolings = {*options.pooling};
-  const bool normalizes = options.normalize || (normalizes_ && !options.pooling);
-  const int64_t W = width() * std::ssize(poolings);
+  const std::vector<Pooling> poolings = this->poolings(options);
+  const bool normalizes = options.normalize || (published_.normalize && !options.pooling);
+  const int64_t W = vector_width(options);
   std::vector<EncodedSentence> encoded(sentences.size());
   const int64_t longest = input_limit(options.max_input_tokens);
   encode_texts(std::ssize(encoded), "sentence", [&](size_t i) { encoded[i] = encode(sentences[i], longest); });
@@ -80,7 +93,8 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
     if (encoded[i].truncated) out.truncated.push_back(i);
   }
   int64_t done = 0;
-  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens)) {
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows;
     for (const size_t i : batch) rows.push_back(encoded[i].ids);
     // A single query takes a pass of its own through attention, with other last bits than beside longer rows.

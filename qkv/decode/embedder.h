@@ -8,7 +8,7 @@
 // A sentence is tokenized as in training, bos, its tokens, eos (for an encoder-decoder without bos), and the hidden states
 // of all these tokens behind the last block are pooled (pooling.h): their mean, unless options.pooling says otherwise; of
 // a causal model, whose last token alone has seen the whole sentence, the last one; of a folder of sentence-transformers as
-// its modules.json says, several poolings side by side, normalised, cut to its length. A blank sentence has the vector of its
+// its modules.json says (sentence_encoder.h): several poolings side by side, normalised, cut to its length. A blank sentence has the vector of its
 // special tokens. One longer than the position limit of the model is cut.
 //
 // Sentences are batched by length; a vector does not depend on the other sentences, nor on the number of threads.
@@ -27,6 +27,7 @@
 
 #include "qkv/decode/encoded_sentence.h"
 #include "qkv/decode/pooling.h"
+#include "qkv/decode/sentence_encoder.h"
 #include "qkv/decode/text_model.h"
 #include "qkv/model/model.h"
 #include "qkv/text/tokenizer.h"
@@ -58,21 +59,21 @@ class Embedder {
 
   int64_t input_limit(int64_t max_input_tokens) const;  // that of a published sentence encoder too
   int64_t width() const;  // of the hidden states: C, or 2 C of an encoder in both directions
+  // Of a vector: the width for each pooling.
+  int64_t vector_width(const EmbedOptions& options = {}) const { return width() * std::ssize(poolings(options)); }
   const Model& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
   Embedder(const TextModel& from, const std::filesystem::path& folder);
   EncodedSentence encode(const std::string& sentence, int64_t max_tokens) const;
+  std::vector<Pooling> poolings(const EmbedOptions& options) const;
   // The hidden states (B,T,C) of padded rows.
   Tensor hidden(const Tensor& ids, const std::vector<int32_t>& lengths) const;
 
   std::shared_ptr<const Model> model_;
   Tokenizer tokenizer_;
-  // Of a published sentence encoder.
-  std::vector<Pooling> poolings_ = {};
-  bool normalizes_ = false;
-  int64_t max_tokens_ = int64_t{1} << 24;
+  SentenceEncoder published_;
 };
 
 }  // namespace qkv

@@ -72,7 +72,7 @@ TEST_F(EncodeOnce, TranslationsWithTheirAlignmentsAndAlternatives) {
 
 TEST_F(EncodeOnce, AnInspection) {
   model_->encoded = 0;
-  inspect(translator_, "I am cold", {.translate = {.beam = 3, .max_length = 10}});
+  inspect(translator_, "I am cold", {.translate = TranslateOptions{.beam = 3, .max_length = 10}});
   EXPECT_EQ(model_->encoded, 1);
 }
 

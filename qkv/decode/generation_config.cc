@@ -9,11 +9,40 @@ namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr const char* generation_file = "generation_config.json";
+
+// The settings of these functions.
+constexpr const char* known_keys[] = {"num_beams",
+                                      "length_penalty",
+                                      "early_stopping",
+                                      "max_length",
+                                      "max_new_tokens",
+                                      "min_length",
+                                      "min_new_tokens",
+                                      "no_repeat_ngram_size",
+                                      "do_sample",
+                                      "temperature",
+                                      "top_k",
+                                      "top_p",
+                                      "min_p",
+                                      "typical_p",
+                                      "repetition_penalty",
+                                      "forced_eos_token_id",
+                                      "epsilon_cutoff",
+                                      "eta_cutoff",
+                                      "diversity_penalty",
+                                      "num_beam_groups",
+                                      "exponential_decay_length_penalty"};
+
+// The file with them; empty: none.
+fs::path settings_file(const fs::path& folder) {
+  if (file_exists(folder / generation_file)) return folder / generation_file;
+  return file_exists(folder / "config.json") && is_published(folder) ? folder / "config.json" : fs::path();
+}
 
 std::optional<HfConfig> read_settings(const fs::path& folder) {
-  const fs::path config = folder / "config.json", generation = folder / "generation_config.json";
-  if (!is_published(folder) || !file_exists(config)) return {};
-  const fs::path& file = file_exists(generation) ? generation : config;
+  const fs::path file = settings_file(folder);
+  if (file.empty()) return {};
   return HfConfig(read_file(file, JsonLimits{}.bytes), file.string());
 }
 
@@ -27,6 +56,45 @@ void check_settings(const Options& options, const std::string& file) {
   }
 }
 
+int64_t forced_end(const HfConfig& s) { return s.has("forced_eos_token_id") ? 1 : 0; }
+bool is_sampling(const HfConfig& s) { return s.flag("do_sample", false); }
+int64_t beams(const HfConfig& s, int64_t absent) { return s.count("num_beams", absent); }
+
+SamplingOptions read_sampling(const HfConfig& s) {
+  SamplingOptions o;
+  o.temperature = 0;
+  if (is_sampling(s)) {
+    o.temperature = s.number("temperature", 1.0);
+    o.top_k = s.index("top_k", 50);
+    o.top_p = s.number("top_p", o.top_p);
+    o.min_p = s.number("min_p", o.min_p);
+  }
+  o.repetition_penalty = s.number("repetition_penalty", o.repetition_penalty);
+  o.no_repeat_ngram = s.index("no_repeat_ngram_size", 0);
+  return o;
+}
+
+// Names of settings that are not obeyed, as messages.
+class Ignored {
+ public:
+  Ignored(const HfConfig& settings, std::string where) : settings_(settings), where_(std::move(where)) {
+    add("exponential_decay_length_penalty", settings.has("exponential_decay_length_penalty"));
+    add("early_stopping", settings.says("early_stopping", "never"));
+    for (const auto& [key, neutral] : {std::pair("num_beam_groups", 1.0), std::pair("diversity_penalty", 0.0)})
+      add_unless(key, neutral);
+  }
+  void add(const char* key, bool asked) {
+    if (asked) messages.push_back(fmt::format("{}: '{}' is not obeyed in {}", settings_.file(), key, where_));
+  }
+  void add_unless(const char* key, double neutral) { add(key, settings_.number(key, neutral) != neutral); }
+
+  std::vector<std::string> messages = {};
+
+ private:
+  const HfConfig& settings_;
+  std::string where_;
+};
+
 }  // namespace
 
 TranslateOptions translate_defaults(const fs::path& folder) {
@@ -34,19 +102,18 @@ TranslateOptions translate_defaults(const fs::path& folder) {
   const std::optional<HfConfig> settings = read_settings(folder);
   if (!settings) return o;
   const HfConfig& s = *settings;
-  o.beam = s.count("num_beams", o.beam);
+  o.beam = beams(s, o.beam);
   o.length_penalty = s.number("length_penalty", 1.0);
   o.length_normalization = LengthNormalization::power;
   o.no_repeat_ngram = s.index("no_repeat_ngram_size", 0);
-  o.early_stopping = s.has("early_stopping") && s.flag("early_stopping", false);
+  o.early_stopping = !s.says("early_stopping", "never") && s.flag("early_stopping", false);
   o.eos_at_max_length = false;
   // Lengths there count the end, if it is forced, and all but that of new tokens the token that every answer begins with.
   o.min_length = std::max<int64_t>(s.index("min_length", 0) - 1, 0);
-  const int64_t forced_end = s.has("forced_eos_token_id") ? 1 : 0;
   if (s.has("max_new_tokens"))
-    o.max_length = std::max<int64_t>(s.count("max_new_tokens") - forced_end, 1);
+    o.max_length = std::max<int64_t>(s.count("max_new_tokens") - forced_end(s), 1);
   else if (s.has("max_length"))
-    o.max_length = std::max<int64_t>(s.count("max_length") - 1 - forced_end, 1);
+    o.max_length = std::max<int64_t>(s.count("max_length") - 1 - forced_end(s), 1);
   check_settings(o, s.file());
   return o;
 }
@@ -56,19 +123,54 @@ GenerateTextOptions generate_defaults(const fs::path& folder) {
   const std::optional<HfConfig> settings = read_settings(folder);
   if (!settings) return o;
   const HfConfig& s = *settings;
-  o.sampling.temperature = s.number("temperature", o.sampling.temperature);
-  o.sampling.top_k = s.index("top_k", o.sampling.top_k);
-  o.sampling.top_p = s.number("top_p", o.sampling.top_p);
-  o.sampling.min_p = s.number("min_p", o.sampling.min_p);
-  if (s.has("do_sample") && !s.flag("do_sample", true)) o.sampling = {.temperature = 0};
-  o.sampling.repetition_penalty = s.number("repetition_penalty", o.sampling.repetition_penalty);
-  o.sampling.no_repeat_ngram = s.index("no_repeat_ngram_size", 0);
+  o.sampling = read_sampling(s);
+  check_settings(o, s.file());
+  if (!is_sampling(s)) o.beam = beams(s, 1);
+  if (o.beam > 1) o.sampling = {};
   o.length_normalization = LengthNormalization::power;
   o.length_penalty = s.number("length_penalty", 1.0);
-  o.max_tokens = s.count("max_new_tokens", o.max_tokens);
+  if (s.has("max_new_tokens")) o.max_tokens = std::max<int64_t>(s.count("max_new_tokens") - forced_end(s), 1);
   o.min_tokens = s.index("min_new_tokens", 0);
   check_settings(o, s.file());
   return o;
+}
+
+std::vector<std::string> ignored_by_translate(const fs::path& folder) {
+  const std::optional<HfConfig> settings = read_settings(folder);
+  if (!settings) return {};
+  Ignored ignored(*settings, "translations");
+  ignored.add("do_sample", is_sampling(*settings));
+  ignored.add_unless("repetition_penalty", 1);
+  return ignored.messages;
+}
+
+std::vector<std::string> ignored_by_generate(const fs::path& folder) {
+  const std::optional<HfConfig> settings = read_settings(folder);
+  if (!settings) return {};
+  const HfConfig& s = *settings;
+  Ignored ignored(s, "generated texts");
+  if (is_sampling(s)) {
+    ignored.add("num_beams", beams(s, 1) > 1);
+    for (const auto& [key, neutral] :
+         {std::pair("typical_p", 1.0), std::pair("epsilon_cutoff", 0.0), std::pair("eta_cutoff", 0.0)})
+      ignored.add_unless(key, neutral);
+  } else if (beams(s, 1) > 1) {
+    ignored.add_unless("repetition_penalty", 1);
+    ignored.add_unless("no_repeat_ngram_size", 0);
+  }
+  return ignored.messages;
+}
+
+std::string generation_settings(const fs::path& folder) {
+  const fs::path file = settings_file(folder);
+  if (file.empty()) return "";
+  const std::string text = read_file(file, JsonLimits{}.bytes);
+  if (file.filename() == generation_file) return text;
+  const Json config = parse_json_object(without_bare_infinities(text), file.string());
+  Json settings = Json::object();
+  for (const char* key : known_keys)
+    if (config.contains(key)) settings[key] = config[key];
+  return settings.dump(2) + "\n";
 }
 
 }  // namespace qkv

@@ -1,16 +1,21 @@
 // The options of search and sampling that a published model asks for, in its generation_config.json, or, in older folders, in its
-// config.json: num_beams, length_penalty, early_stopping, max_length, max_new_tokens, min_length, no_repeat_ngram_size,
-// do_sample, temperature, top_k, top_p, min_p, repetition_penalty, forced_eos_token_id.
+// config.json: num_beams, length_penalty, early_stopping, max_length, max_new_tokens, min_length, min_new_tokens,
+// no_repeat_ngram_size, do_sample, temperature, top_k, top_p, min_p, repetition_penalty, forced_eos_token_id.
 //
-//     TranslateOptions options = translate_defaults("bart-large-cnn");        // beam 4, no 3-gram twice, ...
+//     Translator("bart-large-cnn").defaults()                                 // beam 4, no 3-gram twice, ...
+//     TranslateOptions options = translate_defaults("bart-large-cnn");        // the same, from the file alone
 //     options.beam = 8;                                                       // what a user says counts more
 //
-// Scores are those of transformers then: sum / length^alpha. A folder of our own, and of other formats, has the defaults of the
-// options. What an answer may not hold and begins with is the tokenizer's (SpecialTokens). Errors: InputError, naming the file,
-// for values of the wrong type or out of range.
+// What is missing has the value that it has in transformers: scores are sum / length^alpha, a generator takes the most likely
+// token unless do_sample says something else, and then draws from 50; but translations keep a beam of 4, and a length in
+// proportion to the source. A folder of our own without such a file, and of other formats, has the defaults of the options. What
+// an answer may not hold and begins with is the tokenizer's (SpecialTokens). Errors: InputError, naming the file, for values of
+// the wrong type or out of range.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "qkv/decode/generator.h"
 #include "qkv/decode/translator.h"
@@ -19,5 +24,13 @@ namespace qkv {
 
 TranslateOptions translate_defaults(const std::filesystem::path& folder);
 GenerateTextOptions generate_defaults(const std::filesystem::path& folder);
+
+// What the file asks for and the options do not have, a message for each:
+// "bart/generation_config.json: 'repetition_penalty' is not obeyed in translations".
+std::vector<std::string> ignored_by_translate(const std::filesystem::path& folder);
+std::vector<std::string> ignored_by_generate(const std::filesystem::path& folder);
+
+// The settings of a folder as a generation_config.json for another one; "": it has none, and the defaults of the options.
+std::string generation_settings(const std::filesystem::path& folder);
 
 }  // namespace qkv

@@ -44,9 +44,49 @@ TEST_F(GenerationConfig, OfAGeneratorAreHowItSamples) {
   EXPECT_EQ(o.sampling.temperature, 0.6);
   EXPECT_EQ(o.sampling.top_p, 0.9);
   EXPECT_EQ(o.max_tokens, 12);
-  write("generation_config.json", R"({"do_sample": false, "temperature": 0.6, "repetition_penalty": 1.2})");
-  EXPECT_EQ(generate_defaults(folder.path()).sampling.temperature, 0);
-  EXPECT_EQ(generate_defaults(folder.path()).sampling.repetition_penalty, 1.2);
+  EXPECT_EQ(o.sampling.top_k, 50) << "as in transformers";
+  for (const char* greedy : {R"({"do_sample": false, "temperature": 0.6, "repetition_penalty": 1.2})",
+                             R"({"temperature": 0.6, "repetition_penalty": 1.2})"}) {
+    write("generation_config.json", greedy);
+    EXPECT_EQ(generate_defaults(folder.path()).sampling.temperature, 0);
+    EXPECT_EQ(generate_defaults(folder.path()).sampling.repetition_penalty, 1.2);
+  }
+  write("generation_config.json", R"({"num_beams": 3, "max_new_tokens": 9, "forced_eos_token_id": 2})");
+  EXPECT_EQ(generate_defaults(folder.path()).beam, 3);
+  EXPECT_EQ(generate_defaults(folder.path()).max_tokens, 8) << "without the end";
+}
+
+TEST_F(GenerationConfig, WhatIsNotObeyedIsNamed) {
+  const std::string file = (folder.path() / "generation_config.json").string();
+  write("generation_config.json",
+        R"({"early_stopping": "never", "repetition_penalty": 1.2, "num_beams": 4,
+        "exponential_decay_length_penalty": [4, 1.1]})");
+  EXPECT_FALSE(translate_defaults(folder.path()).early_stopping);
+  EXPECT_EQ(ignored_by_translate(folder.path()),
+            (std::vector<std::string>{file + ": 'exponential_decay_length_penalty' is not obeyed in translations",
+                                      file + ": 'early_stopping' is not obeyed in translations",
+                                      file + ": 'repetition_penalty' is not obeyed in translations"}));
+  EXPECT_EQ(ignored_by_generate(folder.path()).size(), 3u) << "a beam search does not penalise repetition";
+  write("generation_config.json", R"({"do_sample": true, "num_beams": 4, "typical_p": 0.9})");
+  EXPECT_EQ(ignored_by_generate(folder.path()),
+            (std::vector<std::string>{file + ": 'num_beams' is not obeyed in generated texts",
+                                      file + ": 'typical_p' is not obeyed in generated texts"}));
+  write("generation_config.json", R"({"num_beams": 4, "length_penalty": 2.0, "early_stopping": true})");
+  EXPECT_TRUE(ignored_by_translate(folder.path()).empty());
+}
+
+TEST_F(GenerationConfig, ATranslatorAndAGeneratorHaveItAsTheirDefaults) {
+  const auto published = [](const char* name) {
+    return std::filesystem::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / name;
+  };
+  const Translator translator(published("bart"));
+  EXPECT_EQ(translator.defaults().beam, translate_defaults(published("bart")).beam);
+  EXPECT_EQ(translator.translate("the cat").log_probability,
+            translator.translate("the cat", translate_defaults(published("bart"))).log_probability);
+  const Generator generator(published("gpt2"));
+  EXPECT_EQ(generator.defaults().sampling.temperature, 0);
+  EXPECT_EQ(generator.generate("the cat").answers[0].tokens,
+            generator.generate("the cat", generate_defaults(published("gpt2"))).answers[0].tokens);
 }
 
 TEST_F(GenerationConfig, AFolderOfOursHasTheDefaultsOfTheOptions) {
@@ -67,7 +107,7 @@ TEST_F(GenerationConfig, BadSettingsAreErrorsThatNameTheFile) {
       EXPECT_NE(std::string(e.what()).find("generation_config.json"), std::string::npos) << e.what();
     }
   }
-  write("generation_config.json", R"({"top_p": 3})");
+  write("generation_config.json", R"({"do_sample": true, "top_p": 3})");
   EXPECT_THROW(generate_defaults(folder.path()), InputError);
 }
 

@@ -8,6 +8,7 @@
 #include "qkv/base/random.h"
 #include "qkv/decode/encode_texts.h"
 #include "qkv/decode/encoded_sentence.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/text_model.h"
 #include "qkv/decode/text_stream.h"
@@ -83,11 +84,14 @@ double TextScore::perplexity() const {
   return tokens.empty() ? 1 : std::exp(-log_probability / static_cast<double>(tokens.size()));
 }
 
-Generator::Generator(const std::filesystem::path& folder) : Generator(read_generator(folder)) {}
+Generator::Generator(const std::filesystem::path& folder) : Generator(read_generator(folder)) {
+  defaults_ = generate_defaults(folder);
+}
 
 Generator::Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, const std::string& name)
     : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
   check_vocabulary(*model_, tokenizer_, name);
+  check_head(*model_, name);
 }
 
 Generator::Generator(CausalTransformer model, Tokenizer tokenizer, const std::string& name)
@@ -201,7 +205,7 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
     lengths.insert(lengths.end(), static_cast<size_t>(rows), longest);
   }
   int64_t done = 0;
-  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
+  for (const std::vector<size_t>& batch : length_batches(lengths, {options.batch_tokens / options.beam})) {
     if (samples) {
       sample(encoded, batch, options, out);
     } else {

@@ -92,16 +92,23 @@ class Generator {
 
   // progress(n) is called after every batch, n prompts or texts being done; it may throw to stop.
   using ProgressFunction = std::function<void(int64_t)>;
-  std::vector<GeneratedTexts> generate(std::span<const std::string> prompts,
-                                       const GenerateTextOptions& options = {},
+  std::vector<GeneratedTexts> generate(std::span<const std::string> prompts, const GenerateTextOptions& options,
                                        const ProgressFunction& progress = {}) const;
-  GeneratedTexts generate(const std::string& prompt, const GenerateTextOptions& options = {}) const;
+  GeneratedTexts generate(const std::string& prompt, const GenerateTextOptions& options) const;
   // The first answer, piece by piece; without beam search.
-  TextGeneration stream(const std::string& prompt, const GenerateTextOptions& options = {}) const;
+  TextGeneration stream(const std::string& prompt, const GenerateTextOptions& options) const;
+  // With defaults().
+  std::vector<GeneratedTexts> generate(std::span<const std::string> prompts) const {
+    return generate(prompts, defaults_);
+  }
+  GeneratedTexts generate(const std::string& prompt) const { return generate(prompt, defaults_); }
+  TextGeneration stream(const std::string& prompt) const { return stream(prompt, defaults_); }
 
   std::vector<TextScore> score(std::span<const std::string> texts, const ScoreTextOptions& options = {},
                                const ProgressFunction& progress = {}) const;
 
+  // What the folder of a published model asks for (generation_config.h).
+  const GenerateTextOptions& defaults() const { return defaults_; }
   const CausalTransformer& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
@@ -116,6 +123,7 @@ class Generator {
 
   std::shared_ptr<const CausalTransformer> model_;
   Tokenizer tokenizer_;
+  GenerateTextOptions defaults_ = {};
 };
 
 }  // namespace qkv

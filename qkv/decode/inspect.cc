@@ -31,7 +31,7 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
   }
   Target out{.text = {}, .ids = {}, .truncated = false};
   if (!source.blank()) {
-    SearchOptions how = translator.search_options_of(options.translate);
+    SearchOptions how = translator.search_options_of(options.translate.value_or(translator.defaults()));
     how.alignment = false;
     out.ids = search(translator.model(), encoded, how)[0][0].ids;
     out.text = translator.target().decode(out.ids);
@@ -75,10 +75,10 @@ void check_text(const std::string& text) {
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
   const EncoderDecoder& model = translator.model();
-  const EncodedSentence source =
-      encode_sentence(sentence, translator.source(),
-                      {.max_tokens = model.config().default_context(),
-                       .frame = translator.source_frame(options.translate.source_language)});
+  const EncodedSentence source = encode_sentence(
+      sentence, translator.source(),
+      {.max_tokens = model.config().default_context(),
+       .frame = translator.source_frame(options.translate.value_or(translator.defaults()).source_language)});
   const NoGrad guard;
   AttentionLog log;
   Pass pass{.log = &log};

@@ -42,8 +42,8 @@ struct Inspection {
 };
 
 struct InspectOptions {
-  TranslateOptions translate = {};
-  std::optional<std::string> target = {};  // instead of the model's own translation
+  std::optional<TranslateOptions> translate = {};  // none: the defaults of the translator
+  std::optional<std::string> target = {};          // instead of the model's own translation
 };
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options = {});
 Inspection inspect(const Generator& generator, const std::string& text);

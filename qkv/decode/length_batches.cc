@@ -4,7 +4,8 @@
 
 namespace qkv {
 
-std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths, int64_t tokens) {
+std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths,
+                                                const LengthBatchesOptions& options) {
   std::vector<size_t> order;
   for (size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] > 0) order.push_back(i);
@@ -12,7 +13,8 @@ std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths
   std::vector<std::vector<size_t>> batches;
   for (const size_t i : order) {
     const auto fits = [&](const std::vector<size_t>& batch) {
-      return static_cast<int64_t>(batch.size() + 1) <= tokens / lengths[batch.front()];
+      return static_cast<int64_t>(batch.size() + 1) <= options.tokens / lengths[batch.front()] &&
+             (!options.equal || lengths[i] == lengths[batch.front()]);
     };
     if (batches.empty() || !fits(batches.back())) batches.emplace_back();
     batches.back().push_back(i);

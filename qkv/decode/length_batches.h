@@ -1,6 +1,6 @@
 // Batches of sentences of similar lengths, so that there is little padding.
 //
-//     for (const std::vector<size_t>& batch : length_batches(lengths, 4096)) ...     // indices into `lengths`
+//     for (const std::vector<size_t>& batch : length_batches(lengths, {.tokens = 4096})) ...   // indices into `lengths`
 //
 // Longest first, so that the batch that needs the most memory comes first. Sentences times longest length of a
 // batch is at most `tokens`, but a batch holds at least one sentence. Sentences of length 0 are left out.
@@ -13,6 +13,12 @@
 
 namespace qkv {
 
-std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths, int64_t tokens);
+struct LengthBatchesOptions {
+  int64_t tokens = 4096;
+  bool equal =
+      false;  // sentences of a batch have one length: for a model with TransformerConfig::depends_on_length()
+};
+std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths,
+                                                const LengthBatchesOptions& options);
 
 }  // namespace qkv

@@ -100,6 +100,7 @@ MaskFiller::MaskFiller(const std::filesystem::path& folder) : MaskFiller(read_fi
 MaskFiller::MaskFiller(std::shared_ptr<const MaskedTransformer> model, Tokenizer tokenizer, const std::string& name)
     : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
   check_vocabulary(*model_, tokenizer_, name);
+  check_head(*model_, name);
   require<InputError>(mask() >= 0, name, "the vocabulary has no mask");
 }
 
@@ -133,7 +134,8 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
   const TopTokensOptions candidates = {.eos = std::max(tokenizer_.special().eos, 0),
                                        .suppress_tokens = no_answers(tokenizer_, mask())};
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
-  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens)) {
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<Ids> of_batch;
     for (const size_t i : batch) of_batch.push_back(rows[i]);
     const PaddedBatch padded = pad_batch(of_batch);

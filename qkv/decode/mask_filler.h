@@ -71,11 +71,7 @@ class MaskFiller {
                                const ProgressFunction& progress = {}) const;
   FilledText fill(const std::string& text, const FillMaskOptions& options = {}) const;
 
-  // The id of the mask token: that behind the last one of the vocabulary.
-  int32_t mask() const {
-    const SpecialTokens& special = tokenizer_.special();
-    return special.frame ? special.mask : static_cast<int32_t>(tokenizer_.size());
-  }
+  int32_t mask() const { return tokenizer_.mask_id(); }  // the id of the mask token
   const MaskedTransformer& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 

@@ -51,6 +51,31 @@ TEST(MaskFiller, GivesTheMostLikelyTokensOfTheWholeVocabulary) {
   EXPECT_EQ(filled.texts[0].probability, filled.masks[0][0].probability);
 }
 
+TEST(MaskFiller, TheMaskIsThatOfTheVocabularyOrBehindIt) {
+  for (const TokenizerType type : {TokenizerType::word_piece, TokenizerType::bpe}) {
+    const Tokenizer tokenizer = language_model_tokenizer(type);
+    const bool is_inside = type == TokenizerType::word_piece;
+    const auto rows = [&](TransformerConfig& c) {
+      c.source_vocabulary = c.target_vocabulary = tokenizer.rows(/*is_masked=*/true);
+    };
+    const MaskFiller filler(random_language_model<MaskedTransformer>(1, tokenizer, rows), tokenizer);
+    EXPECT_EQ(filler.mask(), is_inside ? 4 : tokenizer.size());
+    EXPECT_EQ(filler.model().config().source_vocabulary, tokenizer.size() + (is_inside ? 0 : 1));
+    EXPECT_EQ(filler.fill("I am [MASK].").masks.size(), 1u);
+  }
+}
+
+TEST(MaskFiller, AModelWithoutAHeadIsRefused) {
+  const Tokenizer tokenizer = language_model_tokenizer();
+  const auto headless = [](TransformerConfig& c) { c.head = false; };
+  try {
+    MaskFiller(random_language_model<MaskedTransformer>(1, tokenizer, headless), tokenizer, "words");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("words: this model has no head")) << error.what();
+  }
+}
+
 TEST(MaskFiller, AnAnswerDoesNotDependOnTheOtherTexts) {
   const MaskFiller filler = random_filler(2);
   for (const int64_t batch_tokens : {1, 1000}) {

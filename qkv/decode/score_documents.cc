@@ -100,7 +100,8 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
     ++waiting[w.document];
   }
   int64_t done = 0;
-  for (const std::vector<size_t>& indices : length_batches(lengths, options.batch_tokens)) {
+  for (const std::vector<size_t>& indices :
+       length_batches(lengths, {options.batch_tokens, model.config().depends_on_length()})) {
     std::vector<Window> batch;
     for (const size_t i : indices) batch.push_back(windows[i]);
     score_batch(model, documents, batch, options, scores);

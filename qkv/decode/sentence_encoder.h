@@ -2,12 +2,16 @@
 //
 //     const SentenceEncoder encoder = read_sentence_encoder("all-MiniLM-L6-v2");
 //     encoder.poolings, encoder.normalize, encoder.max_tokens
+//     Embedder(encoder_folder("all-MiniLM-L6-v2"))                              // the folder that has the model itself
 //
-// Read are modules.json (a Normalize among the modules), config.json of the module Pooling, and max_seq_length of
-// sentence_bert_config.json; without them nothing is said. Errors: InputError for poolings and modules that are not supported.
+// Read are modules.json (the folders of the Transformer and of Pooling, a Normalize), config.json of the module Pooling, in the
+// form of both old and new versions; max_seq_length and do_lower_case of sentence_bert_config.json; the prompt that
+// default_prompt_name of config_sentence_transformers.json stands for. Without these files nothing is said. Errors: InputError
+// for poolings and modules that are not supported.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "qkv/decode/pooling.h"
@@ -17,9 +21,14 @@ namespace qkv {
 struct SentenceEncoder {
   std::vector<Pooling> poolings = {};  // their vectors stand side by side
   bool normalize = false;
-  int64_t max_tokens = 0;  // special ones counted; 0: those of the model
+  bool lowercase = false;   // sentences, before they are tokenized
+  std::string prompt = {};  // in front of every sentence
+  int64_t max_tokens = 0;   // special ones counted; 0: those of the model
 };
 
 SentenceEncoder read_sentence_encoder(const std::filesystem::path& folder);
+
+// The folder of the model: this one, or, if it has no config.json, that of the module Transformer.
+std::filesystem::path encoder_folder(const std::filesystem::path& folder);
 
 }  // namespace qkv

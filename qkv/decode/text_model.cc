@@ -29,10 +29,16 @@ TextFrame frame_of(const Tokenizer& tokenizer, Architecture architecture) {
 
 void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where) {
   const TransformerConfig& config = model.config();
-  const int64_t mask = config.architecture == Architecture::masked && !tokenizer.special().frame ? 1 : 0;
-  require<InputError>(tokenizer.size() + mask == config.source_vocabulary, where,
+  const int64_t rows = tokenizer.rows(config.architecture == Architecture::masked);
+  require<InputError>(rows == config.source_vocabulary, where,
                       "the vocabulary has {} tokens{}, the model expects {}", tokenizer.size(),
-                      mask == 1 ? " and the mask" : "", config.source_vocabulary);
+                      rows > tokenizer.size() ? " and the mask" : "", config.source_vocabulary);
+}
+
+void check_head(const Model& model, const std::string& where) {
+  require<InputError>(
+      model.config().head, where,
+      "this model has no head, which gives the logits of tokens: it is for embeddings only (qkv embed)");
 }
 
 }  // namespace qkv

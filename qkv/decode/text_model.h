@@ -30,8 +30,12 @@ TextModel read_text_model(const std::filesystem::path& folder);
 // model, and eos for all but a causal one.
 TextFrame frame_of(const Tokenizer& tokenizer, Architecture architecture);
 
-// Errors begin with `where`. A published model may have rows to spare. A masked model has one token more than its vocabulary, the mask.
+// Errors begin with `where`. A published model may have rows to spare. A masked model has one token more than a vocabulary
+// without a mask.
 void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where);
+
+// InputError for a model that gives hidden states and no logits.
+void check_head(const Model& model, const std::string& where);
 
 // The model as one of its class; `cannot` says what others do not.
 template <class AnyModel>

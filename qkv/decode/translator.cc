@@ -4,6 +4,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/decode/encode_texts.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/text_model.h"
@@ -33,7 +34,9 @@ Translator read_translator(const std::filesystem::path& folder) {
 }  // namespace
 
 Translator::Translator(const std::filesystem::path& folder)
-    : Translator(read_together(folder, [&] { return read_translator(folder); })) {}
+    : Translator(read_together(folder, [&] { return read_translator(folder); })) {
+  defaults_ = translate_defaults(folder);
+}
 
 Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer source, Tokenizer target,
                        const std::string& name)
@@ -42,6 +45,7 @@ Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer so
 }
 
 void Translator::check(const std::string& where) const {
+  check_head(*model_, where);
   const TransformerConfig& config = model_->config();
   require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
                       where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
@@ -148,7 +152,8 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   }
   if (!prefixes.empty()) how.forced_first_token.reset();
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
-  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens / options.beam)) {
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {options.batch_tokens / options.beam, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows, first;
     for (const size_t i : batch) {
       rows.push_back(sources[i].ids);
@@ -189,7 +194,9 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
     lengths.push_back(static_cast<int64_t>(std::max(from[i].ids.size(), to[i].ids.size())));
   std::vector<PairScore> out(sources.size());
   int64_t done = 0;
-  for (const std::vector<size_t>& batch : length_batches(lengths, options.batch_tokens)) {
+  // Sources and targets of a batch have two lengths; a model that depends on them gets pairs one by one.
+  const int64_t tokens = model_->config().depends_on_length() ? 1 : options.batch_tokens;
+  for (const std::vector<size_t>& batch : length_batches(lengths, {tokens})) {
     std::vector<std::vector<int32_t>> rows, targets_of_batch;
     for (const size_t i : batch) {
       rows.push_back(from[i].ids);

@@ -99,12 +99,19 @@ class Translator {
 
   // progress(n) is called after every batch, n sentences being done; it may throw to stop.
   using ProgressFunction = std::function<void(int64_t)>;
-  std::vector<Translation> translate(std::span<const std::string> sentences, const TranslateOptions& options = {},
+  std::vector<Translation> translate(std::span<const std::string> sentences, const TranslateOptions& options,
                                      const ProgressFunction& progress = {}) const;
-  Translation translate(const std::string& sentence, const TranslateOptions& options = {}) const;
+  Translation translate(const std::string& sentence, const TranslateOptions& options) const;
+  // With defaults().
+  std::vector<Translation> translate(std::span<const std::string> sentences) const {
+    return translate(sentences, defaults_);
+  }
+  Translation translate(const std::string& sentence) const { return translate(sentence, defaults_); }
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                const ScorePairsOptions& options = {}, const ProgressFunction& progress = {}) const;
 
+  // What the folder of a published model asks for (generation_config.h).
+  const TranslateOptions& defaults() const { return defaults_; }
   const EncoderDecoder& model() const { return *model_; }
   const Tokenizer& source() const { return source_; }
   const Tokenizer& target() const { return target_; }
@@ -121,6 +128,7 @@ class Translator {
 
   std::shared_ptr<const EncoderDecoder> model_;
   Tokenizer source_, target_;
+  TranslateOptions defaults_ = {};
 };
 
 }  // namespace qkv

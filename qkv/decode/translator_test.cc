@@ -259,10 +259,10 @@ TEST(Inspect, OfABlankSentenceIsNoError) {
 
 TEST(LengthBatches, LongestFirstWithinTheTokensAndNothingLost) {
   const std::vector<int64_t> lengths = {3, 9, 0, 4, 4, 100, 1};
-  const auto batches = length_batches(lengths, 12);
+  const auto batches = length_batches(lengths, {.tokens = 12});
   const std::vector<std::vector<size_t>> expected = {{5}, {1}, {3, 4, 0}, {6}};
   EXPECT_EQ(batches, expected);
-  EXPECT_TRUE(length_batches({}, 12).empty());
+  EXPECT_TRUE(length_batches({}, {.tokens = 12}).empty());
 }
 
 }  // namespace

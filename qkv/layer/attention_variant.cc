@@ -38,6 +38,10 @@ bool AttentionVariant::has_global_projections() const {
                              [](const auto& mechanism) { return mechanism->global_positions().has_value(); });
 }
 
+bool AttentionVariant::depends_on_length() const {
+  return std::ranges::any_of(mechanisms_, [](const auto& mechanism) { return mechanism->depends_on_length(); });
+}
+
 void AttentionVariant::add(AttentionMechanismPtr mechanism, std::string_view where) {
   check_arguments(*mechanism, where);
   const AttentionMechanism::Facts added = mechanism->facts();

@@ -44,6 +44,9 @@ class AttentionVariant {
   // Whether a layer has projections of its own for global positions.
   bool has_global_projections() const;
 
+  // AttentionMechanism::depends_on_length() of any.
+  bool depends_on_length() const;
+
   // UsageError, beginning with `where`, when the mechanism cannot be combined with the others.
   void add(AttentionMechanismPtr mechanism, std::string_view where = "attention variant");
 

@@ -42,6 +42,7 @@ Variable formula(const Block& block, NormOrder order, const Variable& x, const s
     const Sublayer& f = sublayers[i];
     if (order == NormOrder::post) y = r.norm.forward(add(y, f(y)));
     if (order == NormOrder::pre) y = add(y, f(r.norm.forward(y)));
+    if (order == NormOrder::pre_residual) y = add(r.norm.forward(y), f(r.norm.forward(y)));
     if (order == NormOrder::sandwich) y = add(y, r.output_norm->forward(f(r.norm.forward(y))));
     if (order == NormOrder::parallel) y = add(y, f(r.norm.forward(x)));
     if (order == NormOrder::parallel_shared) y = add(y, f(block.residuals[0].norm.forward(x)));
@@ -173,8 +174,8 @@ TEST_P(BlocksOf, TheSameBitsOnAnyNumberOfThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, BlocksOf,
-                         testing::Values(NormOrder::post, NormOrder::pre, NormOrder::sandwich, NormOrder::parallel,
-                                         NormOrder::parallel_shared),
+                         testing::Values(NormOrder::post, NormOrder::pre, NormOrder::pre_residual,
+                                         NormOrder::sandwich, NormOrder::parallel, NormOrder::parallel_shared),
                          [](const testing::TestParamInfo<NormOrder>& order) {
                            std::string name(name_of(order.param));
                            std::erase(name, '-');

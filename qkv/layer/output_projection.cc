@@ -17,6 +17,7 @@ OutputProjection::OutputProjection(const Parameter& matrix, const OutputProjecti
 }
 
 Variable OutputProjection::projected(const Variable& hidden) const {
+  require<UsageError>(options_.exists, "model", "this model has no head: it gives embeddings, and no logits");
   const Variable x = projection ? projection->forward(hidden) : hidden;
   return options_.scale == 1 ? x : scale(x, options_.scale);
 }
@@ -39,7 +40,7 @@ CrossEntropy OutputProjection::loss(const Variable& hidden, const Tensor& target
 
 void OutputProjection::list(ModuleContents& contents) const {
   contents.parameter("bias", bias);
-  if (projection) contents.child("projection", *projection);
+  if (projection && options_.exists) contents.child("projection", *projection);
 }
 
 }  // namespace qkv

@@ -8,7 +8,7 @@
 //     Variable logits = output.logits(hidden);                          // (..., C) -> (..., V)
 //     CrossEntropy e = output.loss(hidden, targets, options);           // hidden (B,T,C), targets i32 (B,T)
 //
-// loss() does not store all logits, unless they are capped. Parameters: bias (V), projection. The matrix (V,C) is listed by the model.
+// Without a head (exists = false) both are a UsageError. loss() does not store all logits, unless they are capped. Parameters: bias (V), projection. The matrix (V,C) is listed by the model.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,7 @@ namespace qkv {
 
 struct OutputProjectionOptions {
   int64_t width = 0;  // C; 0: that of the matrix
+  bool exists = true;
   bool bias = false;
   float scale = 1.0f;
   float softcap = 0.0f;  // 0: none

@@ -2,6 +2,7 @@
 //
 //     post       y = norm(x + dropout(sublayer(x)))                     Vaswani et al., 2017, section 3.1
 //     pre        y = x + dropout(sublayer(norm(x)))                     Xiong et al., "On Layer Normalization", 2020
+//     pre-residual   z = norm(x),  y = z + dropout(sublayer(z))         BLOOM (2022), an option of it
 //     sandwich   y = x + dropout(output_norm(sublayer(norm(x))))        Ding et al., "CogView", 2021; Gemma 2
 //     parallel   every sublayer of a block reads the same x:            Wang and Komatsuzaki, "GPT-J", 2021
 //                y = x + dropout(sublayer_1(norm_1(x))) + dropout(sublayer_2(norm_2(x))) + ...
@@ -19,10 +20,13 @@
 
 namespace qkv {
 
-enum class NormOrder { post, pre, sandwich, parallel, parallel_shared };
+enum class NormOrder { post, pre, pre_residual, sandwich, parallel, parallel_shared };
 constexpr auto names_of(NormOrder) {
-  return std::array{Named{NormOrder::post, "post"}, Named{NormOrder::pre, "pre"},
-                    Named{NormOrder::sandwich, "sandwich"}, Named{NormOrder::parallel, "parallel"},
+  return std::array{Named{NormOrder::post, "post"},
+                    Named{NormOrder::pre, "pre"},
+                    Named{NormOrder::pre_residual, "pre-residual"},
+                    Named{NormOrder::sandwich, "sandwich"},
+                    Named{NormOrder::parallel, "parallel"},
                     Named{NormOrder::parallel_shared, "parallel-shared"}};
 }
 constexpr bool is_parallel(NormOrder order) {
@@ -40,8 +44,10 @@ struct Residual {
   // For all orders but the parallel ones, whose sum is the block's.
   template <class Sublayer>
   Variable operator()(const Variable& x, Pass& pass, Sublayer sublayer) const {
-    const Variable y = sublayer(order == NormOrder::post ? x : norm.forward(x));
-    const Variable sum = add_to(x, output_norm ? output_norm->forward(y) : y, pass);
+    const Variable z = order == NormOrder::post ? x : norm.forward(x);
+    const Variable y = sublayer(z);
+    const Variable sum =
+        add_to(order == NormOrder::pre_residual ? z : x, output_norm ? output_norm->forward(y) : y, pass);
     return order == NormOrder::post ? norm.forward(sum) : sum;
   }
   // x + dropout(y)

@@ -33,8 +33,9 @@ void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"ffn-dropout", "RATE", "dropout inside the feed-forward network"}, c.ffn_dropout);
   visitor(
       Setting{"norm", "",
-              "norms after (post) or before (pre) every sublayer, or both (sandwich); parallel: all sublayers of "
-              "a block read the same input"},
+              "norms after (post) or before (pre) every sublayer, or both (sandwich); pre-residual: before, and "
+              "the residual connection begins behind the norm; parallel: all sublayers of a block read the same "
+              "input"},
       c.norm_order);
   visitor(Setting{"norm-kind", "", "layer norm or RMS norm"}, c.norm_kind);
   visitor(Setting{"norm-eps", "NUMBER", "added to the variance in a norm"}, c.norm_eps);

@@ -56,7 +56,7 @@ std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {
 
 void CausalTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (!ties_output(config_.tie)) contents.parameter("output", output_.weight);
+  if (!ties_output(config_.tie) && config_.head) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
   contents.child("output", output_);

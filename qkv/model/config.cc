@@ -52,7 +52,7 @@ void visit(Config& c, Visitor&& visitor) {
   field("token_types", c.token_types);
   field("position_offset", c.position_offset);
   field("sinusoids", c.sinusoids);
-  field("masked_head", c.masked_head);
+  field("head", c.head);
   field("head_activation", c.head_activation);
   field("output_bias", c.output_bias);
   field("output_scale", c.output_scale);
@@ -64,7 +64,7 @@ void visit(Config& c, Visitor&& visitor) {
 constexpr const char* rare_keys[] = {
     "attention_output_bias", "decoder_heads",   "decoder_ffn",    "norm_weight_offset",
     "embedding_width",       "embedding_scale", "embedding_norm", "token_types",
-    "position_offset",       "sinusoids",       "masked_head",    "head_activation",
+    "position_offset",       "sinusoids",       "head",           "head_activation",
     "output_bias",           "output_scale",    "logit_softcap",  "context_length"};
 
 struct Writer {
@@ -151,12 +151,14 @@ void read_old_keys(Reader& reader, TransformerConfig& config) {
   excludes("self_attention", "encoder_self_attention");
   excludes("self_attention", "decoder_self_attention");
   excludes("max_length", "max_positions");
+  excludes("masked_head", "head");
   if (reader.json.contains("self_attention")) {
     AttentionPattern both;
     reader("self_attention", both);
     config.self_attention = both;
   }
   if (reader.json.contains("max_length")) reader("max_length", config.max_positions);
+  if (reader.json.contains("masked_head")) reader("masked_head", config.head);
 }
 
 // The position encodings that are mechanisms; for the others the variant without any.
@@ -272,6 +274,15 @@ int64_t TransformerConfig::default_context() const {
   return context_length > 0 ? context_length : unknown;
 }
 
+bool TransformerConfig::depends_on_length() const {
+  const auto depends = [](const AttentionPattern& pattern) {
+    const auto& groups = pattern.groups();
+    return std::any_of(groups.begin(), groups.end(),
+                       [](const AttentionPattern::Group& group) { return group.variant.depends_on_length(); });
+  };
+  return (has_encoder() && depends(self_attention.encoder)) || (has_decoder() && depends(self_attention.decoder));
+}
+
 AttentionVariant TransformerConfig::recurrent_attention() const {
   const AttentionVariant variant = cross_attention.of_layer(0);
   if (variant.has(AttentionMechanism::Role::score)) return variant;
@@ -304,6 +315,7 @@ TokenEmbeddingOptions TransformerConfig::embedding_options() const {
 
 OutputProjectionOptions TransformerConfig::output_options() const {
   return {.width = d_model,
+          .exists = head,
           .bias = output_bias || architecture == Architecture::masked,
           .scale = output_scale,
           .softcap = logit_softcap};

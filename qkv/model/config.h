@@ -117,7 +117,7 @@ struct TransformerConfig {
   int64_t token_types = 0;                         // 0: no table of them
   int64_t position_offset = 0;                     // the row of position 0: 2 in OPT and BART
   SinusoidLayout sinusoids = SinusoidLayout::interleaved;
-  bool masked_head = true;                         // false: a masked model that is an encoder alone
+  bool head = true;                                // false: it gives hidden states, and no logits
   std::optional<Activation> head_activation = {};  // of a masked model; none: as activation
   bool output_bias = false;                        // a masked model has one anyway
   float output_scale = 1.0f;                       // of what the logits are computed from
@@ -130,6 +130,9 @@ struct TransformerConfig {
   int64_t position_limit() const;
   // How much of a text is read by default, in tokens: the limit, else context_length, else 4096.
   int64_t default_context() const;
+  // Whether the padding behind a row changes it (AttentionMechanism::depends_on_length()): rows of a batch must have one
+  // length.
+  bool depends_on_length() const;
   // The position encodings that are mechanisms are part of self_attention.
   bool has_encoder() const { return architecture != Architecture::causal; }
   bool has_decoder() const { return architecture != Architecture::masked; }

@@ -137,8 +137,9 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{changed("\"target\"", "\"some\""),
                 "'tie' must be one of all, embeddings, target, none, got 'some'; did you mean none?"},
            Case{changed("\"target\"", "\"all\""), "tie all needs one vocabulary"},
-           Case{changed("\"pre\"", "3"),
-                "'norm_order' must be one of post, pre, sandwich, parallel, parallel-shared, got '3'"},
+           Case{
+               changed("\"pre\"", "3"),
+               "'norm_order' must be one of post, pre, pre-residual, sandwich, parallel, parallel-shared, got '3'"},
            Case{changed("\"gelu\"", "\"tanh\""), "'activation' must be one of relu, gelu"},
            Case{changed("\"learned\"", "\"rotory\""), "'positions' must be one of"},
            Case{changed("window=5", "widow=5"), "'encoder_self_attention': unknown mechanism 'widow'"},

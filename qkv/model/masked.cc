@@ -39,8 +39,6 @@ Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>
 }
 
 Variable MaskedTransformer::transformed(const Variable& hidden) const {
-  require<UsageError>(config_.masked_head, "MaskedTransformer",
-                      "this model is an encoder without a head: it gives embeddings, and no logits");
   return norm_.forward(activate(config_.head_activation.value_or(config_.activation), transform_.forward(hidden)));
 }
 
@@ -53,10 +51,10 @@ CrossEntropy MaskedTransformer::loss(const Tensor& ids, const std::vector<int32_
 
 void MaskedTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (!ties_output(config_.tie) && config_.masked_head) contents.parameter("output", output_.weight);
+  if (!ties_output(config_.tie) && config_.head) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
-  if (!config_.masked_head) return;
+  if (!config_.head) return;
   contents.child("head.transform", transform_);
   contents.child("head.norm", norm_);
   contents.child("head", output_);

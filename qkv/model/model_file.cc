@@ -12,6 +12,7 @@
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/model/check_finite.h"
+#include "qkv/model/family/foreign_folder.h"
 #include "qkv/model/family/read_family.h"
 #include "qkv/model/make_model.h"
 #include "qkv/op/packed_weight.h"
@@ -93,6 +94,8 @@ void check_architecture(const fs::path& folder, Architecture is, Architecture ex
 
 VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& make) {
   std::error_code error;
+  if (const std::string what = foreign_folder(folder); !what.empty())
+    fail<InputError>(folder.string(), "not a model folder: {}", what);
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
   if (is_published(folder)) {
     read_family(folder, make);

@@ -74,7 +74,7 @@ std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {
 void Transformer::list(ModuleContents& contents) const {
   contents.parameter("source_embedding", source_embedding_);
   if (!ties_embeddings(config_.tie)) contents.parameter("target_embedding", target_embedding_);
-  if (!ties_output(config_.tie)) contents.parameter("output", output_.weight);
+  if (!ties_output(config_.tie) && config_.head) contents.parameter("output", output_.weight);
   contents.parameter("source_positions", encoder_.embedding.positions);
   contents.parameter("target_positions", decoder_.embedding.positions);
   for (const auto& [name, embedding] :

@@ -34,6 +34,10 @@ void check_ids(const Tokenizer& tokenizer, int64_t rows, const std::string& wher
   for (const int32_t id : ids)
     require<InputError>(id >= 0 && id < rows, where, "a special token has the id {}, the model has {} rows", id,
                         rows);
+  // Tokens that were added without rows for them, as <image_soft_token> in Gemma 3, are refused where a text has them.
+  for (int64_t id = rows; id < tokenizer.token_count(); ++id)
+    require<InputError>(!tokenizer.is_text(static_cast<int32_t>(id)), where,
+                        "the vocabulary has {} tokens, the model has {}", tokenizer.token_count(), rows);
   require<InputError>(tokenizer.size() <= rows, where, "the vocabulary has {} tokens, the model has {}",
                       tokenizer.size(), rows);
 }

@@ -289,7 +289,18 @@ void Tokenizer::save(const std::filesystem::path& path) const { write_file(path,
 const std::string& Tokenizer::serialized() const { return model_->serialized(); }
 std::string Tokenizer::checksum() const { return checksum_of(serialized()); }
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const TokenizeOptions& options) const {
-  return model_->encode(text, options);
+  std::vector<int32_t> ids = model_->encode(text, options);
+  check_rows(ids);
+  return ids;
+}
+
+// A vocabulary may have more tokens than the model has rows, added ones that it never learned.
+void Tokenizer::check_rows(std::span<const int32_t> ids) const {
+  if (model_->size() <= size()) return;
+  for (const int32_t id : ids)
+    require<InputError>(id < size(), "Tokenizer::encode",
+                        "the model has {} rows, and none for the token {} with id {}", size(),
+                        quoted_name(model_->token(id)), id);
 }
 
 // A published model may have more rows than its vocabulary has tokens.
@@ -317,7 +328,7 @@ const std::string& Tokenizer::token(int32_t id) const {
 
 bool Tokenizer::is_text(int32_t id) const {
   if (is_spare(id)) return false;
-  check_id("Tokenizer::is_text", id, size());
+  check_id("Tokenizer::is_text", id, std::max(size(), token_count()));
   return model_->is_text(id);
 }
 
@@ -332,12 +343,22 @@ float Tokenizer::score(int32_t id) const {
   return model_->score(id);
 }
 
-int64_t Tokenizer::size() const { return std::max(model_->size(), special().rows); }
+int64_t Tokenizer::size() const { return special().rows > 0 ? special().rows : model_->size(); }
+int64_t Tokenizer::token_count() const { return model_->size(); }
 const SpecialTokens& Tokenizer::special() const { return model_->special(); }
+
+int32_t Tokenizer::mask_id() const {
+  if (special().mask >= 0 || special().frame) return special().mask;
+  return static_cast<int32_t>(size());
+}
+int64_t Tokenizer::rows(bool is_masked) const { return is_masked && mask_id() == size() ? size() + 1 : size(); }
+
 std::optional<int32_t> Tokenizer::id_of(std::string_view token) const { return model_->id_of(token); }
 
 std::optional<std::vector<int32_t>> Tokenizer::encode_masked(std::string_view text, std::string_view marker) const {
-  return model_->encode_masked(text, marker);
+  std::optional<std::vector<int32_t>> ids = model_->encode_masked(text, marker);
+  if (ids) check_rows(*ids);
+  return ids;
 }
 
 }  // namespace qkv

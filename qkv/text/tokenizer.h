@@ -110,7 +110,13 @@ class Tokenizer {
   bool is_added(int32_t id) const;  // a token besides those that texts are cut into: special, added, or a language
   float score(int32_t id) const;    // of BPE: the higher, the earlier it is merged; of unigram: a log probability
   int64_t size() const;             // ids that the model has
+  int64_t token_count() const;      // of the vocabulary: the model may have more ids, or fewer, without the last ones
   const SpecialTokens& special() const;
+  // The mask of a masked model: a token of the vocabulary, or, in ours that have none, the id behind the last one. -1: a
+  // published vocabulary without a mask.
+  int32_t mask_id() const;
+  // The rows of the embedding of a model that reads this vocabulary, the mask's among them if `is_masked`.
+  int64_t rows(bool is_masked) const;
   std::optional<int32_t> id_of(std::string_view token) const;
   // The tokens of a text in which the mask stands at each `marker`; none if special().mask is not a token of its own.
   std::optional<std::vector<int32_t>> encode_masked(std::string_view text, std::string_view marker) const;
@@ -119,6 +125,7 @@ class Tokenizer {
 
  private:
   bool is_spare(int32_t id) const;
+  void check_rows(std::span<const int32_t> ids) const;
   std::shared_ptr<const TokenizerModel> model_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "qkv/base/error.h"
 #include "qkv/metric/perplexity.h"
 #include "qkv/op/embedding.h"
 #include "qkv/op/shape.h"
@@ -10,13 +11,6 @@ namespace qkv {
 namespace {
 
 constexpr int64_t validation_epoch = 0;
-
-// Ours have the mask behind their vocabulary, published ones in it.
-bool has_mask(const Tokenizer& tokenizer) { return tokenizer.special().mask >= 0; }
-int64_t ids_of(const Tokenizer& tokenizer) { return tokenizer.size() + (has_mask(tokenizer) ? 0 : 1); }
-int32_t mask_token(const Tokenizer& tokenizer) {
-  return has_mask(tokenizer) ? tokenizer.special().mask : static_cast<int32_t>(tokenizer.size());
-}
 
 TextFrame frame_of(const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
@@ -34,9 +28,10 @@ std::vector<int32_t> never_masked(const Tokenizer& tokenizer) {
 }
 
 MaskingOptions masking_options(const TrainOptions& options, const Tokenizer& tokenizer) {
+  require<InputError>(tokenizer.mask_id() >= 0, "train", "the vocabulary has no mask");
   MaskingOptions o{.rate = options.masking_rate,
-                   .mask = mask_token(tokenizer),
-                   .vocabulary = ids_of(tokenizer),
+                   .mask = tokenizer.mask_id(),
+                   .vocabulary = tokenizer.rows(/*is_masked=*/true),
                    .special = never_masked(tokenizer),
                    .seed = options.seed};
   if (options.mask_whole_words) {
@@ -48,7 +43,7 @@ MaskingOptions masking_options(const TrainOptions& options, const Tokenizer& tok
 
 TransformerConfig config_for(const TrainOptions& options, const TextData& data) {
   TransformerConfig config = options.architecture;
-  config.source_vocabulary = config.target_vocabulary = ids_of(data.tokenizer);
+  config.source_vocabulary = config.target_vocabulary = data.tokenizer.rows(/*is_masked=*/true);
   return config;
 }
 
@@ -133,7 +128,9 @@ TokenFrequencies MaskedTask::frequencies() const {
 
 std::vector<std::string> MaskedTask::notes() const {
   std::vector<std::string> notes = data_.notes(own_valid_);
-  notes.push_back(fmt::format("vocabulary of {} tokens and the mask", data_.tokenizer.size()));
+  const bool has_mask = data_.tokenizer.mask_id() < data_.tokenizer.size();
+  notes.push_back(
+      fmt::format("vocabulary of {} tokens{}", data_.tokenizer.size(), has_mask ? "" : " and the mask"));
   if (!validates()) return notes;
   const int32_t frequent = frequencies().frequent_token();
   Accuracy baseline;

@@ -49,6 +49,7 @@ class BigBirdEvaluationMechanism final : public MechanismOf<BigBirdEvaluation> {
   std::string error(const AttentionSize& size) const override {
     return size.use == AttentionUse::decoder ? "it is for encoders: its last block sees all keys" : "";
   }
+  bool depends_on_length() const override { return true; }
   void add_to_call(AttentionOptions& options, const AttentionPart&,
                    const AttentionCallContext& context) const override {
     if (context.q.dim(2) <= (5 + 2 * value.random) * value.block) return;

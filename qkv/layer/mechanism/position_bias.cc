@@ -44,7 +44,6 @@ class RelativeBiasMechanism final : public MechanismOf<RelativeBias> {
   }
   // Half of the buckets of a direction hold one distance each, the others logarithmically more.
   std::string error(const AttentionSize&) const override {
-    if (value.buckets % 4 != 0) return fmt::format("buckets must be a multiple of 4, got {}", value.buckets);
     if (value.max_distance <= value.buckets / 2)
       return fmt::format("max-distance must be more than half of the {} buckets, got {}", value.buckets,
                          value.max_distance);

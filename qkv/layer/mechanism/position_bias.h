@@ -14,7 +14,7 @@ struct Alibi {  // "alibi": attention/modify/alibi.h
   bool operator==(const Alibi&) const = default;
 };
 
-// "relative-bias[=buckets:max-distance:shared=true]", buckets a multiple of 4: attention/modify/relative_bias.h
+// "relative-bias[=buckets:max-distance:shared=true]": attention/modify/relative_bias.h
 struct RelativeBias {
   int64_t buckets = 32, max_distance = 128;
   bool shared = false;  // one table for all layers of a stack, as in T5

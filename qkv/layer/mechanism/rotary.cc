@@ -68,12 +68,15 @@ class RotaryMechanism final : public MechanismOf<Rotary> {
                           .frequencies = f.frequencies,
                           .multiplier = f.multiplier});
   }
+  bool depends_on_length() const override {
+    return value.scaling.length == 0 && qkv::depends_on_length(value.scaling.type);
+  }
 
  private:
   // For a sequence of n positions, of which the first ones may be in a cache.
   RotaryScaling scaling_of(int64_t cached, int64_t n) const {
     RotaryScaling scaling = value.scaling;
-    if (scaling.length > 0 || !depends_on_length(scaling.type)) return scaling;
+    if (!depends_on_length()) return scaling;
     require<InputError>(
         scaling.type != RotaryScalingType::longrope || cached == 0 || n <= scaling.original_positions ||
             cached > scaling.original_positions,

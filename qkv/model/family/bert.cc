@@ -25,7 +25,7 @@ TransformerConfig masked_config(const HfConfig& hf) {
   c.positions = Positions::learned;
   c.embedding_scale = 1;
   c.embedding_norm = true;
-  c.masked_head = has_head(hf);
+  c.head = has_head(hf);
   c.tie = hf.flag("tie_word_embeddings", true) ? Tie::all : Tie::none;
   return c;
 }

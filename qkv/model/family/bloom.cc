@@ -5,8 +5,7 @@ namespace qkv {
 
 TransformerConfig bloom_config(const HfConfig& hf) {
   TransformerConfig c = causal_config(hf);
-  if (hf.flag("apply_residual_connection_post_layernorm", false))
-    hf.refuse("apply_residual_connection_post_layernorm", "residual connections around norms are not supported");
+  if (hf.flag("apply_residual_connection_post_layernorm", false)) c.norm_order = NormOrder::pre_residual;
   c.ffn = 4 * c.d_model;
   c.activation = Activation::gelu_tanh;
   c.norm_eps = static_cast<float>(hf.number("layer_norm_epsilon", 1e-5));

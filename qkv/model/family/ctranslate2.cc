@@ -180,7 +180,7 @@ void add_zero_start(CTranslate2File& file, TransformerConfig& config) {
   }
   file.tensors["decoder/projection/bias"] = with_row(file.tensors["decoder/projection/bias"], no_logit);
   for (const char* name : {"decoder/embeddings/weight", "decoder/projection/weight"})
-    file.tensors[name] = with_row(file.tensors.at(name), 0);
+    file.tensors[name] = with_row(matrix(file, name), 0);
   config.target_vocabulary = V + 1;
   if (!ties_embeddings(config.tie)) return;
   file.tensors[source_table(file)] = file.tensors["decoder/embeddings/weight"];

@@ -73,8 +73,8 @@ Variable read_variable(Reader& reader, uint32_t version, const std::string& name
   for (int i = 0; i < rank; ++i) {
     v.shape.push_back(reader.number<uint32_t>());
     count *= v.shape.back();
-    require<InputError>(count <= int64_t{1} << 32, where, "variable {} has more than 2^32 numbers",
-                        quoted_name(name));
+    require<InputError>(count > 0 && count <= int64_t{1} << 32, where,
+                        "variable {} has {} numbers, must have 1 to 2^32", quoted_name(name), count);
   }
   uint64_t bytes = 0;
   if (version >= 4) {
@@ -99,7 +99,7 @@ Variable read_variable(Reader& reader, uint32_t version, const std::string& name
 // Divided by the scales, of which there is one for each row or one for all.
 Tensor tensor_of(const Variable& v, const Variable* scale, const std::string& name, const std::string& where) {
   Tensor out = Tensor::empty(Shape(v.shape));
-  const int64_t rows = v.shape[0], width = rows == 0 ? 0 : v.count() / rows;
+  const int64_t rows = v.shape[0], width = v.count() / rows;
   const bool is_quantized = v.type == Type::i8 || v.type == Type::i16;
   require<InputError>(!scale || scale->count() == 1 || scale->count() == rows, where,
                       "variable {} has {} rows and {} scales", quoted_name(name), rows, scale ? scale->count() : 0);

@@ -1,7 +1,6 @@
 // Falcon 7B and 40B (Almazrouei et al., "The Falcon Series of Open Language Models", 2023), and Falcon RW, with ALiBi.
 #include "qkv/layer/mechanism/falcon_alibi.h"
 #include "qkv/model/family/family.h"
-#include "qkv/model/family/rope.h"
 
 namespace qkv {
 namespace {

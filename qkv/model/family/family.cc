@@ -43,9 +43,8 @@ const Family& family_of(const HfConfig& config) {
   const auto found = std::find_if(std::begin(families), std::end(families),
                                   [&](const Family& family) { return family.model_type == type; });
   if (found != std::end(families)) return *found;
-  const std::vector<std::string_view> names = family_names();
-  fail<InputError>(config.file(), "models of type {} are not supported, only {}{}", quoted_name(type),
-                   name_list(names), did_you_mean(type, names));
+  fail<InputError>(config.file(), "models of type {} are not supported, only {}", quoted_name(type),
+                   name_list(family_names()));
 }
 
 std::vector<std::string_view> family_names() {

@@ -14,6 +14,7 @@
 
 #include "qkv/model/config.h"
 #include "qkv/model/family/hf_config.h"
+#include "qkv/model/family/rope.h"
 #include "qkv/model/family/tensor_names.h"
 
 namespace qkv {
@@ -41,6 +42,9 @@ void for_each_layer(int64_t layers, const std::string& theirs, Function function
 TransformerConfig encoder_decoder_config(const HfConfig& hf);
 
 TransformerConfig llama_config(const HfConfig& hf);
+TransformerConfig llama_config(const HfConfig& hf, const RotaryDefaults& rotary);
+// A query sees `sliding_window` keys, its own among them; null: all.
+AttentionVariant windowed(const HfConfig& hf, const AttentionVariant& full, std::optional<int64_t> absent);
 TensorNames llama_tensors(const HfConfig& hf, const TransformerConfig& ours);
 TransformerConfig mistral_config(const HfConfig& hf);
 TransformerConfig qwen2_config(const HfConfig& hf);

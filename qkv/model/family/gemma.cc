@@ -4,21 +4,21 @@
 
 #include "qkv/model/family/family.h"
 #include "qkv/model/family/layer_types.h"
-#include "qkv/model/family/rope.h"
 
 namespace qkv {
 namespace {
 
-TransformerConfig gemma_config(const HfConfig& hf) {
+TransformerConfig gemma_config(const HfConfig& hf, std::optional<double> logit_softcap) {
   if (hf.flag("use_bidirectional_attention", false))
     hf.refuse("use_bidirectional_attention", "a causal model sees earlier tokens only");
   TransformerConfig c = llama_config(hf);
+  c.head_width = hf.count("head_dim", 256);
   c.activation = hf.activation({"hidden_activation", "hidden_act"}, Activation::gelu_tanh);
   c.norm_order = NormOrder::sandwich;
   c.norm_weight_offset = 1;
   c.embedding_scale = 0;  // sqrt(C)
   c.tie = hf.flag("tie_word_embeddings", true) ? Tie::all : Tie::none;
-  if (hf.has("final_logit_softcapping")) c.logit_softcap = static_cast<float>(hf.number("final_logit_softcapping"));
+  c.logit_softcap = static_cast<float>(hf.number_or_none("final_logit_softcapping", logit_softcap).value_or(0));
   return c;
 }
 
@@ -30,9 +30,10 @@ AttentionVariant scaled(const HfConfig& hf) {
 }  // namespace
 
 TransformerConfig gemma2_config(const HfConfig& hf) {
-  TransformerConfig c = gemma_config(hf);
+  TransformerConfig c = gemma_config(hf, 30);
   AttentionVariant scores = scaled(hf);
-  if (hf.has("attn_logit_softcapping")) scores = scores + Softcap{hf.number("attn_logit_softcapping")};
+  if (const std::optional<double> cap = hf.number_or_none("attn_logit_softcapping", 50))
+    scores = scores + Softcap{*cap};
   const AttentionVariant full = scores + read_rotary(hf, c.head_width);
   c.self_attention.decoder = layer_pattern(
       hf, c.decoder_layers, {.full = full, .sliding = full + SlidingWindow{hf.count("sliding_window", 4096) - 1}},
@@ -42,15 +43,16 @@ TransformerConfig gemma2_config(const HfConfig& hf) {
 
 // Layers that see everything have a rotary base of their own, and the scaling.
 TransformerConfig gemma3_config(const HfConfig& hf) {
-  TransformerConfig c = gemma_config(hf);
+  TransformerConfig c = gemma_config(hf, {});
   c.query_key_norm = true;
-  Rotary local = read_rotary(hf, c.head_width, "sliding_attention");
+  Rotary local = read_rotary(hf, c.head_width, {.layer_type = "sliding_attention"});
   if (!hf.has("rope_parameters")) {
     local.base = hf.number("rope_local_base_freq", 10000.0);
     local.scaling = {};
   }
   const AttentionVariant scores = scaled(hf);  // transformers does not read attn_logit_softcapping
-  const AttentionVariant full = scores + read_rotary(hf, c.head_width, "full_attention");
+  const AttentionVariant full =
+      scores + read_rotary(hf, c.head_width, {.layer_type = "full_attention", .base = 1e6});
   const AttentionVariant sliding = scores + local + SlidingWindow{hf.count("sliding_window", 4096) - 1};
   const int64_t every = hf.count({"sliding_window_pattern", "_sliding_window_pattern"}, 6);
   c.self_attention.decoder = layer_pattern(hf, c.decoder_layers, {.full = full, .sliding = sliding},

@@ -1,6 +1,5 @@
 // GPT-NeoX (Black et al., 2022) and Pythia: a part of each head is rotated; attention and feed-forward network side by side.
 #include "qkv/model/family/family.h"
-#include "qkv/model/family/rope.h"
 
 namespace qkv {
 
@@ -11,10 +10,7 @@ TransformerConfig gpt_neox_config(const HfConfig& hf) {
   c.norm_order = hf.flag("use_parallel_residual", true) ? NormOrder::parallel : NormOrder::pre;
   c.norm_eps = static_cast<float>(hf.number("layer_norm_eps", 1e-5));
   c.attention_bias = hf.flag("attention_bias", true);
-  Rotary rotary = read_rotary(hf, c.d_model / c.heads);
-  const bool says_part = hf.has({"rotary_pct", "partial_rotary_factor"}) || hf.has("rope_parameters");
-  if (!says_part) rotary.width = c.d_model / c.heads / 4;
-  c.self_attention.decoder = rotary;
+  c.self_attention.decoder = read_rotary(hf, c.d_model / c.heads, {.share = 0.25});
   return c;
 }
 
@@ -23,6 +19,7 @@ TensorNames gpt_neox_tensors(const HfConfig&, const TransformerConfig& ours) {
   const FusedRows rows = fused_rows(ours.heads, 1, ours.d_model / ours.heads);
   names.tensor("embedding.tokens", "gpt_neox.embed_in.weight");
   names.output("embed_out.weight");
+  names.fallback("lm_head.weight", "embed_out.weight");  // its name in version 5 of transformers
   for_each_layer(ours.decoder_layers, "gpt_neox.layers.", [&](const std::string& to, const std::string& from) {
     const std::string fused = from + "attention.query_key_value";
     names.linear(to + "self_attention.query", fused, {.rows = rows.query});

@@ -1,5 +1,6 @@
 #include "qkv/model/family/hf_config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "qkv/base/error.h"
@@ -44,7 +45,8 @@ constexpr NamedActivation activations[] = {
 }  // namespace
 
 HfConfig::HfConfig(std::string_view json, std::string file)
-    : values_(std::make_unique<Values>(Values{parse_json_object(json, file)})), file_(std::move(file)) {}
+    : values_(std::make_unique<Values>(Values{parse_json_object(without_bare_infinities(json), file)})),
+      file_(std::move(file)) {}
 HfConfig::HfConfig(std::unique_ptr<Values> values, std::string file)
     : values_(std::move(values)), file_(std::move(file)) {}
 HfConfig::~HfConfig() = default;
@@ -52,6 +54,12 @@ HfConfig::HfConfig(HfConfig&&) noexcept = default;
 HfConfig& HfConfig::operator=(HfConfig&&) noexcept = default;
 
 bool HfConfig::has(const Key& key) const { return values_->find(key) != nullptr; }
+
+bool HfConfig::is_null(const Key& key) const {
+  for (const char* name : key.names)
+    if (values_->json.contains(name) && values_->json[name].is_null()) return true;
+  return false;
+}
 
 int64_t HfConfig::integer(const Key& key, int64_t smallest) const {
   const Json* value = values_->find(key);
@@ -79,6 +87,16 @@ double HfConfig::number(const Key& key) const {
 
 double HfConfig::number(const Key& key, double absent) const { return has(key) ? number(key) : absent; }
 
+std::optional<double> HfConfig::number_or_none(const Key& key, std::optional<double> absent) const {
+  if (has(key)) return number(key);
+  return is_null(key) ? std::nullopt : absent;
+}
+
+std::optional<int64_t> HfConfig::count_or_none(const Key& key, std::optional<int64_t> absent) const {
+  if (has(key)) return count(key);
+  return is_null(key) ? std::nullopt : absent;
+}
+
 bool HfConfig::flag(const Key& key, bool absent) const {
   const Json* value = values_->find(key);
   if (!value) return absent;
@@ -95,6 +113,11 @@ std::string HfConfig::text(const Key& key) const {
 
 std::string HfConfig::text(const Key& key, const std::string& absent) const {
   return has(key) ? text(key) : absent;
+}
+
+bool HfConfig::says(const Key& key, std::string_view text) const {
+  const Json* value = values_->find(key);
+  return value && value->is_string() && value->get<std::string>() == text;
 }
 
 std::vector<std::string> HfConfig::texts(const Key& key) const {
@@ -145,6 +168,28 @@ std::optional<HfConfig> HfConfig::part(const Key& key) const {
   if (!value) return {};
   if (!value->is_object()) wrong(*this, key, "an object", *value);
   return HfConfig(std::make_unique<Values>(Values{*value}), fmt::format("{}: '{}'", file_, name_of(key)));
+}
+
+std::string without_bare_infinities(std::string_view json) {
+  std::string out;
+  bool in_string = false;
+  for (size_t at = 0; at < json.size();) {
+    const std::string_view rest = json.substr(at);
+    std::string_view word;
+    if (!in_string)
+      for (const std::string_view known : {"Infinity", "-Infinity", "NaN"})
+        if (rest.starts_with(known)) word = known;
+    if (!word.empty()) {
+      out += fmt::format("\"{}\"", word);
+      at += word.size();
+      continue;
+    }
+    if (rest.front() == '"') in_string = !in_string;
+    const size_t taken = in_string && rest.front() == '\\' ? std::min<size_t>(2, rest.size()) : 1;
+    out += rest.substr(0, taken);
+    at += taken;
+  }
+  return out;
 }
 
 void HfConfig::refuse(const Key& key, std::string_view why) const {

@@ -5,7 +5,8 @@
 //     config.count("num_key_value_heads", heads)             // where it is missing or null: heads
 //
 // A name may have older aliases: config.count({"num_hidden_layers", "n_layer"}). Settings that are not asked for are not
-// looked at: these files hold many that concern other programs.
+// looked at: these files hold many that concern other programs. Infinity and NaN, which Python writes, are errors only where
+// they are asked for.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class HfConfig {
 
   const std::string& file() const { return file_; }  // for messages
   std::string model_type() const { return text("model_type"); }
-  bool has(const Key& key) const;  // and it is not null
+  bool has(const Key& key) const;      // and it is not null
+  bool is_null(const Key& key) const;  // it is there, and it is null
 
   int64_t count(const Key& key) const;  // 1 to 2^24
   int64_t count(const Key& key, int64_t absent) const;
@@ -46,11 +48,15 @@ class HfConfig {
   bool flag(const Key& key, bool absent) const;
   std::string text(const Key& key) const;
   std::string text(const Key& key, const std::string& absent) const;
+  // null: none
+  std::optional<double> number_or_none(const Key& key, std::optional<double> absent) const;
+  std::optional<int64_t> count_or_none(const Key& key, std::optional<int64_t> absent) const;
   std::vector<std::string> texts(const Key& key) const;  // of a list; missing: none
   std::vector<double> numbers(const Key& key) const;
   std::vector<double> numbers_or_one(const Key& key, double absent) const;  // of a list, or a number
   Activation activation(const Key& key, Activation absent) const;
   Activation activation_named(const Key& key, std::string_view name) const;  // what is a part of this setting
+  bool says(const Key& key, std::string_view text) const;                    // whether it is this string
   // The settings in an object of this name; missing or null: none.
   std::optional<HfConfig> part(const Key& key) const;
 
@@ -64,5 +70,8 @@ class HfConfig {
   std::unique_ptr<Values> values_;
   std::string file_;
 };
+
+// The text with Infinity, -Infinity and NaN, which JSON does not have, as strings: "Infinity".
+std::string without_bare_infinities(std::string_view json);
 
 }  // namespace qkv

@@ -13,6 +13,8 @@
 
 namespace qkv {
 
+constexpr auto every_layer = [](int64_t) { return true; };
+
 struct LayerVariants {
   AttentionVariant full, sliding;
 };

@@ -1,11 +1,10 @@
 // Llama 1 to 3 (Touvron et al., 2023; Llama Team, 2024), and what differs from it in a setting or two: Mistral, Qwen 2 and 3.
 #include "qkv/model/family/family.h"
 #include "qkv/model/family/layer_types.h"
-#include "qkv/model/family/rope.h"
 
 namespace qkv {
 
-TransformerConfig llama_config(const HfConfig& hf) {
+TransformerConfig llama_config(const HfConfig& hf, const RotaryDefaults& rotary) {
   TransformerConfig c = causal_config(hf);
   c.kv_heads = hf.count("num_key_value_heads", c.heads);
   c.head_width = hf.count("head_dim", c.d_model / c.heads);
@@ -16,15 +15,23 @@ TransformerConfig llama_config(const HfConfig& hf) {
   c.norm_eps = static_cast<float>(hf.number("rms_norm_eps", 1e-6));
   c.attention_bias = hf.flag("attention_bias", false);
   c.ffn_bias = hf.flag("mlp_bias", false);
-  c.self_attention.decoder = read_rotary(hf, c.head_width);
+  c.self_attention.decoder = read_rotary(hf, c.head_width, rotary);
   return c;
 }
 
-// A query sees `sliding_window` keys, its own among them, in every layer.
+TransformerConfig llama_config(const HfConfig& hf) { return llama_config(hf, {}); }
+
+AttentionVariant windowed(const HfConfig& hf, const AttentionVariant& full, std::optional<int64_t> absent) {
+  const std::optional<int64_t> keys = hf.count_or_none("sliding_window", absent);
+  return keys ? full + SlidingWindow{*keys - 1} : full;
+}
+
+// In every layer, or, in a Ministral, whose `model_type` is the same, in those of `layer_types`.
 TransformerConfig mistral_config(const HfConfig& hf) {
   TransformerConfig c = llama_config(hf);
-  if (hf.has("sliding_window"))
-    c.self_attention.decoder = read_rotary(hf, c.head_width) + SlidingWindow{hf.count("sliding_window") - 1};
+  const AttentionVariant full = read_rotary(hf, c.head_width);
+  c.self_attention.decoder =
+      layer_pattern(hf, c.decoder_layers, {.full = full, .sliding = windowed(hf, full, 4096)}, every_layer);
   return c;
 }
 
@@ -34,11 +41,11 @@ TransformerConfig qwen2_config(const HfConfig& hf) {
   c.attention_bias = true;
   c.attention_output_bias = false;
   if (hf.flag("use_sliding_window", false)) {
-    const int64_t first = hf.index("max_window_layers", c.decoder_layers);
-    const Rotary rotary = read_rotary(hf, c.head_width);
-    c.self_attention.decoder = layer_pattern(
-        hf, c.decoder_layers, {.full = rotary, .sliding = rotary + SlidingWindow{hf.count("sliding_window") - 1}},
-        [&](int64_t layer) { return layer >= first; });
+    const int64_t first = hf.index("max_window_layers", 28);
+    const AttentionVariant full = read_rotary(hf, c.head_width);
+    c.self_attention.decoder =
+        layer_pattern(hf, c.decoder_layers, {.full = full, .sliding = windowed(hf, full, 4096)},
+                      [&](int64_t layer) { return layer >= first; });
   }
   return c;
 }

@@ -119,12 +119,11 @@ std::map<std::string, Tensor> tensors_of(Weights& weights) {
 
 Llama2cFiles llama2c_files(const fs::path& folder) {
   Llama2cFiles files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".bin") continue;
-    fs::path& file = entry.path().filename().string().starts_with("tok") ? files.vocabulary : files.model;
+  for (const fs::path& path : files_in(folder)) {
+    if (path.extension() != ".bin") continue;
+    fs::path& file = path.filename().string().starts_with("tok") ? files.vocabulary : files.model;
     if (!file.empty()) return {};
-    file = entry.path();
+    file = path;
   }
   return files;
 }

@@ -6,6 +6,8 @@ namespace qkv {
 // Position 0 is row 2 of the sinusoids, whose rows 0 and 1 are those of padding.
 TransformerConfig m2m_100_config(const HfConfig& hf) {
   TransformerConfig c = encoder_decoder_config(hf);
+  c.activation = hf.activation("activation_function", Activation::relu);
+  c.embedding_scale = hf.flag("scale_embedding", true) ? 0 : 1;  // 0: sqrt(C)
   c.norm_order = NormOrder::pre;
   c.sinusoids = SinusoidLayout::tensor2tensor;
   c.position_offset = hf.index("pad_token_id", 1) + 1;

@@ -20,7 +20,8 @@ class Settings {
     try {
       root_ = YAML::Load(text);
     } catch (const YAML::Exception& error) {
-      fail<InputError>(where_, "this is not YAML: {}", one_line(error.what()));
+      const int line = error.mark.line + 1, column = error.mark.column + 1;
+      fail<InputError>(where_, "this is not YAML: line {}, column {}: {}", line, column, one_line(error.msg));
     }
     require<InputError>(root_.IsMap(), where_, "this is not a map of settings");
   }
@@ -50,12 +51,9 @@ class Settings {
 
 std::vector<fs::path> files_ending_in(const fs::path& folder, std::initializer_list<std::string_view> endings) {
   std::vector<fs::path> out;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& file : files_in(folder))
     for (const std::string_view ending : endings)
-      if (name.ends_with(ending)) out.push_back(entry.path());
-  }
+      if (file.filename().string().ends_with(ending)) out.push_back(file);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -17,11 +17,10 @@ constexpr size_t largest_file = size_t{1} << 31;
 
 fs::path model_file(const fs::path& folder) {
   fs::path file;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.path().filename().string().ends_with("-model.json")) continue;
+  for (const fs::path& path : files_in(folder)) {
+    if (!path.filename().string().ends_with("-model.json")) continue;
     if (!file.empty()) return {};
-    file = entry.path();
+    file = path;
   }
   return file;
 }

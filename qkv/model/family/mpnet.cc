@@ -7,6 +7,8 @@ namespace qkv {
 TransformerConfig mpnet_config(const HfConfig& hf) {
   TransformerConfig c = roberta_config(hf);
   c.token_types = 0;
+  c.max_positions += c.position_offset - 2;
+  c.position_offset = 2;           // whatever `pad_token_id` is
   constexpr int64_t buckets = 32;  // in transformers the number is fixed, whatever the table has
   if (hf.count("relative_attention_num_buckets", buckets) != buckets)
     hf.refuse("relative_attention_num_buckets", "only 32 are supported");

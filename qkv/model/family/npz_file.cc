@@ -12,39 +12,26 @@
 namespace qkv {
 namespace {
 
-constexpr uint64_t largest_array = uint64_t{1} << 34;  // bytes
-
 class Archive {
  public:
   explicit Archive(const std::filesystem::path& path) : where_(path.string()), bytes_(read_file(path)) {
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* source = zip_source_buffer_create(bytes_.data(), bytes_.size(), 0, &error);
-    if (source != nullptr) zip_ = zip_open_from_source(source, ZIP_RDONLY, &error);
+    if (source != nullptr) zip_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
     if (zip_ == nullptr) {
       zip_source_free(source);
       fail<InputError>(where_, "this is not a NumPy archive: {}", one_line(why));
     }
+    check_sizes();
   }
-  Archive(const Archive&) = delete;
-  Archive& operator=(const Archive&) = delete;
-  ~Archive() {
-    if (zip_ != nullptr) zip_discard(zip_);
-  }
-
-  int64_t count() const { return zip_get_num_entries(zip_, 0); }
+  int64_t count() const { return zip_get_num_entries(zip_.get(), 0); }
   std::pair<std::string, std::string> read(int64_t i) const {
-    const auto index = static_cast<uint64_t>(i);
-    zip_stat_t stat;
-    const bool found = zip_stat_index(zip_, index, 0, &stat) == 0;
-    require<InputError>(found && (stat.valid & ZIP_STAT_SIZE) != 0 && (stat.valid & ZIP_STAT_NAME) != 0, where_,
-                        "entry {} of the archive is damaged", i);
-    // What is packed into a small file cannot be much larger.
-    require<InputError>(stat.size <= largest_array && stat.size <= 100 * uint64_t{bytes_.size()}, where_,
-                        "array {} has {} bytes", quoted_name(stat.name), stat.size);
-    const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(zip_, index, 0), zip_fclose);
+    const zip_stat_t stat = stat_of(i);
+    const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(
+        zip_fopen_index(zip_.get(), static_cast<uint64_t>(i), 0), zip_fclose);
     std::string bytes(stat.size, '\0');
     const bool whole = file && zip_fread(file.get(), bytes.data(), stat.size) == static_cast<int64_t>(stat.size);
     require<InputError>(whole, where_, "array {} is damaged", quoted_name(stat.name));
@@ -52,8 +39,28 @@ class Archive {
   }
 
  private:
+  zip_stat_t stat_of(int64_t i) const {
+    zip_stat_t stat;
+    const bool found = zip_stat_index(zip_.get(), static_cast<uint64_t>(i), 0, &stat) == 0;
+    require<InputError>(found && (stat.valid & ZIP_STAT_SIZE) != 0 && (stat.valid & ZIP_STAT_NAME) != 0, where_,
+                        "entry {} of the archive is damaged", i);
+    return stat;
+  }
+  // Before any is unpacked: what is packed into a small file cannot be much larger, all arrays together.
+  void check_sizes() const {
+    const uint64_t largest = 100 * uint64_t{bytes_.size()};
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < count(); ++i) {
+      const zip_stat_t stat = stat_of(i);
+      require<InputError>(stat.size <= largest - sum, where_,
+                          "with array {} of {} bytes it would unpack to more than 100 times its own size",
+                          quoted_name(stat.name), stat.size);
+      sum += stat.size;
+    }
+  }
+
   std::string where_, bytes_;
-  zip_t* zip_ = nullptr;
+  std::unique_ptr<zip_t, void (*)(zip_t*)> zip_{nullptr, zip_discard};
 };
 
 struct Array {

@@ -3,7 +3,13 @@
 
 namespace qkv {
 
-TransformerConfig phi3_config(const HfConfig& hf) { return mistral_config(hf); }
+TransformerConfig phi3_config(const HfConfig& hf) {
+  const RotaryDefaults rotary = {.share = 1.0};
+  TransformerConfig c = llama_config(hf, rotary);
+  c.norm_eps = static_cast<float>(hf.number("rms_norm_eps", 1e-5));
+  c.self_attention.decoder = windowed(hf, read_rotary(hf, c.head_width, rotary), {});
+  return c;
+}
 
 TensorNames phi3_tensors(const HfConfig& hf, const TransformerConfig& ours) {
   TensorNames names = llama_tensors(hf, ours);

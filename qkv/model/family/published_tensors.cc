@@ -1,6 +1,6 @@
 #include "qkv/model/family/published_tensors.h"
 
-#include <algorithm>
+#include <span>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
@@ -16,11 +16,8 @@ constexpr const char* single_file = "model.safetensors";
 constexpr const char* index_file = "model.safetensors.index.json";
 constexpr JsonLimits index_limits = {.bytes = 50'000'000, .depth = 8, .name_bytes = 1000};
 
-// The files of an index in their first order, and the file of every tensor.
-struct Index {
-  std::vector<std::string> files;
-  std::map<std::string, std::string> file_of;
-};
+// The file of every tensor.
+using Index = std::map<std::string, std::string>;
 
 Index read_index(const fs::path& path) {
   const Json json = parse_json_object(read_file(path, index_limits.bytes), path.string(), index_limits);
@@ -34,10 +31,20 @@ Index read_index(const fs::path& path) {
     require<InputError>(!name.empty() && name.find('/') == std::string::npos && name.ends_with(".safetensors"),
                         path.string(), "the file of tensor {} must be a safetensors file of this folder, got {}",
                         quoted_name(tensor), quoted_name(name));
-    index.file_of[tensor] = name;
-    if (std::find(index.files.begin(), index.files.end(), name) == index.files.end()) index.files.push_back(name);
+    index[tensor] = name;
   }
   return index;
+}
+
+// What git has in place of a large file that was not fetched.
+void refuse_lfs_pointer(const fs::path& path) {
+  const RandomAccessFile file(path);
+  constexpr std::string_view begins = "version https://git-lfs.github.com/spec/";
+  std::string bytes(begins.size(), '\0');
+  if (file.size() < std::ssize(bytes)) return;
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  require<InputError>(bytes != begins, path.string(),
+                      "this is a pointer of Git LFS, not the file: run 'git lfs pull' in the folder");
 }
 
 }  // namespace
@@ -45,26 +52,27 @@ Index read_index(const fs::path& path) {
 PublishedTensors PublishedTensors::open(const fs::path& folder) {
   PublishedTensors out;
   const auto add = [&](const fs::path& path) -> const SafetensorsFile& {
+    refuse_lfs_pointer(path);
     std::error_code error;
     out.bytes_ += static_cast<int64_t>(fs::file_size(path, error));
     return out.files_.emplace_back(SafetensorsFile::load(path));
   };
-  if (file_exists(folder / index_file)) {
+  if (!file_exists(folder / single_file) && file_exists(folder / index_file)) {
     out.where_ = (folder / index_file).string();
-    const Index index = read_index(folder / index_file);
-    for (const std::string& file : index.files) add(folder / file);
-    for (const auto& [tensor, name] : index.file_of) {
-      const auto number = std::find(index.files.begin(), index.files.end(), name) - index.files.begin();
-      require<InputError>(out.files_[static_cast<size_t>(number)].has(tensor), out.where_, "tensor {} is not in {}",
+    std::map<std::string, size_t> numbers;  // of the files that were opened
+    for (const auto& [tensor, name] : read_index(folder / index_file)) {
+      const auto [number, is_new] = numbers.emplace(name, out.files_.size());
+      if (is_new) add(folder / name);
+      require<InputError>(out.files_[number->second].has(tensor), out.where_, "tensor {} is not in {}",
                           quoted_name(tensor), name);
-      out.files_of_[tensor] = static_cast<size_t>(number);
+      out.files_of_[tensor] = number->second;
     }
     return out;
   }
-  require<InputError>(file_exists(folder / single_file) || !file_exists(folder / "pytorch_model.bin"),
-                      folder.string(),
-                      "pytorch_model.bin is not read, for such a file can run any code; save the model again with "
-                      "save_pretrained(folder, safe_serialization=True) of transformers");
+  for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
+    require<InputError>(file_exists(folder / single_file) || !file_exists(folder / pickled), folder.string(),
+                        "pytorch_model.bin is not read, because such a file can run any code; save the model again "
+                        "with save_pretrained(folder, safe_serialization=True) of transformers");
   out.where_ = (folder / single_file).string();
   for (const std::string& tensor : add(folder / single_file).names()) out.files_of_[tensor] = 0;
   return out;

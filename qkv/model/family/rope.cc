@@ -66,23 +66,24 @@ RotaryScaling read_scaling(const HfConfig& config, const HfConfig& s) {
 
 }  // namespace
 
-Rotary read_rotary(const HfConfig& config, int64_t head_width, const std::string& layer_type) {
+Rotary read_rotary(const HfConfig& config, int64_t head_width, const RotaryDefaults& defaults) {
   std::optional<HfConfig> parameters = config.part("rope_parameters");
-  if (parameters && parameters->has(layer_type.c_str())) parameters = parameters->part(layer_type.c_str());
+  const char* layer_type = defaults.layer_type.c_str();
+  if (parameters && parameters->has(layer_type)) parameters = parameters->part(layer_type);
   const std::optional<HfConfig> scaling = parameters ? std::nullopt : config.part("rope_scaling");
-  const HfConfig::Key base = {"rope_theta", "rotary_emb_base"}, share = {"partial_rotary_factor", "rotary_pct"};
   const auto number = [&](const HfConfig::Key& key, double absent) {
     return parameters && parameters->has(key) ? parameters->number(key) : config.number(key, absent);
   };
 
   Rotary rotary;
-  rotary.base = number(base, 10000.0);
-  const double part = number(share, 1.0);
-  require<InputError>(part > 0 && part <= 1, config.file(),
-                      "'partial_rotary_factor' must be above 0 and at most 1, got {}", part);
-  const auto width = static_cast<int64_t>(static_cast<double>(head_width) * part);
-  if (width != head_width) rotary.width = width;
+  rotary.base = number({"rope_theta", "rotary_emb_base"}, defaults.base);
   if (parameters || scaling) rotary.scaling = read_scaling(config, parameters ? *parameters : *scaling);
+  if (!defaults.share && rotary.scaling.type != RotaryScalingType::proportional) return rotary;
+  const double share = number({"partial_rotary_factor", "rotary_pct"}, defaults.share.value_or(1.0));
+  require<InputError>(share > 0 && share <= 1, config.file(),
+                      "'partial_rotary_factor' must be above 0 and at most 1, got {}", share);
+  const auto width = static_cast<int64_t>(static_cast<double>(head_width) * share);
+  if (width != head_width) rotary.width = width;
   return rotary;
 }
 

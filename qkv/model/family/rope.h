@@ -2,9 +2,11 @@
 // for each kind of layer where they differ; version 4 `rope_theta` beside `rope_scaling`.
 //
 //     const Rotary rotary = read_rotary(config, head_width);                            // of all layers
-//     const Rotary local = read_rotary(config, head_width, "sliding_attention");
+//     const Rotary local = read_rotary(config, head_width, {.layer_type = "sliding_attention"});
+//     const Rotary quarter = read_rotary(config, head_width, {.share = 0.25});
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "qkv/layer/mechanism/rotary.h"
@@ -12,7 +14,14 @@
 
 namespace qkv {
 
-Rotary read_rotary(const HfConfig& config, int64_t head_width, const std::string& layer_type = "");
+// What a family has where the file does not say it.
+struct RotaryDefaults {
+  std::string layer_type = {};  // of `rope_parameters`
+  double base = 10000;
+  // Of a head, the part that is rotated. None: a whole head, and `partial_rotary_factor` is not read, as transformers does.
+  std::optional<double> share = {};
+};
+Rotary read_rotary(const HfConfig& config, int64_t head_width, const RotaryDefaults& defaults = {});
 
 // The longest text that the model was made for: max_position_embeddings, times the factor of dynamic scaling, which begins
 // behind it. 0: the file does not say.

@@ -6,6 +6,23 @@
 
 namespace qkv {
 
+namespace {
+
+// `feed_forward_proj`, "gated-gelu", unless `dense_act_fn` and `is_gated_act` say something else.
+void read_feed_forward(TransformerConfig& c, const HfConfig& hf, const char* absent) {
+  const std::string name = hf.text("feed_forward_proj", absent);
+  const bool is_gated = name.starts_with("gated-");
+  c.gated_ffn = hf.flag("is_gated_act", is_gated);
+  if (hf.has("dense_act_fn"))
+    c.activation = hf.activation_named("dense_act_fn", hf.text("dense_act_fn"));
+  else if (name == "gated-gelu")  // version 1.1 says gelu and means its tanh form
+    c.activation = Activation::gelu_tanh;
+  else
+    c.activation = hf.activation_named("feed_forward_proj", is_gated ? name.substr(6) : name);
+}
+
+}  // namespace
+
 TransformerConfig t5_config(const HfConfig& hf) {
   TransformerConfig c;
   c.source_vocabulary = c.target_vocabulary = hf.count("vocab_size");
@@ -22,12 +39,7 @@ TransformerConfig t5_config(const HfConfig& hf) {
   c.attention_bias = c.ffn_bias = false;
   c.positions = Positions::none;
   c.embedding_scale = 1;
-  const std::string feed_forward = hf.text("feed_forward_proj", "relu");
-  c.gated_ffn = feed_forward.starts_with("gated-");
-  const std::string activation = c.gated_ffn ? feed_forward.substr(6) : feed_forward;
-  // The version 1.1 says gelu and means its tanh form.
-  c.activation =
-      feed_forward == "gated-gelu" ? Activation::gelu_tanh : hf.activation_named("feed_forward_proj", activation);
+  read_feed_forward(c, hf, "relu");
   const RelativeBias bias = {.buckets = hf.count("relative_attention_num_buckets", 32),
                              .max_distance = hf.count("relative_attention_max_distance", 128),
                              .shared = true};
@@ -42,6 +54,7 @@ TransformerConfig t5_config(const HfConfig& hf) {
 
 TransformerConfig mt5_config(const HfConfig& hf) {
   TransformerConfig c = t5_config(hf);
+  read_feed_forward(c, hf, "gated-gelu");
   c.output_scale = 1;
   return c;
 }

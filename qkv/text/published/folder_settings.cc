@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "qkv/base/file.h"
+#include "qkv/model/family/hf_config.h"
 
 namespace qkv {
 namespace {
@@ -44,7 +45,8 @@ FolderSettings::FolderSettings(const fs::path& folder, int64_t rows) : rows_(row
     constexpr JsonLimits limits = {.bytes = 20'000'000, .depth = 32, .name_bytes = 20'000};
     const fs::path path = folder / name;
     if (!file_exists(path)) return File{path.string(), Json::object()};
-    return File{path.string(), parse_json_object(read_file(path, limits.bytes), path.string(), limits)};
+    const std::string text = without_bare_infinities(read_file(path, limits.bytes));
+    return File{path.string(), parse_json_object(text, path.string(), limits)};
   };
   files_ = {read("generation_config.json"), read("config.json")};
   tokenizer_ = read("tokenizer_config.json");

@@ -80,7 +80,7 @@ std::vector<std::string> alphabet_of(const WordCounts& words, double coverage, i
 
 Json vocabulary_of(const MergeTraining& trained) {
   Json ids = Json::object();
-  for (size_t id = 0; id < trained.tokens.size(); ++id) ids[trained.tokens[id]] = id;
+  for (size_t id = 0; id < trained.tokens.size(); ++id) ids.append(trained.tokens[id], id);
   return ids;
 }
 

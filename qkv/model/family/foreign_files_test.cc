@@ -1,0 +1,66 @@
+// Files of CTranslate2 and Marian that claim to be larger than they are, or that miss a part.
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "qkv/model/family/published_folder_test.h"
+
+namespace qkv {
+namespace {
+
+using test::PublishedFolder;
+
+template <class T>
+std::string bytes_of(T number) {
+  std::string bytes(sizeof number, '\0');
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+// The position behind a name and its NUL.
+size_t behind(const std::string& bytes, const std::string& name) { return bytes.find(name) + name.size() + 1; }
+
+TEST(CTranslate2File, AVariableWithoutNumbersIsRefused) {
+  const PublishedFolder folder("ctranslate2-float32");
+  std::string bytes = read_file(folder.path() / "model.bin");
+  const size_t at = behind(bytes, "decoder/projection/bias");
+  ASSERT_EQ(bytes[at], 1) << "its rank";
+  uint32_t size = 0;
+  std::memcpy(&size, bytes.data() + at + 6, 4);
+  const std::string endless = std::string(1, '\2') + bytes_of(uint32_t{0}) + bytes_of(UINT32_MAX) +
+                              std::string(1, '\0') + bytes_of(uint32_t{0});
+  bytes.replace(at, 10 + size, endless);
+  folder.write("model.bin", bytes);
+  EXPECT_EQ(folder.error(), "model.bin: variable 'decoder/projection/bias' has 0 numbers, must have 1 to 2^32");
+}
+
+TEST(CTranslate2File, AModelThatStartsFromZerosNeedsItsOutput) {
+  const PublishedFolder folder("ctranslate2-float32");
+  std::string bytes = read_file(folder.path() / "model.bin");
+  bytes[behind(bytes, "decoder/projection/weight") - 2] = 'x';
+  folder.write("model.bin", bytes);
+  EXPECT_EQ(folder.error(), "model.bin: there is no matrix 'decoder/projection/weight'");
+}
+
+// Each array alone is not too large.
+TEST(NpzFile, TheArraysTogetherHaveALimit) {
+  const PublishedFolder folder("marian-npz");
+  std::string bytes = read_file(folder.path() / "model.npz");
+  const auto each = static_cast<uint32_t>(60 * bytes.size());
+  for (size_t at = 0; (at = bytes.find("PK\1\2", at)) != bytes.npos; at += 4)
+    std::memcpy(bytes.data() + at + 24, &each, 4);
+  folder.write("model.npz", bytes);
+  const std::string error = folder.error();
+  EXPECT_NE(error.find("it would unpack to more than 100 times its own size"), std::string::npos) << error;
+}
+
+TEST(MarianSettings, ErrorsOfYamlAreInWordsOfTheFile) {
+  const PublishedFolder folder("marian-npz");
+  folder.write("decoder.yml", "models: [model.npz\nvocabs: {]");
+  const std::string error = folder.error();
+  EXPECT_TRUE(error.starts_with("decoder.yml: this is not YAML: line ")) << error;
+  EXPECT_EQ(error.find("yaml-cpp"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace qkv

@@ -1,0 +1,188 @@
+#include "qkv/model/family/published_parameters.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "qkv/base/error.h"
+#include "qkv/base/names.h"
+#include "qkv/model/check_finite.h"
+
+namespace qkv {
+namespace {
+
+// What programs that trained a model leave beside its weights: fairseq the version of its code, TransformerEngine its state.
+bool is_bookkeeping(const std::string& name) {
+  return name.ends_with("encoder.version") || name.ends_with("decoder.version") || name.ends_with("_extra_state");
+}
+
+// The tensors of a checkpoint by the names of its family, whose prefix the files may lack, as may be a tensor of which there
+// is a copy; and which of them were read.
+class NamedTensorsOf {
+ public:
+  NamedTensorsOf(const PublishedTensors& tensors, const TensorNames& names) : tensors_(tensors), names_(names) {
+    const std::vector<std::string> all = tensors.names();
+    has_prefix_ = names.prefix().empty() || std::any_of(all.begin(), all.end(), [&](const std::string& name) {
+                    return name.starts_with(names.prefix());
+                  });
+    for (const auto* list : {&names.copies(), &names.fallbacks()})
+      for (const auto& [copy, of] : *list)
+        if (!has(of) && has(copy)) use_instead(of, copy);
+  }
+
+  bool has(const std::string& name) const { return tensors_.has(in_file(name)); }
+  // Queries, keys and values may be rows of one tensor: the last one read is kept.
+  const Tensor& get(const std::string& name) {
+    const std::string stored = in_file(name);
+    if (last_.first != stored) last_ = {stored, tensors_.get(stored)};
+    read_.insert(stored);
+    return last_.second;
+  }
+  void skip(const std::string& name) { read_.insert(in_file(name)); }
+  void use_instead(const std::string& name, const std::string& copy) { instead_[name] = copy; }
+  std::vector<std::string> left_over() const {
+    std::vector<std::string> names;
+    for (const std::string& name : tensors_.names())
+      if (!read_.contains(name) && !names_.ignores(name) && !is_bookkeeping(name)) names.push_back(name);
+    return names;
+  }
+
+ private:
+  std::string in_file(const std::string& full) const {
+    const auto found = instead_.find(full);
+    const std::string& name = found == instead_.end() ? full : found->second;
+    const bool strips = !has_prefix_ && name.starts_with(names_.prefix());
+    const std::string stored = strips ? name.substr(names_.prefix().size()) : name;
+    // Norms in files of 2018 and 2019.
+    for (const auto& [now, before] : {std::pair(".weight", ".gamma"), std::pair(".bias", ".beta")})
+      if (stored.ends_with(now) && !tensors_.has(stored)) {
+        const std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
+        if (tensors_.has(old)) return old;
+      }
+    return stored;
+  }
+
+  const PublishedTensors& tensors_;
+  const TensorNames& names_;
+  bool has_prefix_ = true;
+  std::map<std::string, std::string> instead_;  // of tensors that the files lack
+  std::set<std::string> read_;
+  std::pair<std::string, Tensor> last_;
+};
+
+bool same_values(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin());
+}
+
+// What the config of a file says of the head counts less than the tensors: a file may have one that its config does not know,
+// or none. Sentence encoders are published so.
+bool has_head(const TransformerConfig& config, const TensorNames& names, const NamedTensorsOf& tensors) {
+  if (config.architecture != Architecture::masked)
+    return names.output().empty() || ties_output(config.tie) || tensors.has(names.output());
+  const auto transform = names.sources().find("head.transform.weight");
+  return transform != names.sources().end() && tensors.has(transform->second.name);
+}
+
+// A file may say that the matrix of the logits is that of an embedding and hold another one, or hold none.
+Tie tie_of(const TransformerConfig& config, const TensorNames& names, NamedTensorsOf& tensors) {
+  if (names.output().empty()) return config.tie;
+  const bool one_stack = is_language_model(config.architecture);
+  const Tie tied = one_stack || ties_embeddings(config.tie) ? Tie::all : Tie::target;
+  const Tie untied = one_stack || !ties_embeddings(config.tie) ? Tie::none : Tie::embeddings;
+  if (!config.head) {
+    tensors.skip(names.output());
+    return tied;
+  }
+  if (!tensors.has(names.output())) return ties_output(config.tie) ? tied : untied;
+  if (!ties_output(config.tie)) return untied;
+  const std::string parameter = one_stack          ? "embedding.tokens"
+                                : tied == Tie::all ? "source_embedding"
+                                                   : "target_embedding";
+  const std::string& embedding = names.sources().at(parameter).name;
+  if (!tensors.has(embedding)) tensors.use_instead(embedding, names.output());
+  const Tensor output = tensors.get(names.output());
+  if (!same_values(output, tensors.get(embedding))) return untied;
+  tensors.skip(names.output());
+  return tied;
+}
+
+// "a, b, c and 7 more"
+std::string shown(const std::vector<std::string>& names) {
+  constexpr size_t limit = 5;
+  std::vector<std::string> quoted;
+  for (size_t i = 0; i < std::min(names.size(), limit); ++i) quoted.push_back(quoted_name(names[i]));
+  std::string text = fmt::format("{}", fmt::join(quoted, ", "));
+  if (names.size() > limit) text += fmt::format(" and {} more", names.size() - limit);
+  return text;
+}
+
+// The part of a tensor, with the shape of the parameter.
+Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wanted, const std::string& where) {
+  Tensor value = source.part.transposed && whole.rank() == 2 ? whole.transpose(0, 1).contiguous_copy() : whole;
+  if (!source.part.rows.empty()) {
+    const auto& rows = source.part.rows;
+    require<InputError>(value.rank() >= 1 && *std::max_element(rows.begin(), rows.end()) < value.dim(0), where,
+                        "tensor {} is {}, and has fewer rows than the model reads from it",
+                        quoted_name(source.name), whole.shape());
+    Shape shape = value.shape();
+    shape[0] = std::ssize(rows);
+    Tensor taken = Tensor::empty(shape);
+    const int64_t width = value.numel() / value.dim(0);
+    for (size_t i = 0; i < rows.size(); ++i)
+      std::copy_n(value.data<float>() + rows[i] * width, width,
+                  taken.data<float>() + static_cast<int64_t>(i) * width);
+    value = taken;
+  }
+  if (value.rank() == wanted.rank() + 1 && value.dim(0) == 1) value = value.reshape(wanted);  // final_logits_bias
+  require<InputError>(value.shape() == wanted, where, "tensor {} gives {}, the model expects {}",
+                      quoted_name(source.name), value.shape(), wanted);
+  return value;
+}
+
+void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& tensors, const std::string& where) {
+  std::vector<std::string> missing;
+  model.visit([&](const std::string& parameter, Variable& variable) {
+    const auto found = names.sources().find(parameter);
+    require(found != names.sources().end() || parameter == "output", "family",
+            "no tensor is named for parameter '{}'", parameter);
+    const TensorSource source = parameter == "output" ? TensorSource{names.output()} : found->second;
+    if (!tensors.has(source.name)) {
+      if (source.is_optional) return variable.mutable_value().fill(0);
+      if (std::find(missing.begin(), missing.end(), source.name) == missing.end()) missing.push_back(source.name);
+      return;
+    }
+    const Tensor value = part_of(tensors.get(source.name), source, variable.shape(), where);
+    check_finite(value, where, source.name);
+    variable.mutable_value().copy_from(value);
+  });
+  require<InputError>(missing.empty(), where, "{} tensors are missing: {}", missing.size(), shown(missing));
+  for (const auto& [copy, of] : names.copies()) {
+    if (!tensors.has(copy)) continue;
+    const Tensor values = tensors.get(copy);
+    require<InputError>(same_values(values, tensors.get(of)), where, "tensor {} differs from {}, whose copy it is",
+                        quoted_name(copy), quoted_name(of));
+  }
+  for (const auto& [unread, of] : names.fallbacks()) tensors.skip(unread);
+  const std::vector<std::string> left_over = tensors.left_over();
+  require<InputError>(left_over.empty(), where, "{} tensors do not belong to this model: {}", left_over.size(),
+                      shown(left_over));
+}
+
+}  // namespace
+
+void read_published_parameters(PublishedModel& from, const std::function<Model&(const TransformerConfig&)>& make) {
+  NamedTensorsOf tensors(from.tensors, from.names);
+  from.config.head = has_head(from.config, from.names, tensors);
+  from.config.tie = tie_of(from.config, from.names, tensors);
+  const Model& model = make(from.config);
+  // Before memory is allocated: every number in the files takes at least a byte.
+  require<InputError>(model.parameter_count() <= from.tensors.bytes(), from.tensors.where(),
+                      "{} bytes cannot hold the {} parameters of {}", from.tensors.bytes(), model.parameter_count(),
+                      from.config_file);
+  read_tensors(model, from.names, tensors, from.tensors.where());
+}
+
+}  // namespace qkv

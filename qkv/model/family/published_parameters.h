@@ -1,0 +1,20 @@
+// The parameters of a published model from its tensors, by the names of its family.
+//
+//     PublishedModel from = ...;
+//     read_published_parameters(from, [&](const TransformerConfig& config) -> Model& { ... });
+//
+// The tensors decide what the configuration leaves open: whether the model has a head, and which matrices are one. Errors:
+// InputError that names all tensors that are missing or left over.
+#pragma once
+
+#include <functional>
+
+#include "qkv/model/family/published_model.h"
+#include "qkv/model/model.h"
+
+namespace qkv {
+
+void read_published_parameters(PublishedModel& from,
+                               const std::function<Model&(const TransformerConfig& config)>& make);
+
+}  // namespace qkv

@@ -1,0 +1,93 @@
+// What the tensors of a folder say of its model, where its settings say something else.
+#include "qkv/model/family/published_parameters.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/model/family/published_folder_test.h"
+
+namespace qkv {
+namespace {
+
+using test::PublishedFolder;
+using Tensors = std::map<std::string, Tensor>;
+
+TransformerConfig config_of(const PublishedFolder& folder) { return read_model(folder.path()).model->config(); }
+
+// As most sentence encoders are saved: the weights alone, beside the settings of the model that they began as.
+TEST(PublishedParameters, AMaskedModelHasAHeadIfItsTensorsDo) {
+  const PublishedFolder without("bert");
+  without.change_tensors(
+      [](Tensors& tensors) { std::erase_if(tensors, [](auto& t) { return t.first.starts_with("cls."); }); });
+  ASSERT_EQ(without.error(), "");
+  EXPECT_FALSE(config_of(without).head);
+  const PublishedFolder with("bert");
+  with.change("architectures", {"BertModel"});
+  ASSERT_EQ(with.error(), "");
+  EXPECT_TRUE(config_of(with).head);
+  const PublishedFolder mpnet("mpnet");
+  mpnet.change_tensors(
+      [](Tensors& tensors) { std::erase_if(tensors, [](auto& t) { return t.first.starts_with("lm_head."); }); });
+  ASSERT_EQ(mpnet.error(), "");
+  EXPECT_FALSE(config_of(mpnet).head);
+  const PublishedFolder half("bert");
+  half.change_tensors([](Tensors& tensors) { tensors.erase("cls.predictions.transform.dense.bias"); });
+  EXPECT_EQ(half.error(), "model.safetensors: 1 tensors are missing: 'cls.predictions.transform.dense.bias'");
+}
+
+// LlamaModel, not LlamaForCausalLM.
+TEST(PublishedParameters, AnUntiedModelWithoutTheMatrixOfItsLogitsHasNoHead) {
+  const PublishedFolder folder("llama");
+  folder.change_tensors([](Tensors& tensors) { tensors.erase("lm_head.weight"); });
+  ASSERT_EQ(folder.error(), "");
+  EXPECT_FALSE(config_of(folder).head);
+  folder.change("tie_word_embeddings", true);
+  EXPECT_TRUE(config_of(folder).head);
+  EXPECT_EQ(config_of(folder).tie, Tie::all);
+}
+
+TEST(PublishedParameters, GptNeoXMayNameItsOutputAsTransformers5Does) {
+  const PublishedFolder folder("gpt_neox");
+  folder.change_tensors([](Tensors& tensors) {
+    auto node = tensors.extract("embed_out.weight");
+    node.key() = "lm_head.weight";
+    tensors.insert(std::move(node));
+  });
+  ASSERT_EQ(folder.error(), "");
+  EXPECT_TRUE(config_of(folder).head);
+}
+
+TEST(PublishedParameters, TensorsOfTheTrainingProgramAreIgnored) {
+  const PublishedFolder folder("bart");
+  folder.change_tensors([](Tensors& tensors) {
+    tensors["model.encoder.version"] = tensors["decoder.version"] = Tensor::zeros({1});
+    tensors["model.encoder.layers.0._extra_state"] = Tensor::zeros({4});
+  });
+  EXPECT_EQ(folder.error(), "");
+}
+
+TEST(PublishedParameters, AWholeFileCountsMoreThanAStaleIndex) {
+  const PublishedFolder folder("llama");
+  folder.write("model.safetensors.index.json", R"({"weight_map": {"a": "gone.safetensors"}})");
+  EXPECT_EQ(folder.error(), "");
+}
+
+TEST(PublishedParameters, QuantisedWeightsAreNamed) {
+  const PublishedFolder folder("llama");
+  folder.change("quantization_config", {{"quant_method", "gptq"}, {"bits", 4}});
+  EXPECT_EQ(folder.error(), "") << "weights that are not";
+  folder.change_tensors([](Tensors& tensors) { tensors.erase("model.layers.0.self_attn.q_proj.weight"); });
+  EXPECT_EQ(
+      folder.error(),
+      "config.json: the weights are quantised by 'gptq' ('quantization_config'), which is not supported; take "
+      "the model that they were made from, in f32, f16 or bf16");
+}
+
+TEST(PublishedParameters, APointerOfGitLfsIsNamed) {
+  const PublishedFolder folder("llama");
+  folder.write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");
+  EXPECT_EQ(folder.error(),
+            "model.safetensors: this is a pointer of Git LFS, not the file: run 'git lfs pull' in the folder");
+}
+
+}  // namespace
+}  // namespace qkv
