@@ -200,7 +200,10 @@ TEST_F(LanguageModels, LinesThatCannotBeTokenizedAreAnsweredInTheirPlace) {
                  {"stdin:71: the word '8' is not in the vocabulary"});
     EXPECT_EQ(read_file(at("stdout")), good_alone.out) << whole;
   }
-  expect_error(bash("echo 0 | qkv perplexity --model words"), 1, {"no token that begins a text"});
+  const Outcome scored = bash("printf '0\\n0 1 2\\n' | qkv perplexity --model words");
+  EXPECT_EQ(scored.code, 0) << scored.err;
+  EXPECT_TRUE(scored.out.starts_with("\n") && scored.out.ends_with("\t2\n"))
+      << "without bos, the first token is not scored: " << scored.out;
   const Outcome blank = bash("printf '0\\n\\n1\\n' | qkv generate --model words --max-tokens 2");
   EXPECT_EQ(blank.code, 0);
   EXPECT_EQ(lines_in(blank.out), 3);

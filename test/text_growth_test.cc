@@ -275,7 +275,7 @@ class Reading : public testing::Test {
   }
   static Json ids(size_t n) {
     Json out = Json::object();
-    for (const std::string& word : words(n)) out[word] = out.size();
+    for (const std::string& word : words(n)) out.append(word, out.size());
     return out;
   }
 
@@ -287,10 +287,9 @@ TEST_F(Reading, OfTokenizerJson) {
   const auto write_json = [&](const Json& json) { write("tokenizer.json", json.dump()); };
   expect("BPE", 30'000, [&](size_t n) {
     Json vocabulary = ids(n), merges = Json::array();
-    const std::vector<std::string> all = words(n / 4);
-    for (const std::string& word : all) {
-      vocabulary[fmt::format("w{}", word)] = vocabulary.size();
-      if (!vocabulary.contains("w")) vocabulary["w"] = vocabulary.size();
+    vocabulary.append("w", vocabulary.size());
+    for (const std::string& word : words(n / 4)) {
+      vocabulary.append(fmt::format("w{}", word), vocabulary.size());
       merges.push_back({"w", word});
     }
     write_json({{"model", bpe(vocabulary, merges)}});
@@ -322,14 +321,14 @@ TEST_F(Reading, OfOlderFiles) {
   write("config.json", R"({"model_type": "gpt2"})");
   expect("vocab.json, merges.txt and added_tokens.json", 30'000, [&](size_t n) {
     Json vocabulary = ids(n), added = Json::object();
-    vocabulary["w"] = vocabulary.size();
+    vocabulary.append("w", vocabulary.size());
     std::string merges;
     for (const std::string& word : words(n / 4)) {
-      vocabulary[fmt::format("w{}", word)] = vocabulary.size();
+      vocabulary.append(fmt::format("w{}", word), vocabulary.size());
       merges += fmt::format("w {}\n", word);
     }
     for (const std::string& word : words(n / 4))
-      added[fmt::format("<{}>", word)] = vocabulary.size() + added.size();
+      added.append(fmt::format("<{}>", word), vocabulary.size() + added.size());
     write("vocab.json", vocabulary.dump());
     write("merges.txt", merges);
     write("added_tokens.json", added.dump());

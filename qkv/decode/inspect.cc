@@ -119,10 +119,10 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   const SpecialTokens& special = tokenizer.special();
   const int64_t ends = (special.bos >= 0 ? 1 : 0) + (special.eos >= 0 ? 1 : 0);
   const bool truncated = cut(ids, model.config().default_context() + 1 - ends);
-  require<InputError>(std::ssize(ids) + ends >= 2, "text",
-                      "it has {} tokens, and the vocabulary none that begins or ends a text: there is nothing to "
-                      "predict",
-                      ids.size());
+  require<InputError>(
+      std::ssize(ids) + ends >= 2, "text",
+      "it has no second token, and the vocabulary none that begins or ends a text: there is nothing to "
+      "predict");
   AttentionLog log;
   const TargetScore score =
       score_documents(model, std::span(&ids, 1), {.bos = special.bos, .eos = special.eos, .log = &log})[0];

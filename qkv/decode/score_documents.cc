@@ -72,8 +72,6 @@ void score_batch(const CausalTransformer& model, std::span<const std::vector<int
 }  // namespace
 
 void check_options(const ScoreDocumentsOptions& o, const TransformerConfig& config) {
-  require<InputError>(o.bos >= 0, "score",
-                      "the vocabulary has no token that begins a text, from which its first one is predicted");
   const int64_t limit = config.position_limit();
   require<UsageError>(o.context >= 0 && o.context <= limit, "score_documents",
                       "context must be 0 to the model's {} tokens, got {}", limit, o.context);

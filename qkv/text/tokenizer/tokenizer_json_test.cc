@@ -195,11 +195,11 @@ TEST(JsonTokenizer, DamagedFilesAreErrorsOrStillTokenizers) {
   json["added_tokens"] = {{{"id", 7}, {"content", "zz"}, {"special", true}}};
   ASSERT_NO_THROW(tokenizer_of(json).encode("abc zz"));
   using Nlohmann = nlohmann::ordered_json;  // which names every value within others
-  const Nlohmann whole = Nlohmann::parse(json.dump());
+  const Nlohmann whole = Nlohmann::parse(json.dump()), flat = whole.flatten();
   const Json values[] = {nullptr, true, -1, 1e300, 4294967296, "", "\u2581\u2581", Json::array(), Json::object()};
   Random random(1, 2);
   int errors = 0, others = 0;
-  for (const auto& [path, value] : whole.flatten().items())
+  for (const auto& [path, value] : flat.items())
     for (const Json& other : values) {
       Nlohmann damaged = whole;
       damaged[Nlohmann::json_pointer(path)] = Nlohmann::parse(other.dump());
