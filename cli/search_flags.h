@@ -14,8 +14,8 @@ inline void add_search_flags(App& app, TranslateOptions& options, ModelDefaults<
   of_model.without_flag(&TranslateOptions::early_stopping);
   of_model.without_flag(&TranslateOptions::eos_at_max_length);
   of_model.of(flag(app, "--beam", options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
-  of_model.of(flag(app, "--length-penalty", options.length_penalty,
-                   "exponent alpha of the length penalty; 0: none", "ALPHA"),
+  of_model.of(flag(app, "--length-penalty", options.length_penalty, "exponent alpha of the length penalty; 0: none",
+                   "ALPHA"),
               &TranslateOptions::length_penalty);
   of_model.of(
       choice(app, "--length-normalization", options.length_normalization,

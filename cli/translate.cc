@@ -9,6 +9,7 @@
 #include "cli/search_flags.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/decode/translator.h"
 #include "qkv/text/utf8.h"
 

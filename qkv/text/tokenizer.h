@@ -110,7 +110,7 @@ class Tokenizer {
   bool is_added(int32_t id) const;  // a token besides those that texts are cut into: special, added, or a language
   float score(int32_t id) const;    // of BPE: the higher, the earlier it is merged; of unigram: a log probability
   int64_t size() const;             // ids that the model has
-  int64_t token_count() const;      // of the vocabulary: the model may have more ids, or fewer, without the last ones
+  int64_t token_count() const;  // of the vocabulary: the model may have more ids, or fewer, without the last ones
   const SpecialTokens& special() const;
   // The mask of a masked model: a token of the vocabulary, or, in ours that have none, the id behind the last one. -1: a
   // published vocabulary without a mask.
