@@ -18,6 +18,9 @@ CONFIGURE = cmake --preset $(PRESET) $(GENERATOR) --log-level=NOTICE $(CMAKE_FLA
 COMPILE = cmake --build $(BUILD) $(if $(JOBS),-j $(JOBS),$(if $(GENERATOR),-j $(CORES)))
 TEST = ctest --preset $(PRESET) -j $(CORES)
 
+# How long the first compilation takes: minutes on two cores of a server.
+announce = [ -e $(1) ] || echo 'Compiling: about $(2) minutes on two cores the first time, seconds after a change.'
+
 .PHONY: build demo test slow check doc bench python wheel install dev sanitize tsan fuzz clean help setup command
 .DEFAULT_GOAL := build
 
@@ -28,6 +31,7 @@ demo: command       ## train a small translator, translate with it, draw its att
 	@$(BUILD)/cli/qkv demo
 
 test: setup         ## build and run all tests except the slow ones
+	@$(call announce,$(BUILD)/test/cli_test,8)
 	@$(CONFIGURE) && $(COMPILE) && $(TEST)
 
 slow: setup         ## the slow tests
@@ -78,4 +82,5 @@ setup:
 	@script/setup
 
 command: setup
+	@$(call announce,$(BUILD)/cli/qkv,4)
 	@$(CONFIGURE) && $(COMPILE) --target qkv_cli

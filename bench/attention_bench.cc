@@ -14,10 +14,10 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "bench/attention_cases.h"
 #include "bench/peak.h"
-#include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
@@ -25,6 +25,7 @@ namespace {
 
 using namespace qkv;
 using namespace qkv::bench;
+using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds(Clock::time_point since) {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
 
 #include "qkv/base/file.h"
-#include "qkv/base/json.h"
 #include "qkv/base/random.h"
 #include "qkv/model/transformer.h"
 #include "qkv/text/batches.h"
@@ -58,7 +58,7 @@ std::vector<Lengths> own_batches(const Case& c) {
 std::vector<Batch> batches_of(const Case& c) {
   std::vector<Lengths> lengths;
   if (const char* path = std::getenv("QKV_BATCHES")) {
-    lengths = Json::parse(read_file(path)).at(c.name).at("batches").get<std::vector<Lengths>>();
+    lengths = nlohmann::json::parse(read_file(path)).at(c.name).at("batches").get<std::vector<Lengths>>();
   } else {
     lengths = own_batches(c);
   }

@@ -75,6 +75,6 @@ Option* App::get_option(const std::string& name) {
 }
 
 void App::footer(const std::string& text) { app_.footer(text); }
-std::string App::get_name() const { return app_.get_name(); }
+const std::string& App::get_name() const { return app_.get_name(); }
 
 }  // namespace qkv::cli

@@ -4,7 +4,7 @@
 //     app.add_flag("--scores", scores, "print the score before each translation");
 //     app.add_value("--beam", beam, "beam size")->type_name("N")->required();
 //
-// Whoever parses (main.cc, settings.cc) takes CLI11's own objects by cli11().
+// Parsing (main.cc, settings.cc) needs the objects of CLI11 itself: cli11().
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ class App {
                      const std::string& help);
   Option* get_option(const std::string& name);  // of those added here
   void footer(const std::string& text);         // of the help
-  std::string get_name() const;
+  const std::string& get_name() const;
 
   CLI::App& cli11() const { return app_; }
 

@@ -3,14 +3,15 @@
 #
 #     qkv_precompiled(TARGET library)    objects of the libraries
 #     qkv_precompiled(TARGET program)    the command, the examples
-#     qkv_precompiled(TARGET test)       with GoogleTest; without optimisation, as the tests
+#     qkv_precompiled(TARGET test_O0)    with GoogleTest, for tests compiled with -O0; test_O2: with -O2
 #
 # Sources include what they use all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, `make check`.
 set(QKV_PRECOMPILED_library
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <variant> <vector> <fmt/format.h>)
 set(QKV_PRECOMPILED_program ${QKV_PRECOMPILED_library})
-set(QKV_PRECOMPILED_test ${QKV_PRECOMPILED_library} <fstream> <sstream> <gtest/gtest.h>)
+set(QKV_PRECOMPILED_test_O0 ${QKV_PRECOMPILED_library} <fstream> <sstream> <gtest/gtest.h>)
+set(QKV_PRECOMPILED_test_O2 ${QKV_PRECOMPILED_test_O0})
 
 function(qkv_precompiled target kind)
   set(owner qkv_precompiled_${kind})
@@ -23,8 +24,8 @@ function(qkv_precompiled target kind)
     endif()
     target_compile_features(${owner} PUBLIC cxx_std_20)
     target_link_libraries(${owner} PRIVATE fmt::fmt)
-    if(kind STREQUAL "test")
-      target_compile_options(${owner} PRIVATE ${QKV_TEST_FLAGS})
+    if(kind MATCHES "^test_(O[0-9])$")
+      target_compile_options(${owner} PRIVATE -${CMAKE_MATCH_1})
       target_link_libraries(${owner} PRIVATE GTest::gtest)
     endif()
     target_precompile_headers(${owner} PRIVATE ${QKV_PRECOMPILED_${kind}})

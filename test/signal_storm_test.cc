@@ -28,10 +28,9 @@ class SignalStorm : public testing::Test {
 
   // Large enough for every way of multiplying matrices.
   static Arguments training() {
-    Arguments all = small_training("pairs.tsv", 60);
-    all.insert(all.end(), {"--d-model", "64", "--ffn", "128", "--encoder-layers", "2", "--batch-tokens", "400",
-                           "--save-every", "20", "--valid-every", "20", "--report-every", "1"});
-    return all;
+    return with_flags(small_training("pairs.tsv", 60),
+                      {"--d-model", "64", "--ffn", "128", "--encoder-layers", "2", "--batch-tokens", "400",
+                       "--save-every", "20", "--valid-every", "20", "--report-every", "1"});
   }
 
   WorkFolder work_{"storm"};

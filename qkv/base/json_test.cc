@@ -27,6 +27,44 @@ TEST(Json, AnObjectIsReadAsItIs) {
   EXPECT_EQ(parse_json_object(" {}\n", "a.json"), Json::object());
 }
 
+TEST(Json, ValuesHaveTheirKindAndOrder) {
+  Json json = {{"b", 1}, {"a", {1, 2.5, "x"}}, {"c", {{"d", nullptr}}}};
+  json["e"] = true;
+  json["a"] = std::vector<int>{3, 4};
+  EXPECT_EQ(json.dump(), R"({"b":1,"a":[3,4],"c":{"d":null},"e":true})");
+  EXPECT_EQ(json["a"].get<std::vector<int64_t>>(), (std::vector<int64_t>{3, 4}));
+  EXPECT_TRUE(json["c"].value("d").is_null());
+  EXPECT_TRUE(json.value("f").is_null());
+  EXPECT_FALSE(json.contains("f"));
+  json.erase("a");
+  EXPECT_EQ(json, Json::parse(R"({"b":1,"c":{"d":null},"e":true})"));
+  EXPECT_EQ(Json::object().dump(2), "{}");
+  EXPECT_EQ(Json::array().dump(), "[]");
+}
+
+TEST(Json, NumbersKeepTheirValue) {
+  EXPECT_EQ(Json(0.1f).dump(), "0.1");
+  EXPECT_EQ(Json(1.5e-5f).get<float>(), 1.5e-5f);
+  EXPECT_EQ(Json(INT64_MIN).dump(), "-9223372036854775808");
+  EXPECT_EQ(Json::parse("18446744073709551615").get<uint64_t>(), UINT64_MAX);
+  EXPECT_TRUE(Json(5).is_number_unsigned());
+  EXPECT_FALSE(Json(-5).is_number_unsigned());
+  EXPECT_EQ(Json(3), Json(3.0));
+}
+
+TEST(Json, AValueOfAnotherKindIsAnError) {
+  const Json json = Json::parse(R"({"a": "x", "b": 300, "c": -1})");
+  EXPECT_THROW(json["a"].get<int>(), Error);
+  EXPECT_THROW(json["b"].get<std::string>(), Error);
+  EXPECT_THROW(json["b"].get<int8_t>(), Error);
+  EXPECT_THROW(json["c"].get<uint64_t>(), Error);
+  EXPECT_THROW(json["a"].items(), Error);
+  EXPECT_THROW(json["d"], Error);
+  EXPECT_THROW(Json("\xff").dump(), Error);
+  EXPECT_EQ(Json("\xff").dump({.replace_invalid = true}), "\"\xef\xbf\xbd\"");
+  EXPECT_FALSE(Json::try_parse("{"));
+}
+
 TEST(Json, OtherTextIsRefusedWithLineAndByte) {
   EXPECT_EQ(refusal(""), "line 1, byte 1: unexpected end");
   EXPECT_EQ(refusal("[1]"), "line 1, byte 1: a list, expected an object");

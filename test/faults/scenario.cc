@@ -1,5 +1,6 @@
 #include "test/faults/scenario.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -109,6 +110,15 @@ Snapshot small_corpus_files() {
           {"notes.txt", "not written by qkv\n"},
           {"model/README.txt", "not written by qkv either\n"},
           {"model/training/notes.tsv", "nor\tthis\n"}};
+}
+
+Arguments with_flags(Arguments command, const Arguments& flags) {
+  for (size_t i = 0; i < flags.size(); i += 2) {
+    const auto had = std::find(command.begin(), command.end(), flags[i]);
+    if (had != command.end()) command.erase(had, had + 2);
+    command.insert(command.end(), {flags[i], flags[i + 1]});
+  }
+  return command;
 }
 
 Arguments small_training(const std::string& corpus, int steps) {

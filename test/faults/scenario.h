@@ -37,6 +37,8 @@ Scenario make_scenario(const std::string& name);
 // The corpora of all scenarios with unrelated files, and a training on one of them that saves at every step.
 Snapshot small_corpus_files();
 Arguments small_training(const std::string& corpus, int steps);
+// The command with these flags and values, in place of those it has.
+Arguments with_flags(Arguments command, const Arguments& flags);
 
 // Wrong input: changed files, or additional arguments.
 struct Variation {

@@ -29,6 +29,8 @@ void TensorNames::tensor(const std::string& parameter, const std::string& name, 
   sources_[parameter] = {.name = name, .part = part};
 }
 
+void TensorNames::ignore(const std::string& suffix) { ignored_.push_back(suffix); }
+
 void TensorNames::linear(const std::string& layer, const std::string& name, const TensorPart& part) {
   tensor(layer + ".weight", name + ".weight", part);
   tensor(layer + ".bias", name + ".bias", {.rows = part.rows});

@@ -45,7 +45,7 @@ class TensorNames {
   void linear(const std::string& layer, const std::string& name, const TensorPart& part = {});
   void norm(const std::string& layer, const std::string& name) { linear(layer, name); }
   // Of names that end so: ".attn.bias"
-  void ignore(std::string suffix) { ignored_.push_back(std::move(suffix)); }
+  void ignore(const std::string& suffix);
   // The matrix of the logits, for a model that may share it with an embedding.
   void output(const std::string& name) { output_ = name; }
   // Files may hold a tensor a second time, or under this name only.
