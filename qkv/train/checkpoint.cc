@@ -73,6 +73,8 @@ Json json_of(const TrainingState& s) {
           {"window_seconds", s.window.seconds},
           {"window_tokens", s.window.tokens},
           {"window_max_norm", s.window.max_norm},
+          {"last_rate", s.last.rate},
+          {"last_norm", s.last.norm},
           {"best", s.best.best ? Json(*s.best.best) : Json()},
           {"best_step", s.best.best_step},
           {"since_best", s.best.since},
@@ -98,6 +100,7 @@ TrainingState state_of(const Json& json, const std::string& where) {
   s.seconds = r.number("seconds");
   s.window = {r.number("window_loss_sum"), r.number("window_seconds"), r.count("window_tokens"),
               r.number_or("window_max_norm", 0)};
+  s.last = {r.number_or("last_rate", 0), r.number_or("last_norm", 0)};
   s.best.best = r.optional_number("best");
   s.best.best_step = r.count("best_step");
   s.best.since = r.count("since_best");

@@ -37,6 +37,9 @@ struct TrainingState {
     int64_t tokens = 0;
     double max_norm = 0;  // of the gradients
   } window;
+  struct Update {
+    double rate = 0, norm = 0;  // the learning rate; the norm of the gradient
+  } last;
   EarlyStopping::State best;
   std::optional<Validation> best_validation;
   int64_t validated = 0;       // step of the last validation

@@ -153,13 +153,13 @@ void Trainer::update() {
     tokens += part.count;
   }
   const double scale = 1.0 / static_cast<double>(tokens);
-  norm_ = gradient_norm(parameters_) * scale;
+  state_.last.norm = gradient_norm(parameters_) * scale;
   check_numbers(loss, position);
-  rate_ = schedule_.rate(state_.step + 1);
-  const double clipped = scale * clip_factor(norm_, options_.clip);
+  state_.last.rate = schedule_.rate(state_.step + 1);
+  const double clipped = scale * clip_factor(state_.last.norm, options_.clip);
   const bool reports = options_.report_every > 0 && (state_.step + 1) % options_.report_every == 0;
   if (parameter_norms_ && reports) parameter_norms_->before_update(clipped);
-  adam_.step(rate_, clipped);
+  adam_.step(state_.last.rate, clipped);
   if (parameter_norms_ && reports) parameter_norms_->after_update();
   adam_.zero_grad();
 
@@ -169,15 +169,15 @@ void Trainer::update() {
   state_.tokens += tokens;
   state_.seconds += seconds;
   state_.window.loss_sum += loss;
-  state_.window.max_norm = std::max(state_.window.max_norm, norm_);
+  state_.window.max_norm = std::max(state_.window.max_norm, state_.last.norm);
   state_.window.tokens += tokens;
   state_.window.seconds += seconds;
 }
 
 void Trainer::check_numbers(double loss, BatchPosition position) const {
-  if (std::isfinite(loss) && std::isfinite(norm_)) return;
+  if (std::isfinite(loss) && std::isfinite(state_.last.norm)) return;
   fail("train", "step {}: the loss is {}, the gradient norm {} (epoch {}, batch {}); {}", state_.step + 1, loss,
-       norm_, position.epoch + 1, position.batch + 1, advice());
+       state_.last.norm, position.epoch + 1, position.batch + 1, advice());
 }
 
 void Trainer::report() {
@@ -186,8 +186,8 @@ void Trainer::report() {
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
   line["loss"] = state_.loss;
-  line["learning_rate"] = rate_;
-  line["grad_norm"] = norm_;
+  line["learning_rate"] = state_.last.rate;
+  line["grad_norm"] = state_.last.norm;
   line["max_grad_norm"] = state_.window.max_norm;
   line["tokens"] = state_.tokens;
   line["tokens_per_s"] = std::round(static_cast<double>(state_.window.tokens) / state_.window.seconds);
@@ -319,7 +319,7 @@ void Trainer::show_progress() {
   status.parts = {{last > 0 ? fmt::format("step {}/{}", state_.step, last) : fmt::format("step {}", state_.step)},
                   {fmt::format("epoch {}", state_.position.epoch + 1), 3},
                   {fmt::format("loss {:.3f}", window_loss(state_)), 2},
-                  {fmt::format("lr {:.1e}", rate_), 5},
+                  {fmt::format("lr {:.1e}", state_.last.rate), 5},
                   {format_count(static_cast<double>(state_.tokens - first_tokens_) / seconds) + " tokens/s", 4}};
   if (last > 0) {
     status.fraction = static_cast<double>(state_.step) / static_cast<double>(last);

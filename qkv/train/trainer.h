@@ -73,7 +73,6 @@ class Trainer {
   TrainingState state_;
   std::optional<RunLog> log_;
   Progress progress_;
-  double rate_ = 0, norm_ = 0;                 // of the last update
   int64_t first_step_ = 0, first_tokens_ = 0;  // when this process started
   double first_seconds_ = 0;
   int64_t checked_ = -1;          // step of the last check of all parameters
