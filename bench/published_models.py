@@ -28,6 +28,7 @@ import transformers
 import published_model_peers as peers
 import qkv
 
+
 def gpt2():
     config = transformers.GPT2Config(bos_token_id=383, eos_token_id=None)
     return transformers.GPT2LMHeadModel(config), "gpt2"
@@ -140,7 +141,9 @@ def measure_causal(name, make, options):
             texts = [" a"] * rows
             short = torch.full((rows, 2), word)
             calls = {
-                "qkv": lambda: generator.generate(texts, max_tokens=new_tokens, min_tokens=new_tokens, temperature=0),
+                "qkv": lambda: generator.generate(
+                    texts, max_tokens=new_tokens, min_tokens=new_tokens, temperature=0
+                ),
                 "transformers": lambda: generate(short, new_tokens),
             }
             if ct2:

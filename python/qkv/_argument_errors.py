@@ -1,7 +1,7 @@
 """One line for an argument that the extension module cannot take: its name, what it must be, what was given.
 
-nanobind's own message is its whole signature and the types of all arguments, without the name of the one that is
-wrong. name_arguments() wraps the functions of the package and the methods of its classes; nothing is looked at until
+nanobind's own message is its whole signature and the types of all arguments, without the name of the wrong one.
+name_arguments() wraps the functions of the package and the methods of its classes; nothing is looked at until
 such an error is raised, and then the arguments are compared with the annotations of the function.
 """
 
@@ -94,7 +94,7 @@ def _arguments(function, args, kwargs):
     """Names, values and annotations."""
     annotations = _annotations(function)
     try:
-        names = [name for name in inspect.signature(function).parameters][: len(args)]
+        names = list(inspect.signature(function).parameters)[: len(args)]
     except ValueError:
         names = list(annotations)
     given = {**dict(zip(names, args)), **kwargs}

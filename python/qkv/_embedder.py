@@ -42,9 +42,9 @@ class Embedder:
     ) -> np.ndarray:
         """A vector for each sentence, float32 (N, C); (C,) for a single text. Options are those of `qkv embed`:
 
-        pooling           how a vector is made of the hidden states of the tokens: "mean", "first" or "last" of them,
-                          "max" of each column, "mean-sqrt-length"; None: what a folder of sentence-transformers says,
-                          else "last" of a causal model, "mean" of others
+        pooling           how the hidden states of the tokens become a vector: "mean", "first" or "last" of them,
+                          "max" of each column, "mean-sqrt-length"; None: what a folder of sentence-transformers
+                          says, else "last" of a causal model, "mean" of others
         normalize         divide each vector by its L2 norm: dot products are cosines
         batch_tokens      maximum number of tokens in a batch
         max_input_tokens  longer sentences are cut; 0: what the model is made for, or 4096 if it does not say

@@ -189,9 +189,9 @@ class Generator:
     ) -> list[TextScore]:
         """Log-probabilities of texts, their ends included.
 
-        A text of more than `context` tokens (0: what the model is made for) is read in windows of that many, each `stride`
-        tokens behind the one before (0: half of the context); the first window that has a token scores it. With
-        parse_special, special tokens in a text, such as <|im_start|>, are those tokens.
+        A text of more than `context` tokens (0: what the model is made for) is read in windows of that many, each
+        `stride` tokens behind the one before (0: half of the context); the first window that has a token scores it.
+        With parse_special, special tokens in a text, such as <|im_start|>, are those tokens.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)
         return [TextScore(*s) for s in self._generator.score(lines, context, stride, batch_tokens, parse_special)]
@@ -238,7 +238,9 @@ def _options(options: GenerateTextOptions, of_model: dict[str, Any]) -> _core.Ge
         of_model = {name: value for name, value in of_model.items() if name not in _of_sampling}
     elif sampling:
         of_model = {name: value for name, value in of_model.items() if name != "beam"}
-    if sampling & {"top_k", "top_p", "min_p"} and of_model.get("temperature") == 0:  # who limits what is drawn draws
+    if (
+        sampling & {"top_k", "top_p", "min_p"} and of_model.get("temperature") == 0
+    ):  # who limits what is drawn draws
         of_model = {**of_model, "temperature": 1.0}
     given = {**of_model, **given}
     stop = given.get("stop", ())

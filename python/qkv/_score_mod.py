@@ -22,7 +22,9 @@ def _checked(kind, function):
 
 
 def _contiguous(array):
-    return np.asarray(array, np.float32, order="C")  # np.ascontiguousarray() would make a number an array of one axis
+    return np.asarray(
+        array, np.float32, order="C"
+    )  # np.ascontiguousarray() would make a number an array of one axis
 
 
 class _Callbacks:

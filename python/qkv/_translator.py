@@ -264,8 +264,8 @@ class Translator:
         return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
 
     def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
-        """The attention weights of every layer and head, for the model's translation, found as translate() finds it,
-        or for a given target."""
+        """The attention weights of every layer and head: for a given target, or for the model's translation, found
+        as translate() finds it."""
         text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
             sentence, target, self._search_options(beam=beam)
         )

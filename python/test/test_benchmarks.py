@@ -52,5 +52,16 @@ def test_attention_peers():
     program = next((p for p in bench.parent.glob("build*/bench/attention_bench") if os.access(p, os.X_OK)), None)
     if program is None:
         pytest.skip("attention_bench is not built")
-    arguments = ("--bench", program, "--rounds", 1, "--seconds", 0.01, "--dtypes", "fp32", "--directions", "forward")
+    arguments = (
+        "--bench",
+        program,
+        "--rounds",
+        1,
+        "--seconds",
+        0.01,
+        "--dtypes",
+        "fp32",
+        "--directions",
+        "forward",
+    )
     assert "torch" in run("attention_peers.py", *arguments, "--cases", "causal_2k_d64").lower()

@@ -169,14 +169,26 @@ wrong = {
     "no beam": (lambda t: t.translate("one", beam=0), ValueError, "beam must be"),
     "more answers than hypotheses": (lambda t: t.translate("one", beam=2, n_best=3), ValueError, "n-best"),
     "no batch": (lambda t: t.translate("one", batch_tokens=0), ValueError, "batch-tokens"),
-    "half a beam": (lambda t: t.translate("one", beam=1.5), TypeError, "Translator.translate: beam must be an integer"),
-    "a beam of 70 bits": (lambda t: t.translate("one", beam=2**70), TypeError, "translate: beam must be an integer"),
+    "half a beam": (
+        lambda t: t.translate("one", beam=1.5),
+        TypeError,
+        "Translator.translate: beam must be an integer",
+    ),
+    "a beam of 70 bits": (
+        lambda t: t.translate("one", beam=2**70),
+        TypeError,
+        "translate: beam must be an integer",
+    ),
     "a word of another library": (
         lambda t: t.translate("one", num_beams=2),
         TypeError,
         "Translator.translate() got an unexpected keyword argument 'num_beams'; did you mean 'beam'?",
     ),
-    "more than the positions": (lambda t: t.translate("one", max_input_tokens=2000), ValueError, "1024 tokens, got 2000"),
+    "more than the positions": (
+        lambda t: t.translate("one", max_input_tokens=2000),
+        ValueError,
+        "1024 tokens, got 2000",
+    ),
     "fewer targets": (lambda t: t.score(["one", "two"], ["1"]), ValueError, "2 sources and 1 targets"),
 }
 
@@ -184,7 +196,10 @@ wrong = {
 def test_long_sentences_are_cut_where_one_says(translator):
     assert [t.truncated for t in translator.translate(["one two", "one"], max_input_tokens=7)] == [True, False]
     assert len(translator.translate("one two", max_input_tokens=7).source_tokens) == 7
-    assert [s.truncated for s in translator.score(["one two", "one"], ["12", "1"], max_input_tokens=7)] == [True, False]
+    assert [s.truncated for s in translator.score(["one two", "one"], ["12", "1"], max_input_tokens=7)] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("name", wrong)
