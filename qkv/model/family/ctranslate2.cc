@@ -201,7 +201,7 @@ int32_t zero_start_of(const CTranslate2File& file) {
 PublishedModel read_ctranslate2(const std::filesystem::path& folder) {
   CTranslate2File file = CTranslate2File::load(folder / "model.bin");
   refuse_what_is_not_supported(file);
-  TransformerConfig config = config_of(file);
+  TransformerConfig config = checked_config(file.where, [&] { return config_of(file); });
   if (zero_start_of(file) >= 0) add_zero_start(file, config);
   TensorNames names = names_of(file, config);
   return {config, std::move(names), PublishedTensors::of(std::move(file.tensors), file.where, file.bytes),

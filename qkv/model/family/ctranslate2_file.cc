@@ -72,9 +72,11 @@ Variable read_variable(Reader& reader, uint32_t version, const std::string& name
   int64_t count = 1;
   for (int i = 0; i < rank; ++i) {
     v.shape.push_back(reader.number<uint32_t>());
+    const bool fits =
+        v.shape.size() <= Shape::max_rank && v.shape.back() > 0 && count <= (int64_t{1} << 32) / v.shape.back();
+    require<InputError>(fits, where, "variable {} has the sizes {}, must have 1 to 2^32 numbers on at most {} axes",
+                        quoted_name(name), fmt::join(v.shape, ", "), Shape::max_rank);
     count *= v.shape.back();
-    require<InputError>(count > 0 && count <= int64_t{1} << 32, where,
-                        "variable {} has {} numbers, must have 1 to 2^32", quoted_name(name), count);
   }
   uint64_t bytes = 0;
   if (version >= 4) {

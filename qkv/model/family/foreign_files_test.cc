@@ -31,7 +31,9 @@ TEST(CTranslate2File, AVariableWithoutNumbersIsRefused) {
                               std::string(1, '\0') + bytes_of(uint32_t{0});
   bytes.replace(at, 10 + size, endless);
   folder.write("model.bin", bytes);
-  EXPECT_EQ(folder.error(), "model.bin: variable 'decoder/projection/bias' has 0 numbers, must have 1 to 2^32");
+  EXPECT_EQ(folder.error(),
+            "model.bin: variable 'decoder/projection/bias' has the sizes 0, must have 1 to 2^32 numbers on at most "
+            "6 axes");
 }
 
 TEST(CTranslate2File, AModelThatStartsFromZerosNeedsItsOutput) {

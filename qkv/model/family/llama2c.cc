@@ -139,7 +139,7 @@ PublishedModel read_llama2c(const fs::path& folder) {
   const std::string where = file.string();
   Weights weights(read_file(file), where);
   const HfConfig hf(config_of(weights), where);
-  TransformerConfig config = llama_config(hf);
+  TransformerConfig config = checked_config(where, [&] { return llama_config(hf); });
   config.context_length = read_context_length(hf);
   const auto bytes = static_cast<int64_t>(weights.size());
   return {config, llama_tensors(hf, config), PublishedTensors::of(tensors_of(weights), where, bytes), where};

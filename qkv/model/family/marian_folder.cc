@@ -265,7 +265,7 @@ PublishedModel read_marian(const fs::path& folder) {
   const Settings settings(stored->second.c_str(), file.where + ": special:model.yml");
   refuse_what_is_not_supported(settings);
   const Model model{file, settings};
-  TransformerConfig config = config_of(model);
+  TransformerConfig config = checked_config(file.where, [&] { return config_of(model); });
   add_zero_start(file, model, config);
   TensorNames names = names_of(model, config);
   return {config, std::move(names), PublishedTensors::of(std::move(file.tensors), file.where, file.size),

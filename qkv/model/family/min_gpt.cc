@@ -33,7 +33,8 @@ Tensor tensor_of(const Json& json, const std::string& where) {
   std::vector<int64_t> shape;
   int64_t count = 1;
   for (const Json& size : json["shape"]) {
-    const bool fits = size.is_number_unsigned() && size.get<uint64_t>() < (1 << 24) && shape.size() < 8;
+    const bool fits =
+        size.is_number_unsigned() && size.get<uint64_t>() < (1 << 24) && shape.size() < Shape::max_rank;
     require<InputError>(fits, where, "{} is no shape", shown_json(json["shape"]));
     shape.push_back(size.get<int64_t>());
     count *= std::max<int64_t>(shape.back(), 1);
@@ -77,7 +78,7 @@ PublishedModel read_min_gpt(const fs::path& folder) {
     tensors[name] = is_transposed(name) && tensor.rank() == 2 ? tensor.transpose(0, 1).contiguous_copy() : tensor;
   }
   const HfConfig hf(config.dump(), where);
-  const TransformerConfig ours = gpt2_config(hf);
+  const TransformerConfig ours = checked_config(where, [&] { return gpt2_config(hf); });
   return {ours, gpt2_tensors(hf, ours), PublishedTensors::of(std::move(tensors), where, bytes), where};
 }
 

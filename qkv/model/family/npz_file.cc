@@ -105,7 +105,7 @@ Array parse_array(std::string_view bytes, const std::string& where) {
     shape.remove_prefix(digits);
     shape.remove_prefix(std::min(shape.find_first_not_of(", "), shape.size()));
     array.shape.push_back(size);
-    damaged(array.shape.size() <= 8 && (size == 0 || count <= (int64_t{1} << 40) / size));
+    damaged(array.shape.size() <= Shape::max_rank && (size == 0 || count <= (int64_t{1} << 40) / size));
     count *= size;
   }
   damaged(array.type.size() == 3 && array.type[2] >= '1' && array.type[2] <= '8');

@@ -23,18 +23,6 @@ HfConfig open_config(const fs::path& folder) {
   return {read_file(path, JsonLimits{}.bytes), path.string()};
 }
 
-// What make() makes, which is checked; its errors are those of the file.
-template <class Make>
-TransformerConfig checked_config(const std::string& file, Make make) {
-  try {
-    TransformerConfig config = make();
-    config.check();
-    return config;
-  } catch (const UsageError& error) {
-    fail<InputError>(file, "{}", error.what());
-  }
-}
-
 // A decoder that sees later tokens too, `is_causal` being false, is an encoder: of sentences, as in gte-Qwen2.
 TransformerConfig as_encoder(const HfConfig& hf, TransformerConfig c) {
   using Role = AttentionMechanism::Role;
@@ -88,11 +76,7 @@ void refuse_quantised(const fs::path& folder) {
 }
 
 PublishedModel open_published(const fs::path& folder) {
-  if (const Format* format = format_of(folder)) {
-    PublishedModel model = format->read(folder);
-    checked_config(model.config_file, [&] { return model.config; });
-    return model;
-  }
+  if (const Format* format = format_of(folder)) return format->read(folder);
   const HfConfig hf = open_config(folder);
   const TransformerConfig config = config_of(hf);
   return {config, family_of(hf).tensors(hf, config), PublishedTensors::open(folder), hf.file()};

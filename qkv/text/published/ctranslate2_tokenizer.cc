@@ -76,12 +76,13 @@ Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side, int6
   special.eos = id(name("eos_token", "</s>"));
   require<InputError>(special.eos >= 0, folder.string(), "the vocabulary has no token that ends a text, {}",
                       quoted_name(name("eos_token", "</s>")));
+  // Its row is behind the target's; the source need not have one.
   const int32_t zero = zero_start_of(model);
-  special.bos = zero >= 0 ? zero : id(name("decoder_start_token", "<s>"));
+  special.bos = zero < 0 ? id(name("decoder_start_token", "<s>")) : is_source ? -1 : zero;
   special.pad = -1;
   special.ends = {special.eos};
   special.suppressed = {};
-  if (zero >= 0) special.suppressed.push_back(zero);
+  if (zero >= 0 && !is_source) special.suppressed.push_back(zero);
   TextFrame frame;
   if (flag("add_source_bos", "with_source_bos")) frame.before = {id(name("bos_token", "<s>"))};
   // Sources of Marian's models, the only ones that begin with zeros, end with it in every conversion.

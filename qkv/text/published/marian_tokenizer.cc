@@ -59,7 +59,7 @@ SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start, int64_t rows) 
           .eos = eos,
           .unk = unk,
           .ends = {eos},
-          .suppressed = {unk, start},
+          .suppressed = start < 0 ? std::vector{unk} : std::vector{unk, start},
           .frame = TextFrame{.before = {}, .after = {eos}},
           .rows = rows};
 }
@@ -69,7 +69,8 @@ SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start, int64_t rows) 
 Tokenizer marian_tokenizer(const fs::path& folder, TokenizerSide side, int64_t rows) {
   const bool is_source = side == TokenizerSide::source;
   const fs::path file = marian_files(folder).vocabularies[is_source ? 0 : 1];
-  const auto start = static_cast<int32_t>(read_family_config(folder).target_vocabulary - 1);
+  // The row of zeros behind the target's; the source need not have one.
+  const auto start = is_source ? -1 : static_cast<int32_t>(read_family_config(folder).target_vocabulary - 1);
   require<InputError>(file.extension() != ".fsv", file.string(), "factored vocabularies are not supported");
   if (file.extension() == ".spm")
     return Tokenizer(make_piece_tokenizer(read_file(file, largest_vocabulary_file), file.string(), std::nullopt,

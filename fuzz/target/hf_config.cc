@@ -1,0 +1,36 @@
+// config.json of Hugging Face, of any family: a configuration that is accepted can be described, and is the same after a
+// round trip through our own config.json; the names of its tensors can be told.
+#include "fuzz/folder.h"
+#include "fuzz/input.h"
+#include "qkv/base/file.h"
+#include "qkv/decode/generation_config.h"
+#include "qkv/model/describe.h"
+#include "qkv/model/family/family.h"
+#include "qkv/model/family/read_family.h"
+
+namespace {
+
+using namespace qkv;
+
+void check(const std::filesystem::path& folder) {
+  const TransformerConfig config = read_family_config(folder);
+  const std::string text = to_json(config);
+  fuzz::expect(to_json(config_from_json(text, "again")) == text, "another configuration after JSON");
+  fuzz::expect(!describe(config).empty(), "nothing to describe");
+  const HfConfig hf(read_file(folder / "config.json"), "config.json");
+  family_of(hf).tensors(hf, config);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Whatever the input begins with, the file is that.
+  static const fuzz::FolderFile files[] = {{[](const std::filesystem::path&) {}, "config.json"}};
+  const std::string input = "a" + std::string(fuzz::as_text(data, size));
+  fuzz::with_one_file(files, reinterpret_cast<const uint8_t*>(input.data()), input.size(), [](const auto& folder) {
+    fuzz::accepted([&] { check(folder); });
+    fuzz::accepted([&] { translate_defaults(folder); });
+    fuzz::accepted([&] { generate_defaults(folder); });
+  });
+  return 0;
+}
