@@ -60,7 +60,7 @@ std::vector<int32_t> FolderSettings::ids(const char* key) const {
     const Json& value = json[key];
     std::vector<int32_t> out;
     for (const Json& id : value.is_array() ? value : Json::array({value})) {
-      require<InputError>(id.is_number_integer() && id.get<int64_t>() >= -1 && id.get<int64_t>() < id_limit, name,
+      require<InputError>(id.is_number_integer() && id.get<double>() >= -1 && id.get<double>() < id_limit, name,
                           "'{}' must be a token id, or a list of them, got {}", key, shown_json(value));
       if (id.get<int64_t>() >= 0) out.push_back(id.get<int32_t>());
     }

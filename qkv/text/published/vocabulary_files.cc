@@ -170,7 +170,7 @@ PieceIds read_ids(const fs::path& file) {
                                       {.bytes = largest_vocabulary_file, .depth = 2, .name_bytes = 20'000});
   PieceIds ids;
   for (const auto& [token, id] : json.items()) {
-    require<InputError>(id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() < 1 << 24,
+    require<InputError>(id.is_number_integer() && id.get<double>() >= 0 && id.get<double>() < 1 << 24,
                         file.string(), "the id of {} must be an integer from 0 to {}, got {}", quoted_name(token),
                         (1 << 24) - 1, shown_json(id));
     ids[token] = id.get<int32_t>();
