@@ -96,9 +96,8 @@ void read_sentence_settings(SentenceEncoder& encoder, const fs::path& file) {
   const Json json = read_object(file);
   if (json.contains("max_seq_length") && !json["max_seq_length"].is_null()) {
     const Json& length = json["max_seq_length"];
-    require<InputError>(
-        length.is_number_integer() && length.get<double>() >= 1 && length.get<double>() <= 1 << 24, file.string(),
-        "'max_seq_length' must be 1 to {}, got {}", 1 << 24, shown_json(length));
+    require<InputError>(length.is_number_integer() && length.get<double>() >= 1 && length.get<double>() <= 1 << 24,
+                        file.string(), "'max_seq_length' must be 1 to {}, got {}", 1 << 24, shown_json(length));
     encoder.max_tokens = length.get<int64_t>();
   }
   encoder.lowercase = json.contains("do_lower_case") && json["do_lower_case"] == true;
