@@ -68,7 +68,7 @@ PublishedModel read_min_gpt(const fs::path& folder) {
   require<InputError>(json.contains("config") && json["config"].is_object(), where, "there is no 'config'");
   Json config = json["config"];
   config["model_type"] = "gpt2";
-  if (config.contains("block_size")) config["n_positions"] = config["block_size"];
+  if (config.contains("block_size")) config["n_positions"] = Json(config["block_size"]);
   std::map<std::string, Tensor> tensors;
   int64_t bytes = 0;
   for (const auto& [name, value] : json.items()) {
