@@ -102,7 +102,8 @@ class Json {
   const Json& value(std::string_view name) const;  // null if there is no such member
   const Json& at(std::string_view name) const;
   const Json& operator[](std::string_view name) const { return at(name); }
-  Json& operator[](std::string_view name);    // added if it is missing; null becomes an object
+  // Added if it is missing; null becomes an object. References to members end when one is added.
+  Json& operator[](std::string_view name);
   void append(std::string name, Json value);  // a member that is known to be new: no look-up
   void erase(std::string_view name);
 
