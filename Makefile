@@ -82,5 +82,5 @@ setup:
 	@script/setup
 
 command: setup
-	@$(call announce,$(BUILD)/cli/qkv,4)
+	@$(call announce,$(BUILD)/cli/qkv,5)
 	@$(CONFIGURE) && $(COMPILE) --target qkv_cli

@@ -22,7 +22,7 @@ uint32_t crc32_parallel(std::string_view bytes);
 
 std::string checksum_text(uint32_t sum);  // "crc32:1a2b3c4d"
 
-// An object, written by nlohmann's dump(2), with its checksum added; and the checksum verified and removed. `where`
+// An object, written by Json::dump(2), with its checksum added; and the checksum verified and removed. `where`
 // names the file in errors.
 std::string with_checksum(std::string_view json);
 std::string without_checksum(std::string_view json, std::string_view where);
