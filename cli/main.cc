@@ -1,150 +1,29 @@
 // qkv: train a Transformer, translate with it, look at its attention. Data goes to stdout, messages to stderr.
-// Exit codes: 0 done, 1 bad input, 2 wrong usage, 128 + N interrupted by signal N (130: Ctrl-C), 141 standard output
-// was closed by its reader: by SIGPIPE, as any filter, or without a message where that signal is ignored.
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <memory>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
-#include "cli/command.h"
-#include "cli/completion.h"
-#include "cli/flags.h"
-#include "cli/help_formatter.h"
+#include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/settings.h"
-#include "cli/usage_message.h"
+#include "cli/program.h"
+#include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/base/names.h"
-#include "qkv/base/version.h"
 
 namespace qkv::cli {
 namespace {
-
-constexpr int bad_input = 1, wrong_usage = 2, closed_pipe = 141;
 
 // The descriptor of a standard stream that the caller closed must not be reused by a file that is opened later.
 // Opened in the wrong direction, reading or writing it is still an error.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
-std::vector<Command> add_commands(App& program) {
-  std::vector<Command> commands = {add_demo(program),     add_train(program),      add_translate(program),
-                                   add_generate(program), add_embed(program),      add_fill_mask(program),
-                                   add_score(program),    add_perplexity(program), add_evaluate(program),
-                                   add_inspect(program),  add_describe(program),   add_convert(program)};
-  for (const Command& command : commands) {
-    CLI::App& app = command.app->cli11();
-    app.allow_extras();  // reported by refuse_extras(), with the nearest flag
-    app.add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
-        ->type_name("FILE");
-  }
-  return commands;
-}
-
-const Command& command_named(const std::vector<Command>& commands, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const Command& command : commands) {
-    if (command.app->get_name() == name) return command;
-    names.push_back(command.app->get_name());
-  }
-  fail<UsageError>("qkv", "unknown command '{}'{}", name,
-                   nearest(name, names) ? did_you_mean(name, names) : "; qkv --help lists them");
-}
-
-void refuse_extras(const CLI::App& app, const std::string& command_name) {
-  const std::vector<std::string> extras = app.remaining();
-  for (const std::string& extra : extras) {
-    if (!extra.starts_with('-') || extra == "-") continue;
-    const std::string flag = extra.substr(0, extra.find('='));
-    const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-    fail<UsageError>(command_name, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
-  }
-  if (extras.empty()) return;
-  const std::vector<const CLI::Option*> positional =
-      app.get_options([](const CLI::Option* option) { return option->get_positional(); });
-  fail<UsageError>(command_name, "unexpected argument {}{}", quoted_name(extras.front()),
-                   positional.empty() ? "" : "; put quotation marks around several words");
-}
-
-// A flag is given once, unless it is a list: of two values the first would be lost without a word.
-void refuse_repeated(const CLI::App& app, const std::string& command_name) {
-  for (const CLI::Option* option : app.get_options())
-    if (!is_list(*option) && option->count() > 1)
-      fail<UsageError>(command_name, "{} is given twice", option->get_name());
-}
-
-// Nothing, or the exit code when there is no more to do (help, version). Unknown flags are reported before missing
-// ones: a missing flag may be the unknown one, mistyped.
-std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std::string> arguments) {
-  const std::string command_name = &app == &command ? "qkv" : "qkv " + command.get_name();
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last to first
-  try {
-    app.parse(arguments);
-  } catch (const CLI::Success& asked) {
-    return app.exit(asked);
-  } catch (const CLI::ParseError& e) {
-    refuse_extras(command, command_name);
-    throw UsageError(command_name, usage_message(e, command).substr(command_name.size() + 2));
-  }
-  refuse_extras(command, command_name);
-  refuse_repeated(command, command_name);
-  return {};
-}
-
-int run(const std::string& program, const std::vector<std::string>& arguments) {
-  CLI::App app(
-      "Attention and the Transformer: train on sentence pairs or text, translate, generate, embed, evaluate, "
-      "inspect "
-      "attention weights.",
-      program);
-  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
-  app.set_version_flag("--version", fmt::format("qkv {}", version()));
-  std::string shell;
-  app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
-  app.require_subcommand(0, 1);
-  app.allow_extras();
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // see refuse_repeated()
-  App flags(app);
-  const std::vector<Command> commands = add_commands(flags);
-  app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited
-
-  if (arguments.empty() || arguments.front().starts_with('-')) {
-    const size_t count = arguments.size() > 1 && arguments.front() == "--completion" ? 2 : !arguments.empty();
-    const std::vector<std::string> first(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
-    if (const auto code = parse(app, app, first)) return *code;
-    std::fputs((shell.empty() ? app.help() : completion_script(app, shell)).c_str(), stdout);
-    return 0;
-  }
-  const Command& chosen = command_named(commands, arguments.front());
-  std::vector<std::string> all;
-  try {
-    all = with_settings(chosen.app->cli11(), {arguments.begin() + 1, arguments.end()});
-  } catch (const FileError& e) {
-    say(fmt::format("qkv {}: --config: {}", chosen.app->get_name(), e.what()));
-    return bad_input;
-  }
-  all.insert(all.begin(), arguments.front());
-  if (const auto code = parse(app, chosen.app->cli11(), all)) return *code;
-  try {
-    return chosen.run();
-  } catch (const UsageError& e) {
-    say(usage_message(e, chosen.app->cli11()));
-    return wrong_usage;
-  } catch (const FileError& e) {
-    if (e.code() == EPIPE) throw;
-    say(file_message(e, chosen.app->cli11()));
-    return bad_input;
-  }
 }
 
 }  // namespace
@@ -154,7 +33,7 @@ int main(int argc, char** argv) {
   using namespace qkv;
   cli::occupy_standard_streams();
   const auto run = [&] {
-    const int code = cli::run(argc > 0 ? argv[0] : "qkv", {argv + std::min(argc, 1), argv + argc});
+    const int code = cli::run_program(argc > 0 ? argv[0] : "qkv", {argv + std::min(argc, 1), argv + argc});
     if (std::fflush(stdout) != 0) throw FileError("write", "standard output", errno);
     return code;
   };

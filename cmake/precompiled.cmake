@@ -2,6 +2,7 @@
 # for each kind of target, because a compiler takes only one that was made with its own flags:
 #
 #     qkv_precompiled(TARGET library)    objects of the libraries
+#     qkv_precompiled(TARGET library_hidden)    those whose symbols are hidden
 #     qkv_precompiled(TARGET program)    the command, the examples
 #     qkv_precompiled(TARGET test_O0)    with GoogleTest, for tests compiled with -O0; test_O2: with -O2
 #
@@ -9,6 +10,7 @@
 set(QKV_PRECOMPILED_library
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <variant> <vector> <fmt/format.h>)
+set(QKV_PRECOMPILED_library_hidden ${QKV_PRECOMPILED_library})
 set(QKV_PRECOMPILED_program ${QKV_PRECOMPILED_library})
 set(QKV_PRECOMPILED_test_O0 ${QKV_PRECOMPILED_library} <fstream> <sstream> <gtest/gtest.h>)
 set(QKV_PRECOMPILED_test_O2 ${QKV_PRECOMPILED_test_O0})
@@ -19,7 +21,9 @@ function(qkv_precompiled target kind)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${owner}.cc CONTENT "")
     add_library(${owner} OBJECT ${PROJECT_BINARY_DIR}/${owner}.cc)
     qkv_warnings(${owner})
-    if(NOT kind STREQUAL "library")
+    if(kind STREQUAL "library_hidden")
+      target_compile_options(${owner} PRIVATE -fvisibility=hidden)
+    elseif(NOT kind STREQUAL "library")
       set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     endif()
     target_compile_features(${owner} PUBLIC cxx_std_20)
@@ -30,7 +34,7 @@ function(qkv_precompiled target kind)
     endif()
     target_precompile_headers(${owner} PRIVATE ${QKV_PRECOMPILED_${kind}})
   endif()
-  if(NOT kind STREQUAL "library")
+  if(NOT kind MATCHES "^library")
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})

@@ -16,8 +16,7 @@
 #include "qkv/base/threads.h"
 #include "test/attention_random_test/check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_random_test {
 
 using namespace test;
 
@@ -123,5 +122,4 @@ TEST(RandomCalls, HaveEveryMechanismInBothTypes) {
     EXPECT_TRUE(wanted.contains(mechanism)) << mechanism << " is drawn, but no header declares it";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_random_test

@@ -8,8 +8,7 @@
 #include "qkv/text/gzip_test.h"
 #include "test/command_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bounds_test {
 
 class Bounds : public CommandTest {
  protected:
@@ -130,5 +129,4 @@ TEST_F(Bounds, ALineOfPublishedModelsWithoutALimitOfPositions) {
           << command;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bounds_test

@@ -18,8 +18,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/text/tokenizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::cli_test {
 
 struct Outcome {
   int code;
@@ -476,5 +475,4 @@ TEST_F(Command, ScorePrintsALineForEveryPair) {
   EXPECT_EQ(outcome.out.front(), '-');
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::cli_test

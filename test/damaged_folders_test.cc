@@ -12,8 +12,7 @@
 #include "test/damaged_folders_test/tiny_folders.h"
 #include "test/damaged_folders_test/use_model.h"
 
-namespace qkv {
-namespace {
+namespace qkv::damaged_folders_test {
 
 namespace fs = std::filesystem;
 
@@ -74,5 +73,4 @@ TEST(DamagedFolders, AreReadOrRefusedInOneLine) {
   EXPECT_GT(refused, count / 4);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::damaged_folders_test

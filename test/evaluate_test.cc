@@ -4,8 +4,7 @@
 
 #include "test/command_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::evaluate_test {
 
 using Evaluate = CommandTest;
 
@@ -59,5 +58,4 @@ TEST_F(Evaluate, TranslatesAsTranslateDoesAndSaysWhatItCut) {
   EXPECT_EQ(inspected.out, bash("head -n 1 translations").out);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::evaluate_test

@@ -18,8 +18,7 @@
 #include "qkv/op/linear.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::fork_test {
 
 using namespace test;
 
@@ -64,5 +63,4 @@ TEST(Fork, ChildrenComputeTheSameBitsWhileTheParentComputes) {
   EXPECT_EQ(computation(), expected) << "the parent";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::fork_test

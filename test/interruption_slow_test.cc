@@ -7,8 +7,7 @@
 
 #include "test/faults/interruption.h"
 
-namespace qkv {
-namespace {
+namespace qkv::interruption_slow_test {
 
 TEST(InterruptedTraining, EndsWithTheSameBitsAndTheSameLog) {
   const char* wanted = std::getenv("QKV_INTERRUPTIONS");
@@ -20,5 +19,4 @@ TEST(InterruptedTraining, EndsWithTheSameBitsAndTheSameLog) {
   EXPECT_EQ(i.different, 0) << i.findings;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::interruption_slow_test

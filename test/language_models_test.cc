@@ -14,8 +14,7 @@
 #include "qkv/tensor/safetensors.h"
 #include "test/command_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::language_models_test {
 
 class LanguageModels : public CommandTest {
  protected:
@@ -354,5 +353,4 @@ TEST_F(LanguageModels, ControlCharactersOfATextAreEscaped) {
   EXPECT_EQ(outcome.out.find('\033'), std::string::npos);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::language_models_test

@@ -13,8 +13,7 @@
 #include "qkv/test_support/scratch_folder.h"
 #include "qkv/train/training_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::locale_test {
 
 // LC_ALL of the process, as long as it lives; a locale that the system lacks is made in a folder.
 class InLocale {
@@ -72,5 +71,4 @@ TEST_P(Locale, ChangesNothingThatIsWritten) {
 INSTANTIATE_TEST_SUITE_P(WithADecimalComma, Locale, testing::Values("de_DE", "tr_TR"),
                          [](const auto& of) { return std::string(of.param); });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::locale_test

@@ -5,8 +5,7 @@
 #include "test/faults/fault_list.h"
 #include "test/faults/scenario_run.h"
 
-namespace qkv {
-namespace {
+namespace qkv::lost_files_slow_test {
 
 class LostFiles : public testing::TestWithParam<const char*> {
  protected:
@@ -57,5 +56,4 @@ std::string name_of_scenario(const testing::TestParamInfo<const char*>& scenario
 INSTANTIATE_TEST_SUITE_P(Of, LostFiles, testing::ValuesIn(quick_scenario_names), name_of_scenario);
 INSTANTIATE_TEST_SUITE_P(OfSlow, LostFiles, testing::ValuesIn(slow_scenario_names), name_of_scenario);
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::lost_files_slow_test

@@ -7,8 +7,7 @@
 #include "test/faults/fault_list.h"
 #include "test/faults/scenario_run.h"
 
-namespace qkv {
-namespace {
+namespace qkv::lost_files_test {
 
 class LostFiles : public testing::TestWithParam<const char*> {};
 
@@ -26,5 +25,4 @@ TEST_P(LostFiles, NoneByASampleOfFailures) {
 INSTANTIATE_TEST_SUITE_P(Of, LostFiles, testing::ValuesIn(quick_scenario_names),
                          [](const auto& scenario) { return std::string(scenario.param); });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::lost_files_test

@@ -16,8 +16,7 @@
 #include "qkv/model/transformer.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::processors_test {
 
 using namespace test;
 
@@ -122,5 +121,4 @@ TEST(Processors, AttentionHasTheSameBits) {
     }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::processors_test

@@ -5,8 +5,7 @@
 
 #include "test/command_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::settings_test {
 
 using Settings = CommandTest;
 
@@ -79,5 +78,4 @@ TEST_F(Settings, AreRefusedAtOnceAndOnOneLineWhenTooLargeOrTooDeep) {
   expect_error(bash("qkv describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::settings_test

@@ -7,8 +7,7 @@
 #include "test/faults/same_training.h"
 #include "test/faults/scenario.h"
 
-namespace qkv {
-namespace {
+namespace qkv::signal_storm_test {
 
 class SignalStorm : public testing::Test {
  protected:
@@ -50,5 +49,4 @@ TEST_F(SignalStorm, ChangesNoBitOfATranslation) {
   EXPECT_EQ(quiet.output, stormy.output);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::signal_storm_test

@@ -12,8 +12,7 @@
 
 #include "test/command_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::streams_test {
 
 using Streams = CommandTest;
 
@@ -298,5 +297,4 @@ TEST_F(Streams, ControlCharactersOfAVocabularyAreEscaped) {
   EXPECT_EQ(controls(missing.err), 1) << missing.err;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::streams_test

@@ -19,8 +19,7 @@
 #include "qkv/text/tokenizer/tokenizer_json.h"
 #include "qkv/text/utf8.h"
 
-namespace qkv {
-namespace {
+namespace qkv::text_growth_test {
 
 namespace fs = std::filesystem;
 using Json = Json;
@@ -409,5 +408,4 @@ TEST(TextGrowth, OfReadingSentencePieceModels) {
   });
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::text_growth_test

@@ -5,8 +5,7 @@
 #include "qkv/attention/attention.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::cache_test {
 
 using namespace test;
 
@@ -62,5 +61,4 @@ TEST(KeyValueCache, RejectsWhatDoesNotContinue) {
   EXPECT_EQ(cache.length(), 1);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::cache_test

@@ -16,8 +16,7 @@
 #include "qkv/kernel/kernels.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::explain_test {
 
 using namespace test;
 
@@ -191,5 +190,4 @@ TEST(Explain, RejectsWhatDoesNotFit) {
   EXPECT_THROW(explain(x.q, x.k, x.v, {.mask = padding(std::vector<int32_t>{4})}), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::explain_test

@@ -9,8 +9,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::forward_backward_test {
 
 using namespace test;
 
@@ -74,5 +73,4 @@ TEST(AttentionForward, RejectsAGradientOfAnotherShape) {
   EXPECT_THROW(attention_backward(forward, q, q, q, random_tensor({1, 1, 2, 8}, 2)), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::forward_backward_test

@@ -7,8 +7,7 @@
 #include "qkv/test_support/check_attention.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::local_test {
 
 using namespace test;
 
@@ -73,5 +72,4 @@ TEST(Local, RejectsWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] { local_p(q, w, v, lengths, 0); }), "local_p: the radius must be positive, got 0");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::local_test

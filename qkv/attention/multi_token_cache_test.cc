@@ -6,8 +6,7 @@
 #include "qkv/attention/mask/window.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::multi_token_cache_test {
 
 using namespace test;
 
@@ -90,5 +89,4 @@ TEST(MultiTokenCache, RejectsWhatDoesNotContinue) {
             "MultiTokenCache: options.history must be 0, the cache sets it; it is 3");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::multi_token_cache_test

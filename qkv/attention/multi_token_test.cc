@@ -13,8 +13,7 @@
 #include "qkv/tensor/storage.h"
 #include "qkv/test_support/reference_multi_token.h"
 
-namespace qkv {
-namespace {
+namespace qkv::multi_token_test {
 
 using namespace test;
 
@@ -359,5 +358,4 @@ TEST(MultiToken, RejectsWhatDoesNotFit) {
   EXPECT_EQ(message({.history = 6}), "multi_token_attention: history must be 0 to T 5, it is 6");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::multi_token_test

@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::packed_test {
 
 using namespace test;
 
@@ -88,5 +87,4 @@ TEST(AttentionPacked, NamesTheWrongOffset) {
   EXPECT_EQ(message({0, 5}, {0, 1, 5}), "attention_packed: q_offsets has 2 numbers, k_offsets has 3");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::packed_test

@@ -7,8 +7,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::variable_test {
 
 using List = std::vector<float>;
 
@@ -193,5 +192,4 @@ TEST(Variable, AChainOfTwoHundredThousandDoesNotOverflowTheStack) {
   kept = Variable();
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::variable_test

@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::base64_test {
 
 // RFC 4648, section 10.
 TEST(Base64, GivesTheTextsOfTheStandard) {
@@ -33,5 +32,4 @@ TEST(Base64, OtherCharactersAreErrors) {
     EXPECT_THROW(base64_decoded(text, "x"), InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::base64_test

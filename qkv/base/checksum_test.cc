@@ -7,8 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::checksum_test {
 
 TEST(Checksum, IsTheCrcOfTheStandard) {
   EXPECT_EQ(crc32("123456789"), 0xcbf43926u);
@@ -68,5 +67,4 @@ TEST(Checksum, TheErrorForAnEditedFileNamesTheLineToDelete) {
     EXPECT_THROW(without_checksum(broken, "x.json"), InputError) << broken;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::checksum_test

@@ -16,8 +16,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::file_test {
 
 namespace fs = std::filesystem;
 
@@ -279,5 +278,4 @@ TEST_F(File, ADeviceIsWrittenDirectly) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::file_test

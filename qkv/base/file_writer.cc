@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t buffer_bytes = size_t{1} << 20;
+constexpr size_t writer_buffer_bytes = size_t{1} << 20;
 
 // Renames a file if no other one has the new name; false with an errno, EEXIST if one has.
 bool take_name(const fs::path& from, const fs::path& to) {
@@ -59,10 +59,10 @@ FileWriter::~FileWriter() { abandon(); }
 void FileWriter::write(std::string_view bytes) {
   require(file_ >= 0, "write", "{}: the file was committed already", path_.string());
   while (!bytes.empty()) {
-    const size_t take = std::min(bytes.size(), buffer_bytes - buffer_.size());
+    const size_t take = std::min(bytes.size(), writer_buffer_bytes - buffer_.size());
     buffer_.append(bytes.substr(0, take));
     bytes.remove_prefix(take);
-    if (buffer_.size() == buffer_bytes) flush();
+    if (buffer_.size() == writer_buffer_bytes) flush();
   }
 }
 
@@ -138,7 +138,7 @@ void move_file(const fs::path& from, const fs::path& to) {
   FileWriter copy(to);
   std::string bytes;
   for (int64_t at = 0; at < source.size(); at += static_cast<int64_t>(bytes.size())) {
-    bytes.resize(static_cast<size_t>(std::min<int64_t>(source.size() - at, buffer_bytes)));
+    bytes.resize(static_cast<size_t>(std::min<int64_t>(source.size() - at, writer_buffer_bytes)));
     source.read(at, std::as_writable_bytes(std::span(bytes)));
     copy.write(bytes);
   }

@@ -18,7 +18,7 @@ namespace {
 using Nlohmann = nlohmann::ordered_json;
 
 // An iterator that counts the bytes read: events of the parser carry no position.
-struct Progress {
+struct ReadSoFar {
   size_t bytes = 0;
   bool ended = false;  // read past the end
 };
@@ -31,7 +31,7 @@ struct CountingIterator {
   using iterator_category = std::input_iterator_tag;
 
   const char* at;
-  Progress* progress;
+  ReadSoFar* progress;
 
   const char& operator*() const { return *at; }
   CountingIterator& operator++() {
@@ -138,7 +138,7 @@ class Reader final : public nlohmann::json_sax<Nlohmann> {
 
   std::string_view text_, where_;
   const JsonLimits& limits_;
-  Progress read_;
+  ReadSoFar read_;
   std::vector<Open> open_;  // objects and arrays
   Json root_;
 };

@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::json_test {
 
 // The error after "a.json: this is not a JSON object: ", or "" if the text is accepted.
 std::string refusal(const std::string& text, const JsonLimits& limits = {}) {
@@ -103,5 +102,4 @@ TEST(Json, AValueIsShownOnOneLineAndNotTooLong) {
   EXPECT_LT(shown_json(Json(std::string(100'000, 'x'))).size(), 200u);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::json_test

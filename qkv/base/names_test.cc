@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::names_test {
 
 enum class Fruit { apple, pear, red_currant };
 constexpr auto names_of(Fruit) {
@@ -67,5 +66,4 @@ TEST(Nearest, IsNoneForAVeryLongWord) {
   EXPECT_EQ(nearest("model" + std::string(1'000'000, 'l'), known), std::nullopt);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::names_test

@@ -11,8 +11,7 @@
 
 #include "qkv/test_support/scratch_folder.h"
 
-namespace qkv {
-namespace {
+namespace qkv::processors_test {
 
 namespace fs = std::filesystem;
 using Files = std::vector<std::pair<std::string, std::string>>;
@@ -75,5 +74,4 @@ TEST(Processors, OfAQuotaAreRoundedUpAndNoMoreThanThereAre) {
   EXPECT_EQ(with("900000000 100000"), unlimited());
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::processors_test

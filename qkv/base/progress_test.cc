@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::progress_test {
 
 const ProgressStatus status = {.fraction = 0.5,
                                .parts = {{"step 50/100"},
@@ -50,5 +49,4 @@ TEST(Progress, NeverFillsTheLastColumn) {
   EXPECT_EQ(format_progress(status, 0), "");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::progress_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::random_test {
 
 // Known answers of Random123's own test vectors.
 TEST(Random, PhiloxGivesThePublishedNumbers) {
@@ -23,5 +22,4 @@ TEST(Random, SeekGoesBackToAnyPosition) {
   EXPECT_EQ(random.uniform(), x);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::random_test

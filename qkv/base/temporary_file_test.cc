@@ -8,8 +8,7 @@
 #include "qkv/base/file.h"
 #include "qkv/test_support/scratch_folder.h"
 
-namespace qkv {
-namespace {
+namespace qkv::temporary_file_test {
 
 namespace fs = std::filesystem;
 
@@ -67,5 +66,4 @@ TEST_F(TemporaryFolders, ErrorsNameTheTarget) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::temporary_file_test

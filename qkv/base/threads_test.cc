@@ -17,8 +17,7 @@
 #include "qkv/base/fork.h"
 #include "qkv/base/fork_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::threads_test {
 
 // Sets the number of threads, and restores it.
 class Threads {
@@ -224,5 +223,4 @@ TEST(Threads, TheTeamHandlesNoSignals) {
   EXPECT_GT(handled, 0);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::threads_test

@@ -9,8 +9,7 @@
 #include "qkv/decode/model_test.h"
 #include "qkv/decode/score.h"
 
-namespace qkv {
-namespace {
+namespace qkv::alternatives_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -122,5 +121,4 @@ TEST_F(Prefixes, ThatFillTheModelHaveOneAnswer) {
   EXPECT_EQ(answers[1].size(), 3u);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::alternatives_test

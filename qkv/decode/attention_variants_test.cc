@@ -8,8 +8,7 @@
 #include "qkv/decode/search.h"
 #include "qkv/layer/attention_mechanisms_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_variants_test {
 
 using Ids = std::vector<int32_t>;
 using Variants = std::pair<std::string, std::string>;  // self, cross
@@ -91,5 +90,4 @@ INSTANTIATE_TEST_SUITE_P(Variants, SearchWith, testing::ValuesIn(all_variants())
                            return as_name(variant.param.first + "_" + variant.param.second);
                          });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_variants_test

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::beam_test {
 
 // Five tokens: 0 and 1 are suppressed, 2 is eos. Rows of the probabilities of eos, 3 and 4.
 TopTokens rows(std::initializer_list<std::array<double, 3>> probabilities, int64_t beam) {
@@ -198,5 +197,4 @@ TEST(Beam, NBestAreSortedByScore) {
   EXPECT_EQ(best[1].ids, (Ids{}));   // 0.1, before 0.6 0.1
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::beam_test

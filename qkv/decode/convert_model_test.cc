@@ -17,8 +17,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/test_support/scratch_folder.h"
 
-namespace qkv {
-namespace {
+namespace qkv::convert_model_test {
 
 namespace fs = std::filesystem;
 
@@ -199,5 +198,4 @@ TEST_F(ConvertModel, KeepsTheFilesThatWereThere) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path()), {}), 1) << "nothing is left beside it";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::convert_model_test

@@ -11,8 +11,7 @@
 #include "qkv/decode/model_test.h"
 #include "qkv/model/model_file.h"
 
-namespace qkv {
-namespace {
+namespace qkv::embedder_test {
 
 const std::vector<std::string> sentences = {"I am cold.", "a",        "", "Where are the two old towers?",
                                             "no",         "a a a a a"};
@@ -120,5 +119,4 @@ TEST_P(EveryArchitecture, OfAFolderEqualsThatOfItsParts) {
       << "another vocabulary";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::embedder_test

@@ -5,8 +5,7 @@
 #include "qkv/decode/model_test.h"
 #include "qkv/decode/translator.h"
 
-namespace qkv {
-namespace {
+namespace qkv::encode_once_test {
 
 // A model that counts the sources that it encodes.
 class CountingModel final : public EncoderDecoder {
@@ -76,5 +75,4 @@ TEST_F(EncodeOnce, AnInspection) {
   EXPECT_EQ(model_->encoded, 1);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::encode_once_test

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::encode_texts_test {
 
 TEST(EncodeTexts, NamesEveryTextThatIsRefusedAndEncodesTheOthers) {
   std::vector<int> encoded(100);
@@ -41,5 +40,4 @@ TEST(InputLimit, IsWhatTheModelIsMadeForUnlessItIsGiven) {
   EXPECT_EQ(input_limit(config, 10'000), 10'000);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::encode_texts_test

@@ -8,8 +8,7 @@
 #include "qkv/model/causal.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::generate_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -133,5 +132,4 @@ TEST(Generate, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(run(model, {{1}}, cold), UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::generate_test

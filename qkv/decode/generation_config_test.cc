@@ -6,8 +6,7 @@
 #include "qkv/base/file.h"
 #include "qkv/test_support/scratch_folder.h"
 
-namespace qkv {
-namespace {
+namespace qkv::generation_config_test {
 
 using test::ScratchFolder;
 
@@ -111,5 +110,4 @@ TEST_F(GenerationConfig, BadSettingsAreErrorsThatNameTheFile) {
   EXPECT_THROW(generate_defaults(folder.path()), InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::generation_config_test

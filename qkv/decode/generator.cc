@@ -50,10 +50,6 @@ SearchOptions search_options(const GenerateTextOptions& o, const SpecialTokens& 
           .suppress_tokens = special.suppressed};
 }
 
-void check_text(const std::string& text) {
-  if (const auto at = utf8_error(text)) fail<InputError>("text", "invalid UTF-8 at byte {}", *at + 1);
-}
-
 }  // namespace
 
 void check_options(const GenerateTextOptions& o) {
@@ -108,7 +104,7 @@ std::vector<EncodedPrompt> Generator::encode_prompts(std::span<const std::string
   const int64_t kept = wanted == limit ? limit / 2 : std::max<int64_t>(0, wanted - std::ssize(before));
   std::vector<EncodedPrompt> out(prompts.size());
   encode_texts(std::ssize(out), "prompt", [&](size_t i) {
-    check_text(prompts[i]);
+    check_utf8(prompts[i]);
     std::vector<int32_t> ids = tokenizer_.encode(prompts[i], {.parse_special = options.parse_special});
     out[i].truncated = std::ssize(ids) + std::ssize(before) > longest;
     if (out[i].truncated) ids.erase(ids.begin(), ids.end() - std::min<int64_t>(kept, std::ssize(ids)));
@@ -243,7 +239,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
   check_options(how, model_->config());
   std::vector<std::vector<int32_t>> ids(texts.size());
   encode_texts(std::ssize(ids), "text", [&](size_t i) {
-    check_text(texts[i]);
+    check_utf8(texts[i]);
     ids[i] = tokenizer_.encode(texts[i], {.parse_special = options.parse_special});
   });
   std::vector<size_t> indices;  // of the texts that are not blank

@@ -14,8 +14,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/text/published/formats.h"
 
-namespace qkv {
-namespace {
+namespace qkv::generator_test {
 
 const std::vector<std::string> prompts = {"I am", "", "the rain is cold and", "a", "Where are", "  "};
 
@@ -319,5 +318,4 @@ TEST(Generator, OfAFolderEqualsThatOfItsParts) {
   EXPECT_THROW(Generator{folder}, InputError) << "no folder";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::generator_test

@@ -67,10 +67,6 @@ bool cut(std::vector<int32_t>& ids, int64_t limit) {
   return true;
 }
 
-void check_text(const std::string& text) {
-  if (const auto at = utf8_error(text)) fail<InputError>("text", "invalid UTF-8 at byte {}", *at + 1);
-}
-
 }  // namespace
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
@@ -112,7 +108,7 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
 }
 
 Inspection inspect(const Generator& generator, const std::string& text) {
-  check_text(text);
+  check_utf8(text);
   const CausalTransformer& model = generator.model();
   const Tokenizer& tokenizer = generator.tokenizer();
   std::vector<int32_t> ids = tokenizer.encode(text);

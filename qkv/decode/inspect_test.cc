@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/decode/language_model_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::inspect_test {
 
 void expect_rows_of_weights(const Tensor& weights, bool causal) {
   for (int64_t h = 0; h < weights.dim(0); ++h)
@@ -82,5 +81,4 @@ TEST(InspectText, ThatIsNotUtf8IsRefused) {
   EXPECT_THROW(inspect(generator, "\xff"), InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::inspect_test

@@ -4,8 +4,7 @@
 
 #include "qkv/decode/language_model_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::marked_text_test {
 
 using Tokens = std::vector<std::string>;
 
@@ -67,5 +66,4 @@ TEST_P(MarkedText, SeveralMarkersAreSeveralTokens) {
   EXPECT_EQ(encode("[MASK]").back(), mask);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::marked_text_test

@@ -12,8 +12,7 @@
 #include "qkv/decode/marked_text.h"
 #include "qkv/model/model_file.h"
 
-namespace qkv {
-namespace {
+namespace qkv::mask_filler_test {
 
 const std::vector<std::string> texts = {"I am [MASK].", "[MASK] a [MASK]", "no mask", "",
                                         "the [MASK] tower is old"};
@@ -144,5 +143,4 @@ TEST(MaskFiller, OfAFolderEqualsThatOfItsParts) {
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::mask_filler_test

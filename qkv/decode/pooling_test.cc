@@ -9,8 +9,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::pooling_test {
 
 using namespace test;
 
@@ -85,5 +84,4 @@ TEST(Pooling, ErrorsNameTheArgument) {
   EXPECT_THROW(pool(Tensor::zeros({2, 3, 4}, DType::i32), std::vector<int32_t>{3, 3}), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::pooling_test

@@ -12,8 +12,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::recurrent_translator_test {
 
 const std::vector<std::string> lines = {"I am cold.", "a", "", "Where are the two old towers?", "the rain is cold"};
 
@@ -111,5 +110,4 @@ TEST_P(RecurrentTranslator, ComesBackFromItsFolderAndEmbedsSentences) {
 INSTANTIATE_TEST_SUITE_P(Models, RecurrentTranslator, testing::Values(Architecture::bahdanau, Architecture::luong),
                          [](const auto& of) { return std::string(name_of(of.param)); });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::recurrent_translator_test

@@ -6,8 +6,7 @@
 #include "qkv/decode/mask_filler.h"
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::row_in_batch_test {
 
 using test::PublishedFolder;
 
@@ -62,5 +61,4 @@ TEST(ARowDoesNotDependOnItsBatch, InFilledMasks) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::row_in_batch_test

@@ -15,11 +15,11 @@ namespace {
 
 constexpr double forbidden = -std::numeric_limits<double>::infinity();
 
-struct Candidate {
+struct SampledToken {
   int32_t id;
   double score;  // changed logit; from apply_temperature() on: weight, 1 for the most likely token
 };
-using Candidates = std::vector<Candidate>;
+using Candidates = std::vector<SampledToken>;
 
 void check_ids(std::span<const int32_t> ids, size_t vocabulary, const char* what) {
   for (const int32_t id : ids)
@@ -67,8 +67,8 @@ Candidates allowed_tokens(std::span<const float> logits, std::span<const int32_t
   return out;
 }
 
-bool smaller(const Candidate& a, const Candidate& b) { return a.score < b.score; }
-bool less_likely(const Candidate& a, const Candidate& b) {
+bool smaller(const SampledToken& a, const SampledToken& b) { return a.score < b.score; }
+bool less_likely(const SampledToken& a, const SampledToken& b) {
   return a.score < b.score || (a.score == b.score && a.id < b.id);
 }
 
@@ -76,21 +76,21 @@ void keep_top_k(Candidates& candidates, int64_t k) {
   if (k == 0 || static_cast<uint64_t>(k) >= candidates.size()) return;
   Candidates top(static_cast<size_t>(k));
   std::partial_sort_copy(candidates.begin(), candidates.end(), top.begin(), top.end(),
-                         [](const Candidate& a, const Candidate& b) { return smaller(b, a); });
-  std::erase_if(candidates, [&](const Candidate& candidate) { return smaller(candidate, top.back()); });
+                         [](const SampledToken& a, const SampledToken& b) { return smaller(b, a); });
+  std::erase_if(candidates, [&](const SampledToken& candidate) { return smaller(candidate, top.back()); });
 }
 
 // Logits to weights, exp((x - max) / t).
 void apply_temperature(Candidates& candidates, double temperature) {
   const double largest = std::max_element(candidates.begin(), candidates.end(), smaller)->score;
-  for (Candidate& candidate : candidates) candidate.score = std::exp((candidate.score - largest) / temperature);
+  for (SampledToken& candidate : candidates) candidate.score = std::exp((candidate.score - largest) / temperature);
 }
 
 // In a heap the most likely tokens come first, and only those that are kept have to be sorted.
 void keep_top_p(Candidates& candidates, double p) {
   if (p >= 1.0) return;
   double total = 0, kept = 0;
-  for (const Candidate& candidate : candidates) total += candidate.score;
+  for (const SampledToken& candidate : candidates) total += candidate.score;
   std::make_heap(candidates.begin(), candidates.end(), less_likely);
   auto end = candidates.end();
   do {
@@ -102,7 +102,7 @@ void keep_top_p(Candidates& candidates, double p) {
 }
 
 void keep_min_p(Candidates& candidates, double m) {
-  std::erase_if(candidates, [m](const Candidate& candidate) { return candidate.score < m; });
+  std::erase_if(candidates, [m](const SampledToken& candidate) { return candidate.score < m; });
 }
 
 // Tokens and weights, by id.
@@ -131,8 +131,8 @@ double random_number(const SamplingOptions& options, const SamplingRow& row) {
 
 int32_t draw(const Candidates& candidates, double random) {
   double total = 0, sum = 0;
-  for (const Candidate& candidate : candidates) total += candidate.score;
-  for (const Candidate& candidate : candidates)
+  for (const SampledToken& candidate : candidates) total += candidate.score;
+  for (const SampledToken& candidate : candidates)
     if ((sum += candidate.score) > random * total) return candidate.id;
   return candidates.back().id;
 }

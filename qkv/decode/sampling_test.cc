@@ -14,8 +14,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::sampling_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -276,5 +275,4 @@ TEST(Sampling, ErrorsNameTheRowAndTheArgument) {
   EXPECT_EQ(message(rows, {.temperature = 0}), "sampling: row 1: the logit of token 1 is nan");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::sampling_test

@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/decode/language_model_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::score_documents_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -105,5 +104,4 @@ TEST(ScoreDocuments, RefusesAContextBeyondThePositionsAndStridesThatLeaveTokensO
   EXPECT_TRUE(score_documents(model, {}).empty());
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::score_documents_test

@@ -13,8 +13,7 @@
 #include "qkv/decode/model_test.h"
 #include "qkv/decode/score.h"
 
-namespace qkv {
-namespace {
+namespace qkv::search_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -364,5 +363,4 @@ TEST(Score, TokensAddUpAndDoNotDependOnTheBatch) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::search_test

@@ -17,18 +17,18 @@ Json read_object(const fs::path& file) {
   return parse_json_object(read_file(file, limits.bytes), file.string(), limits);
 }
 
-struct Module {
+struct EncoderModule {
   std::string type;  // "sentence_transformers.models.Pooling"
   fs::path folder;
 };
 
-std::vector<Module> read_modules(const fs::path& folder) {
+std::vector<EncoderModule> read_modules(const fs::path& folder) {
   const fs::path file = folder / "modules.json";
   if (!file_exists(file)) return {};
   // A list, which is read as an object that holds it.
   const Json json = parse_json_object("{\"modules\":" + read_file(file, limits.bytes) + "}", file.string());
   require<InputError>(json["modules"].is_array(), file.string(), "it must be a list");
-  std::vector<Module> modules;
+  std::vector<EncoderModule> modules;
   for (const Json& module : json["modules"]) {
     const bool is_named = module.is_object() && module.contains("type") && module["type"].is_string();
     require<InputError>(is_named, file.string(), "a module has no type: {}", shown_json(module));
@@ -122,7 +122,7 @@ SentenceEncoder read_sentence_encoder(const fs::path& folder) {
   SentenceEncoder encoder;
   encoder.prompt = read_prompt(folder / "config_sentence_transformers.json");
   read_sentence_settings(encoder, folder / "sentence_bert_config.json");
-  for (const Module& module : read_modules(folder)) {
+  for (const EncoderModule& module : read_modules(folder)) {
     if (module.type.ends_with(".Normalize")) {
       encoder.normalize = true;
     } else if (module.type.ends_with(".Pooling")) {
@@ -138,7 +138,7 @@ SentenceEncoder read_sentence_encoder(const fs::path& folder) {
 
 fs::path encoder_folder(const fs::path& folder) {
   if (file_exists(folder / "config.json")) return folder;
-  for (const Module& module : read_modules(folder))
+  for (const EncoderModule& module : read_modules(folder))
     if (module.type.ends_with(".Transformer")) return module.folder;
   return folder;
 }

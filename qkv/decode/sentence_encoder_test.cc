@@ -6,8 +6,7 @@
 #include "qkv/decode/embedder.h"
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::sentence_encoder_test {
 
 namespace fs = std::filesystem;
 using test::PublishedFolder;
@@ -97,5 +96,4 @@ TEST(SentenceEncoder, TheModelMayLieInAFolderOfItsOwn) {
   EXPECT_EQ(read_sentence_encoder(folder.path()).max_tokens, 30);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::sentence_encoder_test

@@ -8,8 +8,7 @@
 #include "qkv/base/random.h"
 #include "qkv/text/utf8.h"
 
-namespace qkv {
-namespace {
+namespace qkv::stop_strings_test {
 
 using Strings = std::vector<std::string>;
 
@@ -109,5 +108,4 @@ TEST(StopStrings, ErrorsNameTheStopString) {
   EXPECT_THROW(stops.append("c"), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::stop_strings_test

@@ -8,8 +8,7 @@
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/utf8.h"
 
-namespace qkv {
-namespace {
+namespace qkv::text_stream_test {
 
 Tokenizer trained(TokenizerType type, bool lossless) {
   std::vector<std::string> sentences;
@@ -122,5 +121,4 @@ TEST(TextStream, AnIdOutsideTheVocabularyIsAnError) {
   EXPECT_TRUE(stream.ids().empty());
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::text_stream_test

@@ -11,8 +11,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::top_tokens_test {
 
 using namespace test;
 
@@ -110,5 +109,4 @@ TEST(TopTokens, ErrorsNameTheArgument) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::top_tokens_test

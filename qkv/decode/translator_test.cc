@@ -12,8 +12,7 @@
 #include "qkv/decode/model_test.h"
 #include "qkv/model/model_file.h"
 
-namespace qkv {
-namespace {
+namespace qkv::translator_test {
 
 const std::vector<std::string>& lines() {
   static const std::vector<std::string> all = {
@@ -265,5 +264,4 @@ TEST(LengthBatches, LongestFirstWithinTheTokensAndNothingLost) {
   EXPECT_TRUE(length_batches({}, {.tokens = 12}).empty());
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::translator_test

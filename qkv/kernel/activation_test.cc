@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::activation_test {
 
 struct Case {
   const char* name;
@@ -109,5 +108,4 @@ TEST(Activations, ReachTheirLimitsAtExtremeValues) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::activation_test

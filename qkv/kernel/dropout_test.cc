@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::dropout_test {
 
 bool kept(const DropoutKey& key, int64_t index) {
   const auto words = philox(key.seed, key.stream, static_cast<uint64_t>(index) / 8);
@@ -68,5 +67,4 @@ TEST(Dropout, DroppedElementsAreZeroEvenIfInfinite) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::dropout_test

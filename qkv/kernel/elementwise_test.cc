@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::elementwise_test {
 
 template <class F>
 Doubles each_of(int64_t n, F f) {
@@ -140,5 +139,4 @@ TEST(Adam, ChangesNothingWithoutGradientAndEps) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::elementwise_test

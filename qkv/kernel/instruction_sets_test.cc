@@ -8,8 +8,7 @@
 #include "qkv/kernel/matmul.h"
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::instruction_sets_test {
 
 using Results = std::vector<float>;
 
@@ -250,5 +249,4 @@ TEST(InstructionSets, MultiTokenKernelsHaveTheSameBits) {
     }
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::instruction_sets_test

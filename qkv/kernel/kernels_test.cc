@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::kernels_test {
 
 TEST(Kernels, ThePinnedInstructionSetRuns) {
   const char* pinned = std::getenv("QKV_ISA");
@@ -41,5 +40,4 @@ TEST(FlushDenormals, LastsUntilTheEndOfItsScope) {
   EXPECT_GT(product(), 0.0f);
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::kernels_test

@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::loss_test {
 
 struct Reference {
   double loss;
@@ -104,5 +103,4 @@ TEST(CrossEntropy, IsFiniteForExtremeLogits) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::loss_test

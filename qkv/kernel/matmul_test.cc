@@ -11,8 +11,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::matmul_test {
 
 std::vector<float> normal(int64_t n, uint64_t stream) {
   std::vector<float> out(static_cast<size_t>(n));
@@ -216,5 +215,4 @@ TEST(PackedMatmul, NotANumberStaysInItsRow) {
   for (int64_t i = 0; i < M * N; ++i) EXPECT_EQ(std::isnan(c[static_cast<size_t>(i)]), i / N == 4);
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::matmul_test

@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::multi_token_test {
 
 void for_every_set(const std::function<void(const MultiTokenKernels&, int, const std::string&)>& test) {
   for (const Kernels* k : all_kernels()) test(k->multi_token, k->lanes, std::string(k->isa));
@@ -142,5 +141,4 @@ TEST(MultiTokenKernels, DotsOfAllHeads) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::multi_token_test

@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::norm_test {
 
 constexpr double eps = 1e-5;
 
@@ -115,5 +114,4 @@ TEST(Norms, TheBitsOfARowDoNotDependOnItsAddress) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::norm_test

@@ -1,7 +1,6 @@
 #include "qkv/kernel/row_test.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::softmax_test {
 
 Doubles reference(const Doubles& x, double* lse) {
   const double m = *std::max_element(x.begin(), x.end());
@@ -74,5 +73,4 @@ TEST(Softmax, BackwardEqualsTheFormula) {
   });
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::softmax_test

@@ -6,8 +6,7 @@
 
 #include "qkv/kernel/kernels.h"
 
-namespace qkv::kernel {
-namespace {
+namespace qkv::kernel::transpose_test {
 
 struct Sizes {
   int64_t rows, columns;
@@ -60,5 +59,4 @@ TEST(Transpose, TransposesOutAndScalesEachRow) {
   }
 }
 
-}  // namespace
-}  // namespace qkv::kernel
+}  // namespace qkv::kernel::transpose_test

@@ -7,8 +7,7 @@
 #include "qkv/attention/mask/padding.h"
 #include "qkv/layer/attention_layer_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_mechanisms_test {
 
 using namespace test;
 
@@ -238,5 +237,4 @@ std::string name_of_test(const testing::TestParamInfo<std::string>& variant) { r
 INSTANTIATE_TEST_SUITE_P(All, SelfVariant, testing::ValuesIn(sample_variants(AttentionUse::encoder)), name_of_test);
 INSTANTIATE_TEST_SUITE_P(All, CrossVariant, testing::ValuesIn(sample_variants(AttentionUse::cross)), name_of_test);
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_mechanisms_test

@@ -7,8 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_variant_text.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_pattern_test {
 
 std::string error(const std::string& text) {
   try {
@@ -77,5 +76,4 @@ TEST(AttentionPattern, ErrorsSayWhereAndWhat) {
   EXPECT_THROW(AttentionPattern(std::vector<AttentionPattern::Group>()), UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_pattern_test

@@ -7,8 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_variant_text.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_variant_test {
 
 std::string error(const std::function<void()>& action) {
   try {
@@ -105,5 +104,4 @@ TEST(AttentionMechanism, GivesAndTakesItsArguments) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_variant_test

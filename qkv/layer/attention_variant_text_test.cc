@@ -8,8 +8,7 @@
 #include "qkv/layer/attention_mechanisms_test.h"
 #include "qkv/layer/mechanism/elsewhere.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_variant_text_test {
 
 // What is wrong with a text, or "".
 std::string error(const std::string& text) {
@@ -188,5 +187,4 @@ TEST(AttentionMechanisms, AreWrittenAsTheirUsageSays) {
     EXPECT_EQ(std::count(usages.begin(), usages.end(), wanted), 1) << wanted;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_variant_text_test

@@ -3,8 +3,7 @@
 #include "qkv/layer/recurrent_test.h"
 #include "qkv/op/shape.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bahdanau_decoder_test {
 
 using namespace test;
 
@@ -162,5 +161,4 @@ TEST(BahdanauDecoder, SaysWhatIsWrong) {
             "BahdanauDecoder: y must be (B,T,E) with T at least 1 and E 2, got (2, 3, 7)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bahdanau_decoder_test

@@ -14,8 +14,7 @@
 #include "qkv/op/activation.h"
 #include "qkv/op/arithmetic.h"
 
-namespace qkv {
-namespace {
+namespace qkv::block_test {
 
 using namespace test;
 
@@ -272,5 +271,4 @@ TEST(Blocks, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(plain.memory(random_tensor({2, 3, 4}, 1), {3, 3}), Error) << "no cross-attention";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::block_test

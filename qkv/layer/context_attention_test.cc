@@ -3,8 +3,7 @@
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/layer/recurrent_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::context_attention_test {
 
 using namespace test;
 
@@ -167,5 +166,4 @@ TEST(ContextAttention, SaysWhatIsWrong) {
             "ContextAttention: states must be (R,W) with W 3 and R a multiple of B 2, got (3, 3)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::context_attention_test

@@ -3,8 +3,7 @@
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/layer/recurrent_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::luong_decoder_test {
 
 using namespace test;
 
@@ -195,5 +194,4 @@ TEST(LuongDecoder, SaysWhatIsWrong) {
             "LuongDecoder: y must be (B,T,E) with T at least 1 and E 2, got (2, 3, 7)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::luong_decoder_test

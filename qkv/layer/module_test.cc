@@ -9,8 +9,7 @@
 #include "qkv/layer/norm.h"
 #include "qkv/layer/parameter_groups.h"
 
-namespace qkv {
-namespace {
+namespace qkv::module_test {
 
 // Two layers with a norm behind each, and a table that both ends share.
 class Stack final : public Module {
@@ -119,5 +118,4 @@ TEST(ProductFormula, HasPowersInAlphabeticalOrder) {
   EXPECT_EQ(product_formula({Axis(1)}), "1");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::module_test

@@ -9,8 +9,7 @@
 #include "qkv/layer/layer_test.h"
 #include "qkv/test_support/reference_attention.h"
 
-namespace qkv {
-namespace {
+namespace qkv::multi_head_attention_test {
 
 using namespace test;
 
@@ -158,5 +157,4 @@ TEST(MultiHeadAttention, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(layer.forward(random_tensor({3, 8}, 1), x, x, {}, pass), Error) << "axes";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::multi_head_attention_test

@@ -8,8 +8,7 @@
 #include "qkv/layer/layer_test.h"
 #include "qkv/op/shape.h"
 
-namespace qkv {
-namespace {
+namespace qkv::output_projection_test {
 
 using namespace test;
 
@@ -74,5 +73,4 @@ TEST(OutputProjection, LossIsTheCrossEntropyOfItsLogitsWithTheSameGradients) {
   EXPECT_THROW(output.loss(random_tensor({2, 3, 3}, 2), targets, {}), Error) << "4 targets for 3 positions";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::output_projection_test

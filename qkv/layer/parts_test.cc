@@ -8,8 +8,7 @@
 #include "qkv/layer/layer_test.h"
 #include "qkv/layer/norm.h"
 
-namespace qkv {
-namespace {
+namespace qkv::parts_test {
 
 using namespace test;
 
@@ -140,5 +139,4 @@ TEST(Pass, EveryDropoutAndStepHasAStreamOfItsOwn) {
   EXPECT_EQ(testing.dropout(0.1f).rate, 0.0f);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::parts_test

@@ -4,8 +4,7 @@
 #include "qkv/layer/lstm.h"
 #include "qkv/layer/recurrent_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::recurrent_cell_test {
 
 using namespace test;
 
@@ -70,5 +69,4 @@ TEST(RecurrentCell, SaysWhatIsWrong) {
             "lstm: the initial state must be (B 2, 8), got (2, 4)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::recurrent_cell_test

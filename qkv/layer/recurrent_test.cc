@@ -5,8 +5,7 @@
 #include "qkv/op/concatenate.h"
 #include "qkv/op/shape.h"
 
-namespace qkv {
-namespace {
+namespace qkv::recurrent_test {
 
 using namespace test;
 
@@ -241,5 +240,4 @@ TEST(Recurrent, SaysWhatIsWrong) {
             "Recurrent: the state has 2 layers, expected 1");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::recurrent_test

@@ -9,8 +9,7 @@
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/position.h"
 
-namespace qkv {
-namespace {
+namespace qkv::token_embedding_test {
 
 using namespace test;
 
@@ -103,5 +102,4 @@ TEST(TokenEmbedding, RefusesPositionsBeyondItsTable) {
   EXPECT_THROW(embedding.forward(ids, {.first_position = 7}, pass), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::token_embedding_test

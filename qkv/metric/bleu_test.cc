@@ -7,8 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bleu_test {
 
 using Lines = std::vector<std::string>;
 
@@ -70,5 +69,4 @@ TEST(Bleu, AcceptsAnyBytes) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bleu_test

@@ -12,8 +12,7 @@
 #include "qkv/metric/numpy_random.h"
 #include "qkv/metric/ter.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bootstrap_test {
 
 TEST(NumpyRandom, DrawsWhatNumpyDraws) {
   metric::NumpyRandom random(12345);
@@ -57,5 +56,4 @@ TEST(Bootstrap, RefusesNothing) {
   EXPECT_EQ(bootstrap({{1.0}, {1.0}}, first, {.samples = 1}).mean, 2.0);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bootstrap_test

@@ -5,8 +5,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::chrf_test {
 
 using Lines = std::vector<std::string>;
 
@@ -56,5 +55,4 @@ TEST(Chrf, AcceptsAnyBytes) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::chrf_test

@@ -12,8 +12,7 @@
 #include "qkv/metric/chrf.h"
 #include "qkv/metric/ter.h"
 
-namespace qkv {
-namespace {
+namespace qkv::golden_test {
 
 using Json = nlohmann::json;
 
@@ -178,5 +177,4 @@ TEST(SacreBleu, SignsItsOptionsTheSameWay) {
     EXPECT_EQ(signature_of(key) + "|version:2.6.0", wanted) << key;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::golden_test

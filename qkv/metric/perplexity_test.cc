@@ -7,8 +7,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::perplexity_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -64,5 +63,4 @@ TEST(Perplexity, ErrorsNameTheArgument) {
   EXPECT_THROW(accuracy(Tensor::zeros({2, 3}), Tensor::zeros({2})), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::perplexity_test

@@ -6,8 +6,7 @@
 #include "qkv/base/random.h"
 #include "qkv/metric/edits.h"
 
-namespace qkv {
-namespace {
+namespace qkv::ter_test {
 
 using Lines = std::vector<std::string>;
 
@@ -74,5 +73,4 @@ TEST(Ter, AcceptsAnyBytes) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::ter_test

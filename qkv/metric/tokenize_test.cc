@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::tokenize_test {
 
 std::string wmt13a(std::string_view line) { return tokenize(line, BleuTokenizer::wmt13a); }
 std::string international(std::string_view line) { return tokenize(line, BleuTokenizer::international); }
@@ -45,5 +44,4 @@ TEST(Tokenize, KnowsTokenizersByTheirSacreBleuNames) {
   EXPECT_THROW(value_named<BleuTokenizer>("zh", "bleu", "tokenizer"), UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::tokenize_test

@@ -11,8 +11,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::attention_variants_test {
 
 using namespace test;
 
@@ -198,5 +197,4 @@ TEST(Positions, ExcludeOtherMechanismsOfPositions) {
   EXPECT_THROW(c.check(), UsageError) << "heads of width 3";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::attention_variants_test

@@ -3,14 +3,14 @@
 namespace qkv {
 namespace {
 
-const TransformerConfig& checked(const TransformerConfig& config) {
+const TransformerConfig& checked_bahdanau(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::bahdanau, "Bahdanau", "the architecture is {}",
                       name_of(config.architecture));
   return config;
 }
 
-BahdanauDecoderOptions decoder_options(const TransformerConfig& config) {
+BahdanauDecoderOptions bahdanau_decoder(const TransformerConfig& config) {
   return {.width = config.d_model,
           .encoder_width = 2 * config.d_model,
           .embedding_width = config.d_model,
@@ -21,14 +21,14 @@ BahdanauDecoderOptions decoder_options(const TransformerConfig& config) {
 }  // namespace
 
 Bahdanau::Bahdanau(const TransformerConfig& config)
-    : RecurrentEncoderDecoder(checked(config),
+    : RecurrentEncoderDecoder(checked_bahdanau(config),
                               {.cell = CellKind::gru,
                                .input_width = config.d_model,
                                .width = config.d_model,
                                .layers = config.encoder_layers,
                                .bidirectional = true,
                                .dropout = config.dropout},
-                              BahdanauDecoder(decoder_options(checked(config)))) {}
+                              BahdanauDecoder(bahdanau_decoder(checked_bahdanau(config)))) {}
 
 Bahdanau::Bahdanau(const TransformerConfig& config, uint64_t seed) : Bahdanau(config) { initialise("", seed); }
 

@@ -8,14 +8,14 @@
 namespace qkv {
 namespace {
 
-const TransformerConfig& checked(const TransformerConfig& config) {
+const TransformerConfig& checked_causal(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::causal, "CausalTransformer",
                       "the model is a {}, not a causal one", name_of(config.architecture));
   return config;
 }
 
-Parameter table(const TransformerConfig& c) {
+Parameter causal_table(const TransformerConfig& c) {
   const bool is_narrower = c.embedding_width != 0 && c.embedding_width != c.d_model;
   return embedding_table({c.target_vocabulary, "V"},
                          is_narrower ? Axis(c.embedding_width, "E") : Axis(c.d_model, "C"));
@@ -24,9 +24,9 @@ Parameter table(const TransformerConfig& c) {
 }  // namespace
 
 CausalTransformer::CausalTransformer(const TransformerConfig& config)
-    : config_(checked(config)),
-      embedding_(table(config)),
-      output_(!ties_output(config.tie) ? table(config) : embedding_, config.output_options()),
+    : config_(checked_causal(config)),
+      embedding_(causal_table(config)),
+      output_(!ties_output(config.tie) ? causal_table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
 
 CausalTransformer::CausalTransformer(const TransformerConfig& config, uint64_t seed) : CausalTransformer(config) {

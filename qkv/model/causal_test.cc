@@ -8,8 +8,7 @@
 #include "qkv/base/random.h"
 #include "qkv/layer/layer_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::causal_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -138,5 +137,4 @@ TEST(CausalTransformer, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(model.forward(ids, pass, {.positions = Tensor::full({2, 41}, 40)}), Error) << "position 40";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::causal_test

@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::config_test {
 
 TransformerConfig unusual() {
   TransformerConfig c;
@@ -259,5 +258,4 @@ TEST(Config, RecipesAreThoseOfTheirNames) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::config_test

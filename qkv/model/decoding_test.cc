@@ -11,8 +11,7 @@
 #include "qkv/model/make_model.h"
 #include "qkv/model/transformer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::decoding_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -199,5 +198,4 @@ TEST(Decoding, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(model.start(encoded)->extend(std::vector<Ids>(2, Ids(61, 1)), pass), Error) << "61 positions";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::decoding_test

@@ -5,8 +5,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::describe_layer_test {
 
 void expect_parts(const std::string& layer, const std::vector<std::string>& parts,
                   const DescribeOptions& options = {}) {
@@ -78,5 +77,4 @@ TEST(DescribeLayer, WhatIsWrongIsNamed) {
   EXPECT_NE(message("attention d=512 heads=8 cross packed").find("packed"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::describe_layer_test

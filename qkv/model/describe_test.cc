@@ -11,8 +11,7 @@
 #include "qkv/model/token_flops.h"
 #include "qkv/model/transformer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::describe_test {
 
 TransformerConfig small() {
   TransformerConfig c;
@@ -253,5 +252,4 @@ TEST(Describe, FitsIntoAHundredColumns) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::describe_test

@@ -3,14 +3,14 @@
 namespace qkv {
 namespace {
 
-const TransformerConfig& checked(const TransformerConfig& config) {
+const TransformerConfig& checked_luong(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::luong, "Luong", "the architecture is {}",
                       name_of(config.architecture));
   return config;
 }
 
-LuongDecoderOptions decoder_options(const TransformerConfig& config) {
+LuongDecoderOptions luong_decoder(const TransformerConfig& config) {
   return {.width = config.d_model,
           .encoder_width = config.d_model,
           .embedding_width = config.d_model,
@@ -22,13 +22,13 @@ LuongDecoderOptions decoder_options(const TransformerConfig& config) {
 }  // namespace
 
 Luong::Luong(const TransformerConfig& config)
-    : RecurrentEncoderDecoder(checked(config),
+    : RecurrentEncoderDecoder(checked_luong(config),
                               {.cell = CellKind::lstm,
                                .input_width = config.d_model,
                                .width = config.d_model,
                                .layers = config.encoder_layers,
                                .dropout = config.dropout},
-                              LuongDecoder(decoder_options(checked(config)))) {}
+                              LuongDecoder(luong_decoder(checked_luong(config)))) {}
 
 Luong::Luong(const TransformerConfig& config, uint64_t seed) : Luong(config) { initialise("", seed); }
 

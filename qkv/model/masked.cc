@@ -6,25 +6,25 @@
 namespace qkv {
 namespace {
 
-const TransformerConfig& checked(const TransformerConfig& config) {
+const TransformerConfig& checked_masked(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::masked, "MaskedTransformer",
                       "the model is a {}, not a masked one", name_of(config.architecture));
   return config;
 }
 
-Parameter table(const TransformerConfig& c) {
+Parameter masked_table(const TransformerConfig& c) {
   return embedding_table({c.source_vocabulary, "V"}, {c.d_model, "C"});
 }
 
 }  // namespace
 
 MaskedTransformer::MaskedTransformer(const TransformerConfig& config)
-    : config_(checked(config)),
-      embedding_(table(config)),
+    : config_(checked_masked(config)),
+      embedding_(masked_table(config)),
       transform_({config.d_model, "C"}, {config.d_model, "C"}),
       norm_({config.d_model, "C"}, config.norm_options()),
-      output_(!ties_output(config.tie) ? table(config) : embedding_, config.output_options()),
+      output_(!ties_output(config.tie) ? masked_table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()) {}
 
 MaskedTransformer::MaskedTransformer(const TransformerConfig& config, uint64_t seed) : MaskedTransformer(config) {

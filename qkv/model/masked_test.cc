@@ -6,8 +6,7 @@
 #include "qkv/base/random.h"
 #include "qkv/layer/layer_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::masked_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -87,5 +86,4 @@ TEST(MaskedTransformer, RefusesAnotherArchitecture) {
   EXPECT_THROW(MaskedTransformer{c}, UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::masked_test

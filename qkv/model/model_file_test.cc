@@ -11,8 +11,7 @@
 #include "qkv/model/masked.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::model_file_test {
 
 namespace fs = std::filesystem;
 
@@ -179,5 +178,4 @@ TEST_F(ModelFile, AFolderThatCannotBeMadeIsAnInputError) {
   EXPECT_THROW(save_model(folder_ / "file" / "model", model), InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::model_file_test

@@ -12,8 +12,7 @@
 #include "qkv/model/masked.h"
 #include "qkv/model/model_file.h"
 
-namespace qkv {
-namespace {
+namespace qkv::packed_model_test {
 
 using namespace test;
 namespace fs = std::filesystem;
@@ -109,5 +108,4 @@ INSTANTIATE_TEST_SUITE_P(OfEveryArchitecture, PackedModel,
                                          Kind{Architecture::bahdanau, Tie::none},
                                          Kind{Architecture::luong, Tie::none}));
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::packed_model_test

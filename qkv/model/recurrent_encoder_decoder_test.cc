@@ -13,8 +13,7 @@
 #include "qkv/model/make_model.h"
 #include "qkv/model/model_file.h"
 
-namespace qkv {
-namespace {
+namespace qkv::recurrent_encoder_decoder_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -203,5 +202,4 @@ TEST(RecurrentEncoderDecoder, IsMadeOfItsOwnArchitectureOnly) {
   EXPECT_THROW(Luong(small(Architecture::encoder_decoder)), UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::recurrent_encoder_decoder_test

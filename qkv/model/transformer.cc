@@ -17,26 +17,27 @@ void check_ids(const char* side, const Tensor& ids, int64_t limit) {
           ids.dim(1));
 }
 
-const TransformerConfig& checked(const TransformerConfig& config) {
+const TransformerConfig& checked_transformer(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::encoder_decoder, "Transformer",
                       "the model is {}, not an encoder-decoder", name_of(config.architecture));
   return config;
 }
 
-Parameter table(const TransformerConfig& c, int64_t vocabulary, const char* letter) {
+Parameter transformer_table(const TransformerConfig& c, int64_t vocabulary, const char* letter) {
   return embedding_table({vocabulary, letter}, {c.d_model, "C"});
 }
 
 }  // namespace
 
 Transformer::Transformer(const TransformerConfig& config)
-    : config_(checked(config)),
-      source_embedding_(table(config, config.source_vocabulary, "V")),
+    : config_(checked_transformer(config)),
+      source_embedding_(transformer_table(config, config.source_vocabulary, "V")),
       target_embedding_(ties_embeddings(config.tie) ? source_embedding_
-                                                    : table(config, config.target_vocabulary, "W")),
-      output_(!ties_output(config.tie) ? table(config, config.target_vocabulary, "W") : target_embedding_,
-              config.output_options()),
+                                                    : transformer_table(config, config.target_vocabulary, "W")),
+      output_(
+          !ties_output(config.tie) ? transformer_table(config, config.target_vocabulary, "W") : target_embedding_,
+          config.output_options()),
       encoder_({source_embedding_, config.embedding_options()}, config.encoder_blocks(), config.final_norm()),
       decoder_({target_embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
 

@@ -12,8 +12,7 @@
 #include "qkv/op/position.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::transformer_test {
 
 using namespace test;
 
@@ -321,5 +320,4 @@ TEST(Transformer, SinusoidalPositionsDoNotDependOnMaxPositions) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::transformer_test

@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::activation_test {
 
 using namespace test;
 
@@ -48,5 +47,4 @@ TEST(Activation, PassesNoGradientThroughReluAtZero) {
   EXPECT_TRUE(same_bits(x.grad(), Tensor::zeros({3})));
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::activation_test

@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::arithmetic_test {
 
 using namespace test;
 
@@ -58,5 +57,4 @@ TEST(Arithmetic, SaysWhichShapesDoNotAgree) {
   EXPECT_EQ(error_of([&] { divide(a, b); }), "divide: the divisor is one number, of shape (1), got (3, 2)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::arithmetic_test

@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::batch_matmul_test {
 
 using namespace test;
 
@@ -34,5 +33,4 @@ TEST(BatchMatmul, SaysWhatMustAgree) {
   EXPECT_NE(error_of([&] { batch_matmul(a, Tensor::zeros({4, 6})); }), "no error");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::batch_matmul_test

@@ -3,8 +3,7 @@
 #include "qkv/op/arithmetic.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::concatenate_test {
 
 using namespace test;
 
@@ -80,5 +79,4 @@ TEST(Concatenate, SaysWhatIsWrong) {
             "concatenate: axis 1 of 0 tensors: expected at least one tensor that has the axis");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::concatenate_test

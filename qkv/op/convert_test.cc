@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::convert_test {
 
 TEST(Convert, RoundsToBf16AndTheGradientComesBackAsFloats) {
   const Variable x(Tensor::full({2, 3}, 1.0f + 0x1p-9f), {.requires_grad = true});
@@ -27,5 +26,4 @@ TEST(Convert, GradientsOfBf16Accumulate) {
   EXPECT_EQ(static_cast<float>(x.grad().at<bfloat16>({0})), 1.5f);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::convert_test

@@ -4,8 +4,7 @@
 #include "qkv/op/linear.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::cross_entropy_test {
 
 using namespace test;
 using Reduction = CrossEntropyOptions::Reduction;
@@ -186,5 +185,4 @@ TEST(CrossEntropy, SaysWhichTargetIsWrong) {
             "linear_cross_entropy: w (V,C) is (3, 5), b (V) is (4): V must agree");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::cross_entropy_test

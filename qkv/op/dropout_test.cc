@@ -3,8 +3,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::dropout_test {
 
 using namespace test;
 
@@ -80,5 +79,4 @@ TEST(Dropout, SaysWhatIsWrong) {
             "dropout_add: x and residual must have the same shape: (2) and (3)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::dropout_test

@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::embedding_test {
 
 using namespace test;
 
@@ -55,5 +54,4 @@ TEST(Embedding, SaysWhatIsOutside) {
             "embedding: ids are i32 (B,T), the table is f32 (V,C); got f32 (2, 2) and (5, 4)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::embedding_test

@@ -8,7 +8,8 @@ namespace qkv {
 namespace {
 
 // saved: r, z, n, u_n.
-void forward(int64_t W, const float* input, const float* hidden, const float* before, float* saved, float* after) {
+void gru_forward(int64_t W, const float* input, const float* hidden, const float* before, float* saved,
+                 float* after) {
   const kernel::RowKernels& rows = kernel::kernels().rows;
   rows.add(input, hidden, 2 * W, saved);
   rows.sigmoid(saved, 2 * W, saved);
@@ -20,8 +21,8 @@ void forward(int64_t W, const float* input, const float* hidden, const float* be
   for (int64_t i = 0; i < W; ++i) after[i] = (1 - z[i]) * n[i] + z[i] * before[i];
 }
 
-void backward(int64_t W, const float* saved, const float* before, const float*,
-              const RecurrenceCell::Gradients& d) {
+void gru_backward(int64_t W, const float* saved, const float* before, const float*,
+                  const RecurrenceCell::Gradients& d) {
   const float *r = saved, *z = saved + W, *n = saved + 2 * W, *u = saved + 3 * W;
   for (int64_t i = 0; i < W; ++i) {
     const float dh = d.state[i];
@@ -39,9 +40,13 @@ void backward(int64_t W, const float* saved, const float* before, const float*,
 }  // namespace
 
 Variable gru(const Variable& input, const Variable& w, const Variable& b, const RecurrenceOptions& options) {
-  return recurrence(
-      {.name = "gru", .gates = 3, .parts = 1, .sums_hidden = false, .forward = forward, .backward = backward},
-      input, w, b, options);
+  return recurrence({.name = "gru",
+                     .gates = 3,
+                     .parts = 1,
+                     .sums_hidden = false,
+                     .forward = gru_forward,
+                     .backward = gru_backward},
+                    input, w, b, options);
 }
 
 }  // namespace qkv

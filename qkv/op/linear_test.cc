@@ -4,8 +4,7 @@
 #include "qkv/op/embedding.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::linear_test {
 
 using namespace test;
 
@@ -82,5 +81,4 @@ TEST(Linear, SaysWhatMustAgree) {
             "linear: w (N, K) is (5, 4), b (N) is (4): N must agree");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::linear_test

@@ -6,7 +6,8 @@ namespace qkv {
 namespace {
 
 // saved: i, f, g, o. A state is [h; c].
-void forward(int64_t W, const float* input, const float* hidden, const float* before, float* saved, float* after) {
+void lstm_forward(int64_t W, const float* input, const float* hidden, const float* before, float* saved,
+                  float* after) {
   const kernel::RowKernels& rows = kernel::kernels().rows;
   const float *i = saved, *f = saved + W, *g = saved + 2 * W, *o = saved + 3 * W;
   rows.add(input, hidden, 4 * W, saved);
@@ -19,8 +20,8 @@ void forward(int64_t W, const float* input, const float* hidden, const float* be
   rows.multiply(o, h, W, h);
 }
 
-void backward(int64_t W, const float* saved, const float* before, const float* after,
-              const RecurrenceCell::Gradients& d) {
+void lstm_backward(int64_t W, const float* saved, const float* before, const float* after,
+                   const RecurrenceCell::Gradients& d) {
   const float *i = saved, *f = saved + W, *g = saved + 2 * W, *o = saved + 3 * W;
   float* tanh_c = d.input;  // replaced at the end
   kernel::kernels().rows.tanh(after + W, W, tanh_c);
@@ -39,9 +40,13 @@ void backward(int64_t W, const float* saved, const float* before, const float* a
 }  // namespace
 
 Variable lstm(const Variable& input, const Variable& w, const Variable& b, const RecurrenceOptions& options) {
-  return recurrence(
-      {.name = "lstm", .gates = 4, .parts = 2, .sums_hidden = true, .forward = forward, .backward = backward},
-      input, w, b, options);
+  return recurrence({.name = "lstm",
+                     .gates = 4,
+                     .parts = 2,
+                     .sums_hidden = true,
+                     .forward = lstm_forward,
+                     .backward = lstm_backward},
+                    input, w, b, options);
 }
 
 }  // namespace qkv

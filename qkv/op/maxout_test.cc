@@ -4,8 +4,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::maxout_test {
 
 using namespace test;
 
@@ -35,5 +34,4 @@ TEST(Maxout, SaysWhatIsWrong) {
             "maxout: the width of x (2, 3) must be a multiple of 2 pieces");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::maxout_test

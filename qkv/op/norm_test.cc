@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::norm_test {
 
 using namespace test;
 
@@ -95,5 +94,4 @@ TEST(Norm, SaysWhichWidthsDiffer) {
   EXPECT_EQ(error_of([&] { rms_norm(x, w); }), "rms_norm: x (..., C) is (2, 4), weight (C) is (3)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::norm_test

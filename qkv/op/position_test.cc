@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::position_test {
 
 using namespace test;
 
@@ -53,5 +52,4 @@ TEST(Sinusoidal, SaysWhatIsWrong) {
   EXPECT_NE(error_of([] { sinusoidal(1, 4, {.first = -1}); }), "no error");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::position_test

@@ -6,8 +6,7 @@
 #include "qkv/op/lstm.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::recurrence_test {
 
 using namespace test;
 
@@ -174,5 +173,4 @@ TEST(Recurrence, SaysWhatIsWrong) {
             "gru: length 4 is not in 0 .. T 3");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::recurrence_test

@@ -160,7 +160,7 @@ RotaryFrequencies rotary_frequencies(double base, int64_t width, const RotarySca
           "the scaling {} needs length, that of the longest sequence", name_of(scaling.type));
   switch (scaling.type) {
     case none: break;
-    case linear: return linear_frequencies(base, width, scaling);
+    case RotaryScalingType::linear: return linear_frequencies(base, width, scaling);
     case dynamic: return dynamic_frequencies(base, width, scaling);
     case llama3: return llama3_frequencies(base, width, scaling);
     case yarn: return yarn_frequencies(base, width, scaling);

@@ -5,8 +5,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::rotary_scaling_test {
 
 using namespace test;
 using enum RotaryScalingType;
@@ -127,5 +126,4 @@ TEST(RotaryScaling, SaysWhatIsMissingOrNotRead) {
             "rotary_frequencies: the width must be even and positive, got 7");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::rotary_scaling_test

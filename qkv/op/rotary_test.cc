@@ -4,8 +4,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::rotary_test {
 
 using namespace test;
 
@@ -107,5 +106,4 @@ TEST(Rotary, SaysWhatIsWrong) {
             "rotary: the multiplier must be finite, got inf");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::rotary_test

@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::rows_test {
 
 using namespace test;
 
@@ -23,5 +22,4 @@ TEST(SumRows, AddsTheRowsInAnOrderThatDoesNotDependOnThreads) {
   set_threads(before);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::rows_test

@@ -3,8 +3,7 @@
 #include "qkv/op/arithmetic.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::shape_test {
 
 using namespace test;
 
@@ -66,5 +65,4 @@ TEST(ShapeOps, SayWhatDoesNotFit) {
   EXPECT_NE(error_of([] { slice(Tensor::zeros({2, 3}), 1, 2, 4); }), "no error");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::shape_test

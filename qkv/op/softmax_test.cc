@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::softmax_test {
 
 using namespace test;
 
@@ -58,5 +57,4 @@ TEST(MaskedSoftmax, SaysWhichLengthsDoNotFit) {
   EXPECT_NE(error_of([&] { masked_softmax(x, Tensor::zeros({2})); }), "no error");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::softmax_test

@@ -4,8 +4,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::zero_padding_test {
 
 using namespace test;
 
@@ -41,5 +40,4 @@ TEST(ZeroPadding, SaysWhatIsWrong) {
             "zero_padding: length 3 is not in 0 .. T 2");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::zero_padding_test

@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::color_test {
 
 // The lightness L* of CIE 1976, from the definition of sRGB.
 double lightness(Color color) {
@@ -69,5 +68,4 @@ TEST(ColorScale, DividesByItsLengthWhateverTheWeights) {
     }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::color_test

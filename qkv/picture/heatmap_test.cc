@@ -15,8 +15,7 @@
 #include "qkv/base/random.h"
 #include "qkv/picture/page_parts.h"
 
-namespace qkv {
-namespace {
+namespace qkv::heatmap_test {
 
 using nlohmann::json;
 
@@ -330,5 +329,4 @@ TEST(Picture, HasATitleForEveryColumnOrNone) {
   EXPECT_EQ(picture(int64_t{1} << 60, {}), picture(3, {})) << "no memory for columns that are not there";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::heatmap_test

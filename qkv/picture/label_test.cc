@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::label_test {
 
 TEST(Label, AnyBytesBecomeOneVisibleLine) {
   EXPECT_EQ(label_text("plain"), "plain");
@@ -43,5 +42,4 @@ TEST(Label, ShortenedBetweenWholeCharacters) {
 
 TEST(Label, EscapedForXml) { EXPECT_EQ(xml_escaped("<b> & \"x\""), "&lt;b&gt; &amp; &quot;x&quot;"); }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::label_test

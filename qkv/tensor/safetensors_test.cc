@@ -12,8 +12,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::safetensors_test {
 
 namespace fs = std::filesystem;
 
@@ -357,5 +356,4 @@ TEST_F(Safetensors, RandomDamageIsRefusedOrHarmless) {
   EXPECT_LT(refused, 5000);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::safetensors_test

@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::shape_test {
 
 TEST(Shape, CountsAxesFromBothEnds) {
   const Shape shape{2, 8, 128, 64};
@@ -43,5 +42,4 @@ TEST(Shape, IsNamedByItsAxes) {
   EXPECT_EQ(to_string(Shape{}), "()");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::shape_test

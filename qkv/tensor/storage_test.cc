@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/tensor/tensor.h"
 
-namespace qkv {
-namespace {
+namespace qkv::storage_test {
 
 TEST(Storage, IsAlignedForVectors) {
   for (const int64_t bytes : {0, 1, 63, 64, 1000, 1 << 20}) {
@@ -112,5 +111,4 @@ TEST(Storage, ThreadsShareThePool) {
   for (std::thread& thread : team) thread.join();
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::storage_test

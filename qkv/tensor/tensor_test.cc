@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/tensor/layout.h"
 
-namespace qkv {
-namespace {
+namespace qkv::tensor_test {
 
 // 0, 1, 2, ... in memory order.
 Tensor counting(const Shape& shape) {
@@ -169,5 +168,4 @@ TEST(Layout, ATensorInTheMemoryOrderOfAnother) {
   EXPECT_THROW(empty_in_order_of(heads, {2, 3}), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::tensor_test

@@ -10,8 +10,7 @@
 
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv::test {
-namespace {
+namespace qkv::test::reference_attention_test {
 
 using reference::Values;
 
@@ -171,5 +170,4 @@ TEST(ReferenceAttention, RoundsWhatItStoresToBfloat16) {
   EXPECT_LT(largest_difference(plain, exact), 3e-2);
 }
 
-}  // namespace
-}  // namespace qkv::test
+}  // namespace qkv::test::reference_attention_test

@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::batches_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -226,5 +225,4 @@ TEST(BatchStream, BpeDropoutKeepsTheTokensOfSentencesThatWouldBecomeTooLong) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::batches_test

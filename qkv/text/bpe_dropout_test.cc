@@ -8,8 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/text/utf8.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bpe_dropout_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -104,5 +103,4 @@ TEST(BpeDropout, RefusesARateThatIsNoProbability) {
   EXPECT_THROW(BpeDropout(bpe(), 1.1), UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bpe_dropout_test

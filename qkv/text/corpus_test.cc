@@ -12,8 +12,7 @@
 #include "qkv/base/random.h"
 #include "qkv/text/holdout.h"
 
-namespace qkv {
-namespace {
+namespace qkv::corpus_test {
 
 class CorpusTest : public testing::Test {
  protected:
@@ -192,5 +191,4 @@ TEST_F(Corpus, RefusesToHoldOutEverything) {
   EXPECT_TRUE(Holdout(path, 0, 1).pairs().empty());
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::corpus_test

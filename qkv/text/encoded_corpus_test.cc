@@ -9,8 +9,7 @@
 #include "qkv/base/error.h"
 #include "qkv/text/holdout.h"
 
-namespace qkv {
-namespace {
+namespace qkv::encoded_corpus_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -119,5 +118,4 @@ TEST(EncodedCorpus, ReadsAFileWithoutWhatIsHeldOut) {
   std::filesystem::remove(path);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::encoded_corpus_test

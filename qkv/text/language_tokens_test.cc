@@ -5,8 +5,7 @@
 #include "qkv/base/json.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::language_tokens_test {
 
 // Words, of which `added` are added tokens.
 Tokenizer words(const std::vector<std::string>& texts, const std::vector<std::string>& added) {
@@ -55,5 +54,4 @@ TEST(LanguageTokens, AModelOfTwoLanguagesHasNone) {
       "got 'de'");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::language_tokens_test

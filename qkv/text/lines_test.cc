@@ -11,8 +11,7 @@
 #include "qkv/base/random.h"
 #include "qkv/text/gzip_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::lines_test {
 
 using Lines = std::vector<std::string>;
 
@@ -245,5 +244,4 @@ TEST(LineReader, IsReadyWhenALineIsCompleteOrTheFileEnds) {
   close(ends[0]);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::lines_test

@@ -10,8 +10,7 @@
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 
-namespace qkv {
-namespace {
+namespace qkv::masking_test {
 
 using Ids = std::vector<int32_t>;
 constexpr int32_t mask_id = 4;
@@ -201,5 +200,4 @@ TEST(TokenMasking, ErrorsNameTheArgument) {
   EXPECT_THROW(masking.mask(ids, lengths, std::span(sentences).first(1), 0), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::masking_test

@@ -12,8 +12,8 @@ namespace qkv {
 namespace {
 
 // Random numbers of an epoch: one stream for the documents, one for the rows.
-enum class Purpose : uint64_t { documents = 0x646f6373, rows = 0x726f7773 };
-Random random_of(Purpose purpose, uint64_t seed, int64_t epoch) {
+enum class PackedPurpose : uint64_t { documents = 0x646f6373, rows = 0x726f7773 };
+Random packed_random(PackedPurpose purpose, uint64_t seed, int64_t epoch) {
   return Random(seed, mix(static_cast<uint64_t>(purpose), static_cast<uint64_t>(epoch)));
 }
 
@@ -60,8 +60,8 @@ void PackedText::make_plan(int64_t epoch) {
   turns_.resize(static_cast<size_t>(rows_in_epoch()));
   std::iota(turns_.begin(), turns_.end(), 0u);
   if (options_.shuffle) {
-    random_of(Purpose::documents, options_.seed, epoch).shuffle(std::span(order_));
-    random_of(Purpose::rows, options_.seed, epoch).shuffle(std::span(turns_));
+    packed_random(PackedPurpose::documents, options_.seed, epoch).shuffle(std::span(order_));
+    packed_random(PackedPurpose::rows, options_.seed, epoch).shuffle(std::span(turns_));
   }
   begins_.resize(documents_.size());
   int64_t begin = 0;

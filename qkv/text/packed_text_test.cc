@@ -14,8 +14,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::packed_text_test {
 
 using Ids = std::vector<int32_t>;
 using Spans = std::vector<std::span<const int32_t>>;
@@ -216,5 +215,4 @@ TEST(PackedText, ErrorsNameTheArgument) {
   EXPECT_EQ(text.position(), BatchPosition{}) << "a position that is not there changes nothing";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::packed_text_test

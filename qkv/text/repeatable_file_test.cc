@@ -13,8 +13,7 @@
 #include "qkv/base/file.h"
 #include "qkv/text/corpus.h"
 
-namespace qkv {
-namespace {
+namespace qkv::repeatable_file_test {
 
 std::string all_of(const RepeatableFile& file) {
   const auto bytes = file.open();
@@ -131,5 +130,4 @@ TEST_F(Repeatable, NamesWhatCannotBeRead) {
   EXPECT_EQ(error_of([&] { open_repeatable({folder.string()}); }), "read: " + folder.string() + ": Is a directory");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::repeatable_file_test

@@ -13,8 +13,7 @@
 #include "qkv/text/sentencepiece_check.h"
 #include "qkv/text/utf8.h"
 
-namespace qkv {
-namespace {
+namespace qkv::tokenizer_test {
 
 // Sentences of made-up words, some much more frequent than others.
 std::vector<std::string> corpus(int sentences, uint64_t seed = 1) {
@@ -369,5 +368,4 @@ TEST(SentencePieceCheck, FindsAValueOutsideThatIsWrittenAsAnInnerUnit) {
   EXPECT_GT(found, 0);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::tokenizer_test

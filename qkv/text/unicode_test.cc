@@ -4,8 +4,7 @@
 
 #include "qkv/text/utf8.h"
 
-namespace qkv {
-namespace {
+namespace qkv::unicode_test {
 
 TEST(Unicode, KnowsTheCategories) {
   for (const char32_t c : std::u32string_view(U"!?.,;_-\u00ab\u2014\u2026\u3002\U0001056f"))
@@ -51,5 +50,4 @@ TEST(Unicode, KnowsBlankText) {
     EXPECT_FALSE(is_blank(text)) << text;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::unicode_test

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/error.h"
+
 namespace qkv {
 
 namespace {
@@ -51,6 +53,10 @@ std::optional<size_t> utf8_error(std::string_view text) {
     if (bytes == 0) return at;
     at += bytes;
   }
+}
+
+void check_utf8(std::string_view text) {
+  if (const auto at = utf8_error(text)) fail<InputError>("text", "invalid UTF-8 at byte {}", *at + 1);
 }
 
 size_t utf8_complete(std::string_view text) {

@@ -27,6 +27,7 @@ struct CodePoint {
 CodePoint utf8_first(std::string_view text);
 
 std::optional<size_t> utf8_error(std::string_view text);  // byte offset of the first error, counted from 0
+void check_utf8(std::string_view text);                   // throws InputError
 // The size of text without the part of a character that it ends with: 1 to 3 bytes that more bytes could complete.
 size_t utf8_complete(std::string_view text);
 int64_t utf8_length(std::string_view text);  // code points; every stray byte counts as one

@@ -4,8 +4,7 @@
 
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::utf8_test {
 
 std::optional<size_t> error(std::string_view text) { return utf8_error(text); }
 
@@ -90,5 +89,4 @@ TEST(Utf8, AnyBytesSurviveTheRoundTrip) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::utf8_test

@@ -6,8 +6,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::average_test {
 
 namespace fs = std::filesystem;
 
@@ -57,5 +56,4 @@ TEST_F(AverageTest, RefusesFilesThatDoNotFitTogether) {
   EXPECT_THROW(average_checkpoints({}), UsageError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::average_test

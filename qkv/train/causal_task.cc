@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-TransformerConfig config_for(const TrainOptions& options, const TextData& data) {
+TransformerConfig causal_config(const TrainOptions& options, const TextData& data) {
   TransformerConfig config = options.architecture;
   config.source_vocabulary = config.target_vocabulary = data.tokenizer.size();
   return config;
@@ -45,7 +45,7 @@ PackedTextOptions packing(const TrainOptions& options, const Tokenizer& tokenize
 CausalTask::CausalTask(const TrainOptions& options, TextData data)
     : data_(std::move(data)),
       own_valid_(!options.valid.empty()),
-      model_(config_for(options, data_), options.seed),
+      model_(causal_config(options, data_), options.seed),
       packing_(packing(options, data_.tokenizer)),
       text_(documents_of(data_.train), packing_) {}
 

@@ -9,8 +9,7 @@
 #include "qkv/base/error.h"
 #include "qkv/train/training_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::defaults_test {
 
 namespace fs = std::filesystem;
 
@@ -95,5 +94,4 @@ TEST_F(OptionsForTest, AreThoseOfTheTrainingToResume) {
   EXPECT_TRUE(again.resume);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::defaults_test

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::early_stopping_test {
 
 TEST(EarlyStopping, CountsValidationsWithoutImprovement) {
   EarlyStopping loss({.patience = 2});
@@ -43,5 +42,4 @@ TEST(EarlyStopping, ContinuesFromItsState) {
   EXPECT_TRUE(second.exhausted());
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::early_stopping_test

@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::interrupt_test {
 
 int handled = 0;
 void handle(int signal) { handled = signal; }
@@ -43,5 +42,4 @@ TEST(Interrupt, IsThereOnce) {
   EXPECT_THROW(Interrupt(), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::interrupt_test

@@ -6,8 +6,7 @@
 #include "qkv/model/masked.h"
 #include "qkv/train/optimizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::language_models_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -83,5 +82,4 @@ TEST(LanguageModels, AMaskedOneLearnsToFillAGap) {
   EXPECT_LT(loss, 0.3);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::language_models_test

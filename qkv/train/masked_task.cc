@@ -41,7 +41,7 @@ MaskingOptions masking_options(const TrainOptions& options, const Tokenizer& tok
   return o;
 }
 
-TransformerConfig config_for(const TrainOptions& options, const TextData& data) {
+TransformerConfig masked_config(const TrainOptions& options, const TextData& data) {
   TransformerConfig config = options.architecture;
   config.source_vocabulary = config.target_vocabulary = data.tokenizer.rows(/*is_masked=*/true);
   return config;
@@ -72,7 +72,7 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
     : data_(std::move(data)),
       own_valid_(!options.valid.empty()),
       batch_tokens_(options.batch_tokens),
-      model_(config_for(options, data_), options.seed),
+      model_(masked_config(options, data_), options.seed),
       masking_(masking_options(options, data_.tokenizer)),
       batches_(data_.train, {.batch_tokens = options.batch_tokens,
                              .sentences = options.batch_sentences,

@@ -9,8 +9,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/op/arithmetic.h"
 
-namespace qkv {
-namespace {
+namespace qkv::optimizer_test {
 
 Variable parameter(std::vector<float> values, const Shape& shape) {
   return Variable(Tensor::from(values, shape), {.requires_grad = true});
@@ -136,5 +135,4 @@ TEST(ClipGradients, NormIsTheSameOnAnyNumberOfThreads) {
   set_threads(before);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::optimizer_test

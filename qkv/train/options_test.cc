@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::options_test {
 
 TrainOptions some_options() {
   TrainOptions o;
@@ -121,5 +120,4 @@ TEST(TrainOptions, HaveALearningRateForEverySchedule) {
   EXPECT_EQ(o.rate(), 0.25);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::options_test

@@ -7,8 +7,7 @@
 #include "qkv/op/arithmetic.h"
 #include "qkv/train/optimizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::parameter_norms_test {
 
 TEST(ParameterNorms, AreThoseOfGradientValueAndUpdate) {
   Variable x(Tensor::from({1, -2, 3, 4}, {2, 2}), {.requires_grad = true});
@@ -29,5 +28,4 @@ TEST(ParameterNorms, AreThoseOfGradientValueAndUpdate) {
   EXPECT_EQ(norms.all()[1].second.update, 0);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::parameter_norms_test

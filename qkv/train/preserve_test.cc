@@ -21,8 +21,7 @@
 #include "qkv/train/training_test.h"
 #include "qkv/train/translation_task.h"
 
-namespace qkv {
-namespace {
+namespace qkv::preserve_test {
 
 namespace fs = std::filesystem;
 
@@ -360,5 +359,4 @@ TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
   EXPECT_TRUE(after == before);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::preserve_test

@@ -9,8 +9,7 @@
 #include "qkv/train/defaults.h"
 #include "qkv/train/train.h"
 
-namespace qkv {
-namespace {
+namespace qkv::published_training_test {
 
 namespace fs = std::filesystem;
 
@@ -103,5 +102,4 @@ TEST_F(PublishedTrainingTest, LearnsWithTheIdsOfItsVocabulary) {
   EXPECT_EQ(text.end, Generated::End::eos) << "the token that ends a text was learned";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::published_training_test

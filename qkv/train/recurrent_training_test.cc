@@ -14,8 +14,7 @@
 #include "qkv/train/optimizer.h"
 #include "qkv/train/training_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::recurrent_training_test {
 
 namespace fs = std::filesystem;
 using Ids = std::vector<int32_t>;
@@ -164,5 +163,4 @@ TEST_P(RecurrentTraining, SettingsOfTransformersAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Models, RecurrentTraining, testing::Values(Architecture::bahdanau, Architecture::luong),
                          [](const auto& of) { return std::string(name_of(of.param)); });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::recurrent_training_test

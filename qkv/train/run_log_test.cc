@@ -7,8 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 
-namespace qkv {
-namespace {
+namespace qkv::run_log_test {
 
 namespace fs = std::filesystem;
 
@@ -59,5 +58,4 @@ TEST_F(RunLogTest, AFullDiskIsAnError) {
       InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::run_log_test

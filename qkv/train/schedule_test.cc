@@ -6,8 +6,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::schedule_test {
 
 TEST(Schedule, NoamIsTheFormulaOfThePaper) {
   const Schedule s({.kind = ScheduleKind::noam, .warmup = 4000, .d_model = 512});
@@ -52,5 +51,4 @@ TEST(Schedule, RefusesWhatMakesNoSense) {
   EXPECT_THROW(Schedule({.kind = ScheduleKind::linear}), UsageError);  // of how many steps?
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::schedule_test

@@ -10,8 +10,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/train/training_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::text_training_test {
 
 namespace fs = std::filesystem;
 
@@ -196,5 +195,4 @@ TEST_P(TextTraining, RefusesOptionsOfSentencePairs) {
 INSTANTIATE_TEST_SUITE_P(Architectures, TextTraining, ::testing::Values(Architecture::causal, Architecture::masked),
                          [](const auto& of) { return std::string(name_of(of.param)); });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::text_training_test

@@ -17,8 +17,7 @@
 #include "qkv/train/training_test.h"
 #include "qkv/train/translation_task.h"
 
-namespace qkv {
-namespace {
+namespace qkv::train_test {
 
 namespace fs = std::filesystem;
 
@@ -434,5 +433,4 @@ TEST_F(TrainTest, OneTrainingAtATime) {
   EXPECT_THROW(TrainingFolder second(o), InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::train_test

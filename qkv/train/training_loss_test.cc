@@ -8,8 +8,7 @@
 #include "qkv/train/make_training_task.h"
 #include "qkv/train/training_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::training_loss_test {
 
 namespace fs = std::filesystem;
 
@@ -71,5 +70,4 @@ INSTANTIATE_TEST_SUITE_P(OfEveryArchitecture, RDrop,
                            return name;
                          });
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::training_loss_test

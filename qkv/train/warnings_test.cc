@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::warnings_test {
 
 TrainingWarnings new_warnings() { return TrainingWarnings({.frequency_loss = 6.0}); }
 
@@ -92,5 +91,4 @@ TEST(TrainingWarnings, SayThatGradientsExplode) {
   EXPECT_EQ(names(w.report({.step = 550, .loss = 6.5, .max_norm = 100})), Names{"gradients-explode"});
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::warnings_test

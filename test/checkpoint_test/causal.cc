@@ -10,7 +10,7 @@
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
-namespace {
+namespace causal_model {
 
 namespace fs = std::filesystem;
 // Every row by itself, and, unless the angles of rotary embedding depend on the longest row, the padded batch.
@@ -113,9 +113,10 @@ void beam_ids(const fs::path& folder) {
                reference.file.get("generate.input_ids").dim(1));
 }
 
-}  // namespace
+}  // namespace causal_model
 
 std::vector<Check> causal_checks(const Reference& reference) {
+  using namespace causal_model;
   std::vector<Check> checks = {{"Logits", logits}, {"Loss", loss}};
   if (reference.has_gradients()) checks.push_back({"Gradients", gradients});
   if (reference.file.has("generate.greedy_ids")) checks.push_back({"GreedyIds", greedy_ids});

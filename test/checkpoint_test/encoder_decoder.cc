@@ -12,7 +12,7 @@
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
-namespace {
+namespace encoder_decoder_model {
 
 namespace fs = std::filesystem;
 
@@ -136,11 +136,12 @@ void scores(const fs::path& folder) {
   }
 }
 
-}  // namespace
+}  // namespace encoder_decoder_model
 
-std::vector<Check> score_checks() { return {{"Scores", scores}}; }
+std::vector<Check> score_checks() { return {{"Scores", encoder_decoder_model::scores}}; }
 
 std::vector<Check> encoder_decoder_checks(const Reference& reference) {
+  using namespace encoder_decoder_model;
   std::vector<Check> checks = {
       {"EncoderLastHiddenState", encoder_last_hidden_state}, {"Logits", logits}, {"Loss", loss}};
   if (reference.has_gradients()) checks.push_back({"Gradients", gradients});

@@ -9,7 +9,7 @@
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
-namespace {
+namespace masked_model {
 
 namespace fs = std::filesystem;
 
@@ -77,9 +77,10 @@ void gradients(const fs::path& folder) {
   check_gradients(model, reference);
 }
 
-}  // namespace
+}  // namespace masked_model
 
 std::vector<Check> masked_checks(const Reference& reference) {
+  using namespace masked_model;
   std::vector<Check> checks;
   if (reference.has_hidden_states()) checks.push_back({"LastHiddenState", last_hidden_state});
   if (reference.file.has("no_global.last_hidden_state"))

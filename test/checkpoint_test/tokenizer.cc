@@ -10,7 +10,7 @@
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
-namespace {
+namespace tokenizer_files {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -79,9 +79,10 @@ void sentence_embeddings(const fs::path& folder) {
   EXPECT_LT(largest_difference(got, expected), 1e-5);
 }
 
-}  // namespace
+}  // namespace tokenizer_files
 
 std::vector<Check> tokenizer_checks(const fs::path& folder) {
+  using namespace tokenizer_files;
   if (fs::exists(folder / "source.spm")) return {{"TokenizerCases", marian_cases}};
   if (!fs::exists(folder / "tokenizer-cases.json") || !fs::exists(folder / "tokenizer.json")) return {};
   std::vector<Check> checks = {{"TokenizerCases", tokenizer_cases}};

@@ -11,8 +11,7 @@
 #include "qkv/op/softmax.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::d2l_cases {
 
 Variable with_head_axis(const Variable& x) { return reshape(x, {x.dim(0), 1, x.dim(1), x.dim(2)}); }
 
@@ -64,5 +63,4 @@ void d2l(Case& c) {
 
 const Group group("d2l", d2l);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::d2l_cases

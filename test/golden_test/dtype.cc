@@ -10,8 +10,7 @@
 #include "qkv/test_support/reference_attention.h"
 #include "test/golden_test/sdpa.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::dtype_cases {
 
 using namespace test;
 
@@ -71,5 +70,4 @@ void dtype(Case& c) {
 
 const Group group("dtype", dtype);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::dtype_cases

@@ -7,8 +7,7 @@
 #include "qkv/op/shape.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::layer_cases {
 
 // In a ..._padding_mask (B,S) 1 means ignored.
 MaskPtr padding_of(Case& c, const std::string& name) {
@@ -230,5 +229,4 @@ void layer(Case& c) {
 
 const Group group("layer", layer);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::layer_cases

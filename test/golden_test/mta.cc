@@ -3,8 +3,7 @@
 #include "qkv/base/error.h"
 #include "test/golden_test/sdpa.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::mta_cases {
 
 PadKey pad_given(Case& c) {
   if (!c.has("pad_key")) return PadKey::both;
@@ -39,5 +38,4 @@ void mta(Case& c) {
 
 const Group group("mta", mta);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::mta_cases

@@ -6,8 +6,7 @@
 #include "qkv/op/shape.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::pooling_cases {
 
 NormalizerPtr kernel_given(const std::string& kernel) {
   if (kernel == "gaussian") return softmax();
@@ -41,5 +40,4 @@ void pooling(Case& c) {
 
 const Group group("pooling", pooling);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::pooling_cases

@@ -6,8 +6,7 @@
 #include "qkv/op/rotary.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::position_cases {
 
 void sinusoidal_case(Case& c) {
   c.knows({"op", "length", "d_model"}, {});
@@ -52,5 +51,4 @@ void position(Case& c) {
 
 const Group group("position", position);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::position_cases

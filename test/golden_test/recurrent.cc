@@ -5,8 +5,7 @@
 #include "qkv/op/shape.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::recurrent_cases {
 
 // "layers.1.reverse.hidden.bias" -> "bias_hh_l1_reverse"
 std::string torch_name(const std::string& name) {
@@ -61,5 +60,4 @@ void recurrent(Case& c) {
 
 const Group group("recurrent", recurrent);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::recurrent_cases

@@ -10,8 +10,7 @@
 #include "qkv/attention/score/location.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::score_cases {
 
 ScorePtr score_given(Case& c, const std::string& score) {
   if (score == "bilinear") return bilinear(c.leaf("m"));
@@ -53,5 +52,4 @@ void score(Case& c) {
 
 const Group group("score", score);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::score_cases

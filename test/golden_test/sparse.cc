@@ -12,8 +12,7 @@
 #include "qkv/attention/score/dot.h"
 #include "test/golden_test/sdpa.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::sparse_cases {
 
 MaskPtr longformer_of(Case& c) {
   const Tensor list = c.tensor("global_positions").contiguous_copy();
@@ -74,5 +73,4 @@ void sparse(Case& c) {
 
 const Group group("sparse", sparse);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::sparse_cases

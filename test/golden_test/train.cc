@@ -14,8 +14,7 @@
 #include "qkv/train/schedule.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::train_cases {
 
 void finish_with(Case& c, const Variable& out) {
   c.compare("out", out.value());
@@ -147,5 +146,4 @@ void train(Case& c) {
 
 const Group group("train", train);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::train_cases

@@ -11,8 +11,7 @@
 #include "qkv/train/schedule.h"
 #include "test/golden_test/case.h"
 
-namespace qkv::golden {
-namespace {
+namespace qkv::golden::trajectory_cases {
 
 TransformerConfig config_of(const Case& c) {
   // A layer of the model has the usual eps.
@@ -161,5 +160,4 @@ void trajectory(Case& c) {
 
 const Group group("trajectory", trajectory);
 
-}  // namespace
-}  // namespace qkv::golden
+}  // namespace qkv::golden::trajectory_cases

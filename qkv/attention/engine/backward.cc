@@ -71,10 +71,10 @@ struct ParameterLayout {
   }
 };
 
-class Task {
+class SpanTask {
  public:
-  Task(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout, const ParameterLayout& layout,
-       float* parameters)
+  SpanTask(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout,
+           const ParameterLayout& layout, float* parameters)
       : call_(call),
         forward_(forward),
         dout_(dout),
@@ -270,7 +270,7 @@ BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& for
       for (int64_t task = chain; task < heads * concurrent; task += layout.chains) {
         const int64_t span = task % concurrent, head = task / concurrent;
         if (span >= count) continue;
-        Task(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
+        SpanTask(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
             .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S),
                  parts[static_cast<size_t>(span)], result);
       }

@@ -14,9 +14,9 @@ namespace qkv::internal {
 namespace {
 
 // Blocks of one head, one after another, so that its values are packed once.
-class Task {
+class HeadTask {
  public:
-  Task(const AttentionCall& call, int64_t batch, int64_t head, ForwardResult& result)
+  HeadTask(const AttentionCall& call, int64_t batch, int64_t head, ForwardResult& result)
       : call_(call),
         batch_(batch),
         head_(head),
@@ -148,7 +148,7 @@ ForwardResult forward_pass(const AttentionCall& call) {
   parallel_ranges(heads * tasks, adjacent_heads * tasks, [&](int64_t begin, int64_t last) {
     for (int64_t item = begin; item < last; ++item) {
       const int64_t bh = item / tasks, end = blocks - item % tasks * task_blocks;
-      Task task(call, bh / shape.H, bh % shape.H, result);
+      HeadTask task(call, bh / shape.H, bh % shape.H, result);
       // The last blocks first: under a causal mask they are the longest.
       for (int64_t index = end - 1; index >= std::max<int64_t>(0, end - task_blocks); --index) task.run(index);
     }

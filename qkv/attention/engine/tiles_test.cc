@@ -8,8 +8,7 @@
 #include "qkv/attention/mask/window.h"
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::tiles_test {
 
 using namespace internal;
 
@@ -78,5 +77,4 @@ TEST(PartialTile, ATileThatIsNearlyFullStaysWhole) {
   EXPECT_FALSE(cut.begin()->fully_visible);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::tiles_test

@@ -5,8 +5,7 @@
 #include "qkv/test_support/check_mask.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::around_test {
 
 using namespace test;
 
@@ -61,5 +60,4 @@ TEST(Around, RejectsWhatDoesNotFit) {
             "around: centers must be finite numbers, got nan");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::around_test

@@ -3,8 +3,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::blocks_test {
 
 using namespace test;
 
@@ -52,5 +51,4 @@ TEST(Blocks, RejectWhatDoesNotFit) {
   EXPECT_NO_THROW(blocks(Tensor::zeros({2, 1, 2, 2}, DType::u8), 64)->check(n));
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::blocks_test

@@ -2,8 +2,7 @@
 
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::causal_test {
 
 using namespace test;
 
@@ -33,5 +32,4 @@ TEST(Causal, HasAName) {
   EXPECT_EQ(causal(3)->name(), "causal(3)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::causal_test

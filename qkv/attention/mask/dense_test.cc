@@ -3,8 +3,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::dense_test {
 
 using namespace test;
 
@@ -60,5 +59,4 @@ TEST(Dense, RejectsWhatDoesNotFit) {
   EXPECT_THROW(dense(Tensor::zeros({3, 5}, DType::u8)), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::dense_test

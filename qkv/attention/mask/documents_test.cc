@@ -3,8 +3,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::documents_test {
 
 using namespace test;
 
@@ -73,5 +72,4 @@ TEST(Documents, RejectsWhatDoesNotFit) {
   EXPECT_THROW(documents(Tensor::zeros({1, 3})), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::documents_test

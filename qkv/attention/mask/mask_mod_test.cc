@@ -9,8 +9,7 @@
 #include "qkv/test_support/check_mask.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::mask_mod_test {
 
 using namespace test;
 
@@ -149,5 +148,4 @@ TEST(CustomMask, WorksLikeTheOthers) {
   EXPECT_EQ((chunks | causal())->name(), "(chunks(30) | causal())");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::mask_mod_test

@@ -7,8 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::mask_test {
 
 using namespace test;
 
@@ -92,5 +91,4 @@ TEST(Mask, ChecksBothOperands) {
   EXPECT_THROW((!padding({6}))->check(n), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::mask_test

@@ -4,8 +4,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::padding_test {
 
 using namespace test;
 
@@ -49,5 +48,4 @@ TEST(Padding, RejectsLengthsThatDoNotFit) {
   EXPECT_THROW(padding(Tensor::zeros({2})), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::padding_test

@@ -13,8 +13,7 @@
 #include "qkv/test_support/check_mask.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::sparse_test {
 
 using namespace test;
 
@@ -113,5 +112,4 @@ TEST(Longformer, CostsWhatItSees) {
   EXPECT_LT(plan.tile_flops, 1.1 * plan.flops);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::sparse_test

@@ -3,8 +3,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/check_mask.h"
 
-namespace qkv {
-namespace {
+namespace qkv::window_test {
 
 using namespace test;
 
@@ -55,5 +54,4 @@ TEST(Window, TakesAnOffset) {
       }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::window_test

@@ -3,8 +3,7 @@
 #include "qkv/attention/modify/modifier_test.h"
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::alibi_test {
 
 using namespace test;
 
@@ -65,5 +64,4 @@ TEST(AlibiSlopes, TakeEveryOtherOfTheNextPowerForTheRest) {
   EXPECT_THROW(alibi_slopes(0), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::alibi_test

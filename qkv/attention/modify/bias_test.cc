@@ -3,8 +3,7 @@
 #include "qkv/attention/modify/modifier_test.h"
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bias_test {
 
 using namespace test;
 
@@ -89,5 +88,4 @@ TEST(Bias, RejectsWhatDoesNotFit) {
   EXPECT_THROW(bias(Tensor::zeros({1, 1, 3, 3}, DType::u8)), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bias_test

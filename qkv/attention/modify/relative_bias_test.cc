@@ -3,8 +3,7 @@
 #include "qkv/attention/modify/modifier_test.h"
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::relative_bias_test {
 
 using namespace test;
 
@@ -75,5 +74,4 @@ TEST(RelativeBias, RejectsWhatDoesNotFit) {
   EXPECT_THROW(relative_bias(Variable()), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::relative_bias_test

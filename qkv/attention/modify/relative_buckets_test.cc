@@ -4,8 +4,7 @@
 
 #include "qkv/base/error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::relative_buckets_test {
 
 TEST(RelativeBucket, GivesSmallDistancesABucketEach) {
   for (int64_t n = 0; n < 8; ++n) {
@@ -55,5 +54,4 @@ TEST(RelativeBucket, RejectsBadOptions) {
   EXPECT_THROW(relative_bucket(1, {.num_buckets = 32, .max_distance = 8}), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::relative_buckets_test

@@ -9,8 +9,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::score_mod_test {
 
 using namespace test;
 
@@ -96,5 +95,4 @@ TEST(Dual, HasTheDerivativesOfItsFunctions) {
   EXPECT_EQ(min(Dual(1, 5), Dual(2, 7)).derivative, 5);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::score_mod_test

@@ -3,8 +3,7 @@
 #include "qkv/attention/modify/bias.h"
 #include "qkv/attention/modify/modifier_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::softcap_test {
 
 using namespace test;
 
@@ -60,5 +59,4 @@ TEST(Softcap, RejectsACapThatIsNotPositive) {
   EXPECT_EQ(softcap(50)->name(), "softcap(50)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::softcap_test

@@ -16,9 +16,6 @@
 namespace qkv::internal {
 namespace {
 
-const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
-const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
-
 // Runs the blocks with one index of several batch rows, one per slot.
 class BackwardPass {
  public:

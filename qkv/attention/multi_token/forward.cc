@@ -8,8 +8,6 @@
 namespace qkv::internal {
 namespace {
 
-const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
-
 // Runs the blocks with one index of several batch rows, one per slot.
 class ForwardPass {
  public:

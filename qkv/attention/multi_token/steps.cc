@@ -1,12 +1,7 @@
 #include "qkv/attention/multi_token/steps.h"
 
-#include "qkv/kernel/kernels.h"
-
 namespace qkv::internal {
 namespace {
-
-const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
-const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
 constexpr int64_t slack = 64;  // floats that products may read behind the end of packed rows
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include "qkv/attention/multi_token/row_block.h"
+#include "qkv/kernel/kernels.h"
 
 namespace qkv::internal {
+
+// The kernels of this machine.
+inline const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
+inline const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
 // Rows of one head of a block, (width x row_width), and their transpose (columns x width). Zero in the lanes
 // without a query and behind the columns.

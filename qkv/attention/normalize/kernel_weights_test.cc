@@ -10,8 +10,7 @@
 #include "qkv/op/arithmetic.h"
 #include "qkv/test_support/check_attention.h"
 
-namespace qkv {
-namespace {
+namespace qkv::kernel_weights_test {
 
 using namespace test;
 
@@ -158,5 +157,4 @@ TEST(KernelWeights, WorkInEveryPass) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::kernel_weights_test

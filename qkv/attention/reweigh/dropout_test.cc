@@ -3,8 +3,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/check_attention.h"
 
-namespace qkv {
-namespace {
+namespace qkv::dropout_test {
 
 using namespace test;
 
@@ -79,5 +78,4 @@ TEST(WeightDropout, RejectsARateOfOne) {
   EXPECT_EQ(error_of([] { weight_dropout({.rate = 1.0}); }), "weight_dropout: the rate must be in [0, 1), got 1");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::dropout_test

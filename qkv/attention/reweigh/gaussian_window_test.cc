@@ -8,8 +8,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/check_attention.h"
 
-namespace qkv {
-namespace {
+namespace qkv::gaussian_window_test {
 
 using namespace test;
 
@@ -143,5 +142,4 @@ TEST(GaussianWindow, RejectsWhatDoesNotFit) {
             "gaussian_window: sigma must be positive and finite, got 0");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::gaussian_window_test

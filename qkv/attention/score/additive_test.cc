@@ -3,8 +3,7 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/test_support/check_attention.h"
 
-namespace qkv {
-namespace {
+namespace qkv::additive_test {
 
 using namespace test;
 
@@ -137,5 +136,4 @@ TEST(Additive, RejectsShapesThatDoNotAgree) {
             "additive: w_v (F) has F 4, q (B,H,T,F) is (1, 1, 2, 3), k (B,G,S,F) is (1, 1, 2, 3)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::additive_test

@@ -2,8 +2,7 @@
 
 #include "qkv/attention/score/score_calls_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bilinear_test {
 
 using namespace test;
 
@@ -51,5 +50,4 @@ TEST(Bilinear, RejectsWhatDoesNotFit) {
   EXPECT_EQ(error_of([] { bilinear(Tensor::zeros({4})); }), "bilinear: m must be f32 of shape (Dq, Dk), got (4)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bilinear_test

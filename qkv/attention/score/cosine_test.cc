@@ -2,8 +2,7 @@
 
 #include "qkv/attention/score/score_calls_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::cosine_test {
 
 using namespace test;
 
@@ -60,5 +59,4 @@ TEST(Cosine, RejectsAScaleThatIsNotFinite) {
             "cosine: the gain must be one number, of shape (1), got (2)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::cosine_test

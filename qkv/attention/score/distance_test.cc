@@ -3,8 +3,7 @@
 #include "qkv/attention/score/score_calls_test.h"
 #include "qkv/op/arithmetic.h"
 
-namespace qkv {
-namespace {
+namespace qkv::distance_test {
 
 using namespace test;
 
@@ -52,5 +51,4 @@ TEST(Gaussian, RejectsASigmaThatIsNotOnePositiveNumber) {
   EXPECT_EQ(error_of([] { gaussian(Tensor::zeros({2})); }), "gaussian: sigma must be f32 of shape (1), got (2)");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::distance_test

@@ -3,8 +3,7 @@
 #include "qkv/attention/packed.h"
 #include "qkv/attention/score/score_calls_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::location_test {
 
 using namespace test;
 
@@ -54,5 +53,4 @@ TEST(Location, RejectsWhatDoesNotFit) {
             "attention() for each");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::location_test

@@ -6,8 +6,7 @@
 #include "qkv/base/error.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::score_function_test {
 
 using namespace test;
 
@@ -56,5 +55,4 @@ TEST(ScoreFunction, WithoutABackwardRefusesOne) {
   EXPECT_THROW(score_function(nullptr), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::score_function_test

@@ -15,8 +15,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/test_support/gradient_check.h"
 
-namespace qkv {
-namespace {
+namespace qkv::score_test {
 
 using namespace test;
 
@@ -145,5 +144,4 @@ TEST(EveryScore, IsExplainedWithTheWidthsThatItReads) {
             std::string::npos);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::score_test

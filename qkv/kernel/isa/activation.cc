@@ -6,14 +6,14 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 namespace {
 
-const vf zero = {};
+const vf zeros = {};
 
 // f(x) = 1 / (1 + e^-x) and its slope f (1 - f), from e = e^-|x|: neither cancels. Beyond 88, e is 0.
 struct Logistic {
   vf value, slope;
 };
 QKV_INLINE Logistic logistic(vf x) {
-  const vf a = max(-x, x), e = a > 88.0f ? zero : exp(-a), t = 1.0f / (1.0f + e), et = e * t;
+  const vf a = max(-x, x), e = a > 88.0f ? zeros : exp(-a), t = 1.0f / (1.0f + e), et = e * t;
   return {x > 0.0f ? t : et, et * t};
 }
 
@@ -45,13 +45,13 @@ QKV_INLINE Normal normal(vf x) {
   p = p * u + 0.119832774f;
   p = p * u + 0.139861882f;
   p = p * u + 0.139621404f;
-  const vf e = a > 13.0f ? zero : exp(-0.5f * x * x);
+  const vf e = a > 13.0f ? zeros : exp(-0.5f * x * x);
   const vf tail = e * (p * u);
   return {e * 0.398942280f, x > 0.0f ? 1.0f - tail : tail};
 }
 
 // x f(x) where f tends to 0 faster than x to -infinity.
-QKV_INLINE vf times(vf x, vf f) { return f == 0.0f ? zero : x * f; }
+QKV_INLINE vf times(vf x, vf f) { return f == 0.0f ? zeros : x * f; }
 
 // gelu_tanh(x) = x/2 (1 + tanh(w)) = x sigmoid(2w), w = sqrt(2/pi) (x + 0.044715 x^3).
 constexpr float w_1 = 0.797884561f, w_3 = 0.0356774081f;
@@ -59,10 +59,10 @@ constexpr float w_1 = 0.797884561f, w_3 = 0.0356774081f;
 }  // namespace
 
 void relu(const float* x, int64_t n, float* y) {
-  each(n, [&](auto at, int64_t i) { at.put(y + i, max(zero, at(x + i))); });
+  each(n, [&](auto at, int64_t i) { at.put(y + i, max(zeros, at(x + i))); });
 }
 void relu_backward(const float* x, const float* dy, int64_t n, float* dx) {
-  each(n, [&](auto at, int64_t i) { at.put(dx + i, at(x + i) > 0.0f ? at(dy + i) : zero); });
+  each(n, [&](auto at, int64_t i) { at.put(dx + i, at(x + i) > 0.0f ? at(dy + i) : zeros); });
 }
 
 void gelu(const float* x, int64_t n, float* y) {

@@ -24,7 +24,7 @@ QKV_INLINE vf fused(vf a, vf b, vf c) {
 
 // Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
 // and the same rows of the next tile are prefetched into the second-level cache.
-constexpr int tile_rows = 128;   // maximum
+constexpr int tile_keys = 128;   // maximum
 constexpr int stream_rows = 16;  // between the beginnings of two streams
 
 // Queries computed together: they share a row that was loaded and converted to floats.
@@ -58,7 +58,7 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
       for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
 #pragma GCC unroll 16
       for (int n = 0; n < at_once; ++n) {
-        __builtin_prefetch(row(n) + tile_rows * x.k_stride + d, 0, 2);
+        __builtin_prefetch(row(n) + tile_keys * x.k_stride + d, 0, 2);
         const vf key = load_as_float(row(n) + d);
 #pragma GCC unroll 4
         for (int i = 0; i < Q; ++i) sum[i * at_once + n] = fused(query[i], key, sum[i * at_once + n]);
@@ -90,11 +90,11 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
 
 template <int Q, class T>
 void score_rows(const SingleScores<T>& x, int64_t first) {
-  constexpr int at_once = lanes / Q, run = run_of_keys<Q>, apart = tile_rows * run / at_once;
+  constexpr int at_once = lanes / Q, run = run_of_keys<Q>, apart = tile_keys * run / at_once;
   const float* q = x.q + first * x.q_stride;
   float* s = x.s + first * x.s_stride;
   float scores_of_block[lanes];
-  if (x.keys == tile_rows) {
+  if (x.keys == tile_keys) {
     for (int j = 0; j < apart; j += run) {
       store(scores_of_block, score_block<Q, true>(x, q, x.k + j * x.k_stride, apart, at_once));
 #pragma GCC unroll 16
@@ -130,7 +130,7 @@ void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest
   const auto add = [&](int64_t j, vf(&sum)[Q][NV]) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
-      __builtin_prefetch(v + (j + tile_rows) * x.v_stride + n * lanes, 0, 2);
+      __builtin_prefetch(v + (j + tile_keys) * x.v_stride + n * lanes, 0, 2);
       const T* at = v + j * x.v_stride + n * lanes;
       const vf value = NV == 1 && rest ? load_part_as_float(at, rest) : load_as_float(at);
 #pragma GCC unroll 4

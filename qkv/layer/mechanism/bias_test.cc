@@ -7,8 +7,7 @@
 #include "qkv/layer/attention_part.h"
 #include "qkv/layer/layer_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::bias_test {
 
 using namespace test;
 
@@ -69,5 +68,4 @@ TEST(Bias, OfADecodingStepIsThatOfItsPosition) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::bias_test

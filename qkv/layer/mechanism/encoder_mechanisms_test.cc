@@ -12,8 +12,7 @@
 #include "qkv/layer/mechanism/mask.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::encoder_mechanisms_test {
 
 using namespace test;
 
@@ -121,5 +120,4 @@ TEST(FalconAlibi, IsAlibiOfSmallerSlopesWhereItIsNotRounded) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::encoder_mechanisms_test

@@ -9,8 +9,7 @@
 #include "qkv/layer/attention_layer_test.h"
 #include "qkv/layer/attention_variant_text.h"
 
-namespace qkv {
-namespace {
+namespace qkv::mechanism_test {
 
 using namespace test;
 
@@ -190,5 +189,4 @@ TEST(AttentionMechanisms, ErrorsSayWhatIsWrong) {
   EXPECT_THROW(packed.forward(x, x, x, {}, pass), Error);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::mechanism_test

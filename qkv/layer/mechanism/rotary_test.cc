@@ -8,8 +8,7 @@
 #include "qkv/op/rotary.h"
 #include "qkv/test_support/tensors.h"
 
-namespace qkv {
-namespace {
+namespace qkv::rotary_test {
 
 using namespace test;
 
@@ -121,5 +120,4 @@ TEST(RotaryMechanism, WithoutALengthHasTheAnglesOfTheSequence) {
   EXPECT_THROW(rotated(longrope, 8), InputError) << "12 positions behind 8 in a cache, whose angles were others";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::rotary_test

@@ -43,7 +43,7 @@ class Reader {
 enum class Type : uint8_t { f32, i8, i16, i32, f16, bf16 };
 constexpr size_t sizes[] = {4, 1, 2, 4, 2, 2};
 
-struct Variable {
+struct StoredVariable {
   Type type;
   std::vector<int64_t> shape;
   std::string_view data;
@@ -66,8 +66,8 @@ struct Variable {
   }
 };
 
-Variable read_variable(Reader& reader, uint32_t version, const std::string& name, const std::string& where) {
-  Variable v{};
+StoredVariable read_variable(Reader& reader, uint32_t version, const std::string& name, const std::string& where) {
+  StoredVariable v{};
   const auto rank = reader.number<uint8_t>();
   int64_t count = 1;
   for (int i = 0; i < rank; ++i) {
@@ -99,7 +99,8 @@ Variable read_variable(Reader& reader, uint32_t version, const std::string& name
 }
 
 // Divided by the scales, of which there is one for each row or one for all.
-Tensor tensor_of(const Variable& v, const Variable* scale, const std::string& name, const std::string& where) {
+Tensor tensor_of(const StoredVariable& v, const StoredVariable* scale, const std::string& name,
+                 const std::string& where) {
   Tensor out = Tensor::empty(Shape(v.shape));
   const int64_t rows = v.shape[0], width = v.count() / rows;
   const bool is_quantized = v.type == Type::i8 || v.type == Type::i16;
@@ -128,10 +129,10 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
     out.spec = reader.text();
     out.revision = reader.number<uint32_t>();
   }
-  std::map<std::string, Variable> variables;
+  std::map<std::string, StoredVariable> variables;
   for (auto left = reader.number<uint32_t>(); left > 0; --left) {
     const std::string name = reader.text();
-    const Variable variable = read_variable(reader, version, name, out.where);
+    const StoredVariable variable = read_variable(reader, version, name, out.where);
     require<InputError>(variables.emplace(name, variable).second, out.where, "variable {} is there twice",
                         quoted_name(name));
   }

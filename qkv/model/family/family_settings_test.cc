@@ -5,8 +5,7 @@
 #include "qkv/model/family/published_folder_test.h"
 #include "qkv/model/masked.h"
 
-namespace qkv {
-namespace {
+namespace qkv::family_settings_test {
 
 using test::PublishedFolder;
 
@@ -128,5 +127,4 @@ TEST(FamilySettings, InfinityIsAnErrorWhereItIsRead) {
   EXPECT_EQ(folder.error(), "config.json: 'rms_norm_eps' must be a number, got \"Infinity\"");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::family_settings_test

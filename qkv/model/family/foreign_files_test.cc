@@ -5,8 +5,7 @@
 
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::foreign_files_test {
 
 using test::PublishedFolder;
 
@@ -64,5 +63,4 @@ TEST(MarianSettings, ErrorsOfYamlAreInWordsOfTheFile) {
   EXPECT_EQ(error.find("yaml-cpp"), std::string::npos) << error;
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::foreign_files_test

@@ -4,8 +4,7 @@
 
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::foreign_folder_test {
 
 namespace fs = std::filesystem;
 
@@ -44,5 +43,4 @@ TEST(ForeignFolder, ReadingAModelSaysIt) {
       says(folder.error_of([] { read_model("openai-community/gpt2"); }), "hf download openai-community/gpt2"));
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::foreign_folder_test

@@ -65,7 +65,7 @@ fs::path decoder_file(const fs::path& folder) {
   return found.size() == 1 ? found.front() : fs::path();
 }
 
-struct Model {
+struct MarianModel {
   const NpzFile& file;
   const Settings& settings;
 
@@ -123,7 +123,7 @@ void refuse_what_is_not_supported(const Settings& settings) {
                       "'transformer-postprocess-emb' is {}; supported are d and n", quoted_name(norms));
 }
 
-TransformerConfig config_of(const Model& model) {
+TransformerConfig config_of(const MarianModel& model) {
   const Settings& settings = model.settings;
   TransformerConfig c;
   const Tensor& target = model.matrix(model.table("decoder"));
@@ -163,7 +163,8 @@ int64_t weights_of_layer(const Settings& settings, int64_t n) {
   return n < std::ssize(tied) ? tied[static_cast<size_t>(n)] : n + 1;
 }
 
-void name_stack(TensorNames& names, const Model& model, const TransformerConfig& config, const std::string& stack) {
+void name_stack(TensorNames& names, const MarianModel& model, const TransformerConfig& config,
+                const std::string& stack) {
   const bool is_decoder = stack == "decoder", is_rms = config.norm_kind == NormKind::rms;
   const std::string before = config.norm_order == NormOrder::pre ? "_pre" : "";
   // Matrices are stored as (in, out).
@@ -196,7 +197,7 @@ void name_stack(TensorNames& names, const Model& model, const TransformerConfig&
   names.tensor(side + "_positions", "Wpos");
 }
 
-TensorNames names_of(const Model& model, const TransformerConfig& config) {
+TensorNames names_of(const MarianModel& model, const TransformerConfig& config) {
   TensorNames names;
   name_stack(names, model, config, "encoder");
   name_stack(names, model, config, "decoder");
@@ -208,7 +209,7 @@ TensorNames names_of(const Model& model, const TransformerConfig& config) {
 }
 
 // The first input of a decoder is a vector of zeros.
-void add_zero_start(NpzFile& file, const Model& model, TransformerConfig& config) {
+void add_zero_start(NpzFile& file, const MarianModel& model, TransformerConfig& config) {
   const int64_t V = config.target_vocabulary;
   Tensor& bias = file.tensors["decoder_ff_logit_out_b"];
   if (!config.output_bias) bias = Tensor::zeros({1, V});
@@ -264,7 +265,7 @@ PublishedModel read_marian(const fs::path& folder) {
   // Zeros fill its end.
   const Settings settings(stored->second.c_str(), file.where + ": special:model.yml");
   refuse_what_is_not_supported(settings);
-  const Model model{file, settings};
+  const MarianModel model{file, settings};
   TransformerConfig config = checked_config(file.where, [&] { return config_of(model); });
   add_zero_start(file, model, config);
   TensorNames names = names_of(model, config);

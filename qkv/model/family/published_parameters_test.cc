@@ -5,8 +5,7 @@
 
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::published_parameters_test {
 
 using test::PublishedFolder;
 using Tensors = std::map<std::string, Tensor>;
@@ -89,5 +88,4 @@ TEST(PublishedParameters, APointerOfGitLfsIsNamed) {
             "model.safetensors: this is a pointer of Git LFS, not the file: run 'git lfs pull' in the folder");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::published_parameters_test

@@ -6,8 +6,7 @@
 #include "qkv/base/random.h"
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::read_family_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -117,5 +116,4 @@ TEST(ReadFamily, DamagedFilesOfCTranslate2AreErrorsOrModels) {
   damage("ctranslate2-float16", "model.bin", 500);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::read_family_test

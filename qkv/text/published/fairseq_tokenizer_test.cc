@@ -5,8 +5,7 @@
 #include "qkv/test_support/scratch_folder.h"
 #include "qkv/text/published_tokenizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::fairseq_tokenizer_test {
 
 using test::ScratchFolder;
 
@@ -65,5 +64,4 @@ TEST_F(FairseqTokenizer, OtherFamiliesAreRefused) {
   EXPECT_THROW(read(), InputError);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::fairseq_tokenizer_test

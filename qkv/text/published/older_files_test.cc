@@ -6,8 +6,7 @@
 #include "qkv/test_support/scratch_folder.h"
 #include "qkv/text/published_tokenizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::older_files_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -134,5 +133,4 @@ TEST_F(OlderFiles, OfT5HaveTokensForPartsOfAText) {
   EXPECT_EQ(tokenizer.special().frame->after, Ids{2});
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::older_files_test

@@ -15,7 +15,7 @@
 namespace qkv {
 namespace {
 
-constexpr const char* name = "trained tokenizer";
+constexpr const char* trained_name = "trained tokenizer";
 
 Json added_tokens(const std::vector<std::string>& reserved) {
   Json list = Json::array();
@@ -32,7 +32,7 @@ Json added_tokens(const std::vector<std::string>& reserved) {
 
 // The pieces that the model of the tokenizer gets, and how often.
 WordCounts count_words(const std::vector<std::string>& sentences, const Json& tokenizer) {
-  const JsonFields fields(tokenizer, name);
+  const JsonFields fields(tokenizer, trained_name);
   const TextNormalizerPtr normalizer =
       fields.has("normalizer") ? read_normalizer(fields.object("normalizer")) : nullptr;
   const PreTokenizerPtr pre_tokenizer = read_pre_tokenizer(fields.object("pre_tokenizer"));
@@ -102,7 +102,7 @@ std::shared_ptr<const TokenizerModel> train_byte_bpe(const std::vector<std::stri
   for (const auto& [first, second] : trained.merges)
     merges.push_back({trained.tokens[static_cast<size_t>(first)], trained.tokens[static_cast<size_t>(second)]});
   tokenizer["model"] = {{"type", "BPE"}, {"vocab", vocabulary_of(trained)}, {"merges", merges}};
-  return make_json_tokenizer(tokenizer.dump(), name, {});
+  return make_json_tokenizer(tokenizer.dump(), trained_name, {});
 }
 
 std::shared_ptr<const TokenizerModel> train_word_piece(const std::vector<std::string>& sentences,
@@ -131,7 +131,7 @@ std::shared_ptr<const TokenizerModel> train_word_piece(const std::vector<std::st
                         {"continuing_subword_prefix", "##"},
                         {"max_input_chars_per_word", 100},
                         {"vocab", vocabulary_of(trained)}};
-  return make_json_tokenizer(tokenizer.dump(), name, {.mask = 4, .suppressed = {0, 1, 4}});
+  return make_json_tokenizer(tokenizer.dump(), trained_name, {.mask = 4, .suppressed = {0, 1, 4}});
 }
 
 }  // namespace qkv

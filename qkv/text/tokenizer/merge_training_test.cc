@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace qkv {
-namespace {
+namespace qkv::merge_training_test {
 
 using Strings = std::vector<std::string>;
 
@@ -44,5 +43,4 @@ TEST(MergeTraining, LeavesOutCharactersThatAreNotInTheAlphabet) {
   EXPECT_EQ(train_merges({{"a\u00e9b", 3}}, {.alphabet = {"a", "b"}}).tokens, (Strings{"a", "b", "ab"}));
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::merge_training_test

@@ -18,9 +18,9 @@ void for_each_character(AlignedText& text, Function function) {
   });
 }
 
-class Unicode final : public TextNormalizer {
+class UnicodeNormalizer final : public TextNormalizer {
  public:
-  explicit Unicode(NormalizationForm form) : form_(form) {}
+  explicit UnicodeNormalizer(NormalizationForm form) : form_(form) {}
   // In parts that do not depend on each other, so that each byte keeps its origin as well as can be.
   void apply(AlignedText& text) const override {
     text.rewrite([&](AlignedText::Writer& out) {
@@ -55,7 +55,7 @@ class Unicode final : public TextNormalizer {
   NormalizationForm form_;
 };
 
-class Lowercase final : public TextNormalizer {
+class LowercaseNormalizer final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
@@ -68,7 +68,7 @@ class Lowercase final : public TextNormalizer {
   }
 };
 
-class StripAccents final : public TextNormalizer {
+class StripAccentsNormalizer final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
@@ -80,9 +80,9 @@ class StripAccents final : public TextNormalizer {
   }
 };
 
-class Strip final : public TextNormalizer {
+class StripNormalizer final : public TextNormalizer {
  public:
-  Strip(bool left, bool right) : left_(left), right_(right) {}
+  StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override {
     size_t end = 0, at = 0;  // of the last character that is not white space
     for (std::string_view rest = text.bytes(); !rest.empty();) {
@@ -104,9 +104,10 @@ class Strip final : public TextNormalizer {
   bool left_, right_;
 };
 
-class Replace final : public TextNormalizer {
+class ReplaceNormalizer final : public TextNormalizer {
  public:
-  Replace(const Pattern& pattern, std::string content) : pattern_(pattern), content_(std::move(content)) {}
+  ReplaceNormalizer(const Pattern& pattern, std::string content)
+      : pattern_(pattern), content_(std::move(content)) {}
   void apply(AlignedText& text) const override {
     const std::string before = text.bytes();
     text.rewrite([&](AlignedText::Writer& out) {
@@ -122,9 +123,9 @@ class Replace final : public TextNormalizer {
   std::string content_;
 };
 
-class Prepend final : public TextNormalizer {
+class PrependNormalizer final : public TextNormalizer {
  public:
-  explicit Prepend(std::string text) : added_(std::move(text)) {}
+  explicit PrependNormalizer(std::string text) : added_(std::move(text)) {}
   void apply(AlignedText& text) const override {
     if (text.bytes().empty()) return;
     text.rewrite([&](AlignedText::Writer& out) { out.insert(added_); });
@@ -146,14 +147,14 @@ struct BertOptions {
   bool clean = true, chinese = true, accents = true, lowercase = true;
 };
 
-class Bert final : public TextNormalizer {
+class BertNormalizer final : public TextNormalizer {
  public:
-  explicit Bert(const BertOptions& options) : options_(options) {}
+  explicit BertNormalizer(const BertOptions& options) : options_(options) {}
   void apply(AlignedText& text) const override {
     if (options_.clean) for_each_character(text, clean);
     if (options_.chinese) for_each_character(text, separate_chinese);
     if (options_.accents) {
-      Unicode(NormalizationForm::nfd).apply(text);
+      UnicodeNormalizer(NormalizationForm::nfd).apply(text);
       for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
         if (is_nonspacing_mark(c.value))
           out.skip(c.bytes);
@@ -161,7 +162,7 @@ class Bert final : public TextNormalizer {
           out.keep(c.bytes);
       });
     }
-    if (options_.lowercase) Lowercase().apply(text);
+    if (options_.lowercase) LowercaseNormalizer().apply(text);
   }
 
  private:
@@ -185,9 +186,9 @@ class Bert final : public TextNormalizer {
 };
 
 // By grapheme cluster of less than 6 bytes, if that is in the map; else by character.
-class Precompiled final : public TextNormalizer {
+class PrecompiledNormalizer final : public TextNormalizer {
  public:
-  explicit Precompiled(PrecompiledMap map) : map_(std::move(map)) {}
+  explicit PrecompiledNormalizer(PrecompiledMap map) : map_(std::move(map)) {}
   void apply(AlignedText& text) const override {
     text.rewrite([&](AlignedText::Writer& out) {
       while (!out.rest().empty()) {
@@ -212,7 +213,7 @@ class Precompiled final : public TextNormalizer {
 };
 
 // SentencePiece's rules for translation, without its map.
-class Nmt final : public TextNormalizer {
+class NmtNormalizer final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     for_each_character(text, [](AlignedText::Writer& out, const CodePoint& c) {
@@ -232,7 +233,7 @@ class Nmt final : public TextNormalizer {
   }
 };
 
-class ByteLevel final : public TextNormalizer {
+class ByteLevelNormalizer final : public TextNormalizer {
  public:
   void apply(AlignedText& text) const override {
     text.rewrite([&](AlignedText::Writer& out) {
@@ -241,9 +242,9 @@ class ByteLevel final : public TextNormalizer {
   }
 };
 
-class Sequence final : public TextNormalizer {
+class SequenceNormalizer final : public TextNormalizer {
  public:
-  explicit Sequence(std::vector<TextNormalizerPtr> parts) : parts_(std::move(parts)) {}
+  explicit SequenceNormalizer(std::vector<TextNormalizerPtr> parts) : parts_(std::move(parts)) {}
   void apply(AlignedText& text) const override {
     for (const TextNormalizerPtr& part : parts_) part->apply(text);
   }
@@ -264,26 +265,26 @@ BertOptions bert_options(const JsonFields& fields) {
 
 TextNormalizerPtr read_normalizer(const JsonFields& fields) {
   const std::string type = fields.text("type");
-  if (type == "NFC") return std::make_shared<Unicode>(NormalizationForm::nfc);
-  if (type == "NFD") return std::make_shared<Unicode>(NormalizationForm::nfd);
-  if (type == "NFKC") return std::make_shared<Unicode>(NormalizationForm::nfkc);
-  if (type == "NFKD") return std::make_shared<Unicode>(NormalizationForm::nfkd);
-  if (type == "Lowercase") return std::make_shared<Lowercase>();
-  if (type == "StripAccents") return std::make_shared<StripAccents>();
+  if (type == "NFC") return std::make_shared<UnicodeNormalizer>(NormalizationForm::nfc);
+  if (type == "NFD") return std::make_shared<UnicodeNormalizer>(NormalizationForm::nfd);
+  if (type == "NFKC") return std::make_shared<UnicodeNormalizer>(NormalizationForm::nfkc);
+  if (type == "NFKD") return std::make_shared<UnicodeNormalizer>(NormalizationForm::nfkd);
+  if (type == "Lowercase") return std::make_shared<LowercaseNormalizer>();
+  if (type == "StripAccents") return std::make_shared<StripAccentsNormalizer>();
   if (type == "Strip")
-    return std::make_shared<Strip>(fields.flag("strip_left", true), fields.flag("strip_right", true));
-  if (type == "Replace") return std::make_shared<Replace>(read_pattern(fields), fields.text("content"));
-  if (type == "Prepend") return std::make_shared<Prepend>(fields.text("prepend"));
-  if (type == "BertNormalizer") return std::make_shared<Bert>(bert_options(fields));
+    return std::make_shared<StripNormalizer>(fields.flag("strip_left", true), fields.flag("strip_right", true));
+  if (type == "Replace") return std::make_shared<ReplaceNormalizer>(read_pattern(fields), fields.text("content"));
+  if (type == "Prepend") return std::make_shared<PrependNormalizer>(fields.text("prepend"));
+  if (type == "BertNormalizer") return std::make_shared<BertNormalizer>(bert_options(fields));
   if (type == "Precompiled")
-    return std::make_shared<Precompiled>(
+    return std::make_shared<PrecompiledNormalizer>(
         PrecompiledMap(base64_decoded(fields.text("precompiled_charsmap"), fields.where()), fields.where()));
-  if (type == "Nmt") return std::make_shared<Nmt>();
-  if (type == "ByteLevel") return std::make_shared<ByteLevel>();
+  if (type == "Nmt") return std::make_shared<NmtNormalizer>();
+  if (type == "ByteLevel") return std::make_shared<ByteLevelNormalizer>();
   if (type != "Sequence") fields.unknown_type("normalizers");
   std::vector<TextNormalizerPtr> parts;
   for (const JsonFields& part : fields.objects("normalizers")) parts.push_back(read_normalizer(part));
-  return std::make_shared<Sequence>(std::move(parts));
+  return std::make_shared<SequenceNormalizer>(std::move(parts));
 }
 
 }  // namespace qkv

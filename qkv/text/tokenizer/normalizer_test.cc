@@ -8,8 +8,7 @@
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/precompiled_map.h"
 
-namespace qkv {
-namespace {
+namespace qkv::normalizer_test {
 
 std::string normalised(const char* type, const std::string& text) {
   const Json json = {{"type", type}};
@@ -78,5 +77,4 @@ TEST(Normalizer, LeavesMarksThatAreNewerThanItsTables) {
   EXPECT_EQ(normalised("NFC", "\u1ac0\u0301\u0334"), "\u1ac0\u0334\u0301") << "others are ordered behind it";
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::normalizer_test

@@ -142,9 +142,9 @@ void words_and_others(std::string_view piece, PreTokenized::Matches& matches) {
 constexpr const char* words_of_gpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-class ByteLevel final : public PreTokenizer {
+class ByteLevelPreTokenizer final : public PreTokenizer {
  public:
-  ByteLevel(bool add_prefix_space, bool use_regex)
+  ByteLevelPreTokenizer(bool add_prefix_space, bool use_regex)
       : add_prefix_space_(add_prefix_space), use_regex_(use_regex), words_(Regex(words_of_gpt2, "ByteLevel")) {}
 
   void apply(PreTokenized& text) const override {
@@ -169,9 +169,9 @@ class ByteLevel final : public PreTokenizer {
   Pattern words_;
 };
 
-class Metaspace final : public PreTokenizer {
+class MetaspacePreTokenizer final : public PreTokenizer {
  public:
-  Metaspace(std::string replacement, PrependScheme prepend, bool split)
+  MetaspacePreTokenizer(std::string replacement, PrependScheme prepend, bool split)
       : replacement_(std::move(replacement)), prepend_(prepend), split_(split) {}
 
   void apply(PreTokenized& text) const override {
@@ -197,10 +197,10 @@ class Metaspace final : public PreTokenizer {
 };
 
 // Cuts at what a function finds.
-class Splits final : public PreTokenizer {
+class SplitsPreTokenizer final : public PreTokenizer {
  public:
   using Find = std::function<void(std::string_view, PreTokenized::Matches&)>;
-  Splits(Find find, SplitBehavior behavior, bool inverted = false)
+  SplitsPreTokenizer(Find find, SplitBehavior behavior, bool inverted = false)
       : find_(std::move(find)), behavior_(behavior), inverted_(inverted) {}
   void apply(PreTokenized& text) const override { text.split(find_, behavior_, inverted_); }
 
@@ -210,9 +210,9 @@ class Splits final : public PreTokenizer {
   bool inverted_;
 };
 
-class Sequence final : public PreTokenizer {
+class SequencePreTokenizer final : public PreTokenizer {
  public:
-  explicit Sequence(std::vector<PreTokenizerPtr> parts) : parts_(std::move(parts)) {}
+  explicit SequencePreTokenizer(std::vector<PreTokenizerPtr> parts) : parts_(std::move(parts)) {}
   void apply(PreTokenized& text) const override {
     for (const PreTokenizerPtr& part : parts_) part->apply(text);
   }
@@ -250,13 +250,14 @@ PrependScheme read_prepend_scheme(const JsonFields& fields) {
 PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields) {
   const std::string type = fields.text("type");
   const auto splits = [](auto find, SplitBehavior behavior, bool inverted = false) {
-    return std::make_shared<Splits>(find, behavior, inverted);
+    return std::make_shared<SplitsPreTokenizer>(find, behavior, inverted);
   };
   if (type == "ByteLevel")
-    return std::make_shared<ByteLevel>(fields.flag("add_prefix_space", true), fields.flag("use_regex", true));
+    return std::make_shared<ByteLevelPreTokenizer>(fields.flag("add_prefix_space", true),
+                                                   fields.flag("use_regex", true));
   if (type == "Metaspace")
-    return std::make_shared<Metaspace>(fields.character("replacement", "\u2581"), read_prepend_scheme(fields),
-                                       fields.flag("split", true));
+    return std::make_shared<MetaspacePreTokenizer>(fields.character("replacement", "\u2581"),
+                                                   read_prepend_scheme(fields), fields.flag("split", true));
   if (type == "Split")
     return splits(matches_of(read_pattern(fields)), read_behavior(fields), fields.flag("invert", false));
   if (type == "Punctuation")
@@ -269,13 +270,13 @@ PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields) {
   if (type == "CharDelimiterSplit")
     return splits(matches_of(Pattern(fields.character("delimiter", " "))), SplitBehavior::removed);
   if (type == "BertPreTokenizer")
-    return std::make_shared<Sequence>(std::vector<PreTokenizerPtr>{
+    return std::make_shared<SequencePreTokenizer>(std::vector<PreTokenizerPtr>{
         splits(characters(is_white_space), SplitBehavior::removed),
         splits(characters(is_punctuation_or_symbol_of_ascii), SplitBehavior::isolated)});
   if (type != "Sequence") fields.unknown_type("pre-tokenizers");
   std::vector<PreTokenizerPtr> parts;
   for (const JsonFields& part : fields.objects("pretokenizers")) parts.push_back(read_pre_tokenizer(part));
-  return std::make_shared<Sequence>(std::move(parts));
+  return std::make_shared<SequencePreTokenizer>(std::move(parts));
 }
 
 }  // namespace qkv

@@ -7,7 +7,8 @@ namespace qkv {
 namespace {
 
 constexpr int version = 1;
-constexpr JsonLimits limits = {.bytes = largest_vocabulary_file, .depth = 34, .name_bytes = 20'000};
+constexpr JsonLimits stored_tokenizer_limits = {
+    .bytes = largest_vocabulary_file, .depth = 34, .name_bytes = 20'000};
 // Room for any id, and none for sizes that are made up.
 constexpr int64_t largest_id = (1 << 24) - 1;
 
@@ -70,7 +71,7 @@ std::string stored_head(const SpecialTokens& special) {
 bool is_stored_tokenizer(std::string_view bytes) { return bytes.starts_with('{'); }
 
 std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string bytes, const std::string& name) {
-  const auto json = parse_json_object(bytes, name, limits);
+  const auto json = parse_json_object(bytes, name, stored_tokenizer_limits);
   const JsonFields fields(json, name);
   require<InputError>(fields.integer("qkv_tokenizer") == version, name,
                       "'qkv_tokenizer' is {}, this version reads {}", fields.integer("qkv_tokenizer"), version);

@@ -6,8 +6,7 @@
 #include "qkv/base/error.h"
 #include "qkv/text/tokenizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::stored_tokenizer_test {
 
 constexpr const char* words = R"({"pre_tokenizer": {"type": "WhitespaceSplit"},
   "added_tokens": [{"id": 2, "content": "</s>", "special": true}],
@@ -97,5 +96,4 @@ TEST(StoredTokenizer, DamagedFilesAreErrorsThatNameThem) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::stored_tokenizer_test

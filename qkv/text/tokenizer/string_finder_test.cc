@@ -4,8 +4,7 @@
 
 #include "qkv/base/random.h"
 
-namespace qkv {
-namespace {
+namespace qkv::string_finder_test {
 
 std::string random_text(Random& random, uint64_t longest) {
   std::string text(random.below(longest + 1), ' ');
@@ -33,5 +32,4 @@ TEST(StringFinder, FindsTheLongestStringAtEachByte) {
   EXPECT_EQ(StringFinder().longest("ab"), (std::vector<int32_t>{-1, -1}));
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::string_finder_test

@@ -50,7 +50,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   text = out.append(text, begin);
 }
 
-class ByteLevel final : public TokenDecoder {
+class ByteLevelDecoder final : public TokenDecoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
     std::string all;
@@ -59,9 +59,9 @@ class ByteLevel final : public TokenDecoder {
   }
 };
 
-class WordPiece final : public TokenDecoder {
+class WordPieceDecoder final : public TokenDecoder {
  public:
-  WordPiece(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
+  WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
@@ -80,9 +80,9 @@ class WordPiece final : public TokenDecoder {
   bool cleanup_;
 };
 
-class Metaspace final : public TokenDecoder {
+class MetaspaceDecoder final : public TokenDecoder {
  public:
-  Metaspace(std::string replacement, PrependScheme prepend)
+  MetaspaceDecoder(std::string replacement, PrependScheme prepend)
       : replacement_(std::move(replacement)), prepend_(prepend) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i)
@@ -94,9 +94,9 @@ class Metaspace final : public TokenDecoder {
   PrependScheme prepend_;
 };
 
-class BpeSuffix final : public TokenDecoder {
+class BpeSuffixDecoder final : public TokenDecoder {
  public:
-  explicit BpeSuffix(std::string suffix) : suffix_(std::move(suffix)) {}
+  explicit BpeSuffixDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
   }
@@ -106,7 +106,7 @@ class BpeSuffix final : public TokenDecoder {
 };
 
 // "<0x0A>" as that byte. Bytes that together are no text become U+FFFD, one for each.
-class ByteFallback final : public TokenDecoder {
+class ByteFallbackDecoder final : public TokenDecoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
     std::vector<std::string> out;
@@ -147,7 +147,7 @@ class ByteFallback final : public TokenDecoder {
   }
 };
 
-class Fuse final : public TokenDecoder {
+class FuseDecoder final : public TokenDecoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
     std::string all;
@@ -156,9 +156,9 @@ class Fuse final : public TokenDecoder {
   }
 };
 
-class Strip final : public TokenDecoder {
+class StripDecoder final : public TokenDecoder {
  public:
-  Strip(std::string content, int64_t start, int64_t stop)
+  StripDecoder(std::string content, int64_t start, int64_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (std::string& token : tokens) {
@@ -174,9 +174,10 @@ class Strip final : public TokenDecoder {
   int64_t start_, stop_;
 };
 
-class Replace final : public TokenDecoder {
+class ReplaceDecoder final : public TokenDecoder {
  public:
-  Replace(Pattern pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  ReplaceDecoder(Pattern pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (std::string& token : tokens) {
       std::string out;
@@ -195,9 +196,9 @@ class Replace final : public TokenDecoder {
   std::string content_;
 };
 
-class Sequence final : public TokenDecoder {
+class SequenceDecoder final : public TokenDecoder {
  public:
-  explicit Sequence(std::vector<TokenDecoderPtr> parts) : parts_(std::move(parts)) {}
+  explicit SequenceDecoder(std::vector<TokenDecoderPtr> parts) : parts_(std::move(parts)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (const TokenDecoderPtr& part : parts_) part->apply(tokens);
   }
@@ -210,22 +211,23 @@ class Sequence final : public TokenDecoder {
 
 TokenDecoderPtr read_token_decoder(const JsonFields& fields) {
   const std::string type = fields.text("type");
-  if (type == "ByteLevel") return std::make_shared<ByteLevel>();
+  if (type == "ByteLevel") return std::make_shared<ByteLevelDecoder>();
   if (type == "WordPiece")
-    return std::make_shared<WordPiece>(fields.text("prefix", "##"), fields.flag("cleanup", true));
+    return std::make_shared<WordPieceDecoder>(fields.text("prefix", "##"), fields.flag("cleanup", true));
   if (type == "Metaspace")
-    return std::make_shared<Metaspace>(fields.character("replacement", "\u2581"), read_prepend_scheme(fields));
-  if (type == "BPEDecoder") return std::make_shared<BpeSuffix>(fields.text("suffix", "</w>"));
-  if (type == "ByteFallback") return std::make_shared<ByteFallback>();
-  if (type == "Fuse") return std::make_shared<Fuse>();
+    return std::make_shared<MetaspaceDecoder>(fields.character("replacement", "\u2581"),
+                                              read_prepend_scheme(fields));
+  if (type == "BPEDecoder") return std::make_shared<BpeSuffixDecoder>(fields.text("suffix", "</w>"));
+  if (type == "ByteFallback") return std::make_shared<ByteFallbackDecoder>();
+  if (type == "Fuse") return std::make_shared<FuseDecoder>();
   if (type == "Strip")
-    return std::make_shared<Strip>(fields.character("content", " "), fields.integer("start"),
-                                   fields.integer("stop"));
-  if (type == "Replace") return std::make_shared<Replace>(read_pattern(fields), fields.text("content"));
+    return std::make_shared<StripDecoder>(fields.character("content", " "), fields.integer("start"),
+                                          fields.integer("stop"));
+  if (type == "Replace") return std::make_shared<ReplaceDecoder>(read_pattern(fields), fields.text("content"));
   if (type != "Sequence") fields.unknown_type("decoders");
   std::vector<TokenDecoderPtr> parts;
   for (const JsonFields& part : fields.objects("decoders")) parts.push_back(read_token_decoder(part));
-  return std::make_shared<Sequence>(std::move(parts));
+  return std::make_shared<SequenceDecoder>(std::move(parts));
 }
 
 }  // namespace qkv

@@ -14,7 +14,7 @@ namespace qkv {
 namespace {
 
 // Files of large vocabularies have tens of megabytes.
-constexpr JsonLimits limits = {.bytes = 200'000'000, .depth = 32, .name_bytes = 20'000};
+constexpr JsonLimits tokenizer_json_limits = {.bytes = 200'000'000, .depth = 32, .name_bytes = 20'000};
 
 std::string normalized_content(const AddedToken& token, const TextNormalizerPtr& normalizer) {
   if (!token.normalized || !normalizer) return token.content;
@@ -169,11 +169,11 @@ struct JsonTokenizer::Parts {
 };
 
 JsonTokenizer JsonTokenizer::load(const std::filesystem::path& path) {
-  return parse(read_file(path, limits.bytes), path.string());
+  return parse(read_file(path, tokenizer_json_limits.bytes), path.string());
 }
 
 JsonTokenizer JsonTokenizer::parse(std::string_view json, const std::string& name) {
-  const auto parsed = parse_json_object(json, name, limits);
+  const auto parsed = parse_json_object(json, name, tokenizer_json_limits);
   return JsonTokenizer(std::make_shared<const Parts>(JsonFields(parsed, name), name));
 }
 

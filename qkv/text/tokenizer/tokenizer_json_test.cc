@@ -8,8 +8,7 @@
 #include "qkv/base/random.h"
 #include "qkv/text/text_error.h"
 
-namespace qkv {
-namespace {
+namespace qkv::tokenizer_json_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -226,5 +225,4 @@ TEST(JsonTokenizer, DamagedFilesAreErrorsOrStillTokenizers) {
   }
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::tokenizer_json_test

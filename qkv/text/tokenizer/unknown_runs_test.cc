@@ -6,8 +6,7 @@
 #include "qkv/text/sentencepiece_check.h"
 #include "qkv/text/tokenizer.h"
 
-namespace qkv {
-namespace {
+namespace qkv::unknown_runs_test {
 
 std::string many(const std::string& text, int times) {
   std::string out;
@@ -52,5 +51,4 @@ TEST(UnknownRuns, AModelWithByteFallbackKnowsAll) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::unknown_runs_test
