@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"

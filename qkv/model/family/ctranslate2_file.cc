@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
