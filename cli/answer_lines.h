@@ -69,7 +69,7 @@ std::vector<Item> good_items(const std::vector<ReadLine<Item>>& lines) {
   return items;
 }
 
-constexpr const char* not_read = "could not be read and were answered by an empty line";
+constexpr const char* not_read = "could not be read; each has an empty line in its place";
 
 inline size_t bytes_of(const std::string& line) { return line.size(); }
 inline size_t bytes_of(const SentencePair& pair) { return pair.source.size() + pair.target.size(); }
@@ -81,7 +81,7 @@ bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& r
     if (!reader.next(line.item)) return false;
   } catch (const LineError& e) {
     if (strict) throw;
-    reports.add(not_read, fmt::format("{}; answered by an empty line", e.what()));
+    reports.add(not_read, fmt::format("{}; wrote an empty line in its place", e.what()));
     line = {.bad = true};
   }
   line.where = reader.where();
@@ -103,7 +103,7 @@ std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const
       lines.resize(i);
       return refused;
     }
-    reports.add(not_read, fmt::format("{}; answered by an empty line", refused.what()));
+    reports.add(not_read, fmt::format("{}; wrote an empty line in its place", refused.what()));
     lines[i] = {.item = {}, .where = lines[i].where, .bad = true};
   }
   return {};

@@ -157,15 +157,15 @@ struct DemoCommand {
     const std::vector<std::string> answers = model.answers(sources);
     int64_t right = 0;
     for (size_t i = 0; i < answers.size(); ++i) right += answers[i] == data.held_out[i].second;
-    fmt::print("held-out exact match {:.3f} (n={})\n",
-               static_cast<double>(right) / static_cast<double>(answers.size()), answers.size());
+    fmt::print("{} of {} {} that it has never seen are right\n", right, answers.size(), data.name);
   }
 };
 
 }  // namespace
 
 Command add_demo(App& parent) {
-  App& app = *parent.add_subcommand("demo", "train on a small built-in task for about a minute, show the result");
+  App& app =
+      *parent.add_subcommand("demo", "train on a small built-in task for about a minute and show the result");
   const auto command = std::make_shared<DemoCommand>();
   command->program = parent.get_name();
   flag(app, "task", command->task, "the task to learn: dates or numbers", "TASK");

@@ -48,7 +48,7 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
   for (const Use& use : uses)
     if (use.architecture == architecture &&
         std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end())
-      fail<InputError>("qkv " + command, "--model {} is {}; it is for qkv {}", folder, use.model,
+      fail<InputError>("qkv " + command, "--model {} is {}; use it with qkv {}", folder, use.model,
                        name_list(use.commands));
 }
 

@@ -243,7 +243,7 @@ TEST_F(Command, FineTuningPrintsTheVocabularyThatItContinuesWith) {
   const Outcome tuned =
       run(fmt::format("train --train {} --model {} --max-steps 1 --init {}", at("pairs.tsv"), at("tuned"), init));
   EXPECT_EQ(tuned.code, 0) << tuned.err;
-  EXPECT_NE(tuned.err.find("vocabulary   that of " + init + ", tie"), std::string::npos) << tuned.err;
+  EXPECT_NE(tuned.err.find("vocabulary   from " + init + ", tie"), std::string::npos) << tuned.err;
   EXPECT_EQ(tuned.err.find("vocabulary-size"), std::string::npos) << tuned.err;
 }
 

@@ -29,9 +29,9 @@ TEST_F(Streams, TranslateAnswersEveryLineInOrder) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, first + "\n\n\n\n" + second);
   EXPECT_EQ(outcome.err,
-            "stdin:2: invalid UTF-8 at byte 2 (0xff); answered by an empty line\n"
-            "stdin:4: a NUL byte at byte 3; answered by an empty line\n"
-            "stdin:5: a line of 1000000 bytes or more; answered by an empty line\n");
+            "stdin:2: invalid UTF-8 at byte 2 (0xff); wrote an empty line in its place\n"
+            "stdin:4: a NUL byte at byte 3; wrote an empty line in its place\n"
+            "stdin:5: a line of 1000000 bytes or more; wrote an empty line in its place\n");
 }
 
 TEST_F(Streams, AnswersOfSeveralEndWithABlankLineForEveryLine) {
@@ -54,8 +54,8 @@ TEST_F(Streams, ScoreAnswersEveryLineInOrder) {
     kinds += outcome.out[at] == '-' ? '#' : outcome.out[at] == '\n' ? '.' : '?';
   EXPECT_EQ(kinds, "#.###.#") << outcome.out;
   EXPECT_EQ(outcome.err.substr(0, outcome.err.find("5 pairs")),
-            "mixed.tsv:2: no tab, expected 'source TAB target'; answered by an empty line\n"
-            "mixed.tsv:6: invalid UTF-8 at byte 1 (0xff); answered by an empty line\n");
+            "mixed.tsv:2: no tab, expected 'source TAB target'; wrote an empty line in its place\n"
+            "mixed.tsv:6: invalid UTF-8 at byte 1 (0xff); wrote an empty line in its place\n");
   EXPECT_EQ(bash("qkv score --model model --input /dev/null").out, "");
 }
 

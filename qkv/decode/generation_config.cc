@@ -84,7 +84,7 @@ class Ignored {
       add_unless(key, neutral);
   }
   void add(const char* key, bool asked) {
-    if (asked) messages.push_back(fmt::format("{}: '{}' is not obeyed in {}", settings_.file(), key, where_));
+    if (asked) messages.push_back(fmt::format("{}: '{}' is ignored in {}", settings_.file(), key, where_));
   }
   void add_unless(const char* key, double neutral) { add(key, settings_.number(key, neutral) != neutral); }
 

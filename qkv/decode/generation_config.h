@@ -26,7 +26,7 @@ TranslateOptions translate_defaults(const std::filesystem::path& folder);
 GenerateTextOptions generate_defaults(const std::filesystem::path& folder);
 
 // What the file asks for and the options do not have, a message for each:
-// "bart/generation_config.json: 'repetition_penalty' is not obeyed in translations".
+// "bart/generation_config.json: 'repetition_penalty' is ignored in translations".
 std::vector<std::string> ignored_by_translate(const std::filesystem::path& folder);
 std::vector<std::string> ignored_by_generate(const std::filesystem::path& folder);
 

@@ -224,7 +224,7 @@ GeneratedTexts Generator::generate(const std::string& prompt, const GenerateText
 TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOptions& options) const {
   check_options(options);
   require<UsageError>(options.beam == 1, "Generator::stream",
-                      "beam {} has a text only at its end: a text that is streamed is sampled", options.beam);
+                      "beam {} knows its text only at the end: streaming needs beam 1", options.beam);
   GenerateOptions how = token_options(options);
   how.streams = {stream_of(options, 0, 0)};
   return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options).front(), how, options.stop};

@@ -312,7 +312,7 @@ TEST(Generator, OfAFolderEqualsThatOfItsParts) {
     FAIL();
   } catch (const InputError& e) {
     EXPECT_EQ(e.what(), folder.string() +
-                            ": the architecture of this model is masked: it does not generate text, which takes a "
+                            ": the architecture of this model is masked: it does not generate text, which needs a "
                             "causal model");
   }
   std::filesystem::remove_all(folder);

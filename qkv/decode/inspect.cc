@@ -121,8 +121,8 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   const bool truncated = cut(ids, model.config().default_context() + 1 - ends);
   require<InputError>(
       std::ssize(ids) + ends >= 2, "text",
-      "it has no second token, and the vocabulary none that begins or ends a text: there is nothing to "
-      "predict");
+      "it has fewer than two tokens, and the vocabulary has none that begins or ends a text: there is "
+      "nothing to predict");
   AttentionLog log;
   const TargetScore score =
       score_documents(model, std::span(&ids, 1), {.bos = special.bos, .eos = special.eos, .log = &log})[0];

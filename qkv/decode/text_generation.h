@@ -32,7 +32,7 @@ struct GeneratedText {
   std::string text = {};                 // what follows the prompt
   std::vector<std::string> tokens = {};  // of the vocabulary; U+2581 stands for a space
   double log_probability = 0;  // of the tokens and the end, if the model ended it, in the model's own distribution
-  double score = 0;            // log_probability; of beam search over the length penalty
+  double score = 0;            // log_probability; of beam search, divided by the length penalty
   Generated::End end = Generated::End::max_tokens;
 };
 

@@ -114,7 +114,7 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{"{\"architecture\": ", "not a JSON object"},
            Case{huge, "not a JSON object"},
            Case{changed("24", huge + std::string(100'000, ']')), "nested more than 32 levels deep"},
-           Case{changed("\"heads\"", "\"d_model\""), "'d_model' is there twice"},
+           Case{changed("\"heads\"", "\"d_model\""), "'d_model' occurs twice"},
            Case{changed("24", "\"" + huge + "\""), "'d_model' must be an integer, got \"[[["},
            Case{"{}", "'architecture' must be"},
            Case{"{\"architecture\": 7}", "'architecture' must be"},

@@ -77,7 +77,9 @@ std::string headline(const TransformerConfig& c) {
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
   const bool limited = c.positions == Positions::sinusoidal || c.positions == Positions::learned;
   const std::string positions = limited ? fmt::format("P {} {} positions", c.max_positions, name_of(c.positions))
-                                        : fmt::format("{} positions without a limit", name_of(c.positions));
+                                : c.positions == Positions::none
+                                    ? "no position encoding, any length"
+                                    : fmt::format("{} positions, any length", name_of(c.positions));
   return fmt::format(
              "{}, {}\n"
              "  C {} d-model, F {} ffn, H {} heads{},{} K {} key and value width\n"

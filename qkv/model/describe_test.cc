@@ -126,8 +126,8 @@ TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
   c.positions = Positions::rotary;
   const std::string text = describe(c);
   for (const char* expected : {"self-attention window=8+softmax-with-sink, cross-attention additive=10",
-                               "rotary positions without a limit", "softmax-with-sink.scores (4)",
-                               "4 C^2 + 4 C + H", "additive.key (10, 4)", "4 C^2 + 2 D width + 4 C + width"})
+                               "rotary positions, any length", "softmax-with-sink.scores (4)", "4 C^2 + 4 C + H",
+                               "additive.key (10, 4)", "4 C^2 + 2 D width + 4 C + width"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
 }
 

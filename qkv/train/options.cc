@@ -125,6 +125,13 @@ void check_architecture(TransformerConfig config) {
   make_model(config);
 }
 
+// "automatic (0.0025)" for a learning rate that was not given.
+std::string shown_setting(const std::string& key, const Json& value, const TrainOptions& options) {
+  if (key == "learning-rate" && options.learning_rate == 0)
+    return fmt::format("automatic ({:.3g})", options.rate());
+  return shown_json(value);
+}
+
 }  // namespace
 
 double TrainOptions::rate() const {
@@ -274,7 +281,9 @@ std::optional<std::string> difference(const std::string& before, const TrainOpti
   const Json was = settings(before), is = settings(to_json(now));
   for (const auto& [key, value] : is.items())
     if (was.at(key) != value)
-      return fmt::format("'{}' was {} and is now {}", key, shown_json(was.at(key)), shown_json(value));
+      return fmt::format("'{}' was {} and is now {}", key,
+                         shown_setting(key, was.at(key), train_options_from_json(before, where)),
+                         shown_setting(key, value, now));
   return {};
 }
 

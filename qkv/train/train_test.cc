@@ -288,7 +288,7 @@ TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
   write_small_corpus(folder_ / "other.tsv", 300, 2);
   o.max_steps = 4;
   o.train = (folder_ / "other.tsv").string();
-  expect_error(o, "other data than");
+  expect_error(o, "this is not the data that the training");
   EXPECT_EQ(stored_options(folder_ / "m").max_steps, 2);
   EXPECT_EQ(stored_options(folder_ / "m").label_smoothing, 0.1);  // what was refused is not remembered
 }

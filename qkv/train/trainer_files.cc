@@ -14,8 +14,10 @@ namespace qkv {
 
 void Trainer::resume(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
-  require<InputError>(state_.corpus == task_.fingerprint(), folder_.state().string(),
-                      "{} has other data than the training was started with", options_.train);
+  require<InputError>(state_.corpus == task_.fingerprint(), options_.train,
+                      "this is not the data that the training in {} was started with; to train its model on other "
+                      "data, give it as init",
+                      folder_.root().string());
   const bool held_out = check_held_out(folder_.root(), task_.held_out());
   task_.seek(state_.position);
   checkpoint.load(task_.model(), adam_);
@@ -25,7 +27,7 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   const bool lost = state_.has_model && !folder_.has_model();
   require<InputError>(
       !lost || !validates() || state_.best.best_step == state_.step, folder_.root().string(),
-      "model.safetensors is missing: it was the best model, of step {}, and the training is at step {}; "
+      "model.safetensors is missing: it was the best model, from step {}, and the training is at step {}; "
       "restore it, or start again with overwrite",
       state_.best.best_step, state_.step);
   folder_.begin();
@@ -38,7 +40,7 @@ void Trainer::resume(const Checkpoint& checkpoint) {
 std::string Trainer::advice() const {
   const std::string saved = state_.saved.empty()
                                 ? "nothing has been saved yet"
-                                : fmt::format("the last checkpoint is of step {}", state_.saved.back());
+                                : fmt::format("the last checkpoint is from step {}", state_.saved.back());
   return saved + "; try a smaller learning-rate, a longer warmup, or clip 1";
 }
 

@@ -97,7 +97,7 @@ TransformerConfig roberta_config(const HfConfig& hf) {
   c.head_activation = Activation::gelu;
   c.position_offset = hf.index("pad_token_id", 1) + 1;
   if (c.position_offset >= c.max_positions)
-    hf.refuse("max_position_embeddings", "it leaves no position behind that of padding");
+    hf.refuse("max_position_embeddings", "it leaves no position after the padding position");
   c.max_positions -= c.position_offset;
   c.token_types = hf.count("type_vocab_size", 1);
   return c;

@@ -40,7 +40,7 @@ Activation activation_of(const CTranslate2File& file) {
   if (code == 2) return Activation::silu;
   if (code == 3) return Activation::gelu;
   if (code == 4) return Activation::quick_gelu;
-  fail<InputError>(file.where, "the activation has the code {}, known are 0 to 4", code);
+  fail<InputError>(file.where, "the code of the activation must be 0 to 4, got {}", code);
 }
 
 int64_t heads_of(const CTranslate2File& file, const std::string& stack) {

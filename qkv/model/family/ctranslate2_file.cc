@@ -81,7 +81,7 @@ Variable read_variable(Reader& reader, uint32_t version, const std::string& name
   uint64_t bytes = 0;
   if (version >= 4) {
     const auto type = reader.number<uint8_t>();
-    require<InputError>(type < std::size(sizes), where, "variable {} has the type {}, known are 0 to 5",
+    require<InputError>(type < std::size(sizes), where, "the type of variable {} must be 0 to 5, got {}",
                         quoted_name(name), type);
     v.type = static_cast<Type>(type);
     bytes = reader.number<uint32_t>();
@@ -122,7 +122,7 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
   CTranslate2File out{.where = path.string(), .spec = "", .bytes = std::ssize(bytes)};
   Reader reader(bytes, out.where);
   const auto version = reader.number<uint32_t>();
-  require<InputError>(version >= 1 && version <= 6, out.where, "the binary version is {}, known are 1 to 6",
+  require<InputError>(version >= 1 && version <= 6, out.where, "the binary version must be 1 to 6, got {}",
                       version);
   if (version >= 2) {
     out.spec = reader.text();
@@ -132,7 +132,7 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
   for (auto left = reader.number<uint32_t>(); left > 0; --left) {
     const std::string name = reader.text();
     const Variable variable = read_variable(reader, version, name, out.where);
-    require<InputError>(variables.emplace(name, variable).second, out.where, "variable {} is there twice",
+    require<InputError>(variables.emplace(name, variable).second, out.where, "variable {} occurs twice",
                         quoted_name(name));
   }
   if (version >= 3)
@@ -140,11 +140,11 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
       const std::string alias = reader.text(), name = reader.text();
       const auto found = variables.find(name);
       require<InputError>(found != variables.end() && !variables.contains(alias), out.where,
-                          "alias {} is of variable {}, which is not in the file", quoted_name(alias),
+                          "alias {} refers to variable {}, which is not in the file", quoted_name(alias),
                           quoted_name(name));
       out.aliases[alias] = name;
     }
-  require<InputError>(reader.empty(), out.where, "there are bytes behind the last variable");
+  require<InputError>(reader.empty(), out.where, "there are bytes after the last variable");
   for (const auto& [name, v] : variables) {
     if (v.shape.empty()) {
       out.settings[name] = v.at(0);

@@ -21,7 +21,7 @@ struct Header {
 class Weights {
  public:
   Weights(std::string bytes, std::string where) : bytes_(std::move(bytes)), where_(std::move(where)) {
-    require<InputError>(bytes_.size() >= sizeof(Header), where_, "{} bytes are no checkpoint of llama2.c",
+    require<InputError>(bytes_.size() >= sizeof(Header), where_, "not a llama2.c checkpoint: {} bytes",
                         bytes_.size());
     std::memcpy(&header_, bytes_.data(), sizeof(Header));
     at_ = sizeof(Header);
@@ -32,7 +32,7 @@ class Weights {
     const bool sane = C > 0 && C < limit && F > 0 && F < limit && L > 0 && L < 4096 && H > 0 && H <= C && G > 0 &&
                       V > 0 && V < limit && T > 0 && T < limit;
     require<InputError>(sane && C % H == 0 && C / H % 2 == 0 && H % G == 0, where_,
-                        "these are no sizes of a model of llama2.c: d_model {}, hidden {}, layers {}, heads {}, "
+                        "invalid llama2.c sizes: d_model {}, hidden {}, layers {}, heads {}, "
                         "kv_heads {}, vocabulary {}, positions {}",
                         C, F, L, H, G, V, T);
   }
@@ -48,7 +48,7 @@ class Weights {
   }
   void skip(const Shape& shape) { at_ += static_cast<size_t>(check(shape).numel()) * sizeof(float); }
   void end() const {
-    require<InputError>(at_ == bytes_.size(), where_, "{} bytes are left behind the weights", bytes_.size() - at_);
+    require<InputError>(at_ == bytes_.size(), where_, "{} bytes are left after the weights", bytes_.size() - at_);
   }
 
  private:

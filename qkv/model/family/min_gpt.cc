@@ -35,10 +35,10 @@ Tensor tensor_of(const Json& json, const std::string& where) {
   for (const Json& size : json["shape"]) {
     const bool fits =
         size.is_number_unsigned() && size.get<uint64_t>() < (1 << 24) && shape.size() < Shape::max_rank;
-    require<InputError>(fits, where, "{} is no shape", shown_json(json["shape"]));
+    require<InputError>(fits, where, "{} is not a valid shape", shown_json(json["shape"]));
     shape.push_back(size.get<int64_t>());
     count *= std::max<int64_t>(shape.back(), 1);
-    require<InputError>(count <= int64_t{1} << 32, where, "{} is no shape", shown_json(json["shape"]));
+    require<InputError>(count <= int64_t{1} << 32, where, "{} is not a valid shape", shown_json(json["shape"]));
   }
   const std::string bytes = base64_decoded(json["data"].text(), where);
   const Shape sizes(shape);

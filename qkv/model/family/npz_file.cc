@@ -80,7 +80,7 @@ std::string_view value_of(std::string_view header, std::string_view key) {
 
 // The format of numpy.save(), versions 1 to 3.
 Array parse_array(std::string_view bytes, const std::string& where) {
-  const auto damaged = [&](bool fine) { require<InputError>(fine, where, "this is not an array of NumPy"); };
+  const auto damaged = [&](bool fine) { require<InputError>(fine, where, "this is not a NumPy array"); };
   damaged(bytes.size() >= 12 && bytes.starts_with("\x93NUMPY"));
   const bool is_old = bytes[6] == 1;
   uint32_t length = 0;
@@ -94,7 +94,7 @@ Array parse_array(std::string_view bytes, const std::string& where) {
   std::string_view shape = value_of(header, "'shape'");
   damaged(type.size() > 4 && type.front() == '\'' && shape.starts_with('('));
   array.type = type.substr(1, type.find('\'', 1) - 1);
-  require<InputError>(order.starts_with("False"), where, "arrays in Fortran's order are not supported");
+  require<InputError>(order.starts_with("False"), where, "arrays in Fortran order are not supported");
   int64_t count = 1;
   for (shape.remove_prefix(1); !shape.empty() && shape.front() != ')';) {
     int64_t size = 0;

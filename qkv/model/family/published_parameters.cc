@@ -162,8 +162,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
   for (const auto& [copy, of] : names.copies()) {
     if (!tensors.has(copy)) continue;
     const Tensor values = tensors.get(copy);
-    require<InputError>(same_values(values, tensors.get(of)), where, "tensor {} differs from {}, whose copy it is",
-                        quoted_name(copy), quoted_name(of));
+    require<InputError>(same_values(values, tensors.get(of)), where,
+                        "tensor {} must be a copy of {}, but differs from it", quoted_name(copy), quoted_name(of));
   }
   for (const auto& [unread, of] : names.fallbacks()) tensors.skip(unread);
   const std::vector<std::string> left_over = tensors.left_over();

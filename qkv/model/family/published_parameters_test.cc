@@ -86,7 +86,7 @@ TEST(PublishedParameters, APointerOfGitLfsIsNamed) {
   const PublishedFolder folder("llama");
   folder.write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");
   EXPECT_EQ(folder.error(),
-            "model.safetensors: this is a pointer of Git LFS, not the file: run 'git lfs pull' in the folder");
+            "model.safetensors: this is a Git LFS pointer, not the file: run 'git lfs pull' in the folder");
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ void check_is_marian(const TransformerConfig& ours) {
       reasons.push_back(expected.contains(key)
                             ? fmt::format("{} is {}, must be {}", key, value.dump(), expected[key].dump())
                             : fmt::format("it has {} {}", key, value.dump()));
-  require<UsageError>(reasons.empty(), "convert", "this model cannot be written as a Marian: {}",
+  require<UsageError>(reasons.empty(), "convert", "this model cannot be written as a Marian model: {}",
                       name_list(reasons, "; "));
-  require<UsageError>(ours.d_model % 2 == 0, "convert", "Marian's d_model is even, got {}", ours.d_model);
+  require<UsageError>(ours.d_model % 2 == 0, "convert", "d_model must be even for Marian, got {}", ours.d_model);
 }
 
 // Theirs from ours: which row, and which channel of d_model.

@@ -44,7 +44,7 @@ std::vector<Scored> read_scored(const fs::path& file) {
     out.push_back(std::move(entry));
     at += head + length;
   }
-  require<InputError>(out.size() > 3, file.string(), "{} tokens are no vocabulary", out.size());
+  require<InputError>(out.size() > 3, file.string(), "not a vocabulary: it has {} tokens", out.size());
   return out;
 }
 

@@ -231,7 +231,7 @@ SplitBehavior read_behavior(const JsonFields& fields, const std::string& absent 
   const std::string name = absent.empty() ? fields.text("behavior") : fields.text("behavior", absent);
   for (const auto& [text, behavior] : known)
     if (text == name) return behavior;
-  fail<InputError>(fields.where(), "'behavior' is {}, which is not known", quoted_name(name));
+  fail<InputError>(fields.where(), "'behavior' {} is unknown", quoted_name(name));
 }
 
 }  // namespace
