@@ -27,8 +27,8 @@ class Decoding {
 
   // Adds tokens to every row, one or more.
   virtual Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) = 0;
-  // Row r continues row source[r]; rows that are not named leave. Rows of the same source sentence stay adjacent where
-  // that is possible: they share what belongs to it.
+  // Row r continues row source[r]; rows not listed are dropped. Rows of the same source sentence should stay adjacent,
+  // so that they share what belongs to it.
   virtual void reorder(std::span<const int64_t> source) = 0;
   // The rows of the other, which is of the same model, follow these.
   virtual void join(Decoding& other) = 0;

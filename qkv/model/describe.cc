@@ -139,7 +139,7 @@ std::string memory(const TransformerConfig& c) {
   return table(out, {false, true, false});
 }
 
-// One more token for every sentence of a batch, behind T - 1 others.
+// One more token for every sentence of a batch, after T - 1 others.
 std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) {
   const FlopCount all = sum_of(flops_per_target_token(c, o));
   const Cached rows = cached(c);
@@ -157,7 +157,7 @@ std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) 
   return table(out, {false, true, true, true});
 }
 
-// The parts behind the parameters: what a token takes on either side.
+// The parts after the parameters: the cost of a token on either side.
 std::string arithmetic(const TransformerConfig& c, const DescribeOptions& o) {
   const auto title = [](const char* token, char letter, int64_t length) {
     return fmt::format("Per {}, {} {}", token, letter, length);

@@ -66,7 +66,7 @@ TEST_P(PackedModel, KeepsNoValuesOfItsWeights) {
     loss(*model);
     return static_cast<double>(storage_statistics().used_bytes - before);
   };
-  // What is left of the parameters beside their packed form: norms, biases, an embedding that is not multiplied by.
+  // The parameters that have no packed form: norms, biases, an embedding that is not also an output matrix.
   double rest = 0, all = 0;
   made()->visit([&](const std::string& name, Variable& parameter) {
     const bool table = GetParam().tie == Tie::target ? name == "source_embedding"

@@ -164,7 +164,7 @@ TensorNames names_of(const CTranslate2File& file, const TransformerConfig& ours)
   names.output("decoder/projection/weight");
   names.tensor("output.bias", "decoder/projection/bias");
   for (const auto& [alias, name] : file.aliases) names.ignore(alias);
-  // What an alias stands for, where only one of the two is a parameter.
+  // The tensor that an alias refers to, where only one of the two is a parameter.
   for (const char* table : {"decoder/embeddings/weight", "decoder/projection/weight"}) names.ignore(table);
   // A row of heads and layers for alignment.
   names.ignore("decoder/alignment_heads");

@@ -27,7 +27,7 @@ class Reader {
     std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
     return value;
   }
-  // With a NUL at its end, which its length counts.
+  // Ends in a NUL, which is counted in its length.
   std::string text() {
     const std::string_view bytes = take(number<uint16_t>());
     require<InputError>(!bytes.empty() && bytes.back() == '\0', where_, "a name does not end in a NUL");
@@ -98,7 +98,7 @@ Variable read_variable(Reader& reader, uint32_t version, const std::string& name
   return v;
 }
 
-// Divided by the scales, of which there is one for each row or one for all.
+// The values divided by their scales: one scale for each row, or one for all rows.
 Tensor tensor_of(const Variable& v, const Variable* scale, const std::string& name, const std::string& where) {
   Tensor out = Tensor::empty(Shape(v.shape));
   const int64_t rows = v.shape[0], width = v.count() / rows;
@@ -154,7 +154,7 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
                         quoted_name(name));
     if (name.ends_with("_scale") && variables.contains(name.substr(0, name.size() - 6))) continue;
     const auto scale = variables.find(name + "_scale");
-    // A scale for all is a number of rank 0.
+    // A single scale for all rows is a number of rank 0.
     out.tensors[name] = tensor_of(v, scale == variables.end() ? nullptr : &scale->second, name, out.where);
   }
   for (auto alias = out.aliases.begin(); alias != out.aliases.end();) {

@@ -1,4 +1,4 @@
-// Settings of config.json that change what a model computes: as transformers reads them, those that are missing among them.
+// Settings of config.json that change what a model computes, read as transformers reads them, missing ones included.
 #include <gtest/gtest.h>
 
 #include "qkv/layer/mechanism/rotary.h"
@@ -114,7 +114,7 @@ TEST(FamilySettings, SettingsThatWereRefusedForNoReasonAreRead) {
   EXPECT_EQ(t5.error_of([&] { config_of(t5); }), "");
 }
 
-// Python writes them, for settings that concern others.
+// Python writes these values, in settings that other programs read.
 TEST(FamilySettings, InfinityIsAnErrorWhereItIsRead) {
   const PublishedFolder folder("llama");
   const std::string before = folder.config().dump();

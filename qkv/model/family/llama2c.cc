@@ -17,7 +17,7 @@ struct Header {
   int32_t d_model, ffn, layers, heads, kv_heads, vocabulary, positions;
 };
 
-// In the order of the file. A negative vocabulary says that the matrix of the logits is not that of the embeddings.
+// Read in the order of the file. A negative vocabulary size means that the output matrix is not the embedding matrix.
 class Weights {
  public:
   Weights(std::string bytes, std::string where) : bytes_(std::move(bytes)), where_(std::move(where)) {
@@ -64,7 +64,7 @@ class Weights {
   bool is_tied_ = true;
 };
 
-// Rotary pairs side by side become pairs of the two halves of a head, which is how Hugging Face stores a Llama.
+// Adjacent rotary pairs become pairs from the two halves of a head, as Hugging Face stores a Llama.
 Tensor with_halves(const Tensor& weight, int64_t heads) {
   const int64_t C = weight.dim(1), width = weight.dim(0) / heads;
   return weight.reshape({heads, width / 2, 2, C}).transpose(1, 2).contiguous_copy().reshape({heads * width, C});

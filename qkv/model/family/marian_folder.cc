@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A document of YAML whose values are checked where they are read.
+// A YAML document whose values are checked when they are read.
 class Settings {
  public:
   Settings(const std::string& text, std::string where) : where_(std::move(where)) {
@@ -58,7 +58,7 @@ std::vector<fs::path> files_ending_in(const fs::path& folder, std::initializer_l
   return out;
 }
 
-// decoder.yml, or the only file with such an end.
+// decoder.yml, or the only file whose name ends in .decoder.yml.
 fs::path decoder_file(const fs::path& folder) {
   if (file_exists(folder / "decoder.yml")) return folder / "decoder.yml";
   const std::vector<fs::path> found = files_ending_in(folder, {".decoder.yml"});
@@ -90,7 +90,7 @@ Activation activation_of(const Settings& settings) {
   return is_new ? Activation::gelu : Activation::quick_gelu;
 }
 
-// What is done before and after each part of a layer: d is dropout, a the residual connection, n and r a norm.
+// The steps before and after each part of a layer: d is dropout, a the residual connection, n and r are norms.
 NormOrder norm_order_of(const Settings& settings) {
   const auto before = settings.get<std::string>("transformer-preprocess", "");
   const auto after = settings.get<std::string>("transformer-postprocess", "dan");
@@ -144,7 +144,7 @@ TransformerConfig config_of(const Model& model) {
   c.dropout = 0;
   c.embedding_norm = settings.get<std::string>("transformer-postprocess-emb", "d").find('n') != std::string::npos;
   c.sinusoids = SinusoidLayout::tensor2tensor;
-  // Not what the settings say: versions that do not heed them have no such table.
+  // Decided by the tensors, because versions that ignore the setting have no such table.
   if (model.has("Wpos")) {
     c.positions = Positions::learned;
     c.max_positions = model.matrix("Wpos").dim(0);
@@ -156,7 +156,7 @@ TransformerConfig config_of(const Model& model) {
   return c;
 }
 
-// The number of the layer whose weights a layer has, from 1.
+// The number, from 1, of the layer whose weights this layer shares.
 int64_t weights_of_layer(const Settings& settings, int64_t n) {
   const auto tied = settings.get<std::vector<int64_t>>("transformer-tied-layers", {});
   return n < std::ssize(tied) ? tied[static_cast<size_t>(n)] : n + 1;

@@ -49,7 +49,7 @@ Tensor tensor_of(const Json& json, const std::string& where) {
   return out;
 }
 
-// Matrices are stored as (out, in), those of GPT-2 as (in, out).
+// Matrices are stored as (out, in), unlike GPT-2's, which are (in, out).
 bool is_transposed(const std::string& name) {
   for (const char* layer : {".c_attn.weight", ".c_proj.weight", ".c_fc.weight"})
     if (name.ends_with(layer)) return true;

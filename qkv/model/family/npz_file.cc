@@ -46,7 +46,7 @@ class Archive {
                         "entry {} of the archive is damaged", i);
     return stat;
   }
-  // Before any is unpacked: what is packed into a small file cannot be much larger, all arrays together.
+  // Checked before any array is unpacked: all arrays together may be only a limited factor larger than the file.
   void check_sizes() const {
     const uint64_t largest = 100 * uint64_t{bytes_.size()};
     uint64_t sum = 0;
@@ -69,7 +69,7 @@ struct Array {
   std::string_view data;
 };
 
-// What stands behind 'key': in the header, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+// The text after 'key': in the header, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const size_t at = header.find(key);
   if (at == std::string_view::npos) return {};

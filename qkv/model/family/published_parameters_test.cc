@@ -1,4 +1,4 @@
-// What the tensors of a folder say of its model, where its settings say something else.
+// Models whose tensors contradict their settings: the tensors decide.
 #include "qkv/model/family/published_parameters.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ using Tensors = std::map<std::string, Tensor>;
 
 TransformerConfig config_of(const PublishedFolder& folder) { return read_model(folder.path()).model->config(); }
 
-// As most sentence encoders are saved: the weights alone, beside the settings of the model that they began as.
+// Most sentence encoders are saved like this: weights without a head, with the settings of the model that was
+// fine-tuned.
 TEST(PublishedParameters, AMaskedModelHasAHeadIfItsTensorsDo) {
   const PublishedFolder without("bert");
   without.change_tensors(

@@ -36,7 +36,7 @@ Index read_index(const fs::path& path) {
   return index;
 }
 
-// What git has in place of a large file that was not fetched.
+// The content of a Git LFS file that was not fetched.
 void refuse_lfs_pointer(const fs::path& path) {
   const RandomAccessFile file(path);
   constexpr std::string_view begins = "version https://git-lfs.github.com/spec/";
