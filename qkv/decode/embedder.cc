@@ -19,7 +19,7 @@
 namespace qkv {
 namespace {
 
-// The text that the model reads. What is not UTF-8 is refused as it is.
+// The text that the model reads. Text that is not UTF-8 stays unchanged, so that the tokenizer rejects it.
 std::string prepared(const std::string& sentence, const SentenceEncoder& published) {
   const bool is_lowered = published.lowercase && !utf8_error(sentence);
   return published.prompt + (is_lowered ? utf8_encode(lowercase(utf8_decode(sentence))) : sentence);

@@ -1,4 +1,4 @@
-// What reads a source encodes it once, whatever it makes of it.
+// A source is encoded once, whatever is computed from it.
 #include <gtest/gtest.h>
 
 #include "qkv/decode/inspect.h"

@@ -101,7 +101,7 @@ std::vector<EncodedPrompt> Generator::encode_prompts(std::span<const std::string
                                                      const GenerateTextOptions& options) const {
   const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
   const SpecialTokens& special = tokenizer_.special();
-  // Of a prompt that leaves no position for an answer, half of the positions remain.
+  // A prompt that leaves no position for an answer is cut to half of the positions.
   const int64_t limit = model_->config().position_limit();
   const int64_t wanted = input_limit(model_->config(), options.max_input_tokens);
   const int64_t longest = std::min(wanted, limit - 1);

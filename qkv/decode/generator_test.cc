@@ -254,7 +254,7 @@ TEST(Generator, ScoresTextsIndependently) {
   EXPECT_EQ(blank.perplexity(), 1);
 }
 
-// As models of minGPT: their tokens are numbers, and none begins or ends a text.
+// Like models of minGPT: the tokens are numbers, and none begins or ends a text.
 TEST(Generator, AModelWithoutEosAndBosSearchesToTheMaximumAndScoresFromTheSecondToken) {
   const Tokenizer tokenizer = number_tokenizer("test", TokenizerSide::source, 12);
   const Generator generator(random_language_model<CausalTransformer>(3, tokenizer), tokenizer);

@@ -25,7 +25,7 @@ struct Module {
 std::vector<Module> read_modules(const fs::path& folder) {
   const fs::path file = folder / "modules.json";
   if (!file_exists(file)) return {};
-  // A list, which is read as an object that holds it.
+  // A list, wrapped in an object to be read.
   const Json json = parse_json_object("{\"modules\":" + read_file(file, limits.bytes) + "}", file.string());
   require<InputError>(json["modules"].is_array(), file.string(), "it must be a list");
   std::vector<Module> modules;

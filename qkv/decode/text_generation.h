@@ -21,7 +21,8 @@
 
 namespace qkv {
 
-// Why a text ended: the model ended it, at the maximum of tokens, at the model's position limit, at a stop string.
+// Why a text ended: the model ended it, or it reached the maximum of tokens, the model's position limit or a stop
+// string.
 constexpr auto names_of(Generated::End) {
   return std::array{Named{Generated::End::eos, "eos"}, Named{Generated::End::max_tokens, "max-tokens"},
                     Named{Generated::End::position_limit, "position-limit"},

@@ -119,7 +119,7 @@ TEST(Translator, ASourceThatIsTooLongIsCutAndMarked) {
   EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
 }
 
-// Position encodings without a table have no limit: what is read of a long source is a setting.
+// Position encodings without a table have no limit: a setting says how much of a long source is read.
 TEST(Translator, RotaryAlibiRelativeBiasAndNoPositionsReadAsMuchAsIsWanted) {
   const Tokenizer source = characters(lines()), target = characters({"abcdefgh ijkl"});
   for (const Positions positions :

@@ -79,7 +79,7 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
                              .seed = options.seed,
                              .tokens = tokens()}) {}
 
-// What is before a line is in the corpus already, and targets there are none.
+// The corpus already holds the tokens before a line; there are no targets.
 BatchTokens MaskedTask::tokens() const {
   BatchTokens out;
   out.source = {.before = {}, .after = frame_of(data_.tokenizer).after};
@@ -118,7 +118,7 @@ Validation MaskedTask::validate() const {
   return {.loss = score.cross_entropy(), .accuracy = restored.fraction()};
 }
 
-// Of the tokens of lines: bos and eos are never masked.
+// Counts the tokens of lines, because bos and eos are never masked.
 TokenFrequencies MaskedTask::frequencies() const {
   TokenFrequencies frequencies(data_.tokenizer.size());
   for (int64_t i = 0; i < data_.train.size(); ++i)

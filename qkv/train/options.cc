@@ -117,7 +117,7 @@ TransformerConfig config_of(Json architecture, const std::string& where) {
   return config;
 }
 
-// Whatever does not fit in a deep model does not fit in one of a single layer, which is constructed quickly.
+// A one-layer model is enough to find settings that do not fit, and is cheap to build.
 void check_architecture(TransformerConfig config) {
   config.source_vocabulary = config.target_vocabulary = Tokenizer::unk + 1;
   config.check();

@@ -57,7 +57,7 @@ class TextTraining : public ::testing::TestWithParam<Architecture> {
 TEST_P(TextTraining, LearnsMoreThanTheFrequenciesOfTokens) {
   TrainOptions o = options("m");
   const bool masked = GetParam() == Architecture::masked;
-  o.max_steps = masked ? 900 : 120;  // of masked tokens there are fewer
+  o.max_steps = masked ? 900 : 120;  // there are fewer masked tokens
   o.valid_every = o.max_steps;
   o.learning_rate = masked ? 5e-3 : 1e-2;
   o.architecture.d_model = 32;

@@ -290,7 +290,7 @@ TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
   o.train = (folder_ / "other.tsv").string();
   expect_error(o, "this is not the data that the training");
   EXPECT_EQ(stored_options(folder_ / "m").max_steps, 2);
-  EXPECT_EQ(stored_options(folder_ / "m").label_smoothing, 0.1);  // what was refused is not remembered
+  EXPECT_EQ(stored_options(folder_ / "m").label_smoothing, 0.1);  // rejected options are not stored
 }
 
 TEST_F(TrainTest, BeginsAgainWhereItWasKilledBeforeTheFirstSave) {
@@ -358,7 +358,7 @@ TEST_F(TrainTest, RefusesAStateThatLies) {
   refused_with("options", "{", "[");
   refused_with("format", "2", "9");
   fs::copy_file(folder_ / "m/model.safetensors", state, fs::copy_options::overwrite_existing);
-  EXPECT_THROW(train(o), InputError);  // a model is no training state
+  EXPECT_THROW(train(o), InputError);  // a model is not a training state
   write_file(state, good);
   EXPECT_NO_THROW(train(o));
 }

@@ -23,7 +23,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   checkpoint.load(task_.model(), adam_);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
   state_.finished = false;
-  // If the training was killed between writing its first state and the model, the model is that of the state.
+  // If the training was killed between writing its first state and the model, the state has the parameters of the
+  // model.
   const bool lost = state_.has_model && !folder_.has_model();
   require<InputError>(
       !lost || !validates() || state_.best.best_step == state_.step, folder_.root().string(),
@@ -44,7 +45,7 @@ std::string Trainer::advice() const {
   return saved + "; try a smaller learning-rate, a longer warmup, or clip 1";
 }
 
-// The loss of the next update would not be finite, but after the last update there is none.
+// The next update would report a loss that is not finite, but after the last update there is no next one.
 void Trainer::check_parameters() {
   if (std::exchange(checked_, state_.step) == state_.step) return;
   task_.model().visit([&](const std::string& name, Variable& parameter) {
