@@ -35,7 +35,7 @@ struct BatchTokens {
   std::vector<int32_t> before_target = {};  // of every answer, such as a language
   int32_t pad = Tokenizer::pad;
 
-  // Of models that were published; ours have the tokens above.
+  // For published models; ours have the tokens above.
   static BatchTokens of(const Tokenizer& source, const Tokenizer& target);
   int64_t extra() const;  // tokens that a sentence has more on one of the sides
 };

@@ -56,7 +56,7 @@ TEST_P(EveryType, DecodesWhatItEncodes) {
   }
 }
 
-// SentencePiece itself takes the square of a word's length, or ends the program over so long a one.
+// SentencePiece itself takes quadratic time in the length of a word, or ends the program on such a long one.
 TEST_P(EveryType, LearnsFromAWordOfAnyLength) {
   auto sentences = corpus(300);
   const Tokenizer without = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
@@ -81,7 +81,7 @@ TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
     }
   ASSERT_GT(text.size(), 50'000u);
   EXPECT_EQ(tokenizer.encode(text), wanted);
-  // SentencePiece takes time by the square of a run of unknown characters, so it is given no long one.
+  // SentencePiece takes quadratic time in a run of unknown characters, so it is never given a long one.
   EXPECT_EQ(tokenizer.encode("ab " + std::string(300'000, '#') + " ab"),
             tokenizer.encode("ab " + std::string(100, '#') + " ab"));
 }

@@ -6,7 +6,7 @@
 //     settings.token("mask_token")                        // "<mask>"; "" for none
 //     settings.tokenizer_class()                          // "GPT2Tokenizer"
 //
-// Errors: InputError, naming the file, for what is not JSON and for ids that are not ids.
+// Errors: InputError, naming the file, for invalid JSON and invalid ids.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace qkv {
 
 class FolderSettings {
  public:
-  // rows: ids that the model has.
+  // rows: the number of ids of the model.
   FolderSettings(const std::filesystem::path& folder, int64_t rows);
 
   // Of generation_config.json, else of config.json: a token id, or several; words that are one token, of [[286]].
@@ -38,7 +38,7 @@ class FolderSettings {
   int64_t integer(const char* key, int64_t absent) const;
 
   int64_t rows() const { return rows_; }
-  // The name without "Fast". Where no file has it, that of the family; "" for others.
+  // The name without "Fast". If no file has it, the name for the family; "" for other families.
   std::string tokenizer_class() const;
   std::string model_type() const;
   std::vector<std::string> special_names() const;  // of all settings that name a special token

@@ -1,4 +1,4 @@
-// Folders without tokenizer.json, where the class of the tokenizer says what their files do not.
+// Folders without tokenizer.json: the class of the tokenizer completes what their files leave out.
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"

@@ -5,7 +5,7 @@
 //     t.tokens                                    // "e", "l", "o", "r", "w", "lo", "low", "er", "lower"
 //     t.merges                                    // {1, 2}, {5, 4}, ...: ids of tokens
 //
-// Of pairs that are as frequent, the one with the smaller ids is merged. Words are cut into characters, of which those outside
+// Of equally frequent pairs, the one with the smaller ids is merged. Words are cut into characters; characters outside
 // the alphabet are left out. The same words and options give the same tokens. Time: n log n in the pairs of the words.
 #pragma once
 

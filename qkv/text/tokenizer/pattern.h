@@ -1,4 +1,4 @@
-// What Replace and Split of tokenizer.json look for: a string or a regular expression.
+// The pattern that Replace and Split of tokenizer.json search for: a string or a regular expression.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The model of a tokenizer: a vocabulary, and how a piece of text is cut into tokens of it. As tokenizer.json describes it: BPE
-// (bpe.h), WordPiece, Unigram, WordLevel.
+// The model of a tokenizer: a vocabulary, and how a piece of text is cut into its tokens. The kinds of tokenizer.json
+// are BPE (bpe.h), WordPiece, Unigram and WordLevel.
 //
 //     const SubwordModelPtr model = read_subword_model(fields);
 //     std::vector<SubwordModel::Token> tokens;
@@ -56,7 +56,7 @@ class SubwordVocabulary {
     if (found == ids_.end()) return {};
     return found->second;
   }
-  // The ids of the 256 tokens "<0x00>" to "<0xFF>"; none where there is not each of them.
+  // The ids of the 256 tokens "<0x00>" to "<0xFF>"; none unless all of them exist.
   std::optional<std::vector<int32_t>> byte_tokens() const;
 
  private:

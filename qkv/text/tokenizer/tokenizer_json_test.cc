@@ -73,7 +73,7 @@ TEST(JsonTokenizer, AddedTokensMayTakeWhiteSpaceAndAvoidWords) {
   EXPECT_EQ(t.encode("aW W b").ids, (Ids{0, 5, 8, 5, 1}));
 }
 
-// As in tokenizers, whatever white space the one before has taken.
+// As in the tokenizers library, whatever white space the previous token has taken.
 TEST(JsonTokenizer, AnAddedTokenWithinTakenWhiteSpaceIsAToken) {
   Json json = small_bpe();
   json["added_tokens"] = {{{"id", 7}, {"content", "M"}, {"rstrip", true}, {"normalized", false}},

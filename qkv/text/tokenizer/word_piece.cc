@@ -53,7 +53,7 @@ class WordPiece final : public SubwordModel {
   SubwordVocabulary vocabulary_;
   int32_t unknown_;
   int64_t longest_word_;
-  PrefixTree first_, inner_;  // tokens at the beginning of a word, and behind it
+  PrefixTree first_, inner_;  // tokens at the beginning of a word, and inside
 };
 
 class WordLevel final : public SubwordModel {
