@@ -227,7 +227,7 @@ TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
   EXPECT_FALSE(std::filesystem::exists(at("new/config.json")));
 }
 
-TEST_F(Command, AFolderThatIsNoModelIsReportedWithTheWayToMakeOne) {
+TEST_F(Command, AFolderThatIsNotAModelIsReportedWithTheWayToMakeOne) {
   std::filesystem::create_directories(at("bare"));
   expect_error(run("translate --model " + at("nowhere"), "echo hello |"), 1,
                {"qkv translate: --model " + at("nowhere") +
@@ -251,7 +251,7 @@ TEST_F(Command, AFileInAFolderThatAFlagNamesIsReportedWithTheFlag) {
   expect_error(run(train_on("pairs.tsv") + " --init nope"), 1, {"qkv train: --init: read: nope/config.json"});
 }
 
-TEST_F(Command, LyingModelFilesAreRefused) {
+TEST_F(Command, InconsistentModelFilesAreRejected) {
   const auto spoilt = [](const std::string& name, auto spoil) {
     make_model(at(name));
     std::string bytes = read_file(at(name + "/model.safetensors"));

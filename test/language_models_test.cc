@@ -304,7 +304,7 @@ TEST_F(LanguageModels, FillMaskPrintsTextsOrTokens) {
   EXPECT_EQ(none.err, "stdin:1: there is no [MASK] in it\n");
 }
 
-TEST_F(LanguageModels, EveryCommandNamesThoseForAModelOfAnotherArchitecture) {
+TEST_F(LanguageModels, EveryCommandNamesTheCommandsForAnotherArchitecture) {
   const auto refused = [&](const std::string& command, const std::string& model, const std::string& uses) {
     expect_error(bash(fmt::format("echo a | qkv {} --model {}", command, model)), 1,
                  {fmt::format("qkv {}: --model {} is {}", command.substr(0, command.find(' ')), model, uses)});

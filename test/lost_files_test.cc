@@ -12,7 +12,7 @@ namespace {
 
 class LostFiles : public testing::TestWithParam<const char*> {};
 
-TEST_P(LostFiles, NoneByASampleOfFailures) {
+TEST_P(LostFiles, ASampleOfFailuresLosesNoFile) {
   const Scenario scenario = make_scenario(GetParam());
   ScenarioRun run(scenario);
   for (const FaultPlan& plan : sample_of_faults(run.quiet())) run.inject(plan);

@@ -59,7 +59,7 @@ TEST_F(Streams, ScoreAnswersEveryLineInOrder) {
   EXPECT_EQ(bash("qkv score --model model --input /dev/null").out, "");
 }
 
-TEST_F(Streams, OfManyBadLinesTenAreReportedAndCounted) {
+TEST_F(Streams, TenOfManyBadLinesAreReportedAndAllAreCounted) {
   const Outcome outcome = bash("yes $'\\xff' | head -n 5000 | " + translate);
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, std::string(5000, '\n'));
@@ -176,7 +176,7 @@ TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineHoldsNoneBack) {
   EXPECT_EQ(command.finish(), 0);
 }
 
-TEST_F(Streams, TheReaderOfTheAnswersStopsReading) {
+TEST_F(Streams, AReaderMayStopReadingTheAnswers) {
   const std::string pipe = "yes 'Go on.' | " + translate + "| head -n 1; echo ${PIPESTATUS[1]}";
   for (const std::string& line :
        {pipe, "trap '' PIPE; " + pipe}) {  // by the signal, or by EPIPE where it is ignored
@@ -213,7 +213,7 @@ TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
   }
 }
 
-TEST_F(Streams, AnInterruptedOutputIsNoFileOfItsName) {
+TEST_F(Streams, AnInterruptedOutputIsNotWrittenUnderItsName) {
   std::filesystem::remove(at("messages"));
   Running command({"score", "--model", at("model"), "--input", "-", "--output", at("scores.txt")}, at("messages"));
   command.write("\377\n");

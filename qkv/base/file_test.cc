@@ -96,7 +96,7 @@ TEST_F(File, ReadsAPipeToItsEnd) {
   writer.join();
 }
 
-TEST_F(File, MoreThanWasAskedForIsAnInputErrorBeforeMemoryIsTaken) {
+TEST_F(File, AFileLargerThanAllowedIsAnInputErrorBeforeMemoryIsTaken) {
   write_file(folder / "x", "12345");
   EXPECT_EQ(read_file(folder / "x", 5), "12345");
   EXPECT_THROW(read_file(folder / "x", 4), InputError);
@@ -240,7 +240,7 @@ TEST_F(File, WhatTheSystemCannotSayIsAnErrorAndNotNo) {
   EXPECT_THROW(files_in(folder / too_long), FileError);
 }
 
-TEST_F(File, APipeIsNoFileToReadInPlaces) {
+TEST_F(File, APipeCannotBeReadInPlaces) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(message_of([&] { RandomAccessFile file(folder / "pipe"); }),
             "read: " + (folder / "pipe").string() + ": not a regular file");

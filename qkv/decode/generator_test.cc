@@ -138,7 +138,7 @@ TEST(Generator, AStreamSaysWhetherItsPromptWasCut) {
   EXPECT_EQ(stream.result().text, generator.generate(prompt, {.max_tokens = 5}).answers[0].text);
 }
 
-TEST(Generator, OfALongPromptTheLastTokensAreRead) {
+TEST(Generator, ReadsTheLastTokensOfALongPrompt) {
   const Tokenizer tokenizer = language_model_tokenizer(TokenizerType::character);
   const auto change = [](TransformerConfig& c) { c.positions = Positions::rotary, c.context_length = 20; };
   const Generator generator(random_language_model<CausalTransformer>(8, tokenizer, change), tokenizer);

@@ -283,7 +283,7 @@ TEST(Search, LengthsStayInTheirBounds) {
   EXPECT_EQ(search(model, {Ids{3, 4, 5, 6}}, by_source)[0][0].ids.size(), 8u);
 }
 
-TEST(Search, AVocabularySmallerThanTheBeamIsNoError) {
+TEST(Search, AVocabularySmallerThanTheBeamIsNotAnError) {
   const Transformer model =
       random_model(13, [](TransformerConfig& c) { c.target_vocabulary = 5, c.tie = Tie::none; });
   const auto found = search(model, random_sentences(3, 5, 8), {.beam = 10, .n_best = 10, .max_length = 2});

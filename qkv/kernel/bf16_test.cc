@@ -104,7 +104,7 @@ TEST(Bf16Kernels, ProductsOfEveryShapeAndKind) {
             check_product(set, rows, width, depth, along_rows, kind);
 }
 
-TEST(Bf16Kernels, InterleavesRowsWithZerosBehindThem) {
+TEST(Bf16Kernels, InterleavesRowsAndPadsWithZeros) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   const int64_t rows = 5, columns = 19, stride = 23, width = 32;
   const std::vector<bfloat16> in = random_bf16(rows * stride, 3);

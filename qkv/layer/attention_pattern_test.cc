@@ -26,7 +26,7 @@ TEST(AttentionPattern, IsRepeatedOverTheLayers) {
   EXPECT_THROW(pattern.of_layer(-1), Error);
 }
 
-TEST(AttentionPattern, AVariantIsThatOfEveryLayer) {
+TEST(AttentionPattern, AVariantAppliesToEveryLayer) {
   const AttentionPattern none, window = SlidingWindow{64}, both = SlidingWindow{64} + Softcap{};
   for (const int64_t n : {0, 1, 999}) {
     EXPECT_EQ(none.of_layer(n), Full{});

@@ -153,7 +153,7 @@ TEST(AttentionVariantText, TakesArgumentsByName) {
 }
 
 // Words that are looked for among the mechanisms, and are not there because a layer cannot know what they need.
-TEST(AttentionVariantText, SaysWhereWhatIsNoMechanismIs) {
+TEST(AttentionVariantText, SaysWhereToFindWhatIsNotAMechanism) {
   EXPECT_EQ(error("documents"),
             "--self-attention: 'documents' is not part of a variant: the ids of a packed row come with the batch: "
             "CausalTransformer::forward(ids, pass, documents), or documents(ids) as the mask of a call");

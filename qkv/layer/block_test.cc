@@ -198,7 +198,7 @@ TEST(Blocks, NameTheirParametersInAFixedOrder) {
   EXPECT_EQ(d.back(), "norm3.bias");
 }
 
-TEST(Blocks, HaveTheBiasesNormsAndGatesThatAreAskedFor) {
+TEST(Blocks, HaveTheRequestedBiasesNormsAndGates) {
   Block llama({.d_model = 4,
                .heads = 2,
                .kv_heads = 1,

@@ -40,7 +40,7 @@ std::string changed(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-TEST(Config, SurvivesTheWayThroughJson) {
+TEST(Config, SurvivesARoundTripThroughJson) {
   const std::string text = to_json(unusual());
   const TransformerConfig back = config_from_json(text, "here");
   EXPECT_EQ(to_json(back), text);

@@ -78,7 +78,7 @@ TEST_P(PackedModel, KeepsNoValuesOfItsWeights) {
   EXPECT_GT(all, 2 * rest);
 }
 
-TEST_P(PackedModel, IsSavedAsItWas) {
+TEST_P(PackedModel, IsSavedUnchanged) {
   const fs::path folder = fs::path(testing::TempDir()) /
                           fmt::format("packed_model.{}.{}", ::getpid(), name_of(GetParam().architecture));
   const auto model = made();
@@ -89,7 +89,7 @@ TEST_P(PackedModel, IsSavedAsItWas) {
   fs::remove_all(folder);
 }
 
-TEST_P(PackedModel, HasNoGradientsAndSaysSo) {
+TEST_P(PackedModel, ReportsThatItHasNoGradients) {
   const auto model = made();
   model->pack_for_inference();
   try {

@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
                             }}),
     [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
-TEST(Transformer, ASourceOfLengthZeroIsNoNaN) {
+TEST(Transformer, ASourceOfLengthZeroGivesNoNaN) {
   const Transformer model(small(), 5);
   Pass pass;
   const Tensor y = model

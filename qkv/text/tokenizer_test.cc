@@ -131,7 +131,7 @@ TEST(Tokenizer, WordPieceKeepsWordsAndHasAMask) {
   EXPECT_THROW(Tokenizer::train(sentences, {.type = TokenizerType::byte_bpe, .vocabulary_size = 256}), UsageError);
 }
 
-TEST(Tokenizer, AVocabularyOfJsonIsTheSameInAFile) {
+TEST(Tokenizer, AJsonVocabularySurvivesSavingAndLoading) {
   for (const TokenizerType type : {TokenizerType::byte_bpe, TokenizerType::word_piece}) {
     const auto sentences = corpus(300);
     const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = type, .vocabulary_size = 300});
@@ -191,7 +191,7 @@ TEST_P(EveryType, HasFewerTokensForASmallCorpus) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("c b a")), "c b a");
 }
 
-TEST_P(EveryType, RefusesACorpusOfNothing) {
+TEST_P(EveryType, RejectsAnEmptyCorpus) {
   const TokenizerOptions options{.type = GetParam()};
   EXPECT_THROW(Tokenizer::train({}, options), InputError);
   EXPECT_THROW(Tokenizer::train({"", " ", "\t\u00a0", "\u3000", "\ufeff", "\u2581", "\x01\x1f", "\u200b"}, options),
@@ -297,7 +297,7 @@ TEST(Tokenizer, IsTheSameFromItsFile) {
   std::filesystem::remove(path);
 }
 
-TEST(Tokenizer, NamesAFileThatIsNoModel) {
+TEST(Tokenizer, NamesAFileThatIsNotAModel) {
   EXPECT_THROW(Tokenizer::load("no/such/file"), InputError);
   for (const std::string bytes : {"", "hello", "\n\n\n", "\x0a\x02\x0a"}) {
     try {

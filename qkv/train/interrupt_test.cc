@@ -10,7 +10,7 @@ namespace {
 int handled = 0;
 void handle(int signal) { handled = signal; }
 
-TEST(Interrupt, HearsEachOfItsSignals) {
+TEST(Interrupt, ReportsEachOfItsSignals) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto before = std::signal(signal, handle);
     {
@@ -38,7 +38,7 @@ TEST(Interrupt, ASignalThatIsIgnoredStaysIgnored) {
   EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
-TEST(Interrupt, IsThereOnce) {
+TEST(Interrupt, OnlyOneMayExist) {
   const Interrupt interrupt;
   EXPECT_THROW(Interrupt(), Error);
 }

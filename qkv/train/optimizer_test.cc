@@ -102,7 +102,7 @@ TEST(Adam, LeavesAParameterWithoutGradientAlone) {
   EXPECT_EQ(adam.first_moments()[1].at<float>({0, 0}), 0.0f);
 }
 
-TEST(Adam, RefusesWhatMakesNoSense) {
+TEST(Adam, RejectsInvalidOptions) {
   Variable p = parameter({1}, {1});
   EXPECT_THROW(Adam({p}, {.beta1 = 1.0}), UsageError);
   EXPECT_THROW(Adam({p}, {.eps = -1}), UsageError);

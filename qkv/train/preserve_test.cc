@@ -337,7 +337,7 @@ TEST_F(Preserve, EveryFileIsCheckedWhenItIsRead) {
   EXPECT_EQ(train(o).steps, 11) << "the log has no reader";
 }
 
-TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
+TEST_F(Preserve, WeightsThatAreNotFiniteAreNotSaved) {
   TrainOptions o = options("m");
   train(o);
   const Files before = files("m");

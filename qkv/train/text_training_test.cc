@@ -73,7 +73,7 @@ TEST_P(TextTraining, LearnsMoreThanTheFrequenciesOfTokens) {
   }
 }
 
-TEST_P(TextTraining, WhatIsMaskedIsForMaskedModels) {
+TEST_P(TextTraining, MaskingOptionsAreForMaskedModels) {
   TrainOptions o = options("m");
   o.mask_whole_words = true;
   o.masking_rate = 0.4;

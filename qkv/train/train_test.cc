@@ -260,7 +260,7 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   EXPECT_LE(storage_statistics().system_allocations, before + 4);
 }
 
-TEST_F(TrainTest, LeavesAModelAlone) {
+TEST_F(TrainTest, KeepsAModelWhenATrainingCannotStart) {
   TrainOptions o = options("m");
   o.max_steps = 2;
   train(o);
@@ -277,7 +277,7 @@ TEST_F(TrainTest, LeavesAModelAlone) {
   EXPECT_EQ(bytes("m/model.safetensors"), model);
 }
 
-TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
+TEST_F(TrainTest, ResumesOnlyWithTheSameOptionsAndData) {
   TrainOptions o = options("m");
   o.max_steps = 2;
   train(o);
@@ -322,7 +322,7 @@ TEST_F(TrainTest, CleansUpAfterAKill) {
   EXPECT_EQ(bytes("m/training/log.jsonl").find("\"step\": 99"), std::string::npos);
 }
 
-TEST_F(TrainTest, RefusesAStateThatLies) {
+TEST_F(TrainTest, RejectsAnInconsistentState) {
   TrainOptions o = options("m");
   o.max_steps = 2;
   train(o);

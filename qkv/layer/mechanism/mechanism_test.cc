@@ -83,7 +83,7 @@ TEST(AttentionMechanisms, MultiTokenIsInitialisedAsAttention) {
   EXPECT_LT(largest_difference(weights(MultiToken{.queries = 4, .keys = 5}), weights(Full{})), 1e-6);
 }
 
-TEST(AttentionMechanisms, NameTheirParametersBehindThoseOfTheLayer) {
+TEST(AttentionMechanisms, NameTheirParametersAfterThoseOfTheLayer) {
   MultiHeadAttention layer(options_of(Additive{} + Rotary{} + SoftmaxWithSink{}, AttentionUse::encoder));
   const std::vector<std::string> names = names_of(layer, "a");
   EXPECT_EQ(std::vector<std::string>(names.begin() + 8, names.end()),

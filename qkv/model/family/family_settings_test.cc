@@ -15,7 +15,7 @@ AttentionVariant layer(const PublishedFolder& folder, int64_t n) {
   return config_of(folder).self_attention.decoder.of_layer(n);
 }
 
-TEST(FamilySettings, ThoseThatAreMissingAreThoseOfTheFamily) {
+TEST(FamilySettings, MissingSettingsHaveTheDefaultsOfTheFamily) {
   const PublishedFolder gemma("gemma2");
   for (const char* key : {"final_logit_softcapping", "attn_logit_softcapping", "head_dim"}) gemma.erase(key);
   EXPECT_EQ(config_of(gemma).logit_softcap, 30);
@@ -47,7 +47,7 @@ TEST(FamilySettings, ThoseThatAreMissingAreThoseOfTheFamily) {
   EXPECT_EQ(config_of(mt5).activation, Activation::gelu_tanh);
 }
 
-TEST(FamilySettings, ThoseThatTransformersIgnoresAreIgnored) {
+TEST(FamilySettings, SettingsThatTransformersIgnoresAreIgnored) {
   for (const char* name : {"llama", "mistral", "qwen2", "gemma2", "falcon"}) {
     const PublishedFolder folder(name);
     const AttentionPattern before = config_of(folder).self_attention.decoder;
@@ -73,7 +73,7 @@ TEST(FamilySettings, AMistralWithLayerTypesIsAMinistral) {
   EXPECT_EQ(config_of(phi3).self_attention.decoder, before) << "which does not have them";
 }
 
-TEST(FamilySettings, AFeedForwardNetworkIsThatOfDenseActFn) {
+TEST(FamilySettings, DenseActFnDecidesTheFeedForwardNetwork) {
   const PublishedFolder folder("t5");
   folder.change("dense_act_fn", "silu");
   folder.change("feed_forward_proj", "relu");
@@ -104,7 +104,7 @@ TEST(FamilySettings, ADecoderThatIsNotCausalIsAnEncoder) {
   }
 }
 
-TEST(FamilySettings, SettingsThatWereRefusedForNoReasonAreRead) {
+TEST(FamilySettings, SettingsThatWereRejectedForNoReasonAreRead) {
   const PublishedFolder bloom("bloom");
   bloom.change("apply_residual_connection_post_layernorm", true);
   EXPECT_EQ(bloom.error(), "");

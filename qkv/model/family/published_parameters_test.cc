@@ -83,7 +83,7 @@ TEST(PublishedParameters, QuantisedWeightsAreNamed) {
       "the model that they were made from, in f32, f16 or bf16");
 }
 
-TEST(PublishedParameters, APointerOfGitLfsIsNamed) {
+TEST(PublishedParameters, AGitLfsPointerIsNamed) {
   const PublishedFolder folder("llama");
   folder.write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");
   EXPECT_EQ(folder.error(),

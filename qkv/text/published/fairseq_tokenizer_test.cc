@@ -24,7 +24,7 @@ class FairseqTokenizer : public testing::Test {
   ScratchFolder folder;
 };
 
-TEST_F(FairseqTokenizer, IdsAreThoseOfSentencePieceAndOneMore) {
+TEST_F(FairseqTokenizer, IdsAreThoseOfSentencePiecePlusOne) {
   write_file(
       folder.path() / "tokenizer_config.json",
       R"({"src_lang": "eng_Latn", "additional_special_tokens": ["eng_Latn", "fra_Latn"], "mask_token": "<mask>"})");

@@ -33,7 +33,7 @@ class OlderFiles : public testing::Test {
   test::ScratchFolder folder;
 };
 
-TEST_F(OlderFiles, OfOptHaveTheBeginningAlone) {
+TEST_F(OlderFiles, OfOptHaveOnlyABeginningToken) {
   write_bytes_of_words();
   write("config.json", R"({"model_type": "opt", "bos_token_id": 2, "eos_token_id": 2})");
   write("tokenizer_config.json",
@@ -63,7 +63,7 @@ TEST_F(OlderFiles, OfGpt2ObeyTheirSettings) {
   EXPECT_EQ(tokenizer.decode(Ids{13, 14}), "abba");
 }
 
-TEST_F(OlderFiles, OfQwenCutAndNormaliseAsItDoes) {
+TEST_F(OlderFiles, OfQwenCutAndNormaliseLikeQwen) {
   write_bytes_of_words();
   write("config.json", R"({"model_type": "qwen2", "eos_token_id": 14})");
   EXPECT_EQ(read().encode("11"), (Ids{8, 8})) << "digit by digit";
@@ -78,7 +78,7 @@ TEST_F(OlderFiles, OfQwenCutAndNormaliseAsItDoes) {
   EXPECT_EQ(read().encode("11"), Ids{9});
 }
 
-TEST_F(OlderFiles, OfPegasusHaveIdsBehindThoseOfItsTraining) {
+TEST_F(OlderFiles, OfPegasusHaveIdsAfterTheTokensOfItsTraining) {
   write_pieces("spiece.model");
   write("config.json", R"({"model_type": "pegasus", "pad_token_id": 0, "eos_token_id": 1})");
   const Tokenizer tokenizer = read();

@@ -45,7 +45,7 @@ TEST_P(UnknownRunsOf, AreCutAndTheIdsStay) {
   EXPECT_EQ(runs.shortened(many("\uff43", 100)), many("\uff43", 100)) << "normalisation makes it a c";
 }
 
-TEST(UnknownRuns, AModelWithByteFallbackKnowsAll) {
+TEST(UnknownRuns, AModelWithByteFallbackKnowsAllCharacters) {
   const std::vector<std::string> sentences(20, "the cat sat on the mat");
   const Tokenizer tokenizer = Tokenizer::train(sentences, {.vocabulary_size = 300, .lossless = true});
   const std::string text = many("\u4e2d", 1000);
