@@ -94,7 +94,7 @@ class MultiTokenCache:
         return output(self._cache.attend(as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v"), output.numpy))
 
     def reorder(self, source: Sequence[int]) -> None:
-        """Row b continues what was row source[b]."""
+        """Row b continues row source[b]."""
         self._cache.reorder([int(n) for n in source])
 
     @property

@@ -69,7 +69,7 @@ class Embedder:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._embedder.config())
 
     def describe(self) -> str:

@@ -1,4 +1,4 @@
-"""Generating text with a causal language model, and its perplexity."""
+"""Text generation with a causal language model, and its perplexity."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ class Generator:
         parse_special         read special tokens in a prompt, such as <|im_start|>, as these tokens, not as text
         first_prompt          number of the first prompt, for the random numbers, if these prompts are part of more
         batch_tokens          maximum number of tokens in a batch, 8192
-        max_input_tokens      of longer prompts only the end is read; 0: the limit of the model, or 4096 tokens if it
-                              has none
+        max_input_tokens      of longer prompts only the end is read; 0: the limit of the model, or 4096 tokens if
+                              it has none
 
         An answer depends on the seed and on the number of its prompt, not on the other prompts, nor on the number
         of threads (qkv.set_threads). Ctrl-C ends it after the current batch.
@@ -190,9 +190,9 @@ class Generator:
     ) -> list[TextScore]:
         """Log-probabilities of texts, their ends included.
 
-        A text of more than `context` tokens (0: the limit of the model) is read in windows of that many, each `stride`
-        tokens after the previous one (0: half of the context); the first window that has a token scores it. With
-        parse_special, special tokens in a text, such as <|im_start|>, are read as these tokens.
+        A text of more than `context` tokens (0: the limit of the model) is read in windows of that many, each
+        `stride` tokens after the previous one (0: half of the context); the first window that has a token scores
+        it. With parse_special, special tokens in a text, such as <|im_start|>, are read as these tokens.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)
         return [TextScore(*s) for s in self._generator.score(lines, context, stride, batch_tokens, parse_special)]
@@ -215,7 +215,7 @@ class Generator:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._generator.config())
 
     def describe(self) -> str:

@@ -23,7 +23,7 @@ class AttentionCache:
         self._cache = _core.AttentionCache()
 
     def reorder(self, source: Sequence[int]) -> None:
-        """Row b continues what was row source[b]: beam search."""
+        """Row b continues row source[b], as in beam search."""
         self._cache.reorder([int(n) for n in source])
 
     @property

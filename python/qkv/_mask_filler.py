@@ -1,4 +1,4 @@
-"""Filling the masks of a text with a masked language model."""
+"""Fills the masks of a text with a masked language model."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class MaskFiller:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._filler.config())
 
     def describe(self) -> str:

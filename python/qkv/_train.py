@@ -20,7 +20,7 @@ class Validation:
     loss: float
     perplexity: float
     bleu: float | None  # of models that translate
-    accuracy: float | None = None  # of masked models: the fraction of the masked tokens that are predicted correctly
+    accuracy: float | None = None  # of masked models: the fraction of masked tokens that are predicted correctly
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Translating with a model that `qkv train` or qkv.train() has made."""
+"""Translation with a model made by `qkv train` or qkv.train(), or a published one."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ class Translator:
         return out[0] if isinstance(sentences, str) else out
 
     def _search_options(self, **given: Any) -> _core.TranslateOptions:
-        """Where None is given, what generation_config.json of a published model says."""
+        """The options; None stands for the value in the generation_config.json of a published model."""
         names = ("beam", "length_penalty", "length_normalization", "max_length", "min_length", "no_repeat_ngram")
         of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
         return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
@@ -275,7 +275,7 @@ class Translator:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._translator.config())
 
     def describe(self) -> str:

@@ -50,7 +50,7 @@ nb::list score(const Generator& generator, nb::list texts, int64_t context, int6
   return out;
 }
 
-// What a model's files say, as keyword arguments of generate().
+// The defaults in a model's files, as keyword arguments of generate().
 nb::dict defaults_of(const std::filesystem::path& folder) {
   const GenerateTextOptions o = generate_defaults(folder), none;
   nb::dict out;
