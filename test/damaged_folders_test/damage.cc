@@ -233,7 +233,7 @@ std::string Damage::change_archive(const fs::path& file) {
   return fmt::format("a digit at byte {} is '{}'", at, bytes[at]);
 }
 
-// The strings of a character map, which are behind its tree, are no text any more.
+// The strings of a character map, which follow its tree, are not text any more.
 std::string Damage::break_character_map(Json& map) {
   std::string bytes = base64_decoded(map.get<std::string>(), "character map");
   const size_t strings = 4 + number_at<uint32_t>(bytes, 0);

@@ -17,7 +17,7 @@ namespace qkv::test {
 class Damage {
  public:
   explicit Damage(uint64_t number) : random_(number) {}
-  // What was done.
+  // A description of the damage.
   std::string to(const std::filesystem::path& folder);
 
  private:

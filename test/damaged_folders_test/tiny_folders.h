@@ -17,7 +17,7 @@ void write_tiny_min_gpt(const std::filesystem::path& folder);
 void write_tiny_ctranslate2(const std::filesystem::path& folder);
 void write_tiny_marian(const std::filesystem::path& folder);
 
-// What is in that model.npz: "Wemb.npy" and its bytes.
+// The entries of model.npz: "Wemb.npy" and its bytes.
 std::map<std::string, std::string> tiny_marian_arrays();
 // A NumPy archive of these entries, which are stored as they are.
 std::string zip_of(const std::map<std::string, std::string>& entries);

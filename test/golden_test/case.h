@@ -25,7 +25,7 @@
 
 namespace qkv::golden {
 
-// What the case wants is not there: the case is reported as skipped, for this reason.
+// The library lacks something that the case needs: the case is reported as skipped, with this reason.
 class NotBuilt : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
