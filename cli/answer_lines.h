@@ -88,7 +88,7 @@ bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& r
   return true;
 }
 
-// Marks the lines that the library could not tokenize as bad. With strict, the first of them and those behind it are
+// Marks the lines that the library could not tokenize as bad. With strict, the first of them and all after it are
 // dropped, and the error that is thrown once the others are answered is returned.
 template <class Item>
 std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const RefusedTexts& error, bool strict,

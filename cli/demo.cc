@@ -74,7 +74,7 @@ struct DemoCommand {
     TrainOptions options = demo_options(home, architecture_of_model(), dates ? 1600 : 2400, seed);
     if (steps > 0) options.max_steps = steps;
     options.check();  // before anything is written
-    // Of a target that is masked, the length is seen: all dates have the same.
+    // The length of a masked target is visible, so only dates, which all have one length, are a fair task.
     require<UsageError>(dates || architecture.architecture != Architecture::masked, "qkv demo",
                         "a masked model learns dates, whose answers all have one length; got {}", task);
     if (threads > 0) set_threads(threads);

@@ -13,7 +13,7 @@ constexpr const char* mark = "[MASK]";
 
 std::string prompt(const std::string& source) { return source + " ="; }
 
-// What a line has behind its "=" and a space.
+// The part of a line after its "=" and a space.
 std::string target_of(const std::string& line) {
   const size_t at = line.rfind("= ");
   return at == std::string::npos ? "" : line.substr(at + 2);

@@ -52,7 +52,7 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
                        name_list(use.commands));
 }
 
-// What is wrong with a folder is asked only after reading failed: a training may be replacing the model just now.
+// Looks for the error in a folder only after reading failed, because a training may just be replacing the model.
 template <class Read>
 auto read_from(const std::string& command, const std::string& folder, Read read) {
   try {

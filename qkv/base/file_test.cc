@@ -188,7 +188,7 @@ TEST_F(File, WhatAKilledWriterLeftIsRemovedByTheNext) {
     std::ofstream(folder / name) << "half";
   write_file(folder / "x", "new");
   EXPECT_FALSE(fs::exists(folder / left));
-  EXPECT_EQ(files(), 5) << "the others are no business of this writer";
+  EXPECT_EQ(files(), 5) << "this writer leaves the others alone";
   remove_abandoned_files(folder);
   EXPECT_FALSE(fs::exists(folder / other_target));
   EXPECT_EQ(files(), 4) << "the others have no name of a temporary file";

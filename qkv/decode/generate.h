@@ -32,7 +32,7 @@ struct GenerateOptions {
   std::vector<int32_t> eos = {};
   int64_t max_tokens = 256;    // of a continuation, eos included
   int64_t min_tokens = 0;      // eos is not generated before
-  int64_t position_limit = 0;  // of what the model reads: the last token it does not; 0: none
+  int64_t position_limit = 0;  // of the tokens that the model reads, all but the last one; 0: none
   uint64_t first_stream = 0;
   std::vector<uint64_t> streams = {};  // one for each row; empty: from first_stream on
   SamplingOptions sampling = {};

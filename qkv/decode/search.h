@@ -80,7 +80,7 @@ struct Hypothesis {
   Tensor alignment;        // (ids, S), with options.alignment (alignment.h)
 };
 
-// What is searched: sequences of a model, by their indices.
+// The sequences of a model to search, by their indices.
 struct SearchTask {
   // Begins the decoding of some of the sequences, with a row for each.
   std::function<std::unique_ptr<Decoding>(std::span<const int64_t> sequences)> start;

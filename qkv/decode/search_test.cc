@@ -301,7 +301,7 @@ TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
   for (size_t b = 0; b < 5; ++b) expect_same(encoded[b], expected[b]);
 }
 
-// Where the masks of a variant leave a target token no source position there is no link. The first source
+// A target token for which the masks of a variant leave no source position has no link. The first source
 // position is still a link of others.
 TEST(Search, ATokenThatSeesNoSourceIsLinkedToNone) {
   const Transformer model = random_model(18, [](TransformerConfig& c) { c.cross_attention = LocalM{1}; });

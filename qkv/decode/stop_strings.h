@@ -32,7 +32,7 @@ class StopStrings {
 
   bool found() const { return found_.has_value(); }
   std::optional<size_t> index() const { return found_; }  // of the stop string that was found
-  // All text, cut before the stop string; before the end also what is held back.
+  // All text, cut before the stop string; before the end, held-back text is included.
   const std::string& text() const { return text_; }
   size_t printed() const { return printed_; }  // bytes of text() that append() and finish() have returned
 

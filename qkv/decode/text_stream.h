@@ -42,7 +42,7 @@ class TextStream {
   std::vector<int32_t> ids_;
   size_t context_ = 0,
          decoded_ = 0;  // ids before `decoded_` are in the text; those from context_ are decoded again
-  std::string shown_;   // what has been given of the text of the ids from context_ on
+  std::string shown_;   // the part already given of the text of the ids from context_ on
   std::string bytes_;   // of the byte tokens from decoded_ on
   std::string printed_;
 };

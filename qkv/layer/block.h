@@ -65,7 +65,7 @@ class Block final : public Module {
   };
   Variable extend(const Variable& x, std::span<const Segment> segments, Pass& pass) const;
 
-  // encoded (B,S,C), lengths (B) of its rows; the positions behind them are not visible.
+  // encoded (B,S,C), lengths (B) of its rows; later positions are not visible.
   Memory memory(const Variable& encoded, const std::vector<int32_t>& lengths) const;
 
   void list(ModuleContents& contents) const override;

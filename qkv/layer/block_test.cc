@@ -248,7 +248,7 @@ TEST(Blocks, GradientsReachEveryParameter) {
       ASSERT_TRUE(p.grad().defined()) << name;
       double largest = 0;
       for (const float g : p.grad().span<float>()) largest = std::max(largest, std::abs(static_cast<double>(g)));
-      // A bias behind the last norm of the keys moves all scores of a query alike: softmax does not see it.
+      // A bias after the last norm of the keys moves all scores of a query alike: softmax does not see it.
       EXPECT_TRUE(largest > 1e-4 || name.ends_with("key_norm.bias")) << name_of(order) << " " << name;
     });
   }

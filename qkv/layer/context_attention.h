@@ -12,7 +12,7 @@
 //
 // One head; the states themselves are the values. The rows of s are R = B * beam hypotheses, those of a sentence adjacent;
 // they share a row of the memory. Besides the score the variant may have any mechanism of cross-attention: local-m, local-p
-// (predicted from s_i), softcap, ... Positions behind the end of a sentence are not visible.
+// (predicted from s_i), softcap, ... Positions after the end of a sentence are not visible.
 // Parameters: key (D,C), of additive and bilinear; query (D,W) and score (D), of additive, D its hidden width, W if 0; then
 // those of the other mechanisms, named as in attention_part.h. No biases.
 #pragma once

@@ -90,7 +90,7 @@ TEST(Config, EveryVariantOfAPatternIsChecked) {
                 .find("encoder-self-attention: 'local-p' is for cross attention only"),
             std::string::npos);
   EXPECT_NE(error_of(changed(own, R"("encoder_self_attention": "full,window=5*0")"))
-                .find("'encoder_self_attention': group 2: 'window=5*0': the number of layers behind * must be"),
+                .find("'encoder_self_attention': group 2: 'window=5*0': the number of layers after * must be"),
             std::string::npos);
 }
 

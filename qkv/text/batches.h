@@ -28,7 +28,7 @@ enum class BatchOrder {
   as_given,  // in the order of the corpus
 };
 
-// The special tokens of a batch: those around a source, and what a decoder reads and writes besides the target.
+// The special tokens of a batch: around a source, and around a target for the decoder.
 struct BatchTokens {
   TextFrame source = {.before = {}, .after = {Tokenizer::eos}};
   int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;

@@ -360,7 +360,7 @@ TEST(SentencePieceCheck, FindsAValueOutsideThatIsWrittenAsAnInnerUnit) {
   for (uint32_t i = 0; i < units; ++i) {
     const uint32_t unit = unit_at(i), offset = unit >> 10 << ((unit & 1u << 9) >> 6);
     if (unit & is_value || !(unit & has_value) || i % 50 != 0) continue;
-    constexpr uint32_t far = 256 << 10;  // as a value behind the texts, as an inner unit right
+    constexpr uint32_t far = 256 << 10;  // beyond the texts as a value, valid as an inner unit
     std::string broken = whole;
     std::memcpy(broken.data() + root + 4 * (i ^ offset), &far, 4);
     EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken") << i;

@@ -22,7 +22,7 @@ TEST(Interrupt, ReportsEachOfItsSignals) {
       EXPECT_EQ(handled, 0);
     }
     std::raise(signal);
-    EXPECT_EQ(handled, signal) << "it means what it meant before";
+    EXPECT_EQ(handled, signal) << "it has its previous effect";
     handled = 0;
     std::signal(signal, before);
   }

@@ -121,7 +121,7 @@ TEST(ClipGradients, ScalesDownToTheNormAndNeverUp) {
   EXPECT_DOUBLE_EQ(clip_gradients(all, 1), 5);
   EXPECT_FLOAT_EQ(a.grad().at<float>({0}), 0.6f);
   EXPECT_FLOAT_EQ(b.grad().at<float>({0}), -0.8f);
-  EXPECT_DOUBLE_EQ(clip_gradients(all, 0), gradient_norm(all));  // 0 is no limit
+  EXPECT_DOUBLE_EQ(clip_gradients(all, 0), gradient_norm(all));  // 0 means no limit
 }
 
 TEST(ClipGradients, NormIsTheSameOnAnyNumberOfThreads) {

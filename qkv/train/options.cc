@@ -98,7 +98,7 @@ Json fixed_settings(const TrainOptions& options) {
   FixedSettings settings;
   visit_options(options, settings);
   visit_architecture(options.architecture, settings);
-  settings.json["configuration"] = json_of(options)["architecture"];  // also what no setting changes
+  settings.json["configuration"] = json_of(options)["architecture"];  // includes fields without a setting
   return settings.json;
 }
 

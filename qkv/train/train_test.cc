@@ -165,7 +165,7 @@ TEST_F(TrainTest, SmallBatchesAccumulatedAreALargeOne) {
   o.max_steps = 3;
   o.hold_out = 0;
   train(o);
-  // The order of sentences is that of shuffling, bucketed: only a whole epoch is the same set of pairs.
+  // The order of sentences is shuffled and bucketed: only a whole epoch is the same set of pairs.
   write_small_corpus(folder_ / "pairs.tsv", 24, 1);
   o.model = folder_ / "whole";
   train(o);

@@ -213,7 +213,7 @@ void Trainer::warn(const std::vector<TrainingWarning>& warnings) {
   }
 }
 
-// What the log says so far, for the state of the warnings of a resumed training. A line of another version is
+// Replays the log for the state of the warnings of a resumed training. A line of another version is
 // skipped.
 void Trainer::repeat_warnings() {
   if (state_.step == 0) return;

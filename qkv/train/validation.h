@@ -1,4 +1,4 @@
-// What a validation measures.
+// The measures of a validation.
 //
 //     Validation v = task.validate();                                    // train/training_task.h
 //     fmt::print("loss {:.3f}, perplexity {:.2f}, BLEU {:.1f}\n", v.loss, v.perplexity(), v.bleu.value_or(0));

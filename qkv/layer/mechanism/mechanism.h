@@ -117,7 +117,7 @@ class AttentionMechanism {
   virtual void add_to_call(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) const {}
   // Of the heads (B,N,T,D) of queries or keys.
   virtual Variable rotate(const Variable& heads, int64_t /*first_position*/) const { return heads; }
-  // Whether the padding behind a row changes it: what it computes depends on the length of the longest row of the batch.
+  // Whether padding after a row changes its result, because that depends on the longest row of the batch.
   virtual bool depends_on_length() const { return false; }
   // FLOPs of a visible (query, key) pair in one head, beside those of score and values.
   virtual double pair_flops(const AttentionSize&) const { return 0; }

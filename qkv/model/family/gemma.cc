@@ -22,7 +22,7 @@ TransformerConfig gemma_config(const HfConfig& hf, std::optional<double> logit_s
   return c;
 }
 
-// Scores have a scale of their own.
+// The scale of the scores is a setting.
 AttentionVariant scaled(const HfConfig& hf) {
   return Dot{.scale = 1 / std::sqrt(hf.number("query_pre_attn_scalar", 256.0))};
 }

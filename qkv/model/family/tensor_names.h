@@ -67,7 +67,7 @@ class TensorNames {
  private:
   std::string prefix_, output_;
   std::map<std::string, TensorSource> sources_;                          // by parameter
-  std::vector<std::pair<std::string, std::string>> copies_, fallbacks_;  // a name and what it is a copy of
+  std::vector<std::pair<std::string, std::string>> copies_, fallbacks_;  // a name and the name of the original
   std::vector<std::string> ignored_;
 };
 

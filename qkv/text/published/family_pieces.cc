@@ -98,7 +98,7 @@ class FamilyPieces {
     special_.frame = frame;
   }
 
-  // Those that the model has as pieces are found by itself.
+  // The model itself finds those that are pieces.
   void add_tokens() {
     for (const AddedToken& token : settings_.added_tokens()) {
       if (token.id >= settings_.rows() || ids_.contains(token.content)) continue;

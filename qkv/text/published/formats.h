@@ -23,7 +23,7 @@ Tokenizer number_tokenizer(const std::filesystem::path& folder, TokenizerSide si
 // has the special tokens of the settings of the folder.
 struct FairseqSettings {
   std::vector<std::string> added = {};  // further tokens that they name, in the order of their ids
-  std::string source_language = {};     // what stands before a text; empty: <s>
+  std::string source_language = {};     // the token before a text; empty: <s>
   bool has_languages = false;           // M2M100's, as "__de__"
 };
 Tokenizer fairseq_tokenizer(const std::filesystem::path& folder, SpecialTokens special,

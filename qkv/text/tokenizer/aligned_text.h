@@ -62,7 +62,7 @@ class AlignedText {
     return all;
   }
 
-  // Writes the new text from the old one, from its beginning to its end; what is left over is kept.
+  // Writes the new text from the old one, from its beginning to its end; the rest is kept.
   class Writer {
    public:
     explicit Writer(AlignedText& text) : from_(text) { bytes_.reserve(text.bytes_.size()); }

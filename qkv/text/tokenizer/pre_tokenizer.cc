@@ -18,7 +18,7 @@ struct Part {
   bool is_match;
 };
 
-// Matches and what is between them, joined and dropped as the behavior says.
+// Matches and the text between them, joined and dropped as the behavior says.
 void join_parts(const std::vector<Part>& parts, SplitBehavior behavior, std::vector<TextRange>& out) {
   const size_t begin = out.size();
   bool previous = false;  // was a match
@@ -196,7 +196,7 @@ class Metaspace final : public PreTokenizer {
   bool split_;
 };
 
-// Cuts at what a function finds.
+// Cuts at the ranges that a function finds.
 class Splits final : public PreTokenizer {
  public:
   using Find = std::function<void(std::string_view, PreTokenized::Matches&)>;

@@ -53,7 +53,7 @@ class JsonTokenizer {
   bool is_special(int32_t id) const;
   bool is_byte_level() const;  // tokens are bytes in the alphabet of byte_alphabet.h
   int64_t size() const;        // the largest id, and one more
-  // What is added around a text.
+  // The tokens added around a text.
   std::vector<int32_t> before() const, after() const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// Words of a to d, and what a test adds.
+// Words of the letters a to d, with the fields that a test adds.
 Json small_bpe() {
   return {{"model",
            {{"type", "BPE"},
@@ -88,7 +88,7 @@ TEST(JsonTokenizer, WordsAreThoseOfWhitespace) {
                  {"vocab", {{"x", 0}, {"\u00b2", 1}, {"x\u200dy", 2}, {"\u24b6x", 3}, {"?!", 4}}},
                  {"unk_token", nullptr}}}};
   const JsonTokenizer t = tokenizer_of(json);
-  EXPECT_EQ(t.encode("x\u00b2").ids, (Ids{0, 1})) << "a superscript is no part of a word";
+  EXPECT_EQ(t.encode("x\u00b2").ids, (Ids{0, 1})) << "a superscript is not part of a word";
   EXPECT_EQ(t.encode(" x\u200dy  \u24b6x?!").ids, (Ids{2, 3, 4})) << "a joiner and a circled letter are";
   EXPECT_THROW(t.encode("z"), TextError) << "not in the vocabulary";
   EXPECT_EQ(t.encode("x").ids, (Ids{0})) << "the next text";

@@ -25,7 +25,7 @@ TEST_P(UnknownRunsOf, AreCutAndTheIdsStay) {
   sentencepiece::SentencePieceProcessor processor;
   ASSERT_TRUE(processor.LoadFromSerializedProto(tokenizer.serialized()).ok());
   const UnknownRuns runs(processor, sentencepiece_rules(tokenizer.serialized()), 5);
-  // \u4e2d stays as it is, \uff43 becomes c, \uff22 and \u3000 are changed, \xff is no character.
+  // \u4e2d stays as it is, \uff43 becomes c, \uff22 and \u3000 are changed, \xff is not a character.
   for (const std::string& text :
        {"the " + many("\u4e2d", 100) + " cat", many("\u4e2d\u6587", 30) + "\uff43\uff22" + many("\u4e2d", 40),
         "cat" + many("\u4e2d", 10) + "cat" + many("\u4e2d", 11) + "\u3000" + many("\u4e2d", 50),
