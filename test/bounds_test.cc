@@ -1,5 +1,5 @@
-// The cost of hostile input: in an address space of 2 GB every command ends within seconds, with its own exit code
-// and, where it refuses, a message. No signal ends it.
+// The cost of hostile input: in an address space of 2 GB every command ends within seconds, with its own exit code and,
+// if it rejects the input, a message. No signal ends it.
 
 #include <fstream>
 #include <string>

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What integers of 32 and 64 bits, sizes and doubles can just hold, or not.
+// Numbers at the limits of integers of 32 and 64 bits, sizes and doubles.
 const nlohmann::ordered_json limits[] = {INT32_MAX,  INT64_C(1) << 31,
                                          UINT32_MAX, INT64_C(1) << 32,
                                          INT64_MAX,  INT64_MIN,
@@ -26,7 +26,7 @@ const nlohmann::ordered_json limits[] = {INT32_MAX,  INT64_C(1) << 31,
                                          1,          2,
                                          3};
 
-// Parts of tokenizer.json that are right by themselves, but seldom in their place.
+// Parts of tokenizer.json that are valid, but rarely in their place.
 constexpr const char* parts[][2] = {
     {"normalizer",
      R"({"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"},

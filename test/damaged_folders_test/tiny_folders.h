@@ -1,4 +1,4 @@
-// Folders of other formats than Hugging Face's, as small as a model can be.
+// The smallest possible folders of formats other than Hugging Face's.
 //
 //     write_tiny_llama2c(folder);        // stories.bin and tok.bin
 //     write_tiny_min_gpt(folder);        // tiny-model.json
