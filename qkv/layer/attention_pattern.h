@@ -6,7 +6,7 @@
 //     AttentionPattern all = SlidingWindow{64};                                // every layer: "window=64"
 //
 // As in Gemma 2 (2024), whose layers alternate between a sliding window and full attention.
-// Errors: UsageError for a group without layers, and what attention_variant() refuses.
+// Errors: UsageError for a group without layers, and whatever attention_variant() rejects.
 #pragma once
 
 #include <initializer_list>

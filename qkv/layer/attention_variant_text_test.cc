@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-// What is wrong with a text, or "".
+// The error of a text, or "".
 std::string error(const std::string& text) {
   try {
     attention_variant(text, "--self-attention");
@@ -152,7 +152,7 @@ TEST(AttentionVariantText, TakesArgumentsByName) {
                           bad, bad));
 }
 
-// Words that are looked for among the mechanisms, and are not there because a layer cannot know what they need.
+// Words that people may look for among the mechanisms. They are not there because a layer cannot know what they need.
 TEST(AttentionVariantText, SaysWhereToFindWhatIsNotAMechanism) {
   EXPECT_EQ(error("documents"),
             "--self-attention: 'documents' is not part of a variant: the ids of a packed row come with the batch: "

@@ -34,7 +34,7 @@ struct ContextAttentionOptions {
 
 class ContextAttention final : public Module {
  public:
-  // What decoder states attend to.
+  // The encoder states that decoder states attend to.
   struct Memory {
     Variable keys, values;  // (B,1,S,D), (B,1,S,C)
     Tensor lengths;         // (B) i32

@@ -52,7 +52,7 @@ class Parameter {
   const std::string& formula() const { return state_->formula; }
   void initialise(uint64_t seed, const std::string& name) const;  // without a function, every element is `value`
 
-  // A matrix that is used in products x W^T and as a table alone: inference needs no more than its packed form.
+  // A matrix that is used only in products x W^T and as a table: its packed form is enough for inference.
   void mark_as_weight() const { state_->is_weight = true; }
   void pack_for_inference() const;  // if it is marked
 

@@ -20,7 +20,7 @@
 namespace qkv {
 
 struct OutputProjectionOptions {
-  int64_t width = 0;  // C; 0: that of the matrix
+  int64_t width = 0;  // C; 0: the width of the matrix
   bool exists = true;
   bool bias = false;
   float scale = 1.0f;

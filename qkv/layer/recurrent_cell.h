@@ -1,4 +1,4 @@
-// The cell of a recurrent layer: what gru.h and lstm.h have in common.
+// The cell of a recurrent layer, the common part of gru.h and lstm.h.
 //
 //     state_t = cell(x_t, state_(t-1))        the first W numbers of a state are h_t, the output
 //

@@ -1,4 +1,4 @@
-// BigBird as Hugging Face transformers evaluates it: no block is drawn. Every random block is block 0 once more, so that its
+// BigBird as Hugging Face transformers evaluates it: no block is drawn. Every random block is a copy of block 0, so its
 // keys count 1 + random times.
 //
 //     visible(i, j)  <=>  |I - J| <= 1, or I or J is the first or the last block          I = i / block, J = j / block
@@ -9,7 +9,7 @@
 //
 //     AttentionVariant variant = BigBirdEvaluation{.block = 64, .random = 3};                // "bigbird-evaluation=64:3"
 //
-// Other than BigBird (mask.h), which is the paper's: its random blocks are drawn, by a function of the position.
+// BigBird (mask.h), in contrast, follows the paper: its random blocks are drawn, as a function of the position.
 #pragma once
 
 #include "qkv/layer/mechanism/mechanism.h"

@@ -1,4 +1,4 @@
-// What single mechanisms do in a layer.
+// The effects of single mechanisms in a layer.
 #include <map>
 
 #include <gtest/gtest.h>
