@@ -10,8 +10,8 @@
 // their lines. The first ten reports of a kind are printed, and their number at the end. With `strict` the first one
 // ends the command with exit code 1. Lines read before an error of any kind are answered before it is thrown.
 //
-// answer(lines) gives the library the items of the lines that are not bad, good_items(lines), before it prints anything:
-// after a RefusedTexts it is called again, with more bad lines.
+// answer(lines) gives the library the items of the lines that are not bad, good_items(lines), before it prints
+// anything: after a RefusedTexts it is called again, with more bad lines.
 #pragma once
 
 #include <algorithm>

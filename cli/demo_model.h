@@ -1,6 +1,6 @@
-// How a model of each architecture learns and does the task of a demo: an encoder-decoder from pairs, a language model from
-// lines "SOURCE = TARGET", which a causal one continues after the "=", and a masked one completes by filling in the
-// target.
+// How a model of each architecture learns and does the task of a demo: an encoder-decoder from pairs, a language model
+// from lines "SOURCE = TARGET", which a causal one continues after the "=", and a masked one completes by filling in
+// the target.
 //
 //     write_file(folder / demo_file(architecture), demo_text(architecture, task.train));
 //     std::unique_ptr<DemoModel> model = open_demo_model(folder / "model");

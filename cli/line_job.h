@@ -6,8 +6,8 @@
 //     });
 //
 // On a terminal it shows its progress. If SIGINT, SIGTERM or SIGHUP interrupts it while it writes to a file, the
-// lines answered so far are kept in FILE.partial, or FILE.partial.2 if that exists; FILE itself is written only when it is complete. The exit code is
-// then 128 + the number of the signal.
+// lines answered so far are kept in FILE.partial, or FILE.partial.2 if that exists; FILE itself is written only when it
+// is complete. The exit code is then 128 + the number of the signal.
 #pragma once
 
 #include <chrono>

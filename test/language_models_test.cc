@@ -1,5 +1,5 @@
-// The commands for models of one stack: generate, perplexity, embed and fill-mask on good and bad input, and what commands
-// for translation models say of such a model.
+// The commands for models of one stack: generate, perplexity, embed and fill-mask on good and bad input, and what
+// commands for translation models say of such a model.
 
 #include <cmath>
 #include <sstream>
@@ -150,8 +150,8 @@ TEST_F(LanguageModels, BadLinesAreAnsweredInTheirPlace) {
   }
 }
 
-// A causal model and a masked one whose vocabulary has four words and the mask, no token for others, and none that begins a
-// text.
+// A causal model and a masked one whose vocabulary has four words and the mask, no token for others, and none that
+// begins a text.
 void make_models_of_four_words(const std::filesystem::path& causal, const std::filesystem::path& masked) {
   const std::filesystem::path checkpoints = std::filesystem::path(QKV_SOURCE_DIR) / "test/checkpoints";
   const auto copy = [&](const char* from, const std::filesystem::path& to) {

@@ -1,5 +1,5 @@
-// The processor time of tokenizers, normalisers and readers of vocabularies grows with the length of what they are given, not with
-// its square, whatever it is.
+// The processor time of tokenizers, normalisers and readers of vocabularies grows with the length of what they are
+// given, not with its square, whatever it is.
 #include <ctime>
 #include <filesystem>
 #include <functional>

@@ -13,8 +13,8 @@
 //     while (generation.step()) ...;                          // a token more for every row that has not ended
 //     generation.found()
 //
-// A row leaves the batch when it ends; the token of a row depends neither on the others nor on the number of threads. The
-// random numbers of row r are those of streams[r], or of first_stream + r.
+// A row leaves the batch when it ends; the token of a row depends neither on the others nor on the number of threads.
+// The random numbers of row r are those of streams[r], or of first_stream + r.
 // Errors: UsageError for options out of range; Error for prompts that are empty or do not fit the rows.
 #pragma once
 

@@ -1,6 +1,7 @@
-// The options of search and sampling that a published model asks for, in its generation_config.json, or, in older folders, in its
-// config.json: num_beams, length_penalty, early_stopping, max_length, max_new_tokens, min_length, min_new_tokens,
-// no_repeat_ngram_size, do_sample, temperature, top_k, top_p, min_p, repetition_penalty, forced_eos_token_id.
+// The options of search and sampling that a published model asks for, in its generation_config.json, or, in older
+// folders, in its config.json: num_beams, length_penalty, early_stopping, max_length, max_new_tokens, min_length,
+// min_new_tokens, no_repeat_ngram_size, do_sample, temperature, top_k, top_p, min_p, repetition_penalty,
+// forced_eos_token_id.
 //
 //     Translator("bart-large-cnn").defaults()                                 // beam 4, no 3-gram twice, ...
 //     TranslateOptions options = translate_defaults("bart-large-cnn");        // the same, from the file alone

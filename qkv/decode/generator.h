@@ -14,10 +14,10 @@
 // positions is cut to half of them. If the vocabulary has no token that ends a text, answers have max_tokens; if it has
 // none that begins one, a text is scored from its second token on.
 //
-// Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2 and
-// more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a prompt
-// depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor on the
-// number of answers and threads.
+// Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2
+// and more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a
+// prompt depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor
+// on the number of answers and threads.
 //
 // A model folder holds config.json, model.safetensors and tokenizer.model.
 // Errors: InputError for a folder that is not a causal model and files that do not fit together; RefusedTexts, an
@@ -54,8 +54,8 @@ struct GenerateTextOptions {
   int64_t beam = 1;                   // from 2 on: beam search instead of sampling
   double length_penalty = 1.0;
   LengthNormalization length_normalization = LengthNormalization::wu;
-  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single text
-  // always fits.
+  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single
+  // text always fits.
   int64_t batch_tokens = 8192;
   int64_t max_input_tokens =
       0;  // of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model

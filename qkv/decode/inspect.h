@@ -1,4 +1,5 @@
-// The attention weights of every layer and head for one translation, or one text of a language model, with their tokens.
+// The attention weights of every layer and head for one translation, or one text of a language model, with their
+// tokens.
 //
 //     Inspection e = inspect(translator, "I am cold.");
 //     e.attention[2].layers[0]                                       // (H,T,S) of the first cross-attention

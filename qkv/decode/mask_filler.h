@@ -5,16 +5,17 @@
 //     filled.masks[0][0].token, filled.masks[0][0].probability                 // the most likely token of the first mask
 //     filled.texts[0].text                                                     // "I am cold today."
 //
-// A mask is written [MASK], or as options.marker, and stands for one token. In a vocabulary of subwords the space before
-// it is part of the token; in one of characters a space is a token of its own. The text between masks is tokenized as in
-// the middle of a text, so that a full stop after a mask is one token.
+// A mask is written [MASK], or as options.marker, and stands for one token. In a vocabulary of subwords the space
+// before it is part of the token; in one of characters a space is a token of its own. The text between masks is
+// tokenized as in the middle of a text, so that a full stop after a mask is one token.
 //
 // The probabilities are the softmax over the whole vocabulary; the special tokens and the mask itself are not
 // candidates. Several masks are predicted independently: the probability of a filled text is the product of the
 // probabilities of its tokens, and `texts` has the n most likely ones.
 //
-// Texts are batched by length; an answer does not depend on the other texts, nor on the number of threads. A text without
-// a mask has no masks, and itself as its only text. One longer than the position limit is cut and marked as truncated.
+// Texts are batched by length; an answer does not depend on the other texts, nor on the number of threads. A text
+// without a mask has no masks, and itself as its only text. One longer than the position limit is cut and marked as
+// truncated.
 // Errors: InputError for a folder that is not a masked model, files that do not fit together, and texts that are not
 // UTF-8 ("text 3", counted from 1); UsageError for options out of range.
 #pragma once

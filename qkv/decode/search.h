@@ -12,9 +12,9 @@
 // wu is from Wu et al., "Google's Neural Machine Translation System", 2016, equation 14; power is used by Marian,
 // CTranslate2 and Hugging Face transformers. alpha 0 ranks by the log-probability, which favors short translations.
 //
-// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n best; with
-// early_stopping off, as in transformers, when the best live one, at its present length, is no better than the worst of
-// `beam` finished ones. A hypothesis of maximum length is finished with the probability of eos there, so
+// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n best;
+// with early_stopping off, as in transformers, when the best live one, at its present length, is no better than the
+// worst of `beam` finished ones. A hypothesis of maximum length is finished with the probability of eos there, so
 // log_probability always covers ids and eos, as score_targets() computes it; without eos_at_max_length it is finished
 // without eos. With a prefix, all of this is about the tokens after it. A forced first token counts in the length, and
 // has log-probability 0.

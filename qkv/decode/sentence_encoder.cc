@@ -56,8 +56,8 @@ Pooling pooling_named(const Json& name, const std::string& where) {
                    shown_json(name));
 }
 
-// {"pooling_mode": "cls"}, or a list of them; before version 5.4 {"pooling_mode_cls_token": true, ...}, in whose fixed order
-// several are put side by side.
+// {"pooling_mode": "cls"}, or a list of them; before version 5.4 {"pooling_mode_cls_token": true, ...}, in whose fixed
+// order several are put side by side.
 std::vector<Pooling> read_poolings(const Json& json, const std::string& where) {
   std::vector<Pooling> poolings;
   if (json.contains("pooling_mode")) {

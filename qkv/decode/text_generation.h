@@ -4,8 +4,8 @@
 //     while (const auto piece = text.next()) fmt::print("{}", *piece);
 //     text.result().end                                                     // why it ended
 //
-// A piece is the text of one token or several: whole characters, and nothing of a stop string (text_stream.h). The pieces
-// together are result().text.
+// A piece is the text of one token or several: whole characters, and nothing of a stop string (text_stream.h). The
+// pieces together are result().text.
 #pragma once
 
 #include <array>

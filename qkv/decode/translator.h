@@ -8,11 +8,11 @@
 // than the limit of the model is cut and marked as truncated, so that one bad line does not end a run over thousands.
 //
 // A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
-// Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError, for
-// sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range.
-// A model that is read from a folder keeps only the packed weights, which take half of the memory
-// (Module::pack_for_inference()); a model that is passed in is not changed, and may already be packed.
-// The member functions may be called by several threads at once.
+// Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError,
+// for sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range. A model
+// that is read from a folder keeps only the packed weights, which take half of the memory
+// (Module::pack_for_inference()); a model that is passed in is not changed, and may already be packed. The member
+// functions may be called by several threads at once.
 #pragma once
 
 #include <concepts>

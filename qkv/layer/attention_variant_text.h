@@ -1,5 +1,5 @@
-// The text form of an attention variant, for command lines, files and Python: mechanisms joined by '+', the arguments of a
-// mechanism after '=' and joined by ':', by position or by name, lists of numbers joined by '/'.
+// The text form of an attention variant, for command lines, files and Python: mechanisms joined by '+', the arguments
+// of a mechanism after '=' and joined by ':', by position or by name, lists of numbers joined by '/'.
 //
 //     AttentionVariant variant = attention_variant("window=64+softcap=30");    // SlidingWindow{64} + Softcap{30}
 //     to_string(variant)                                                       // "window=64+softcap=30"

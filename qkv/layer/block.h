@@ -1,5 +1,6 @@
-// A block of a Transformer (Vaswani et al., 2017, figure 1): self-attention, then, in the decoder of an encoder-decoder,
-// cross-attention to the encoder's output, then the feed-forward network, each in a residual connection (residual.h).
+// A block of a Transformer (Vaswani et al., 2017, figure 1): self-attention, then, in the decoder of an
+// encoder-decoder, cross-attention to the encoder's output, then the feed-forward network, each in a residual
+// connection (residual.h).
 //
 //     Block encoder({.d_model = 512, .heads = 8, .ffn = 2048});
 //     Variable y = encoder.forward(x, padding(lengths), pass);                                       // (B,S,C)

@@ -76,8 +76,8 @@ class MultiHeadAttention final : public Module {
   KeyValues project(const Variable& key_source, const Variable& value_source, const Tensor& lengths = {}) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
 
-  // Decoding. x (N,C) holds the new positions of several segments, one segment after the other: the rows of a segment are
-  // at the same position, and `length` new ones of the first row are followed by those of the second. Linear layers
+  // Decoding. x (N,C) holds the new positions of several segments, one segment after the other: the rows of a segment
+  // are at the same position, and `length` new ones of the first row are followed by those of the second. Linear layers
   // are applied to all segments at once. The result of a row does not depend on the others.
   struct SelfSegment {
     int64_t rows = 0, length = 1;

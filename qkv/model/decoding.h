@@ -5,8 +5,8 @@
 //     rows->reorder({0, 0, 1});                                       // two continuations of row 0, one of row 1
 //     rows->join(*model.start(more));                                 // more rows, at positions of their own
 //
-// The logits of a row do not depend on the other rows. Errors: rows without tokens, ids outside the vocabulary, positions
-// beyond the model's limit.
+// The logits of a row do not depend on the other rows. Errors: rows without tokens, ids outside the vocabulary,
+// positions beyond the model's limit.
 #pragma once
 
 #include <cstdint>

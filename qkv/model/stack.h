@@ -19,8 +19,8 @@
 
 namespace qkv {
 
-// Rows of tokens that grow: what their blocks keep of the positions so far. Rows that are at the same position form groups
-// that are computed together.
+// Rows of tokens that grow: what their blocks keep of the positions so far. Rows that are at the same position form
+// groups that are computed together.
 class StackRows {
  public:
   int64_t count() const;

@@ -19,8 +19,8 @@ void expect_frequencies(const RotaryFrequencies& given, const std::vector<double
   EXPECT_NEAR(given.multiplier, multiplier, 1e-12);
 }
 
-// The numbers of transformers 5.23 (modeling_rope_utils.py), which computes in f32, with these parameters; max positions
-// are `factor` times the original ones.
+// The numbers of transformers 5.23 (modeling_rope_utils.py), which computes in f32, with these parameters; max
+// positions are `factor` times the original ones.
 TEST(RotaryScaling, HasTheFrequenciesOfPublishedModels) {
   const auto expect = [](double base, int64_t width, const RotaryScaling& scaling, const std::vector<double>& f,
                          double m = 1) {

@@ -1,6 +1,7 @@
-// Tokenizer: sentences to token ids and back. Tokens are subwords trained on a corpus by a unigram language model (Kudo, 2018)
-// or byte-pair encoding (BPE, Sennrich et al., 2016), or characters, by SentencePiece (Kudo and Richardson, 2018); or the
-// byte-level BPE of GPT-2 (Radford et al., 2019) or BERT's WordPiece (tokenizer/json_training.h).
+// Tokenizer: sentences to token ids and back. Tokens are subwords trained on a corpus by a unigram language model
+// (Kudo, 2018) or byte-pair encoding (BPE, Sennrich et al., 2016), or characters, by SentencePiece (Kudo and
+// Richardson, 2018); or the byte-level BPE of GPT-2 (Radford et al., 2019) or BERT's WordPiece
+// (tokenizer/json_training.h).
 //
 //     Tokenizer tokenizer = Tokenizer::train(sentences, {.vocabulary_size = 8000});
 //     std::vector<int32_t> ids = tokenizer.encode("I am cold.");        // no bos, no eos
@@ -52,8 +53,8 @@ struct TokenizerOptions {
   // Fraction of the corpus's characters that are in the vocabulary, 0.98 to 1; 0: every character, but in a subword
   // vocabulary at most as many of the frequent ones as fill a quarter of it.
   double character_coverage = 0;
-  // No normalisation, white space kept, and byte fallback: 256 tokens for the bytes of unknown characters. UsageError with
-  // WordPiece; byte-level BPE is lossless anyway.
+  // No normalisation, white space kept, and byte fallback: 256 tokens for the bytes of unknown characters. UsageError
+  // with WordPiece; byte-level BPE is lossless anyway.
   bool lossless = false;
   int64_t max_sentences = 1'000'000;  // a larger corpus is sampled at random
   uint64_t seed = 1;                  // of the sample

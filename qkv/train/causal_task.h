@@ -4,8 +4,8 @@
 //     CausalTask task(options, prepare_text_data(options, {}, {}, progress));
 //     Trainer(options, task, folder).run();
 //
-// A batch has batch_tokens / max_length rows, or batch_sentences. Validation: the cross entropy of every token and of the
-// end of every document.
+// A batch has batch_tokens / max_length rows, or batch_sentences. Validation: the cross entropy of every token and of
+// the end of every document.
 #pragma once
 
 #include "qkv/model/causal.h"

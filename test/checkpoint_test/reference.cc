@@ -88,8 +88,8 @@ Tensor as_tensor(const Ids& row) { return Tensor::from(row, {1, std::ssize(row)}
 
 namespace {
 
-// transformers has no gradient for the bias of the logits of an encoder-decoder, and none for padding as an input, which
-// is the first token of Marian's decoder.
+// transformers has no gradient for the bias of the logits of an encoder-decoder, and none for padding as an input,
+// which is the first token of Marian's decoder.
 std::set<std::string> without_gradient(const Model& model, const Reference& reference) {
   if (model.config().architecture != Architecture::encoder_decoder) return {};
   const int32_t pad =

@@ -1,5 +1,5 @@
-// An argument of a mechanism of attention variants (mechanism.h), and its text: a number, one of several names, or a list
-// of numbers joined by /.
+// An argument of a mechanism of attention variants (mechanism.h), and its text: a number, one of several names, or a
+// list of numbers joined by /.
 //
 //     const MechanismArgument radius = {.name = "radius", .kind = MechanismArgument::Kind::integer, .maximum = 9};
 //     radius.value_of("3")                                     // 3; none: text that is not a value that it allows

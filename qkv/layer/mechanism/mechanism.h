@@ -6,8 +6,8 @@
 //     cap->facts().name, cap->arguments()[0].name, cap->argument(0)          // "softcap", "cap", 30
 //     for (const AttentionMechanismPtr& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(*m), m->facts().help);
 //
-// A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what differs
-// from the defaults here, and a line in table.cc.
+// A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what
+// differs from the defaults here, and a line in table.cc.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
-// Families of published models, by the `model_type` of their config.json: what their settings mean here, and which of their
-// tensors is which parameter. A family is a file in this folder, its two functions declared below, and a line in
+// Families of published models, by the `model_type` of their config.json: what their settings mean here, and which of
+// their tensors is which parameter. A family is a file in this folder, its two functions declared below, and a line in
 // family.cc.
 //
 //     const Family& llama = family_of(config);

@@ -1,4 +1,5 @@
-// The tensors of a published model: model.safetensors, or, without it, the files that model.safetensors.index.json names.
+// The tensors of a published model: model.safetensors, or, without it, the files that model.safetensors.index.json
+// names.
 //
 //     const PublishedTensors tensors = PublishedTensors::open("llama");
 //     Tensor w = tensors.get("model.norm.weight");

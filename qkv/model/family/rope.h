@@ -1,5 +1,5 @@
-// Rotary position encoding of a Hugging Face configuration. Version 5 of transformers writes `rope_parameters`, with an entry
-// for each kind of layer if they differ; version 4 writes `rope_theta` and `rope_scaling`.
+// Rotary position encoding of a Hugging Face configuration. Version 5 of transformers writes `rope_parameters`, with an
+// entry for each kind of layer if they differ; version 4 writes `rope_theta` and `rope_scaling`.
 //
 //     const Rotary rotary = read_rotary(config, head_width);                            // of all layers
 //     const Rotary local = read_rotary(config, head_width, {.layer_type = "sliding_attention"});

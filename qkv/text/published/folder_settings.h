@@ -1,5 +1,5 @@
-// The settings of a folder of Hugging Face that concern its tokenizer: generation_config.json, config.json, tokenizer_config.json,
-// special_tokens_map.json and added_tokens.json, each of which may be missing.
+// The settings of a folder of Hugging Face that concern its tokenizer: generation_config.json, config.json,
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json, each of which may be missing.
 //
 //     const FolderSettings settings("gpt2", 50257);
 //     settings.id("eos_token_id")                         // of the first file that has it; -1 for none
@@ -29,7 +29,8 @@ class FolderSettings {
   std::vector<int32_t> ids(const char* key) const;
   int32_t id(const char* key, int32_t absent = -1) const;
   std::vector<int32_t> forbidden() const;
-  // Of tokenizer_config.json, else of special_tokens_map.json: "<mask>", or {"content": "<mask>"}; a list of such tokens.
+  // Of tokenizer_config.json, else of special_tokens_map.json: "<mask>", or {"content": "<mask>"}; a list of such
+  // tokens.
   std::string token(const char* key, const std::string& absent = "") const;
   std::vector<std::string> tokens(const char* key) const;
   // Of tokenizer_config.json.

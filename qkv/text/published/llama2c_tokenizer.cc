@@ -1,5 +1,5 @@
-// The vocabulary of llama2.c: the length of the longest token, then the score, the length and the bytes of each. Two tokens are
-// merged if the result is a token, the one with the highest score first.
+// The vocabulary of llama2.c: the length of the longest token, then the score, the length and the bytes of each. Two
+// tokens are merged if the result is a token, the one with the highest score first.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON, with
-// source.spm and target.spm or for texts that are already tokens; or a token per line.
+// Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON,
+// with source.spm and target.spm or for texts that are already tokens; or a token per line.
 #include <yaml-cpp/yaml.h>
 
 #include "qkv/base/error.h"

@@ -1,6 +1,6 @@
-// Training of the tokenizers that tokenizer.json describes: byte-level BPE (Radford et al., "Language Models are Unsupervised
-// Multitask Learners", 2019, section 2.2) and WordPiece (Schuster and Nakajima, "Japanese and Korean voice search", 2012; its
-// pieces are merged by count here, as by other open implementations).
+// Training of the tokenizers that tokenizer.json describes: byte-level BPE (Radford et al., "Language Models are
+// Unsupervised Multitask Learners", 2019, section 2.2) and WordPiece (Schuster and Nakajima, "Japanese and Korean voice
+// search", 2012; its pieces are merged by count here, as by other open implementations).
 //
 //     auto model = train_byte_bpe(sentences, 8000);     // GPT-2's words; round-trips any text
 //     auto model = train_word_piece(sentences, 8000);   // BERT's words, cased; characters outside the alphabet are unknown

@@ -1,5 +1,5 @@
-// Training of byte-pair encoding: the symbols of words are merged, the most frequent pair first (Sennrich, Haddow and Birch,
-// "Neural Machine Translation of Rare Words with Subword Units", 2016).
+// Training of byte-pair encoding: the symbols of words are merged, the most frequent pair first (Sennrich, Haddow and
+// Birch, "Neural Machine Translation of Rare Words with Subword Units", 2016).
 //
 //     MergeTraining t = train_merges({{"low", 5}, {"lower", 2}}, {.vocabulary_size = 9});
 //     t.tokens                                    // "e", "l", "o", "r", "w", "lo", "low", "er", "lower"

@@ -1,5 +1,5 @@
-// The character map of SentencePiece's normalisation, as its model files and tokenizer.json hold it: a double-array trie of
-// sequences of bytes, with the text that replaces each.
+// The character map of SentencePiece's normalisation, as its model files and tokenizer.json hold it: a double-array
+// trie of sequences of bytes, with the text that replaces each.
 //
 //     const PrecompiledMap map(bytes, "tokenizer.json");          // u32 size of the trie, its units, strings ending in NUL
 //     map.find("\xef\xbc\xa1bc")                                  // "A", of the shortest entry that the text begins with

@@ -35,8 +35,8 @@ std::shared_ptr<const TokenizerModel> make_json_tokenizer(std::string json, cons
 // The pieces of a SentencePiece model, by its ids.
 std::vector<std::string> pieces_of(const std::string& bytes, const std::string& name);
 
-// bytes: of a SentencePiece model. ids: by piece, if they are not its own. in_text: tokens that a text is cut at before the
-// model sees it.
+// bytes: of a SentencePiece model. ids: by piece, if they are not its own. in_text: tokens that a text is cut at before
+// the model sees it.
 using PieceIds = std::map<std::string, int32_t, std::less<>>;
 std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, const std::string& name,
                                                            std::optional<PieceIds> ids, SpecialTokens special,

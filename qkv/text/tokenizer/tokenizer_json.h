@@ -5,8 +5,9 @@
 //     JsonTokenizer::Encoding e = tokenizer.encode("Hello you");       // ids, the bytes of the text that each covers, types
 //     std::string text = tokenizer.decode(e.ids);                      // without special tokens
 //
-// Text that looks like a special token stays text, unless options.special_in_text. Bytes that are not UTF-8 become U+FFFD first;
-// ranges refer to the text after that. Truncation and padding in the file are ignored: both are left to the caller.
+// Text that looks like a special token stays text, unless options.special_in_text. Bytes that are not UTF-8 become
+// U+FFFD first; ranges refer to the text after that. Truncation and padding in the file are ignored: both are left to
+// the caller.
 //
 // Reading is linear in the file, encoding linear in the text except for the merges of a piece, n log n. Immutable, and
 // may be used by several threads at once. Errors: InputError, naming the file and the part of it, if it is not a

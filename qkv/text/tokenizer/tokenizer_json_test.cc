@@ -175,8 +175,8 @@ TEST(JsonTokenizer, RefusesWhatItCannotDo) {
   EXPECT_EQ(error_of(unigram), "tokenizer.json: 'model': 'unk_id' 9 is not in 'vocab'");
 }
 
-// One value of the file replaced by another kind of value, or a character of a character map changed: an error, or a tokenizer
-// that still works on text.
+// One value of the file replaced by another kind of value, or a character of a character map changed: an error, or a
+// tokenizer that still works on text.
 TEST(JsonTokenizer, DamagedFilesAreErrorsOrStillTokenizers) {
   Json json = small_bpe();
   json["normalizer"] = {{"type", "Sequence"},

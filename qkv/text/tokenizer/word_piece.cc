@@ -1,4 +1,5 @@
-// WordPiece (Schuster and Nakajima, 2012), as BERT cuts words: the longest token that fits, from the left. WordLevel: whole words.
+// WordPiece (Schuster and Nakajima, 2012), as BERT cuts words: the longest token that fits, from the left. WordLevel:
+// whole words.
 #include "qkv/text/text_error.h"
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/prefix_tree.h"
