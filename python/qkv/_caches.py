@@ -17,9 +17,9 @@ class KeyValueCache:
         cache = qkv.KeyValueCache()
         cache.append(k, v)                              # (B, G, n, D) and (B, G, n, E)
         out = qkv.attention(q, cache.keys, cache.values)
-        cache.reorder([0, 0, 2])                        # row b continues what was row source[b]: beam search
+        cache.reorder([0, 0, 2])                        # row b continues row source[b]: beam search
 
-    Appending copies the new positions alone; keys and values are views.
+    Appending copies only the new positions; keys and values are views.
     """
 
     __slots__ = ("_cache", "_output")

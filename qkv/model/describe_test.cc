@@ -129,6 +129,8 @@ TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
                                "rotary positions, any length", "softmax-with-sink.scores (4)", "4 C^2 + 4 C + H",
                                "additive.key (10, 4)", "4 C^2 + 2 D width + 4 C + width"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+  c.positions = Positions::none;
+  EXPECT_NE(describe(c).find("no position encoding, any length"), std::string::npos) << describe(c);
 }
 
 TEST(Describe, CountsTheVisiblePairsOfAVariant) {

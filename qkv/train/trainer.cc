@@ -119,7 +119,8 @@ TrainResult Trainer::run() {
 TrainResult Trainer::interrupted(int signal) {
   // A folder without a model gets one; a model to be replaced is kept until the regular save.
   save({.model = !folder_.replaces() && (!validates() || !state_.best_validation), .state = true});
-  progress_.note(fmt::format("interrupted after step {}; to continue, train again with resume{}", state_.step,
+  progress_.note(fmt::format("interrupted after step {}, state saved; to continue, train again with resume{}",
+                             state_.step,
                              folder_.replaces() ? "; the model in the folder is not replaced yet" : ""));
   TrainResult result = result_of(state_, StopReason::interrupted);
   result.signal = signal;

@@ -16,7 +16,7 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
   require<InputError>(state_.corpus == task_.fingerprint(), options_.train,
                       "this is not the data that the training in {} was started with; to train its model on other "
-                      "data, give it as init",
+                      "data, give that folder as init",
                       folder_.root().string());
   const bool held_out = check_held_out(folder_.root(), task_.held_out());
   task_.seek(state_.position);
