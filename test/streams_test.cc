@@ -167,7 +167,7 @@ bool wait_for(const std::string& file, const std::string& text) {
   return false;
 }
 
-TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineHoldsNoneBack) {
+TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineDelaysNone) {
   Running command({"translate", "--model", at("model"), "--beam", "1", "--max-length", "4"});
   command.write("Go on.\nI am cold.\nI am");
   EXPECT_EQ(lines_in(command.read_lines(2)), 2) << "the half line kept them back";

@@ -290,7 +290,7 @@ TEST(Search, AVocabularySmallerThanTheBeamIsNotAnError) {
   for (const auto& of_sentence : found) EXPECT_EQ(of_sentence.size(), 7u);  // 1 + 2 + 4: all there are
 }
 
-TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
+TEST(Search, OfAnEncodedBatchEqualsTheSearchOfItsSources) {
   const Transformer model = random_model(17);
   const PaddedBatch source = pad_batch(random_sentences(5, 9, 12));
   const SearchOptions options = {.beam = 2, .n_best = 2, .max_length = 9};

@@ -93,7 +93,7 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
   EXPECT_LE(worst, 4e-7 * static_cast<double>(2 * depth));
 }
 
-TEST(Bf16Kernels, ProductsOfEveryShapeAndKind) {
+TEST(Bf16Kernels, MultiplyEveryShapeAndKind) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   for (const Set& set : sets())
     for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale})
