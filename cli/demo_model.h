@@ -21,7 +21,7 @@ namespace qkv::cli {
 
 const char* demo_file(Architecture architecture);
 std::string demo_text(Architecture architecture, const std::vector<DemoTask::Pair>& pairs);
-// Where a language model needs other settings than an encoder-decoder.
+// Sets the options that the architecture needs, where they differ from an encoder-decoder's.
 void adapt_to_architecture(TrainOptions& options);
 
 class DemoModel {

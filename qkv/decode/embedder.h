@@ -59,7 +59,7 @@ class Embedder {
 
   int64_t input_limit(int64_t max_input_tokens) const;  // including that of a sentence encoder
   int64_t width() const;  // of the hidden states: C, or 2 C of an encoder in both directions
-  // Of a vector: the width for each pooling.
+  // The width of a vector: the width of the hidden states for each pooling.
   int64_t vector_width(const EmbedOptions& options = {}) const { return width() * std::ssize(poolings(options)); }
   const Model& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }

@@ -34,7 +34,7 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::embeddings, "embeddings"}, Named{Tie::target, "target"},
                     Named{Tie::none, "none"}};
 }
-// In a model of one stack, target is as all, and embeddings as none.
+// In a model of one stack, target is the same as all, and embeddings the same as none.
 constexpr bool ties_embeddings(Tie tie) { return tie == Tie::all || tie == Tie::embeddings; }
 constexpr bool ties_output(Tie tie) { return tie == Tie::all || tie == Tie::target; }
 

@@ -63,7 +63,7 @@ class Corpus {
 
 class CorpusReader {
  public:
-  // Of a path: read once, as data arrives.
+  // Reads the files of a path once, as data arrives.
   explicit CorpusReader(const std::string& spec, const CorpusOptions& options = {});
   explicit CorpusReader(const Corpus& corpus, const CorpusOptions& options = {});
 

@@ -331,7 +331,7 @@ TEST(Tokenizer, SurvivesABrokenModel) {
   EXPECT_GT(loaded, 0) << "a changed score or letter is still a model";
 }
 
-// Where the double array of the rules begins: right after its length.
+// The double array of the rules begins right after its length.
 size_t root_of_rules(const std::string& model) {
   const size_t length = model.find(std::string("\x00\xb4\x02\x00", 4));
   EXPECT_NE(length, model.npos);

@@ -23,7 +23,7 @@ struct Validation {
 struct SourceUse {
   // How much larger the loss is if sentences have each other's sources, in nats per target token.
   double gain = 0;
-  // Of the cross-attention weights over S source tokens, by decoder layer: the mean of entropy / ln S. 1: all weights
+  // The mean of entropy / ln S of the cross-attention weights over S source tokens, by decoder layer. 1: all weights
   // are equal; 0: each is on one token.
   std::vector<double> entropy = {};
 };

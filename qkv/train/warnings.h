@@ -44,7 +44,7 @@ class TrainingWarnings {
   explicit TrainingWarnings(const TrainingWarningOptions& options) : options_(options) {}
 
   std::vector<TrainingWarning> report(const TrainingReport& report);
-  // Of an encoder-decoder, and of a model without a source.
+  // The warnings after a validation of an encoder-decoder, and of a model without a source.
   std::vector<TrainingWarning> validation(int64_t step, const Validation& validation, const SourceUse& use);
   std::vector<TrainingWarning> validation(int64_t step, const Validation& validation);
 

@@ -23,7 +23,7 @@ namespace qkv {
 struct Family {
   std::string_view model_type;
   TransformerConfig (*config)(const HfConfig& hf);
-  // Of a model with the configuration that config() has made.
+  // The tensors of a model with the configuration that config() returned.
   TensorNames (*tensors)(const HfConfig& hf, const TransformerConfig& ours);
 };
 

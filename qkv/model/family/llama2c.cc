@@ -86,7 +86,7 @@ std::string config_of(const Weights& weights) {
       .dump();
 }
 
-// By the names of Hugging Face.
+// The tensors, by the names of Hugging Face.
 std::map<std::string, Tensor> tensors_of(Weights& weights) {
   const auto [C, F, L, H, G, V, T] = weights.header();
   const int64_t width = C / H;

@@ -25,15 +25,16 @@ class FolderSettings {
   // rows: the number of ids of the model.
   FolderSettings(const std::filesystem::path& folder, int64_t rows);
 
-  // Of generation_config.json, else of config.json: a token id, or several; words that are one token, of [[286]].
+  // From generation_config.json, else from config.json: a token id, or several; from a list of words, [[286]], the
+  // words of one token.
   std::vector<int32_t> ids(const char* key) const;
   int32_t id(const char* key, int32_t absent = -1) const;
   std::vector<int32_t> forbidden() const;
-  // Of tokenizer_config.json, else of special_tokens_map.json: "<mask>", or {"content": "<mask>"}; a list of such
+  // From tokenizer_config.json, else from special_tokens_map.json: "<mask>", or {"content": "<mask>"}; a list of such
   // tokens.
   std::string token(const char* key, const std::string& absent = "") const;
   std::vector<std::string> tokens(const char* key) const;
-  // Of tokenizer_config.json.
+  // Settings of tokenizer_config.json.
   bool has(const char* key) const;
   bool flag(const char* key, bool absent) const;
   int64_t integer(const char* key, int64_t absent) const;

@@ -40,7 +40,7 @@ constexpr std::pair<char32_t, char32_t> nonspacing_marks_since_unicode_8[] = {
 constexpr std::pair<char32_t, char32_t> control_since_unicode_8[] = {
     {0x890, 0x891}, {0x8e2, 0x8e2}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}};
 
-// With a combining class, or a decomposition.
+// Characters with a combining class or a decomposition.
 constexpr std::pair<char32_t, char32_t> normalized_since_unicode_9[] = {
     {0x7fd, 0x7fd},     {0x898, 0x89f},     {0x8ca, 0x8d3},     {0x9fe, 0x9fe},     {0xc3c, 0xc3c},
     {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},   {0x1abf, 0x1ace},   {0x1df6, 0x1dfa},

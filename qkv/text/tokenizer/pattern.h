@@ -22,7 +22,7 @@ class Pattern {
   std::optional<Regex> regex_;
 };
 
-// Of {"pattern": {"String": " "}} or {"pattern": {"Regex": " +"}}.
+// Reads {"pattern": {"String": " "}} or {"pattern": {"Regex": " +"}}.
 Pattern read_pattern(const JsonFields& fields);
 
 }  // namespace qkv

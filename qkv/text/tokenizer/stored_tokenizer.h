@@ -21,7 +21,7 @@
 
 namespace qkv {
 
-// Of files of vocabularies, in bytes.
+// The size limit of vocabulary files, in bytes.
 inline constexpr size_t largest_vocabulary_file = 268'435'456;
 
 // A mask or an unknown token that is -1 is found by its name, or by one of its customary names.

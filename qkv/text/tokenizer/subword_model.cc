@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t id_limit = 1 << 24;
 
-// As in SentencePiece models: the cost of a text grows with the longest token.
+// The same as in SentencePiece models: the cost of a text grows with the longest token.
 constexpr size_t longest_token = 4096;
 
 void check_lengths(const std::vector<std::string>& tokens, const std::string& where) {

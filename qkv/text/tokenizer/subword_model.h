@@ -46,7 +46,7 @@ SubwordModelPtr read_word_level(const JsonFields& fields);
 class SubwordVocabulary {
  public:
   SubwordVocabulary() = default;
-  // Of {"token": id}, and of ["token", ...], whose ids are their places.
+  // Reads {"token": id}, or ["token", ...], whose ids are their positions.
   explicit SubwordVocabulary(const JsonFields& fields);
   explicit SubwordVocabulary(std::vector<std::string> tokens, const std::string& where);
 
