@@ -1,5 +1,5 @@
-// The processor time of tokenizers, normalisers and readers of vocabularies grows linearly with the length of any input,
-// not with its square.
+// The processor time of tokenizers, normalisers and readers of vocabularies grows linearly with the length of any
+// input, not with its square.
 #include <ctime>
 #include <filesystem>
 #include <functional>

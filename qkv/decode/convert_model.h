@@ -1,7 +1,7 @@
 // Converts a model folder of any format to our own, or one of ours for Hugging Face.
 //
-//     convert_model("opus-mt-en-de", "ours");                                    // model.safetensors, config.json, *.model
-//     convert_model("ours", "marian", ModelFormat::huggingface);                 // for transformers and its readers
+//     convert_model("opus-mt-en-de", "ours");                                // model.safetensors, config.json, *.model
+//     convert_model("ours", "marian", ModelFormat::huggingface);             // for transformers and its readers
 //
 // Our format keeps everything of a published model, including special tokens and the pooling of sentences. For Hugging
 // Face the result is a MarianMTModel (model/family/write_marian.h says for which models), with two SentencePiece models

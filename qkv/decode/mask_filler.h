@@ -2,8 +2,8 @@
 //
 //     MaskFiller filler("my-model");
 //     FilledText filled = filler.fill("I am [MASK] today.", {.top_k = 5});
-//     filled.masks[0][0].token, filled.masks[0][0].probability                 // the most likely token of the first mask
-//     filled.texts[0].text                                                     // "I am cold today."
+//     filled.masks[0][0].token, filled.masks[0][0].probability               // the most likely token of the first mask
+//     filled.texts[0].text                                                   // "I am cold today."
 //
 // A mask is written [MASK], or as options.marker, and stands for one token. In a vocabulary of subwords the space
 // before it is part of the token; in one of characters a space is a token of its own. The text between masks is

@@ -4,7 +4,7 @@
 //     AttentionVariant variant = attention_variant("window=64+softcap=30");    // SlidingWindow{64} + Softcap{30}
 //     to_string(variant)                                                       // "window=64+softcap=30"
 //     attention_variant("rotary=500000:scaling=linear:factor=4")
-//                                     // Rotary{.base = 5e5, .scaling = {.type = RotaryScalingType::linear, .factor = 4}}
+//                                   // Rotary{.base = 5e5, .scaling = {.type = RotaryScalingType::linear, .factor = 4}}
 //     attention_variant("widnow=64")  // throws: attention variant: unknown mechanism 'widnow', must be one of ...
 //     attention_variant("documents")  // throws: attention variant: 'documents' is not part of a variant: ...
 #pragma once

@@ -7,8 +7,8 @@
 //     other     the variant's own, of s_i and h_j, which then have one width: dot, cosine, ...; location reads no keys
 //
 //     ContextAttention attention({.width = 512, .encoder_width = 1024, .variant = Additive{256}});
-//     const auto memory = attention.memory(encoded, lengths);              // encoded (B,S,1024): keys are projected once
-//     Variable c = attention.attend(s, memory, {.position = t}).context;   // s (R,512), c (R,1024)
+//     const auto memory = attention.memory(encoded, lengths);             // encoded (B,S,1024): projects keys once
+//     Variable c = attention.attend(s, memory, {.position = t}).context;  // s (R,512), c (R,1024)
 //
 // One head; the states themselves are the values. The rows of s are R = B * beam hypotheses, those of a sentence
 // adjacent; they share a row of the memory. Besides the score the variant may have any mechanism of cross-attention:

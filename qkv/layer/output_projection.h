@@ -1,6 +1,6 @@
 // The logits of a model: a linear layer from its width to the vocabulary, whose matrix is often the embedding matrix.
 //
-//     logits = cap( scale * hidden W^T + bias ),    cap(l) = softcap tanh(l / softcap)           Gemma Team, "Gemma 2", 2024
+//     logits = cap( scale * hidden W^T + bias ),    cap(l) = softcap tanh(l / softcap)         Gemma Team, "Gemma 2", 2024
 //
 // If the matrix has a width E other than C, a bias-free projection (E,C) comes first: hidden -> projection (E,C) -> W.
 //

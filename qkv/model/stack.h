@@ -4,7 +4,7 @@
 //     Variable x = encoder.forward(ids, padding(lengths), pass);                    // ids i32 (B,T), x (B,T,C)
 //
 //     StackRows rows = decoder.start(/*rows=*/B);
-//     Tensor last = decoder.extend(rows, tokens, pass);                            // (B,C), of the last token of each row
+//     Tensor last = decoder.extend(rows, tokens, pass);                         // (B,C), of the last token of each row
 //
 // Parameters: layers.0, layers.1, ..., norm. Those of the embedding are listed by the model.
 #pragma once

@@ -7,7 +7,7 @@
 // A sequence of (5 + 2 random) block positions or fewer has full attention. The length is that of the batch, padding
 // counted, as it is there: the last block may be padding.
 //
-//     AttentionVariant variant = BigBirdEvaluation{.block = 64, .random = 3};                // "bigbird-evaluation=64:3"
+//     AttentionVariant variant = BigBirdEvaluation{.block = 64, .random = 3};              // "bigbird-evaluation=64:3"
 //
 // BigBird (mask.h), in contrast, follows the paper: its random blocks are drawn, as a function of the position.
 #pragma once

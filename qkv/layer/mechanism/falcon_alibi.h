@@ -1,7 +1,7 @@
 // ALiBi as in Falcon: a bias by the position of the key, rounded to bf16 three times, and divided like the scores
 // (Almazrouei et al., "The Falcon Series of Open Language Models", 2023; the rounding is that of the published code).
 //
-//     s_ij <- s_ij + bf16( bf16(slope_h) bf16(j) ) / sqrt(D)                       slopes as in attention/modify/alibi.h
+//     s_ij <- s_ij + bf16( bf16(slope_h) bf16(j) ) / sqrt(D)                      slopes as in attention/modify/alibi.h
 //
 //     AttentionVariant variant = FalconAlibi{};                                                // "falcon-alibi"
 //

@@ -2,7 +2,7 @@
 // queries attend to (Beltagy et al., 2020, section 3.1). The first positions and the tokens of Pass::global_tokens are
 // global.
 //
-//     AttentionVariant variant = LongformerSeparate{.radius = 64, .globals = 2};           // "longformer-separate=64:2"
+//     AttentionVariant variant = LongformerSeparate{.radius = 64, .globals = 2};          // "longformer-separate=64:2"
 //
 // Parameters: query.weight, key.weight, value.weight, and query.bias, key.bias, value.bias if the projections of the
 // layer have biases; the shapes are theirs.

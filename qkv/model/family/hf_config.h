@@ -1,8 +1,8 @@
 // The settings of a config.json of Hugging Face, which is not trusted: each is read by its name and checked.
 //
 //     const HfConfig config(read_file("llama/config.json"), "llama/config.json");
-//     config.count("num_attention_heads")                    // an InputError where it is missing or not an integer from 1
-//     config.count("num_key_value_heads", heads)             // where it is missing or null: heads
+//     config.count("num_attention_heads")                 // an InputError where it is missing or not an integer from 1
+//     config.count("num_key_value_heads", heads)          // where it is missing or null: heads
 //
 // A name may have older aliases: config.count({"num_hidden_layers", "n_layer"}). Only settings that are asked for are
 // checked, because these files hold many for other programs. Infinity and NaN, which Python writes, are errors only in

@@ -2,7 +2,7 @@
 // sees it.
 //
 //     const AddedTokens added(list);
-//     added.for_each(text, all, [](TextRange range, int32_t id) { ... });                      // id -1: text between them
+//     added.for_each(text, all, [](TextRange range, int32_t id) { ... });                   // id -1: text between them
 //
 // The leftmost longest one is found, in time that is linear in the text. Tokens with `normalized` are searched in the
 // normalised text, the others in the original one.

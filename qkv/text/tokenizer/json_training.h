@@ -3,7 +3,7 @@
 // search", 2012; its pieces are merged by count here, as by other open implementations).
 //
 //     auto model = train_byte_bpe(sentences, 8000);     // GPT-2's words; round-trips any text
-//     auto model = train_word_piece(sentences, 8000);   // BERT's words, cased; characters outside the alphabet are unknown
+//     auto model = train_word_piece(sentences, 8000);   // BERT's words, cased; other characters are unknown
 //
 // The first ids are pad, bos, eos, unk, and for WordPiece the mask. Bytes that are not UTF-8 count as U+FFFD. The same
 // sentences give the same tokens. Errors: UsageError for a vocabulary that is smaller than the alphabet.

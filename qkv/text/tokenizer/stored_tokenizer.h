@@ -1,11 +1,11 @@
 // A tokenizer with its own special tokens in one file, the vocabulary of a model folder: a JSON object
 //
-//     {"qkv_tokenizer": 1, "special_tokens": {"pad": 0, "eos": 2, ...}, "tokenizer": {...}}              // that of tokenizer.json
+//     {"qkv_tokenizer": 1, "special_tokens": {"pad": 0, "eos": 2, ...}, "tokenizer": {...}}     // as in tokenizer.json
 //     {"qkv_tokenizer": 1, "special_tokens": {...}, "sentencepiece": "base64", "ids": {"piece": 7, ...}} // without ids: its own
-//     ... "in_text": [7, ...]}                                     // tokens besides those of the SentencePiece model, in texts
+//     ... "in_text": [7, ...]}                                 // more tokens of texts than the SentencePiece model has
 //
 //     std::shared_ptr<const TokenizerModel> model = make_json_tokenizer(json_text, "tokenizer.json", special);
-//     model->serialized()                                           // that object, which parse_stored_tokenizer() reads again
+//     model->serialized()                                           // that object, for parse_stored_tokenizer()
 //
 // Errors: InputError, naming the file, if it is not such an object, and for whatever JsonTokenizer and SentencePiece
 // reject.

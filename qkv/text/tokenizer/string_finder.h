@@ -2,7 +2,7 @@
 // (Aho and Corasick, "Efficient string matching", 1975).
 //
 //     const StringFinder finder({"ab", "abc", "b"});
-//     finder.longest("abcb")                                         // {1, 2, -1, 2}: indices of the longest ones, -1 for none
+//     finder.longest("abcb")                                 // {1, 2, -1, 2}: indices of the longest ones, -1 for none
 //
 // The last of equal strings counts. Empty strings are never found.
 #pragma once

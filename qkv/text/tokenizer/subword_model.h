@@ -3,7 +3,7 @@
 //
 //     const SubwordModelPtr model = read_subword_model(fields);
 //     std::vector<SubwordModel::Token> tokens;
-//     model->cut("hello", tokens);                                  // their ids, and the bytes of the piece that each covers
+//     model->cut("hello", tokens);                            // their ids, and the bytes of the piece that each covers
 //
 // Errors: InputError for other types, for values of the wrong type, and for merges and ids outside the vocabulary.
 #pragma once

@@ -2,8 +2,8 @@
 // around a text, and how tokens become text again.
 //
 //     const JsonTokenizer tokenizer = JsonTokenizer::load("llama/tokenizer.json");
-//     JsonTokenizer::Encoding e = tokenizer.encode("Hello you");       // ids, the bytes of the text that each covers, types
-//     std::string text = tokenizer.decode(e.ids);                      // without special tokens
+//     JsonTokenizer::Encoding e = tokenizer.encode("Hello you");  // ids, the bytes of the text that each covers, types
+//     std::string text = tokenizer.decode(e.ids);                 // without special tokens
 //
 // Text that looks like a special token stays text, unless options.special_in_text. Bytes that are not UTF-8 become
 // U+FFFD first; ranges refer to the text after that. Truncation and padding in the file are ignored: both are left to
