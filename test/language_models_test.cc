@@ -191,8 +191,8 @@ TEST_F(LanguageModels, LinesThatCannotBeTokenizedAreAnsweredInTheirPlace) {
     EXPECT_NE(answers[71], "") << whole;
     EXPECT_NE(answers[73], "") << whole;
     EXPECT_NE(
-        outcome.err.find("stdin:71: the word '7' is not in the vocabulary, which has no unknown token; answered "
-                         "by an empty line\n"),
+        outcome.err.find("stdin:71: the word '7' is not in the vocabulary, which has no unknown token; wrote an "
+                         "empty line in its place\n"),
         std::string::npos)
         << outcome.err;
     EXPECT_NE(outcome.err.find("stdin:73: the word '8' "), std::string::npos) << outcome.err;

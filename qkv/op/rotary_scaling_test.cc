@@ -109,7 +109,7 @@ TEST(RotaryScaling, SaysWhatIsMissingOrNotRead) {
             "the scaling yarn needs original-positions, the length of the first training, got 0");
   EXPECT_EQ(error({.type = dynamic, .factor = 2, .original_positions = 100}), "") << "n is that of a sequence";
   EXPECT_EQ(error_of([] { rotary_frequencies(1e4, 8, {.type = dynamic, .factor = 2, .original_positions = 100}); }),
-            "rotary_frequencies: the scaling dynamic needs length, that of the longest sequence");
+            "rotary_frequencies: the scaling dynamic needs length, the length of the longest sequence");
   EXPECT_EQ(error({.type = dynamic, .factor = 2, .original_positions = 100, .length = 200}, 2),
             "the scaling dynamic needs a width of more than 2 columns, got 2");
   EXPECT_EQ(error({.type = llama3, .original_positions = 100, .low_frequency_factor = 4}),
