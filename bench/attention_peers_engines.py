@@ -519,7 +519,7 @@ def round_of(call, seconds):
 
 def serve(name):
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # libraries print things that are not an answer
     engine = call = row = None
     for line in sys.stdin:
         answer = {}

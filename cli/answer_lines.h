@@ -10,8 +10,8 @@
 // their lines. The first ten reports of a kind are printed, and their number at the end. With `strict` the first one
 // ends the command with exit code 1. Lines read before an error of any kind are answered before it is thrown.
 //
-// answer(lines) gives the library the items of the lines that are not bad, good_items(lines), before it prints anything:
-// after a RefusedTexts it is called again, with more bad lines.
+// answer(lines) gives the library the items of the lines that are not bad, good_items(lines), before it prints
+// anything: after a RefusedTexts it is called again, with more bad lines.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::vector<Item> good_items(const std::vector<ReadLine<Item>>& lines) {
   return items;
 }
 
-constexpr const char* not_read = "could not be read and were answered by an empty line";
+constexpr const char* not_read = "could not be read; each has an empty line in its place";
 
 inline size_t bytes_of(const std::string& line) { return line.size(); }
 inline size_t bytes_of(const SentencePair& pair) { return pair.source.size() + pair.target.size(); }
@@ -81,14 +81,14 @@ bool read_line(Reader& reader, ReadLine<Item>& line, bool strict, LineReports& r
     if (!reader.next(line.item)) return false;
   } catch (const LineError& e) {
     if (strict) throw;
-    reports.add(not_read, fmt::format("{}; answered by an empty line", e.what()));
+    reports.add(not_read, fmt::format("{}; wrote an empty line in its place", e.what()));
     line = {.bad = true};
   }
   line.where = reader.where();
   return true;
 }
 
-// Marks the lines that the library could not tokenize as bad. With strict, the first of them and those behind it are
+// Marks the lines that the library could not tokenize as bad. With strict, the first of them and all after it are
 // dropped, and the error that is thrown once the others are answered is returned.
 template <class Item>
 std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const RefusedTexts& error, bool strict,
@@ -103,7 +103,7 @@ std::optional<InputError> refuse_lines(std::vector<ReadLine<Item>>& lines, const
       lines.resize(i);
       return refused;
     }
-    reports.add(not_read, fmt::format("{}; answered by an empty line", refused.what()));
+    reports.add(not_read, fmt::format("{}; wrote an empty line in its place", refused.what()));
     lines[i] = {.item = {}, .where = lines[i].where, .bad = true};
   }
   return {};

@@ -1,4 +1,5 @@
-// The flags of a command. CLI11 parses them, behind these two classes: its header takes longer to compile than a command.
+// The flags of a command, parsed by CLI11. These two classes keep its header, which takes longer to compile than a
+// command,
 //
 //     App& app = *parent.add_subcommand("translate", "translate text line by line");
 //     app.add_flag("--scores", scores, "print the score before each translation");

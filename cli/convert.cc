@@ -23,10 +23,10 @@ struct ConvertCommand {
 
 Command add_convert(App& parent) {
   App& app = *parent.add_subcommand(
-      "convert", "write a published model as one of ours, or one of ours for Hugging Face transformers");
+      "convert", "convert a published model to the format of qkv, or a model of qkv for Hugging Face transformers");
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();
-  flag(app, "--output", c->output, "the folder to write: a new one, or an empty one", "FOLDER")->required();
+  flag(app, "--output", c->output, "folder to write, which must be new or empty", "FOLDER")->required();
   choice(app, "--format", c->format, "qkv; huggingface: Marian, for post-LN models with one vocabulary");
   app.footer(
       "Examples:\n"

@@ -74,7 +74,7 @@ struct DemoCommand {
     TrainOptions options = demo_options(home, architecture_of_model(), dates ? 1600 : 2400, seed);
     if (steps > 0) options.max_steps = steps;
     options.check();  // before anything is written
-    // Of a target that is masked, the length is seen: all dates have the same.
+    // The length of a masked target is visible, so only dates, which all have one length, are a fair task.
     require<UsageError>(dates || architecture.architecture != Architecture::masked, "qkv demo",
                         "a masked model learns dates, whose answers all have one length; got {}", task);
     if (threads > 0) set_threads(threads);
@@ -157,15 +157,15 @@ struct DemoCommand {
     const std::vector<std::string> answers = model.answers(sources);
     int64_t right = 0;
     for (size_t i = 0; i < answers.size(); ++i) right += answers[i] == data.held_out[i].second;
-    fmt::print("held-out exact match {:.3f} (n={})\n",
-               static_cast<double>(right) / static_cast<double>(answers.size()), answers.size());
+    fmt::print("{} of {} {} that it has never seen are right\n", right, answers.size(), data.name);
   }
 };
 
 }  // namespace
 
 Command add_demo(App& parent) {
-  App& app = *parent.add_subcommand("demo", "train on a small built-in task for about a minute, show the result");
+  App& app =
+      *parent.add_subcommand("demo", "train on a small built-in task for about a minute and show the result");
   const auto command = std::make_shared<DemoCommand>();
   command->program = parent.get_name();
   flag(app, "task", command->task, "the task to learn: dates or numbers", "TASK");

@@ -13,7 +13,7 @@ constexpr const char* mark = "[MASK]";
 
 std::string prompt(const std::string& source) { return source + " ="; }
 
-// What a line has behind its "=" and a space.
+// The part of a line after its "=" and a space.
 std::string target_of(const std::string& line) {
   const size_t at = line.rfind("= ");
   return at == std::string::npos ? "" : line.substr(at + 2);
@@ -109,7 +109,7 @@ void adapt_to_architecture(TrainOptions& options) {
     options.masking_rate = 0.5;
   }
   if (is_recurrent(options.architecture.architecture)) options.clip = 1;
-  // As many lines in a batch as it has pairs elsewhere, packed into rows.
+  // A batch has as many lines, packed into rows, as a batch of another model has pairs.
   if (options.architecture.architecture == Architecture::causal) {
     options.batch_sentences = 0;
     options.batch_tokens = 2048;

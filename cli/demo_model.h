@@ -1,5 +1,6 @@
-// How a model of each architecture learns and does the task of a demo: an encoder-decoder from pairs, a language model from
-// lines "SOURCE = TARGET", which a causal one continues behind the "=", and in which a masked one fills in the target.
+// How a model of each architecture learns and does the task of a demo: an encoder-decoder from pairs, a language model
+// from lines "SOURCE = TARGET", which a causal one continues after the "=", and a masked one completes by filling in
+// the target.
 //
 //     write_file(folder / demo_file(architecture), demo_text(architecture, task.train));
 //     std::unique_ptr<DemoModel> model = open_demo_model(folder / "model");
@@ -20,7 +21,7 @@ namespace qkv::cli {
 
 const char* demo_file(Architecture architecture);
 std::string demo_text(Architecture architecture, const std::vector<DemoTask::Pair>& pairs);
-// Where a language model needs other settings than an encoder-decoder.
+// Sets the options that the architecture needs, where they differ from an encoder-decoder's.
 void adapt_to_architecture(TrainOptions& options);
 
 class DemoModel {

@@ -26,9 +26,9 @@ struct DescribeCommand {
     const auto is_given = [](const Option* option) { return option->count() > 0; };
     const bool flags = std::any_of(architecture_options.begin(), architecture_options.end(), is_given);
     require<UsageError>(given == 1 || flags, "qkv describe",
-                        "give --model FOLDER, --recipe NAME, --layer TEXT, or the flags of an architecture");
+                        "give --model FOLDER, --recipe NAME, --layer TEXT, or architecture flags");
     require<UsageError>(!flags || (model.empty() && layer.empty()), "qkv describe",
-                        "the flags of an architecture go with --recipe, or stand by themselves");
+                        "architecture flags can be given with --recipe or on their own");
     if (!layer.empty()) {
       fmt::print("{}", describe_layer(layer, options));
       return 0;
@@ -64,12 +64,13 @@ Command add_describe(App& parent) {
   model_flag(app, c->model);
   recipe_flag(app, c->recipe, "or a recipe: transformer-tiny, -small, -base, -big, bahdanau, luong");
   flag(app, "--layer", c->layer,
-       "or a layer by itself: attention, ffn, norm, linear, embedding, gru or lstm, with its sizes", "TEXT");
+       "or a single layer: attention, ffn, norm, linear, embedding, gru or lstm, with its sizes", "TEXT");
   flag(app, "--vocabulary-size", c->vocabulary_size, "vocabulary size, without --model", "TOKENS");
   c->source_length = flag(app, "--source-length", c->options.source_length, "length S of a source", "TOKENS");
   c->target_length = flag(app, "--target-length", c->options.target_length,
                           "length T of a target, or of the sequence of a layer", "TOKENS");
-  flag(app, "--batch", c->options.batch, "sentences that are computed together, for arithmetic intensities", "N");
+  flag(app, "--batch", c->options.batch, "number of sentences computed together, for the arithmetic intensities",
+       "N");
   c->architecture_options = architecture_flags(app, c->architecture);
   app.footer(
       "Examples:\n"

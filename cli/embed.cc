@@ -86,21 +86,19 @@ Command add_embed(App& parent) {
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "a vector for each line, in the order of the input; -: standard output", "FILE");
-  choice(
-      app, "--format", c->format,
-      "numbers separated by tabs, or a JSON array, on a line for each vector; or all vectors (lines, width) as a "
-      "NumPy array, or as the tensor 'embeddings' of a safetensors file");
-  choice(
-      app, "--pooling", c->options.pooling,
-      "how a vector is made of the hidden states of the tokens: their mean, that of the first or of the last one, "
-      "their maximum in each column, their sum by the root of the length; automatic: what a folder of "
-      "sentence-transformers says, else last of a causal model, mean of others");
+  choice(app, "--format", c->format,
+         "one line for each vector, numbers separated by tabs or a JSON array; or all vectors (lines, width) as a "
+         "NumPy array, or as the tensor 'embeddings' of a safetensors file");
+  choice(app, "--pooling", c->options.pooling,
+         "how the hidden states of the tokens become one vector: their mean, the first or the last of them, "
+         "their maximum in each column, their sum divided by the root of the length; automatic: what a folder of "
+         "sentence-transformers says, else last for a causal model and mean for others");
   app.add_flag("--normalize", c->options.normalize, "divide each vector by its L2 norm: dot products are cosines");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
   max_input_tokens_flag(app, c->options.max_input_tokens);
-  app.add_flag(
-      "--strict", c->strict,
-      "stop at a line that cannot be read or tokenized; default: answer it by an empty line, in arrays by zeros");
+  app.add_flag("--strict", c->strict,
+               "stop at a line that cannot be read or tokenized; default: write an empty line (in arrays, zeros) "
+               "in its place");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

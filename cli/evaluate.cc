@@ -194,7 +194,7 @@ Command add_evaluate(App& parent) {
   const auto c = std::make_shared<EvaluateCommand>();
   model_flag(app, c->model);
   corpus_flag(app, c->input);
-  flag(app, "--hypotheses", c->hypotheses, "translations to evaluate instead of those of a model", "FILE");
+  flag(app, "--hypotheses", c->hypotheses, "translations to evaluate, made without --model", "FILE");
   list_flag(app, "--references", c->references, "reference translations; may be given several times", "FILE");
   flag(app, "--limit", c->limit, "number of sentences to evaluate; 0: all", "N");
   choice(app, "--tokenize", c->bleu_options.tokenizer, "tokenization for BLEU");

@@ -41,7 +41,7 @@ struct FillMaskCommand {
         if (next->truncated)
           job.report("were too long", fmt::format("{}: {}; the rest was not read", line.where, longer));
         if (!line.item.empty() && next->masks.empty())
-          job.report("had no mask", fmt::format("{}: there is no {} in it", line.where, options.marker));
+          job.report("had no mask", fmt::format("{}: this line has no {}", line.where, options.marker));
         job.print(tokens() ? tokens_of(*next) : texts_of(*next));
         ++next;
       }
@@ -76,23 +76,23 @@ struct FillMaskCommand {
 }  // namespace
 
 Command add_fill_mask(App& parent) {
-  App& app = *parent.add_subcommand("fill-mask", "put the most likely tokens in place of the masks of every line");
+  App& app = *parent.add_subcommand("fill-mask", "replace the masks of every line by the most likely tokens");
   const auto c = std::make_shared<FillMaskCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "filled texts, one per line, in the order of the input; -: standard output",
        "FILE");
-  flag(app, "--mask", c->options.marker, "how a mask, which stands for one token, is written in the text", "TEXT");
+  flag(app, "--mask", c->options.marker, "the text that marks a mask; each mask stands for one token", "TEXT");
   flag(app, "--n-best", c->options.n_best, "number of texts per line; each list ends with a blank line", "N");
   flag(app, "--top-k", c->options.top_k,
-       "print the K most likely tokens of each mask, with their probabilities, on a line of its own, and a blank "
-       "line after them; 0: print texts",
+       "print the K most likely tokens of each mask with their probabilities, one line for each mask, then a blank "
+       "line; 0: print texts",
        "K");
   app.add_flag("--scores", c->scores, "print the probability and a tab before each text");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
   max_input_tokens_flag(app, c->options.max_input_tokens);
   app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
+               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

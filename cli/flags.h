@@ -83,7 +83,7 @@ inline Option* list_flag(App& app, const std::string& name, std::vector<std::str
 }
 
 inline Option* model_flag(App& app, std::string& model) {
-  return flag(app, "--model", model, "model folder, as qkv train makes it", "FOLDER");
+  return flag(app, "--model", model, "model folder, made by qkv train or published", "FOLDER");
 }
 
 inline Option* corpus_flag(App& app, std::string& corpus) {
@@ -94,8 +94,7 @@ inline Option* corpus_flag(App& app, std::string& corpus) {
 
 inline Option* max_input_tokens_flag(App& app, int64_t& value) {
   return flag(app, "--max-input-tokens", value,
-              "longer lines are cut, and reported; 0: what the model is made for, or 4096 if it does not say",
-              "TOKENS");
+              "longer lines are cut and reported; 0: the limit of the model, or 4096 if it has none", "TOKENS");
 }
 
 inline Option* quiet_flag(App& app, bool& value) {

@@ -51,7 +51,7 @@ struct GenerateCommand {
                                      [](const Option* given) { return given->count() > 0; });
     if (beam_flag->count() == 0 && !samples) options.beam = of_model.beam;
     if (options.beam == 1) sampling_defaults.take(options.sampling, of_model.sampling);
-    // Who limits what is drawn wants to draw.
+    // A limit on what is drawn asks for drawing.
     const bool limits = options.sampling.top_k != of_model.sampling.top_k ||
                         options.sampling.top_p != of_model.sampling.top_p ||
                         options.sampling.min_p != of_model.sampling.min_p;
@@ -93,7 +93,7 @@ struct GenerateCommand {
 
   std::string cut(const Generator& generator) const {
     const TransformerConfig& config = generator.model().config();
-    return too_long(config, input_limit(config, options.max_input_tokens)) + "; its end alone was continued";
+    return too_long(config, input_limit(config, options.max_input_tokens)) + "; only its end was continued";
   }
 
   int answer_lines(const Generator& generator) {
@@ -129,11 +129,10 @@ Command add_generate(App& parent) {
   GenerateTextOptions& o = c->options;
   model_flag(app, c->model)->required();
   c->prompt_flag =
-      flag(app, "--prompt", c->prompt, "the beginning of a text, whose continuation is printed as it grows", "TEXT")
+      flag(app, "--prompt", c->prompt, "text to continue; the continuation is printed as it grows", "TEXT")
           ->default_str(no_prompt);
   flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
-  flag(app, "--output", c->output, "what follows each prompt, in the order of the input; -: standard output",
-       "FILE");
+  flag(app, "--output", c->output, "continuations, in the order of the prompts; -: standard output", "FILE");
   ModelDefaults<GenerateTextOptions>& of_model = c->defaults;
   const auto of_sampling = [&](Option* given, auto SamplingOptions::*option) {
     c->sampling_flags.push_back(given);
@@ -148,9 +147,10 @@ Command add_generate(App& parent) {
   of_sampling(c->temperature_flag, &SamplingOptions::temperature);
   of_sampling(flag(app, "--top-k", o.sampling.top_k, "draw from the K most likely tokens; 0: from all", "K"),
               &SamplingOptions::top_k);
-  of_sampling(flag(app, "--top-p", o.sampling.top_p,
-                   "draw from the fewest tokens with probability P together; 1: from all", "P"),
-              &SamplingOptions::top_p);
+  of_sampling(
+      flag(app, "--top-p", o.sampling.top_p,
+           "nucleus sampling: draw from the smallest set of tokens whose probabilities sum to P; 1: from all", "P"),
+      &SamplingOptions::top_p);
   of_sampling(flag(app, "--min-p", o.sampling.min_p,
                    "draw from tokens with at least P times the highest probability; 0: from all", "P"),
               &SamplingOptions::min_p);
@@ -158,19 +158,18 @@ Command add_generate(App& parent) {
                    "makes tokens that occurred before less likely; 1: none", "R"),
               &SamplingOptions::repetition_penalty);
   of_sampling(flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram,
-                   "no N tokens in a row occur twice; 0: any may", "N"),
+                   "no sequence of N tokens occurs twice; 0: no such limit", "N"),
               &SamplingOptions::no_repeat_ngram);
   c->sampling_flags.push_back(list_flag(
       app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times", "TEXT"));
   app.add_flag(
       "--parse-special", o.parse_special,
-      "special tokens of the vocabulary in a prompt, such as <|im_start|>, are those tokens; default: they "
-      "are text");
-  flag(app, "--seed", o.sampling.seed, "of the random numbers", "N");
+      "read special tokens of the vocabulary in a prompt, such as <|im_start|>, as these tokens; default: as "
+      "text");
+  flag(app, "--seed", o.sampling.seed, "seed of the random numbers", "N");
   flag(app, "--answers", o.answers,
        "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N");
-  c->beam_flag =
-      flag(app, "--beam", o.beam, "beam size of a search for the most likely text; 1: tokens are drawn", "N");
+  c->beam_flag = flag(app, "--beam", o.beam, "beam size, to search for the most likely text; 1: draw tokens", "N");
   of_model.of(flag(app, "--length-penalty", o.length_penalty,
                    "exponent alpha of the length penalty of beam search; 0: none", "ALPHA"),
               &GenerateTextOptions::length_penalty);
@@ -178,12 +177,13 @@ Command add_generate(App& parent) {
       choice(app, "--length-normalization", o.length_normalization,
              "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
       &GenerateTextOptions::length_normalization);
-  app.add_flag("--scores", c->scores,
-               "print the log-probability and a tab before each answer; of beam search over the length penalty");
+  app.add_flag(
+      "--scores", c->scores,
+      "print the log-probability and a tab before each answer; with --beam, divided by the length penalty");
   flag(app, "--batch-tokens", o.batch_tokens, "batch size in tokens times --beam", "TOKENS");
   max_input_tokens_flag(app, o.max_input_tokens);
   app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
+               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

@@ -27,7 +27,7 @@ struct InspectCommand {
     picture_of(inspection, sentence).save(output);
     fmt::print("{}\n", escape_controls(inspection.text, "\t"));
     if (inspection.truncated)
-      say(fmt::format("the sentence is longer than {} tokens, which the model is made for; the rest was not read",
+      say(fmt::format("the sentence is longer than the model's {} tokens; the rest was not read",
                       config.default_context()));
     if (!quiet) say("attention weights of all layers and heads: " + output);
     return 0;
@@ -57,7 +57,7 @@ Command add_inspect(App& parent) {
   const auto c = std::make_shared<InspectCommand>();
   model_flag(app, c->model)->required();
   flag(app, "sentence", c->sentence,
-       "source sentence; for a language model a text, [MASK] standing for a masked token", "SENTENCE");
+       "source sentence; for a language model, a text, where [MASK] stands for a masked token", "SENTENCE");
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
   flag(app, "--output", c->output, "attention weights as .html (interactive), .svg (static) or .json (numbers)",
        "FILE");

@@ -9,7 +9,7 @@
 namespace qkv::cli {
 namespace {
 
-// Of a regular file; a pair of files has as many lines as the first of them.
+// The number of lines of a regular file; a pair of files has as many lines as the first one.
 std::optional<int64_t> count_lines(const std::string& input) {
   std::error_code error;
   std::string path = input;

@@ -6,8 +6,8 @@
 //     });
 //
 // On a terminal it shows its progress. If SIGINT, SIGTERM or SIGHUP interrupts it while it writes to a file, the
-// lines answered so far are kept in FILE.partial, or FILE.partial.2 if that exists; FILE itself is written only when it is complete. The exit code is
-// then 128 + the number of the signal.
+// lines answered so far are kept in FILE.partial, or FILE.partial.2 if that exists; FILE itself is written only when it
+// is complete. The exit code is then 128 + the number of the signal.
 #pragma once
 
 #include <chrono>
@@ -82,7 +82,7 @@ class LineJob {
 // "longer than the model's 1024 tokens": why a line of a model was cut.
 std::string too_long(const TransformerConfig& config, int64_t limit);
 
-// Progress in lines, for whatever knows how many of them are done.
+// Progress in lines, for callers that count the finished ones.
 ProgressStatus line_progress(int64_t done, std::optional<int64_t> total, double seconds);
 
 }  // namespace qkv::cli

@@ -1,4 +1,4 @@
-// Flags whose default is what the model asks for, in its generation_config.json.
+// Flags whose defaults come from the generation_config.json of the model.
 //
 //     ModelDefaults<TranslateOptions> defaults;
 //     defaults.of(flag(app, "--beam", options.beam, "beam size", "N"), &TranslateOptions::beam);
@@ -22,7 +22,7 @@ class ModelDefaults {
       if (given->count() == 0) std::invoke(field, options) = std::invoke(field, defaults);
     });
   }
-  // What no flag sets.
+  // For options without a flag.
   template <class Field>
   void without_flag(Field field) {
     takes_.push_back([field](Options& options, const Options& defaults) {

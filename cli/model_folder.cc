@@ -48,11 +48,11 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
   for (const Use& use : uses)
     if (use.architecture == architecture &&
         std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end())
-      fail<InputError>("qkv " + command, "--model {} is {}; it is for qkv {}", folder, use.model,
+      fail<InputError>("qkv " + command, "--model {} is {}; use it with qkv {}", folder, use.model,
                        name_list(use.commands));
 }
 
-// What is wrong with a folder is asked only after reading failed: a training may be replacing the model just now.
+// Looks for the error in a folder only after reading failed, because a training may just be replacing the model.
 template <class Read>
 auto read_from(const std::string& command, const std::string& folder, Read read) {
   try {

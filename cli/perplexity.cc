@@ -43,8 +43,8 @@ struct PerplexityCommand {
       if (total) job.print(fmt::format("{:.4f}\t{:.4f}\t{}\n", sum.perplexity(), sum.cross_entropy(), sum.tokens));
     });
     if (code == 0)
-      job.say(fmt::format("{} lines, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", texts,
-                          sum.tokens, -sum.cross_entropy(), sum.perplexity()));
+      job.say(fmt::format("{} line{}, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", texts,
+                          texts == 1 ? "" : "s", sum.tokens, -sum.cross_entropy(), sum.perplexity()));
     return code;
   }
 
@@ -67,27 +67,27 @@ Command add_perplexity(App& parent) {
   model_flag(app, c->model)->required();
   flag(app, "--input", c->input, "text, one document per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output,
-       "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, its end counted as a token; -: standard output",
+       "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, whose end counts as a token; -: standard output",
        "FILE");
-  app.add_flag("--parse-special", c->options.parse_special,
-               "special tokens of the vocabulary in a text, such as <|im_start|>, are those tokens; default: they "
-               "are text");
+  app.add_flag(
+      "--parse-special", c->options.parse_special,
+      "read special tokens of the vocabulary in a text, such as <|im_start|>, as these tokens; default: as "
+      "text");
   app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
   app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
-  flag(
-      app, "--context", c->options.context,
-      "tokens that are read at once, of longer lines in windows; 0: what the model is made for, or 4096 if it does "
-      "not say",
-      "TOKENS");
-  flag(app, "--stride", c->options.stride, "distance of the windows of a long line; 0: half of --context",
+  flag(app, "--context", c->options.context,
+       "number of tokens read at once; longer lines are read in windows; 0: the limit of the model, or 4096 if it "
+       "has none",
+       "TOKENS");
+  flag(app, "--stride", c->options.stride, "distance between the windows of a long line; 0: half of --context",
        "TOKENS");
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
   app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
+               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(
-      "A blank line has no tokens and is answered by a blank line.\n"
+      "A blank line has no tokens, and its output is a blank line.\n"
       "Perplexity is exp(-log-probability / tokens).\n\n"
       "Examples:\n"
       "  qkv perplexity --model stories --input held-out.txt --total\n"

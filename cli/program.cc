@@ -62,7 +62,7 @@ void refuse_extras(const CLI::App& app, const std::string& command_name) {
                    positional.empty() ? "" : "; put quotation marks around several words");
 }
 
-// A flag is given once, unless it is a list: of two values the first would be lost without a word.
+// A flag is given once, unless it is a list: the first of two values would be lost silently.
 void refuse_repeated(const CLI::App& app, const std::string& command_name) {
   for (const CLI::Option* option : app.get_options())
     if (!is_list(*option) && option->count() > 1)
@@ -70,7 +70,7 @@ void refuse_repeated(const CLI::App& app, const std::string& command_name) {
 }
 
 // Nothing, or the exit code when there is no more to do (help, version). Unknown flags are reported before missing
-// ones: a missing flag may be the unknown one, mistyped.
+// ones, because the missing flag may be the unknown one, mistyped.
 std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std::string> arguments) {
   const std::string command_name = &app == &command ? "qkv" : "qkv " + command.get_name();
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last to first

@@ -64,10 +64,11 @@ struct ScoreCommand {
       ++pairs;
     }
     std::string to_string() const {
-      if (tokens == 0) return fmt::format("{} pairs", pairs);
+      const std::string count = fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
+      if (tokens == 0) return count;
       const double mean = log_probability / static_cast<double>(tokens);
-      return fmt::format("{} pairs, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", pairs, tokens,
-                         mean, std::exp(-mean));
+      return fmt::format("{}, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", count, tokens, mean,
+                         std::exp(-mean));
     }
   };
 
@@ -92,7 +93,7 @@ Command add_score(App& parent) {
   flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
   max_input_tokens_flag(app, c->options.max_input_tokens);
   app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
+               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

@@ -1,8 +1,8 @@
 // Settings of a command from a TOML file: every flag is also a key, and the command line wins.
 //
 //     # settings.toml
-//     recipe = "transformer-small"     # before the first section: for whatever command reads the file
-//     [train]                          # for qkv train alone; sections of other commands are skipped
+//     recipe = "transformer-small"     # before the first section: for every command
+//     [train]                          # for qkv train only; sections of other commands are skipped
 //     max-steps = 20000
 //     train = ["pairs.de", "pairs.en"] # the same as "pairs.de,pairs.en"
 //     self-attention = ["window=64", "softcap=30"]
@@ -10,7 +10,7 @@
 //     qkv train --config settings.toml --dropout 0.1
 //
 // Values have the type of the flag: strings, integers, numbers, true and false. Errors are UsageErrors that begin
-// with FILE:LINE:COLUMN: what is not TOML, unknown keys and sections (with the nearest known one), wrong types.
+// with FILE:LINE:COLUMN: invalid TOML, unknown keys and sections (with the nearest known one), wrong types.
 #pragma once
 
 #include <string>

@@ -53,10 +53,10 @@ Command add_train(App& parent) {
   option_table::visit_update(options, add);
   option_table::visit_run(options, add);
   command->flags.push_back(quiet_flag(app, options.quiet));
-  app.add_flag("--resume", options.resume, "resume the training in --model, or start one where there is none");
+  app.add_flag("--resume", options.resume, "resume the training in --model, or start one if there is none");
   command->flags.push_back(app.add_flag("--overwrite", options.overwrite,
                                         "start again; the model in --model is replaced once there is a new one"));
-  // The help has no value for what the size of the corpus decides.
+  // The help shows no default for options that the size of the corpus decides.
   for (const std::string& name : options_by_corpus()) app.get_option("--" + name)->default_str("by corpus");
   command->recipe_option->default_str("by corpus");
   app.footer("by corpus: chosen by the size of the corpus, and printed at the start.\n\n" +

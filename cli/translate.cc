@@ -102,18 +102,18 @@ Command add_translate(App& parent) {
   ModelDefaults<TranslateOptions>& of_model = c->defaults;
   add_search_flags(app, c->options, of_model);
   of_model.of(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
-                   "no N tokens in a row occur twice in a translation; 0: any may", "N"),
+                   "no sequence of N tokens occurs twice in a translation; 0: no such limit", "N"),
               &TranslateOptions::no_repeat_ngram);
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
        "line",
        "N");
   app.add_flag("--alternatives", c->options.alternatives,
-               "the --n-best translations differ in their first token, or in the first one behind the prefix");
+               "the --n-best translations differ in their first token, or in the first one after the prefix");
   app.add_flag("--target-prefix", c->prefixes,
-               "lines are SENTENCE TAB PREFIX: what the translation begins with, in whole words");
+               "lines are SENTENCE TAB PREFIX: the whole words that the translation begins with");
   flag(app, "--source-language", c->options.source_language,
-       "language of the input, for a multilingual model: the name of its token, eng_Latn", "TOKEN");
+       "language of the input, for a multilingual model: the name of its token, such as eng_Latn", "TOKEN");
   flag(app, "--target-language", c->options.target_language, "language of the translations", "TOKEN");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
@@ -121,7 +121,7 @@ Command add_translate(App& parent) {
   of_model.of(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
               &TranslateOptions::min_length);
   app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: answer it by an empty line");
+               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   return {&app, [c] { return c->run(); }};

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What tests compare with, which is no part of the model.
+// The expected results of tests, which are not part of the model.
 constexpr const char* references[] = {"reference.safetensors", "reference.json", "tokenizer-cases.json",
                                       "config.v4.json", "tokenizer.v4.json"};
 

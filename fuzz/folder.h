@@ -1,5 +1,5 @@
-// A model folder of which one file comes from the input: its first byte chooses the file, 'a' the first of the list, and
-// the rest is what the file holds.
+// A model folder of which one file comes from the input: its first byte chooses the file, 'a' the first of the list,
+// and the rest is what the file holds.
 //
 //     const FolderFile files[] = {{copy_of("gpt2"), "vocab.json", {"tokenizer.json"}}, ...};
 //     with_one_file(files, data, size, [](const fs::path& folder) { use_model(folder); });

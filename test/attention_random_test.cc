@@ -1,6 +1,6 @@
-// attention() on hundreds of random calls, of every mechanism there is, against the reference in float64: the error may be
-// twice that of a plain computation in the type of the inputs. And the guarantees, bit for bit: neither the other rows of
-// the batch nor the number of threads change a result; a query without visible keys has zeros.
+// attention() on hundreds of random calls with every mechanism, against the reference in float64: the error may be
+// twice the error of a plain computation in the type of the inputs. Also the guarantees, bit for bit: neither the other
+// rows of the batch nor the number of threads change a result, and a query without visible keys has zeros.
 //
 // test/CMakeLists.txt runs it once for every instruction set.
 #include <algorithm>

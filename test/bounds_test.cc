@@ -1,5 +1,5 @@
-// The cost of hostile input: in an address space of 2 GB every command ends within seconds, with its own exit code
-// and, where it refuses, a message. No signal ends it.
+// The cost of hostile input: in an address space of 2 GB every command ends within seconds, with its own exit code and,
+// if it rejects the input, a message. No signal ends it.
 
 #include <fstream>
 #include <string>
@@ -43,7 +43,7 @@ const std::string translate = "qkv translate --model model --beam 1 --max-length
                   score = "qkv score --model model --input ",
                   evaluate = "qkv evaluate --model model --beam 1 --max-length 2 --input ";
 
-TEST_F(Bounds, AGzipFileOfAMegabyteThatIsALineOfTwoGigabytes) {
+TEST_F(Bounds, HoldForAGzipFileOfAMegabyteThatIsALineOfTwoGigabytes) {
   const std::string member = gzip(std::string(size_t{1} << 24, 'x'));
   std::string bomb;
   for (int i = 0; i < 128; ++i) bomb += member;
@@ -57,7 +57,7 @@ TEST_F(Bounds, AGzipFileOfAMegabyteThatIsALineOfTwoGigabytes) {
   expect_refused(train_on("bomb.gz"), 1, too_long);
 }
 
-TEST_F(Bounds, ALineOf900Kilobytes) {
+TEST_F(Bounds, HoldForALineOf900Kilobytes) {
   const std::string known(900'000, 'I'), unknown(900'000, '#');
   write_file(at("long.txt"), known + "\n" + unknown + "\nGo on.\n");
   write_file(at("long.tsv"), known.substr(450'000) + "\t" + known.substr(450'000) + "\n" + unknown.substr(450'000) +
@@ -68,7 +68,7 @@ TEST_F(Bounds, ALineOf900Kilobytes) {
   for (const char* type : {"unigram", "bpe"}) expect_answered(train_on("long.tsv") + " --tokenizer " + type, 0);
 }
 
-TEST_F(Bounds, VeryManyShortLines) {
+TEST_F(Bounds, HoldForVeryManyShortLines) {
   std::string lines, pairs;
   for (int i = 0; i < 5000; ++i) lines += "I am\n", pairs += "I am\tJe suis\n";
   write_file(at("many.txt"), lines);
@@ -79,7 +79,7 @@ TEST_F(Bounds, VeryManyShortLines) {
   expect_answered(train_on("<(yes $'I am\\tJe suis' | head -n 300000)"), 0);
 }
 
-TEST_F(Bounds, VeryManyHypotheses) {
+TEST_F(Bounds, HoldForVeryManyHypotheses) {
   expect_refused("qkv translate --model model --beam 64 --batch-tokens 1000000000 </dev/null", 2,
                  "batch-tokens must be 1 to 1000000");
   expect_refused("qkv translate --model model --beam 1000 </dev/null", 2, "beam must be 1 to 256");
@@ -87,7 +87,7 @@ TEST_F(Bounds, VeryManyHypotheses) {
       "yes 'I am' | head -n 60 | qkv translate --model model --beam 256 --batch-tokens 1000000 --max-length 4", 60);
 }
 
-TEST_F(Bounds, AModelThatAllowsForMillionsOfPositions) {
+TEST_F(Bounds, HoldForAModelThatAllowsForMillionsOfPositions) {
   make_model(at("positions"), {"I am cold.", "Go on."}, {.type = TokenizerType::character});
   std::string config = without_checksum(read_file(at("positions/config.json")), "config.json");
   const std::string given = "\"max_positions\": 1024";
@@ -101,7 +101,7 @@ TEST_F(Bounds, AModelThatAllowsForMillionsOfPositions) {
   EXPECT_EQ(lines_in(outcome.out), 1);
 }
 
-TEST_F(Bounds, MoreThreadsThanTheSystemGives) {
+TEST_F(Bounds, HoldForMoreThreadsThanTheSystemGives) {
   const Outcome outcome =
       bounded("printf 'Go on.\\nI am cold.\\n' | qkv translate --model model --threads 64", 300'000);
   EXPECT_TRUE(outcome.code == 0 || (outcome.code == 1 && lines_in(outcome.err) == 1))
@@ -109,7 +109,7 @@ TEST_F(Bounds, MoreThreadsThanTheSystemGives) {
 }
 
 // Where positions have no limit the attention of a whole line of 900 KB would take hours.
-TEST_F(Bounds, ALineOfPublishedModelsWithoutALimitOfPositions) {
+TEST_F(Bounds, HoldForALineOfPublishedModelsWithoutALimitOfPositions) {
   const std::string checkpoints = std::string(QKV_SOURCE_DIR) + "/test/checkpoints/";
   std::ofstream(at("long.txt")) << std::string(900'000, 'a') << "\n";
   const auto answered = [&](const std::string& command) {

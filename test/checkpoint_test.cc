@@ -1,5 +1,5 @@
-// Published models in their own format, against the results that Hugging Face transformers gets from them: a test for each
-// folder and check, as far as the folder has a reference for it.
+// Published models in their own format, compared with the results of Hugging Face transformers: a test for each folder
+// and check, if the folder has a reference for it.
 //
 //     build/test/checkpoint_test --models DIR           # folders with a model, and reference.json
 //

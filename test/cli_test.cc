@@ -226,7 +226,7 @@ TEST_F(Command, BadCorporaAreNamedByFileAndLineAndLeaveNoModel) {
   EXPECT_FALSE(std::filesystem::exists(at("new/config.json")));
 }
 
-TEST_F(Command, AFolderThatIsNoModelIsReportedWithTheWayToMakeOne) {
+TEST_F(Command, AFolderThatIsNotAModelIsReportedWithTheWayToMakeOne) {
   std::filesystem::create_directories(at("bare"));
   expect_error(run("translate --model " + at("nowhere"), "echo hello |"), 1,
                {"qkv translate: --model " + at("nowhere") +
@@ -242,7 +242,7 @@ TEST_F(Command, FineTuningPrintsTheVocabularyThatItContinuesWith) {
   const Outcome tuned =
       run(fmt::format("train --train {} --model {} --max-steps 1 --init {}", at("pairs.tsv"), at("tuned"), init));
   EXPECT_EQ(tuned.code, 0) << tuned.err;
-  EXPECT_NE(tuned.err.find("vocabulary   that of " + init + ", tie"), std::string::npos) << tuned.err;
+  EXPECT_NE(tuned.err.find("vocabulary   from " + init + ", tie"), std::string::npos) << tuned.err;
   EXPECT_EQ(tuned.err.find("vocabulary-size"), std::string::npos) << tuned.err;
 }
 
@@ -250,7 +250,7 @@ TEST_F(Command, AFileInAFolderThatAFlagNamesIsReportedWithTheFlag) {
   expect_error(run(train_on("pairs.tsv") + " --init nope"), 1, {"qkv train: --init: read: nope/config.json"});
 }
 
-TEST_F(Command, LyingModelFilesAreRefused) {
+TEST_F(Command, InconsistentModelFilesAreRejected) {
   const auto spoilt = [](const std::string& name, auto spoil) {
     make_model(at(name));
     std::string bytes = read_file(at(name + "/model.safetensors"));

@@ -65,7 +65,7 @@ TEST(DamagedFolders, AreReadOrRefusedInOneLine) {
       EXPECT_EQ(message.find('\n'), std::string::npos) << message;
       EXPECT_FALSE(message.empty());
     } catch (const std::exception& error) {
-      // Weights may become so large that what is computed of them is not finite.
+      // Weights may become so large that results are not finite.
       if (std::string(error.what()).find("NaN") != std::string::npos) continue;
       ADD_FAILURE() << "not an InputError: " << error.what();
     }

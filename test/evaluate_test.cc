@@ -1,4 +1,4 @@
-// What qkv evaluate prints: scores with the signatures of sacreBLEU, confidence intervals, JSON.
+// The output of qkv evaluate: scores with the signatures of sacreBLEU, confidence intervals, JSON.
 
 #include <string>
 

@@ -3,8 +3,8 @@
 //     golden_test                                    # the project's own files
 //     golden_test --golden DIR --gtest_filter='sdpa.*'
 //
-// A case is passed when every output and gradient in its file was met, skipped when what it asks for is not built
-// yet, and failed otherwise, also when its file cannot be read. At the end stands the largest error of each group.
+// A case passes when every output and gradient in its file was matched, is skipped when it needs something that is not
+// built, and fails otherwise, also when its file cannot be read. The largest error of each group is printed at the end.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

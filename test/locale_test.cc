@@ -1,4 +1,4 @@
-// What is written does not depend on the locale of the host program: numbers have a point where the locale has a comma.
+// Output does not depend on the locale of the host program: numbers have a point where the locale has a comma.
 
 #include <array>
 #include <clocale>

@@ -22,21 +22,21 @@ class LostFiles : public testing::TestWithParam<const char*> {
 };
 Tally LostFiles::total;
 
-TEST_P(LostFiles, NoneByFailuresOfAnyCall) {
+TEST_P(LostFiles, AFailureOfAnyCallLosesNoFile) {
   const Scenario scenario = make_scenario(GetParam());
   ScenarioRun run(scenario);
   for (const FaultPlan& plan : all_faults(run.quiet(), scenario.slow ? 4 : 1000)) run.inject(plan);
   expect_nothing_lost(run);
 }
 
-TEST_P(LostFiles, NoneByAFullDisk) {
+TEST_P(LostFiles, AFullDiskLosesNoFile) {
   const Scenario scenario = make_scenario(GetParam());
   ScenarioRun run(scenario);
   for (const FaultPlan& plan : full_disks(run.quiet(), scenario.slow ? 6 : 30)) run.inject(plan);
   expect_nothing_lost(run);
 }
 
-TEST_P(LostFiles, NoneByBadInput) {
+TEST_P(LostFiles, BadInputLosesNoFile) {
   const Scenario scenario = make_scenario(GetParam());
   if (bad_inputs(scenario).empty()) GTEST_SKIP() << "it reads no file that a user has written";
   ScenarioRun run(scenario);
@@ -44,7 +44,7 @@ TEST_P(LostFiles, NoneByBadInput) {
   expect_nothing_lost(run);
 }
 
-TEST_P(LostFiles, NoneByWrongOptions) {
+TEST_P(LostFiles, WrongOptionsLoseNoFile) {
   const Scenario scenario = make_scenario(GetParam());
   ScenarioRun run(scenario);
   for (const Variation& variation : every_nth(bad_options(scenario), scenario.slow ? 10 : 1)) run.vary(variation);

@@ -11,7 +11,7 @@ namespace qkv::lost_files_test {
 
 class LostFiles : public testing::TestWithParam<const char*> {};
 
-TEST_P(LostFiles, NoneByASampleOfFailures) {
+TEST_P(LostFiles, ASampleOfFailuresLosesNoFile) {
   const Scenario scenario = make_scenario(GetParam());
   ScenarioRun run(scenario);
   for (const FaultPlan& plan : sample_of_faults(run.quiet())) run.inject(plan);

@@ -28,9 +28,9 @@ TEST_F(Streams, TranslateAnswersEveryLineInOrder) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, first + "\n\n\n\n" + second);
   EXPECT_EQ(outcome.err,
-            "stdin:2: invalid UTF-8 at byte 2 (0xff); answered by an empty line\n"
-            "stdin:4: a NUL byte at byte 3; answered by an empty line\n"
-            "stdin:5: a line of 1000000 bytes or more; answered by an empty line\n");
+            "stdin:2: invalid UTF-8 at byte 2 (0xff); wrote an empty line in its place\n"
+            "stdin:4: a NUL byte at byte 3; wrote an empty line in its place\n"
+            "stdin:5: a line of 1000000 bytes or more; wrote an empty line in its place\n");
 }
 
 TEST_F(Streams, AnswersOfSeveralEndWithABlankLineForEveryLine) {
@@ -53,12 +53,12 @@ TEST_F(Streams, ScoreAnswersEveryLineInOrder) {
     kinds += outcome.out[at] == '-' ? '#' : outcome.out[at] == '\n' ? '.' : '?';
   EXPECT_EQ(kinds, "#.###.#") << outcome.out;
   EXPECT_EQ(outcome.err.substr(0, outcome.err.find("5 pairs")),
-            "mixed.tsv:2: no tab, expected 'source TAB target'; answered by an empty line\n"
-            "mixed.tsv:6: invalid UTF-8 at byte 1 (0xff); answered by an empty line\n");
+            "mixed.tsv:2: no tab, expected 'source TAB target'; wrote an empty line in its place\n"
+            "mixed.tsv:6: invalid UTF-8 at byte 1 (0xff); wrote an empty line in its place\n");
   EXPECT_EQ(bash("qkv score --model model --input /dev/null").out, "");
 }
 
-TEST_F(Streams, OfManyBadLinesTenAreReportedAndCounted) {
+TEST_F(Streams, TenOfManyBadLinesAreReportedAndAllAreCounted) {
   const Outcome outcome = bash("yes $'\\xff' | head -n 5000 | " + translate);
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, std::string(5000, '\n'));
@@ -166,7 +166,7 @@ bool wait_for(const std::string& file, const std::string& text) {
   return false;
 }
 
-TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineHoldsNoneBack) {
+TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineDelaysNone) {
   Running command({"translate", "--model", at("model"), "--beam", "1", "--max-length", "4"});
   command.write("Go on.\nI am cold.\nI am");
   EXPECT_EQ(lines_in(command.read_lines(2)), 2) << "the half line kept them back";
@@ -175,7 +175,7 @@ TEST_F(Streams, LinesAreAnsweredAsTheyComeAndHalfALineHoldsNoneBack) {
   EXPECT_EQ(command.finish(), 0);
 }
 
-TEST_F(Streams, TheReaderOfTheAnswersStopsReading) {
+TEST_F(Streams, AReaderMayStopReadingTheAnswers) {
   const std::string pipe = "yes 'Go on.' | " + translate + "| head -n 1; echo ${PIPESTATUS[1]}";
   for (const std::string& line :
        {pipe, "trap '' PIPE; " + pipe}) {  // by the signal, or by EPIPE where it is ignored
@@ -212,7 +212,7 @@ TEST_F(Streams, AnInterruptedOutputIsKeptBesideTheFile) {
   }
 }
 
-TEST_F(Streams, AnInterruptedOutputIsNoFileOfItsName) {
+TEST_F(Streams, AnInterruptedOutputIsNotWrittenUnderItsName) {
   std::filesystem::remove(at("messages"));
   Running command({"score", "--model", at("model"), "--input", "-", "--output", at("scores.txt")}, at("messages"));
   command.write("\377\n");

@@ -1,5 +1,5 @@
-// The processor time of tokenizers, normalisers and readers of vocabularies grows with the length of what they are given, not with
-// its square, whatever it is.
+// The processor time of tokenizers, normalisers and readers of vocabularies grows linearly with the length of any
+// input, not with its square.
 #include <ctime>
 #include <filesystem>
 #include <functional>
@@ -126,7 +126,7 @@ std::vector<fs::path> folders() {
   return out;
 }
 
-TEST(TextGrowth, OfEveryTokenizer) {
+TEST(TextGrowth, IsLinearForEveryTokenizer) {
   const std::vector<fs::path> all = folders();
   ASSERT_GT(all.size(), 15u);
   for (const fs::path& folder : all) {
@@ -145,7 +145,7 @@ TEST(TextGrowth, OfEveryTokenizer) {
   }
 }
 
-TEST(TextGrowth, OfTokenizersThatAreTrained) {
+TEST(TextGrowth, IsLinearForTrainedTokenizers) {
   std::vector<std::string> sentences;
   for (int i = 0; i < 50; ++i)
     sentences.push_back(fmt::format("the cat sat on the mat, and the cat was number {}", i));
@@ -157,7 +157,7 @@ TEST(TextGrowth, OfTokenizersThatAreTrained) {
   }
 }
 
-TEST(TextGrowth, OfEveryNormalizerAndPreTokenizer) {
+TEST(TextGrowth, IsLinearForEveryNormalizerAndPreTokenizer) {
   const Json normalizers[] = {{{"type", "NFC"}},
                               {{"type", "NFD"}},
                               {{"type", "NFKC"}},
@@ -204,7 +204,7 @@ Json bpe(const Json& vocabulary, const Json& merges) {
 }
 
 // Added tokens that are many, that are long, and that take the white space around them.
-TEST(TextGrowth, OfAddedTokens) {
+TEST(TextGrowth, IsLinearForAddedTokens) {
   const auto expect = [](const std::string& name, const Json& added,
                          const std::function<std::string(size_t)>& text) {
     const Json json = {{"added_tokens", added},
@@ -226,7 +226,7 @@ TEST(TextGrowth, OfAddedTokens) {
   expect("white space", Json::array({strips}), [](size_t n) { return repeated("\n ", n); });
 }
 
-TEST(TextGrowth, OfDecoders) {
+TEST(TextGrowth, IsLinearForDecoders) {
   const Json decoders[] = {{{"type", "ByteLevel"}},
                            {{"type", "WordPiece"}},
                            {{"type", "Metaspace"}},
@@ -282,7 +282,7 @@ class Reading : public testing::Test {
   size_t refused = 0;
 };
 
-TEST_F(Reading, OfTokenizerJson) {
+TEST_F(Reading, OfTokenizerJsonIsLinear) {
   const auto write_json = [&](const Json& json) { write("tokenizer.json", json.dump()); };
   expect("BPE", 30'000, [&](size_t n) {
     Json vocabulary = ids(n), merges = Json::array();
@@ -316,7 +316,7 @@ TEST_F(Reading, OfTokenizerJson) {
   });
 }
 
-TEST_F(Reading, OfOlderFiles) {
+TEST_F(Reading, OfOlderFilesIsLinear) {
   write("config.json", R"({"model_type": "gpt2"})");
   expect("vocab.json, merges.txt and added_tokens.json", 30'000, [&](size_t n) {
     Json vocabulary = ids(n), added = Json::object();
@@ -340,7 +340,7 @@ TEST_F(Reading, OfOlderFiles) {
   });
 }
 
-TEST_F(Reading, OfLlama2c) {
+TEST_F(Reading, OfLlama2cIsLinear) {
   const auto entry = [](const std::string& token) {
     const auto size = static_cast<uint32_t>(token.size());
     std::string out(8, '\0');
@@ -372,7 +372,7 @@ TEST_F(Reading, OfLlama2c) {
   });
 }
 
-TEST_F(Reading, OfMarianAndCTranslate2) {
+TEST_F(Reading, OfMarianAndCTranslate2IsLinear) {
   const fs::path checkpoints = fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints";
   fs::copy_file(checkpoints / "ctranslate2-float32" / "model.bin", folder.path() / "model.bin");
   write("config.json", "{}");
@@ -391,7 +391,7 @@ TEST_F(Reading, OfMarianAndCTranslate2) {
   });
 }
 
-TEST(TextGrowth, OfReadingSentencePieceModels) {
+TEST(TextGrowth, IsLinearForReadingSentencePieceModels) {
   std::vector<std::string> sentences;
   const Tokenizer tokenizer = Tokenizer::train({"a b c d e f"}, {.vocabulary_size = 12});
   expect_no_square("pieces", 3'000, [&](size_t n) {

@@ -1,5 +1,5 @@
-// config.json of Hugging Face, of any family: a configuration that is accepted can be described, and is the same after a
-// round trip through our own config.json, and names its tensors.
+// config.json of Hugging Face, of any family: a configuration that is accepted can be described, and is the same after
+// a round trip through our own config.json, and names its tensors.
 #include "fuzz/folder.h"
 #include "fuzz/input.h"
 #include "qkv/base/file.h"

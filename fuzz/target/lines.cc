@@ -44,7 +44,8 @@ Outcome read_all(LineReader& reader, const LineOptions& options) {
     while (reader.next(line)) {
       fuzz::expect(static_cast<int64_t>(line.size()) < options.max_bytes, "a line is too long");
       fuzz::expect(line.find('\n') == line.npos, "a line has a line feed");
-      fuzz::expect(!options.check_text || (!utf8_error(line) && line.find('\0') == line.npos), "a line is no text");
+      fuzz::expect(!options.check_text || (!utf8_error(line) && line.find('\0') == line.npos),
+                   "a line is not text");
       outcome.hash = outcome.hash * 31 + std::hash<std::string>()(line);
       fuzz::expect(reader.number() == static_cast<int64_t>(++outcome.lines), "lines are counted wrong");
     }

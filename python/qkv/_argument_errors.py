@@ -24,7 +24,7 @@ _expected = {
 
 
 def name_arguments(namespace, names):
-    """Wraps what a module has under these names: functions, and the methods of classes."""
+    """Wraps the functions of a module with these names, and the methods of its classes."""
     for name in names:
         found = namespace[name]
         if inspect.isclass(found):
@@ -102,7 +102,7 @@ def _arguments(function, args, kwargs):
 
 
 def _wrong(name, value, annotation):
-    """What is wrong with an argument; None if nothing is, or if its annotation does not say."""
+    """The error of an argument; None if there is none, or if its annotation says nothing."""
     kinds = annotation.split(" | ")
     known = [kind for kind in kinds if kind in _expected]
     if (value is None and "None" in kinds) or len(known) < len([kind for kind in kinds if kind != "None"]):

@@ -233,7 +233,7 @@ def explain(
     seed: int | None = None,
     scale: float | None = None,
 ) -> str:
-    """What the call would do: its pass and kernels, why not faster ones, visible pairs, operations, bytes."""
+    """Describes the call: its pass and kernels, why it uses no faster ones, visible pairs, operations, bytes."""
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
     return _core.explain(*inputs, *parts.made(shape_of(q, k)))

@@ -17,9 +17,9 @@ class KeyValueCache:
         cache = qkv.KeyValueCache()
         cache.append(k, v)                              # (B, G, n, D) and (B, G, n, E)
         out = qkv.attention(q, cache.keys, cache.values)
-        cache.reorder([0, 0, 2])                        # row b continues what was row source[b]: beam search
+        cache.reorder([0, 0, 2])                        # row b continues row source[b]: beam search
 
-    Appending copies the new positions alone; keys and values are views.
+    Appending copies only the new positions; keys and values are views.
     """
 
     __slots__ = ("_cache", "_output")
@@ -94,7 +94,7 @@ class MultiTokenCache:
         return output(self._cache.attend(as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v"), output.numpy))
 
     def reorder(self, source: Sequence[int]) -> None:
-        """Row b continues what was row source[b]."""
+        """Row b continues row source[b]."""
         self._cache.reorder([int(n) for n in source])
 
     @property

@@ -10,7 +10,7 @@ from ._call import CallShape, MadeParts
 
 
 class CallSpec:
-    """What of a call is no tensor. Its tensors are arguments: table, bias, seed, and the arrays of the parts."""
+    """The part of a call that is not tensors. The tensors are arguments: table, bias, seed, arrays of the parts."""
 
     __slots__ = ("axes", "dropout", "parts", "scale")
 

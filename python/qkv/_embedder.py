@@ -40,14 +40,14 @@ class Embedder:
         batch_tokens: int = 4096,
         max_input_tokens: int = 0,
     ) -> np.ndarray:
-        """A vector for each sentence, float32 (N, C); (C,) for a single text. Options are those of `qkv embed`:
+        """A vector for each sentence, float32 (N, C); (C,) for a single text. The options of `qkv embed`:
 
         pooling           how the hidden states of the tokens become a vector: "mean", "first" or "last" of them,
                           "max" of each column, "mean-sqrt-length"; None: what a folder of sentence-transformers
-                          says, else "last" of a causal model, "mean" of others
+                          says, else "last" for a causal model and "mean" for others
         normalize         divide each vector by its L2 norm: dot products are cosines
         batch_tokens      maximum number of tokens in a batch
-        max_input_tokens  longer sentences are cut; 0: what the model is made for, or 4096 if it does not say
+        max_input_tokens  longer sentences are cut; 0: the limit of the model, or 4096 if it has none
 
         A vector does not depend on the other sentences, nor on the number of threads (qkv.set_threads). A sentence
         that is too long is cut, with a warning. Ctrl-C ends it after the current batch.
@@ -56,7 +56,7 @@ class Embedder:
         vectors, truncated = self._embedder.embed(lines, pooling, normalize, batch_tokens, max_input_tokens)
         if truncated:
             warnings.warn(
-                f"{len(truncated)} of {len(lines)} sentences are longer than what is read at once and were cut, "
+                f"{len(truncated)} of {len(lines)} sentences are longer than the model reads at once and were cut, "
                 f"the first one with index {truncated[0]}",
                 stacklevel=2,
             )
@@ -64,12 +64,12 @@ class Embedder:
 
     @property
     def width(self) -> int:
-        """C, the length of a vector: that of the hidden states, for each pooling of the folder."""
+        """The length of a vector: the width C of the hidden states, once for each pooling of the folder."""
         return self._embedder.width()
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._embedder.config())
 
     def describe(self) -> str:

@@ -24,7 +24,7 @@ def broadcasts(given, whole):
 
 
 def returned(value, name, what):
-    """What a function returned, unless it has no return statement."""
+    """The value that a function returned; an error if it has no return statement."""
     if value is None:
         raise TypeError(f"{name}: the function returned None; it must return {what}: is a `return` missing?")
     return value

@@ -1,4 +1,4 @@
-"""Generating text with a causal language model, and its perplexity."""
+"""Text generation with a causal language model, and its perplexity."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ End = Literal["eos", "max-tokens", "position-limit", "stop"]
 
 @dataclass(frozen=True, repr=False)
 class GeneratedText:
-    """What follows a prompt; str() is its text."""
+    """A continuation of a prompt; str() is its text."""
 
     text: str  # prompt + text is the whole text
     tokens: list[str]  # of the vocabulary; U+2581 stands for a space
     log_probability: float  # of the tokens, and of the end if the model ended the text
-    score: float  # log_probability; of beam search over the length penalty
+    score: float  # log_probability; of beam search, divided by the length penalty
     end: End  # why the text ended
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class GeneratedTexts(GeneratedText):
     """The first answer to a prompt, and all of them."""
 
     prompt: str
-    truncated: bool  # the prompt was too long for the model; its last part alone was continued
+    truncated: bool  # the prompt was too long for the model; only its end was continued
     answers: list[GeneratedText]  # the first one included; of beam search best first
 
 
@@ -138,28 +138,29 @@ class Generator:
     def generate(
         self, prompts: str | Iterable[str], **options: Unpack[GenerateTextOptions]
     ) -> GeneratedTexts | list[GeneratedTexts]:
-        """What follows each prompt, in order; a single result for a single prompt. Options are those of
-        `qkv generate`; of a published model, the defaults are what its generation_config.json says:
+        """Continues each prompt, in order; a single result for a single prompt. The options are the same as for
+        `qkv generate`; the generation_config.json of a published model replaces their defaults:
 
         max_tokens            maximum number of tokens of an answer, 256
         min_tokens            minimum number of tokens of an answer, 0
         temperature           divides the logits before a token is drawn, 1; 0: always the most likely token
         top_k                 draw from the k most likely tokens; 0: from all
-        top_p                 draw from the fewest tokens that have this probability together; 1: from all
+        top_p                 nucleus sampling: draw from the smallest set of tokens whose probabilities sum to p;
+                              1: from all
         min_p                 draw from tokens with at least this fraction of the highest probability; 0: from all
         repetition_penalty    makes tokens that occurred before less likely; 1: none
-        no_repeat_ngram       no n tokens in a row occur twice; 0: any may
+        no_repeat_ngram       no sequence of n tokens occurs twice; 0: no such limit
         stop                  a text, or several, that end an answer and are not part of it
-        seed                  of the random numbers, 1
+        seed                  seed of the random numbers, 1
         answers               number of answers to each prompt, 1; at most `beam` if that is not 1
-        beam                  beam size of a search for the most likely text; 1: tokens are drawn
+        beam                  beam size, to search for the most likely text; 1: draw tokens
         length_penalty        exponent alpha of the length penalty of beam search; 0: none
         length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
-        parse_special         special tokens in a prompt, such as <|im_start|>, are those tokens; else they are text
-        first_prompt          the number of the first prompt, where they are a part of many: of the random numbers
+        parse_special         read special tokens in a prompt, such as <|im_start|>, as these tokens, not as text
+        first_prompt          number of the first prompt, for the random numbers, if these prompts are part of more
         batch_tokens          maximum number of tokens in a batch, 8192
-        max_input_tokens      of longer prompts the end is read; 0: what the model is made for, or 4096 tokens if it
-                              does not say
+        max_input_tokens      of longer prompts only the end is read; 0: the limit of the model, or 4096 tokens if
+                              it has none
 
         An answer depends on the seed and on the number of its prompt, not on the other prompts, nor on the number
         of threads (qkv.set_threads). Ctrl-C ends it after the current batch.
@@ -175,7 +176,7 @@ class Generator:
         return out[0] if isinstance(prompts, str) else out
 
     def stream(self, prompt: str, **options: Unpack[GenerateTextOptions]) -> TextGeneration:
-        """The answer that generate() gives, as an iterator over its pieces; not of a beam search."""
+        """The answer that generate() gives, as an iterator over its pieces. Beam search is not available."""
         return TextGeneration(self._generator.stream(prompt, _options(options, self._defaults)))
 
     def score(
@@ -189,9 +190,9 @@ class Generator:
     ) -> list[TextScore]:
         """Log-probabilities of texts, their ends included.
 
-        A text of more than `context` tokens (0: what the model is made for) is read in windows of that many, each
-        `stride` tokens behind the one before (0: half of the context); the first window that has a token scores it.
-        With parse_special, special tokens in a text, such as <|im_start|>, are those tokens.
+        A text of more than `context` tokens (0: the limit of the model) is read in windows of that many, each
+        `stride` tokens after the previous one (0: half of the context); the first window that has a token scores
+        it. With parse_special, special tokens in a text, such as <|im_start|>, are read as these tokens.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)
         return [TextScore(*s) for s in self._generator.score(lines, context, stride, batch_tokens, parse_special)]
@@ -214,7 +215,7 @@ class Generator:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._generator.config())
 
     def describe(self) -> str:
@@ -240,7 +241,7 @@ def _options(options: GenerateTextOptions, of_model: dict[str, Any]) -> _core.Ge
         of_model = {name: value for name, value in of_model.items() if name != "beam"}
     if (
         sampling & {"top_k", "top_p", "min_p"} and of_model.get("temperature") == 0
-    ):  # who limits what is drawn draws
+    ):  # a limit on what is drawn asks for drawing
         of_model = {**of_model, "temperature": 1.0}
     given = {**of_model, **given}
     stop = given.get("stop", ())

@@ -15,7 +15,7 @@ from ._masks import Mask
 
 
 class AttentionCache:
-    """What MultiHeadAttention.step() keeps of the positions so far."""
+    """The state of earlier positions that MultiHeadAttention.step() keeps."""
 
     __slots__ = ("_cache",)
 
@@ -23,7 +23,7 @@ class AttentionCache:
         self._cache = _core.AttentionCache()
 
     def reorder(self, source: Sequence[int]) -> None:
-        """Row b continues what was row source[b]: beam search."""
+        """Row b continues row source[b], as in beam search."""
         self._cache.reorder([int(n) for n in source])
 
     @property
@@ -125,5 +125,5 @@ class MultiHeadAttention:
 
 
 def describe_layer(layer: str, *, source_length: int = 25, target_length: int = 25, batch: int = 32) -> str:
-    """Parameters, FLOPs and bytes of a layer by itself: describe_layer("attention d=512 heads=8 window=64")."""
+    """Parameters, FLOPs and bytes of a single layer: describe_layer("attention d=512 heads=8 window=64")."""
     return _core.describe_layer(str(layer), int(source_length), int(target_length), int(batch))

@@ -1,4 +1,4 @@
-"""Filling the masks of a text with a masked language model."""
+"""Fills the masks of a text with a masked language model."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class MaskFiller:
         batch_tokens: int = 4096,
         max_input_tokens: int = 0,
     ) -> FilledText | list[FilledText]:
-        """The most likely tokens in the place of each mask; a single result for a single text.
+        """The most likely tokens for each mask; a single result for a single text.
 
-        top_k             candidates for each mask
-        n_best            texts, of all combinations of candidates the most likely ones
-        marker            how a mask, which stands for one token, is written in the text
+        top_k             number of candidates for each mask
+        n_best            number of texts, the most likely of all combinations of candidates
+        marker            the text that marks a mask; each mask stands for one token
         batch_tokens      maximum number of tokens in a batch
-        max_input_tokens  longer texts are cut; 0: what the model is made for, or 4096 tokens if it does not say
+        max_input_tokens  longer texts are cut; 0: the limit of the model, or 4096 tokens if it has none
 
         Several masks of a text are filled independently of one another. In a vocabulary of subwords the space
         before a mask is part of its token. A result does not depend on the other texts.
@@ -108,7 +108,7 @@ class MaskFiller:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._filler.config())
 
     def describe(self) -> str:

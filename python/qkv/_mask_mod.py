@@ -18,7 +18,7 @@ class _MaskMod(Mask):
     """The function is evaluated once for a shape, 64 queries by 4096 keys at a time, and kept as a map of blocks.
 
     The maps of the last few shapes are kept. Where its answers have length 1 along the batch or the heads, it is
-    evaluated for the first one alone.
+    evaluated only for the first one.
     """
 
     __slots__ = ("_axes", "_function", "_made_by_axes")

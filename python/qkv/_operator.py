@@ -72,7 +72,7 @@ def without_gradients(q, k, v, made: MadeParts):
 
 
 def _one_after_another(function, info, in_dims, arguments):
-    """The rule for vmap: one call for each, because masks and parts may have a batch of their own."""
+    """The rule for vmap: one call for each, because masks and parts may have their own batch."""
     results = [
         function(*(x if dim is None else x.select(dim, n) for x, dim in zip(arguments, in_dims)))
         for n in range(info.batch_size)

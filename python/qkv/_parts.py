@@ -1,5 +1,5 @@
-"""The parts of the attention formula but the mask: a part remembers how it is made, and the arrays that it is made
-of.
+"""The parts of the attention formula except the mask: a part remembers how it is made, and the arrays that it is
+made of.
 
 A part without arrays is made once. One with arrays is made anew for every call, because the arrays may have
 changed; gradients flow to them in qkv.torch.

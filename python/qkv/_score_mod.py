@@ -172,7 +172,7 @@ def score_function(
 
         out = qkv.attention(q, k, v, score=qkv.score_function(l2))
 
-    It is called on tiles, in float32. backward(grad, q, k, b, h, q_idx, kv_idx) returns (dq, dk), and behind them
+    It is called on tiles, in float32. backward(grad, q, k, b, h, q_idx, kv_idx) returns (dq, dk), followed by
     the gradients of the parameters. The rest is as in score_mod().
     """
     _checked("score_function", function)

@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
 
 
 def _check(query, key, value, attn_mask, dropout_p, is_causal, scale):
-    """What PyTorch refuses."""
+    """Raises the errors of PyTorch."""
     for x, name in (
         (query, "query"),
         (key, "key"),
@@ -74,7 +74,7 @@ def _check(query, key, value, attn_mask, dropout_p, is_causal, scale):
 
 
 def _shape_of_scores(query, key, value, enable_gqa):
-    """(..., H, T, S): all axes before the last two broadcast, but for heads that share keys."""
+    """(..., H, T, S): all axes before the last two broadcast, except heads that share keys."""
     if query.dim() == key.dim() == value.dim() == 4 and query.shape[:2] == key.shape[:2] == value.shape[:2]:
         return (*query.shape[:3], key.shape[2])
     lead = [x.shape[:-2] for x in (query, key, value)]

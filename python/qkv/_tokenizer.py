@@ -16,9 +16,9 @@ class Tokenizer:
         ids = tokenizer.encode("I am cold.")            # without begin and end
         tokenizer.decode(ids)                           # "I am cold."
         tokenizer.save("source.model")                  # unigram, bpe, character: a file of SentencePiece
-        tokenizer = qkv.Tokenizer.from_pretrained("gpt2")   # that of a model of ours, or a published one
+        tokenizer = qkv.Tokenizer.from_pretrained("gpt2")   # of a model of qkv, or of a published one
 
-    The ids of the special tokens of a trained one are pad 0, bos 1, eos 2 and unk 3, and of wordpiece mask 4. The
+    The special tokens of a trained tokenizer are pad 0, bos 1, eos 2 and unk 3, and with wordpiece mask 4. The
     same sentences and options give the same file.
     """
 
@@ -40,7 +40,7 @@ class Tokenizer:
         seed: int = 1,
     ) -> Tokenizer:
         """A vocabulary of at most vocabulary_size tokens. lossless: no normalization, and byte fallback for
-        characters that are not in the vocabulary. max_sentences: of more, as many are drawn by the seed."""
+        characters that are not in the vocabulary. If there are more than max_sentences, a random sample is used."""
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
         options = type, vocabulary_size, character_coverage, lossless, max_sentences, seed
         return Tokenizer(_core.Tokenizer.train(lines, *options))
@@ -51,14 +51,14 @@ class Tokenizer:
 
     @staticmethod
     def from_pretrained(folder: str | os.PathLike[str], side: Literal["source", "target"] = "source") -> Tokenizer:
-        """The tokenizer in the folder of a model; side: of those that have one for each language."""
+        """The tokenizer in the folder of a model; `side` chooses one if there is one for each language."""
         if side not in ("source", "target"):
             raise ValueError(f'Tokenizer: side must be "source" or "target", got {side!r}')
         return Tokenizer(_core.Tokenizer.from_pretrained(folder, side == "target"))
 
     @property
     def special_tokens(self) -> dict[str, int]:
-        """Ids by name: pad, bos, eos, unk, mask, as far as there are any; bos is what a decoder begins with."""
+        """Ids by name, of pad, bos, eos, unk and mask, without missing ones; a decoder begins with bos."""
         return self._tokenizer.special_tokens()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -68,7 +68,7 @@ class Tokenizer:
         return self._tokenizer.encode(text)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Special tokens but unk are left out."""
+        """The text of the tokens; special tokens other than unk are left out."""
         return self._tokenizer.decode([int(n) for n in ids])
 
     def tokens(self, text: str) -> list[str]:

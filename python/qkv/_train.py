@@ -20,7 +20,7 @@ class Validation:
     loss: float
     perplexity: float
     bleu: float | None  # of models that translate
-    accuracy: float | None = None  # of masked models: the fraction of the masked tokens that are restored
+    accuracy: float | None = None  # of masked models: the fraction of masked tokens that are predicted correctly
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def train(
         qkv.Generator("stories").generate("Once upon a time")
 
     model      folder of the model
-    recipe     sizes of the model: transformer-tiny, -small, -base or -big, or the recurrent bahdanau or luong; if
-               not given, by the size of the corpus
-    resume     resume the training in the folder, or begin where there is none; a ValueError names an option that
-               cannot change on resume and has another value
+    recipe     sizes of the model: transformer-tiny, -small, -base or -big, or the recurrent bahdanau or luong; the
+               default depends on the size of the corpus
+    resume     resume the training in the folder, or start one if there is none; an option that cannot change on
+               resume and has another value is a ValueError
     overwrite  train anew in a folder that has a model, which stays until the new one can replace it
     quiet      print nothing but warnings on stderr
 

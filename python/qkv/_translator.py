@@ -1,4 +1,4 @@
-"""Translating with a model that `qkv train` or qkv.train() has made."""
+"""Translation with a model made by `qkv train` or qkv.train(), or a published one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Candidate:
     """One translation of a sentence; str() is its text."""
 
     text: str
-    score: float  # log_probability over the length penalty: answers are ranked by it
+    score: float  # log_probability divided by the length penalty; answers are ranked by it
     log_probability: float
     tokens: list[str]  # of the vocabulary; U+2581 stands for a space
     _index: int = field(compare=False)
@@ -198,8 +198,8 @@ class Translator:
         source_language: str = "",
         target_language: str = "",
     ) -> Translation | list[Translation]:
-        """A translation for each sentence, in order; one for a single text. Options are those of `qkv translate`;
-        of a published model, the defaults are what its generation_config.json says:
+        """A translation for each sentence, in order; one for a single text. The options are the same as for
+        `qkv translate`; the generation_config.json of a published model replaces their defaults:
 
         beam                  hypotheses of beam search, 4; 1: greedy search
         length_penalty        exponent alpha of the length penalty, 1; 0: none
@@ -207,13 +207,13 @@ class Translator:
         n_best                answers for each sentence, at most `beam`
         max_length            maximum number of tokens; 0: in proportion to the source
         min_length            minimum number of tokens
-        no_repeat_ngram       no n tokens in a row occur twice; 0: any may
+        no_repeat_ngram       no sequence of n tokens occurs twice; 0: no such limit
         batch_tokens          maximum number of source tokens in a batch
-        max_input_tokens      longer sentences are cut; 0: what the model is made for, or 4096 if it does not say
+        max_input_tokens      longer sentences are cut; 0: the limit of the model, or 4096 if it has none
         alignment             compute alignments with the batch, not on first access
-        alternatives          the n_best answers differ in their first token, or in the first one behind the prefix
-        prefixes              what each translation begins with, in whole words; its score is that of what follows
-        source_language       of a multilingual model, the name of its token: "eng_Latn"
+        alternatives          the n_best answers differ in their first token, or in the first one after the prefix
+        prefixes              the whole words that each translation begins with; the score leaves them out
+        source_language       language of the input, for a multilingual model: the name of its token, "eng_Latn"
         target_language       the same for the translations
 
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
@@ -258,7 +258,7 @@ class Translator:
         return out[0] if isinstance(sentences, str) else out
 
     def _search_options(self, **given: Any) -> _core.TranslateOptions:
-        """Where None is given, what generation_config.json of a published model says."""
+        """The options; None stands for the value in the generation_config.json of a published model."""
         names = ("beam", "length_penalty", "length_normalization", "max_length", "min_length", "no_repeat_ngram")
         of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
         return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
@@ -275,7 +275,7 @@ class Translator:
 
     @property
     def config(self) -> dict[str, Any]:
-        """config.json: what the model is made of."""
+        """The configuration of the model, config.json."""
         return json.loads(self._translator.config())
 
     def describe(self) -> str:

@@ -1,5 +1,5 @@
-// Arrays of Python as tensors, and back, without copies: a tensor shares the memory of its array and keeps it alive, and
-// a returned array that of its tensor.
+// Arrays of Python as tensors, and back, without copies: a tensor shares the memory of its array and keeps it alive,
+// and a returned array that of its tensor.
 #pragma once
 
 #include <nanobind/nanobind.h>

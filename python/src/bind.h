@@ -1,4 +1,4 @@
-// What the extension module consists of: a function for each file of this folder that binds something.
+// The parts of the extension module: a function for each file of this folder that binds something.
 #pragma once
 
 #include <nanobind/nanobind.h>

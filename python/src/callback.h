@@ -3,7 +3,7 @@
 //     const nb::gil_scoped_acquire lock;
 //     const Tensor rows = floats_of((*callback)(array_of(tile, true), tile.batch), "score_mod");
 //
-// What the function raises is thrown as nb::python_error, which parallel_for rethrows on the calling thread.
+// An exception of the function is thrown as nb::python_error, which parallel_for rethrows on the calling thread.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ class Callback {
 Tensor tile_to_rows(const Tile& tile, const float* s);
 void rows_to_tile(const Tile& tile, const Tensor& rows, float* s);
 
-// What a callback returned: contiguous float32 of that shape.
+// The result of a callback: contiguous float32 of that shape.
 Tensor floats_of(nb::handle array, const Shape& shape, const char* name);
 // to += the arrays of a sequence, one after another, with the shapes of the parameters.
 void add_gradients(nb::handle arrays, const std::vector<Variable>& parameters, const char* name, float* to);

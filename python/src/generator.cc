@@ -16,7 +16,7 @@ nb::tuple tuple_of(const GeneratedText& a) {
   return nb::make_tuple(text_of(a.text), texts_of(a.tokens), a.log_probability, a.score, text_of(name_of(a.end)));
 }
 
-// For every prompt ([an answer, ...], whether it was cut).
+// A tuple for every prompt: ([an answer, ...], whether it was cut).
 nb::list generate(const Generator& generator, nb::list prompts, const GenerateTextOptions& options) {
   const std::vector<std::string> lines = strings_of(prompts, "generate");
   std::vector<GeneratedTexts> texts;
@@ -33,7 +33,7 @@ nb::list generate(const Generator& generator, nb::list prompts, const GenerateTe
   return out;
 }
 
-// For every text (log-probability, those of the tokens, tokens).
+// A tuple for every text: (log-probability, log-probabilities of the tokens, tokens).
 nb::list score(const Generator& generator, nb::list texts, int64_t context, int64_t stride, int64_t batch_tokens,
                bool parse_special) {
   const std::vector<std::string> lines = strings_of(texts, "score");
@@ -50,7 +50,7 @@ nb::list score(const Generator& generator, nb::list texts, int64_t context, int6
   return out;
 }
 
-// What a model's files say, as keyword arguments of generate().
+// The defaults in a model's files, as keyword arguments of generate().
 nb::dict defaults_of(const std::filesystem::path& folder) {
   const GenerateTextOptions o = generate_defaults(folder), none;
   nb::dict out;

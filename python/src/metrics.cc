@@ -49,7 +49,7 @@ nb::object interval_of(const std::optional<Confidence>& c) {
 
 int count(const Streams& references) { return static_cast<int>(references.size()); }
 
-// Of a corpus, and of the only line of one.
+// Scores of a corpus, and of a corpus of one line.
 nb::tuple bleu_fields(nb::handle hypotheses, nb::handle references, bool sentence, nb::handle tokenizer,
                       bool lowercase, nb::handle smoothing, std::optional<double> value, int max_order,
                       bool effective_order, int64_t samples, uint32_t seed) {

@@ -1,6 +1,6 @@
-// Differentiable operations beside attention(). Each is called as operation(inputs, grad, numpy, options...): inputs is a
-// tuple of arrays, None for one that is left out; grad is None for the result, else the gradient of the result for a list
-// with the gradients of the inputs (None for an input without one).
+// Differentiable operations beside attention(). Each is called as operation(inputs, grad, numpy, options...): inputs is
+// a tuple of arrays, None for one that is left out; grad is None for the result, else the gradient of the result for a
+// list with the gradients of the inputs (None for an input without one).
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>

@@ -20,7 +20,7 @@ HeatmapOptions options_of(nb::handle rows, nb::handle columns, nb::handle title,
           .caption = string_of(caption, "heatmap: caption")};
 }
 
-// Of one array; `lines` between queries and keys, or cells.
+// A picture of one array: `lines` between queries and keys, or cells.
 Picture of_array(nb::handle weights, nb::handle rows, nb::handle columns, nb::handle title, nb::handle caption,
                  bool lines) {
   const HeatmapOptions options = options_of(rows, columns, title, caption);
@@ -28,7 +28,7 @@ Picture of_array(nb::handle weights, nb::handle rows, nb::handle columns, nb::ha
   return lines ? head_view(numbers, options) : heatmap(numbers, options);
 }
 
-// Of pairs (title, matrix), which share rows, columns and colours.
+// A picture of pairs (title, matrix), which share rows, columns and colours.
 Picture of_panels(nb::list panels, nb::handle rows, nb::handle columns, nb::handle title, nb::handle caption,
                   int64_t per_line) {
   HeatmapOptions options = options_of(rows, columns, title, caption);
@@ -43,7 +43,7 @@ Picture of_panels(nb::list panels, nb::handle rows, nb::handle columns, nb::hand
   return heatmaps(std::move(all), {.title = options.title, .caption = options.caption, .per_line = per_line});
 }
 
-// Of tuples (title, [a layer (H, T, S), ...], rows, columns).
+// A picture of tuples (title, [a layer (H, T, S), ...], rows, columns).
 Picture of_model(nb::list groups, nb::handle title, nb::dict metadata) {
   std::vector<AttentionGroup> all;
   for (const nb::handle group : groups) {

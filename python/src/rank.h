@@ -21,8 +21,8 @@ inline Tensor insert_axis(const Tensor& x, int axis) {
   return Tensor::view(x.storage(), x.dtype(), shape, strides, x.offset());
 }
 
-// A table of fewer than four axes, as NumPy broadcasts it to the scores (B,H,T,S). Of a call of three axes, (N,T,S), the
-// first of three axes is the batch.
+// A table of fewer than four axes, as NumPy broadcasts it to the scores (B,H,T,S). Of a call of three axes, (N,T,S),
+// the first of three axes is the batch.
 inline Tensor four_axes(Tensor x, bool no_heads) {
   if (x.rank() == 3 && no_heads) return insert_axis(x, 1);
   while (x.rank() < 4) x = insert_axis(x, 0);

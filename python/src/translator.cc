@@ -19,7 +19,7 @@ nb::tuple tuple_of(const Candidate& a) {
                         a.alignment.defined() ? nb::object(array_of(a.alignment, true)) : nb::none());
 }
 
-// For every sentence ([an answer, ...], source tokens, whether the source was cut).
+// A tuple for every sentence: ([an answer, ...], source tokens, whether the source was cut).
 nb::list translate(const Translator& translator, nb::list sentences, nb::list prefixes, TranslateOptions options) {
   const std::vector<std::string> lines = strings_of(sentences, "translate");
   options.prefixes = strings_of(prefixes, "translate: prefixes");

@@ -215,7 +215,7 @@ calls = {
         ValueError,
         "padding: 3 lengths for B 2",
     ),
-    "a length behind the end": (
+    "a length beyond the end": (
         lambda: qkv.attention(q, k, v, mask=qkv.padding([3, S + 1])),
         ValueError,
         "padding: lengths must be 0 to S 7, got 8",
@@ -431,7 +431,7 @@ odd = {
     "an offset of minus 62 bits": (lambda: qkv.attention(q, k, v, mask=qkv.causal(-(2**62))), True),
     "a window without ends": (lambda: qkv.attention(q, k, v, mask=qkv.window(-1, -1)), True),
     "blocks of 62 bits": (lambda: qkv.attention(q, k, v, mask=qkv.bigbird(block=2**62)), True),
-    "positions behind the last key": (
+    "positions beyond the last key": (
         lambda: qkv.attention(q, k, v, mask=qkv.global_positions([2**62, 100])),
         True,
     ),

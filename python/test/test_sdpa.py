@@ -330,9 +330,9 @@ differs = {
     "values more than keys": ((q, k[:, :, :-1], v), {}, RuntimeError, "same length"),
     # PyTorch says that these are not between 0 and 1 on one of its paths only.
     "dropout below zero": ((q, k, v), dict(dropout_p=-0.1), RuntimeError, "between 0 and 1"),
-    "dropout that is no number": ((q, k, v), dict(dropout_p=nan), RuntimeError, "between 0 and 1"),
+    "dropout that is not a number": ((q, k, v), dict(dropout_p=nan), RuntimeError, "between 0 and 1"),
     # PyTorch answers with NaN.
-    "a scale that is no number": ((q, k, v), dict(scale=nan), ValueError, "finite"),
+    "a scale that is not a number": ((q, k, v), dict(scale=nan), ValueError, "finite"),
     "an infinite scale": ((q, k, v), dict(scale=float("inf")), ValueError, "finite"),
     # PyTorch answers with whatever was in memory.
     "no heads of keys": ((q, k[:, :0], v[:, :0]), dict(enable_gqa=True), RuntimeError, "must divide"),

@@ -111,7 +111,7 @@ def test_ctrl_c_saves_and_raises(pairs_file, tmp_path):
         tmp_path / "m",
         pairs_file,
     )
-    assert out == "interrupted\n" and "state saved; resume continues" in err
+    assert out == "interrupted\n" and "to continue, train again with resume" in err
     assert qkv.Translator(tmp_path / "m").translate("one two").text is not None
     steps = len((tmp_path / "m" / "training" / "log.jsonl").read_text().splitlines())
     assert qkv.train(model=tmp_path / "m", resume=True, max_steps=steps + 2, quiet=True).steps == steps + 2

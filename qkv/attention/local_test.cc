@@ -20,7 +20,8 @@ TEST(LocalM, IsCenteredAtTheIndexOfTheQueryWhateverTheLengths) {
     }
 }
 
-// x: q, k, v, w_p (F,D), v_p (F). Dot products without a scale, lengths 11 and 4, radius 3; `edges`: centers of the mask.
+// x: q, k, v, w_p (F,D), v_p (F). Dot products without a scale, lengths 11 and 4, radius 3; `edges`: centers of the
+// mask.
 std::vector<double> formula(const AttentionShape& n, const Doubles& x, const std::vector<double>& edges) {
   const std::vector<double> lengths = {11, 4};
   const auto F = static_cast<int64_t>(x[4].size());

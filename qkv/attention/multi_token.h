@@ -48,7 +48,7 @@ struct MultiTokenOptions {
   MaskPtr mask = nullptr;
   WeightDropout dropout = {};
   std::optional<float> scale = {};  // default: 1/sqrt(D)
-  // Number of leading queries that only the convolutions read; out and weights have the queries behind them.
+  // Number of leading queries that only the convolutions read; out and weights have the queries after them.
   int64_t history = 0;
 };
 

@@ -52,8 +52,8 @@ class Variable {
   void backward() const;  // of a scalar
   void backward(const Tensor& upstream) const;
 
-  // The number of calls of mutable_value(), and a cache for what an op derives from the value of a leaf (the packed form
-  // of a weight matrix), valid for one version.
+  // The number of calls of mutable_value(), and a cache for what an op derives from the value of a leaf (the packed
+  // form of a weight matrix), valid for one version.
   uint64_t version() const;
   std::shared_ptr<void>& derived() const;
   // Frees the value of a leaf for which what is derived from it is enough; its shape remains.

@@ -58,7 +58,7 @@ std::string without_checksum(std::string_view json, std::string_view where) {
   if (text.size() >= at + no_sum.size()) text.replace(at, no_sum.size(), no_sum);
   const std::string line = fmt::format("{}{}{}", before_sum, no_sum, after_sum);
   require<InputError>(text.compare(1, line.size(), line) == 0 && sum == checksum_text(crc32(text)), where,
-                      "its checksum is not that of its text: it is damaged; if you have edited it, delete the line "
+                      "its text does not match its checksum: it is damaged; if you have edited it, delete the line "
                       "with \"checksum\"");
   return text.erase(1, line.size());
 }

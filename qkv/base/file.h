@@ -36,8 +36,8 @@ class FileError : public InputError {
   int code_;
 };
 
-// A file of more than `max_bytes` is an InputError, before the memory is allocated, and so is one that is not a regular file: a
-// pipe may be silent for ever, a device endless.
+// A file of more than `max_bytes` is an InputError, before the memory is allocated, and so is one that is not a regular
+// file: a pipe may be silent for ever, a device endless.
 std::string read_file(const std::filesystem::path& path, size_t max_bytes = std::numeric_limits<size_t>::max());
 // The same of a file that may also be a pipe or a device.
 std::string read_file_or_pipe(const std::filesystem::path& path, size_t max_bytes);

@@ -95,7 +95,7 @@ TEST_F(File, ReadsAPipeToItsEnd) {
   writer.join();
 }
 
-TEST_F(File, MoreThanWasAskedForIsAnInputErrorBeforeMemoryIsTaken) {
+TEST_F(File, AFileLargerThanAllowedIsAnInputErrorBeforeMemoryIsTaken) {
   write_file(folder / "x", "12345");
   EXPECT_EQ(read_file(folder / "x", 5), "12345");
   EXPECT_THROW(read_file(folder / "x", 4), InputError);
@@ -187,7 +187,7 @@ TEST_F(File, WhatAKilledWriterLeftIsRemovedByTheNext) {
     std::ofstream(folder / name) << "half";
   write_file(folder / "x", "new");
   EXPECT_FALSE(fs::exists(folder / left));
-  EXPECT_EQ(files(), 5) << "the others are no business of this writer";
+  EXPECT_EQ(files(), 5) << "this writer leaves the others alone";
   remove_abandoned_files(folder);
   EXPECT_FALSE(fs::exists(folder / other_target));
   EXPECT_EQ(files(), 4) << "the others have no name of a temporary file";
@@ -239,7 +239,7 @@ TEST_F(File, WhatTheSystemCannotSayIsAnErrorAndNotNo) {
   EXPECT_THROW(files_in(folder / too_long), FileError);
 }
 
-TEST_F(File, APipeIsNoFileToReadInPlaces) {
+TEST_F(File, APipeCannotBeReadInPlaces) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(message_of([&] { RandomAccessFile file(folder / "pipe"); }),
             "read: " + (folder / "pipe").string() + ": not a regular file");

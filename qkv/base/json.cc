@@ -77,7 +77,7 @@ class Reader final : public nlohmann::json_sax<Nlohmann> {
   bool key(std::string& name) override {
     if (name.size() > limits_.name_bytes)
       refuse("the name {} is longer than {} bytes", quoted_name(name), limits_.name_bytes);
-    if (!open_.back().names.insert(name).second) refuse("{} is there twice", quoted_name(name));
+    if (!open_.back().names.insert(name).second) refuse("{} occurs twice", quoted_name(name));
     open_.back().name = name;
     return true;
   }

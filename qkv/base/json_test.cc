@@ -76,7 +76,7 @@ TEST(Json, OtherTextIsRefusedWithLineAndByte) {
 }
 
 TEST(Json, ANameTwiceInOneObjectIsRefused) {
-  EXPECT_EQ(refusal("{\"a\": 1,\n\"a\": 2}"), "line 2, byte 3: 'a' is there twice");
+  EXPECT_EQ(refusal("{\"a\": 1,\n\"a\": 2}"), "line 2, byte 3: 'a' occurs twice");
   EXPECT_EQ(refusal(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"), "");
 }
 

@@ -4,7 +4,7 @@
 //
 // A quota is the processor time that a control group may take in a period: cpu.max of version 2, cpu.cfs_quota_us and
 // cpu.cfs_period_us of version 1. Groups are nested, and the smallest quota of the process's own group and those around
-// it counts, rounded up. What cannot be read is no limit.
+// it counts, rounded up. A file that cannot be read sets no limit.
 #pragma once
 
 #include <filesystem>

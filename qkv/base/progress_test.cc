@@ -14,7 +14,7 @@ const ProgressStatus status = {.fraction = 0.5,
                                          {"9.8k tokens/s", 4},
                                          {"4m 12s left", 1}}};
 
-TEST(Progress, WritesTimesAndCountsShortly) {
+TEST(Progress, WritesTimesAndCountsBriefly) {
   EXPECT_EQ(format_seconds(0.4), "0s");
   EXPECT_EQ(format_seconds(59.4), "59s");
   EXPECT_EQ(format_seconds(252), "4m 12s");

@@ -1,5 +1,5 @@
-// The name, unit and help text of a setting. Flags, configuration files, Python and their help are generated from tables
-// of settings. A table is a function that calls visitor(Setting, field, ...) for each setting:
+// The name, unit and help text of a setting. Flags, configuration files, Python and their help are generated from
+// tables of settings. A table is a function that calls visitor(Setting, field, ...) for each setting:
 // train/option_table.h, model/architecture_table.h.
 #pragma once
 

@@ -71,7 +71,8 @@ fs::path temporary_name(const fs::path& target) {
   return fmt::format("{}.{}-{:016x}.tmp", target.string(), host(), random_number());
 }
 
-// Whether the open file or folder still has its name: another process may have removed it as abandoned before it was locked.
+// Whether the open file or folder still has its name: another process may have removed it as abandoned before it was
+// locked.
 bool is_still_there(int file, const fs::path& path) {
   struct stat opened = {}, named = {};
   if (::fstat(file, &opened) != 0) return true;

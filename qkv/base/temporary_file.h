@@ -8,9 +8,9 @@
 //     write_file(folder.path() / "config.json", ...);
 //     folder.commit();                        // renames it to its target; a folder that was not committed is removed
 //
-// Names are unique: 64 random bits, and the file or folder is created, never found. It is abandoned if its lock is free. Locks
-// may not be visible across machines: a file of another machine, or from before this one was booted, must also be
-// unmodified for an hour.
+// Names are unique: 64 random bits, and the file or folder is created, never found. It is abandoned if its lock is
+// free. Locks may not be visible across machines: a file of another machine, or from before this one was booted, must
+// also be unmodified for an hour.
 #pragma once
 
 #include <filesystem>

@@ -20,7 +20,7 @@ std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encod
   const Encoded rows = gather_rows(encoded, sources);
   AttentionLog log{.only = {{AttentionUse::cross, layer}}, .mean_over_heads = true};
   Pass pass{.log = &log};
-  // Two positions at least: a single query takes a pass of its own through attention, with other last bits.
+  // At least two positions: a single query is computed by a pass of its own, whose last bits differ.
   model.decode(pad_batch(targets, {.prepend = options.bos, .min_length = 2}).ids, rows, pass);
   const Tensor& weights = log.weights(AttentionUse::cross, layer);
   std::vector<Tensor> out;

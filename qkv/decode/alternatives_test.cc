@@ -18,7 +18,7 @@ class Prefixes : public ::testing::Test {
   std::vector<std::vector<Hypothesis>> found(const SearchOptions& options, std::span<const Ids> prefixes = {}) {
     return search(model_, source_.ids, source_.lengths, options, prefixes);
   }
-  // Of whole targets, prefixes included.
+  // The scores of whole targets, prefixes included.
   std::vector<TargetScore> scores(std::span<const Ids> targets) {
     return score_targets(model_, source_.ids, source_.lengths, targets);
   }

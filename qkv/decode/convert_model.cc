@@ -64,12 +64,13 @@ void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) 
 
 void write_huggingface(const Opened& opened, const fs::path& to) {
   const auto* model = dynamic_cast<const Transformer*>(opened.saved.model.get());
-  require<UsageError>(model != nullptr, "convert", "a Marian is an encoder-decoder Transformer, this model is {}",
+  require<UsageError>(model != nullptr, "convert",
+                      "only an encoder-decoder Transformer can be written as a Marian model, got {}",
                       name_of(opened.config().architecture));
   require<UsageError>(!opened.source.special().frame, "convert",
-                      "this model was published: it is not written for Hugging Face a second time");
+                      "this is a published model, which is not written for Hugging Face again");
   require<UsageError>(opened.source.serialized() == opened.target.serialized(), "convert",
-                      "a Marian with one table of embeddings has one vocabulary, this model has two");
+                      "a Marian model with one embedding table needs one vocabulary, this model has two");
   const MarianExport out = marian_export(
       *model, {.pad = Tokenizer::pad, .bos = Tokenizer::bos, .eos = Tokenizer::eos, .unk = Tokenizer::unk});
   Json vocabulary = Json::object();

@@ -1,12 +1,12 @@
-// A model folder of any format as one of ours, or one of ours as one of Hugging Face.
+// Converts a model folder of any format to our own, or one of ours for Hugging Face.
 //
-//     convert_model("opus-mt-en-de", "ours");                                    // model.safetensors, config.json, *.model
-//     convert_model("ours", "marian", ModelFormat::huggingface);                 // for transformers, and what reads it
+//     convert_model("opus-mt-en-de", "ours");                                // model.safetensors, config.json, *.model
+//     convert_model("ours", "marian", ModelFormat::huggingface);             // for transformers and its readers
 //
-// Ours holds all that a published model has: tokenizers with their special tokens, and how sentences are pooled. Hugging Face's
-// is Marian (model/family/write_marian.h says which models it can be), with the two SentencePiece models and a vocabulary.
-// `to` must be new or empty; it is written aside and renamed. Errors: UsageError for another `to`, and for a model that the
-// format does not have; InputError for what cannot be read.
+// Our format keeps everything of a published model, including special tokens and the pooling of sentences. For Hugging
+// Face the result is a MarianMTModel (model/family/write_marian.h says for which models), with two SentencePiece models
+// and a vocabulary. `to` must be new or empty; it is written aside and renamed. Errors: UsageError for another `to`,
+// and for a model that the format cannot express; InputError for files that cannot be read.
 #pragma once
 
 #include <array>

@@ -86,7 +86,7 @@ TEST_F(ConvertModel, PublishedModelsOfOneStackAreTheSameAsOurs) {
   EXPECT_TRUE(std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin()));
 }
 
-// Tables of positions and rows of tokens are others, what is computed is not.
+// The tables of positions and the rows of tokens differ, but the model computes the same.
 TEST_F(ConvertModel, OursAsMarianGivesTheSameScoresAndTranslations) {
   for (const Activation activation : {Activation::relu, Activation::silu}) {
     TransformerConfig config = sizes();
@@ -148,7 +148,7 @@ TEST_F(ConvertModel, KeepsTheSettingsOfSearchInAConfigJson) {
   EXPECT_EQ(translate_defaults(scratch_.path() / "new").no_repeat_ngram, 2);
 }
 
-// In a process of its own, which may write files of 1000 bytes.
+// In a process of its own, whose files are limited to 1000 bytes.
 TEST_F(ConvertModel, ErrorsNameTheTarget) {
   const fs::path to = scratch_.path() / "out";
   const pid_t child = ::fork();
@@ -177,7 +177,7 @@ TEST_F(ConvertModel, ATargetMayEndInASlashAndLieInNewFolders) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path() / "a"), {}), 1);
 }
 
-// Earlier versions worked in a folder of such a name, and took one that existed.
+// Earlier versions wrote to a folder with such a name, even if it existed.
 TEST_F(ConvertModel, KeepsAFolderThatLooksTemporary) {
   const fs::path folder = scratch_.path() / fmt::format("out.{}.tmp", ::getpid());
   fs::create_directory(folder);

@@ -19,7 +19,7 @@
 namespace qkv {
 namespace {
 
-// The text that the model reads. What is not UTF-8 is refused as it is.
+// The text that the model reads. Text that is not UTF-8 stays unchanged, so that the tokenizer rejects it.
 std::string prepared(const std::string& sentence, const SentenceEncoder& published) {
   const bool is_lowered = published.lowercase && !utf8_error(sentence);
   return published.prompt + (is_lowered ? utf8_encode(lowercase(utf8_decode(sentence))) : sentence);
@@ -97,7 +97,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
        length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows;
     for (const size_t i : batch) rows.push_back(encoded[i].ids);
-    // A single query takes a pass of its own through attention, with other last bits than beside longer rows.
+    // A single query is computed by a pass of its own, whose last bits differ from those beside longer rows.
     const PaddedBatch padded = pad_batch(rows, {.min_length = 2});
     const Tensor states = hidden(padded.ids, padded.lengths);
     Tensor pooled = pool(states, padded.lengths, {.pooling = poolings.front()});

@@ -5,11 +5,11 @@
 //     Tensor e = embedder.embed(sentences, {.normalize = true}).vectors;        // (N,C) f32
 //     float similarity = dot(e.select(0, 0), e.select(0, 1));                   // cosine
 //
-// A sentence is tokenized as in training, bos, its tokens, eos (for an encoder-decoder without bos), and the hidden states
-// of all these tokens behind the last block are pooled (pooling.h): their mean, unless options.pooling says otherwise; of
-// a causal model, whose last token alone has seen the whole sentence, the last one; of a folder of sentence-transformers as
-// its modules.json says (sentence_encoder.h): several poolings side by side, normalised, cut to its length. A blank sentence has the vector of its
-// special tokens. One longer than the position limit of the model is cut.
+// A sentence is tokenized as in training: bos, its tokens, eos (for an encoder-decoder without bos). The hidden states
+// of all these tokens after the last block are pooled (pooling.h). The default is their mean; for a causal model it is
+// the last one, because only the last token has seen the whole sentence; a folder of sentence-transformers says it in
+// modules.json (sentence_encoder.h), which may join several poolings, normalise, and limit the length. A blank sentence
+// has the vector of its special tokens. A sentence longer than the position limit of the model is cut.
 //
 // Sentences are batched by length; a vector does not depend on the other sentences, nor on the number of threads.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not UTF-8
@@ -38,7 +38,7 @@ struct EmbedOptions {
   std::optional<Pooling> pooling = {};  // none: as above
   bool normalize = false;               // to an L2 norm of 1
   int64_t batch_tokens = 4096;          // sentences * tokens of the longest one in a batch, 1 to 1000000
-  int64_t max_input_tokens = 0;         // a longer sentence is cut (encode_texts.h); 0: what the model is made for
+  int64_t max_input_tokens = 0;         // a longer sentence is cut (encode_texts.h); 0: the limit of the model
 };
 
 struct Embeddings {
@@ -57,9 +57,9 @@ class Embedder {
   Embeddings embed(std::span<const std::string> sentences, const EmbedOptions& options = {},
                    const ProgressFunction& progress = {}) const;
 
-  int64_t input_limit(int64_t max_input_tokens) const;  // that of a published sentence encoder too
+  int64_t input_limit(int64_t max_input_tokens) const;  // including that of a sentence encoder
   int64_t width() const;  // of the hidden states: C, or 2 C of an encoder in both directions
-  // Of a vector: the width for each pooling.
+  // The width of a vector: the width of the hidden states for each pooling.
   int64_t vector_width(const EmbedOptions& options = {}) const { return width() * std::ssize(poolings(options)); }
   const Model& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }

@@ -1,4 +1,4 @@
-// What reads a source encodes it once, whatever it makes of it.
+// A source is encoded once, whatever is computed from it.
 #include <gtest/gtest.h>
 
 #include "qkv/decode/inspect.h"
@@ -60,7 +60,7 @@ class EncodeOnce : public ::testing::Test {
   const Translator translator_;
 };
 
-TEST_F(EncodeOnce, TranslationsWithTheirAlignmentsAndAlternatives) {
+TEST_F(EncodeOnce, TranslationsAlignmentsAndAlternativesEncodeASourceOnce) {
   const int64_t sources = std::ssize(lines_);
   EXPECT_EQ(encoded({.beam = 1}), sources);
   EXPECT_EQ(encoded({.beam = 4, .n_best = 4, .max_length = 10, .alignment = true}), sources);
@@ -69,7 +69,7 @@ TEST_F(EncodeOnce, TranslationsWithTheirAlignmentsAndAlternatives) {
   EXPECT_EQ(encoded({.beam = 4, .n_best = 4, .max_length = 20, .batch_tokens = 60, .alignment = true}), sources);
 }
 
-TEST_F(EncodeOnce, AnInspection) {
+TEST_F(EncodeOnce, AnInspectionEncodesItsSourceOnce) {
   model_->encoded = 0;
   inspect(translator_, "I am cold", {.translate = TranslateOptions{.beam = 3, .max_length = 10}});
   EXPECT_EQ(model_->encoded, 1);

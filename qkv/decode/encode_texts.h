@@ -1,11 +1,11 @@
-// What makes token ids of texts, side by side, and says which of them it cannot read.
+// Tokenizes texts in parallel, and reports the ones that cannot be tokenized.
 //
 //     encode_texts(std::ssize(texts), "sentence", [&](size_t i) { ids[i] = tokenizer.encode(texts[i]); });
 //
-// All texts are tried. An InputError of any becomes a RefusedTexts, which has the index and the reason of each of them:
-// a caller may leave these out and go on. Its message is that of the first, "sentence 3: invalid UTF-8 at byte 7".
+// All texts are tried. InputErrors become one RefusedTexts with the index and the reason of each bad text, so that a
+// caller may leave these out and continue. Its message is about the first, "sentence 3: invalid UTF-8 at byte 7".
 //
-//     input_limit(config, 0)       how much of a text is read, in tokens: as much as the model is made for
+//     input_limit(config, 0)       the number of tokens of a text that are read: the limit of the model
 //     input_limit(config, 300)     or 300; UsageError for more than its positions
 #pragma once
 

@@ -26,7 +26,7 @@ TEST(EncodeTexts, NamesEveryTextThatIsRefusedAndEncodesTheOthers) {
   encode_texts(0, "line", encode);
 }
 
-TEST(InputLimit, IsWhatTheModelIsMadeForUnlessItIsGiven) {
+TEST(InputLimit, IsTheLimitOfTheModelUnlessGiven) {
   TransformerConfig config;
   config.max_positions = 60;
   EXPECT_EQ(input_limit(config, 0), 60);

@@ -13,8 +13,8 @@
 //     while (generation.step()) ...;                          // a token more for every row that has not ended
 //     generation.found()
 //
-// A row leaves the batch when it ends; the token of a row depends neither on the others nor on the number of threads. The
-// random numbers of row r are those of streams[r], or of first_stream + r.
+// A row leaves the batch when it ends; the token of a row depends neither on the others nor on the number of threads.
+// The random numbers of row r are those of streams[r], or of first_stream + r.
 // Errors: UsageError for options out of range; Error for prompts that are empty or do not fit the rows.
 #pragma once
 
@@ -32,7 +32,7 @@ struct GenerateOptions {
   std::vector<int32_t> eos = {};
   int64_t max_tokens = 256;    // of a continuation, eos included
   int64_t min_tokens = 0;      // eos is not generated before
-  int64_t position_limit = 0;  // of what the model reads: the last token it does not; 0: none
+  int64_t position_limit = 0;  // of the tokens that the model reads, all but the last one; 0: none
   uint64_t first_stream = 0;
   std::vector<uint64_t> streams = {};  // one for each row; empty: from first_stream on
   SamplingOptions sampling = {};

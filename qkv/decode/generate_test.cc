@@ -35,7 +35,7 @@ std::vector<Generated> run(const CausalTransformer& model, const std::vector<Ids
   return generate(*model.start(static_cast<int64_t>(of.size())), of, options, on_token);
 }
 
-// The logits behind all tokens, from the whole pass.
+// The logits after each token, from the whole pass.
 Tensor logits_of(const CausalTransformer& model, const Ids& ids) {
   Pass pass;
   const auto T = static_cast<int64_t>(ids.size());

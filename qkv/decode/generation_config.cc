@@ -74,7 +74,7 @@ SamplingOptions read_sampling(const HfConfig& s) {
   return o;
 }
 
-// Names of settings that are not obeyed, as messages.
+// Messages about settings that are ignored.
 class Ignored {
  public:
   Ignored(const HfConfig& settings, std::string where) : settings_(settings), where_(std::move(where)) {
@@ -84,7 +84,7 @@ class Ignored {
       add_unless(key, neutral);
   }
   void add(const char* key, bool asked) {
-    if (asked) messages.push_back(fmt::format("{}: '{}' is not obeyed in {}", settings_.file(), key, where_));
+    if (asked) messages.push_back(fmt::format("{}: '{}' is ignored in {}", settings_.file(), key, where_));
   }
   void add_unless(const char* key, double neutral) { add(key, settings_.number(key, neutral) != neutral); }
 
@@ -108,7 +108,8 @@ TranslateOptions translate_defaults(const fs::path& folder) {
   o.no_repeat_ngram = s.index("no_repeat_ngram_size", 0);
   o.early_stopping = !s.says("early_stopping", "never") && s.flag("early_stopping", false);
   o.eos_at_max_length = false;
-  // Lengths there count the end, if it is forced, and all but that of new tokens the token that every answer begins with.
+  // Lengths in the file count eos, if it is forced; all except those of new tokens also count the first token of every
+  // answer.
   o.min_length = std::max<int64_t>(s.index("min_length", 0) - 1, 0);
   if (s.has("max_new_tokens"))
     o.max_length = std::max<int64_t>(s.count("max_new_tokens") - forced_end(s), 1);

@@ -18,7 +18,7 @@ class GenerationConfig : public testing::Test {
   ScratchFolder folder;
 };
 
-TEST_F(GenerationConfig, OfATranslatorAreTheSettingsOfItsFile) {
+TEST_F(GenerationConfig, SetsTheOptionsOfATranslator) {
   write("generation_config.json",
         R"({"num_beams": 5, "length_penalty": 2.0, "early_stopping": true, "max_length": 142,
         "min_length": 56, "no_repeat_ngram_size": 3, "forced_eos_token_id": 2})");
@@ -37,7 +37,7 @@ TEST_F(GenerationConfig, OlderFoldersHaveThemInConfigJson) {
   EXPECT_FALSE(translate_defaults(folder.path()).early_stopping) << "as in transformers";
 }
 
-TEST_F(GenerationConfig, OfAGeneratorAreHowItSamples) {
+TEST_F(GenerationConfig, SetsHowAGeneratorSamples) {
   write("generation_config.json", R"({"do_sample": true, "temperature": 0.6, "top_p": 0.9, "max_new_tokens": 12})");
   const GenerateTextOptions o = generate_defaults(folder.path());
   EXPECT_EQ(o.sampling.temperature, 0.6);
@@ -55,26 +55,26 @@ TEST_F(GenerationConfig, OfAGeneratorAreHowItSamples) {
   EXPECT_EQ(generate_defaults(folder.path()).max_tokens, 8) << "without the end";
 }
 
-TEST_F(GenerationConfig, WhatIsNotObeyedIsNamed) {
+TEST_F(GenerationConfig, IgnoredSettingsAreNamed) {
   const std::string file = (folder.path() / "generation_config.json").string();
   write("generation_config.json",
         R"({"early_stopping": "never", "repetition_penalty": 1.2, "num_beams": 4,
         "exponential_decay_length_penalty": [4, 1.1]})");
   EXPECT_FALSE(translate_defaults(folder.path()).early_stopping);
   EXPECT_EQ(ignored_by_translate(folder.path()),
-            (std::vector<std::string>{file + ": 'exponential_decay_length_penalty' is not obeyed in translations",
-                                      file + ": 'early_stopping' is not obeyed in translations",
-                                      file + ": 'repetition_penalty' is not obeyed in translations"}));
+            (std::vector<std::string>{file + ": 'exponential_decay_length_penalty' is ignored in translations",
+                                      file + ": 'early_stopping' is ignored in translations",
+                                      file + ": 'repetition_penalty' is ignored in translations"}));
   EXPECT_EQ(ignored_by_generate(folder.path()).size(), 3u) << "a beam search does not penalise repetition";
   write("generation_config.json", R"({"do_sample": true, "num_beams": 4, "typical_p": 0.9})");
   EXPECT_EQ(ignored_by_generate(folder.path()),
-            (std::vector<std::string>{file + ": 'num_beams' is not obeyed in generated texts",
-                                      file + ": 'typical_p' is not obeyed in generated texts"}));
+            (std::vector<std::string>{file + ": 'num_beams' is ignored in generated texts",
+                                      file + ": 'typical_p' is ignored in generated texts"}));
   write("generation_config.json", R"({"num_beams": 4, "length_penalty": 2.0, "early_stopping": true})");
   EXPECT_TRUE(ignored_by_translate(folder.path()).empty());
 }
 
-TEST_F(GenerationConfig, ATranslatorAndAGeneratorHaveItAsTheirDefaults) {
+TEST_F(GenerationConfig, IsTheDefaultOfTranslatorAndGenerator) {
   const auto published = [](const char* name) {
     return std::filesystem::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / name;
   };

@@ -97,7 +97,7 @@ std::vector<EncodedPrompt> Generator::encode_prompts(std::span<const std::string
                                                      const GenerateTextOptions& options) const {
   const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
   const SpecialTokens& special = tokenizer_.special();
-  // Of a prompt that leaves no position for an answer, half of the positions remain.
+  // A prompt that leaves no position for an answer is cut to half of the positions.
   const int64_t limit = model_->config().position_limit();
   const int64_t wanted = input_limit(model_->config(), options.max_input_tokens);
   const int64_t longest = std::min(wanted, limit - 1);
@@ -220,7 +220,7 @@ GeneratedTexts Generator::generate(const std::string& prompt, const GenerateText
 TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOptions& options) const {
   check_options(options);
   require<UsageError>(options.beam == 1, "Generator::stream",
-                      "beam {} has a text only at its end: a text that is streamed is sampled", options.beam);
+                      "beam {} knows its text only at the end: streaming needs beam 1", options.beam);
   GenerateOptions how = token_options(options);
   how.streams = {stream_of(options, 0, 0)};
   return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options).front(), how, options.stop};

@@ -8,21 +8,21 @@
 //
 //     double p = generator.score({"It rains."})[0].perplexity();                // score_documents.h
 //
-// A prompt is tokenized as a training line is and begins with bos; it may be blank. The text of an answer is what follows
-// the prompt, with its leading space: prompt + text is the whole text. A prompt of more than max_input_tokens is cut, its
-// end remains, and the result is marked as truncated; where positions have a limit, half of it remains by default. Where
-// the vocabulary has no token that ends a text, answers have max_tokens; where it has none that begins one, a text is
-// scored from its second token on.
+// A prompt is tokenized like a training line and begins with bos; it may be blank. The text of an answer is what
+// follows the prompt, with its leading space: prompt + text is the whole text. Of a prompt of more than
+// max_input_tokens only the end is read, and the result is marked as truncated; by default, a prompt that fills all
+// positions is cut to half of them. If the vocabulary has no token that ends a text, answers have max_tokens; if it has
+// none that begins one, a text is scored from its second token on.
 //
-// Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2 and
-// more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a prompt
-// depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor on the
-// number of answers and threads.
+// Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2
+// and more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a
+// prompt depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor
+// on the number of answers and threads.
 //
 // A model folder holds config.json, model.safetensors and tokenizer.model.
-// Errors: InputError for a folder that is no causal model and files that do not fit together; RefusedTexts, an InputError, for
-// texts that cannot be tokenized ("prompt 3", counted from 1); UsageError for options out of range or that exclude each other.
-// The member functions may be called by several threads at once.
+// Errors: InputError for a folder that is not a causal model and files that do not fit together; RefusedTexts, an
+// InputError, for texts that cannot be tokenized ("prompt 3", counted from 1); UsageError for options out of range or
+// that exclude each other. The member functions may be called by several threads at once.
 #pragma once
 
 #include <filesystem>
@@ -54,22 +54,22 @@ struct GenerateTextOptions {
   int64_t beam = 1;                   // from 2 on: beam search instead of sampling
   double length_penalty = 1.0;
   LengthNormalization length_normalization = LengthNormalization::wu;
-  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single text
-  // always fits.
+  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single
+  // text always fits.
   int64_t batch_tokens = 8192;
   int64_t max_input_tokens =
-      0;  // of a longer prompt the end is read (encode_texts.h); 0: what the model is made for
+      0;  // of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model
 };
 // UsageError for options that are out of range for any model.
 void check_options(const GenerateTextOptions& options);
 
 struct GeneratedTexts {
-  std::vector<GeneratedText> answers = {};  // the order of samples means nothing; of beam search: best first
+  std::vector<GeneratedText> answers = {};  // samples in no special order; of beam search, best first
   bool truncated = false;                   // the prompt was too long and was cut
 };
 
 struct ScoreTextOptions {
-  // Windows of long texts (score_documents.h); 0: what the model is made for, and half of that.
+  // Windows of long texts (score_documents.h); 0: the limit of the model, and half of that.
   int64_t context = 0, stride = 0;
   int64_t batch_tokens = 4096;  // 1 to 1000000
   bool parse_special = false;   // "<|im_start|>" in a text is that token
@@ -107,7 +107,7 @@ class Generator {
   std::vector<TextScore> score(std::span<const std::string> texts, const ScoreTextOptions& options = {},
                                const ProgressFunction& progress = {}) const;
 
-  // What the folder of a published model asks for (generation_config.h).
+  // The options that the folder of a published model asks for (generation_config.h).
   const GenerateTextOptions& defaults() const { return defaults_; }
   const CausalTransformer& model() const { return *model_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }

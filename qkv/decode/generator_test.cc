@@ -137,7 +137,7 @@ TEST(Generator, AStreamSaysWhetherItsPromptWasCut) {
   EXPECT_EQ(stream.result().text, generator.generate(prompt, {.max_tokens = 5}).answers[0].text);
 }
 
-TEST(Generator, OfALongPromptTheLastTokensAreRead) {
+TEST(Generator, ReadsTheLastTokensOfALongPrompt) {
   const Tokenizer tokenizer = language_model_tokenizer(TokenizerType::character);
   const auto change = [](TransformerConfig& c) { c.positions = Positions::rotary, c.context_length = 20; };
   const Generator generator(random_language_model<CausalTransformer>(8, tokenizer, change), tokenizer);
@@ -253,7 +253,7 @@ TEST(Generator, ScoresTextsIndependently) {
   EXPECT_EQ(blank.perplexity(), 1);
 }
 
-// As models of minGPT: their tokens are numbers, and none begins or ends a text.
+// Like models of minGPT: the tokens are numbers, and none begins or ends a text.
 TEST(Generator, AModelWithoutEosAndBosSearchesToTheMaximumAndScoresFromTheSecondToken) {
   const Tokenizer tokenizer = number_tokenizer("test", TokenizerSide::source, 12);
   const Generator generator(random_language_model<CausalTransformer>(3, tokenizer), tokenizer);
@@ -311,7 +311,7 @@ TEST(Generator, OfAFolderEqualsThatOfItsParts) {
     FAIL();
   } catch (const InputError& e) {
     EXPECT_EQ(e.what(), folder.string() +
-                            ": the architecture of this model is masked: it does not generate text, which takes a "
+                            ": the architecture of this model is masked: it does not generate text, which needs a "
                             "causal model");
   }
   std::filesystem::remove_all(folder);

@@ -40,7 +40,7 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
   return out;
 }
 
-// Of the only row of the batch, for the tokens of maps.
+// Takes the weights of the only row of the batch, for the tokens of the maps.
 void take_weights(AttentionMaps& maps, const AttentionLog& log, int64_t layers) {
   for (int64_t layer = 0; layer < layers; ++layer)
     maps.layers.push_back(log.weights(maps.use, layer)
@@ -60,7 +60,7 @@ std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokeni
   return tokens;
 }
 
-// Of the tokens of a text at most `limit` remain; whether there were more.
+// Keeps at most `limit` tokens of a text, and returns whether there were more.
 bool cut(std::vector<int32_t>& ids, int64_t limit) {
   if (std::ssize(ids) <= limit) return false;
   ids.resize(static_cast<size_t>(std::max<int64_t>(0, limit)));
@@ -117,8 +117,8 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   const bool truncated = cut(ids, model.config().default_context() + 1 - ends);
   require<InputError>(
       std::ssize(ids) + ends >= 2, "text",
-      "it has no second token, and the vocabulary none that begins or ends a text: there is nothing to "
-      "predict");
+      "it has fewer than two tokens, and the vocabulary has none that begins or ends a text: there is "
+      "nothing to predict");
   AttentionLog log;
   const TargetScore score =
       score_documents(model, std::span(&ids, 1), {.bos = special.bos, .eos = special.eos, .log = &log})[0];

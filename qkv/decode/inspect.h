@@ -1,4 +1,5 @@
-// The attention weights of every layer and head for one translation, or one text of a language model, with their tokens.
+// The attention weights of every layer and head for one translation, or one text of a language model, with their
+// tokens.
 //
 //     Inspection e = inspect(translator, "I am cold.");
 //     e.attention[2].layers[0]                                       // (H,T,S) of the first cross-attention
@@ -7,7 +8,7 @@
 //     Inspection f = inspect(translator, "I am cold.", {.target = "J'ai froid."});     // of a given translation
 //
 //     Inspection g = inspect(generator, "I am cold.");              // the text as it is
-//     Inspection h = inspect(mask_filler, "I am [MASK].");          // text: what the masks are filled with
+//     Inspection h = inspect(mask_filler, "I am [MASK].");          // text: the tokens that fill the masks
 //
 // Row t of a decoder map holds the weights with which token t of the translation (eos included) was predicted. The
 // columns of the decoder self-attention are the inputs of the decoder: bos, then the translation. The same holds for a

@@ -21,7 +21,7 @@ inline Tokenizer language_model_tokenizer(TokenizerType type = TokenizerType::bp
   return Tokenizer::train(language_model_lines(), {.type = type, .vocabulary_size = 40, .character_coverage = 1});
 }
 
-// One of two layers of width 16; change(config) may ask for something else.
+// A model of two layers of width 16, unless change(config) asks for something else.
 template <class AnyModel, class Change>
 AnyModel random_language_model(uint64_t seed, const Tokenizer& tokenizer, Change change) {
   TransformerConfig c;

@@ -9,7 +9,7 @@ namespace qkv {
 namespace {
 
 constexpr std::string_view space = "\u2581";
-// A character that no vocabulary has, of the private use area: nothing is merged with it.
+// A character of the private use area, which no vocabulary has: nothing is merged with it.
 constexpr std::string_view other = "\uf8ff";
 
 using Ids = std::vector<int32_t>;

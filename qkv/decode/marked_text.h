@@ -2,9 +2,9 @@
 //
 //     std::vector<int32_t> ids = encode_marked("I am [MASK].", tokenizer, {.marker = "[MASK]", .id = mask});
 //
-// The parts between the markers are tokenized as in the middle of a text: SentencePiece puts a space before a text, which
-// is left out of all parts but the first, unless it is in the text. Where tokens have a space of their own, as subwords
-// do, the space before a marker belongs to the token that it stands for.
+// The parts between the markers are tokenized as in the middle of a text: the space that SentencePiece puts before a
+// text is left out of all parts but the first, unless it is in the text. If tokens contain their leading space, as
+// subwords do, the space before a marker belongs to the token that it stands for.
 #pragma once
 
 #include <cstdint>

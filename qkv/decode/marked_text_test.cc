@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(EveryTokenizer, MarkedText,
                                          Case{TokenizerType::unigram, false}, Case{TokenizerType::unigram, true},
                                          Case{TokenizerType::character, false}));
 
-TEST_P(MarkedText, WithoutAMarkerIsTheTextAsEver) {
+TEST_P(MarkedText, WithoutAMarkerIsAnOrdinaryText) {
   for (const std::string text : {"", "I am cold.", "the rain \u00e9", " two  old "})
     EXPECT_EQ(encode(text), tokenizer.encode(text)) << text;
 }

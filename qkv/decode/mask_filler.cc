@@ -35,7 +35,7 @@ Tensor gather(const Tensor& hidden, const std::vector<int64_t>& indices) {
   return out;
 }
 
-// Tokens that are no text. transformers has them among its answers.
+// Tokens that are not text. transformers includes them in its answers.
 Ids no_answers(const Tokenizer& tokenizer, int32_t mask) {
   const SpecialTokens& special = tokenizer.special();
   Ids ids = {mask};
@@ -50,7 +50,8 @@ struct Choice {
   double probability = 1;
 };
 
-// The n most likely combinations: those of the first masks that are not among their n best cannot become so later.
+// The n most likely combinations. A combination of the first masks that is not among their n best cannot become so
+// later.
 std::vector<Choice> best_choices(const std::vector<std::vector<MaskCandidate>>& masks, int64_t n) {
   std::vector<Choice> best(1);
   for (const std::vector<MaskCandidate>& mask : masks) {

@@ -1,22 +1,23 @@
-// What a masked language model puts in place of the masks of a text (cloze test; fill-mask).
+// Fills the masks of a text with a masked language model (cloze test; fill-mask).
 //
 //     MaskFiller filler("my-model");
 //     FilledText filled = filler.fill("I am [MASK] today.", {.top_k = 5});
-//     filled.masks[0][0].token, filled.masks[0][0].probability                 // the most likely token of the first mask
-//     filled.texts[0].text                                                     // "I am cold today."
+//     filled.masks[0][0].token, filled.masks[0][0].probability               // the most likely token of the first mask
+//     filled.texts[0].text                                                   // "I am cold today."
 //
-// A mask is written [MASK], or as options.marker, and stands for one token. In a vocabulary of subwords the space before
-// it is part of the token; in one of characters a space is a token of its own. The text between masks is tokenized as in
-// the middle of a text, so that a full stop behind a mask is one.
+// A mask is written [MASK], or as options.marker, and stands for one token. In a vocabulary of subwords the space
+// before it is part of the token; in one of characters a space is a token of its own. The text between masks is
+// tokenized as in the middle of a text, so that a full stop after a mask is one token.
 //
-// The probabilities are the softmax over the whole vocabulary; the special tokens and the mask itself are no candidates.
-// Several masks are predicted at once, each without the answers to the others: the probability of a filled text is the
-// product of those of its tokens, and `texts` has the n most likely ones.
+// The probabilities are the softmax over the whole vocabulary; the special tokens and the mask itself are not
+// candidates. Several masks are predicted independently: the probability of a filled text is the product of the
+// probabilities of its tokens, and `texts` has the n most likely ones.
 //
-// Texts are batched by length; an answer does not depend on the other texts, nor on the number of threads. A text without
-// a mask has no masks, and itself as its only text. One longer than the position limit is cut and marked as truncated.
-// Errors: InputError for a folder that is no masked model, files that do not fit together, and texts that are not UTF-8
-// ("text 3", counted from 1); UsageError for options out of range.
+// Texts are batched by length; an answer does not depend on the other texts, nor on the number of threads. A text
+// without a mask has no masks, and itself as its only text. One longer than the position limit is cut and marked as
+// truncated.
+// Errors: InputError for a folder that is not a masked model, files that do not fit together, and texts that are not
+// UTF-8 ("text 3", counted from 1); UsageError for options out of range.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +37,7 @@ struct FillMaskOptions {
   int64_t n_best = 1;             // filled texts, 1 to 100
   std::string marker = "[MASK]";  // of a mask in the text
   int64_t batch_tokens = 4096;    // texts * tokens of the longest one in a batch, 1 to 1000000
-  int64_t max_input_tokens = 0;   // a longer text is cut (encode_texts.h); 0: what the model is made for
+  int64_t max_input_tokens = 0;   // a longer text is cut (encode_texts.h); 0: the limit of the model
 };
 // UsageError for options that are out of range.
 void check_options(const FillMaskOptions& options);

@@ -50,7 +50,7 @@ TEST(MaskFiller, GivesTheMostLikelyTokensOfTheWholeVocabulary) {
   EXPECT_EQ(filled.texts[0].probability, filled.masks[0][0].probability);
 }
 
-TEST(MaskFiller, TheMaskIsThatOfTheVocabularyOrBehindIt) {
+TEST(MaskFiller, TheMaskIsATokenOfTheVocabularyOrTheNextId) {
   for (const TokenizerType type : {TokenizerType::word_piece, TokenizerType::bpe}) {
     const Tokenizer tokenizer = language_model_tokenizer(type);
     const bool is_inside = type == TokenizerType::word_piece;
@@ -112,7 +112,7 @@ TEST(MaskFiller, ATextWithoutAMaskIsItsOwnAnswer) {
   EXPECT_EQ(filled.texts[0].probability, 1);
 }
 
-TEST(MaskFiller, TheMarkerCanBeAnother) {
+TEST(MaskFiller, TheMarkerIsAnOption) {
   const MaskFiller filler = random_filler(5);
   EXPECT_EQ(filler.fill("I am <mask>.", {.marker = "<mask>"}).texts[0].text,
             filler.fill("I am [MASK].").texts[0].text);

@@ -14,7 +14,7 @@ namespace qkv {
 
 struct PaddedBatch {
   Tensor ids;                    // i32 (B,T)
-  std::vector<int32_t> lengths;  // of the rows, with what was added to them
+  std::vector<int32_t> lengths;  // of the rows, including added tokens
 };
 
 struct PadBatchOptions {

@@ -9,7 +9,7 @@
 //     max      the largest value of each column
 //     mean-sqrt-length    the sum, divided by the root of the number of tokens
 //
-// normalize divides by the L2 norm; a zero vector stays.
+// normalize divides by the L2 norm; a zero vector stays zero.
 // Shapes: hidden (B,T,C) f32 or bf16, lengths (B), the result (B,C) f32. Positions from its length on are not read:
 // a sentence does not depend on padding nor on its neighbors.
 // Errors: Error for shapes that do not fit and lengths outside 1 to T.

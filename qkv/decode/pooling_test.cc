@@ -70,7 +70,7 @@ TEST(Pooling, ASentenceDependsNeitherOnPaddingNorOnNeighborsNorOnThreads) {
   set_threads(before);
 }
 
-TEST(Pooling, AZeroVectorStays) {
+TEST(Pooling, AZeroVectorStaysZero) {
   const Tensor out = pool(Tensor::zeros({4, 7, 3}), lengths, {.normalize = true});
   EXPECT_TRUE(same_bits(out, Tensor::zeros({4, 3})));
 }

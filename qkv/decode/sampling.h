@@ -5,7 +5,7 @@
 //     std::vector<SamplingRow> rows = {{.history = ids, .stream = 0, .position = 12}};     // one for each row
 //     int32_t next = sample_tokens(logits, rows, options)[0].id;                           // logits f32 (R,V)
 //
-// The options change the logits x of a row in this order, which is that of Hugging Face transformers:
+// The options change the logits x of a row in this order, the same as in Hugging Face transformers:
 //
 //     1. repetition_penalty r   x / r if x >= 0, x * r if x < 0, for tokens of the history (Keskar et al., "CTRL: a
 //                               conditional Transformer language model for controllable generation", 2019)
@@ -18,7 +18,8 @@
 //                               likely one always; of equal ones the higher id comes first
 //     6. min_p m                tokens less likely than m times the most likely one are forbidden
 //
-// A logit of -infinity forbids its token. The probabilities are the softmax of what is left, in double precision.
+// A logit of -infinity forbids its token. The probabilities are the softmax of the remaining logits, in double
+// precision.
 //
 // The random number of a row is a function of the seed, of its stream and of its position: its token depends neither
 // on the other rows nor on the number of threads.

@@ -13,7 +13,7 @@ std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Encode
   if (targets.empty()) return {};
   const NoGrad guard;
   Pass pass{.log = options.log};
-  // A single query takes a pass of its own through attention, with other last bits than beside longer targets.
+  // A single query is computed by a pass of its own, whose last bits differ from those beside longer targets.
   constexpr int64_t min_length = 2;
   const PaddedBatch in = pad_batch(targets, {.prepend = options.bos, .min_length = min_length});
   const PaddedBatch out = pad_batch(targets, {.append = options.eos, .min_length = min_length});

@@ -31,7 +31,7 @@ struct TargetScoreOptions {
 std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Encoded& encoded,
                                        std::span<const std::vector<int32_t>> targets,
                                        const TargetScoreOptions& options = {});
-// Of sources i32 (B,S) with their lengths (B).
+// The same, for sources i32 (B,S) with their lengths (B).
 std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Tensor& source,
                                        std::span<const int32_t> lengths,
                                        std::span<const std::vector<int32_t>> targets,

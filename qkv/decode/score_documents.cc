@@ -45,7 +45,7 @@ void score_batch(const CausalTransformer& model, std::span<const std::vector<int
                  const std::vector<Window>& batch, const ScoreDocumentsOptions& options,
                  std::vector<TargetScore>& scores) {
   constexpr int32_t ignore = -1;
-  // A single query takes a pass of its own through attention, with other last bits than beside longer windows.
+  // A single query is computed by a pass of its own, whose last bits differ from those beside longer windows.
   constexpr int64_t min_length = 2;
   std::vector<std::vector<int32_t>> inputs;
   for (const Window& w : batch) {

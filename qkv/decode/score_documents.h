@@ -4,12 +4,12 @@
 //     scores[d].log_probability                                             // log p(document, eos | bos)
 //     scores[d].token_log_probabilities                                     // of every token, eos last
 //
-// A document of n tokens has n + 1 inputs, bos and its tokens, each of which predicts the one behind it. Of a document
-// with at most `context` inputs, every token is predicted from all tokens before it. A longer one is read in windows:
-// window k has the inputs [k stride, k stride + context), cut at the end of the document, at the positions 0, 1, ...; the
-// first window scores all of its tokens, every other one those that no window before it has scored. So a token is
-// predicted from at least context - stride tokens, as far as there are so many before it: stride = context is the
-// cheapest, a small stride is closest to an unlimited context, at context / stride times the cost.
+// A document of n tokens has n + 1 inputs, bos and its tokens, each of which predicts the next one. In a document with
+// at most `context` inputs, every token is predicted from all tokens before it. A longer one is read in windows: window
+// k has the inputs [k stride, k stride + context), cut at the end of the document, at the positions 0, 1, .... The
+// first window scores all of its tokens, every other window those that no earlier window has scored. So a token is
+// predicted from at least context - stride tokens, if that many precede it: stride = context is the cheapest, a small
+// stride is closest to an unlimited context, at context / stride times the cost.
 //
 // Windows of all documents are batched by length; a score does not depend on the other documents.
 // Errors: UsageError for a context beyond the model's position limit, or a stride outside 1 to the context.
@@ -26,11 +26,11 @@
 namespace qkv {
 
 struct ScoreDocumentsOptions {
-  int64_t context = 0;           // inputs of a window; 0: what the model is made for (default_context())
+  int64_t context = 0;           // inputs of a window; 0: the limit of the model (default_context())
   int64_t stride = 0;            // 0: half of the context
   int64_t batch_tokens = 4096;   // of a batch; a single window always fits
   int32_t bos = Tokenizer::bos;  // -1: none, so the first token of a document is not scored
-  int32_t eos = Tokenizer::eos;  // scored behind every document; -1: none
+  int32_t eos = Tokenizer::eos;  // scored after every document; -1: none
   AttentionLog* log = nullptr;   // records the attention weights of all windows; of two positions or more each
 };
 

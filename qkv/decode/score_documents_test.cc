@@ -63,7 +63,7 @@ TEST(ScoreDocuments, EveryTokenIsPredictedFromAllBeforeIt) {
   }
 }
 
-TEST(ScoreDocuments, OfALongDocumentEveryTokenIsPredictedInTheFirstWindowThatHasIt) {
+TEST(ScoreDocuments, EveryTokenOfALongDocumentIsPredictedInTheFirstWindowThatHasIt) {
   const CausalTransformer model = random_model(2);
   const std::vector<Ids> documents = random_documents({7, 8, 9, 40});
   for (const int64_t stride : {1, 3, 8}) {

@@ -67,7 +67,7 @@ class Batch {
   const std::vector<std::vector<size_t>>& deferred() const { return deferred_; }
 
  private:
-  // For every row the tokens that would complete an n-gram a second time.
+  // The tokens that would complete an n-gram a second time, for every row.
   std::vector<std::vector<int32_t>> repeated_ngrams(int64_t rows) const {
     if (first_.empty()) return {};
     std::vector<std::vector<int32_t>> repeated(static_cast<size_t>(rows));

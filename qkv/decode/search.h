@@ -4,19 +4,20 @@
 //     auto found = search(model, source, lengths, {.beam = 4, .n_best = 2});       // source i32 (B,S), lengths (B)
 //     found[b][0].ids                                                              // the best one of sentence b
 //
-// Hypotheses are ranked by their log-probability over a length penalty, where |Y| counts eos:
+// Hypotheses are ranked by their log-probability divided by a length penalty, where |Y| counts eos:
 //
 //     score(Y) = log p(Y | X) / lp(Y),   lp(Y) = ((5 + |Y|) / (5 + 1))^alpha     wu
 //                                        lp(Y) = |Y|^alpha                       power
 //
-// wu is that of Wu et al., "Google's Neural Machine Translation System", 2016, equation 14; power that of Marian,
+// wu is from Wu et al., "Google's Neural Machine Translation System", 2016, equation 14; power is used by Marian,
 // CTranslate2 and Hugging Face transformers. alpha 0 ranks by the log-probability, which favors short translations.
 //
-// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n best; with
-// early_stopping off, as in transformers, when the best live one, at its present length, is no better than the worst of
-// `beam` finished ones. A hypothesis of maximum length is finished with the probability of eos there, so log_probability is
-// always that of ids and eos, as score_targets() computes it; without eos_at_max_length it is finished as it is. With a
-// prefix, all of this is about what follows it. A forced first token counts in the length, and has log-probability 0.
+// The search of a sentence ends when `beam` hypotheses are finished, or when no live one can become one of the n best;
+// with early_stopping off, as in transformers, when the best live one, at its present length, is no better than the
+// worst of `beam` finished ones. A hypothesis of maximum length is finished with the probability of eos there, so
+// log_probability always covers ids and eos, as score_targets() computes it; without eos_at_max_length it is finished
+// without eos. With a prefix, all of this is about the tokens after it. A forced first token counts in the length, and
+// has log-probability 0.
 //
 // Every other model that grows sequences token by token is searched through its Decoding:
 //
@@ -55,11 +56,10 @@ struct SearchOptions {
   bool eos_at_max_length = true;
   std::optional<int32_t> forced_first_token = {};  // such as the target language of a multilingual model
   int64_t n_best = 1;                              // at most beam
-  bool alternatives =
-      false;               // n_best answers with different first tokens (alternatives.h), more than beam if wanted
-  int64_t min_length = 0;  // in tokens, without eos
+  bool alternatives = false;  // n_best answers with different first tokens (alternatives.h); n_best may exceed beam
+  int64_t min_length = 0;     // in tokens, without eos
   int64_t no_repeat_ngram =
-      0;  // tokens that would complete an n-gram a second time are no candidates (sampling.h); 0: off
+      0;  // tokens that would complete an n-gram a second time are excluded (sampling.h); 0: off
   // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
   // max_length_extra. The model's position limit applies, too.
   int64_t max_length = 0;
@@ -69,7 +69,7 @@ struct SearchOptions {
   // Sentences beyond it are searched later, in batches of their own.
   int64_t max_tokens = 0;
   bool alignment = false;
-  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;  // eos -1: hypotheses end at their maximum length alone
+  int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;  // eos -1: hypotheses end only at their maximum length
   std::vector<int32_t> suppress_tokens = {Tokenizer::pad, Tokenizer::bos};  // never generated
 };
 
@@ -80,7 +80,7 @@ struct Hypothesis {
   Tensor alignment;        // (ids, S), with options.alignment (alignment.h)
 };
 
-// What is searched: sequences of a model, by their indices.
+// The sequences of a model to search, by their indices.
 struct SearchTask {
   // Begins the decoding of some of the sequences, with a row for each.
   std::function<std::unique_ptr<Decoding>(std::span<const int64_t> sequences)> start;

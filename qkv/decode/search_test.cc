@@ -282,14 +282,14 @@ TEST(Search, LengthsStayInTheirBounds) {
   EXPECT_EQ(search(model, {Ids{3, 4, 5, 6}}, by_source)[0][0].ids.size(), 8u);
 }
 
-TEST(Search, AVocabularySmallerThanTheBeamIsNoError) {
+TEST(Search, AVocabularySmallerThanTheBeamIsNotAnError) {
   const Transformer model =
       random_model(13, [](TransformerConfig& c) { c.target_vocabulary = 5, c.tie = Tie::none; });
   const auto found = search(model, random_sentences(3, 5, 8), {.beam = 10, .n_best = 10, .max_length = 2});
   for (const auto& of_sentence : found) EXPECT_EQ(of_sentence.size(), 7u);  // 1 + 2 + 4: all there are
 }
 
-TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
+TEST(Search, OfAnEncodedBatchEqualsTheSearchOfItsSources) {
   const Transformer model = random_model(17);
   const PaddedBatch source = pad_batch(random_sentences(5, 9, 12));
   const SearchOptions options = {.beam = 2, .n_best = 2, .max_length = 9};
@@ -300,7 +300,7 @@ TEST(Search, OfAnEncodedBatchIsThatOfItsSources) {
   for (size_t b = 0; b < 5; ++b) expect_same(encoded[b], expected[b]);
 }
 
-// Where the masks of a variant leave a target token no source position there is no link. The first source
+// A target token for which the masks of a variant leave no source position has no link. The first source
 // position is still a link of others.
 TEST(Search, ATokenThatSeesNoSourceIsLinkedToNone) {
   const Transformer model = random_model(18, [](TransformerConfig& c) { c.cross_attention = LocalM{1}; });

@@ -25,7 +25,7 @@ struct EncoderModule {
 std::vector<EncoderModule> read_modules(const fs::path& folder) {
   const fs::path file = folder / "modules.json";
   if (!file_exists(file)) return {};
-  // A list, which is read as an object that holds it.
+  // A list, wrapped in an object to be read.
   const Json json = parse_json_object("{\"modules\":" + read_file(file, limits.bytes) + "}", file.string());
   require<InputError>(json["modules"].is_array(), file.string(), "it must be a list");
   std::vector<EncoderModule> modules;
@@ -56,8 +56,8 @@ Pooling pooling_named(const Json& name, const std::string& where) {
                    shown_json(name));
 }
 
-// {"pooling_mode": "cls"}, or a list of them; before version 5.4 {"pooling_mode_cls_token": true, ...}, in whose fixed order
-// several are put side by side.
+// {"pooling_mode": "cls"}, or a list of them; before version 5.4 {"pooling_mode_cls_token": true, ...}, in whose fixed
+// order several are put side by side.
 std::vector<Pooling> read_poolings(const Json& json, const std::string& where) {
   std::vector<Pooling> poolings;
   if (json.contains("pooling_mode")) {

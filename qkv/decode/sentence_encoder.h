@@ -1,13 +1,13 @@
-// What sentence-transformers adds to the folder of a model: how the vector of a sentence is made from its tokens.
+// The files that sentence-transformers adds to the folder of a model: how the tokens of a sentence become one vector.
 //
 //     const SentenceEncoder encoder = read_sentence_encoder("all-MiniLM-L6-v2");
 //     encoder.poolings, encoder.normalize, encoder.max_tokens
 //     Embedder(encoder_folder("all-MiniLM-L6-v2"))                              // the folder that has the model itself
 //
-// Read are modules.json (the folders of the Transformer and of Pooling, a Normalize), config.json of the module Pooling, in the
-// form of both old and new versions; max_seq_length and do_lower_case of sentence_bert_config.json; the prompt that
-// default_prompt_name of config_sentence_transformers.json stands for. Without these files nothing is said. Errors: InputError
-// for poolings and modules that are not supported.
+// It reads modules.json (the folders of the Transformer and of Pooling, and whether there is a Normalize), config.json
+// of the module Pooling, in its old and new forms, max_seq_length and do_lower_case of sentence_bert_config.json, and
+// the prompt that default_prompt_name of config_sentence_transformers.json names. Without these files the result is
+// empty. Errors: InputError for poolings and modules that are not supported.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct SentenceEncoder {
   bool normalize = false;
   bool lowercase = false;   // sentences, before they are tokenized
   std::string prompt = {};  // in front of every sentence
-  int64_t max_tokens = 0;   // special ones counted; 0: those of the model
+  int64_t max_tokens = 0;   // including special ones; 0: the limit of the model
 };
 
 SentenceEncoder read_sentence_encoder(const std::filesystem::path& folder);

@@ -60,7 +60,7 @@ TEST(SentenceEncoder, AVectorIsAsWideAsItsPoolings) {
   EXPECT_EQ(embedder.embed(texts, {.pooling = Pooling::max}).vectors.shape(), (Shape{2, embedder.width()}));
 }
 
-TEST(SentenceEncoder, TheDefaultPromptStandsInFrontOfEverySentence) {
+TEST(SentenceEncoder, TheDefaultPromptBeginsEverySentence) {
   const PublishedFolder folder("minilm");
   const std::vector<float> expected = vector_of(folder.path(), "query: the cat");
   folder.write("config_sentence_transformers.json",
@@ -73,7 +73,7 @@ TEST(SentenceEncoder, TheDefaultPromptStandsInFrontOfEverySentence) {
             std::string::npos);
 }
 
-TEST(SentenceEncoder, LowersCaseWhereItIsAskedTo) {
+TEST(SentenceEncoder, LowersCaseOnRequest) {
   const PublishedFolder folder("roberta");
   const std::vector<float> lower = vector_of(folder.path(), "the \u00e9tude"),
                            upper = vector_of(folder.path(), "The \u00c9TUDE");

@@ -6,7 +6,7 @@
 //     if (stops.found()) break;                            // ... or generation ends for another reason:
 //     fmt::print("{}", stops.finish());                    // what was held back
 //
-// The occurrence that ends first counts, of several that end together the longest: the result does not depend on the
+// The occurrence that ends first counts, and the longest one if several end together: the result does not depend on the
 // pieces. text() and what is printed end before it. Printed pieces never end inside a UTF-8 character; bytes that are
 // not UTF-8 are printed as they are. A search takes constant time per byte and stop string (Knuth, Morris and Pratt,
 // "Fast pattern matching in strings", 1977).
@@ -32,7 +32,7 @@ class StopStrings {
 
   bool found() const { return found_.has_value(); }
   std::optional<size_t> index() const { return found_; }  // of the stop string that was found
-  // All text, cut before the stop string; before the end also what is held back.
+  // All text, cut before the stop string; before the end, held-back text is included.
   const std::string& text() const { return text_; }
   size_t printed() const { return printed_; }  // bytes of text() that append() and finish() have returned
 

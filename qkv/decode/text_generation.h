@@ -4,8 +4,8 @@
 //     while (const auto piece = text.next()) fmt::print("{}", *piece);
 //     text.result().end                                                     // why it ended
 //
-// A piece is the text of one token or several: whole characters, and nothing of a stop string (text_stream.h). The pieces
-// together are result().text.
+// A piece is the text of one token or several: whole characters, and nothing of a stop string (text_stream.h). The
+// pieces together are result().text.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@
 
 namespace qkv {
 
-// Why a text ended: the model ended it, at the maximum of tokens, at the model's position limit, at a stop string.
+// Why a text ended: the model ended it, or it reached the maximum of tokens, the model's position limit or a stop
+// string.
 constexpr auto names_of(Generated::End) {
   return std::array{Named{Generated::End::eos, "eos"}, Named{Generated::End::max_tokens, "max-tokens"},
                     Named{Generated::End::position_limit, "position-limit"},
@@ -32,7 +33,7 @@ struct GeneratedText {
   std::string text = {};                 // what follows the prompt
   std::vector<std::string> tokens = {};  // of the vocabulary; U+2581 stands for a space
   double log_probability = 0;  // of the tokens and the end, if the model ended it, in the model's own distribution
-  double score = 0;            // log_probability; of beam search over the length penalty
+  double score = 0;            // log_probability; of beam search, divided by the length penalty
   Generated::End end = Generated::End::max_tokens;
 };
 

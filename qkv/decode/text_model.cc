@@ -36,9 +36,8 @@ void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std:
 }
 
 void check_head(const Model& model, const std::string& where) {
-  require<InputError>(
-      model.config().head, where,
-      "this model has no head, which gives the logits of tokens: it is for embeddings only (qkv embed)");
+  require<InputError>(model.config().head, where,
+                      "this model has no head for the logits of tokens: it gives embeddings only (qkv embed)");
 }
 
 }  // namespace qkv

@@ -3,9 +3,9 @@
 //     TextModel text_model = read_text_model("my-model");
 //     auto causal = model_as<CausalTransformer>(text_model, "my-model", "it does not generate text");
 //
-// The vocabulary is tokenizer.model in the folder of a model of one stack, source.model in that of an encoder-decoder, and that
-// of text/published_tokenizer.h in the folder of a published model.
-// Errors: InputError for a folder that is not a model, files that do not fit together, and another architecture.
+// The vocabulary is tokenizer.model in the folder of a model of one stack, source.model in the folder of an
+// encoder-decoder; a published model has the files of text/published_tokenizer.h. Errors: InputError for a folder that
+// is not a model, files that do not fit together, and another architecture.
 #pragma once
 
 #include <filesystem>
@@ -26,22 +26,22 @@ struct TextModel {
 };
 TextModel read_text_model(const std::filesystem::path& folder);
 
-// What stands around a text that a model reads, as its vocabulary says; around those of our own models bos for a language
+// The tokens around a text that a model reads. A published vocabulary says them; our own models have bos for a language
 // model, and eos for all but a causal one.
 TextFrame frame_of(const Tokenizer& tokenizer, Architecture architecture);
 
-// Errors begin with `where`. A published model may have rows to spare. A masked model has one token more than a vocabulary
+// Errors begin with `where`. A published model may have unused rows. A masked model has one row more than a vocabulary
 // without a mask.
 void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where);
 
 // InputError for a model that gives hidden states and no logits.
 void check_head(const Model& model, const std::string& where);
 
-// The model as one of its class; `cannot` says what others do not.
+// The model as its class. The error for another model says `cannot`, such as "it does not translate".
 template <class AnyModel>
 std::shared_ptr<const AnyModel> model_as(const TextModel& from, const std::string& where, std::string_view cannot) {
   auto model = std::dynamic_pointer_cast<const AnyModel>(from.model);
-  require<InputError>(model != nullptr, where, "the architecture of this model is {}: {}, which takes a {} model",
+  require<InputError>(model != nullptr, where, "the architecture of this model is {}: {}, which needs a {} model",
                       name_of(from.model->config().architecture), cannot, name_of(AnyModel::architecture));
   return model;
 }

@@ -31,7 +31,8 @@ TextStream::TextStream(Tokenizer tokenizer, const std::vector<std::string>& stop
       decoded_(context.size()),
       shown_(tokenizer_.decode(context)) {}
 
-// The text of the ids that are not yet in it. Where the last token may end within a character, that waits for the next one.
+// The text of the ids that are not yet in it. If the last token may end within a character, the text waits for the next
+// one.
 std::string TextStream::new_text(bool may_be_open) {
   const std::span<const int32_t> ids(ids_);
   std::string now = tokenizer_.decode(ids.subspan(context_));
@@ -42,9 +43,10 @@ std::string TextStream::new_text(bool may_be_open) {
     return now.substr(std::exchange(shown_, now).size());
   }
   std::string alone = tokenizer_.decode(ids.subspan(decoded_));
-  // Of a run of byte tokens that is no text, decode() gives U+FFFD for each, also for those that were text by themselves.
+  // In a run of byte tokens that is not UTF-8, decode() gives U+FFFD for each byte, even if some were text by
+  // themselves.
   std::string piece = now.starts_with(shown_) ? now.substr(shown_.size()) : alone;
-  // Tokens without text of their own, such as a space, are no context: the next one would seem to begin the text.
+  // Tokens without text of their own, such as a space, are not context: the next token would seem to begin the text.
   const bool is_context = !alone.empty();
   if (is_context) context_ = decoded_;
   shown_ = is_context ? std::move(alone) : std::move(now);

@@ -1,5 +1,4 @@
-// The text of generated tokens, one by one: what is printed altogether is tokenizer.decode() of all ids, up to a stop
-// string.
+// The text of generated tokens, one by one. Together the pieces are tokenizer.decode() of all ids, up to a stop string.
 //
 //     TextStream stream(tokenizer, {"\n\n"});
 //     while (!stream.stopped()) fmt::print("{}", stream.append(next_id()));        // whole characters only
@@ -7,10 +6,10 @@
 //
 // The text of a token may depend on its neighbors: byte fallback divides a character into several tokens, and a space
 // at the beginning of the text is left out. So a token is decoded together with those before it. The text may continue
-// another one, the context, such as a prompt: what is printed is what decode() of both adds to decode() of the context. Of byte
-// tokens that are not UTF-8 together, whole characters are printed, where decode() may give U+FFFD for each byte: they were
-// printed before the others came.
-// Errors: UsageError for stop strings (stop_strings.h); Error for an id outside the vocabulary, or after the end.
+// another one, the context, such as a prompt: only what decode() of both adds to decode() of the context is printed. If
+// byte tokens are not UTF-8 together, whole characters among them are still printed, although decode() may give U+FFFD
+// for each byte, because they were printed before the other bytes came. Errors: UsageError for stop strings
+// (stop_strings.h); Error for an id outside the vocabulary, or after the end.
 #pragma once
 
 #include <string>
@@ -43,7 +42,7 @@ class TextStream {
   std::vector<int32_t> ids_;
   size_t context_ = 0,
          decoded_ = 0;  // ids before `decoded_` are in the text; those from context_ are decoded again
-  std::string shown_;   // what has been given of the text of the ids from context_ on
+  std::string shown_;   // the part already given of the text of the ids from context_ on
   std::string bytes_;   // of the byte tokens from decoded_ on
   std::string printed_;
 };

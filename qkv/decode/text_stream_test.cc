@@ -83,7 +83,7 @@ TEST(TextStream, ACharacterOfSeveralTokensIsPrintedWhenItIsComplete) {
   EXPECT_EQ(stream.append(ids.back()), "\u20ac");
 }
 
-// Byte fallback as tokenizer.json describes it: a run of bytes that is no text is U+FFFD for each.
+// Byte fallback as in tokenizer.json: in a run of bytes that is not UTF-8, each byte becomes U+FFFD.
 Tokenizer bytes_of_json() {
   Json vocabulary = {{"<unk>", 0}, {"a", 1}};
   for (int byte = 0; byte < 256; ++byte) vocabulary[fmt::format("<0x{:02X}>", byte)] = 2 + byte;

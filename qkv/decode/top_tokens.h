@@ -6,9 +6,10 @@
 //     top.row(r)[0]                                                                      // the most likely token
 //     top.eos(r)                                                                         // log p of eos
 //
-// eos is not among the tokens of a row: beam search treats it separately. With eos -1 there is none; eos(r) is -infinity. A row is sorted, equal logits by id,
-// lower first. It is shorter than `count` if the vocabulary is; a logit of -infinity is no candidate. Rows are
-// computed in parallel and independently. Errors: a row that holds +infinity or NaN.
+// eos is not among the tokens of a row: beam search treats it separately. With eos -1 there is none, and eos(r) is
+// -infinity. A row is sorted, with equal logits by id, lower first. It is shorter than `count` if the vocabulary is; a
+// logit of -infinity is not a candidate. Rows are computed in parallel and independently. Errors: a row that holds
+// +infinity or NaN.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ class TopTokens {
 
 struct TopTokensOptions {
   int32_t eos = 2;                                          // -1: none
-  std::vector<int32_t> suppress_tokens = {};                // ids that are no candidates
+  std::vector<int32_t> suppress_tokens = {};                // ids that are not candidates
   std::vector<std::vector<int32_t>> suppress_in_rows = {};  // and those of every row by itself; empty: none
 };
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);

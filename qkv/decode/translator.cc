@@ -22,7 +22,7 @@ Translator read_translator(const std::filesystem::path& folder) {
   std::shared_ptr<const Model> any = std::move(saved.model);
   auto model = std::dynamic_pointer_cast<const EncoderDecoder>(any);
   require<InputError>(model != nullptr, folder.string(),
-                      "the architecture of this model is {}: it does not translate, which takes an encoder-decoder",
+                      "the architecture of this model is {}: it does not translate, which needs an encoder-decoder",
                       name_of(architecture));
   model->pack_for_inference();
   const auto tokenizer = [&](TokenizerSide side) {
@@ -52,15 +52,15 @@ void Translator::check(const std::string& where) const {
                       source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
   const SpecialTokens& special = target_.special();
   require<InputError>(special.bos >= 0 && special.eos >= 0, where,
-                      "nothing says which token a translation begins with, and which one ends it: "
-                      "decoder_start_token_id and eos_token_id");
+                      "the tokens that begin and end a translation are not given: decoder_start_token_id and "
+                      "eos_token_id");
 }
 
 TextFrame Translator::source_frame(const std::string& language) const {
   TextFrame frame = frame_of(source_, Architecture::encoder_decoder);
   if (language.empty()) return frame;
   require<UsageError>(!frame.before.empty(), "translate",
-                      "source-language {} was given, but this model has none at the beginning of a source",
+                      "source-language {} was given, but no source of this model begins with a language",
                       quoted_name(language));
   frame.before.front() = language_token(source_, language, "source-language");
   return frame;

@@ -5,15 +5,14 @@
 //
 // Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a
 // translation does not depend on the other sentences. A blank sentence has a blank translation. A source longer
-// than what the model is made for is cut and marked as truncated, so that one bad line does not end a run over
-// thousands.
+// than the limit of the model is cut and marked as truncated, so that one bad line does not end a run over thousands.
 //
 // A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
-// Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError, for
-// sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range.
-// Of a model that is read from a folder only the packed weights are kept, which takes half of the memory
-// (Module::pack_for_inference()); one that is given stays as it is, and may be packed before.
-// The member functions may be called by several threads at once.
+// Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError,
+// for sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range. A model
+// that is read from a folder keeps only the packed weights, which take half of the memory
+// (Module::pack_for_inference()); a model that is passed in is not changed, and may already be packed. The member
+// functions may be called by several threads at once.
 #pragma once
 
 #include <concepts>
@@ -39,18 +38,19 @@ struct TranslateOptions {
   int64_t n_best = 1;
   int64_t max_length = 0;  // of a translation, in tokens; 0: in proportion to the source
   int64_t min_length = 0;
-  int64_t no_repeat_ngram = 0;                           // no n tokens in a row occur twice; 0: any may
+  int64_t no_repeat_ngram = 0;                           // no sequence of n tokens occurs twice; 0: off
   bool early_stopping = true, eos_at_max_length = true;  // search.h
   // Maximum number of beam * sentences * tokens of the longest source in a batch, 1 to 1000000; during the search,
   // hypotheses * tokens may grow to four times as many. A single sentence always fits.
   int64_t batch_tokens = 4096;
-  int64_t max_input_tokens = 0;  // a longer sentence is cut (encode_texts.h); 0: what the model is made for
+  int64_t max_input_tokens = 0;  // a longer sentence is cut (encode_texts.h); 0: the limit of the model
   bool alignment = false;
-  bool alternatives = false;  // the n_best differ in their first token, or in the first one behind the prefix
-  // What each translation begins with, one for each sentence; empty: nothing. It ends with a whole token: it is tokenized
-  // by itself. Scores are those of what follows it.
+  bool alternatives = false;  // the n_best differ in their first token, or in the first one after the prefix
+  // The beginning of each translation, one for each sentence; empty: none. It is tokenized by itself, so it ends with a
+  // whole token. Scores leave it out.
   std::vector<std::string> prefixes = {};
-  // Of a multilingual model, by their tokens: "deu_Latn", or "de" for "__de__" and ">>de<<". Empty: what the model's files say.
+  // The languages of a multilingual model, by their tokens: "deu_Latn", or "de" for "__de__" and ">>de<<". Empty: as
+  // the files of the model say.
   std::string source_language = {}, target_language = {};
 };
 
@@ -110,12 +110,12 @@ class Translator {
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                const ScorePairsOptions& options = {}, const ProgressFunction& progress = {}) const;
 
-  // What the folder of a published model asks for (generation_config.h).
+  // The options that the folder of a published model asks for (generation_config.h).
   const TranslateOptions& defaults() const { return defaults_; }
   const EncoderDecoder& model() const { return *model_; }
   const Tokenizer& source() const { return source_; }
   const Tokenizer& target() const { return target_; }
-  // What stands around a source, and behind a target; and the options of search with the special tokens of the vocabulary.
+  // The tokens around a source and after a target; the options of search with the special tokens of the vocabulary.
   TextFrame source_frame(const std::string& language = "") const;
   TextFrame target_frame() const;
   SearchOptions search_options_of(const TranslateOptions& options) const;

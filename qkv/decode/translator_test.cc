@@ -63,7 +63,7 @@ TEST(Translator, CanBeStoppedBetweenBatches) {
   EXPECT_EQ(batches, 3);
 }
 
-TEST(Translator, TellsHowManySentencesAreDone) {
+TEST(Translator, ReportsHowManySentencesAreDone) {
   const Translator translator = random_translator(1);
   std::vector<int64_t> translated, scored;
   translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, [&](int64_t done) { translated.push_back(done); });
@@ -118,8 +118,8 @@ TEST(Translator, ASourceThatIsTooLongIsCutAndMarked) {
   EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
 }
 
-// Position encodings without a table have no limit: what is read of a long source is a setting.
-TEST(Translator, RotaryAlibiRelativeBiasAndNoPositionsReadAsMuchAsIsWanted) {
+// Position encodings without a table have no limit: a setting says how much of a long source is read.
+TEST(Translator, PositionsWithoutATableReadAnyLength) {
   const Tokenizer source = characters(lines()), target = characters({"abcdefgh ijkl"});
   for (const Positions positions :
        {Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::none}) {
@@ -233,7 +233,7 @@ TEST(Inspect, HasTheWeightsOfEveryLayerWithTheirTokens) {
   }
 }
 
-TEST(Inspect, IsOfTheTranslationAndItsAlignment) {
+TEST(Inspect, MatchesTheTranslationAndItsAlignment) {
   const Translator translator = random_translator(10);
   const TranslateOptions options = {.beam = 3, .max_length = 8, .alignment = true};
   const std::string sentence = "the old tower";
@@ -250,13 +250,13 @@ TEST(Inspect, IsOfTheTranslationAndItsAlignment) {
     }
 }
 
-TEST(Inspect, OfABlankSentenceIsNoError) {
+TEST(Inspect, ABlankSentenceIsNotAnError) {
   const Inspection e = inspect(random_translator(11), "");
   EXPECT_EQ(e.text, "");
   EXPECT_EQ(e.tokens.size(), 1u);
 }
 
-TEST(LengthBatches, LongestFirstWithinTheTokensAndNothingLost) {
+TEST(LengthBatches, PutTheLongestFirstWithinTheTokensAndLoseNothing) {
   const std::vector<int64_t> lengths = {3, 9, 0, 4, 4, 100, 1};
   const auto batches = length_batches(lengths, {.tokens = 12});
   const std::vector<std::vector<size_t>> expected = {{5}, {1}, {3, 4, 0}, {6}};

@@ -93,7 +93,7 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
   EXPECT_LE(worst, 4e-7 * static_cast<double>(2 * depth));
 }
 
-TEST(Bf16Kernels, ProductsOfEveryShapeAndKind) {
+TEST(Bf16Kernels, MultiplyEveryShapeAndKind) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   for (const Set& set : sets())
     for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale})
@@ -104,7 +104,7 @@ TEST(Bf16Kernels, ProductsOfEveryShapeAndKind) {
             check_product(set, rows, width, depth, along_rows, kind);
 }
 
-TEST(Bf16Kernels, InterleavesRowsWithZerosBehindThem) {
+TEST(Bf16Kernels, InterleavesRowsAndPadsWithZeros) {
   if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
   const int64_t rows = 5, columns = 19, stride = 23, width = 32;
   const std::vector<bfloat16> in = random_bf16(rows * stride, 3);

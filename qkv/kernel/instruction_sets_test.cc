@@ -14,8 +14,8 @@ using Results = std::vector<float>;
 
 void append(Results& to, Row& row) { to.insert(to.end(), row.begin(), row.end()); }
 
-// compute(kernels) on every set, compared with the first one. Sanitizers change which products and sums a compiler fuses:
-// with them the kernels run, and nothing is compared.
+// compute(kernels) on every set, compared with the first one. Sanitizers change which products and sums a compiler
+// fuses: with them the kernels run, and nothing is compared.
 void expect_same_on_every_set(const std::string& what, const std::function<Results(const Kernels&)>& compute) {
   Results first;
   std::string_view first_isa;

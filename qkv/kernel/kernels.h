@@ -2,8 +2,8 @@
 // in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one; it is an error if
 // the CPU does not have it.
 //
-// Kernels use no tensors, threads or exceptions: they work on one piece of memory. Callers cut the work into pieces
-// (base/threads.h); the bits of an element do not depend on the cut.
+// The kernels in isa/ use no tensors, threads or exceptions: they work on one piece of memory. Callers, such as
+// matmul.h, cut the work into pieces (base/threads.h); the bits of an element do not depend on the cut.
 //
 // Kernels of floats give the same bits on avx2, avx512, avx512_bf16 and amx: sums across lanes are made of partial sums
 // whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only estimates.

@@ -87,7 +87,7 @@ TEST(MultiTokenKernels, CorrelationIsTheGradientOfTheTaps) {
   });
 }
 
-TEST(MultiTokenKernels, TheSoftmaxOfVisibleScores) {
+TEST(MultiTokenKernels, SoftmaxIsThatOfTheVisibleScores) {
   for_every_set([](const MultiTokenKernels& k, int lanes, const std::string& isa) {
     const int64_t keys = 9, width = lanes;
     Row s = Row::normal(keys * width, 3), maximum(width), sum(width), clear(keys * width), before = s;
@@ -124,7 +124,7 @@ TEST(MultiTokenKernels, TheSoftmaxOfVisibleScores) {
   });
 }
 
-TEST(MultiTokenKernels, DotsOfAllHeads) {
+TEST(MultiTokenKernels, DotsEqualTheFormulaInAllHeads) {
   for_every_set([](const MultiTokenKernels& k, int lanes, const std::string& isa) {
     for (const int64_t count : {1, 2, 4, 7, 13}) {
       const int64_t other = count + 2, keys = 3, width = 3 * lanes, n = keys * width, stride = n + 5;

@@ -70,8 +70,8 @@ struct RowKernels {
   // dlogits (may be null) = scale (p - (1 - e) onehot(target) - e / n).
   float (*cross_entropy)(const float* logits, int64_t n, int64_t target, float smoothing, float scale,
                          float* dlogits);
-  // KL(p | q) + KL(q | p) = sum (p - q) (log p - log q), p = softmax(x), q = softmax(y); dx and dy (may both be null; not
-  // x, not y) += scale times the gradients.
+  // KL(p | q) + KL(q | p) = sum (p - q) (log p - log q), p = softmax(x), q = softmax(y); dx and dy (may both be null;
+  // not x, not y) += scale times the gradients.
   float (*symmetric_divergence)(const float* x, const float* y, int64_t n, float scale, float* dx, float* dy);
 
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);

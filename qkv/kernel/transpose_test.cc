@@ -22,7 +22,7 @@ std::vector<float> numbers(int64_t rows, int64_t columns, int64_t stride) {
   return x;
 }
 
-TEST(Transpose, TransposesRowsInWithZerosBehindThem) {
+TEST(Transpose, TransposesRowsInAndPadsWithZeros) {
   for (const Kernels* k : all_kernels()) {
     for (const auto& [rows, columns] : sizes) {
       SCOPED_TRACE(testing::Message() << k->isa << ": " << rows << " x " << columns);

@@ -19,7 +19,7 @@ class AttentionPart final : public Module {
   const AttentionSize& size() const { return size_; }
   const Variable& parameter(size_t i) const { return parameters_[i].second; }
 
-  // If the mechanism shares its parameters and the other is equal: those of the other, which lists them.
+  // Uses the parameters of the other, which lists them, if the mechanism shares its parameters and the other is equal.
   void share_parameters_of(const AttentionPart& other);
 
   void list(ModuleContents& contents) const override;

@@ -22,7 +22,7 @@ AttentionPattern::Group parse_group(std::string_view text, std::string_view wher
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), layers);
   require<UsageError>(
       error == std::errc() && end == given.data() + given.size() && layers >= 1 && layers <= max_layers, where,
-      "{}: the number of layers behind * must be an integer from 1 to {}, got {}", quoted_name(text), max_layers,
+      "{}: the number of layers after * must be an integer from 1 to {}, got {}", quoted_name(text), max_layers,
       quoted_name(given));
   return {attention_variant(text.substr(0, star), where), layers};
 }
@@ -55,7 +55,7 @@ const AttentionVariant& AttentionPattern::of_layer(int64_t n) const {
     if (n < group.layers) return group.variant;
     n -= group.layers;
   }
-  fail("AttentionPattern::of_layer", "layer {} is behind the last group", n);
+  fail("AttentionPattern::of_layer", "layer {} is after the last group", n);
 }
 
 AttentionPattern attention_pattern(std::string_view text, std::string_view where) {

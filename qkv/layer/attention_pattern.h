@@ -1,12 +1,12 @@
 // The attention variants of the layers of a stack: groups of layers, repeated from the first layer to the last.
 //
-//     AttentionPattern pattern = {{Full{}, 1}, {SlidingWindow{64}, 3}};        // layers 0, 4, 8, ... are full
-//     pattern.of_layer(4)                                                      // Full{}
-//     attention_pattern("full*1,window=64*3")                                  // the same from text; *1 may be left out
-//     AttentionPattern all = SlidingWindow{64};                                // every layer: "window=64"
+//     AttentionPattern pattern = {{Full{}, 1}, {SlidingWindow{64}, 3}};       // layers 0, 4, 8, ... are full
+//     pattern.of_layer(4)                                                     // Full{}
+//     attention_pattern("full*1,window=64*3")                                 // the same from text; *1 may be left out
+//     AttentionPattern all = SlidingWindow{64};                               // every layer: "window=64"
 //
 // As in Gemma 2 (2024), whose layers alternate between a sliding window and full attention.
-// Errors: UsageError for a group without layers, and what attention_variant() refuses.
+// Errors: UsageError for a group without layers, and whatever attention_variant() rejects.
 #pragma once
 
 #include <initializer_list>

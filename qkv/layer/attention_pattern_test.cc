@@ -25,7 +25,7 @@ TEST(AttentionPattern, IsRepeatedOverTheLayers) {
   EXPECT_THROW(pattern.of_layer(-1), Error);
 }
 
-TEST(AttentionPattern, AVariantIsThatOfEveryLayer) {
+TEST(AttentionPattern, AVariantAppliesToEveryLayer) {
   const AttentionPattern none, window = SlidingWindow{64}, both = SlidingWindow{64} + Softcap{};
   for (const int64_t n : {0, 1, 999}) {
     EXPECT_EQ(none.of_layer(n), Full{});
@@ -65,7 +65,7 @@ TEST(AttentionPattern, ErrorsSayWhereAndWhat) {
   for (const char* count : {"", "0", "-1", "x", "1.5", "1001", "99999999999999999999", " 2"})
     EXPECT_EQ(
         error(std::string("full,window=3*") + count),
-        fmt::format("--self-attention: group 2: 'window=3*{}': the number of layers behind * must be an integer "
+        fmt::format("--self-attention: group 2: 'window=3*{}': the number of layers after * must be an integer "
                     "from 1 to 1000, got '{}'",
                     count, count));
   EXPECT_NE(error("window=3*2*2").find("radius must be an integer from 0 to 16777216, got '3*2'"),

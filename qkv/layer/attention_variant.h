@@ -41,7 +41,7 @@ class AttentionVariant {
   // Whether a layer needs projections of queries and of keys.
   bool reads_queries() const;
   bool reads_keys() const;
-  // Whether a layer has projections of its own for global positions.
+  // Whether a layer has separate projections for global positions.
   bool has_global_projections() const;
 
   // AttentionMechanism::depends_on_length() of any.

@@ -87,7 +87,7 @@ TEST(AttentionVariant, IsCheckedAgainstItsUseAndLayer) {
             "there: 'multi-token=2:3:3': heads must divide the 4 heads of the layer, got 3");
 }
 
-// What MultiHeadAttention, describe, the parser and the help rely on.
+// The facts that MultiHeadAttention, describe, the parser and the help rely on.
 TEST(AttentionMechanism, GivesAndTakesItsArguments) {
   using Argument = AttentionMechanism::Argument;
   for (const AttentionMechanismPtr& mechanism : attention_mechanisms()) {

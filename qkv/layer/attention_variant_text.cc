@@ -103,7 +103,7 @@ std::string wrapped(const std::string& text, size_t width, size_t indent) {
   return out + line;
 }
 
-// "[64:3:1:3]", and what is given by name.
+// "[64:3:1:3]", and the arguments given by name.
 std::string defaults_of(const AttentionMechanism& mechanism) {
   std::string by_place, by_name;
   for (const Argument& argument : mechanism.arguments()) {

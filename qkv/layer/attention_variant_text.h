@@ -1,10 +1,10 @@
-// The text form of an attention variant, for command lines, files and Python: mechanisms joined by '+', the arguments of a
-// mechanism behind '=' and joined by ':', by their place or by name, lists of numbers joined by '/'.
+// The text form of an attention variant, for command lines, files and Python: mechanisms joined by '+', the arguments
+// of a mechanism after '=' and joined by ':', by position or by name, lists of numbers joined by '/'.
 //
 //     AttentionVariant variant = attention_variant("window=64+softcap=30");    // SlidingWindow{64} + Softcap{30}
 //     to_string(variant)                                                       // "window=64+softcap=30"
 //     attention_variant("rotary=500000:scaling=linear:factor=4")
-//                                     // Rotary{.base = 5e5, .scaling = {.type = RotaryScalingType::linear, .factor = 4}}
+//                                   // Rotary{.base = 5e5, .scaling = {.type = RotaryScalingType::linear, .factor = 4}}
 //     attention_variant("widnow=64")  // throws: attention variant: unknown mechanism 'widnow', must be one of ...
 //     attention_variant("documents")  // throws: attention variant: 'documents' is not part of a variant: ...
 #pragma once

@@ -10,7 +10,7 @@
 
 namespace qkv::attention_variant_text_test {
 
-// What is wrong with a text, or "".
+// The error of a text, or "".
 std::string error(const std::string& text) {
   try {
     attention_variant(text, "--self-attention");
@@ -151,8 +151,8 @@ TEST(AttentionVariantText, TakesArgumentsByName) {
                           bad, bad));
 }
 
-// Words that are looked for among the mechanisms, and are not there because a layer cannot know what they need.
-TEST(AttentionVariantText, SaysWhereWhatIsNoMechanismIs) {
+// Words that people may look for among the mechanisms. They are not there because a layer cannot know what they need.
+TEST(AttentionVariantText, SaysWhereToFindWhatIsNotAMechanism) {
   EXPECT_EQ(error("documents"),
             "--self-attention: 'documents' is not part of a variant: the ids of a packed row come with the batch: "
             "CausalTransformer::forward(ids, pass, documents), or documents(ids) as the mask of a call");

@@ -1,5 +1,5 @@
-// The decoder of Bahdanau, Cho and Bengio, "Neural Machine Translation by Jointly Learning to Align and Translate", 2015
-// (sections 3.1 and A.2.2): a Gru whose state, before it reads the next token, attends to the encoder's states.
+// The decoder of Bahdanau, Cho and Bengio, "Neural Machine Translation by Jointly Learning to Align and Translate",
+// 2015 (sections 3.1 and A.2.2): a Gru whose state, before it reads the next token, attends to the encoder's states.
 //
 //     s_0 = tanh(W_s <-h_1)                              <-h_1: the encoder's first state of the reverse direction
 //     c_i = attention(s_(i-1), h)                        ContextAttention, "additive" unless another variant is given
@@ -11,11 +11,11 @@
 //     Variable t = decoder.forward(y, decoder.start(encoded), memory, pass);          // y (B,T,256), t (B,T,512)
 //     Variable next = decoder.step(y_t, state, memory, pass);                         // y_t (R,256), next (R,512)
 //
-// y: the embedding of the previous token. R = B * beam rows in a step, those of a sentence adjacent. A step has the bits of
-// the same position of the whole while no gradient is recorded. The gru is that of op/gru.h; the readout has s_i, as the
-// paper's equation 4. Dropout: of the readout. The pass's log records the weights as AttentionUse::cross, layer 0.
-// Parameters: initial (W, C/2), attention, cell (Gru), state_readout (2L, W), embedding_readout (2L, E), context_readout
-// (2L, C); the last two without bias. Errors: an odd encoder_width; shapes that do not fit.
+// y: the embedding of the previous token. R = B * beam rows in a step, those of a sentence adjacent. A step has the
+// bits of the same position of the whole while no gradient is recorded. The gru is that of op/gru.h; the readout has
+// s_i, as the paper's equation 4. Dropout: of the readout. The pass's log records the weights as AttentionUse::cross,
+// layer 0. Parameters: initial (W, C/2), attention, cell (Gru), state_readout (2L, W), embedding_readout (2L, E),
+// context_readout (2L, C); the last two without bias. Errors: an odd encoder_width; shapes that do not fit.
 #pragma once
 
 #include "qkv/layer/context_attention.h"

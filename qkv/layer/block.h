@@ -1,5 +1,6 @@
-// A block of a Transformer (Vaswani et al., 2017, figure 1): self-attention, then, in the decoder of an encoder-decoder,
-// cross-attention to the encoder's output, then the feed-forward network, each in a residual connection (residual.h).
+// A block of a Transformer (Vaswani et al., 2017, figure 1): self-attention, then, in the decoder of an
+// encoder-decoder, cross-attention to the encoder's output, then the feed-forward network, each in a residual
+// connection (residual.h).
 //
 //     Block encoder({.d_model = 512, .heads = 8, .ffn = 2048});
 //     Variable y = encoder.forward(x, padding(lengths), pass);                                       // (B,S,C)
@@ -7,8 +8,8 @@
 //     Block decoder({.d_model = 512, .heads = 8, .ffn = 2048, .use = AttentionUse::decoder, .has_cross_attention = true});
 //     Variable z = decoder.forward(x, causal(), decoder.memory(y, lengths), pass);                   // (B,T,C)
 //
-// Parameters: self_attention, norm1, cross_attention, norm2, feed_forward, norm3 (norm2 without cross-attention); behind
-// each norm of the order "sandwich" its output_norm1, ...; the order "parallel-shared" has norm1 only.
+// Parameters: self_attention, norm1, cross_attention, norm2, feed_forward, norm3 (norm2 without cross-attention). The
+// order "sandwich" has output_norm1 after norm1 and so on; the order "parallel-shared" has only norm1.
 #pragma once
 
 #include "qkv/layer/feed_forward.h"
@@ -31,7 +32,7 @@ struct BlockOptions {
   bool gated_ffn = false;
   ProjectionBias attention_bias = {};
   bool ffn_bias = true;
-  bool query_key_norm = false;     // a norm of every query and key head
+  bool query_key_norm = false;     // normalize the queries and keys of every head
   float dropout = 0.0f;            // of the output of every sublayer
   float attention_dropout = 0.0f;  // of attention weights
   float ffn_dropout = 0.0f;        // of the activations of the feed-forward network
@@ -43,7 +44,7 @@ struct BlockOptions {
 
 class Block final : public Module {
  public:
-  // What cross-attention attends to: the keys and values of the encoder's output, and which of them are visible.
+  // The input of cross-attention: the keys and values of the encoder's output, and which of them are visible.
   struct Memory {
     MultiHeadAttention::KeyValues keys_values;
     MaskPtr mask;
@@ -65,7 +66,7 @@ class Block final : public Module {
   };
   Variable extend(const Variable& x, std::span<const Segment> segments, Pass& pass) const;
 
-  // encoded (B,S,C), lengths (B) of its rows; the positions behind them are not visible.
+  // encoded (B,S,C), lengths (B) of its rows; later positions are not visible.
   Memory memory(const Variable& encoded, const std::vector<int32_t>& lengths) const;
 
   void list(ModuleContents& contents) const override;

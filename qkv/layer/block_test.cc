@@ -197,7 +197,7 @@ TEST(Blocks, NameTheirParametersInAFixedOrder) {
   EXPECT_EQ(d.back(), "norm3.bias");
 }
 
-TEST(Blocks, HaveTheBiasesNormsAndGatesThatAreAskedFor) {
+TEST(Blocks, HaveTheRequestedBiasesNormsAndGates) {
   Block llama({.d_model = 4,
                .heads = 2,
                .kv_heads = 1,
@@ -247,7 +247,7 @@ TEST(Blocks, GradientsReachEveryParameter) {
       ASSERT_TRUE(p.grad().defined()) << name;
       double largest = 0;
       for (const float g : p.grad().span<float>()) largest = std::max(largest, std::abs(static_cast<double>(g)));
-      // A bias behind the last norm of the keys moves all scores of a query alike: softmax does not see it.
+      // A bias after the last norm of the keys moves all scores of a query alike: softmax does not see it.
       EXPECT_TRUE(largest > 1e-4 || name.ends_with("key_norm.bias")) << name_of(order) << " " << name;
     });
   }

@@ -7,14 +7,14 @@
 //     other     the variant's own, of s_i and h_j, which then have one width: dot, cosine, ...; location reads no keys
 //
 //     ContextAttention attention({.width = 512, .encoder_width = 1024, .variant = Additive{256}});
-//     const auto memory = attention.memory(encoded, lengths);              // encoded (B,S,1024): keys are projected once
-//     Variable c = attention.attend(s, memory, {.position = t}).context;   // s (R,512), c (R,1024)
+//     const auto memory = attention.memory(encoded, lengths);             // encoded (B,S,1024): projects keys once
+//     Variable c = attention.attend(s, memory, {.position = t}).context;  // s (R,512), c (R,1024)
 //
-// One head; the states themselves are the values. The rows of s are R = B * beam hypotheses, those of a sentence adjacent;
-// they share a row of the memory. Besides the score the variant may have any mechanism of cross-attention: local-m, local-p
-// (predicted from s_i), softcap, ... Positions behind the end of a sentence are not visible.
-// Parameters: key (D,C), of additive and bilinear; query (D,W) and score (D), of additive, D its hidden width, W if 0; then
-// those of the other mechanisms, named as in attention_part.h. No biases.
+// One head; the states themselves are the values. The rows of s are R = B * beam hypotheses, those of a sentence
+// adjacent; they share a row of the memory. Besides the score the variant may have any mechanism of cross-attention:
+// local-m, local-p (predicted from s_i), softcap, ... Positions after the end of a sentence are not visible.
+// Parameters: key (D,C), of additive and bilinear; query (D,W) and score (D), of additive, D its hidden width, W if 0;
+// then those of the other mechanisms, named as in attention_part.h. No biases.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct ContextAttentionOptions {
 
 class ContextAttention final : public Module {
  public:
-  // What decoder states attend to.
+  // The encoder states that decoder states attend to.
   struct Memory {
     Variable keys, values;  // (B,1,S,D), (B,1,S,C)
     Tensor lengths;         // (B) i32
@@ -67,7 +67,8 @@ class ContextAttention final : public Module {
   AttentionOptions call_options_;  // of every call
 };
 
-// Whether the pass records the weights of the decoder's attention, and their entry in its log: the steps joined, (B,1,T,S).
+// Whether the pass records the weights of the decoder's attention, and their entry in its log: the steps joined,
+// (B,1,T,S).
 bool records_context(const Pass& pass);
 void record_context(const std::vector<Tensor>& steps, Pass& pass);
 

@@ -111,7 +111,7 @@ TEST(ContextAttention, HasWeightsOnRequest) {
   EXPECT_FALSE(plain.weights.defined());
   EXPECT_TRUE(same_bits(plain.context.value(), with.context.value()));
   ASSERT_EQ(with.weights.shape(), (Shape{B, 1, 3, S}));
-  for (int64_t n = 0; n < 3; ++n) EXPECT_EQ(with.weights.at<float>({1, 0, n, 3}), 0.0f) << "behind the end";
+  for (int64_t n = 0; n < 3; ++n) EXPECT_EQ(with.weights.at<float>({1, 0, n, 3}), 0.0f) << "after the end";
 }
 
 TEST(ContextAttention, AStateHasTheSameBitsForAnyBeamAndPadding) {

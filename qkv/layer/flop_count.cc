@@ -10,8 +10,8 @@
 namespace qkv {
 namespace {
 
-// A mechanism is made to count its FLOPs. One of more parameters than this counts as scaled dot products instead, so that
-// a configuration larger than the memory can be described.
+// A mechanism is created to count its FLOPs. A mechanism with more parameters than this counts as scaled dot products
+// instead, so that a configuration larger than the memory can be described.
 constexpr double max_parameters = 1 << 28;
 
 double parameters_of(const AttentionMechanism& mechanism, const AttentionSize& size) {

@@ -4,12 +4,12 @@
 //     matrices.add(feed_forward);
 //     FlopCount count = matrices.count("feed-forward", 6);                  // of 6 equal layers
 //     FlopCount pairs = attention_flops("self-attention", layer, 6, 25, 25);
-//     double useful = count.intensity(32 * 25);                             // FLOPs a byte, in a batch of so many tokens
+//     double useful = count.intensity(32 * 25);                             // FLOPs per byte, in a batch of 800 tokens
 //
-// Of attention the pairs count that its masks leave visible, with the score of its variant. Norms, softmax, activations
-// and the projections inside a score are left out: less than a hundredth. Bytes are those of f32: matrices once for all
-// tokens of a batch; their inputs and outputs, or the queries, keys, values and outputs of attention, once for each token.
-// A backward pass computes twice as much.
+// In attention, only the pairs that its masks leave visible count, with the score of its variant. Norms, softmax,
+// activations and the projections inside a score are left out: less than a hundredth. Bytes are those of f32: matrices
+// once for all tokens of a batch; their inputs and outputs, or the queries, keys, values and outputs of attention, once
+// for each token. A backward pass computes twice as much.
 #pragma once
 
 #include <string>

@@ -4,8 +4,8 @@
 //     Variable h = cell.forward(x, {.lengths = lengths});       // x (B,T,256), h (B,T,512)
 //     Variable next = cell.step(x_t, state);                    // x_t (R,256), state and next (R,512)
 //
-// The state is h, of width W. Parameters: input (3W, I), hidden (3W, W), with biases, the gates in the order r, z, n: those
-// of torch.nn.GRUCell. Weights begin as fan_in_uniform(), biases as zero.
+// The state is h, of width W. Parameters: input (3W, I), hidden (3W, W), with biases, the gates in the order r, z, n:
+// those of torch.nn.GRUCell. Weights begin as fan_in_uniform(), biases as zero.
 #pragma once
 
 #include "qkv/layer/recurrent_cell.h"

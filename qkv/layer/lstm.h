@@ -5,9 +5,9 @@
 //     Variable states = cell.forward(x, {.lengths = lengths});      // x (B,T,256), states (B,T,1024)
 //     Variable h = cell.output(states);                             // (B,T,512)
 //
-// The state is [h; c], of width 2W. Parameters: input (4W, I), hidden (4W, W), with biases, the gates in the order i, f, g,
-// o: those of torch.nn.LSTMCell. Weights begin as fan_in_uniform(), biases as zero, but the bias of the forget gate as one,
-// so that a cell remembers until it has learned to forget (Jozefowicz et al., 2015).
+// The state is [h; c], of width 2W. Parameters: input (4W, I), hidden (4W, W), with biases, the gates in the order i,
+// f, g, o: those of torch.nn.LSTMCell. Weights begin as fan_in_uniform(), biases as zero, but the bias of the forget
+// gate as one, so that a cell remembers until it has learned to forget (Jozefowicz et al., 2015).
 #pragma once
 
 #include "qkv/layer/recurrent_cell.h"

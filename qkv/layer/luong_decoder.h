@@ -12,8 +12,8 @@
 //     Variable next = decoder.step(y_t, state, memory, pass);                         // y_t (R,256), next (R,512)
 //
 // y: the embedding of the previous token. The Lstm layers begin with the state of the encoder's layers, or with zeros:
-// start(rows). R = B * beam rows in a step, those of a sentence adjacent. A step has the bits of the same position of the
-// whole while no gradient is recorded. Dropout: between layers, and of ~h_t. The pass's log records the weights as
+// start(rows). R = B * beam rows in a step, those of a sentence adjacent. A step has the bits of the same position of
+// the whole while no gradient is recorded. Dropout: between layers, and of ~h_t. The pass's log records the weights as
 // AttentionUse::cross, layer 0.
 // Parameters: stack (Recurrent), attention, combine (W, C + W) without bias. Errors: shapes that do not fit.
 #pragma once

@@ -176,8 +176,7 @@ TEST(LuongDecoder, DropsInTrainingOnly) {
     return layer.forward(y, layer.start(B), layer.memory(encoded, lengths), pass).value();
   };
   EXPECT_GT(largest_difference(run(training), run(testing)), 1e-2);
-  EXPECT_EQ(training.dropouts, static_cast<uint64_t>(T * N))
-      << "between two layers, and behind them, in every step";
+  EXPECT_EQ(training.dropouts, static_cast<uint64_t>(T * N)) << "between two layers, and after them, in every step";
 }
 
 TEST(LuongDecoder, SaysWhatIsWrong) {

@@ -52,7 +52,7 @@ class Parameter {
   const std::string& formula() const { return state_->formula; }
   void initialise(uint64_t seed, const std::string& name) const;  // without a function, every element is `value`
 
-  // A matrix that is used in products x W^T and as a table alone: inference needs no more than its packed form.
+  // A matrix that is used only in products x W^T and as a table: its packed form is enough for inference.
   void mark_as_weight() const { state_->is_weight = true; }
   void pack_for_inference() const;  // if it is marked
 
@@ -96,15 +96,15 @@ class Module {
   // Parameters and children in the order of the files. A parameter that is used twice is listed once.
   virtual void list(ModuleContents& contents) const = 0;
 
-  // Every parameter, with its name behind `prefix` and a dot.
+  // Every parameter; its name begins with `prefix` and a dot.
   void visit(const std::string& prefix, const ParameterVisitor& visitor) const;
   void visit(const ParameterVisitor& visitor) const { visit("", visitor); }
   void initialise(const std::string& prefix, uint64_t seed) const;
   int64_t parameter_count() const;
 
-  // Of marked weights, only the packed form is kept (op/packed_weight.h): half of the memory, the same results, no
-  // gradients any more. Not while another thread uses the module. Free memory of the whole process is returned to the
-  // system, for the largest part of it has held the values.
+  // Keeps only the packed form of marked weights (op/packed_weight.h): half of the memory, the same results, no
+  // gradients any more. Then returns free memory to the system: most of it held the unpacked values. Not while another
+  // thread uses the module.
   void pack_for_inference() const;
 
  protected:

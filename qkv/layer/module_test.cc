@@ -11,7 +11,7 @@
 
 namespace qkv::module_test {
 
-// Two layers with a norm behind each, and a table that both ends share.
+// Two layers with a norm after each, and a table that both ends share.
 class Stack final : public Module {
  public:
   explicit Stack(int64_t width = 4) : table({Axis(10, "V"), Axis(width, "C")}, normal(0.5)), output(table) {

@@ -14,7 +14,7 @@
 // keys. The widths of the sources and of the heads are free: they are C and C / H unless given.
 // Parameters: query, key, value, out: Linear each; packed: query_key_value, the rows of the three one after the
 // other, and out; query_norm, key_norm (D). Variants that do not read queries or keys (location, constant) have no such
-// projection. Behind them the parameters of the variant, named as in attention_part.h.
+// projection. Then come the parameters of the variant, named as in attention_part.h.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ struct MultiHeadAttentionOptions {
   int64_t key_width = 0;    // of the source of the keys; 0: C
   int64_t value_width = 0;  // of the source of the values; 0: C
   ProjectionBias bias = {};
-  std::optional<NormOptions> query_key_norm = {};  // a norm of every query and key head, in front of rotary
+  std::optional<NormOptions> query_key_norm = {};  // normalize the queries and keys of every head, before rotary
   bool packed = false;                             // one Linear for queries, keys and values; self-attention only
   AttentionVariant variant = {};
   AttentionUse use = AttentionUse::encoder;
@@ -67,7 +67,7 @@ class MultiHeadAttention final : public Module {
   };
 
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
-  // Parameters of mechanisms that are for all layers of a stack: those of an earlier layer. Before the first call.
+  // Uses the parameters of an earlier layer, for mechanisms that share them in a stack. Call it before the first pass.
   void share_parameters_of(const MultiHeadAttention& earlier);
 
   Variable forward(const Variable& x, const MaskPtr& mask, Pass& pass) const;  // self-attention
@@ -76,8 +76,8 @@ class MultiHeadAttention final : public Module {
   KeyValues project(const Variable& key_source, const Variable& value_source, const Tensor& lengths = {}) const;
   Variable attend(const Variable& query_source, const KeyValues& memory, const MaskPtr& mask, Pass& pass) const;
 
-  // Decoding. x (N,C) holds the new positions of several segments, one segment after the other: the rows of a segment are
-  // at the same position, and `length` new ones of the first row are followed by those of the second. Linear layers
+  // Decoding. x (N,C) holds the new positions of several segments, one segment after the other: the rows of a segment
+  // are at the same position, and `length` new ones of the first row are followed by those of the second. Linear layers
   // are applied to all segments at once. The result of a row does not depend on the others.
   struct SelfSegment {
     int64_t rows = 0, length = 1;

@@ -1,14 +1,15 @@
-// The logits of a model: a linear layer from its width to the vocabulary, whose matrix is often that of the embedding.
+// The logits of a model: a linear layer from its width to the vocabulary, whose matrix is often the embedding matrix.
 //
-//     logits = cap( scale * hidden W^T + bias ),    cap(l) = softcap tanh(l / softcap)           Gemma Team, "Gemma 2", 2024
+//     logits = cap( scale * hidden W^T + bias ),    cap(l) = softcap tanh(l / softcap)         Gemma Team, "Gemma 2", 2024
 //
-// A matrix of another width E than that of the model follows a linear layer without bias: hidden -> projection (E,C) -> W.
+// If the matrix has a width E other than C, a bias-free projection (E,C) comes first: hidden -> projection (E,C) -> W.
 //
 //     OutputProjection output(embedding_table, {.bias = true});
 //     Variable logits = output.logits(hidden);                          // (..., C) -> (..., V)
 //     CrossEntropy e = output.loss(hidden, targets, options);           // hidden (B,T,C), targets i32 (B,T)
 //
-// Without a head (exists = false) both are a UsageError. loss() does not store all logits, unless they are capped. Parameters: bias (V), projection. The matrix (V,C) is listed by the model.
+// Without a head (exists = false) both are a UsageError. loss() does not store all logits, unless they are capped.
+// Parameters: bias (V), projection. The matrix (V,C) is listed by the model.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@
 namespace qkv {
 
 struct OutputProjectionOptions {
-  int64_t width = 0;  // C; 0: that of the matrix
+  int64_t width = 0;  // C; 0: the width of the matrix
   bool exists = true;
   bool bias = false;
   float scale = 1.0f;

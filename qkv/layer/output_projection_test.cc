@@ -36,7 +36,7 @@ TEST(OutputProjection, IsItsFormula) {
   }
 }
 
-TEST(OutputProjection, OfAnotherWidthFollowsALinearLayer) {
+TEST(OutputProjection, AMatrixOfAnotherWidthFollowsAProjection) {
   OutputProjection output(matrix(), {.width = 7, .scale = 0.5f});
   randomise(output, 1);
   const Tensor hidden = random_tensor({1, 4, 7}, 2), y = output.logits(Variable(hidden)).value();

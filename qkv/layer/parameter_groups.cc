@@ -58,7 +58,7 @@ class Sum {
   std::vector<std::pair<std::string, int64_t>> terms_;
 };
 
-// Names of tensors behind their shapes: those of equal shapes are joined.
+// Names of tensors with their shapes; tensors of equal shapes are joined.
 class Shapes {
  public:
   void add(const std::string& shape, const std::string& name) {

@@ -27,7 +27,7 @@ struct ParameterGroup {
 };
 std::vector<ParameterGroup> parameter_groups(const Module& module);
 
-// Ascending numbers: "0,4-6"; behind three ranges "0,2,4,...".
+// Ascending numbers: "0,4-6"; after three ranges "0,2,4,...".
 std::string index_ranges(std::span<const int64_t> indices);
 
 }  // namespace qkv

@@ -32,7 +32,7 @@ struct AttentionLog {
     Tensor weights;  // (B,H,T,S); the mean over the heads: (B,T,S)
   };
 
-  std::optional<Source> only = {};  // record this attention alone; none: all
+  std::optional<Source> only = {};  // record only this attention; none: all
   bool mean_over_heads = false;     // much less memory: no (B,H,T,S) is made. Not while gradients are recorded.
   std::vector<Entry> entries = {};  // in the order of computation
 

@@ -9,9 +9,9 @@
 //     Variable h = decoder.step(x_t, state, pass);                      // x_t (R,256), h (R,512): the next position
 //
 // Shapes: x (B,T,I), lengths (B) i32 or none, outputs (B,T,W), in both directions (B,T,2W): [forward; reverse]. Outputs
-// behind the end of a row are zero. The state of a layer is the one after each row's last position (of the reverse
-// direction: its first): h (B,W), or [h; c] (B,2W); in both directions [h forward; h reverse; c forward; c reverse]. A row
-// has the same bits whatever its padding and its neighbours; a step has those of the same position of the whole.
+// after the end of a row are zero. The state of a layer is the one after each row's last position (of the reverse
+// direction: its first): h (B,W), or [h; c] (B,2W); in both directions [h forward; h reverse; c forward; c reverse]. A
+// row has the same bits whatever its padding and its neighbours; a step has those of the same position of the whole.
 // Dropout: between layers, of the outputs (Zaremba et al., "Recurrent Neural Network Regularization", 2014).
 // Parameters: layers.0, ... and, of the reverse direction, layers.0.reverse, ...: cells (recurrent_cell.h).
 // Errors: shapes that do not fit; T = 0; steps in both directions.

@@ -1,4 +1,4 @@
-// The cell of a recurrent layer: what gru.h and lstm.h have in common.
+// The cell of a recurrent layer, the common part of gru.h and lstm.h.
 //
 //     state_t = cell(x_t, state_(t-1))        the first W numbers of a state are h_t, the output
 //
@@ -6,9 +6,9 @@
 //     Variable states = cell.forward(x, {.lengths = lengths});     // x (B,T,I), states (B,T,state_width)
 //     Variable next   = cell.step(x_t, state);                     // x_t (R,I), state (R,state_width)
 //
-// A step has the bits of the same position of the whole sequence. Lengths, reverse and the initial state: RecurrenceOptions.
-// Parameters: input, Linear (I -> gates W), of all positions in one product; hidden, Linear (W -> gates W). The gates are
-// the rows of both, one after the other, in the order of torch.nn.GRU and torch.nn.LSTM.
+// A step has the bits of the same position of the whole sequence. Lengths, reverse and the initial state:
+// RecurrenceOptions. Parameters: input, Linear (I -> gates W), of all positions in one product; hidden, Linear (W ->
+// gates W). The gates are the rows of both, one after the other, in the order of torch.nn.GRU and torch.nn.LSTM.
 #pragma once
 
 #include <memory>

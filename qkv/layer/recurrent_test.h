@@ -1,4 +1,5 @@
-// For the tests of recurrent layers: a layer against its formula in double precision, in its inputs and all its parameters.
+// For the tests of recurrent layers: a layer against its formula in double precision, in its inputs and all its
+// parameters.
 //
 //     check_layer(layer, {x, state}, [&](const Variables& v) { return layer.step(v[0], v[1]); },
 //                 [](const Doubles& v, const LayerNumbers& p) { return p.gru("", v[0], v[1]); });

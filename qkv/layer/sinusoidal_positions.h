@@ -3,7 +3,8 @@
 //     SinusoidalPositions positions(/*width=*/512, /*max_positions=*/1024);
 //     auto [table, first] = positions.rows(100, 25);      // position 100 is row `first` of the table
 //
-// The first 4,096 positions are stored; others are computed for the call, so that a large max_positions takes no memory.
+// The first 4,096 positions are stored; others are computed for the call, so that a large max_positions takes no
+// memory.
 #pragma once
 
 #include <memory>

@@ -2,14 +2,14 @@
 //
 //     x[b, t] = norm( scale * table[ids[b, t]] + positions[t + position_offset] + types[types[b, t]] )
 //
-// The position of a token is its column, or given. A table of another width than the stack is followed by a linear layer
-// without bias: table[id] (E) -> projection (C,E) -> C (Lan et al., "ALBERT", 2020, section 3.1).
+// The position of a token is its column, or given. A table of another width than the stack is followed by a linear
+// layer without bias: table[id] (E) -> projection (C,E) -> C (Lan et al., "ALBERT", 2020, section 3.1).
 //
 //     TokenEmbedding embedding(table, {.scale = std::sqrt(512.0f), .positions = PositionTable::sinusoidal});
 //     Variable x = embedding.forward(ids, {}, pass);                  // ids i32 (B,T), x (B,T,C)
 //
-// Parameters: positions (max_positions + position_offset, C) if they are learned, types, norm, projection (C,E) if it is
-// there. The table (V,C) or (V,E) may be shared, and is listed by the model.
+// Parameters: positions (max_positions + position_offset, C) if they are learned, types, norm, projection (C,E) if it
+// is there. The table (V,C) or (V,E) may be shared, and is listed by the model.
 #pragma once
 
 #include <optional>

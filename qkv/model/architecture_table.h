@@ -11,18 +11,20 @@ namespace qkv {
 template <class Config, class Visitor>
 void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(
-      Setting{
-          "architecture", "",
-          "what the model computes: transformer, an encoder-decoder that is trained on sentence pairs; causal, a "
-          "language model; masked, one that restores masked tokens; both are trained on plain text; bahdanau and "
-          "luong, recurrent encoder-decoders"},
+      Setting{"architecture", "",
+              "class of the model: transformer, an encoder-decoder trained on sentence pairs; causal, a language "
+              "model, "
+              "and masked, a model that predicts masked tokens, both trained on plain text; bahdanau and luong, "
+              "recurrent encoder-decoders"},
       c.architecture);
   visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
   visitor(Setting{"heads", "N", "query heads H; divides d-model unless head-width is given"}, c.heads);
-  visitor(Setting{"kv-heads", "N", "key/value heads G (grouped-query); divides heads; 0: as many"}, c.kv_heads);
+  visitor(Setting{"kv-heads", "N", "key/value heads G (grouped-query); divides heads; 0: equal to heads"},
+          c.kv_heads);
   visitor(Setting{"head-width", "N", "width D of a head; 0: d-model / heads"}, c.head_width);
-  visitor(Setting{"query-key-norm", "true|false", "a norm of every query and key head"}, c.query_key_norm);
-  visitor(Setting{"attention-bias", "true|false", "biases of the projections of attention"}, c.attention_bias);
+  visitor(Setting{"query-key-norm", "true|false", "normalize the queries and keys of every head"},
+          c.query_key_norm);
+  visitor(Setting{"attention-bias", "true|false", "biases of the attention projections"}, c.attention_bias);
   visitor(Setting{"ffn", "N", "width F of the feed-forward network"}, c.ffn);
   visitor(Setting{"gated-ffn", "true|false", "gated feed-forward network (SwiGLU, GEGLU)"}, c.gated_ffn);
   visitor(Setting{"ffn-bias", "true|false", "biases of the feed-forward network"}, c.ffn_bias);
@@ -34,7 +36,7 @@ void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(
       Setting{"norm", "",
               "norms after (post) or before (pre) every sublayer, or both (sandwich); pre-residual: before, and "
-              "the residual connection begins behind the norm; parallel: all sublayers of a block read the same "
+              "the residual connection begins after the norm; parallel: all sublayers of a block read the same "
               "input"},
       c.norm_order);
   visitor(Setting{"norm-kind", "", "layer norm or RMS norm"}, c.norm_kind);
@@ -44,13 +46,15 @@ void visit_architecture(Config& c, Visitor&& visitor) {
   visitor(Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions"},
           c.max_positions);
   visitor(Setting{"self-attention", "VARIANT",
-                  "attention variant of encoder and decoder self-attention, or those of the layers in turn: "
+                  "attention variant of encoder and decoder self-attention, or one for each layer in turn: "
                   "full*1,window=64*3"},
           c.self_attention);
-  visitor(Setting{"encoder-self-attention", "VARIANT", "that of the encoder alone"}, c.self_attention.encoder);
-  visitor(Setting{"decoder-self-attention", "VARIANT", "that of the decoder alone"}, c.self_attention.decoder);
+  visitor(Setting{"encoder-self-attention", "VARIANT", "attention variant of encoder self-attention only"},
+          c.self_attention.encoder);
+  visitor(Setting{"decoder-self-attention", "VARIANT", "attention variant of decoder self-attention only"},
+          c.self_attention.decoder);
   visitor(
-      Setting{"cross-attention", "VARIANT", "attention variant of cross-attention, or those of the layers in turn"},
+      Setting{"cross-attention", "VARIANT", "attention variant of cross-attention, or one for each layer in turn"},
       c.cross_attention);
   visitor(Setting{"tie", "", "embeddings that share one matrix; all: one vocabulary for both languages"}, c.tie);
 }

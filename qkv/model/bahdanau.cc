@@ -5,8 +5,8 @@ namespace {
 
 const TransformerConfig& checked_bahdanau(const TransformerConfig& config) {
   config.check();
-  require<UsageError>(config.architecture == Architecture::bahdanau, "Bahdanau", "the architecture is {}",
-                      name_of(config.architecture));
+  require<UsageError>(config.architecture == Architecture::bahdanau, "Bahdanau",
+                      "the architecture must be bahdanau, got {}", name_of(config.architecture));
   return config;
 }
 

@@ -11,7 +11,7 @@ namespace {
 const TransformerConfig& checked_causal(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::causal, "CausalTransformer",
-                      "the model is a {}, not a causal one", name_of(config.architecture));
+                      "the model must be causal, got {}", name_of(config.architecture));
   return config;
 }
 

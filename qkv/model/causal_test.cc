@@ -44,7 +44,7 @@ Ids random_ids(size_t length, uint64_t stream) {
   return ids;
 }
 
-// The logits behind every token.
+// The logits after every token.
 Tensor whole(const CausalTransformer& model, const Ids& ids) {
   Pass pass;
   return model.logits(model.forward(Tensor::from(ids, {1, static_cast<int64_t>(ids.size())}), pass)).value();
@@ -82,7 +82,7 @@ TEST(CausalTransformer, PromptsOfUnequalLengthContinueAsTheWholePass) {
   }
 }
 
-// A document in a row with another is that document alone, with positions of its own, or where they are relative.
+// A document in a row with another one gives the same results as alone, with its own positions or with relative ones.
 TEST(CausalTransformer, DocumentsOfARowDoNotSeeEachOther) {
   const NoGrad guard;
   const Ids a = random_ids(5, 1), b = random_ids(7, 2);

@@ -60,7 +60,7 @@ void visit(Config& c, Visitor&& visitor) {
   field("context_length", c.context_length);
 }
 
-// Keys that are written only where they are not the default: of published families.
+// Keys of published families, written only when not the default.
 constexpr const char* rare_keys[] = {
     "attention_output_bias", "decoder_heads",   "decoder_ffn",    "norm_weight_offset",
     "embedding_width",       "embedding_scale", "embedding_norm", "token_types",

@@ -34,7 +34,7 @@ constexpr auto names_of(Tie) {
   return std::array{Named{Tie::all, "all"}, Named{Tie::embeddings, "embeddings"}, Named{Tie::target, "target"},
                     Named{Tie::none, "none"}};
 }
-// In a model of one stack, target is as all, and embeddings as none.
+// In a model of one stack, target is the same as all, and embeddings the same as none.
 constexpr bool ties_embeddings(Tie tie) { return tie == Tie::all || tie == Tie::embeddings; }
 constexpr bool ties_output(Tie tie) { return tie == Tie::all || tie == Tie::target; }
 
@@ -53,8 +53,8 @@ constexpr bool is_language_model(Architecture architecture) {
 constexpr bool is_recurrent(Architecture architecture) {
   return architecture == Architecture::bahdanau || architecture == Architecture::luong;
 }
-// Whether a setting ("d_model", a key of config.json) means anything in a model of this architecture: a recurrent one has
-// vocabularies, d_model, layers, dropout, cross_attention and tie.
+// Whether a setting ("d_model", a key of config.json) means anything in a model of this architecture: a recurrent one
+// has vocabularies, d_model, layers, dropout, cross_attention and tie.
 bool has_setting(Architecture architecture, std::string_view key);
 
 // Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias
@@ -89,7 +89,7 @@ struct TransformerConfig {
   int64_t kv_heads = 0;    // 0: as many as heads
   int64_t head_width = 0;  // 0: d_model / heads
   int64_t ffn = 2048;
-  int64_t encoder_layers = 6, decoder_layers = 6;  // those of the stack that a model lacks do not count
+  int64_t encoder_layers = 6, decoder_layers = 6;  // ignored for a stack that the model lacks
   float dropout = 0.1f;                            // of embeddings + positions and of sublayers
   float attention_dropout = 0.0f;                  // of attention weights
   float ffn_dropout = 0.0f;                        // inside the feed-forward network
@@ -107,10 +107,10 @@ struct TransformerConfig {
   AttentionPattern cross_attention = {};
   int64_t max_positions = 1024;  // of sinusoidal and learned positions
 
-  // What published families differ in besides (model/family/). In config.json where they are not as here.
-  std::optional<bool> attention_output_bias = {};  // none: as attention_bias, which is that of all four otherwise
-  int64_t decoder_heads = 0, decoder_ffn = 0;      // 0: as heads and ffn, which are those of the encoder otherwise
-  float norm_weight_offset = 0.0f;                 // rows are multiplied by it + weight; 1 in Gemma
+  // Settings that only published families use (model/family/). Written to config.json when not the default.
+  std::optional<bool> attention_output_bias = {};  // none: as attention_bias
+  int64_t decoder_heads = 0, decoder_ffn = 0;      // 0: as heads and ffn; else those are the encoder's
+  float norm_weight_offset = 0.0f;                 // rows are multiplied by offset + weight; 1 in Gemma
   int64_t embedding_width = 0;                     // of a causal model; 0: d_model
   float embedding_scale = 0.0f;                    // 0: sqrt(C)
   bool embedding_norm = false;                     // a norm of the sum of the embeddings
@@ -120,18 +120,18 @@ struct TransformerConfig {
   bool head = true;                                // false: it gives hidden states, and no logits
   std::optional<Activation> head_activation = {};  // of a masked model; none: as activation
   bool output_bias = false;                        // a masked model has one anyway
-  float output_scale = 1.0f;                       // of what the logits are computed from
+  float output_scale = 1.0f;                       // of the hidden states before the output projection
   float logit_softcap = 0.0f;                      // 0: none
-  int64_t context_length = 0;  // the longest text that it was made for, where positions have no limit; 0: not known
+  int64_t context_length = 0;  // the longest text that it was made for, if positions have no limit; 0: unknown
 
   // The longest sequence on either side, in tokens: max_positions where the position encoding has a limit, else
   // 2^24.
   bool has_position_limit() const;
   int64_t position_limit() const;
-  // How much of a text is read by default, in tokens: the limit, else context_length, else 4096.
+  // The number of tokens of a text that are read by default: the limit, else context_length, else 4096.
   int64_t default_context() const;
-  // Whether the padding behind a row changes it (AttentionMechanism::depends_on_length()): rows of a batch must have one
-  // length.
+  // Whether padding after a row changes its result (AttentionMechanism::depends_on_length()): rows of a batch must have
+  // one length.
   bool depends_on_length() const;
   // The position encodings that are mechanisms are part of self_attention.
   bool has_encoder() const { return architecture != Architecture::causal; }

@@ -39,7 +39,7 @@ std::string changed(const std::string& from, const std::string& to) {
   return text.replace(at, from.size(), to);
 }
 
-TEST(Config, SurvivesTheWayThroughJson) {
+TEST(Config, SurvivesARoundTripThroughJson) {
   const std::string text = to_json(unusual());
   const TransformerConfig back = config_from_json(text, "here");
   EXPECT_EQ(to_json(back), text);
@@ -89,7 +89,7 @@ TEST(Config, EveryVariantOfAPatternIsChecked) {
                 .find("encoder-self-attention: 'local-p' is for cross attention only"),
             std::string::npos);
   EXPECT_NE(error_of(changed(own, R"("encoder_self_attention": "full,window=5*0")"))
-                .find("'encoder_self_attention': group 2: 'window=5*0': the number of layers behind * must be"),
+                .find("'encoder_self_attention': group 2: 'window=5*0': the number of layers after * must be"),
             std::string::npos);
 }
 
@@ -113,7 +113,7 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
            Case{"{\"architecture\": ", "not a JSON object"},
            Case{huge, "not a JSON object"},
            Case{changed("24", huge + std::string(100'000, ']')), "nested more than 32 levels deep"},
-           Case{changed("\"heads\"", "\"d_model\""), "'d_model' is there twice"},
+           Case{changed("\"heads\"", "\"d_model\""), "'d_model' occurs twice"},
            Case{changed("24", "\"" + huge + "\""), "'d_model' must be an integer, got \"[[["},
            Case{"{}", "'architecture' must be"},
            Case{"{\"architecture\": 7}", "'architecture' must be"},

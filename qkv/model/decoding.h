@@ -5,8 +5,8 @@
 //     rows->reorder({0, 0, 1});                                       // two continuations of row 0, one of row 1
 //     rows->join(*model.start(more));                                 // more rows, at positions of their own
 //
-// The logits of a row do not depend on the other rows. Errors: rows without tokens, ids outside the vocabulary, positions
-// beyond the model's limit.
+// The logits of a row do not depend on the other rows. Errors: rows without tokens, ids outside the vocabulary,
+// positions beyond the model's limit.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class Decoding {
 
   // Adds tokens to every row, one or more.
   virtual Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) = 0;
-  // Row r continues row source[r]; rows that are not named leave. Rows of the same source sentence stay adjacent where
-  // that is possible: they share what belongs to it.
+  // Row r continues row source[r]; rows not listed are dropped. Rows of the same source sentence should stay adjacent,
+  // so that they share what belongs to it.
   virtual void reorder(std::span<const int64_t> source) = 0;
   // The rows of the other, which is of the same model, follow these.
   virtual void join(Decoding& other) = 0;

@@ -33,7 +33,7 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-// A row as the model sees it, and what it has been given in which pieces.
+// The tokens of a row, and the pieces in which the model was given them.
 struct Row {
   int64_t sentence;
   std::vector<Ids> pieces;
@@ -74,7 +74,7 @@ class DecodingOf : public testing::TestWithParam<Case> {
     Pass pass;
     return model_.encode(ids, lengths, pass);
   }
-  // The logits behind the last token: of the whole pass, and of the same pieces with no other row.
+  // The logits after the last token, from the whole pass and from the same pieces without other rows.
   Tensor whole(const Row& row) const {
     const Ids ids = row.all();
     const auto T = static_cast<int64_t>(ids.size());

@@ -77,7 +77,9 @@ std::string headline(const TransformerConfig& c) {
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
   const bool limited = c.positions == Positions::sinusoidal || c.positions == Positions::learned;
   const std::string positions = limited ? fmt::format("P {} {} positions", c.max_positions, name_of(c.positions))
-                                        : fmt::format("{} positions without a limit", name_of(c.positions));
+                                : c.positions == Positions::none
+                                    ? "no position encoding, any length"
+                                    : fmt::format("{} positions, any length", name_of(c.positions));
   return fmt::format(
              "{}, {}\n"
              "  C {} d-model, F {} ffn, H {} heads{},{} K {} key and value width\n"
@@ -137,7 +139,7 @@ std::string memory(const TransformerConfig& c) {
   return table(out, {false, true, false});
 }
 
-// One more token for every sentence of a batch, behind T - 1 others.
+// One more token for every sentence of a batch, after T - 1 others.
 std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) {
   const FlopCount all = sum_of(flops_per_target_token(c, o));
   const Cached rows = cached(c);
@@ -155,7 +157,7 @@ std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) 
   return table(out, {false, true, true, true});
 }
 
-// The parts behind the parameters: what a token takes on either side.
+// The parts after the parameters: the cost of a token on either side.
 std::string arithmetic(const TransformerConfig& c, const DescribeOptions& o) {
   const auto title = [](const char* token, char letter, int64_t length) {
     return fmt::format("Per {}, {} {}", token, letter, length);

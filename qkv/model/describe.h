@@ -1,5 +1,5 @@
-// A summary of a model of any architecture, at most 100 columns wide: parameters layer by layer with their formulas, FLOPs
-// per token and their arithmetic intensity, a step of decoding, bytes.
+// A summary of a model of any architecture, at most 100 columns wide: parameters layer by layer with their formulas,
+// FLOPs per token and their arithmetic intensity, a step of decoding, bytes.
 //
 //     std::fputs(describe(config).c_str(), stdout);
 //     std::string at_length_100 = describe(config, {.source_length = 100, .target_length = 100});

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* op = "describe --layer";
 
-// The words behind the kind of a layer: NAME=NUMBER, flags, and what is left for attention variants.
+// The words after the kind of a layer: NAME=NUMBER, flags, and the rest, which are attention variants.
 class Words {
  public:
   explicit Words(std::string_view text) {

@@ -1,5 +1,5 @@
-// A summary of a layer by itself, from a line of text: parameters with their formula, with and without biases, FLOPs of a
-// token, arithmetic intensity, bytes of its cache.
+// A summary of a layer by itself, from a line of text: parameters with their formula, with and without biases, FLOPs of
+// a token, arithmetic intensity, bytes of its cache.
 //
 //     std::fputs(describe_layer("attention d=512 heads=8 kv-heads=2 window=64").c_str(), stdout);
 //     std::fputs(describe_layer("ffn d=512 ffn=1376 gated", {.target_length = 100}).c_str(), stdout);

@@ -1,4 +1,4 @@
-// Numbers of textbooks for single layers.
+// Textbook numbers for single layers.
 #include "qkv/model/describe_layer.h"
 
 #include <gtest/gtest.h>

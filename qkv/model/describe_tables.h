@@ -21,12 +21,12 @@ std::string bytes_text(double n);    // 37.7 MiB
 using TableRow = std::vector<std::string>;
 // Columns of numbers are aligned to the right.
 std::string table(const std::vector<TableRow>& rows, const std::vector<bool>& right);
-// The text in lines of at most describe_columns, broken at spaces, each behind `indent` spaces.
+// The text in lines of at most describe_columns, broken at spaces, each indented by `indent` spaces.
 std::string wrapped(const std::string& text, size_t indent);
 
 // A row of numbers for each group of parameters (layer/parameter_groups.h), and lines with its formula and shapes.
 std::string parameter_table(const Module& module);
-// FLOPs of a token and FLOPs a byte in a batch of so many tokens, for each part and for all.
+// FLOPs of a token, and FLOPs per byte in a batch of that many tokens, for each part and for all.
 std::string flop_table(const std::string& title, const std::vector<FlopCount>& parts, int64_t tokens);
 
 }  // namespace qkv

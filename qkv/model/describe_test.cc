@@ -125,9 +125,11 @@ TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
   c.positions = Positions::rotary;
   const std::string text = describe(c);
   for (const char* expected : {"self-attention window=8+softmax-with-sink, cross-attention additive=10",
-                               "rotary positions without a limit", "softmax-with-sink.scores (4)",
-                               "4 C^2 + 4 C + H", "additive.key (10, 4)", "4 C^2 + 2 D width + 4 C + width"})
+                               "rotary positions, any length", "softmax-with-sink.scores (4)", "4 C^2 + 4 C + H",
+                               "additive.key (10, 4)", "4 C^2 + 2 D width + 4 C + width"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
+  c.positions = Positions::none;
+  EXPECT_NE(describe(c).find("no position encoding, any length"), std::string::npos) << describe(c);
 }
 
 TEST(Describe, CountsTheVisiblePairsOfAVariant) {

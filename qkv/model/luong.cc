@@ -5,7 +5,7 @@ namespace {
 
 const TransformerConfig& checked_luong(const TransformerConfig& config) {
   config.check();
-  require<UsageError>(config.architecture == Architecture::luong, "Luong", "the architecture is {}",
+  require<UsageError>(config.architecture == Architecture::luong, "Luong", "the architecture must be luong, got {}",
                       name_of(config.architecture));
   return config;
 }

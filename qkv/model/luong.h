@@ -1,5 +1,6 @@
-// Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine Translation", 2015: layers of Lstm read the
-// source, and as many, which begin with their states, write the target, with attention of the top state and input feeding.
+// Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine Translation", 2015: layers of Lstm read
+// the source, and as many, which begin with their states, write the target, with attention of the top state and input
+// feeding.
 //
 //     Luong model(recipe("luong"), /*seed=*/1);
 //     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);

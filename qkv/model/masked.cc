@@ -9,7 +9,7 @@ namespace {
 const TransformerConfig& checked_masked(const TransformerConfig& config) {
   config.check();
   require<UsageError>(config.architecture == Architecture::masked, "MaskedTransformer",
-                      "the model is a {}, not a masked one", name_of(config.architecture));
+                      "the model must be masked, got {}", name_of(config.architecture));
   return config;
 }
 

@@ -1,5 +1,5 @@
-// A masked language model: a stack of blocks whose positions see the whole sequence, trained to restore tokens that were
-// replaced (Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2019).
+// A masked language model: a stack of blocks whose positions see the whole sequence, trained to predict tokens that
+// were replaced (Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2019).
 //
 //     logits = norm( activation( blocks( embedding(ids) sqrt(C) + positions ) W1^T + b1 ) ) W^T + b
 //

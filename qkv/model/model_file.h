@@ -29,7 +29,7 @@
 
 namespace qkv {
 
-// The files of vocabularies, as far as a model has them: of an encoder-decoder, of a model of one stack.
+// The vocabulary files that a model may have: those of an encoder-decoder, that of a model of one stack.
 inline constexpr const char* vocabulary_files[] = {"source.model", "target.model", "tokenizer.model"};
 // Hexadecimal checksums of these files, by name.
 using VocabularyChecksums = std::map<std::string, std::string>;
@@ -41,7 +41,7 @@ TransformerConfig load_config(const std::filesystem::path& folder);  // reads co
 
 // Writes a file in the format of model.safetensors.
 void save_parameters(const std::filesystem::path& path, const Model& model, const VocabularyChecksums& sums = {});
-// The parameters by name: views, but copies of those that are kept packed.
+// The parameters by name, as views, except that packed parameters are copied.
 NamedTensors parameters_of(const Model& model);
 
 // A model of any architecture. With its vocabularies it is read by

@@ -65,7 +65,7 @@ TEST_P(PackedModel, KeepsNoValuesOfItsWeights) {
     loss(*model);
     return static_cast<double>(storage_statistics().used_bytes - before);
   };
-  // What is left of the parameters beside their packed form: norms, biases, an embedding that is not multiplied by.
+  // The parameters that have no packed form: norms, biases, an embedding that is not also an output matrix.
   double rest = 0, all = 0;
   made()->visit([&](const std::string& name, Variable& parameter) {
     const bool table = GetParam().tie == Tie::target ? name == "source_embedding"
@@ -77,7 +77,7 @@ TEST_P(PackedModel, KeepsNoValuesOfItsWeights) {
   EXPECT_GT(all, 2 * rest);
 }
 
-TEST_P(PackedModel, IsSavedAsItWas) {
+TEST_P(PackedModel, IsSavedUnchanged) {
   const fs::path folder = fs::path(testing::TempDir()) /
                           fmt::format("packed_model.{}.{}", ::getpid(), name_of(GetParam().architecture));
   const auto model = made();
@@ -88,7 +88,7 @@ TEST_P(PackedModel, IsSavedAsItWas) {
   fs::remove_all(folder);
 }
 
-TEST_P(PackedModel, HasNoGradientsAndSaysSo) {
+TEST_P(PackedModel, ReportsThatItHasNoGradients) {
   const auto model = made();
   model->pack_for_inference();
   try {

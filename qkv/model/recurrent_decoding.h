@@ -2,8 +2,8 @@
 //
 //     return std::make_unique<RecurrentDecoding<LuongDecoder>>(decoder, state, memory, functions);
 //
-// Rows at the same position that attend to equally many hypotheses of each source are computed together, as a group; rows
-// that join, or get more tokens than others, are groups of their own.
+// Rows at the same position that attend to equally many hypotheses of each source are computed together, as a group;
+// rows that join, or get more tokens than others, are groups of their own.
 #pragma once
 
 #include <algorithm>

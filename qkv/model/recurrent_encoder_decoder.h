@@ -1,11 +1,11 @@
-// An encoder-decoder of recurrent networks: what the models of Bahdanau et al. and Luong et al. have in common.
+// An encoder-decoder of recurrent networks: the common part of the models of Bahdanau et al. and Luong et al.
 //
 //     memory = encoder(embedding(source))                      Recurrent
 //     logits = decoder(embedding(target), memory) W^T          BahdanauDecoder, LuongDecoder
 //
-// Embeddings and states have the width C, d_model; dropout is that of embeddings, between layers, and of what the logits
-// are computed from. Parameters: source_embedding, target_embedding and output as far as they are not tied, encoder,
-// decoder.
+// Embeddings and states have the width C, d_model; dropout applies to embeddings, between layers, and to the states
+// before the output projection. Parameters: source_embedding, target_embedding and output as far as they are not tied,
+// encoder, decoder.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The recurrent encoder-decoders against their formulas in double precision; that a sentence depends neither on padding nor
-// on threads; that they learn. Decoding: decoding_test.cc.
+// The recurrent encoder-decoders: they equal their formulas in double precision, a sentence depends neither on padding
+// nor on threads, and they learn. Decoding: decoding_test.cc.
 #include "qkv/model/recurrent_encoder_decoder.h"
 
 #include <functional>

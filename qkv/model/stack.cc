@@ -45,8 +45,8 @@ Block::Memory select(const Block::Memory& memory, std::span<const int64_t> from,
 
 }  // namespace
 
-// `from` has equally many adjacent rows of each row of the memory. A copy of all rows in their order would share the
-// caches: it is for a group that takes the place of this one.
+// `from` has equally many adjacent rows for each row of the memory. A copy of all rows in their order would share the
+// caches, so `replaces` is only for a group that replaces this one.
 StackRows::Group StackRows::Group::select(std::span<const int64_t> from, bool replaces) const {
   Group some = *this;
   some.rows = static_cast<int64_t>(from.size());

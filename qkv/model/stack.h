@@ -4,7 +4,7 @@
 //     Variable x = encoder.forward(ids, padding(lengths), pass);                    // ids i32 (B,T), x (B,T,C)
 //
 //     StackRows rows = decoder.start(/*rows=*/B);
-//     Tensor last = decoder.extend(rows, tokens, pass);                            // (B,C), of the last token of each row
+//     Tensor last = decoder.extend(rows, tokens, pass);                         // (B,C), of the last token of each row
 //
 // Parameters: layers.0, layers.1, ..., norm. Those of the embedding are listed by the model.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace qkv {
 
-// Rows of tokens that grow: what their blocks keep of the positions so far. Rows that are at the same position form groups
-// that are computed together.
+// Rows of tokens that grow: what their blocks keep of the positions so far. Rows that are at the same position form
+// groups that are computed together.
 class StackRows {
  public:
   int64_t count() const;
   int64_t position(int64_t row) const;  // the number of its tokens so far
 
-  // Row r continues what was row source[r]. Rows may be repeated, dropped and permuted; fast where those of a sentence
+  // Row r continues row source[r]. Rows may be repeated, dropped and permuted; this is fast if the rows of a sentence
   // stay adjacent.
   void reorder(std::span<const int64_t> source);
   // The rows of the other follow these.
@@ -65,7 +65,7 @@ class Stack final : public Module {
   // of a row does not depend on the others.
   Tensor extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass) const;
 
-  // The angles of LongRoPE are others in a sequence that is longer than this: its cached keys do not fit. 0: never.
+  // LongRoPE changes its angles in a sequence that is longer than this, so its cached keys do not fit. 0: never.
   int64_t angles_change_after() const { return angles_change_after_; }
 
   void list(ModuleContents& contents) const override;

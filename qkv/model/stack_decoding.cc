@@ -9,7 +9,7 @@ namespace qkv {
 StackDecoding::StackDecoding(const Stack& stack, StackRows rows, Logits logits)
     : stack_(stack), rows_(std::move(rows)), logits_(std::move(logits)) {}
 
-// Those rows take the places of themselves, empty, and get all of their tokens.
+// These rows begin again, empty, in their places and get all of their tokens.
 StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<int32_t>> tokens) {
   const int64_t limit = stack_.angles_change_after();
   history_.resize(static_cast<size_t>(rows()));

@@ -1,4 +1,4 @@
-// Decoding with a stack of blocks, and the output projection behind it.
+// Decoding with a stack of blocks and the output projection after it.
 //
 //     return std::make_unique<StackDecoding>(decoder, decoder.start(encoded), [&](const Tensor& x) { return logits(x); });
 #pragma once
@@ -26,7 +26,7 @@ class StackDecoding final : public Decoding {
 
  private:
   using Tokens = std::vector<std::vector<int32_t>>;
-  // The tokens to extend by, where rows that pass the length at which the angles of the model change begin anew.
+  // The tokens to extend by: rows that pass the length at which the angles of the model change begin again.
   Tokens with_restarts(std::span<const std::vector<int32_t>> tokens);
 
   const Stack& stack_;

@@ -14,7 +14,7 @@ namespace {
 // Layers with the same attention, ascending.
 using Layers = std::vector<int64_t>;
 
-// The layers of a stack, those of equal keys together: key(n) is a function of the layer.
+// The layers of a stack, grouped by equal keys: key(n) is a function of the layer.
 template <class Key>
 std::vector<Layers> equal_layers(int64_t layers, Key key) {
   std::vector<Layers> out;
@@ -136,7 +136,8 @@ class RecurrentParts final : public ModuleContents {
   std::string path_;
 };
 
-// Attention of a state, in a window to the keys around its position; width C for the score, E for the values.
+// Attention of a state, over the keys around its position if there is a window; width C for the score, E for the
+// values.
 FlopCount context_flops(const TransformerConfig& c, int64_t S) {
   const AttentionVariant variant = c.recurrent_attention();
   const Additive* const additive = variant.get<Additive>();

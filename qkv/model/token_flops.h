@@ -1,5 +1,5 @@
-// The arithmetic of a model for one token (layer/flop_count.h): of a source of S tokens, of which a masked model reads its
-// text, and of a target of T tokens, in training or in decoding with a KV cache, on average; of a masked model that of a
+// The arithmetic of a model for one token (layer/flop_count.h), averaged: of a source of S tokens, which is the text of
+// a masked model, and of a target of T tokens, in training or in decoding with a KV cache; for a masked model, of a
 // masked token. Layers with the same attention variant are one part.
 //
 //     FlopCount all = sum_of(flops_per_target_token(config, {.source_length = 25, .target_length = 25}));

@@ -49,7 +49,7 @@ TEST(Transformer, NamesEveryParameterOnceInAFixedOrder) {
   EXPECT_EQ(names, names_of(model));
 }
 
-// The gradient of a shared table is the sum over the layers: that of tables of their own with the same values.
+// The gradient of a shared table is the sum of the gradients of separate tables with the same values.
 TEST(Transformer, LayersMayShareTheTableOfTheirRelativeBias) {
   TransformerConfig c = small();
   c.positions = Positions::none;
@@ -98,7 +98,7 @@ TEST(Transformer, TiedMatricesAreOneParameter) {
   EXPECT_EQ(target.parameter_count(), all.parameter_count() + vocabulary * 16);
   EXPECT_EQ(none.parameter_count(), all.parameter_count() + 2 * vocabulary * 16);
 
-  // The gradient of a shared matrix is the sum over its uses, that of three separate ones with the same values.
+  // The gradient of a shared matrix is the sum of the gradients of three separate ones with the same values.
   const auto gradients = [&](Transformer& model) {
     Pass pass;
     model
@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(
                             }}),
     [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
-TEST(Transformer, ASourceOfLengthZeroIsNoNaN) {
+TEST(Transformer, ASourceOfLengthZeroGivesNoNaN) {
   const Transformer model(small(), 5);
   Pass pass;
   const Tensor y = model

@@ -7,7 +7,7 @@ namespace qkv::concatenate_test {
 
 using namespace test;
 
-TEST(Concatenate, PutsOneBehindTheOther) {
+TEST(Concatenate, JoinsTensorsInOrder) {
   const Tensor a = Tensor::from({1, 2, 3, 4}, {2, 2}), b = Tensor::from({5, 6}, {2, 1});
   EXPECT_TRUE(same_bits(concatenate({a, b}, 1).value(), Tensor::from({1, 2, 5, 3, 4, 6}, {2, 3})));
   EXPECT_TRUE(same_bits(concatenate({a, a}, 0).value(), Tensor::from({1, 2, 3, 4, 1, 2, 3, 4}, {4, 2})));

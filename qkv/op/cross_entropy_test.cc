@@ -144,7 +144,7 @@ TEST(CrossEntropy, OfTwoEqualPassesIsThatOfOne) {
   expect_close(two.token_losses, doubles(one.token_losses), 1e-7, "token losses");
 }
 
-TEST(CrossEntropy, StandsLargeLogits) {
+TEST(CrossEntropy, IsStableForLargeLogits) {
   const Tensor losses =
       cross_entropy(Tensor::from({1e4f, -1e4f, 0, -1e4f, 1e4f, 0}, {2, 3}), ids({0, 0})).token_losses;
   EXPECT_NEAR(losses.at<float>({0}), 0, 1e-6);

@@ -1,5 +1,5 @@
-// A gated recurrent unit over time (Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014), with
-// the reset gate inside the product, as in cuDNN and torch.nn.GRU:
+// A gated recurrent unit over time (Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014),
+// with the reset gate inside the product, as in cuDNN and torch.nn.GRU:
 //
 //     r = sigmoid(x_r + u_r)      z = sigmoid(x_z + u_z)      [x_r; x_z; x_n] = input_t, [u_r; u_z; u_n] = w h_(t-1) + b
 //     n = tanh(x_n + r * u_n)
@@ -7,9 +7,10 @@
 //
 //     Variable h = gru(linear(x, w_x, b_x), w, b, {.lengths = lengths});      // all positions; the last ones: a slice
 //
-// Shapes: input (B,T,3W), projected before, for all positions at once; w (3W,W), b (3W), optional; h (B,T,W); the initial
-// state (B,W). Lengths, reverse: recurrence.h. One op with a backward of its own: gates are not separate tensors, and the
-// gradient of w is one product over all positions. Errors: shapes that do not fit together, lengths outside [0, T].
+// Shapes: input (B,T,3W), projected before, for all positions at once; w (3W,W), b (3W), optional; h (B,T,W); the
+// initial state (B,W). Lengths, reverse: recurrence.h. One op with a backward of its own: gates are not separate
+// tensors, and the gradient of w is one product over all positions. Errors: shapes that do not fit together, lengths
+// outside [0, T].
 #pragma once
 
 #include "qkv/op/recurrence.h"

@@ -1,5 +1,5 @@
-// Long short-term memory over time (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997), with the forget gate of
-// Gers, Schmidhuber and Cummins ("Learning to Forget", 2000):
+// Long short-term memory over time (Hochreiter and Schmidhuber, "Long Short-Term Memory", 1997), with the forget gate
+// of Gers, Schmidhuber and Cummins ("Learning to Forget", 2000):
 //
 //     a = input_t + w h_(t-1) + b,      a = [a_i; a_f; a_g; a_o]
 //     i = sigmoid(a_i)      f = sigmoid(a_f)      g = tanh(a_g)      o = sigmoid(a_o)

@@ -1,7 +1,7 @@
 // A weight matrix packed for the matrix product; cached until the weight changes.
 //
-//     kernel::PackedMatrix right = packed_transposed(w);      // x W^T is matmul(x, right, ...)
-//     keep_packed(w);                                         // for inference: the packed form is all that is left of w
+//     kernel::PackedMatrix right = packed_transposed(w);     // x W^T is matmul(x, right, ...)
+//     keep_packed(w);                                        // for inference: only the packed form of w remains
 //
 // A weight that is kept packed is a right-hand side of linear(), linear_cross_entropy() and recurrences and a table of
 // embedding() as before, with the same results in half of the memory. Its value() has a shape but no numbers, and

@@ -1,4 +1,5 @@
-// Sinusoidal position encoding (Vaswani et al., 2017, section 3.5), P[p, c] for c < C, in the layouts of published models:
+// Sinusoidal position encoding (Vaswani et al., 2017, section 3.5), P[p, c] for c < C, in the layouts of published
+// models:
 //
 //     interleaved      sin(p / 10000^(2k/C)) at c = 2k,   cos(p / 10000^(2k/C)) at c = 2k + 1       the paper
 //     halves           sin(p / 10000^(2k/C)) at c = k,    cos(p / 10000^(2k/C)) at c = C/2 + k      Hugging Face's Marian

@@ -36,7 +36,7 @@ TEST(Sinusoidal, HasSinesAndCosinesInHalvesInTheOtherLayouts) {
     }
 }
 
-TEST(Sinusoidal, KeepsItsDigitsFarOut) {
+TEST(Sinusoidal, IsAccurateAtLargePositions) {
   const Tensor y = sinusoidal(1, 2, {.first = 1000000});
   EXPECT_FLOAT_EQ(y.at<float>({0, 0}), static_cast<float>(std::sin(1e6)));
   EXPECT_FLOAT_EQ(y.at<float>({0, 1}), static_cast<float>(std::cos(1e6)));

@@ -157,7 +157,7 @@ RotaryFrequencies rotary_frequencies(double base, int64_t width, const RotarySca
   const std::string error = rotary_scaling_error(base, width, scaling);
   require(error.empty(), "rotary_frequencies", "{}", error);
   require(scaling.length > 0 || !depends_on_length(scaling.type), "rotary_frequencies",
-          "the scaling {} needs length, that of the longest sequence", name_of(scaling.type));
+          "the scaling {} needs length, the length of the longest sequence", name_of(scaling.type));
   switch (scaling.type) {
     case none: break;
     case RotaryScalingType::linear: return linear_frequencies(base, width, scaling);

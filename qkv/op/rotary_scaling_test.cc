@@ -18,8 +18,8 @@ void expect_frequencies(const RotaryFrequencies& given, const std::vector<double
   EXPECT_NEAR(given.multiplier, multiplier, 1e-12);
 }
 
-// The numbers of transformers 5.23 (modeling_rope_utils.py), which computes in f32, with these parameters; max positions
-// are `factor` times the original ones.
+// The numbers of transformers 5.23 (modeling_rope_utils.py), which computes in f32, with these parameters; max
+// positions are `factor` times the original ones.
 TEST(RotaryScaling, HasTheFrequenciesOfPublishedModels) {
   const auto expect = [](double base, int64_t width, const RotaryScaling& scaling, const std::vector<double>& f,
                          double m = 1) {
@@ -108,7 +108,7 @@ TEST(RotaryScaling, SaysWhatIsMissingOrNotRead) {
             "the scaling yarn needs original-positions, the length of the first training, got 0");
   EXPECT_EQ(error({.type = dynamic, .factor = 2, .original_positions = 100}), "") << "n is that of a sequence";
   EXPECT_EQ(error_of([] { rotary_frequencies(1e4, 8, {.type = dynamic, .factor = 2, .original_positions = 100}); }),
-            "rotary_frequencies: the scaling dynamic needs length, that of the longest sequence");
+            "rotary_frequencies: the scaling dynamic needs length, the length of the longest sequence");
   EXPECT_EQ(error({.type = dynamic, .factor = 2, .original_positions = 100, .length = 200}, 2),
             "the scaling dynamic needs a width of more than 2 columns, got 2");
   EXPECT_EQ(error({.type = llama3, .original_positions = 100, .low_frequency_factor = 4}),

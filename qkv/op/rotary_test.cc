@@ -37,7 +37,7 @@ TEST(Rotary, IsItsFormula) {
       check_rotary(shape, o);
 }
 
-TEST(Rotary, OfAPartOfTheColumnsLeavesTheOthers) {
+TEST(Rotary, PartialWidthLeavesTheRestUnchanged) {
   for (const Shape& shape : {Shape{2, 3, 5, 8}, {2, 1, 4, 7}})
     for (const bool interleaved : {false, true})
       for (const int64_t width : {2, 4, 6})
@@ -54,7 +54,7 @@ TEST(Rotary, TakesFrequenciesAndAMultiplier) {
   }
 }
 
-TEST(Rotary, OfAPositionHasTheBitsOfTheWhole) {
+TEST(Rotary, ASinglePositionHasTheBitsOfTheWhole) {
   const RotaryOptions o = {.width = 6, .frequencies = {1, 0.3, 0.01}, .multiplier = 1.2};
   const Tensor x = random_tensor({2, 3, 50, 8}, 1), whole = rotary(x, o).value();
   for (const int64_t t : {0, 1, 17, 49}) {

@@ -1,5 +1,5 @@
-// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend on the
-// number of threads.
+// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend on
+// the number of threads.
 #pragma once
 
 #include <algorithm>

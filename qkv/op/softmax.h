@@ -1,5 +1,5 @@
-// Softmax of the last axis, and masked softmax over the first lengths[...] entries of each row (Zhang et al., "Dive into
-// Deep Learning", section 11.3.1).
+// Softmax of the last axis, and masked softmax over the first lengths[...] entries of each row (Zhang et al., "Dive
+// into Deep Learning", section 11.3.1).
 //
 //     Variable w = softmax(x);                         // x (..., S)
 //     Variable w = masked_softmax(x, lengths);         // x (B,T,S), lengths (B) or (B,T), i32

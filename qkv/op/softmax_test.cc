@@ -26,7 +26,7 @@ TEST(Softmax, IsItsFormula) {
         [S = shape.dim(-1)](const Doubles& d) { return formula(d[0], S, [S](int64_t) { return S; }); });
 }
 
-TEST(Softmax, StandsLargeNumbersAndGivesMinusInfinityNoWeight) {
+TEST(Softmax, IsStableForLargeNumbersAndGivesMinusInfinityNoWeight) {
   const Tensor y = softmax(Tensor::from({1e30f, 1e30f, -INFINITY, -1e30f}, {1, 4})).value();
   expect_close(y, {0.5, 0.5, 0, 0}, 1e-7, "weights");
 }

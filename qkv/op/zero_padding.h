@@ -1,4 +1,4 @@
-// Zeros behind the end of every row of a padded batch:
+// Zeros after the end of every row of a padded batch:
 //
 //     y[b, t] = x[b, t] where t < lengths[b], else 0            x (B,T,C), lengths (B) i32
 //

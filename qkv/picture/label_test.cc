@@ -19,14 +19,14 @@ TEST(Label, AnyBytesBecomeOneVisibleLine) {
   EXPECT_EQ(label_text("\u2581caf\u00e9"), "\u2581caf\u00e9");
 }
 
-TEST(Label, WidthsAreThatOfTheScript) {
+TEST(Label, WidthsDependOnTheScript) {
   EXPECT_NEAR(label_width("attention"), 4.5, 0.7);
   EXPECT_GT(label_width("WWW"), label_width("iii"));
   EXPECT_NEAR(label_width("\u6f22\u5b57"), 2.1, 0.2);
   EXPECT_EQ(label_width("e\u0301"), label_width("e"));
 }
 
-TEST(Label, ShortenedBetweenWholeCharacters) {
+TEST(Label, IsShortenedBetweenWholeCharacters) {
   EXPECT_EQ(shortened("short", 5), "short");
   const std::string cut = shortened("internationalisation", 6);
   EXPECT_TRUE(cut.starts_with("internat") && cut.ends_with("\u2026")) << cut;
@@ -40,6 +40,6 @@ TEST(Label, ShortenedBetweenWholeCharacters) {
   }
 }
 
-TEST(Label, EscapedForXml) { EXPECT_EQ(xml_escaped("<b> & \"x\""), "&lt;b&gt; &amp; &quot;x&quot;"); }
+TEST(Label, IsEscapedForXml) { EXPECT_EQ(xml_escaped("<b> & \"x\""), "&lt;b&gt; &amp; &quot;x&quot;"); }
 
 }  // namespace qkv::label_test

@@ -60,7 +60,7 @@ void check_safetensors_checksum(const RandomAccessFile& file, std::string header
     right = entry->second == checksum_text(sum);
   }
   require<InputError>(right, "safetensors",
-                      "{}: the checksum is not that of its bytes: it is damaged, or another program has changed it "
+                      "{}: its bytes do not match the checksum: it is damaged, or another program has changed it "
                       "and kept '{}' in the metadata",
                       file_name, safetensors_checksum_key);
   metadata.erase(entry);

@@ -39,7 +39,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   bool key(string_t& text) override {
     if (depth_ == 1) {
       if (text == safetensors_metadata_key) {
-        refuse_if(std::exchange(has_metadata_, true), "{} is there twice", safetensors_metadata_key);
+        refuse_if(std::exchange(has_metadata_, true), "{} occurs twice", safetensors_metadata_key);
         in_metadata_ = true;
       } else {
         refuse_if(!names_.insert(text).second, "two tensors have the name {}", quoted_name(text));
@@ -50,7 +50,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
         offsets_.reset();
       }
     } else {
-      refuse_if(in_metadata_ && header_.metadata.contains(text), "metadata {} is there twice", quoted_name(text));
+      refuse_if(in_metadata_ && header_.metadata.contains(text), "metadata {} occurs twice", quoted_name(text));
       key_ = text;
     }
     return true;
@@ -70,7 +70,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   bool start_array(size_t) override {
     if (depth_ != 2 || in_metadata_ || !(key_ == "shape" || key_ == "data_offsets")) return unexpected("an array");
     auto& list = key_ == "shape" ? shape_ : offsets_;
-    refuse_if(list.has_value(), "{}: {} is there twice", where(), key_);
+    refuse_if(list.has_value(), "{}: {} occurs twice", where(), key_);
     list.emplace();
     ++depth_;
     return true;
@@ -84,7 +84,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
       header_.metadata.emplace(key_, text);
     } else {
       if (key_ != "dtype") return unexpected("a text");
-      refuse_if(!entry_.dtype.empty(), "{}: dtype is there twice", where());
+      refuse_if(!entry_.dtype.empty(), "{}: dtype occurs twice", where());
       refuse_if(size_of_dtype(text) == 0, "{}: dtype {} is unknown", where(), quoted_name(text));
       entry_.dtype = text;
     }

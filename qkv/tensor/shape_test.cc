@@ -24,7 +24,7 @@ TEST(Shape, EqualMeansTheSameAxes) {
   EXPECT_NE((Shape{2, 3}), (Shape{2, 3, 1}));
 }
 
-TEST(Shape, RefusesWhatIsNoShape) {
+TEST(Shape, RejectsInvalidShapes) {
   EXPECT_THROW((Shape{2, -1}), Error);
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1}), Error);
   Shape full{1, 1, 1, 1, 1, 1};

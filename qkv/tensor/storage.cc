@@ -72,8 +72,8 @@ class Pool {
  private:
   using Sizes = std::map<int64_t, std::byte*>;  // the first block of each capacity
 
-  // Before a new block: where sizes grow from step to step, as in decoding, blocks that have become too small would pile
-  // up. The pool holds at most a quarter more than was ever used at a time, and 16 MiB.
+  // Before a new block: where sizes grow from step to step, as in decoding, blocks that have become too small would
+  // pile up. The pool holds at most a quarter more than was ever used at a time, and 16 MiB.
   void make_room(int64_t capacity) {
     const int64_t needed = std::max(statistics_.peak_bytes, statistics_.used_bytes + capacity);
     const int64_t excess = statistics_.pool_bytes + capacity - (needed + needed / 4 + (16 << 20));

@@ -158,7 +158,7 @@ TEST(Tensor, ConvertsBetweenTypes) {
   EXPECT_THROW(counting({1}).to(DType::i32), Error);
 }
 
-TEST(Layout, ATensorInTheMemoryOrderOfAnother) {
+TEST(Layout, GivesATensorTheMemoryOrderOfAnother) {
   const Tensor heads = counting({2, 5, 3, 4}).transpose(1, 2);  // (B,H,T,D) over memory (B,T,H,D)
   const Tensor made = empty_in_order_of(heads, {2, 3, 7, 6});
   EXPECT_EQ(made.strides(), (Shape{7 * 3 * 6, 6, 3 * 6, 1}));

@@ -1,5 +1,5 @@
-// Attention by its formula, forward and backward, pair by pair, with nothing fused: in float64 it is exact, in the type of
-// the inputs it measures how much error a plain computation makes.
+// Attention by its formula, forward and backward, pair by pair, with nothing fused: in float64 it is exact, in the type
+// of the inputs it measures how much error a plain computation makes.
 //
 //     attention(Q, K, V) = reweigh( normalize( mask( modify( score(Q, K) ) ) ) ) V
 //
@@ -9,8 +9,8 @@
 //     expect_close(out, wanted.out.values, 2e-6, "out");
 //     expect_close(slopes.grad(), wanted.parameters[0].values, 1e-5, "gradient of the slopes");
 //
-// q (B,H,T,D), k (B,G,S,Dk), v (B,G,S,E), dout (B,H,T,E), or empty: forward alone. A query without visible keys has zeros
-// and lse = -infinity.
+// q (B,H,T,D), k (B,G,S,Dk), v (B,G,S,E), dout (B,H,T,E), or empty: forward alone. A query without visible keys has
+// zeros and lse = -infinity.
 #pragma once
 
 #include <vector>
@@ -50,7 +50,8 @@ struct ReferenceTensor {
 
 struct ReferenceResult {
   ReferenceTensor out, weights, lse, dq, dk, dv;
-  // Gradients: of the score, of the modifiers, of the normalizer, of the reweighers; each in the order of its arguments.
+  // Gradients: of the score, of the modifiers, of the normalizer, of the reweighers; each in the order of its
+  // arguments.
   std::vector<ReferenceTensor> parameters = {};
 };
 

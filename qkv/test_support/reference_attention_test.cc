@@ -1,5 +1,5 @@
-// The reference itself: its gradients are the central differences of its output, for every mechanism; its error estimate
-// covers the errors of float32.
+// The reference itself: its gradients are the central differences of its output, for every mechanism; its error
+// estimate covers the errors of float32.
 #include "qkv/test_support/reference_attention.h"
 
 #include <algorithm>

@@ -44,7 +44,7 @@ BatchTokens BatchTokens::of(const Tokenizer& source, const Tokenizer& target) {
   out.bos = special.bos;
   out.eos = special.eos;
   if (special.forced_first) out.before_target = {*special.forced_first};
-  out.pad = std::max(special.pad, 0);  // any id: what stands there is masked
+  out.pad = std::max(special.pad, 0);  // any id: padding is masked
   return out;
 }
 

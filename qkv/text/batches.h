@@ -28,14 +28,14 @@ enum class BatchOrder {
   as_given,  // in the order of the corpus
 };
 
-// The special tokens of a batch: those around a source, and what a decoder reads and writes besides the target.
+// The special tokens of a batch: around a source, and around a target for the decoder.
 struct BatchTokens {
   TextFrame source = {.before = {}, .after = {Tokenizer::eos}};
   int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;
   std::vector<int32_t> before_target = {};  // of every answer, such as a language
   int32_t pad = Tokenizer::pad;
 
-  // Of models that were published; ours have the tokens above.
+  // For published models; ours have the tokens above.
   static BatchTokens of(const Tokenizer& source, const Tokenizer& target);
   int64_t extra() const;  // tokens that a sentence has more on one of the sides
 };

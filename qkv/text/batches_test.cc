@@ -133,7 +133,7 @@ TEST(BatchStream, IsNotShuffledForValidation) {
                              [&](int64_t a, int64_t b) { return all.target(a).size() < all.target(b).size(); }));
 }
 
-TEST(BatchStream, PutsSentencesOfLikeLengthTogether) {
+TEST(BatchStream, PutsSentencesOfSimilarLengthTogether) {
   const EncodedCorpus all = corpus(5000);
   int64_t tokens = 0, places = 0;
   BatchStream stream(all, {.batch_tokens = 500});
@@ -153,7 +153,7 @@ TEST(BatchStream, GivesALongSentenceABatchOfItsOwn) {
   EXPECT_EQ(epoch_of(stream).size(), 3u);
 }
 
-TEST(BatchStream, RefusesWhatMakesNoSense) {
+TEST(BatchStream, RejectsInvalidOptions) {
   const EncodedCorpus all = corpus(10), none;
   EXPECT_THROW(BatchStream{none}, InputError);
   EXPECT_THROW(BatchStream(all, {.batch_tokens = 0}), UsageError);

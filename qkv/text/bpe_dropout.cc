@@ -54,7 +54,7 @@ BpeDropout::BpeDropout(const Tokenizer& tokenizer, double rate) : rate_(rate) {
       const int32_t left = id_of(text.substr(0, at)), right = id_of(text.substr(at));
       if (left >= 0 && right >= 0) merges->ids.emplace(key_of(left, right), id);
     }
-    // A character that is no token of its own cannot stand alone.
+    // A character that is not a token cannot stand alone.
     if (std::ranges::count(token.characters, -1) > 0) token.characters.clear();
   }
   merges_ = std::move(merges);

@@ -98,7 +98,7 @@ TEST(BpeDropout, TakesTextWithoutSpacesInLinearTime) {
   EXPECT_EQ(bpe().decode(BpeDropout(bpe(), 0.1).sample(ids, random)), word);
 }
 
-TEST(BpeDropout, RefusesARateThatIsNoProbability) {
+TEST(BpeDropout, RejectsARateThatIsNotAProbability) {
   EXPECT_THROW(BpeDropout(bpe(), -0.1), UsageError);
   EXPECT_THROW(BpeDropout(bpe(), 1.1), UsageError);
 }

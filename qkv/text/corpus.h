@@ -41,7 +41,7 @@ struct SentencePair {
 
 struct CorpusOptions {
   const Holdout* holdout = nullptr;  // pairs with its sources are skipped; must outlive the reader
-  bool every_line = false;           // a pair for each line, blank sides included; an empty file is no error
+  bool every_line = false;           // a pair for each line, blank sides included; an empty file is not an error
   LineOptions lines = {};
 };
 
@@ -63,7 +63,7 @@ class Corpus {
 
 class CorpusReader {
  public:
-  // Of a path: read once, as data arrives.
+  // Reads the files of a path once, as data arrives.
   explicit CorpusReader(const std::string& spec, const CorpusOptions& options = {});
   explicit CorpusReader(const Corpus& corpus, const CorpusOptions& options = {});
 

@@ -84,7 +84,7 @@ TEST_F(Corpus, TwoFilesStayAlignedAfterABadLine) {
                                       "a.fr:3: invalid UTF-8 at byte 1 (0xfe)", "four|quatre"}));
 }
 
-TEST_F(Corpus, PassesOverBlankSidesAndCountsThem) {
+TEST_F(Corpus, SkipsAndCountsBlankSides) {
   CorpusReader reader(file("a.tsv", "one\tun\n\tdeux\nthree\t \n\n\xc2\xa0\tcinq\nsix\tsix\n"));
   SentencePair pair;
   EXPECT_TRUE(reader.next(pair) && reader.next(pair));

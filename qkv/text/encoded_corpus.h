@@ -4,7 +4,7 @@
 //     std::span<const int32_t> ids = corpus.source(17);        // no bos, no eos
 //     int64_t n = corpus.skipped().too_long;                   // pairs
 //
-// Encoding runs on all threads; the order is that of the corpus. InputError if no pair is left.
+// Encoding runs on all threads and keeps the order of the corpus. InputError if no pair is left.
 #pragma once
 
 #include <cstdint>

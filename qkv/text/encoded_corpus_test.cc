@@ -68,7 +68,7 @@ TEST(EncodedCorpus, KeepsItsIdsWhenItMoves) {
   EXPECT_EQ(ids(two.target(2)), Ids{8});
 }
 
-TEST(EncodedCorpus, HasAFingerprintThatTellsPairsApart) {
+TEST(EncodedCorpus, FingerprintDistinguishesPairs) {
   const auto print = [](const Ids& source, const Ids& target) {
     EncodedCorpus corpus;
     corpus.add(source, target);
@@ -80,7 +80,7 @@ TEST(EncodedCorpus, HasAFingerprintThatTellsPairsApart) {
   EXPECT_NE(print({0}, {0}), print({0, 0}, {0}));
 }
 
-TEST(EncodedCorpus, LeavesOutWhatIsTooLongAndCountsIt) {
+TEST(EncodedCorpus, SkipsAndCountsPairsThatAreTooLong) {
   // A sentence of n characters is n ids and one for the space before it; max_length counts the eos, too.
   const std::vector<SentencePair> text{{"abc", "abcd"}, {"abcde", "a"}, {"a", "abcde"}, {"", "a"}};
   const EncodedCorpus corpus = encode_corpus(text, characters(), characters(), {.max_length = 6});

@@ -1,10 +1,10 @@
-// The languages of a multilingual model: tokens of its vocabulary that stand in front of a text.
+// The languages of a multilingual model: tokens of its vocabulary that begin a text.
 //
 //     language_token(nllb, "deu_Latn", "target-language")                     // its id
-//     language_token(m2m100, "de", "target-language")                         // that of "__de__"; Marian's is ">>de<<"
+//     language_token(m2m100, "de", "target-language")                         // the id of "__de__"; ">>de<<" in Marian
 //
-// A language is an added token that is written like one, not a piece of text which happens to be called "de". Errors: UsageError,
-// naming the option and the nearest language, for another name and for a model without languages.
+// A language is an added token that is written like one, not a piece of text that happens to be "de". Errors:
+// UsageError, naming the option and the nearest language, for an unknown name and for a model without languages.
 #pragma once
 
 #include "qkv/text/tokenizer.h"

@@ -117,7 +117,7 @@ TEST(LineReader, GivesUpALineWithoutAnEnd) {
     reader.next(line);
     FAIL();
   } catch (const LineError&) {
-    FAIL() << "there is no going on behind it";
+    FAIL() << "nothing can be read after it";
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(), "noise:1: no line feed within 1073741824 bytes: this is not lines of text");
   }

@@ -33,7 +33,7 @@ TokenMasking::TokenMasking(const MaskingOptions& options) : options_(options) {
     if (!special_[static_cast<size_t>(id)]) random_.push_back(id);
 }
 
-// What may be chosen: single tokens or words, without special tokens, which end a word.
+// The units that may be chosen: single tokens or words. Special tokens are left out, and end a word.
 std::vector<TokenMasking::Span> TokenMasking::candidates(std::span<const int32_t> ids) const {
   std::vector<Span> spans;
   bool inside = false;
@@ -106,7 +106,7 @@ MaskedBatch TokenMasking::mask(const Tensor& ids, std::span<const int32_t> lengt
 }
 
 std::vector<bool> begins_word(const Tokenizer& tokenizer) {
-  // WordPiece marks what is within a word, the others its beginning.
+  // WordPiece marks the inner tokens of a word, the other types the first one.
   std::vector<bool> begins, within;
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     const std::string& token = tokenizer.token(id);

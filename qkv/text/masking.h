@@ -6,9 +6,9 @@
 //     MaskedBatch batch = masking.mask(ids, lengths, sentences, epoch);      // ids i32 (B,T), lengths (B)
 //     loss = cross_entropy(logits_of(batch.inputs), batch.targets);
 //
-// Of a sentence with n tokens that are not special, round(rate * n) are chosen, but at least one. With word flags
-// whole words are chosen: in random order, while the number of tokens does not grow beyond that. Each chosen token is
-// replaced on its own, and random tokens are never special ones.
+// In a sentence with n tokens that are not special, round(rate * n) are chosen, but at least one. With word flags whole
+// words are chosen in random order, as long as the number of tokens stays within that. Each chosen token is replaced
+// independently, and random tokens are never special ones.
 //
 // The random numbers are a function of the seed, of the sentence's index in the corpus, and of the epoch: a sentence
 // is masked in the same way in any batch, and in another way in every epoch.

@@ -3,8 +3,8 @@
 //     SavedModel saved = read_model(folder);
 //     Tokenizer source = read_model_tokenizer(folder, saved.model->config(), TokenizerSide::source, saved.sums);
 //
-// A model of one stack has one tokenizer, that of either side. Errors: InputError, naming the file, for a vocabulary with
-// another checksum, and for what Tokenizer::load and read_published_tokenizer refuse.
+// A model of one stack has the same tokenizer on both sides. Errors: InputError, naming the file, for a vocabulary with
+// another checksum, and for whatever Tokenizer::load and read_published_tokenizer reject.
 #pragma once
 
 #include <filesystem>

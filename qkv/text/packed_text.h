@@ -6,16 +6,16 @@
 //     BatchPosition here = text.position();         // for a checkpoint; text.seek(here) continues from there
 //
 // An epoch: the documents are shuffled, each is followed by eos, and this sequence is cut into rows of `length`
-// tokens; a document longer than what is left of a row continues in the next one. The rows are shuffled again, so
-// that the parts of a long document are not in one batch. Every token is the input of one position of an epoch. Only
+// tokens; a document that does not fit into the rest of a row continues in the next one. The rows are shuffled again,
+// so that the parts of a long document are not in one batch. Every token is the input of one position of an epoch. Only
 // the row with the end of the sequence has padding.
 //
-// The target of a position is the token after it, of the next row at the end of a row. With `separate`, documents
-// know nothing of each other: eos has no target, and attention stays inside a document by
+// The target of a position is the token after it, at the end of a row the first token of the next row. With `separate`,
+// documents are independent: eos has no target, and attention stays inside a document by
 //
 //     causal() & documents(batch.documents)                                     // attention/mask/documents.h
 //
-// Without, the target of eos is the first token of the next document, as in GPT-2 (Radford et al., 2019).
+// Otherwise the target of eos is the first token of the next document, as in GPT-2 (Radford et al., 2019).
 //
 // Errors: InputError for no tokens; UsageError for options out of range.
 #pragma once

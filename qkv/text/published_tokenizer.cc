@@ -21,7 +21,7 @@ Tokenizer read(const std::filesystem::path& folder, TokenizerSide side, int64_t 
   return huggingface_tokenizer(folder, side, rows);
 }
 
-// That of a folder whose settings and model belong together.
+// The tokenizer of a folder whose settings and model belong together.
 void check_ids(const Tokenizer& tokenizer, int64_t rows, const std::string& where) {
   const SpecialTokens& special = tokenizer.special();
   std::vector<int32_t> ids;
@@ -29,12 +29,13 @@ void check_ids(const Tokenizer& tokenizer, int64_t rows, const std::string& wher
        {&special.ends, &special.suppressed, &special.frame->before, &special.frame->after})
     ids.insert(ids.end(), some->begin(), some->end());
   for (const int32_t id : {special.pad, special.bos, special.eos, special.unk, special.mask})
-    if (id != -1) ids.push_back(id);  // a vocabulary need not have it
+    if (id != -1) ids.push_back(id);  // a vocabulary may lack it
   if (special.forced_first) ids.push_back(*special.forced_first);
   for (const int32_t id : ids)
     require<InputError>(id >= 0 && id < rows, where, "a special token has the id {}, the model has {} rows", id,
                         rows);
-  // Tokens that were added without rows for them, as <image_soft_token> in Gemma 3, are refused where a text has them.
+  // Tokens that were added without a row, such as <image_soft_token> in Gemma 3, are an error when a text contains
+  // them.
   for (int64_t id = rows; id < tokenizer.token_count(); ++id)
     require<InputError>(!tokenizer.is_text(static_cast<int32_t>(id)), where,
                         "the vocabulary has {} tokens, the model has {}", tokenizer.token_count(), rows);

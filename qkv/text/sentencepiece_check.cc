@@ -137,7 +137,7 @@ Wrong trainer_error(std::string_view bytes) {
   for (Field field; (field = message.next()).number != 0;) {
     if (field.number < 0) return broken_framing;
     if (field.number == 3 && (field.value < 1 || field.value > 4))
-      return fmt::format("it is of the unknown kind {}", field.value);
+      return fmt::format("its model type {} is unknown", field.value);
   }
   return {};
 }

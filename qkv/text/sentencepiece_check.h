@@ -3,7 +3,7 @@
 //
 //     if (auto wrong = sentencepiece_error(bytes)) fail<InputError>(path, "not a SentencePiece model: {}", *wrong);
 //
-// Checked are the protobuf framing of the whole message, every piece (UTF-8, no NUL, not empty, a finite score, a
+// It checks the protobuf framing of the whole message, every piece (UTF-8, no NUL, not empty, a finite score, a
 // known type, none twice), the kind of model, and the normalisation rules: a double array (Aoe et al., 1992) whose
 // every step must stay inside it, and whose values must point into the texts that follow it.
 #pragma once

@@ -1,5 +1,6 @@
-// The error of a text that a tokenizer cannot encode, while it can encode others: a word outside a vocabulary that has no
-// unknown token, a text on which a regular expression takes too many steps, one that normalisation makes too long.
+// The error of a text that a tokenizer cannot encode, although it can encode others: a word outside a vocabulary
+// without an unknown token, a text on which a regular expression takes too many steps, a text that normalisation makes
+// too long.
 //
 //     try {
 //       ids = tokenizer.encode(line);

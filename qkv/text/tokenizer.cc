@@ -294,7 +294,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, const TokenizeOpti
   return ids;
 }
 
-// A vocabulary may have more tokens than the model has rows, added ones that it never learned.
+// A vocabulary may have more tokens than the model has rows: added tokens that the model never learned.
 void Tokenizer::check_rows(std::span<const int32_t> ids) const {
   if (model_->size() <= size()) return;
   for (const int32_t id : ids)

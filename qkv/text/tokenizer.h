@@ -1,20 +1,21 @@
-// Tokenizer: sentences to token ids and back. Tokens are subwords trained on a corpus by a unigram language model (Kudo, 2018)
-// or byte-pair encoding (BPE, Sennrich et al., 2016), or characters, by SentencePiece (Kudo and Richardson, 2018); or the
-// byte-level BPE of GPT-2 (Radford et al., 2019) or BERT's WordPiece (tokenizer/json_training.h).
+// Tokenizer: sentences to token ids and back. Tokens are subwords trained on a corpus by a unigram language model
+// (Kudo, 2018) or byte-pair encoding (BPE, Sennrich et al., 2016), or characters, by SentencePiece (Kudo and
+// Richardson, 2018); or the byte-level BPE of GPT-2 (Radford et al., 2019) or BERT's WordPiece
+// (tokenizer/json_training.h).
 //
 //     Tokenizer tokenizer = Tokenizer::train(sentences, {.vocabulary_size = 8000});
 //     std::vector<int32_t> ids = tokenizer.encode("I am cold.");        // no bos, no eos
 //     std::string text = tokenizer.decode(ids);                         // "I am cold."
-//     tokenizer.save("model/source.model");      // a SentencePiece model; of byte-level BPE and WordPiece a JSON file
+//     tokenizer.save("model/source.model");      // a SentencePiece model; JSON for byte-level BPE and WordPiece
 //
-// The ids of the four special tokens are the same in every vocabulary that is trained here: pad 0, bos 1, eos 2, unk 3. Those
-// of published models (published_tokenizer.h) are data: special().
+// The ids of the four special tokens are the same in every vocabulary that is trained here: pad 0, bos 1, eos 2, unk 3.
+// In published models (published_tokenizer.h) they are data: special().
 //
 // decode(encode(text)) is by default the text normalised by NFKC (ligatures, full-width letters and the ellipsis
 // character become plain letters and dots; control characters are removed) with white space collapsed and trimmed,
 // and unknown characters (outside the vocabulary) as U+2047. With .lossless it is the same text for any valid UTF-8:
-// byte fallback encodes unknown characters as their bytes. Only U+2581, SentencePiece's space, becomes a space. Byte-level BPE
-// gives any text back as it was, WordPiece the words with a space between them but before marks such as the full stop. Bytes
+// byte fallback encodes unknown characters as their bytes. Only U+2581, SentencePiece's space, becomes a space.
+// Byte-level BPE round-trips any text. WordPiece joins words with single spaces and no space before punctuation. Bytes
 // that are not UTF-8 become U+FFFD. Text never becomes a special token, even if it looks like one ("</s>"), unless
 // .parse_special.
 //
@@ -52,10 +53,10 @@ struct TokenizerOptions {
   // Fraction of the corpus's characters that are in the vocabulary, 0.98 to 1; 0: every character, but in a subword
   // vocabulary at most as many of the frequent ones as fill a quarter of it.
   double character_coverage = 0;
-  // No normalisation, white space kept, and byte fallback: 256 tokens for the bytes of unknown characters. UsageError with
-  // WordPiece; byte-level BPE is lossless anyway.
+  // No normalisation, white space kept, and byte fallback: 256 tokens for the bytes of unknown characters. UsageError
+  // with WordPiece; byte-level BPE is lossless anyway.
   bool lossless = false;
-  int64_t max_sentences = 1'000'000;  // of a larger corpus a random sample of this size
+  int64_t max_sentences = 1'000'000;  // a larger corpus is sampled at random
   uint64_t seed = 1;                  // of the sample
 };
 
@@ -73,10 +74,10 @@ struct SpecialTokens {
   int32_t mask = -1;
   std::vector<int32_t> ends = {2};           // tokens that end an answer, eos among them
   std::vector<int32_t> suppressed = {0, 1};  // never generated
-  std::vector<int32_t> added = {};  // never text: languages, of tokenizers whose file does not say so itself
+  std::vector<int32_t> added = {};           // never text: languages, if the file does not mark them
   std::optional<int32_t> forced_first = {};  // the first token of every answer
-  std::optional<TextFrame> frame = {};       // none: that of our own models, by their architecture
-  int64_t rows = 0;                          // ids that a published model has: those behind its tokens have no text
+  std::optional<TextFrame> frame = {};       // none: our own models, by architecture
+  int64_t rows = 0;  // number of ids of a published model; ids after its tokens have no text
 };
 
 struct TokenizeOptions {
@@ -107,18 +108,18 @@ class Tokenizer {
   std::string decode(std::span<const int32_t> ids) const;  // without pad, bos, eos; Error for an id out of range
   const std::string& token(int32_t id) const;              // U+2581 stands for a space
   bool is_text(int32_t id) const;   // neither a special token nor a byte: token() is a piece of text
-  bool is_added(int32_t id) const;  // a token besides those that texts are cut into: special, added, or a language
+  bool is_added(int32_t id) const;  // never the result of cutting a text: special, added, or a language
   float score(int32_t id) const;    // of BPE: the higher, the earlier it is merged; of unigram: a log probability
   int64_t size() const;             // ids that the model has
-  int64_t token_count() const;  // of the vocabulary: the model may have more ids, or fewer, without the last ones
+  int64_t token_count() const;  // of the vocabulary: the model may have more ids, or fewer (without the last ones)
   const SpecialTokens& special() const;
-  // The mask of a masked model: a token of the vocabulary, or, in ours that have none, the id behind the last one. -1: a
-  // published vocabulary without a mask.
+  // The mask of a masked model: a token of the vocabulary, or, in a vocabulary of ours without one, the id after the
+  // last token. -1: a published vocabulary without a mask.
   int32_t mask_id() const;
   // The rows of the embedding of a model that reads this vocabulary, the mask's among them if `is_masked`.
   int64_t rows(bool is_masked) const;
   std::optional<int32_t> id_of(std::string_view token) const;
-  // The tokens of a text in which the mask stands at each `marker`; none if special().mask is not a token of its own.
+  // The tokens of a text with the mask in place of each `marker`; none if special().mask is not a token of its own.
   std::optional<std::vector<int32_t>> encode_masked(std::string_view text, std::string_view marker) const;
 
   explicit Tokenizer(std::shared_ptr<const TokenizerModel> model) : model_(std::move(model)) {}

@@ -1,4 +1,4 @@
-// What is behind a Tokenizer: a SentencePiece model (tokenizer.cc), or the tokenizer of a published model
+// The implementation of a Tokenizer: a SentencePiece model (tokenizer.cc), or the tokenizer of a published model
 // (published_tokenizer.h).
 #pragma once
 
@@ -28,7 +28,7 @@ class TokenizerModel {
   virtual std::optional<int32_t> id_of(std::string_view token) const = 0;
   virtual const std::string& serialized() const = 0;
   virtual const SpecialTokens& special() const = 0;
-  // The tokens of a text in which the mask stands at each `marker`; none: the model has no mask of its own.
+  // The tokens of a text with the mask in place of each `marker`; none: the model has no mask of its own.
   virtual std::optional<std::vector<int32_t>> encode_masked(std::string_view /*text*/,
                                                             std::string_view /*marker*/) const {
     return {};

@@ -55,7 +55,7 @@ TEST_P(EveryType, DecodesWhatItEncodes) {
   }
 }
 
-// SentencePiece itself takes the square of a word's length, or ends the program over so long a one.
+// SentencePiece itself takes quadratic time in the length of a word, or ends the program on such a long one.
 TEST_P(EveryType, LearnsFromAWordOfAnyLength) {
   auto sentences = corpus(300);
   const Tokenizer without = Tokenizer::train(sentences, {.type = GetParam(), .vocabulary_size = 120});
@@ -80,7 +80,7 @@ TEST_P(EveryType, EncodesATextOfAnyLengthAsItsWords) {
     }
   ASSERT_GT(text.size(), 50'000u);
   EXPECT_EQ(tokenizer.encode(text), wanted);
-  // SentencePiece takes time by the square of a run of unknown characters, so it is given no long one.
+  // SentencePiece takes quadratic time in a run of unknown characters, so it is never given a long one.
   EXPECT_EQ(tokenizer.encode("ab " + std::string(300'000, '#') + " ab"),
             tokenizer.encode("ab " + std::string(100, '#') + " ab"));
 }
@@ -130,7 +130,7 @@ TEST(Tokenizer, WordPieceKeepsWordsAndHasAMask) {
   EXPECT_THROW(Tokenizer::train(sentences, {.type = TokenizerType::byte_bpe, .vocabulary_size = 256}), UsageError);
 }
 
-TEST(Tokenizer, AVocabularyOfJsonIsTheSameInAFile) {
+TEST(Tokenizer, AJsonVocabularySurvivesSavingAndLoading) {
   for (const TokenizerType type : {TokenizerType::byte_bpe, TokenizerType::word_piece}) {
     const auto sentences = corpus(300);
     const Tokenizer tokenizer = Tokenizer::train(sentences, {.type = type, .vocabulary_size = 300});
@@ -190,7 +190,7 @@ TEST_P(EveryType, HasFewerTokensForASmallCorpus) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("c b a")), "c b a");
 }
 
-TEST_P(EveryType, RefusesACorpusOfNothing) {
+TEST_P(EveryType, RejectsAnEmptyCorpus) {
   const TokenizerOptions options{.type = GetParam()};
   EXPECT_THROW(Tokenizer::train({}, options), InputError);
   EXPECT_THROW(Tokenizer::train({"", " ", "\t\u00a0", "\u3000", "\ufeff", "\u2581", "\x01\x1f", "\u200b"}, options),
@@ -296,7 +296,7 @@ TEST(Tokenizer, IsTheSameFromItsFile) {
   std::filesystem::remove(path);
 }
 
-TEST(Tokenizer, NamesAFileThatIsNoModel) {
+TEST(Tokenizer, NamesAFileThatIsNotAModel) {
   EXPECT_THROW(Tokenizer::load("no/such/file"), InputError);
   for (const std::string bytes : {"", "hello", "\n\n\n", "\x0a\x02\x0a"}) {
     try {
@@ -330,7 +330,7 @@ TEST(Tokenizer, SurvivesABrokenModel) {
   EXPECT_GT(loaded, 0) << "a changed score or letter is still a model";
 }
 
-// Where the double array of the rules begins: right after its length.
+// The double array of the rules begins right after its length.
 size_t root_of_rules(const std::string& model) {
   const size_t length = model.find(std::string("\x00\xb4\x02\x00", 4));
   EXPECT_NE(length, model.npos);
@@ -359,7 +359,7 @@ TEST(SentencePieceCheck, FindsAValueOutsideThatIsWrittenAsAnInnerUnit) {
   for (uint32_t i = 0; i < units; ++i) {
     const uint32_t unit = unit_at(i), offset = unit >> 10 << ((unit & 1u << 9) >> 6);
     if (unit & is_value || !(unit & has_value) || i % 50 != 0) continue;
-    constexpr uint32_t far = 256 << 10;  // as a value behind the texts, as an inner unit right
+    constexpr uint32_t far = 256 << 10;  // beyond the texts as a value, valid as an inner unit
     std::string broken = whole;
     std::memcpy(broken.data() + root + 4 * (i ^ offset), &far, 4);
     EXPECT_EQ(sentencepiece_error(broken), "its normalisation rules are broken") << i;

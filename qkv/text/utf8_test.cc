@@ -49,7 +49,7 @@ TEST(Utf8, CompleteTextEndsBeforeThePartOfACharacter) {
     for (size_t size = 4; size <= text.size(); ++size)
       ASSERT_EQ(utf8_complete(text.substr(0, size)), size == text.size() ? size : 4) << static_cast<uint32_t>(c);
   }
-  // What no further byte can complete is not waited for.
+  // Bytes that no further byte can complete are not held back.
   for (const std::string_view text : {"\x80", "\xff", "a\xc0", "\xe0\x80", "\xed\xa0", "\xf4\x90", "\xf5\x80",
                                       "\xc3\x28", "\xe2\x82\xac\x80", "\xf0\x9f\x28"})
     EXPECT_EQ(utf8_complete(text), text.size()) << text;

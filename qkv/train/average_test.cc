@@ -37,7 +37,7 @@ TEST_F(AverageTest, IsTheMeanOfEveryNumber) {
   EXPECT_EQ(mean[1].second.at<float>({0}), 1.0f);
 }
 
-TEST_F(AverageTest, OfOneIsItself) {
+TEST_F(AverageTest, OneCheckpointIsItsOwnAverage) {
   const std::vector<fs::path> files = {file("a", {{"w", Tensor::from({0.1f, 1e30f}, {2})}})};
   const NamedTensors mean = average_checkpoints(files);
   EXPECT_EQ(mean[0].second.at<float>({0}), 0.1f);

@@ -29,8 +29,8 @@ PackedTextOptions packing(const TrainOptions& options, const Tokenizer& tokenize
   if (special.frame) before = special.frame->before;
   require<InputError>(
       special.eos >= 0 && before.size() <= 1, "train",
-      "texts are packed with at most one token before and one behind them; this vocabulary has {} and {}",
-      before.size(), special.eos >= 0 ? 1 : 0);
+      "packing allows at most one token before and one after a text; this vocabulary adds {} and {}", before.size(),
+      special.eos >= 0 ? 1 : 0);
   return {.length = options.max_length,
           .rows = options.batch_sentences > 0 ? options.batch_sentences
                                               : std::max<int64_t>(1, options.batch_tokens / options.max_length),
@@ -98,7 +98,7 @@ std::vector<std::string> CausalTask::notes() const {
     score.add(unigram.score({&eos, 1}));
   }
   notes.push_back(
-      fmt::format("a model of token frequencies alone has a validation loss of {:.3f}, perplexity {:.1f}",
+      fmt::format("a model of only token frequencies has a validation loss of {:.3f}, perplexity {:.1f}",
                   score.cross_entropy(), score.perplexity()));
   return notes;
 }

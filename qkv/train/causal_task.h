@@ -1,11 +1,11 @@
-// Training of a causal language model on plain text: documents packed into rows of max_length tokens, each after a bos,
-// which see nothing of one another (text/packed_text.h).
+// Training of a causal language model on plain text: documents, each after a bos, are packed into rows of max_length
+// tokens and do not see one another (text/packed_text.h).
 //
 //     CausalTask task(options, prepare_text_data(options, {}, {}, progress));
 //     Trainer(options, task, folder).run();
 //
-// A batch has batch_tokens / max_length rows, or batch_sentences. Validation: the cross entropy of every token and of the
-// end of every document.
+// A batch has batch_tokens / max_length rows, or batch_sentences. Validation: the cross entropy of every token and of
+// the end of every document.
 #pragma once
 
 #include "qkv/model/causal.h"

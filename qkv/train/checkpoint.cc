@@ -48,7 +48,7 @@ class Reader {
     if (field(key).is_null()) return {};
     return number(key);
   }
-  // Of a key that is newer than some states.
+  // A key that older states lack.
   std::optional<double> number_or_none(const char* key) const {
     return json_.contains(key) ? optional_number(key) : std::nullopt;
   }

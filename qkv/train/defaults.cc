@@ -51,7 +51,7 @@ CorpusSize size_of(const Corpus& corpus, bool has_validation) {
 
 // Its vocabularies are not options.
 TransformerConfig config_to_continue(const std::string& folder) {
-  // What a published model ties, its tensors say.
+  // The tensors of a published model say which embeddings are tied.
   TransformerConfig config = read_together(
       folder, [&] { return is_published(folder) ? read_model(folder).model->config() : load_config(folder); });
   config.source_vocabulary = config.target_vocabulary = 0;
@@ -126,7 +126,7 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
   if (is_recurrent(architecture)) o.clip = 1;  // gradients through many steps explode (Pascanu et al., 2013)
   if (is_language_model(architecture)) {
     o.architecture.norm_order = NormOrder::pre;
-    o.label_smoothing = 0;  // perplexity is measured of what is trained
+    o.label_smoothing = 0;  // the perplexity that is reported is also what is trained
     o.valid_sentences = 0;
   }
   if (!size.has_validation) o.hold_out = std::min(size.sources / sources_per_held_out, max_held_out);

@@ -1,5 +1,5 @@
-// The options of a training that are not given, by the size of its corpus. doc/first_training.md has the
-// measurements behind them.
+// Defaults for the options of a training, by the size of its corpus. doc/first_training.md has the measurements behind
+// them.
 //
 //     TrainOptions options = default_options({.pairs = 29'000, .sources = 29'000});
 //     options.train = "pairs.tsv.gz";
@@ -27,7 +27,7 @@ struct CorpusSize {
 };
 TrainOptions default_options(const CorpusSize& size, Architecture architecture = Architecture::encoder_decoder);
 
-// What decides the options that a user's own are applied to.
+// What decides the options before the user's own are applied.
 struct BaseOptions {
   std::filesystem::path model = {};
   std::string train = {}, valid = {};
@@ -37,8 +37,9 @@ struct BaseOptions {
   bool resume = false;
 };
 
-// The options of the training in the folder, with resume and if there is one; else the defaults for the corpus. Then
-// the architecture of init, or the sizes of the recipe; then apply(options), the user's own. Those are checked before the corpus is read.
+// The options of the training in the folder, if there is one and `resume` is set; else the defaults for the corpus.
+// Then the architecture of init, or the sizes of the recipe; then apply(options), the user's own, which are checked
+// before the corpus is read.
 TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply = {});
 
 // The options that default_options() chooses by the size of the corpus: their names, as in option_table.h.

@@ -34,7 +34,7 @@ TEST(DefaultOptions, SuitCorporaOfEverySize) {
   }
 }
 
-TEST(DefaultOptions, HoldPairsOutWhereThereIsNoValidationData) {
+TEST(DefaultOptions, HoldOutPairsIfThereIsNoValidationData) {
   EXPECT_EQ(default_options({.pairs = 29'000, .sources = 29'000}).hold_out, 580);
   EXPECT_EQ(default_options({.pairs = 29'000, .sources = 29'000, .has_validation = true}).hold_out, 0);
 }

@@ -9,7 +9,7 @@ namespace qkv::early_stopping_test {
 TEST(EarlyStopping, CountsValidationsWithoutImprovement) {
   EarlyStopping loss({.patience = 2});
   EXPECT_TRUE(loss.offer(3.0, 10));
-  EXPECT_FALSE(loss.offer(3.0, 20));  // equal is no improvement
+  EXPECT_FALSE(loss.offer(3.0, 20));  // an equal score is not an improvement
   EXPECT_TRUE(loss.offer(2.5, 30));
   EXPECT_FALSE(loss.offer(2.6, 40));
   EXPECT_FALSE(loss.exhausted());

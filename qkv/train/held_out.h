@@ -1,4 +1,4 @@
-// The file of the data that was held out of a training, in the model folder.
+// The file with the data that was held out of a training, in the model folder.
 //
 //     save_held_out(folder, {.file = "held-out.tsv", .text = pairs});
 //     bool exists = check_held_out(folder, held_out);
@@ -9,8 +9,8 @@
 namespace qkv {
 
 void save_held_out(const std::filesystem::path& folder, const TrainingTask::HeldOut& held_out);
-// Whether the file exists. InputError if it holds something else than what is held out: a score measured on data that
-// was trained on would be meaningless.
+// Whether the file exists. InputError if it holds anything but the held-out data: a score measured on data that was
+// trained on would be meaningless.
 bool check_held_out(const std::filesystem::path& folder, const TrainingTask::HeldOut& held_out);
 
 }  // namespace qkv

@@ -9,7 +9,7 @@ namespace qkv::interrupt_test {
 int handled = 0;
 void handle(int signal) { handled = signal; }
 
-TEST(Interrupt, HearsEachOfItsSignals) {
+TEST(Interrupt, ReportsEachOfItsSignals) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto before = std::signal(signal, handle);
     {
@@ -21,7 +21,7 @@ TEST(Interrupt, HearsEachOfItsSignals) {
       EXPECT_EQ(handled, 0);
     }
     std::raise(signal);
-    EXPECT_EQ(handled, signal) << "it means what it meant before";
+    EXPECT_EQ(handled, signal) << "it has its previous effect";
     handled = 0;
     std::signal(signal, before);
   }
@@ -37,7 +37,7 @@ TEST(Interrupt, ASignalThatIsIgnoredStaysIgnored) {
   EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
-TEST(Interrupt, IsThereOnce) {
+TEST(Interrupt, OnlyOneMayExist) {
   const Interrupt interrupt;
   EXPECT_THROW(Interrupt(), Error);
 }

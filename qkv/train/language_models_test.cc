@@ -1,4 +1,4 @@
-// The models of one stack learn what their tokens tell.
+// The models of one stack learn what can be predicted from their tokens.
 #include <gtest/gtest.h>
 
 #include "qkv/base/random.h"
@@ -54,7 +54,7 @@ double loss_after(Adam adam, int updates, Loss loss) {
   return last;
 }
 
-// The first two tokens tell the step: the others are certain. A unigram model has ln 11 = 2.4.
+// The first two tokens determine the step, and so all others. A unigram model has ln 11 = 2.4.
 TEST(LanguageModels, ACausalOneLearnsToCount) {
   CausalTransformer model(small(Architecture::causal), 1);
   const double loss = loss_after(optimizer_of(model), 150, [&](uint64_t update, Pass& pass) {

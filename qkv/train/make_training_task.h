@@ -1,4 +1,4 @@
-// The task of a training, with its data and a new model: by the architecture of the model.
+// Makes the task of a training, with its data and a new model, for the architecture of the model.
 //
 //     std::unique_ptr<TrainingTask> task = make_training_task(options, {}, progress);
 //

@@ -79,7 +79,7 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
                              .seed = options.seed,
                              .tokens = tokens()}) {}
 
-// What is before a line is in the corpus already, and targets there are none.
+// The corpus already holds the tokens before a line; there are no targets.
 BatchTokens MaskedTask::tokens() const {
   BatchTokens out;
   out.source = {.before = {}, .after = frame_of(data_.tokenizer).after};
@@ -118,7 +118,7 @@ Validation MaskedTask::validate() const {
   return {.loss = score.cross_entropy(), .accuracy = restored.fraction()};
 }
 
-// Of the tokens of lines: bos and eos are never masked.
+// Counts the tokens of lines, because bos and eos are never masked.
 TokenFrequencies MaskedTask::frequencies() const {
   TokenFrequencies frequencies(data_.tokenizer.size());
   for (int64_t i = 0; i < data_.train.size(); ++i)
@@ -137,9 +137,9 @@ std::vector<std::string> MaskedTask::notes() const {
   for (int64_t i = 0; i < data_.valid.size(); ++i)
     for (const int32_t id : data_.valid.source(i).subspan(frame_of(data_.tokenizer).before.size()))
       baseline.add({.correct = id == frequent ? 1 : 0, .total = 1});
-  notes.push_back(
-      fmt::format("the most frequent token alone restores {:.1f}% of the tokens of the validation lines",
-                  100 * baseline.fraction()));
+  notes.push_back(fmt::format(
+      "always predicting the most frequent token is right for {:.1f}% of the tokens of the validation lines",
+      100 * baseline.fraction()));
   return notes;
 }
 

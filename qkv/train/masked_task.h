@@ -1,12 +1,12 @@
-// Training of a masked language model on plain text: some tokens of every line are masked, the model restores them
+// Training of a masked language model on plain text: some tokens of every line are masked, and the model predicts them
 // (text/masking.h).
 //
 //     MaskedTask task(options, prepare_text_data(options, MaskedTask::encoding(options), {}, progress));
 //     Trainer(options, task, folder).run();
 //
-// A row is bos, the tokens of a line, eos; lines of more than max_length tokens are cut. The mask token has the id after
-// the last one of the tokenizer. Lines are masked anew in every epoch. Validation: the loss of masked tokens, and the
-// fraction of them that are restored, of validation lines masked once.
+// A row is bos, the tokens of a line, eos; lines of more than max_length tokens are cut. The mask token has the id
+// after the last one of the tokenizer. Lines are masked anew in every epoch. Validation: the loss of masked tokens, and
+// the fraction of them that are predicted correctly, in validation lines that are masked once.
 #pragma once
 
 #include "qkv/model/masked.h"

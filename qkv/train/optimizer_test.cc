@@ -101,7 +101,7 @@ TEST(Adam, LeavesAParameterWithoutGradientAlone) {
   EXPECT_EQ(adam.first_moments()[1].at<float>({0, 0}), 0.0f);
 }
 
-TEST(Adam, RefusesWhatMakesNoSense) {
+TEST(Adam, RejectsInvalidOptions) {
   Variable p = parameter({1}, {1});
   EXPECT_THROW(Adam({p}, {.beta1 = 1.0}), UsageError);
   EXPECT_THROW(Adam({p}, {.eps = -1}), UsageError);
@@ -120,7 +120,7 @@ TEST(ClipGradients, ScalesDownToTheNormAndNeverUp) {
   EXPECT_DOUBLE_EQ(clip_gradients(all, 1), 5);
   EXPECT_FLOAT_EQ(a.grad().at<float>({0}), 0.6f);
   EXPECT_FLOAT_EQ(b.grad().at<float>({0}), -0.8f);
-  EXPECT_DOUBLE_EQ(clip_gradients(all, 0), gradient_norm(all));  // 0 is no limit
+  EXPECT_DOUBLE_EQ(clip_gradients(all, 0), gradient_norm(all));  // 0 means no limit
 }
 
 TEST(ClipGradients, NormIsTheSameOnAnyNumberOfThreads) {

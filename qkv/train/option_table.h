@@ -19,22 +19,21 @@ void visit_data(Options& o, Visitor&& visitor) {
   constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
   // Files may be moved: that they hold the same sentence pairs is checked by their fingerprint.
   visitor(
-      Setting{"train", "FILE[,FILE]",
-              "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; of "
-              "architecture causal or masked a file of text, a document per line; plain or gzip"},
+      Setting{
+          "train", "FILE[,FILE]",
+          "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; for "
+          "architecture causal or masked, a file of text with a document per line; plain or gzip"},
       o.train, may_change);
-  visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: what is held out"},
+  visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: the held-out data"},
           o.valid, may_change);
   visitor(
-      Setting{
-          "hold-out", "N",
-          "number of distinct source sentences, or lines of text, kept for validation, a fiftieth if there is no "
-          "other data for it; all pairs with these sources are held out of training"},
+      Setting{"hold-out", "N",
+              "number of distinct source sentences, or lines of text, kept for validation; all pairs with these "
+              "sources are held out of training; default: a fiftieth of them without valid, else 0"},
       o.hold_out, fixed);
   visitor(Setting{"max-length", "TOKENS",
-                  "maximum length of a training sentence, longer pairs are skipped and lines cut; causal: of the "
-                  "rows that text is "
-                  "packed into"},
+                  "maximum length of a training sentence; longer pairs are skipped, longer lines cut; causal: "
+                  "length of the rows that text is packed into"},
           o.max_length, fixed);
   visitor(
       Setting{"init", "FOLDER",
@@ -50,11 +49,12 @@ void visit_data(Options& o, Visitor&& visitor) {
           o.lossless, fixed);
   visitor(
       Setting{"bpe-dropout", "RATE",
-              "BPE-dropout: probability that a merge of subwords is left out, at every occurrence of a sentence"},
+              "BPE-dropout: probability that a merge is left out, drawn anew at every occurrence of a sentence"},
       o.bpe_dropout, fixed);
-  visitor(Setting{"masking-rate", "FRACTION", "fraction of the tokens of a line that a masked model is to restore"},
-          o.masking_rate, fixed);
-  visitor(Setting{"mask-whole-words", "true|false", "all tokens of a word are masked together"}, o.mask_whole_words,
+  visitor(
+      Setting{"masking-rate", "FRACTION", "fraction of the tokens of a line that a masked model has to predict"},
+      o.masking_rate, fixed);
+  visitor(Setting{"mask-whole-words", "true|false", "mask all tokens of a word together"}, o.mask_whole_words,
           fixed);
 }
 
@@ -107,7 +107,7 @@ void visit_run(Options& o, Visitor&& visitor) {
   visitor(Setting{"report-every", "UPDATES", "interval between lines of training/log.jsonl"}, o.report_every,
           may_change);
   visitor(Setting{"report-parameters", "true|false",
-                  "root mean squares of every parameter, its gradient and its update in these lines"},
+                  "also log the root mean squares of every parameter, its gradient and its update"},
           o.report_parameters, may_change);
 }
 

@@ -98,7 +98,7 @@ Json fixed_settings(const TrainOptions& options) {
   FixedSettings settings;
   visit_options(options, settings);
   visit_architecture(options.architecture, settings);
-  settings.json["configuration"] = json_of(options)["architecture"];  // also what no setting changes
+  settings.json["configuration"] = json_of(options)["architecture"];  // includes fields without a setting
   return settings.json;
 }
 
@@ -117,12 +117,19 @@ TransformerConfig config_of(Json architecture, const std::string& where) {
   return config;
 }
 
-// Whatever does not fit in a deep model does not fit in one of a single layer, which is constructed quickly.
+// A one-layer model is enough to find settings that do not fit, and is cheap to build.
 void check_architecture(TransformerConfig config) {
   config.source_vocabulary = config.target_vocabulary = Tokenizer::unk + 1;
   config.check();
   config.encoder_layers = config.decoder_layers = 1;
   make_model(config);
+}
+
+// "automatic (0.0025)" for a learning rate that was not given.
+std::string shown_setting(const std::string& key, const Json& value, const TrainOptions& options) {
+  if (key == "learning-rate" && options.learning_rate == 0)
+    return fmt::format("automatic ({:.3g})", options.rate());
+  return shown_json(value);
 }
 
 }  // namespace
@@ -274,7 +281,9 @@ std::optional<std::string> difference(const std::string& before, const TrainOpti
   const Json was = settings(before), is = settings(to_json(now));
   for (const auto& [key, value] : is.items())
     if (was.at(key) != value)
-      return fmt::format("'{}' was {} and is now {}", key, shown_json(was.at(key)), shown_json(value));
+      return fmt::format("'{}' was {} and is now {}", key,
+                         shown_setting(key, was.at(key), train_options_from_json(before, where)),
+                         shown_setting(key, value, now));
   return {};
 }
 

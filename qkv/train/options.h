@@ -36,11 +36,11 @@ constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Nam
 struct TrainOptions {
   // Sentence pairs, or text with a document a line, as text/corpus.h reads them.
   std::string train = {};
-  std::string valid = {};  // empty: what is held out, if anything is
+  std::string valid = {};  // empty: the held-out data, if any
   int64_t hold_out =
       0;  // distinct source sentences, or lines, of `train` kept for validation; see held-out.tsv, .txt
-  // In tokens, end included. Pairs with a longer side are skipped, lines of masked text cut; the length of the rows that
-  // text is packed into for a causal model.
+  // In tokens, end included. Pairs with a longer side are skipped, lines of masked text cut; the length of the rows
+  // that text is packed into for a causal model.
   int64_t max_length = 256;
 
   // The model.

@@ -99,6 +99,9 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
   now.batch_tokens = 100;
   EXPECT_EQ(difference(before, now, "state"), "'batch-tokens' was 4096 and is now 100");
   now = some_options();
+  now.learning_rate = 0.01;
+  EXPECT_EQ(difference(before, now, "state"), "'learning-rate' was automatic (0.005) and is now 0.01");
+  now = some_options();
   now.architecture.heads = 2;
   EXPECT_EQ(difference(before, now, "state"), "'heads' was 4 and is now 2");
   now = some_options();

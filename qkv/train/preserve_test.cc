@@ -254,7 +254,8 @@ TEST_F(Preserve, ARefusedResumeWritesNothing) {
     EXPECT_NE(error_of(o).find(message), std::string::npos) << error_of(o);
     EXPECT_TRUE(files("m") == before) << message;
   };
-  refused([&](TrainOptions& o) { o.train = (folder_ / "other.tsv").string(); }, "other data than");
+  refused([&](TrainOptions& o) { o.train = (folder_ / "other.tsv").string(); },
+          "this is not the data that the training");
   refused([&](TrainOptions& o) { o.train = (folder_ / "none.tsv").string(); }, "none.tsv");
   refused([&](TrainOptions& o) { o.hold_out = 30; }, "'hold-out' was 20 and is now 30");
   refused([&](TrainOptions& o) { o.architecture.ffn = 64; }, "'ffn' was 32 and is now 64");
@@ -335,7 +336,7 @@ TEST_F(Preserve, EveryFileIsCheckedWhenItIsRead) {
   EXPECT_EQ(train(o).steps, 11) << "the log has no reader";
 }
 
-TEST_F(Preserve, WeightsThatAreNoNumbersAreNotSaved) {
+TEST_F(Preserve, WeightsThatAreNotFiniteAreNotSaved) {
   TrainOptions o = options("m");
   train(o);
   const Files before = files("m");

@@ -1,4 +1,4 @@
-// Published models as the beginning of a training.
+// Trainings that continue from a published model.
 #include <gtest/gtest.h>
 
 #include "qkv/base/file.h"
@@ -22,7 +22,7 @@ class PublishedTrainingTest : public ::testing::Test {
     write_file(scratch_.path() / name, text);
     return scratch_.path() / name;
   }
-  // Updates so small that they change nothing which can be seen.
+  // Updates so small that they have no visible effect.
   fs::path train_from(const std::string& name, const fs::path& corpus, int64_t steps = 2) {
     const fs::path model = scratch_.path() / ("trained-" + name);
     train(options_for({.model = model, .train = corpus.string(), .init = published(name).string()},
@@ -73,7 +73,7 @@ TEST_F(PublishedTrainingTest, AnEncoderDecoderTranslatesAsBefore) {
   const fs::path corpus = file("pairs.tsv", lines("the man is here\tder mann ist hier ", 8));
   for (const char* name : {"marian", "t5", "bart", "m2m100", "ctranslate2-float32", "marian-npz"}) {
     const Translator before(published(name)), after(train_from(name, corpus));
-    const TranslateOptions options;  // not those of a generation_config.json, which the trained model does not have
+    const TranslateOptions options;  // the trained model has no generation_config.json
     const Translation a = before.translate("the man", options), b = after.translate("the man", options);
     EXPECT_EQ(a.text, b.text) << name;
     EXPECT_NEAR(a.log_probability, b.log_probability, 1e-3) << name;

@@ -45,7 +45,7 @@ TEST(Schedule, NeedsNoWarmUp) {
   EXPECT_DOUBLE_EQ(Schedule({.kind = ScheduleKind::noam, .warmup = 0, .d_model = 4}).rate(1), 0.5);
 }
 
-TEST(Schedule, RefusesWhatMakesNoSense) {
+TEST(Schedule, RejectsInvalidOptions) {
   EXPECT_THROW(Schedule({.peak = -1}), UsageError);
   EXPECT_THROW(Schedule({.warmup = -1}), UsageError);
   EXPECT_THROW(Schedule({.kind = ScheduleKind::linear}), UsageError);  // of how many steps?

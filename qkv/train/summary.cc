@@ -54,12 +54,12 @@ std::string rate_line(const TrainOptions& o, const TrainingSize& size) {
 
 // With init, the tokenizer options have no effect.
 std::string vocabulary_line(const TrainOptions& o) {
-  if (!o.init.empty()) return "that of " + o.init;
+  if (!o.init.empty()) return "from " + o.init;
   return fmt::format("{}, vocabulary-size {}", name_of(o.tokenizer), o.vocabulary_size);
 }
 
 std::string validation_line(const TrainOptions& o, const TrainingSize& size) {
-  if (!size.validates) return "none: give valid or hold-out";
+  if (!size.validates) return "off; valid or hold-out turns it on";
   std::string text = o.valid_every > 0 ? fmt::format("valid-every {}", o.valid_every) : "at the end";
   if (o.valid_sentences > 0) text += fmt::format(", BLEU of valid-sentences {}", o.valid_sentences);
   if (o.patience > 0 && o.valid_every > 0)

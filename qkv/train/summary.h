@@ -1,5 +1,4 @@
-// The settings of a training that matter most, with the values that were chosen for those not given, in the words of
-// the flags that change them.
+// The settings of a training that matter most, each named after its flag, with the values chosen for those not given.
 //
 //     for (const std::string& line : settings_summary(options, {.last_update = 5000})) print(line);
 #pragma once

@@ -4,8 +4,8 @@
 //     const auto encoding = [](const Tokenizer&) { return EncodeTextOptions{.max_length = 128}; };
 //     TextData data = prepare_text_data(options, encoding, {}, progress);
 //
-// The tokenizer is trained on the training documents, unless there is one: that of a training to resume, or of a model to
-// continue from. Nothing is written.
+// The tokenizer is trained on the training documents, unless there is one: that of a training to resume, or of a model
+// to continue from. Nothing is written.
 #pragma once
 
 #include <filesystem>

@@ -56,7 +56,7 @@ class TextTraining : public ::testing::TestWithParam<Architecture> {
 TEST_P(TextTraining, LearnsMoreThanTheFrequenciesOfTokens) {
   TrainOptions o = options("m");
   const bool masked = GetParam() == Architecture::masked;
-  o.max_steps = masked ? 900 : 120;  // of masked tokens there are fewer
+  o.max_steps = masked ? 900 : 120;  // there are fewer masked tokens
   o.valid_every = o.max_steps;
   o.learning_rate = masked ? 5e-3 : 1e-2;
   o.architecture.d_model = 32;
@@ -72,7 +72,7 @@ TEST_P(TextTraining, LearnsMoreThanTheFrequenciesOfTokens) {
   }
 }
 
-TEST_P(TextTraining, WhatIsMaskedIsForMaskedModels) {
+TEST_P(TextTraining, MaskingOptionsAreForMaskedModels) {
   TrainOptions o = options("m");
   o.mask_whole_words = true;
   o.masking_rate = 0.4;

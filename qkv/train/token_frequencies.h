@@ -1,4 +1,4 @@
-// How often each token occurs: what a model knows that has learned nothing else.
+// How often each token occurs, the baseline for a model that has learned nothing else.
 //
 //     TokenFrequencies frequencies(tokenizer.size());
 //     frequencies.add(ids);

@@ -28,10 +28,11 @@ std::string comparable(TransformerConfig config) {
 
 void copy_parameters(const Model& from, Model& to, const std::string& where) {
   const std::string before = comparable(from.config()), now = comparable(to.config());
-  require<UsageError>(before == now, "train",
-                      "the architecture is not that of the model to continue from, {}: give no options of the "
-                      "architecture but rates of dropout with init",
-                      where);
+  require<UsageError>(
+      before == now, "train",
+      "the architecture differs from the model to continue from, {}: with init, of all options of the "
+      "architecture only the dropout rates may be given",
+      where);
   const NamedTensors values = parameters_of(from);
   size_t i = 0;
   to.visit(

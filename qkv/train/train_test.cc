@@ -164,7 +164,7 @@ TEST_F(TrainTest, SmallBatchesAccumulatedAreALargeOne) {
   o.max_steps = 3;
   o.hold_out = 0;
   train(o);
-  // The order of sentences is that of shuffling, bucketed: only a whole epoch is the same set of pairs.
+  // The order of sentences is shuffled and bucketed: only a whole epoch is the same set of pairs.
   write_small_corpus(folder_ / "pairs.tsv", 24, 1);
   o.model = folder_ / "whole";
   train(o);
@@ -259,7 +259,7 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
   EXPECT_LE(storage_statistics().system_allocations, before + 4);
 }
 
-TEST_F(TrainTest, LeavesAModelAlone) {
+TEST_F(TrainTest, KeepsAModelWhenATrainingCannotStart) {
   TrainOptions o = options("m");
   o.max_steps = 2;
   train(o);
@@ -276,7 +276,7 @@ TEST_F(TrainTest, LeavesAModelAlone) {
   EXPECT_EQ(bytes("m/model.safetensors"), model);
 }
 
-TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
+TEST_F(TrainTest, ResumesOnlyWithTheSameOptionsAndData) {
   TrainOptions o = options("m");
   o.max_steps = 2;
   train(o);
@@ -287,9 +287,9 @@ TEST_F(TrainTest, ResumesOnlyWhatWasBegunAndAsItWasBegun) {
   write_small_corpus(folder_ / "other.tsv", 300, 2);
   o.max_steps = 4;
   o.train = (folder_ / "other.tsv").string();
-  expect_error(o, "other data than");
+  expect_error(o, "this is not the data that the training");
   EXPECT_EQ(stored_options(folder_ / "m").max_steps, 2);
-  EXPECT_EQ(stored_options(folder_ / "m").label_smoothing, 0.1);  // what was refused is not remembered
+  EXPECT_EQ(stored_options(folder_ / "m").label_smoothing, 0.1);  // rejected options are not stored
 }
 
 TEST_F(TrainTest, BeginsAgainWhereItWasKilledBeforeTheFirstSave) {
@@ -321,7 +321,7 @@ TEST_F(TrainTest, CleansUpAfterAKill) {
   EXPECT_EQ(bytes("m/training/log.jsonl").find("\"step\": 99"), std::string::npos);
 }
 
-TEST_F(TrainTest, RefusesAStateThatLies) {
+TEST_F(TrainTest, RejectsAnInconsistentState) {
   TrainOptions o = options("m");
   o.max_steps = 2;
   train(o);
@@ -357,7 +357,7 @@ TEST_F(TrainTest, RefusesAStateThatLies) {
   refused_with("options", "{", "[");
   refused_with("format", "2", "9");
   fs::copy_file(folder_ / "m/model.safetensors", state, fs::copy_options::overwrite_existing);
-  EXPECT_THROW(train(o), InputError);  // a model is no training state
+  EXPECT_THROW(train(o), InputError);  // a model is not a training state
   write_file(state, good);
   EXPECT_NO_THROW(train(o));
 }

@@ -9,6 +9,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
+#include "qkv/model/describe_tables.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/average.h"
 #include "qkv/train/held_out.h"
@@ -118,7 +119,8 @@ TrainResult Trainer::run() {
 TrainResult Trainer::interrupted(int signal) {
   // A folder without a model gets one; a model to be replaced is kept until the regular save.
   save({.model = !folder_.replaces() && (!validates() || !state_.best_validation), .state = true});
-  progress_.note(fmt::format("interrupted after step {}, state saved; resume continues{}", state_.step,
+  progress_.note(fmt::format("interrupted after step {}, state saved; to continue, train again with resume{}",
+                             state_.step,
                              folder_.replaces() ? "; the model in the folder is not replaced yet" : ""));
   TrainResult result = result_of(state_, StopReason::interrupted);
   result.signal = signal;
@@ -127,10 +129,11 @@ TrainResult Trainer::interrupted(int signal) {
 
 void Trainer::log_start() {
   for (const std::string& note : task_.notes()) progress_.note(note);
-  progress_.note(fmt::format("{} parameters, {} threads", task_.model().parameter_count(), threads()));
+  progress_.note(fmt::format("{} parameters, {} thread{}", with_commas(task_.model().parameter_count()), threads(),
+                             threads() == 1 ? "" : "s"));
   const TrainingSize size = {
       .last_update = last_update_, .batches_in_epoch = task_.batches_in_epoch(), .validates = validates()};
-  progress_.note("settings, in the words of the flags that change them:");
+  progress_.note("settings (each is named after its flag):");
   for (const std::string& line : settings_summary(options_, size)) progress_.note("  " + line);
   if (state_.step > 0) progress_.note(fmt::format("resuming after step {}", state_.step));
 }
@@ -211,7 +214,7 @@ void Trainer::warn(const std::vector<TrainingWarning>& warnings) {
   }
 }
 
-// What the log says so far, for the state of the warnings of a resumed training. A line of another version is
+// Replays the log for the state of the warnings of a resumed training. A line of another version is
 // skipped.
 void Trainer::repeat_warnings() {
   if (state_.step == 0) return;

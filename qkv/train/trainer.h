@@ -1,5 +1,5 @@
-// The training loop: updates, reports, validations and saves, of any task. train() of train.h does all of it; this class
-// is for tasks and folders prepared by the caller.
+// The training loop: updates, reports, validations and saves, of any task. train() of train.h does all of it; this
+// class is for tasks and folders prepared by the caller.
 //
 //     TrainingFolder folder(options);
 //     TranslationTask task(options, prepare_translation_data(options));

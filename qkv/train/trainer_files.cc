@@ -14,18 +14,21 @@ namespace qkv {
 
 void Trainer::resume(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
-  require<InputError>(state_.corpus == task_.fingerprint(), folder_.state().string(),
-                      "{} has other data than the training was started with", options_.train);
+  require<InputError>(state_.corpus == task_.fingerprint(), options_.train,
+                      "this is not the data that the training in {} was started with; to train its model on other "
+                      "data, give that folder as init",
+                      folder_.root().string());
   const bool held_out = check_held_out(folder_.root(), task_.held_out());
   task_.seek(state_.position);
   checkpoint.load(task_.model(), adam_);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
   state_.finished = false;
-  // If the training was killed between writing its first state and the model, the model is that of the state.
+  // If the training was killed between writing its first state and the model, the state has the parameters of the
+  // model.
   const bool lost = state_.has_model && !folder_.has_model();
   require<InputError>(
       !lost || !validates() || state_.best.best_step == state_.step, folder_.root().string(),
-      "model.safetensors is missing: it was the best model, of step {}, and the training is at step {}; "
+      "model.safetensors is missing: it was the best model, from step {}, and the training is at step {}; "
       "restore it, or start again with overwrite",
       state_.best.best_step, state_.step);
   folder_.begin();
@@ -38,11 +41,11 @@ void Trainer::resume(const Checkpoint& checkpoint) {
 std::string Trainer::advice() const {
   const std::string saved = state_.saved.empty()
                                 ? "nothing has been saved yet"
-                                : fmt::format("the last checkpoint is of step {}", state_.saved.back());
+                                : fmt::format("the last checkpoint is from step {}", state_.saved.back());
   return saved + "; try a smaller learning-rate, a longer warmup, or clip 1";
 }
 
-// The loss of the next update would not be finite, but after the last update there is none.
+// The next update would report a loss that is not finite, but after the last update there is no next one.
 void Trainer::check_parameters() {
   if (std::exchange(checked_, state_.step) == state_.step) return;
   task_.model().visit([&](const std::string& name, Variable& parameter) {

@@ -1,6 +1,5 @@
-// What an update minimises: cross entropy with label smoothing, and R-Drop (Wu et al., 2021), whose formula
-// op/cross_entropy.h has. For R-Drop a batch goes through the model twice at once, in rows of its own: the passes differ by
-// their dropout.
+// The loss that an update minimises: cross entropy with label smoothing, and R-Drop (Wu et al., 2021), whose formula is
+// in op/cross_entropy.h. For R-Drop every row of a batch occurs twice in one pass; the two differ in their dropout.
 //
 //     TrainingLoss loss{.label_smoothing = 0.1, .r_drop = 5};
 //     if (loss.r_drop > 0) ids = twice(ids);                                      // (B,T) -> (2B,T)

@@ -1,5 +1,5 @@
-// What is trained and on what: the trainer makes updates, reports, validates and saves; a task has the model, gives it
-// batch after batch, and measures it.
+// A model with its training data: the trainer makes updates, reports, validates and saves; a task has the model, gives
+// it batch after batch, and measures it.
 //
 //     std::unique_ptr<TrainingTask> task = make_training_task(options, {}, progress);       // make_training_task.h
 //     Trainer(options, *task, folder).run();
@@ -52,7 +52,7 @@ class TrainingTask {
 
   virtual uint64_t fingerprint() const = 0;  // of the training data
   virtual VocabularyChecksums vocabulary() const = 0;
-  // The cross entropy of a model that knows the frequencies of the predicted tokens alone.
+  // The cross entropy of a model that knows only the frequencies of the predicted tokens.
   virtual double frequency_loss() const = 0;
   virtual std::vector<std::string> notes() const = 0;  // on the data, for the user
 

@@ -1,4 +1,4 @@
-// For tests: a training that takes a fraction of a second, of strings of digits to the same strings reversed.
+// For tests: a training of a fraction of a second, from strings of digits to the same strings reversed.
 #pragma once
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 //     Validation v = validator.measure(model);
 //     SourceUse use = validator.source_use(model);
 //
-// The loss is that of every target token, the end of the sentence included. BLEU is that of greedy translations of the
+// The loss covers every target token, the end of the sentence included. BLEU is computed on greedy translations of the
 // first `translated` pairs.
 #pragma once
 

@@ -54,9 +54,8 @@ TrainingWarnings::Sign TrainingWarnings::source_unused(int64_t step, const Sourc
   for (const double e : use.entropy) layers.push_back(fmt::format("{:.2f}", e));
   return fmt::format(
       "step {}: the model does not read its source: sources exchanged between sentences raise the validation loss "
-      "by {:.3f} only (entropy of cross-attention, 1 is flat: {} by layer). {} or a longer warmup, and check that "
-      "the "
-      "two sides of the corpus are translations of each other",
+      "by only {:.3f} (entropy of cross-attention, 1 is flat: {} by layer). {} or a longer warmup, and check that "
+      "the two sides of the corpus are translations of each other",
       step, use.gain, fmt::join(layers, " "), remedy());
 }
 
@@ -73,7 +72,7 @@ TrainingWarnings::Sign TrainingWarnings::bleu_falls(int64_t step, const Validati
   return fmt::format(
       "step {}: BLEU fell from {:.1f} at step {} to {:.1f} while the validation loss fell from {:.3f} to {:.3f}: "
       "the model predicts frequent words better and translates worse. {} or a longer warmup; patience-on bleu "
-      "keeps the model of the best BLEU",
+      "keeps the model with the best BLEU",
       step, best_->bleu, best_->step, *v.bleu, best_->loss, v.loss, remedy());
 }
 
@@ -101,9 +100,8 @@ TrainingWarnings::Sign TrainingWarnings::loss_stands() const {
   if (!before || !now || *now < *before * (1 - small_fall) || *now < near_frequency_loss * options_.frequency_loss)
     return {};
   return fmt::format(
-      "step {}: the loss stands: {:.3f} over the last {} updates, {:.3f} over the {} before, and {:.3f} for a "
-      "model "
-      "that knows token frequencies alone. {}, a longer warmup, or clip 1",
+      "step {}: the loss does not fall: {:.3f} over the last {} updates, {:.3f} over the {} before, and {:.3f} for "
+      "a model that knows only token frequencies. {}, a longer warmup, or clip 1",
       step, *now, window, *before, window, options_.frequency_loss, remedy());
 }
 
@@ -120,8 +118,7 @@ TrainingWarnings::Sign TrainingWarnings::gradients_explode(const TrainingReport&
   if (report.max_norm < explosion * *middle || report.loss < lowest + risen_loss) return {};
   return fmt::format(
       "step {}: gradients explode: their norm reached {:.3g}, the median is {:.3g}, and the loss rose from {:.3f} "
-      "to "
-      "{:.3f}. Try clip 1, a smaller learning-rate or a longer warmup",
+      "to {:.3f}. Try clip 1, a smaller learning-rate or a longer warmup",
       report.step, report.max_norm, *middle, lowest, report.loss);
 }
 

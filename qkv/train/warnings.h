@@ -1,4 +1,4 @@
-// Signs of a training that goes wrong, in the numbers that it logs. Each gives one line: what is seen, what to try.
+// Signs of a failing training, in the numbers that it logs. Each gives one line: what is seen, and what to try.
 //
 //     source-unused       sources exchanged between sentences do not raise the validation loss: the decoder has become
 //                         a language model, cross-attention is flat
@@ -35,8 +35,8 @@ struct TrainingReport {
 };
 
 struct TrainingWarningOptions {
-  double frequency_loss = 0;     // of a model that knows the frequencies of the target tokens alone
-  bool suggest_pre_norm = true;  // not where the norms are so already, or there are none
+  double frequency_loss = 0;     // of a model that knows only the frequencies of the target tokens
+  bool suggest_pre_norm = true;  // false if the norms are already there, or if there are none
 };
 
 class TrainingWarnings {
@@ -44,7 +44,7 @@ class TrainingWarnings {
   explicit TrainingWarnings(const TrainingWarningOptions& options) : options_(options) {}
 
   std::vector<TrainingWarning> report(const TrainingReport& report);
-  // Of an encoder-decoder, and of a model without a source.
+  // The warnings after a validation of an encoder-decoder, and of a model without a source.
   std::vector<TrainingWarning> validation(int64_t step, const Validation& validation, const SourceUse& use);
   std::vector<TrainingWarning> validation(int64_t step, const Validation& validation);
 

@@ -76,7 +76,7 @@ TEST(TrainingWarnings, AcceptThatBleuFallsWithARisingLoss) {  // the usual overf
               Names());
 }
 
-TEST(TrainingWarnings, SayThatTheLossStands) {
+TEST(TrainingWarnings, SayThatTheLossNoLongerFalls) {
   TrainingWarnings w = new_warnings();
   EXPECT_EQ(warned(w, 950, [](int64_t) { return 5.9; }), Names());
   EXPECT_EQ(warned(w, 3000, [](int64_t) { return 5.9; }), Names{"loss-stands"});

@@ -14,7 +14,7 @@ struct Named {
   ReferenceTensor tensor;
 };
 
-// What results() lists.
+// The names of the results().
 std::vector<Named> expected(const Drawn& call, Precision precision) {
   const ReferenceResult r = reference_attention(call.reference(), precision);
   std::vector<Named> all = {{"out", r.out}, {"weights", r.weights}, {"lse", r.lse},

@@ -25,7 +25,7 @@ std::vector<Tensor> results(const Drawn& call, const Inputs& inputs, const Batch
 std::vector<Tensor> outputs(const Drawn& call);
 std::vector<Tensor> outputs(const Drawn& call, const Inputs& inputs, const BatchRows& rows);
 
-// The first result whose error is above twice that of the plain computation in the type of the inputs, plus two
+// The first result whose error is above twice the error of the plain computation in the type of the inputs, plus two
 // standard deviations of the error that rounding explains; "" if there is none.
 std::string excess_error(const Drawn& call, const std::vector<Tensor>& got);
 

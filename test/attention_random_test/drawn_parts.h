@@ -1,4 +1,4 @@
-// Every mechanism of attention, drawn at random: as the library has it, and as the reference has it.
+// Every mechanism of attention, drawn at random, for the library and for the reference.
 //
 // Parts are made for some rows of the batch: a row alone must have the results that it has among others.
 #pragma once

@@ -13,7 +13,7 @@ namespace qkv::test {
 namespace causal_model {
 
 namespace fs = std::filesystem;
-// Every row by itself, and, unless the angles of rotary embedding depend on the longest row, the padded batch.
+// Every row alone, and, unless the angles of rotary embedding depend on the longest row, the padded batch.
 void logits(const fs::path& folder) {
   const Reference reference(folder);
   const auto model = load_model_as<CausalTransformer>(folder);
@@ -40,7 +40,7 @@ void logits(const fs::path& folder) {
   }
 }
 
-// Of every row by itself.
+// For every row alone.
 Variable mean_loss(const CausalTransformer& model, const Reference& reference) {
   const std::vector<Ids> rows = rows_of(reference.file.get("input_ids"), reference.file.get("attention_mask"));
   Variable sum;

@@ -49,7 +49,7 @@ nlohmann::json Reference::gradients() const {
   return json.contains("grads") ? json["grads"] : json.value("grads.eval", nlohmann::json());
 }
 
-// transformers has NaN for some of Longformer's.
+// transformers gives NaN for some rows of Longformer.
 bool Reference::has_gradients() const {
   const nlohmann::json all = gradients();
   return !all.empty() && std::none_of(all.begin(), all.end(), [](const auto& norm) { return norm[0].is_null(); });
@@ -88,8 +88,8 @@ Tensor as_tensor(const Ids& row) { return Tensor::from(row, {1, std::ssize(row)}
 
 namespace {
 
-// transformers has no gradient for the bias of the logits of an encoder-decoder, and none for padding as an input, which
-// is the first token of Marian's decoder.
+// transformers has no gradient for the bias of the logits of an encoder-decoder, and none for padding as an input,
+// which is the first token of Marian's decoder.
 std::set<std::string> without_gradient(const Model& model, const Reference& reference) {
   if (model.config().architecture != Architecture::encoder_decoder) return {};
   const int32_t pad =
@@ -192,7 +192,7 @@ std::vector<Check> checks_of(const fs::path& folder) {
     if (architecture == Architecture::encoder_decoder) add(encoder_decoder_checks(reference));
     if (architecture == Architecture::masked) add(masked_checks(reference));
   } catch (const Error&) {
-    // The check of the configuration says it.
+    // The check of the configuration reports this.
   }
   return checks;
 }

@@ -1,4 +1,4 @@
-// The reference of a model folder, and what the checks of all architectures use.
+// The reference of a model folder, and the helpers of the checks of all architectures.
 #pragma once
 
 #include <filesystem>
@@ -33,13 +33,13 @@ struct Reference {
   nlohmann::json json, config;  // reference.json, config.json
 };
 
-// What the mask leaves of the rows of a batch.
+// The visible part of the rows of a batch.
 std::vector<Ids> rows_of(const Tensor& ids, const Tensor& mask);
 std::vector<int32_t> lengths_of(const Tensor& ids, const Tensor& mask);
 // Of (B,T,V), in the first positions of every row, to 1e-4.
 void expect_close(const Tensor& got, const Tensor& expected, const std::vector<int32_t>& lengths);
 Tensor as_tensor(const Ids& row);  // (1,T)
-// Infinite for what is not a number.
+// Infinite for NaN.
 double error_of(double got, double expected);
 
 // The gradients of all parameters together, after backward(): their norm, and the sum of gradient times parameter.
@@ -47,7 +47,7 @@ void check_gradients(Model& model, const Reference& reference);
 
 // Of the settings of generate() in reference.json.
 SearchOptions beam_options(const nlohmann::json& settings);
-// Ids behind `prompt` first ones and scores of the best answers of each row: the names of the tensors begin so.
+// Ids after the first `prompt` ones, and scores, of the best answers of each row; names of tensors begin like this.
 void expect_beams(const std::vector<std::vector<Hypothesis>>& found, const Reference& reference,
                   const std::string& name, int64_t prompt);
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What integers of 32 and 64 bits, sizes and doubles can just hold, or not.
+// Numbers at the limits of integers of 32 and 64 bits, sizes and doubles.
 const nlohmann::ordered_json limits[] = {INT32_MAX,  INT64_C(1) << 31,
                                          UINT32_MAX, INT64_C(1) << 32,
                                          INT64_MAX,  INT64_MIN,
@@ -26,7 +26,7 @@ const nlohmann::ordered_json limits[] = {INT32_MAX,  INT64_C(1) << 31,
                                          1,          2,
                                          3};
 
-// Parts of tokenizer.json that are right by themselves, but seldom in their place.
+// Parts of tokenizer.json that are valid, but rarely in their place.
 constexpr const char* parts[][2] = {
     {"normalizer",
      R"({"type": "Sequence", "normalizers": [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"},
@@ -233,7 +233,7 @@ std::string Damage::change_archive(const fs::path& file) {
   return fmt::format("a digit at byte {} is '{}'", at, bytes[at]);
 }
 
-// The strings of a character map, which are behind its tree, are no text any more.
+// The strings of a character map, which follow its tree, are not text any more.
 std::string Damage::break_character_map(Json& map) {
   std::string bytes = base64_decoded(map.get<std::string>(), "character map");
   const size_t strings = 4 + number_at<uint32_t>(bytes, 0);

@@ -1,5 +1,5 @@
-// Damage to one file of a model folder, as disks, transfers and people do it, and as an attacker would: values of the wrong
-// type, sizes that are not those of what follows, parts of a tokenizer that belong to another one.
+// Damage to one file of a model folder, as caused by disks, transfers, people and attackers: values of the wrong type,
+// sizes that do not match the data, parts of another tokenizer.
 //
 //     Damage damage(7);                                       // which one is a function of the number
 //     std::string what = damage.to("model");                  // "config.json: a value is null"
@@ -17,7 +17,7 @@ namespace qkv::test {
 class Damage {
  public:
   explicit Damage(uint64_t number) : random_(number) {}
-  // What was done.
+  // A description of the damage.
   std::string to(const std::filesystem::path& folder);
 
  private:

@@ -1,4 +1,4 @@
-// Folders of other formats than Hugging Face's, as small as a model can be.
+// The smallest possible folders of formats other than Hugging Face's.
 //
 //     write_tiny_llama2c(folder);        // stories.bin and tok.bin
 //     write_tiny_min_gpt(folder);        // tiny-model.json
@@ -17,7 +17,7 @@ void write_tiny_min_gpt(const std::filesystem::path& folder);
 void write_tiny_ctranslate2(const std::filesystem::path& folder);
 void write_tiny_marian(const std::filesystem::path& folder);
 
-// What is in that model.npz: "Wemb.npy" and its bytes.
+// The entries of model.npz: "Wemb.npy" and its bytes.
 std::map<std::string, std::string> tiny_marian_arrays();
 // A NumPy archive of these entries, which are stored as they are.
 std::string zip_of(const std::map<std::string, std::string>& entries);

@@ -1,5 +1,5 @@
-// Reads the model of a folder and uses it for what it is for: a few tokens of a generator, the vector of an embedder, a
-// short translation.
+// Reads the model of a folder and uses it: generates a few tokens, computes an embedding, or translates a short
+// sentence.
 //
 //     use_model("test/checkpoints/gpt2");
 #pragma once

@@ -112,7 +112,7 @@ void ScenarioRun::learn_models() {
   }
 }
 
-// What a reader finds in the folder; empty if it finds no model.
+// The model that a reader finds in the folder; empty if it finds none.
 std::string ScenarioRun::scores(const fs::path& folder) const {
   const fs::path corpus = expected_ / "pairs.tsv";
   const Outcome o = run_command({"score", "--tokens", "--model", scenario_.model, "--input", corpus.string()},

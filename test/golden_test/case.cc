@@ -43,7 +43,7 @@ std::vector<std::string>& remarks() {
   return all;
 }
 
-// What a difference is measured against.
+// The number that a difference is measured against.
 double size_of(const std::vector<double>& wanted) {
   double largest = 0;
   for (const double w : wanted)

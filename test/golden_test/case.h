@@ -1,5 +1,5 @@
 // One golden case: a safetensors file with the arguments, inputs, expected outputs and expected gradients of one
-// call (test/golden/README.md), and the comparison with what the library makes of the same inputs.
+// call (test/golden/README.md), and the comparison with the results of the library for the same inputs.
 //
 //     Case c("test/golden/sdpa-plain.safetensors");
 //     c.knows({"scale"}, {"q", "k", "v"});            // anything else in the file: the case is skipped, by name
@@ -25,7 +25,7 @@
 
 namespace qkv::golden {
 
-// What the case wants is not there: the case is reported as skipped, for this reason.
+// The library lacks something that the case needs: the case is reported as skipped, with this reason.
 class NotBuilt : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,7 +1,7 @@
 // Attention in bfloat16: inputs that bf16 holds exactly, results of exact arithmetic.
 //
-// A gradient may have twice the error of the plain bf16 computation of the same call (sums in float32, everything that is
-// stored in bf16), which is measured here. Constant are
+// A gradient may have twice the error of the plain bf16 computation of the same call (sums in float32, everything that
+// is stored in bf16), which is measured here. Constant are
 //   2^-8   of the output: twice the rounding of its largest number to bf16; the plain computation is less exact
 //   2^-12  of weights and lse, which are float32: the bf16 units add exponentials that are rounded to bf16
 //   2^-9   at least of a gradient, its own rounding: the plain error of a few numbers may be small by chance

@@ -15,8 +15,8 @@ std::string torch_name(const std::string& name) {
                      has("reverse") ? "_reverse" : "");
 }
 
-// States here are one tensor per layer, [h forward; h reverse; c forward; c reverse]; those of the file h and c, (layers
-// times directions, B, W).
+// States here are one tensor per layer, [h forward; h reverse; c forward; c reverse]; those of the file h and c,
+// (layers times directions, B, W).
 Variable layer_state(Case& c, int64_t layer, int64_t directions) {
   std::vector<Variable> parts;
   for (const char* part : {"h0", "c0"})

@@ -1,4 +1,4 @@
-// What a case of the groups sdpa, sparse and dtype asks of attention(), and the comparison with what came out.
+// The call of attention() for a case of the groups sdpa, sparse and dtype, and the comparison of its results.
 #pragma once
 
 #include <vector>

@@ -77,8 +77,8 @@ std::vector<int32_t> lengths_of(const Tensor& ids, int32_t pad) {
   return lengths;
 }
 
-// The logits of the first step. Rows of padded target positions are taken from the file: they do not enter the loss, and
-// the model of the file lets them see other padded positions.
+// The logits of the first step. Rows of padded target positions are taken from the file: they do not enter the loss,
+// and the model of the file lets them see other padded positions.
 void compare_logits(Case& c, const Transformer& model, const Tensor& source, const std::vector<int32_t>& lengths,
                     const Tensor& target, int32_t pad) {
   const NoGrad guard;

@@ -1,4 +1,4 @@
-"""Longformer: a sliding window, and global tokens with projections of their own."""
+"""Longformer: a sliding window, and global tokens with separate projections."""
 
 import math
 

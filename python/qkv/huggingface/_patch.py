@@ -21,8 +21,8 @@ _files = {
 def patch(model):
     """The model with the attention modules of Falcon, BLOOM, Longformer or BigBird replaced; also in place.
 
-    Results, gradients and the state are those of the model before. Attention weights are computed only if they are
-    asked for (output_attentions). ValueError for a model of another family.
+    Results, gradients and the state are those of the model before. Attention weights are computed only on request
+    (output_attentions). ValueError for a model of another family.
     """
     replaced = [_replace(module) for module in model.modules()]
     if not any(replaced):
@@ -47,7 +47,7 @@ def _replace(module):
 
 
 def check(model):
-    """ValueError for a model with an attention of its own, which ignores the name, or misreads the mask (BLOOM)."""
+    """ValueError for a model whose own attention ignores the name, or misreads the mask (BLOOM)."""
     for layer in model.modules():
         kind = type(layer)
         of_a_family = kind.__module__.startswith(("transformers.models.", "transformers_modules."))

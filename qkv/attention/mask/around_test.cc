@@ -9,7 +9,7 @@ namespace qkv::around_test {
 
 using namespace test;
 
-// Centers from well before the first key to well behind the last.
+// Centers from well before the first key to well after the last.
 Tensor centers(const Shape& shape, int64_t S, uint64_t stream) {
   Tensor x = random_tensor(shape, stream, static_cast<double>(S));
   for (float& value : x.span<float>()) value += static_cast<float>(S) / 2;

@@ -1,5 +1,5 @@
-// Global tokens: positions that see all keys and are seen by all queries, of every row of a batch by itself (Beltagy et al.,
-// "Longformer", 2020, section 3.1).
+// Global tokens: positions that see all keys and are seen by all queries, of every row of a batch by itself (Beltagy et
+// al., "Longformer", 2020, section 3.1).
 //
 //     visible(b, i, j)  <=>  token p of row b is global, or token j is        p = i + S - T
 //

@@ -56,7 +56,7 @@ TEST(Bias, ReadsNumbersOfAnyStrides) {
   EXPECT_TRUE(same_bits(of(one), of(one.expand({2, 2, 70, 140})))) << "an expanded view";
 }
 
-TEST(Bias, OfMinusInfinityMasksThePair) {
+TEST(Bias, MinusInfinityMasksThePair) {
   const AttentionShape n{.B = 1, .H = 2, .G = 1, .T = 70, .S = 140, .D = 4, .E = 3};
   Tensor numbers = random_tensor({1, 2, 70, 140}, 1);
   for (int64_t i = 0; i < 70; ++i)  // query 5 sees no key, the others not every third

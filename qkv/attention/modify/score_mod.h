@@ -9,8 +9,9 @@
 //     Variable y = attention(q, k, v, {.modify = {decay}});
 //
 // A function of `auto score` is called with float, and for gradients with Dual (modify/dual.h), which knows + - * /,
-// exp, log, sqrt, tanh, abs, min, max and comparisons. A function of `float score` has a gradient only if its derivative
-// with respect to the score is given: score_mod(f, {.derivative = g}), g with the parameters of f. -infinity masks the key.
+// exp, log, sqrt, tanh, abs, min, max and comparisons. A function of `float score` has a gradient only if its
+// derivative with respect to the score is given: score_mod(f, {.derivative = g}), g with the parameters of f. -infinity
+// masks the key.
 //
 // The function is called once for every computed score, by several threads. A modification with parameters to learn, or
 // one that should be as fast as those of the library, derives from Modifier (modifier.h) and works on whole tiles.

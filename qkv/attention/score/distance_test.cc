@@ -36,7 +36,7 @@ TEST(Gaussian, IsItsFormulaInEveryInputAndItsWidth) {
 }
 
 // |q|^2 - 2 q.k + |k|^2 in float would be off by whole numbers here.
-TEST(Distance, KeepsTheDigitsOfNearPointsFarFromTheOrigin) {
+TEST(Distance, IsAccurateForNearPointsFarFromTheOrigin) {
   const Tensor near = random_tensor({1, 2, 70, 4}, 1), keys = random_tensor({1, 2, 90, 4}, 2),
                values = random_tensor({1, 2, 90, 3}, 3);
   Tensor q = near.clone(), k = keys.clone();

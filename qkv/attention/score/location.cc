@@ -28,7 +28,7 @@ Tensor gradient_of_rows(const Tensor& grad, int64_t rows) {
   return dw;
 }
 
-// The rows of w as keys, a (B,G,S,D) view of one (S,D) table; zero behind the last row.
+// The rows of w as keys, a (B,G,S,D) view of one (S,D) table; zero after the last row.
 Variable rows_as_keys(const Variable& w, const Shape& shape) {
   const int64_t rows = w.dim(0), count = std::min(rows, shape.dim(2));
   Tensor table = Tensor::zeros({1, 1, shape.dim(2), shape.dim(3)});

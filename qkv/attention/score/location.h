@@ -6,7 +6,7 @@
 //
 //     Tensor y = attention(q, k, v, {.score = location(w)});          // only the shape of k is read
 //
-// If S exceeds the rows of w, the keys behind are masked. Computed as a dot product with the rows of w.
+// If S exceeds the rows of w, the keys after them are masked. Computed as a dot product with the rows of w.
 // Errors: a w that does not fit the width of the queries.
 #pragma once
 

@@ -30,7 +30,7 @@ TEST(Location, DoesNotReadTheKeys) {
                         attention(q, random_tensor({2, 1, 6, 1}, 4), v, {.score = location(w)})));
 }
 
-TEST(Location, MasksKeysBehindTheLastRow) {
+TEST(Location, MasksKeysAfterTheLastRow) {
   const Tensor q = random_tensor({1, 2, 70, 4}, 1), v = random_tensor({1, 2, 300, 3}, 2),
                w = random_tensor({131, 4}, 3);
   const auto cut = [&](int64_t keys) { return v.slice(2, 0, keys).clone(); };

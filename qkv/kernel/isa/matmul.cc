@@ -5,8 +5,9 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 namespace {
 
-// Rows [first_row, first_row + rows) of the product and `vectors` vectors of columns; `last` columns in the last vector,
-// `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in registers.
+// Rows [first_row, first_row + rows) of the product and `vectors` vectors of columns; `last` columns in the last
+// vector, `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in
+// registers.
 template <int rows, int vectors, bool whole>
 void tile(const PanelProduct& p, int64_t first_row, int last) {
   const auto get = [&](const float* at, int v) {

@@ -1,5 +1,5 @@
-// An argument of a mechanism of attention variants (mechanism.h), and its text: a number, one of several names, or a list
-// of numbers joined by /.
+// An argument of a mechanism of attention variants (mechanism.h), and its text: a number, one of several names, or a
+// list of numbers joined by /.
 //
 //     const MechanismArgument radius = {.name = "radius", .kind = MechanismArgument::Kind::integer, .maximum = 9};
 //     radius.value_of("3")                                     // 3; none: text that is not a value that it allows
@@ -7,7 +7,7 @@
 //     value_text(std::vector<double>{1, 1.5})                  // "1/1.5"
 //
 // Arguments in their order are written by their place, window=64, or by name, window=radius=64; those with by_name
-// only by name, behind the others: rotary=10000:factor=4.
+// only by name, after the others: rotary=10000:factor=4.
 #pragma once
 
 #include <optional>

@@ -50,7 +50,7 @@ TEST(Bias, IsABiasByPositionsThatEndsWithItsTable) {
   }
 }
 
-TEST(Bias, OfADecodingStepIsThatOfItsPosition) {
+TEST(Bias, ADecodingStepHasTheBiasOfItsPosition) {
   AttentionPart part(mechanism_of(Bias{6}), {.d_model = 16, .heads = 2, .kv_heads = 2, .head_width = 8});
   randomise(part, 5);
   const AttentionOptions options = attention_options(std::span(&part, 1));

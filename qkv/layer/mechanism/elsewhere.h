@@ -1,5 +1,5 @@
-// Terms that a person may look for among the mechanisms of attention variants, and where they are instead: what is given
-// with a batch or a call, an option of the model, or a mechanism by another name.
+// Terms that a person may look for among the mechanisms of attention variants, and where they are instead: arguments of
+// a batch or a call, options of the model, or mechanisms with another name.
 //
 //     used_elsewhere("documents")      // "the ids of a packed row come with the batch: ..."; "" for any other word
 #pragma once

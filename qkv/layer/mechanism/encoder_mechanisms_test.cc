@@ -1,4 +1,4 @@
-// Mechanisms of Longformer and BigBird as published models have them, which see a whole sequence.
+// Mechanisms of published Longformer and BigBird models, which see a whole sequence.
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-// What the kernels of a distance share.
+// The common part of the kernels of a distance.
 template <class Kernel>
 class KernelMechanism : public MechanismOf<Kernel> {
  public:

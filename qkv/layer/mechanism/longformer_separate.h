@@ -1,7 +1,8 @@
-// Longformer with projections of their own for the queries of the global positions, and for the keys and values that
-// these queries attend to (Beltagy et al., 2020, section 3.1). Global are the first positions, and the tokens of Pass::global_tokens.
+// Longformer with separate projections for the queries of the global positions, and for the keys and values that these
+// queries attend to (Beltagy et al., 2020, section 3.1). The first positions and the tokens of Pass::global_tokens are
+// global.
 //
-//     AttentionVariant variant = LongformerSeparate{.radius = 64, .globals = 2};           // "longformer-separate=64:2"
+//     AttentionVariant variant = LongformerSeparate{.radius = 64, .globals = 2};          // "longformer-separate=64:2"
 //
 // Parameters: query.weight, key.weight, value.weight, and query.bias, key.bias, value.bias if the projections of the
 // layer have biases; the shapes are theirs.

@@ -1,5 +1,5 @@
-// Masks of self-attention. They are relative to the position of the query, never to the end of a row, so that a decoding
-// step sees the same keys as a pass over the whole sequence. Several masks of a variant are joined with &.
+// Masks of self-attention. They are relative to the position of the query, never to the end of a row, so that a
+// decoding step sees the same keys as a pass over the whole sequence. Several masks of a variant are joined with &.
 //
 //     AttentionVariant variant = SlidingWindow{64} + Prefix{4};                            // "window=64+prefix=4"
 //     AttentionVariant sparse = BigBird{.block = 8, .random = 2};                          // "bigbird=8:3:1:2"
@@ -24,7 +24,8 @@ struct Strided {  // "strided=stride", in both directions: attention/mask/stride
   bool operator==(const Strided&) const = default;
 };
 
-// "longformer=radius:globals": attention/mask/longformer.h. The first tokens are global, and those of Pass::global_tokens.
+// "longformer=radius:globals": attention/mask/longformer.h. The first tokens are global, and those of
+// Pass::global_tokens.
 struct Longformer {
   int64_t radius = 0, globals = 0;
   bool operator==(const Longformer&) const = default;

@@ -1,4 +1,4 @@
-// What an attention variant (layer/attention_variant.h) is made of. A mechanism is an aggregate with typed arguments:
+// The mechanisms of an attention variant (layer/attention_variant.h). A mechanism is an aggregate with typed arguments:
 // SlidingWindow{64}, Rotary{.base = 1e4}. This is the interface through which the layer, the text form of variants, the
 // help, `qkv describe` and the tests see every mechanism.
 //
@@ -6,8 +6,8 @@
 //     cap->facts().name, cap->arguments()[0].name, cap->argument(0)          // "softcap", "cap", 30
 //     for (const AttentionMechanismPtr& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(*m), m->facts().help);
 //
-// A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what differs
-// from the defaults here, and a line in table.cc.
+// A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what
+// differs from the defaults here, and a line in table.cc.
 #pragma once
 
 #include <initializer_list>
@@ -30,7 +30,7 @@ namespace qkv {
 class AttentionPart;
 struct AttentionCache;
 
-// What a mechanism may need to know of its layer.
+// The facts about its layer that a mechanism may need.
 struct AttentionSize {
   AttentionUse use = AttentionUse::encoder;
   int64_t d_model = 0, heads = 1, kv_heads = 1, head_width = 0;  // C, H, G, D
@@ -38,7 +38,7 @@ struct AttentionSize {
   bool bias = true;                                              // projections with biases
 };
 
-// What a mechanism may need to know of a call.
+// The facts about a call that a mechanism may need.
 struct AttentionCallContext {
   Variable q;                            // (B,H,T,D)
   Tensor key_lengths;                    // (B) i32
@@ -49,7 +49,7 @@ struct AttentionCallContext {
 // The operands of a mechanism that replaces attention().
 struct AttentionHeads {
   Variable q, k, v;      // (B,H,T,D), (B,G,S,D), (B,G,S,D)
-  MaskPtr mask;          // that of the call and of the other mechanisms
+  MaskPtr mask;          // of the call and of the other mechanisms
   Dropout dropout = {};  // of the weights
 };
 
@@ -110,20 +110,20 @@ class AttentionMechanism {
   // Why it does not fit the layer, or "".
   virtual std::string error(const AttentionSize&) const { return ""; }
   virtual Parameters parameters(const AttentionSize&) const { return {}; }
-  // The self-attentions of a stack with an equal mechanism have one set of parameters, that of the first.
+  // The self-attentions of a stack with an equal mechanism share the parameters of the first one.
   virtual bool shares_parameters() const { return false; }
   // To the options of attention(): once, when the layer is made, and in every call.
   virtual void add_to(AttentionOptions&, const AttentionPart&) const {}
   virtual void add_to_call(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) const {}
   // Of the heads (B,N,T,D) of queries or keys.
   virtual Variable rotate(const Variable& heads, int64_t /*first_position*/) const { return heads; }
-  // Whether the padding behind a row changes it: what it computes depends on the length of the longest row of the batch.
+  // Whether padding after a row changes its result, because that depends on the longest row of the batch.
   virtual bool depends_on_length() const { return false; }
   // FLOPs of a visible (query, key) pair in one head, beside those of score and values.
   virtual double pair_flops(const AttentionSize&) const { return 0; }
 
-  // The number of first positions whose queries, and the keys and values that these attend to, have projections of their
-  // own: project_global(); the global tokens of the pass have them, too. None: there are no such projections.
+  // The number of first positions that have separate projections, project_global(), for their queries and for the keys
+  // and values that these attend to; the global tokens of the pass have them, too. None: no such projections.
   virtual std::optional<int64_t> global_positions() const { return {}; }
   virtual Variable project_global(const AttentionPart&, GlobalProjection, const Variable& source) const;
 

@@ -16,7 +16,8 @@
 //     };
 //     AttentionMechanismPtr mechanism_of(const Softcap& x) { return std::make_shared<SoftcapMechanism>(x); }
 //
-// Parser, printer, range check and help follow from fields(). A default is that of the member. Members: see argument_member.h.
+// Parser, printer, range check and help follow from fields(). The defaults are those of the members. Members: see
+// argument_member.h.
 #pragma once
 
 #include "qkv/layer/mechanism/argument_member.h"

@@ -1,4 +1,4 @@
-// What single mechanisms do in a layer.
+// The effects of single mechanisms in a layer.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST(AttentionMechanisms, MultiTokenIsInitialisedAsAttention) {
   EXPECT_LT(largest_difference(weights(MultiToken{.queries = 4, .keys = 5}), weights(Full{})), 1e-6);
 }
 
-TEST(AttentionMechanisms, NameTheirParametersBehindThoseOfTheLayer) {
+TEST(AttentionMechanisms, NameTheirParametersAfterThoseOfTheLayer) {
   MultiHeadAttention layer(options_of(Additive{} + Rotary{} + SoftmaxWithSink{}, AttentionUse::encoder));
   const std::vector<std::string> names = names_of(layer, "a");
   EXPECT_EQ(std::vector<std::string>(names.begin() + 8, names.end()),

@@ -77,13 +77,12 @@ class RotaryMechanism final : public MechanismOf<Rotary> {
   RotaryScaling scaling_of(int64_t cached, int64_t n) const {
     RotaryScaling scaling = value.scaling;
     if (!depends_on_length()) return scaling;
-    require<InputError>(
-        scaling.type != RotaryScalingType::longrope || cached == 0 || n <= scaling.original_positions ||
-            cached > scaling.original_positions,
-        "rotary",
-        "a sequence of {} cached positions grows beyond {}, from where on all of its angles are others: "
-        "begin with the longer text, or give the rotary mechanism a length",
-        cached, scaling.original_positions);
+    require<InputError>(scaling.type != RotaryScalingType::longrope || cached == 0 ||
+                            n <= scaling.original_positions || cached > scaling.original_positions,
+                        "rotary",
+                        "a sequence of {} cached positions grows beyond {}, which changes all of its angles: "
+                        "begin with the longer text, or give the rotary mechanism a length",
+                        cached, scaling.original_positions);
     scaling.length = n;
     return scaling;
   }

@@ -117,7 +117,7 @@ TEST(RotaryMechanism, WithoutALengthHasTheAnglesOfTheSequence) {
                             .short_factors = {1, 1, 1, 1},
                             .long_factors = {2, 2, 2, 2}};
   EXPECT_TRUE(same_bits(rotated(longrope, 17), rotated(longrope, 17)));
-  EXPECT_THROW(rotated(longrope, 8), InputError) << "12 positions behind 8 in a cache, whose angles were others";
+  EXPECT_THROW(rotated(longrope, 8), InputError) << "12 positions after 8 cached ones, which had other angles";
 }
 
 }  // namespace qkv::rotary_test

@@ -1,7 +1,7 @@
 // Attention sink: a learned score per head that belongs to no key takes part of the weight
 // (attention/normalize/softmax.h).
 //
-//     AttentionVariant variant = SlidingWindow{64} + SoftmaxWithSink{};                    // "window=64+softmax-with-sink"
+//     AttentionVariant variant = SlidingWindow{64} + SoftmaxWithSink{};                // "window=64+softmax-with-sink"
 //
 // Parameters: scores (H).
 #pragma once

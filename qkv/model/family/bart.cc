@@ -3,7 +3,7 @@
 
 namespace qkv {
 
-// The sizes, and what all of them have in common.
+// The sizes and the settings that all of them share.
 TransformerConfig encoder_decoder_config(const HfConfig& hf) {
   TransformerConfig c;
   c.source_vocabulary = c.target_vocabulary = hf.count("vocab_size");

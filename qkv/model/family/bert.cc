@@ -1,5 +1,5 @@
-// BERT (Devlin et al., 2019) and what its names and positions differ in: RoBERTa (Liu et al., 2019), DistilBERT (Sanh et
-// al., 2019); sentence encoders such as MiniLM are BERTs without a head.
+// BERT (Devlin et al., 2019), and two families with other names and positions: RoBERTa (Liu et al., 2019) and
+// DistilBERT (Sanh et al., 2019). Sentence encoders such as MiniLM are BERTs without a head.
 #include <algorithm>
 
 #include "qkv/model/family/family.h"
@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-// Whether the model restores masked tokens: BertForMaskedLM, not BertModel.
+// Whether the model predicts masked tokens: BertForMaskedLM, not BertModel.
 bool has_head(const HfConfig& hf) {
   const std::vector<std::string> classes = hf.texts("architectures");
   return classes.empty() || std::any_of(classes.begin(), classes.end(), [](const std::string& name) {
@@ -44,7 +44,7 @@ void bert_layers(TensorNames& names, int64_t layers, const std::string& theirs) 
   });
 }
 
-// The bias of the logits is that of the linear layer, and the other name is for the same tensor unless nothing is tied.
+// The bias of the logits is the bias of the linear layer. The other name is the same tensor unless nothing is tied.
 void head_bias(TensorNames& names, const std::string& head, const TransformerConfig& ours) {
   std::string bias = head + ".bias", of_layer = head + ".decoder.bias";
   if (!ties_output(ours.tie)) std::swap(bias, of_layer);
@@ -91,13 +91,13 @@ TensorNames bert_tensors(const HfConfig&, const TransformerConfig& ours) {
   return names;
 }
 
-// Position 0 is the row behind that of padding.
+// Position 0 is the row after the padding row.
 TransformerConfig roberta_config(const HfConfig& hf) {
   TransformerConfig c = bert_config(hf);
   c.head_activation = Activation::gelu;
   c.position_offset = hf.index("pad_token_id", 1) + 1;
   if (c.position_offset >= c.max_positions)
-    hf.refuse("max_position_embeddings", "it leaves no position behind that of padding");
+    hf.refuse("max_position_embeddings", "it leaves no position after the padding position");
   c.max_positions -= c.position_offset;
   c.token_types = hf.count("type_vocab_size", 1);
   return c;

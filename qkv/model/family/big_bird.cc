@@ -12,7 +12,7 @@ TransformerConfig big_bird_config(const HfConfig& hf) {
     c.self_attention.encoder =
         BigBirdEvaluation{.block = hf.count("block_size", 64), .random = hf.index("num_random_blocks", 3)};
   else if (type != "original_full")
-    hf.refuse("attention_type", "known are block_sparse and original_full");
+    hf.refuse("attention_type", "expected block_sparse or original_full");
   if (!hf.flag("use_bias", true)) {
     c.attention_bias = false;
     c.attention_output_bias = true;

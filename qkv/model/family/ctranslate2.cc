@@ -40,7 +40,7 @@ Activation activation_of(const CTranslate2File& file) {
   if (code == 2) return Activation::silu;
   if (code == 3) return Activation::gelu;
   if (code == 4) return Activation::quick_gelu;
-  fail<InputError>(file.where, "the activation has the code {}, known are 0 to 4", code);
+  fail<InputError>(file.where, "the code of the activation must be 0 to 4, got {}", code);
 }
 
 int64_t heads_of(const CTranslate2File& file, const std::string& stack) {
@@ -164,7 +164,7 @@ TensorNames names_of(const CTranslate2File& file, const TransformerConfig& ours)
   names.output("decoder/projection/weight");
   names.tensor("output.bias", "decoder/projection/bias");
   for (const auto& [alias, name] : file.aliases) names.ignore(alias);
-  // What an alias stands for, where only one of the two is a parameter.
+  // The tensor that an alias refers to, where only one of the two is a parameter.
   for (const char* table : {"decoder/embeddings/weight", "decoder/projection/weight"}) names.ignore(table);
   // A row of heads and layers for alignment.
   names.ignore("decoder/alignment_heads");

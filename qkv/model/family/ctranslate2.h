@@ -2,7 +2,8 @@
 //
 //     if (is_ctranslate2_folder("ende")) PublishedModel model = read_ctranslate2("ende");
 //
-// Errors: InputError for decoder-only models and other kinds, which are refused by name, and for what CTranslate2File refuses.
+// Errors: InputError for decoder-only models and other kinds, with their name, and for whatever CTranslate2File
+// rejects.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +16,8 @@ namespace qkv {
 bool is_ctranslate2_folder(const std::filesystem::path& folder);
 PublishedModel read_ctranslate2(const std::filesystem::path& folder);
 
-// The id of the first input of the decoder where that is a vector of zeros: a row of its own behind the vocabulary, which is
-// never generated; else -1.
+// The id of the first input of the decoder if that is a vector of zeros: a row after the vocabulary, which is never
+// generated. Otherwise -1.
 int32_t zero_start_of(const CTranslate2File& file);
 
 }  // namespace qkv

@@ -29,7 +29,7 @@ class Reader {
     std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
     return value;
   }
-  // With a NUL at its end, which its length counts.
+  // Ends in a NUL, which is counted in its length.
   std::string text() {
     const std::string_view bytes = take(number<uint16_t>());
     require<InputError>(!bytes.empty() && bytes.back() == '\0', where_, "a name does not end in a NUL");
@@ -83,7 +83,7 @@ StoredVariable read_variable(Reader& reader, uint32_t version, const std::string
   uint64_t bytes = 0;
   if (version >= 4) {
     const auto type = reader.number<uint8_t>();
-    require<InputError>(type < std::size(sizes), where, "variable {} has the type {}, known are 0 to 5",
+    require<InputError>(type < std::size(sizes), where, "the type of variable {} must be 0 to 5, got {}",
                         quoted_name(name), type);
     v.type = static_cast<Type>(type);
     bytes = reader.number<uint32_t>();
@@ -100,7 +100,7 @@ StoredVariable read_variable(Reader& reader, uint32_t version, const std::string
   return v;
 }
 
-// Divided by the scales, of which there is one for each row or one for all.
+// The values divided by their scales: one scale for each row, or one for all rows.
 Tensor tensor_of(const StoredVariable& v, const StoredVariable* scale, const std::string& name,
                  const std::string& where) {
   Tensor out = Tensor::empty(Shape(v.shape));
@@ -125,7 +125,7 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
   CTranslate2File out{.where = path.string(), .spec = "", .bytes = std::ssize(bytes)};
   Reader reader(bytes, out.where);
   const auto version = reader.number<uint32_t>();
-  require<InputError>(version >= 1 && version <= 6, out.where, "the binary version is {}, known are 1 to 6",
+  require<InputError>(version >= 1 && version <= 6, out.where, "the binary version must be 1 to 6, got {}",
                       version);
   if (version >= 2) {
     out.spec = reader.text();
@@ -135,7 +135,7 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
   for (auto left = reader.number<uint32_t>(); left > 0; --left) {
     const std::string name = reader.text();
     const StoredVariable variable = read_variable(reader, version, name, out.where);
-    require<InputError>(variables.emplace(name, variable).second, out.where, "variable {} is there twice",
+    require<InputError>(variables.emplace(name, variable).second, out.where, "variable {} occurs twice",
                         quoted_name(name));
   }
   if (version >= 3)
@@ -143,11 +143,11 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
       const std::string alias = reader.text(), name = reader.text();
       const auto found = variables.find(name);
       require<InputError>(found != variables.end() && !variables.contains(alias), out.where,
-                          "alias {} is of variable {}, which is not in the file", quoted_name(alias),
+                          "alias {} refers to variable {}, which is not in the file", quoted_name(alias),
                           quoted_name(name));
       out.aliases[alias] = name;
     }
-  require<InputError>(reader.empty(), out.where, "there are bytes behind the last variable");
+  require<InputError>(reader.empty(), out.where, "there are bytes after the last variable");
   for (const auto& [name, v] : variables) {
     if (v.shape.empty()) {
       out.settings[name] = v.at(0);
@@ -157,7 +157,7 @@ CTranslate2File CTranslate2File::load(const std::filesystem::path& path) {
                         quoted_name(name));
     if (name.ends_with("_scale") && variables.contains(name.substr(0, name.size() - 6))) continue;
     const auto scale = variables.find(name + "_scale");
-    // A scale for all is a number of rank 0.
+    // A single scale for all rows is a number of rank 0.
     out.tensors[name] = tensor_of(v, scale == variables.end() ? nullptr : &scale->second, name, out.where);
   }
   for (auto alias = out.aliases.begin(); alias != out.aliases.end();) {

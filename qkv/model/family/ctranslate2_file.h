@@ -4,9 +4,9 @@
 //     file.tensors.at("decoder/embeddings/weight")                                  // f32
 //     file.setting("encoder/num_heads", 8)
 //
-// Weights of 8 and 16 bits are multiplied out by their scales (w = q / scale), those of 16 bits in old files by 1/1000; f16 and
-// bf16 are widened. An alias is the tensor that it names. Errors: InputError for other versions, for AWQ, and for files whose
-// names and sizes do not fit.
+// Weights of 8 and 16 bits are divided by their scales (w = q / scale), weights of 16 bits in old files by 1000; f16
+// and bf16 are widened. An alias is the tensor that it names. Errors: InputError for other versions, for AWQ, and for
+// files whose names and sizes do not fit.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct CTranslate2File {
   int64_t bytes = 0;
   std::map<std::string, Tensor> tensors = {};       // rank 1 and more
   std::map<std::string, double> settings = {};      // rank 0
-  std::map<std::string, std::string> aliases = {};  // and what they stand for, which is not an alias
+  std::map<std::string, std::string> aliases = {};  // to the names of tensors, never of other aliases
 
   bool has(const std::string& name) const { return tensors.contains(name); }
   double setting(const std::string& name, double absent) const {

@@ -32,7 +32,8 @@ TransformerConfig falcon_config(const HfConfig& hf) {
 
 TensorNames falcon_tensors(const HfConfig& hf, const TransformerConfig& ours) {
   TensorNames names("transformer.");
-  // Groups of query heads with their key and value; or all queries, one key, one value; or each head with its own.
+  // Groups of query heads, each with its key and value head; or all queries, then one key and one value; or one of each
+  // per head.
   const int64_t groups = ours.kv_heads == 0 ? ours.heads : ours.kv_heads;
   const FusedRows rows = fused_rows(groups, ours.heads / groups, ours.d_model / ours.heads);
   const bool two_norms = ours.norm_order == NormOrder::parallel && is_new(hf);

@@ -1,11 +1,12 @@
-// Families of published models, by the `model_type` of their config.json: what their settings mean here, and which of their
-// tensors is which parameter. A family is a file in this folder and a line in family.cc.
+// Families of published models, by the `model_type` of their config.json: what their settings mean here, and which of
+// their tensors is which parameter. A family is a file in this folder, its two functions declared below, and a line in
+// family.cc.
 //
 //     const Family& llama = family_of(config);
 //     TransformerConfig ours = llama.config(config);
 //     TensorNames names = llama.tensors(config, ours);
 //
-// Errors: InputError for a model_type that is not known, with the list, and for settings that cannot be computed.
+// Errors: InputError for an unknown model_type, with the known ones, and for settings that cannot be computed.
 #pragma once
 
 #include <string>
@@ -22,23 +23,23 @@ namespace qkv {
 struct Family {
   std::string_view model_type;
   TransformerConfig (*config)(const HfConfig& hf);
-  // Of a model with the configuration that config() has made.
+  // The tensors of a model with the configuration that config() returned.
   TensorNames (*tensors)(const HfConfig& hf, const TransformerConfig& ours);
 };
 
 const Family& family_of(const HfConfig& config);
 std::vector<std::string_view> family_names();
 
-// What most decoder-only models have in common: one stack, no positions but rotary ones, embeddings as they are.
+// The settings that most decoder-only models share: one stack, only rotary positions, embeddings without a scale.
 TransformerConfig causal_config(const HfConfig& hf);
-// The names of one of the layers, "model.layers.3." of layer 3: for each of them.
+// Called for every layer with the prefix of its names, "model.layers.3." for layer 3.
 template <class Function>
 void for_each_layer(int64_t layers, const std::string& theirs, Function function) {
   for (int64_t n = 0; n < layers; ++n)
     function("layers." + std::to_string(n) + ".", theirs + std::to_string(n) + ".");
 }
 
-// The same of encoder-decoders with the keys of BART.
+// The same for encoder-decoders with the keys of BART.
 TransformerConfig encoder_decoder_config(const HfConfig& hf);
 
 TransformerConfig llama_config(const HfConfig& hf);

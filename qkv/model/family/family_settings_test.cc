@@ -1,4 +1,4 @@
-// Settings of config.json that change what a model computes: as transformers reads them, those that are missing among them.
+// Settings of config.json that change what a model computes, read as transformers reads them, missing ones included.
 #include <gtest/gtest.h>
 
 #include "qkv/layer/mechanism/rotary.h"
@@ -14,7 +14,7 @@ AttentionVariant layer(const PublishedFolder& folder, int64_t n) {
   return config_of(folder).self_attention.decoder.of_layer(n);
 }
 
-TEST(FamilySettings, ThoseThatAreMissingAreThoseOfTheFamily) {
+TEST(FamilySettings, MissingSettingsHaveTheDefaultsOfTheFamily) {
   const PublishedFolder gemma("gemma2");
   for (const char* key : {"final_logit_softcapping", "attn_logit_softcapping", "head_dim"}) gemma.erase(key);
   EXPECT_EQ(config_of(gemma).logit_softcap, 30);
@@ -46,7 +46,7 @@ TEST(FamilySettings, ThoseThatAreMissingAreThoseOfTheFamily) {
   EXPECT_EQ(config_of(mt5).activation, Activation::gelu_tanh);
 }
 
-TEST(FamilySettings, ThoseThatTransformersIgnoresAreIgnored) {
+TEST(FamilySettings, SettingsThatTransformersIgnoresAreIgnored) {
   for (const char* name : {"llama", "mistral", "qwen2", "gemma2", "falcon"}) {
     const PublishedFolder folder(name);
     const AttentionPattern before = config_of(folder).self_attention.decoder;
@@ -72,7 +72,7 @@ TEST(FamilySettings, AMistralWithLayerTypesIsAMinistral) {
   EXPECT_EQ(config_of(phi3).self_attention.decoder, before) << "which does not have them";
 }
 
-TEST(FamilySettings, AFeedForwardNetworkIsThatOfDenseActFn) {
+TEST(FamilySettings, DenseActFnDecidesTheFeedForwardNetwork) {
   const PublishedFolder folder("t5");
   folder.change("dense_act_fn", "silu");
   folder.change("feed_forward_proj", "relu");
@@ -103,7 +103,7 @@ TEST(FamilySettings, ADecoderThatIsNotCausalIsAnEncoder) {
   }
 }
 
-TEST(FamilySettings, SettingsThatWereRefusedForNoReasonAreRead) {
+TEST(FamilySettings, SettingsThatWereRejectedForNoReasonAreRead) {
   const PublishedFolder bloom("bloom");
   bloom.change("apply_residual_connection_post_layernorm", true);
   EXPECT_EQ(bloom.error(), "");
@@ -113,7 +113,7 @@ TEST(FamilySettings, SettingsThatWereRefusedForNoReasonAreRead) {
   EXPECT_EQ(t5.error_of([&] { config_of(t5); }), "");
 }
 
-// Python writes them, for settings that concern others.
+// Python writes these values, in settings that other programs read.
 TEST(FamilySettings, InfinityIsAnErrorWhereItIsRead) {
   const PublishedFolder folder("llama");
   const std::string before = folder.config().dump();

@@ -1,4 +1,4 @@
-// Files of CTranslate2 and Marian that claim to be larger than they are, or that miss a part.
+// Files of CTranslate2 and Marian that claim to be larger than they are, or that lack a part.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ std::string bytes_of(T number) {
   return bytes;
 }
 
-// The position behind a name and its NUL.
+// The position after a name and its NUL.
 size_t behind(const std::string& bytes, const std::string& name) { return bytes.find(name) + name.size() + 1; }
 
 TEST(CTranslate2File, AVariableWithoutNumbersIsRefused) {

@@ -57,7 +57,7 @@ std::string foreign_folder(const fs::path& folder) {
   if (file_exists(folder)) return of_file(folder);
   if (!is_hub_name(folder.string())) return "";
   return fmt::format(
-      "it is not a folder here; if it is a model of the Hugging Face Hub, download it: hf download {} --local-dir "
+      "there is no such folder; if it is a model of the Hugging Face Hub, download it: hf download {} --local-dir "
       "{}",
       folder.string(), folder.filename().string());
 }

@@ -1,9 +1,9 @@
-// What lies where a model folder was expected, as an error says it with the way out:
+// Says what was found in place of a model folder, with the cure, as the end of an error message:
 //
-//     foreign_folder("openai-community/gpt2")   // "it is not a folder here; if it is a model of the Hugging Face Hub, download it: ..."
+//     foreign_folder("openai-community/gpt2")   // "there is no such folder; if it is ..., download it: ..."
 //     foreign_folder("llama")                   // "": none of these
 //
-// Known are names of the Hub, entries of its cache, GGUF and other files of weights, and adapters.
+// It recognizes names of the Hub, entries of its cache, GGUF and other files of weights, and adapters.
 #pragma once
 
 #include <filesystem>

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 bool says(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
-TEST(ForeignFolder, NamesOfTheHubAreDownloaded) {
+TEST(ForeignFolder, NamesOfTheHubAreReportedWithADownloadCommand) {
   EXPECT_TRUE(says(foreign_folder("openai-community/gpt2"), "hf download openai-community/gpt2 --local-dir gpt2"));
   for (const char* path : {"gpt2", "/gpt2", "./gpt2", "../gpt2", "a/b/c", "a/"})
     EXPECT_EQ(foreign_folder(path), "") << path;
@@ -35,7 +35,7 @@ TEST(ForeignFolder, TheModelInACacheOfTheHubIsNamed) {
   EXPECT_TRUE(says(foreign_folder(scratch.path()), (scratch.path() / "snapshots" / "607a30").string()));
 }
 
-TEST(ForeignFolder, ReadingAModelSaysIt) {
+TEST(ForeignFolder, ReadingAModelReportsThem) {
   const test::PublishedFolder folder("llama");
   folder.write("adapter_config.json", "{}");
   EXPECT_TRUE(says(folder.error(), "merge_and_unload()")) << folder.error();

@@ -1,5 +1,5 @@
-// Gemma 2 and 3, the language models (Gemma Team, 2024, 2025): Llama with norms on both sides of a sublayer, whose weights
-// begin at 0 for a factor of 1, and with sliding windows in most layers.
+// Gemma 2 and 3, the language models (Gemma Team, 2024, 2025): Llama with norms on both sides of a sublayer, where a
+// weight of 0 is a factor of 1, and with sliding windows in most layers.
 #include <cmath>
 
 #include "qkv/model/family/family.h"
@@ -22,7 +22,7 @@ TransformerConfig gemma_config(const HfConfig& hf, std::optional<double> logit_s
   return c;
 }
 
-// Scores have a scale of their own.
+// The scale of the scores is a setting.
 AttentionVariant scaled(const HfConfig& hf) {
   return Dot{.scale = 1 / std::sqrt(hf.number("query_pre_attn_scalar", 256.0))};
 }
@@ -41,7 +41,7 @@ TransformerConfig gemma2_config(const HfConfig& hf) {
   return c;
 }
 
-// Layers that see everything have a rotary base of their own, and the scaling.
+// Layers without a window have their own rotary base, and only they have the scaling.
 TransformerConfig gemma3_config(const HfConfig& hf) {
   TransformerConfig c = gemma_config(hf, {});
   c.query_key_norm = true;

@@ -1,4 +1,5 @@
-// GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019). Matrices are stored as (in, out).
+// GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019). Matrices are stored as (in,
+// out).
 #include <cmath>
 
 #include "qkv/model/family/family.h"

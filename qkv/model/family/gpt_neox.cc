@@ -1,4 +1,5 @@
-// GPT-NeoX (Black et al., 2022) and Pythia: a part of each head is rotated; attention and feed-forward network side by side.
+// GPT-NeoX (Black et al., 2022) and Pythia: only a part of each head is rotated; attention and feed-forward run in
+// parallel.
 #include "qkv/model/family/family.h"
 
 namespace qkv {

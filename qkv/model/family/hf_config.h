@@ -1,12 +1,12 @@
 // The settings of a config.json of Hugging Face, which is not trusted: each is read by its name and checked.
 //
 //     const HfConfig config(read_file("llama/config.json"), "llama/config.json");
-//     config.count("num_attention_heads")                    // an InputError where it is missing or not an integer from 1
-//     config.count("num_key_value_heads", heads)             // where it is missing or null: heads
+//     config.count("num_attention_heads")                 // an InputError where it is missing or not an integer from 1
+//     config.count("num_key_value_heads", heads)          // where it is missing or null: heads
 //
-// A name may have older aliases: config.count({"num_hidden_layers", "n_layer"}). Settings that are not asked for are not
-// looked at: these files hold many that concern other programs. Infinity and NaN, which Python writes, are errors only where
-// they are asked for.
+// A name may have older aliases: config.count({"num_hidden_layers", "n_layer"}). Only settings that are asked for are
+// checked, because these files hold many for other programs. Infinity and NaN, which Python writes, are errors only in
+// a setting that is asked for.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace qkv {
 
 class HfConfig {
  public:
-  // One name or several, of which the first that the file has counts.
+  // One name or several; the first that is in the file counts.
   struct Key {
     std::vector<const char*> names;
     Key(const char* name) : names{name} {}                               // NOLINT: implicit on purpose
@@ -55,12 +55,12 @@ class HfConfig {
   std::vector<double> numbers(const Key& key) const;
   std::vector<double> numbers_or_one(const Key& key, double absent) const;  // of a list, or a number
   Activation activation(const Key& key, Activation absent) const;
-  Activation activation_named(const Key& key, std::string_view name) const;  // what is a part of this setting
+  Activation activation_named(const Key& key, std::string_view name) const;  // given in a part of this setting
   bool says(const Key& key, std::string_view text) const;                    // whether it is this string
   // The settings in an object of this name; missing or null: none.
   std::optional<HfConfig> part(const Key& key) const;
 
-  // InputError that says why this setting, as it is, cannot be computed.
+  // InputError that says why the value of this setting cannot be computed.
   void refuse(const Key& key, std::string_view why) const;
 
  private:

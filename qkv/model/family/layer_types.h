@@ -1,5 +1,5 @@
-// Which layers of a Hugging Face model have a sliding window. Version 5 of transformers writes `layer_types`; before, each
-// family had a rule.
+// Which layers of a Hugging Face model have a sliding window. Version 5 of transformers writes `layer_types`; before,
+// each family had a rule.
 //
 //     AttentionPattern p = layer_pattern(hf, layers, {.full = rotary, .sliding = rotary + SlidingWindow{511}},
 //                                        [](int64_t layer) { return layer % 2 == 0; });        // the rule

@@ -1,4 +1,5 @@
-// Llama 1 to 3 (Touvron et al., 2023; Llama Team, 2024), and what differs from it in a setting or two: Mistral, Qwen 2 and 3.
+// Llama 1 to 3 (Touvron et al., 2023; Llama Team, 2024), and families that differ in a setting or two: Mistral, Qwen 2
+// and 3.
 #include "qkv/model/family/family.h"
 #include "qkv/model/family/layer_types.h"
 
@@ -26,7 +27,7 @@ AttentionVariant windowed(const HfConfig& hf, const AttentionVariant& full, std:
   return keys ? full + SlidingWindow{*keys - 1} : full;
 }
 
-// In every layer, or, in a Ministral, whose `model_type` is the same, in those of `layer_types`.
+// In every layer. A Ministral, which has the same `model_type`, has windows in the layers that `layer_types` names.
 TransformerConfig mistral_config(const HfConfig& hf) {
   TransformerConfig c = llama_config(hf);
   const AttentionVariant full = read_rotary(hf, c.head_width);
@@ -35,7 +36,7 @@ TransformerConfig mistral_config(const HfConfig& hf) {
   return c;
 }
 
-// `sliding_window` counts if `use_sliding_window` says so, from layer `max_window_layers` on.
+// `sliding_window` counts only if `use_sliding_window` is true, from layer `max_window_layers` on.
 TransformerConfig qwen2_config(const HfConfig& hf) {
   TransformerConfig c = llama_config(hf);
   c.attention_bias = true;

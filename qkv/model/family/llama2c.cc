@@ -17,11 +17,11 @@ struct Header {
   int32_t d_model, ffn, layers, heads, kv_heads, vocabulary, positions;
 };
 
-// In the order of the file. A negative vocabulary says that the matrix of the logits is not that of the embeddings.
+// Read in the order of the file. A negative vocabulary size means that the output matrix is not the embedding matrix.
 class Weights {
  public:
   Weights(std::string bytes, std::string where) : bytes_(std::move(bytes)), where_(std::move(where)) {
-    require<InputError>(bytes_.size() >= sizeof(Header), where_, "{} bytes are no checkpoint of llama2.c",
+    require<InputError>(bytes_.size() >= sizeof(Header), where_, "not a llama2.c checkpoint: {} bytes",
                         bytes_.size());
     std::memcpy(&header_, bytes_.data(), sizeof(Header));
     at_ = sizeof(Header);
@@ -32,7 +32,7 @@ class Weights {
     const bool sane = C > 0 && C < limit && F > 0 && F < limit && L > 0 && L < 4096 && H > 0 && H <= C && G > 0 &&
                       V > 0 && V < limit && T > 0 && T < limit;
     require<InputError>(sane && C % H == 0 && C / H % 2 == 0 && H % G == 0, where_,
-                        "these are no sizes of a model of llama2.c: d_model {}, hidden {}, layers {}, heads {}, "
+                        "invalid llama2.c sizes: d_model {}, hidden {}, layers {}, heads {}, "
                         "kv_heads {}, vocabulary {}, positions {}",
                         C, F, L, H, G, V, T);
   }
@@ -48,7 +48,7 @@ class Weights {
   }
   void skip(const Shape& shape) { at_ += static_cast<size_t>(check(shape).numel()) * sizeof(float); }
   void end() const {
-    require<InputError>(at_ == bytes_.size(), where_, "{} bytes are left behind the weights", bytes_.size() - at_);
+    require<InputError>(at_ == bytes_.size(), where_, "{} bytes are left after the weights", bytes_.size() - at_);
   }
 
  private:
@@ -64,7 +64,7 @@ class Weights {
   bool is_tied_ = true;
 };
 
-// Rotary pairs side by side become pairs of the two halves of a head, which is how Hugging Face stores a Llama.
+// Adjacent rotary pairs become pairs from the two halves of a head, as Hugging Face stores a Llama.
 Tensor with_halves(const Tensor& weight, int64_t heads) {
   const int64_t C = weight.dim(1), width = weight.dim(0) / heads;
   return weight.reshape({heads, width / 2, 2, C}).transpose(1, 2).contiguous_copy().reshape({heads * width, C});
@@ -86,7 +86,7 @@ std::string config_of(const Weights& weights) {
       .dump();
 }
 
-// By the names of Hugging Face.
+// The tensors, by the names of Hugging Face.
 std::map<std::string, Tensor> tensors_of(Weights& weights) {
   const auto [C, F, L, H, G, V, T] = weights.header();
   const int64_t width = C / H;

@@ -1,9 +1,9 @@
-// Checkpoints of llama2.c (version 0): a header of seven numbers and the weights of a Llama in one .bin file, its vocabulary in
-// another, whose name begins with "tok": stories260K.bin and tok512.bin.
+// Checkpoints of llama2.c (version 0): one .bin file with a header of seven numbers and the weights of a Llama, and
+// another with its vocabulary, whose name begins with "tok": stories260K.bin and tok512.bin.
 //
 //     if (is_llama2c_folder("stories")) PublishedModel model = read_llama2c("stories");
 //
-// Errors: InputError for sizes out of range, and for a file that is shorter or longer than they say.
+// Errors: InputError for sizes out of range, and for a file that is shorter or longer than its sizes require.
 #pragma once
 
 #include <filesystem>

@@ -1,12 +1,12 @@
-// Longformer (Beltagy et al., 2020): RoBERTa with windows, and with projections of their own for global tokens, which come
-// with each call (Pass::global_tokens).
+// Longformer (Beltagy et al., 2020): RoBERTa with windows, and with separate projections for global tokens, which each
+// call names (Pass::global_tokens).
 #include "qkv/base/error.h"
 #include "qkv/layer/mechanism/longformer_separate.h"
 #include "qkv/model/family/family.h"
 
 namespace qkv {
 
-// `attention_window`: the keys on both sides of a query, for every layer or for all.
+// `attention_window`: the number of keys on both sides of a query together, one for all layers or one for each.
 TransformerConfig longformer_config(const HfConfig& hf) {
   TransformerConfig c = roberta_config(hf);
   std::vector<double> windows = hf.numbers_or_one("attention_window", 512);

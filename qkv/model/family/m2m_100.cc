@@ -1,9 +1,10 @@
-// M2M100 (Fan et al., 2021) and NLLB (NLLB Team, 2022), which is one: a pre-LN Transformer with the names of BART.
+// M2M100 (Fan et al., 2021), and NLLB (NLLB Team, 2022) in the same format: a pre-LN Transformer with the names of
+// BART.
 #include "qkv/model/family/family.h"
 
 namespace qkv {
 
-// Position 0 is row 2 of the sinusoids, whose rows 0 and 1 are those of padding.
+// Position 0 is row 2 of the sinusoids; rows 0 and 1 are for padding.
 TransformerConfig m2m_100_config(const HfConfig& hf) {
   TransformerConfig c = encoder_decoder_config(hf);
   c.activation = hf.activation("activation_function", Activation::relu);

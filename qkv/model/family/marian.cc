@@ -1,4 +1,5 @@
-// Marian (Junczys-Dowmunt et al., 2018), as the models of OPUS-MT are published: the Transformer of 2017 with the names of BART.
+// Marian (Junczys-Dowmunt et al., 2018), the format of the OPUS-MT models: the Transformer of 2017 with the names of
+// BART.
 #include "qkv/model/family/marian.h"
 
 namespace qkv {

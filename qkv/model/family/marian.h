@@ -1,4 +1,4 @@
-// What the Marian of Hugging Face has besides its family.
+// What models that qkv writes for MarianMTModel of Hugging Face have in addition.
 #pragma once
 
 #include "qkv/model/family/family.h"
@@ -6,7 +6,8 @@
 
 namespace qkv {
 
-// A key of config.json that only write_marian.h writes: its tables of positions are in the checkpoint, and not sinusoids alone.
+// A key of config.json that only write_marian.h writes: the position tables are in the checkpoint and are not plain
+// sinusoids.
 inline constexpr const char* positions_in_checkpoint = "position_embeddings_in_checkpoint";
 
 }  // namespace qkv

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A document of YAML whose values are checked where they are read.
+// A YAML document whose values are checked when they are read.
 class Settings {
  public:
   Settings(const std::string& text, std::string where) : where_(std::move(where)) {
@@ -33,7 +33,7 @@ class Settings {
     try {
       return node.as<T>();
     } catch (const YAML::Exception&) {
-      fail<InputError>(where_, "'{}' has a value of another kind", key);
+      fail<InputError>(where_, "the value of '{}' has the wrong type", key);
     }
   }
   int64_t count(const std::string& key) const {
@@ -58,7 +58,7 @@ std::vector<fs::path> files_ending_in(const fs::path& folder, std::initializer_l
   return out;
 }
 
-// decoder.yml, or the only file with such an end.
+// decoder.yml, or the only file whose name ends in .decoder.yml.
 fs::path decoder_file(const fs::path& folder) {
   if (file_exists(folder / "decoder.yml")) return folder / "decoder.yml";
   const std::vector<fs::path> found = files_ending_in(folder, {".decoder.yml"});
@@ -90,17 +90,16 @@ Activation activation_of(const Settings& settings) {
   return is_new ? Activation::gelu : Activation::quick_gelu;
 }
 
-// What is done before and after each part of a layer: d is dropout, a the residual connection, n and r a norm.
+// The steps before and after each part of a layer: d is dropout, a the residual connection, n and r are norms.
 NormOrder norm_order_of(const Settings& settings) {
   const auto before = settings.get<std::string>("transformer-preprocess", "");
   const auto after = settings.get<std::string>("transformer-postprocess", "dan");
   if (before.empty() && (after == "dan" || after == "dar")) return NormOrder::post;
   if ((before == "n" || before == "r") && after == "da") return NormOrder::pre;
-  fail<InputError>(
-      settings.where(),
-      "'transformer-preprocess' is {} and 'transformer-postprocess' {}; supported are '' with 'dan' and "
-      "'n' with 'da', and r for n",
-      quoted_name(before), quoted_name(after));
+  fail<InputError>(settings.where(),
+                   "'transformer-preprocess' is {} and 'transformer-postprocess' {}; only '' with 'dan' and "
+                   "'n' with 'da' are supported, with n or r",
+                   quoted_name(before), quoted_name(after));
 }
 
 void refuse_what_is_not_supported(const Settings& settings) {
@@ -108,19 +107,19 @@ void refuse_what_is_not_supported(const Settings& settings) {
                                                       {"transformer-decoder-autoreg", "self-attention"}};
   for (const auto& [key, value] : only)
     require<InputError>(settings.get<std::string>(key, value) == value, settings.where(),
-                        "'{}' is {}; supported is {} alone", key,
-                        quoted_name(settings.get<std::string>(key, value)), value);
+                        "'{}' is {}; only {} is supported", key, quoted_name(settings.get<std::string>(key, value)),
+                        value);
   for (const char* key :
        {"transformer-no-projection", "transformer-pool", "ulr", "transformer-disable-position-embeddings"})
     require<InputError>(!settings.get<bool>(key, false), settings.where(), "models with {} are not supported",
                         quoted_name(key));
   for (const char* key : {"transformer-ffn-depth", "transformer-decoder-ffn-depth"}) {
     const auto depth = settings.get<int64_t>(key, 2);
-    require<InputError>(depth == 2 || depth == 0, settings.where(), "'{}' is {}; supported is 2 alone", key, depth);
+    require<InputError>(depth == 2 || depth == 0, settings.where(), "'{}' is {}; only 2 is supported", key, depth);
   }
   const auto norms = settings.get<std::string>("transformer-postprocess-emb", "d");
   require<InputError>(norms.find_first_not_of("dn") == std::string::npos, settings.where(),
-                      "'transformer-postprocess-emb' is {}; supported are d and n", quoted_name(norms));
+                      "'transformer-postprocess-emb' is {}; only d and n are supported", quoted_name(norms));
 }
 
 TransformerConfig config_of(const MarianModel& model) {
@@ -145,7 +144,7 @@ TransformerConfig config_of(const MarianModel& model) {
   c.dropout = 0;
   c.embedding_norm = settings.get<std::string>("transformer-postprocess-emb", "d").find('n') != std::string::npos;
   c.sinusoids = SinusoidLayout::tensor2tensor;
-  // Not what the settings say: versions that do not heed them have no such table.
+  // Decided by the tensors, because versions that ignore the setting have no such table.
   if (model.has("Wpos")) {
     c.positions = Positions::learned;
     c.max_positions = model.matrix("Wpos").dim(0);
@@ -157,7 +156,7 @@ TransformerConfig config_of(const MarianModel& model) {
   return c;
 }
 
-// The number of the layer whose weights a layer has, from 1.
+// The number, from 1, of the layer whose weights this layer shares.
 int64_t weights_of_layer(const Settings& settings, int64_t n) {
   const auto tied = settings.get<std::vector<int64_t>>("transformer-tied-layers", {});
   return n < std::ssize(tied) ? tied[static_cast<size_t>(n)] : n + 1;
@@ -249,9 +248,9 @@ MarianFiles marian_files(const fs::path& folder) {
   const std::vector<fs::path> models = files_ending_in(folder, {".npz"});
   const std::vector<fs::path> vocabularies = files_ending_in(folder, {".spm", ".yml", ".yaml", ".json"});
   const std::string advice =
-      "which are of this model? Write them into decoder.yml: 'models: [model.npz]' and 'vocabs: [source.spm, "
+      "which belong to this model? Write them into decoder.yml: 'models: [model.npz]' and 'vocabs: [source.spm, "
       "target.spm]'";
-  require<InputError>(models.size() == 1, folder.string(), "there are {} files .npz; {}", models.size(), advice);
+  require<InputError>(models.size() == 1, folder.string(), "there are {} .npz files; {}", models.size(), advice);
   require<InputError>(vocabularies.size() == 1, folder.string(),
                       "there are {} vocabularies (.spm, .yml, .json); {}", vocabularies.size(), advice);
   return {models[0], {vocabularies[0], vocabularies[0]}};

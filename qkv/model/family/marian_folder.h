@@ -1,11 +1,11 @@
-// Folders of Marian (Junczys-Dowmunt et al., 2018): model.npz, whose settings it holds itself, and vocabularies.
+// Folders of Marian (Junczys-Dowmunt et al., 2018): model.npz, which also holds the settings, and vocabularies.
 //
 //     if (is_marian_folder("opus")) PublishedModel model = read_marian("opus");
 //     marian_files("opus").vocabularies                        // source.spm and target.spm
 //
-// Which files they are, decoder.yml says (its `models` and `vocabs`, by their names alone, in this folder); without it there is one
-// .npz in the folder, and one vocabulary (.spm, .yml, .json), which is for both sides. Errors: InputError for ensembles, for
-// kinds of models other than the Transformer with ordinary self-attention, and for what NpzFile refuses.
+// decoder.yml names the files (`models`, `vocabs`; directories are ignored, the files must be in this folder). Without
+// it the folder must hold one .npz and one vocabulary (.spm, .yml, .json) for both sides. Errors: InputError for
+// ensembles, for models other than the Transformer with ordinary self-attention, and for whatever NpzFile rejects.
 #pragma once
 
 #include <filesystem>

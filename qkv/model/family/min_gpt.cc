@@ -35,10 +35,10 @@ Tensor tensor_of(const Json& json, const std::string& where) {
   for (const Json& size : json["shape"]) {
     const bool fits =
         size.is_number_unsigned() && size.get<uint64_t>() < (1 << 24) && shape.size() < Shape::max_rank;
-    require<InputError>(fits, where, "{} is no shape", shown_json(json["shape"]));
+    require<InputError>(fits, where, "{} is not a valid shape", shown_json(json["shape"]));
     shape.push_back(size.get<int64_t>());
     count *= std::max<int64_t>(shape.back(), 1);
-    require<InputError>(count <= int64_t{1} << 32, where, "{} is no shape", shown_json(json["shape"]));
+    require<InputError>(count <= int64_t{1} << 32, where, "{} is not a valid shape", shown_json(json["shape"]));
   }
   const std::string bytes = base64_decoded(json["data"].text(), where);
   const Shape sizes(shape);
@@ -49,7 +49,7 @@ Tensor tensor_of(const Json& json, const std::string& where) {
   return out;
 }
 
-// Matrices are stored as (out, in), those of GPT-2 as (in, out).
+// Matrices are stored as (out, in), unlike GPT-2's, which are (in, out).
 bool is_transposed(const std::string& name) {
   for (const char* layer : {".c_attn.weight", ".c_proj.weight", ".c_fc.weight"})
     if (name.ends_with(layer)) return true;

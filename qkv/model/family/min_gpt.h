@@ -1,12 +1,12 @@
-// Checkpoints of minGPT as one JSON file, as llm-viz shows them: its configuration, and tensors in base64.
+// Checkpoints of minGPT in the JSON format of llm-viz: one file with the configuration and the tensors in base64.
 //
 //     {"config": {"model_type": "gpt-nano", "n_layer": 3, "n_head": 3, "n_embd": 48, "vocab_size": 3, "block_size": 11},
 //      "transformer.wte.weight": {"shape": [3, 48], "dtype": "torch.float32", "data": "wBt1Pc3e..."}, ...}
 //
 //     if (is_min_gpt_folder("sort")) PublishedModel model = read_min_gpt("sort");
 //
-// The folder has one file of a name that ends in -model.json. A vocabulary there is none: tokens are numbers between spaces.
-// Errors: InputError for what is not such a file, and for tensors whose bytes do not fit their shape.
+// The folder has one file whose name ends in -model.json. There is no vocabulary: tokens are numbers separated by
+// spaces. Errors: InputError for another kind of file, and for tensors whose bytes do not fit their shape.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// MPNet (Song et al., 2020), the encoder of all-mpnet-base-v2: BERT with learned positions, whose first is behind padding, and a
-// bias by distance, whose table all layers share.
+// MPNet (Song et al., 2020), the encoder of all-mpnet-base-v2: BERT with learned positions that begin after the padding
+// row, and a bias by distance, whose table all layers share.
 #include "qkv/model/family/family.h"
 
 namespace qkv {
@@ -9,7 +9,7 @@ TransformerConfig mpnet_config(const HfConfig& hf) {
   c.token_types = 0;
   c.max_positions += c.position_offset - 2;
   c.position_offset = 2;           // whatever `pad_token_id` is
-  constexpr int64_t buckets = 32;  // in transformers the number is fixed, whatever the table has
+  constexpr int64_t buckets = 32;  // transformers fixes the number, whatever the size of the table
   if (hf.count("relative_attention_num_buckets", buckets) != buckets)
     hf.refuse("relative_attention_num_buckets", "only 32 are supported");
   c.self_attention.encoder = RelativeBias{.buckets = buckets, .max_distance = 128, .shared = true};

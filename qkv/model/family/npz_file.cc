@@ -46,7 +46,7 @@ class Archive {
                         "entry {} of the archive is damaged", i);
     return stat;
   }
-  // Before any is unpacked: what is packed into a small file cannot be much larger, all arrays together.
+  // Checked before any array is unpacked: all arrays together may be only a limited factor larger than the file.
   void check_sizes() const {
     const uint64_t largest = 100 * uint64_t{bytes_.size()};
     uint64_t sum = 0;
@@ -69,7 +69,7 @@ struct Array {
   std::string_view data;
 };
 
-// What stands behind 'key': in the header, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+// The text after 'key': in the header, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const size_t at = header.find(key);
   if (at == std::string_view::npos) return {};
@@ -80,7 +80,7 @@ std::string_view value_of(std::string_view header, std::string_view key) {
 
 // The format of numpy.save(), versions 1 to 3.
 Array parse_array(std::string_view bytes, const std::string& where) {
-  const auto damaged = [&](bool fine) { require<InputError>(fine, where, "this is not an array of NumPy"); };
+  const auto damaged = [&](bool fine) { require<InputError>(fine, where, "this is not a NumPy array"); };
   damaged(bytes.size() >= 12 && bytes.starts_with("\x93NUMPY"));
   const bool is_old = bytes[6] == 1;
   uint32_t length = 0;
@@ -94,7 +94,7 @@ Array parse_array(std::string_view bytes, const std::string& where) {
   std::string_view shape = value_of(header, "'shape'");
   damaged(type.size() > 4 && type.front() == '\'' && shape.starts_with('('));
   array.type = type.substr(1, type.find('\'', 1) - 1);
-  require<InputError>(order.starts_with("False"), where, "arrays in Fortran's order are not supported");
+  require<InputError>(order.starts_with("False"), where, "arrays in Fortran order are not supported");
   int64_t count = 1;
   for (shape.remove_prefix(1); !shape.empty() && shape.front() != ')';) {
     int64_t size = 0;

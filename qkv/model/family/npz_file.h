@@ -4,8 +4,8 @@
 //     file.tensors.at("Wemb")                                // of '<f4' and '<f2'
 //     file.bytes.at("special:model.yml")                     // of '|i1' and '|u1'
 //
-// Errors: InputError, naming the file and the array, for what is not such an archive, for other types, for arrays in Fortran's
-// order and for sizes that do not fit.
+// Errors: InputError, naming the file and the array, if it is not such an archive, for other types, for arrays in
+// Fortran order and for sizes that do not fit.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Phi-3 (Abdin et al., 2024): Llama with two fused matrices, of queries, keys and values, and of the feed-forward network.
+// Phi-3 (Abdin et al., 2024): Llama with two fused matrices, one for queries, keys and values, one in the feed-forward
+// network.
 #include "qkv/model/family/family.h"
 
 namespace qkv {

@@ -54,7 +54,7 @@ class PublishedFolder {
     change(tensors);
     save_safetensors(file, NamedTensors(tensors.begin(), tensors.end()), {});
   }
-  // Texts are numbers between spaces, which are the ids, and [MASK], the last one.
+  // A text is the ids of its tokens, separated by spaces, or [MASK] for the last id.
   void give_number_tokenizer() const {
     const int rows = config()["vocab_size"].get<int>();
     Json vocabulary;
@@ -68,7 +68,7 @@ class PublishedFolder {
                             {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "0"}}}};
     write("tokenizer.json", tokenizer.dump());
   }
-  // The error without the path of the folder; "": it is a model.
+  // The error without the path of the folder, or "" if it is a model.
   std::string error() const {
     return error_of([&] { read_model(path()); });
   }

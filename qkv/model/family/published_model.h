@@ -1,4 +1,4 @@
-// A published model as its reader found it: our configuration, which tensor is which parameter, and the tensors.
+// A published model as read from its folder: our configuration, the tensors, and which tensor is which parameter.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct PublishedModel {
   std::string config_file = {};  // for messages
 };
 
-// What make() makes, which is checked before anything is made of its sizes; its errors are those of the file.
+// Checks the configuration before anything is allocated by its sizes; errors are reported as errors of the file.
 template <class Make>
 TransformerConfig checked_config(const std::string& file, Make make) {
   try {

@@ -13,13 +13,13 @@
 namespace qkv {
 namespace {
 
-// What programs that trained a model leave beside its weights: fairseq the version of its code, TransformerEngine its state.
+// Tensors that training programs leave beside the weights: the code version of fairseq, the state of TransformerEngine.
 bool is_bookkeeping(const std::string& name) {
   return name.ends_with("encoder.version") || name.ends_with("decoder.version") || name.ends_with("_extra_state");
 }
 
-// The tensors of a checkpoint by the names of its family, whose prefix the files may lack, as may be a tensor of which there
-// is a copy; and which of them were read.
+// The tensors of a checkpoint by the names of its family, and which of them were read. The files may lack the prefix of
+// the names, and a tensor that has a copy.
 class NamedTensorsOf {
  public:
   NamedTensorsOf(const PublishedTensors& tensors, const TensorNames& names) : tensors_(tensors), names_(names) {
@@ -33,7 +33,7 @@ class NamedTensorsOf {
   }
 
   bool has(const std::string& name) const { return tensors_.has(in_file(name)); }
-  // Queries, keys and values may be rows of one tensor: the last one read is kept.
+  // Queries, keys and values may be rows of one tensor, so the last tensor read is kept.
   const Tensor& get(const std::string& name) {
     const std::string stored = in_file(name);
     if (last_.first != stored) last_ = {stored, tensors_.get(stored)};
@@ -77,8 +77,8 @@ bool same_values(const Tensor& a, const Tensor& b) {
          std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin());
 }
 
-// What the config of a file says of the head counts less than the tensors: a file may have one that its config does not know,
-// or none. Sentence encoders are published so.
+// The tensors decide whether there is a head, not the config: a file may have a head that its config does not mention,
+// or lack one, as many published sentence encoders do.
 bool has_head(const TransformerConfig& config, const TensorNames& names, const NamedTensorsOf& tensors) {
   if (config.architecture != Architecture::masked)
     return names.output().empty() || ties_output(config.tie) || tensors.has(names.output());
@@ -86,7 +86,8 @@ bool has_head(const TransformerConfig& config, const TensorNames& names, const N
   return transform != names.sources().end() && tensors.has(transform->second.name);
 }
 
-// A file may say that the matrix of the logits is that of an embedding and hold another one, or hold none.
+// config.json may claim tied embeddings although the file has a separate output matrix, or claim the opposite and have
+// none.
 Tie tie_of(const TransformerConfig& config, const TensorNames& names, NamedTensorsOf& tensors) {
   if (names.output().empty()) return config.tie;
   const bool one_stack = is_language_model(config.architecture);
@@ -162,8 +163,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
   for (const auto& [copy, of] : names.copies()) {
     if (!tensors.has(copy)) continue;
     const Tensor values = tensors.get(copy);
-    require<InputError>(same_values(values, tensors.get(of)), where, "tensor {} differs from {}, whose copy it is",
-                        quoted_name(copy), quoted_name(of));
+    require<InputError>(same_values(values, tensors.get(of)), where,
+                        "tensor {} must be a copy of {}, but differs from it", quoted_name(copy), quoted_name(of));
   }
   for (const auto& [unread, of] : names.fallbacks()) tensors.skip(unread);
   const std::vector<std::string> left_over = tensors.left_over();

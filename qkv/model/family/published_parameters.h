@@ -3,8 +3,8 @@
 //     PublishedModel from = ...;
 //     read_published_parameters(from, [&](const TransformerConfig& config) -> Model& { ... });
 //
-// The tensors decide what the configuration leaves open: whether the model has a head, and which matrices are one. Errors:
-// InputError that names all tensors that are missing or left over.
+// The tensors decide whether the model has a head and which matrices are shared. Errors: InputError that names all
+// tensors that are missing or left over.
 #pragma once
 
 #include <functional>

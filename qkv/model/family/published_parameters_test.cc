@@ -1,4 +1,4 @@
-// What the tensors of a folder say of its model, where its settings say something else.
+// Models whose tensors contradict their settings: the tensors decide.
 #include "qkv/model/family/published_parameters.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,8 @@ using Tensors = std::map<std::string, Tensor>;
 
 TransformerConfig config_of(const PublishedFolder& folder) { return read_model(folder.path()).model->config(); }
 
-// As most sentence encoders are saved: the weights alone, beside the settings of the model that they began as.
+// Most sentence encoders are saved like this: weights without a head, with the settings of the model that was
+// fine-tuned.
 TEST(PublishedParameters, AMaskedModelHasAHeadIfItsTensorsDo) {
   const PublishedFolder without("bert");
   without.change_tensors(
@@ -81,11 +82,11 @@ TEST(PublishedParameters, QuantisedWeightsAreNamed) {
       "the model that they were made from, in f32, f16 or bf16");
 }
 
-TEST(PublishedParameters, APointerOfGitLfsIsNamed) {
+TEST(PublishedParameters, AGitLfsPointerIsNamed) {
   const PublishedFolder folder("llama");
   folder.write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");
   EXPECT_EQ(folder.error(),
-            "model.safetensors: this is a pointer of Git LFS, not the file: run 'git lfs pull' in the folder");
+            "model.safetensors: this is a Git LFS pointer, not the file: run 'git lfs pull' in the folder");
 }
 
 }  // namespace qkv::published_parameters_test

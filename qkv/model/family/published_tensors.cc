@@ -36,7 +36,7 @@ Index read_index(const fs::path& path) {
   return index;
 }
 
-// What git has in place of a large file that was not fetched.
+// The content of a Git LFS file that was not fetched.
 void refuse_lfs_pointer(const fs::path& path) {
   const RandomAccessFile file(path);
   constexpr std::string_view begins = "version https://git-lfs.github.com/spec/";
@@ -44,7 +44,7 @@ void refuse_lfs_pointer(const fs::path& path) {
   if (file.size() < std::ssize(bytes)) return;
   file.read(0, std::as_writable_bytes(std::span(bytes)));
   require<InputError>(bytes != begins, path.string(),
-                      "this is a pointer of Git LFS, not the file: run 'git lfs pull' in the folder");
+                      "this is a Git LFS pointer, not the file: run 'git lfs pull' in the folder");
 }
 
 }  // namespace
@@ -70,9 +70,10 @@ PublishedTensors PublishedTensors::open(const fs::path& folder) {
     return out;
   }
   for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    require<InputError>(file_exists(folder / single_file) || !file_exists(folder / pickled), folder.string(),
-                        "pytorch_model.bin is not read, because such a file can run any code; save the model again "
-                        "with save_pretrained(folder, safe_serialization=True) of transformers");
+    require<InputError>(
+        file_exists(folder / single_file) || !file_exists(folder / pickled), folder.string(),
+        "pytorch_model.bin is not read, because loading it can execute arbitrary code; save the model again "
+        "with save_pretrained(folder, safe_serialization=True) of transformers");
   out.where_ = (folder / single_file).string();
   for (const std::string& tensor : add(folder / single_file).names()) out.files_of_[tensor] = 0;
   return out;

@@ -1,10 +1,12 @@
-// The tensors of a published model: model.safetensors, or, without it, the files that model.safetensors.index.json names.
+// The tensors of a published model: model.safetensors, or, without it, the files that model.safetensors.index.json
+// names.
 //
 //     const PublishedTensors tensors = PublishedTensors::open("llama");
 //     Tensor w = tensors.get("model.norm.weight");
 //
-// Errors: InputError for a folder without such files, an index that names other folders or tensors that are not where it
-// says, and what SafetensorsFile refuses. A pytorch_model.bin is never read: it can run any code.
+// Errors: InputError for a folder without such files, for an index that names other folders or the wrong file of a
+// tensor, and for whatever SafetensorsFile rejects. A pytorch_model.bin is never read: loading it can execute arbitrary
+// code.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +22,7 @@ namespace qkv {
 class PublishedTensors {
  public:
   static PublishedTensors open(const std::filesystem::path& folder);
-  // Of tensors that another format had, in a file of that many bytes.
+  // Holds tensors that were read from another format, from a file of that many bytes.
   static PublishedTensors of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes);
 
   const std::string& where() const { return where_; }  // for messages

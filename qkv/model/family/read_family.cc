@@ -23,7 +23,7 @@ HfConfig open_config(const fs::path& folder) {
   return {read_file(path, JsonLimits{}.bytes), path.string()};
 }
 
-// A decoder that sees later tokens too, `is_causal` being false, is an encoder: of sentences, as in gte-Qwen2.
+// A decoder with `is_causal` false also sees later tokens: it is an encoder of sentences, such as gte-Qwen2.
 TransformerConfig as_encoder(const HfConfig& hf, TransformerConfig c) {
   using Role = AttentionMechanism::Role;
   for (const auto& [variant, layers] : c.self_attention.decoder.groups())
@@ -45,7 +45,7 @@ TransformerConfig config_of(const HfConfig& hf) {
   });
 }
 
-// Formats that are not Hugging Face's.
+// Formats other than Hugging Face's.
 struct Format {
   bool (*is_in)(const fs::path& folder);
   PublishedModel (*read)(const fs::path& folder);
@@ -61,12 +61,12 @@ const Format* format_of(const fs::path& folder) {
   return nullptr;
 }
 
-// Asked after reading failed: a folder may name a method and hold weights that are not quantised.
+// Called after reading failed, because a folder may name a method although its weights are not quantised.
 void refuse_quantised(const fs::path& folder) {
   if (format_of(folder) != nullptr || !file_exists(folder / config_file)) return;
   const HfConfig hf = open_config(folder);
   if (!hf.has("quantization_config")) return;
-  config_of(hf);  // what it refuses is wrong with the model that was quantised, too
+  config_of(hf);  // what it rejects is also wrong in the model before quantisation
   const std::string method = hf.part("quantization_config")->text("quant_method", "unknown");
   fail<InputError>(
       hf.file(),

@@ -12,10 +12,10 @@
 
 namespace qkv {
 
-// Whether the folder has a config.json with a `model_type`, not one of ours, or is one of CTranslate2.
+// Whether the folder holds a model of another program: a config.json with a `model_type`, or another format.
 bool is_published(const std::filesystem::path& folder);
 
-// The configuration, and the parameters into the model that `make` makes of it.
+// Reads the configuration, and the parameters into the model that `make` creates from it.
 void read_family(const std::filesystem::path& folder,
                  const std::function<Model&(const TransformerConfig& config)>& make);
 // The configuration alone: embeddings are tied as config.json says.

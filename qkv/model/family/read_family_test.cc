@@ -90,7 +90,7 @@ TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
   EXPECT_GT(models, 1000);
 }
 
-// `changed` bytes at the beginning are those that say what the others are.
+// Only the first `changed` bytes are damaged: they describe the rest.
 void damage(const std::string& model, const std::string& file, int64_t changed) {
   const PublishedFolder folder(model);
   const std::string bytes = read_file(folder.path() / file);

@@ -14,7 +14,8 @@ RotaryScalingType type_of(const HfConfig& scaling) {
   if (type == "su") return RotaryScalingType::longrope;  // its first name
   for (const auto& [value, name] : names_of(RotaryScalingType{}))
     if (name == type && value != RotaryScalingType::none) return value;
-  scaling.refuse({"rope_type", "type"}, "known are default, linear, dynamic, llama3, yarn, longrope, proportional");
+  scaling.refuse({"rope_type", "type"},
+                 "expected default, linear, dynamic, llama3, yarn, longrope or proportional");
   return {};
 }
 

@@ -1,5 +1,5 @@
-// T5 (Raffel et al., 2020), its version 1.1, FLAN-T5 and mT5 (Xue et al., 2021): scores without a scale and with a bias by
-// distance, whose table all layers of a stack share.
+// T5 (Raffel et al., 2020), its version 1.1, FLAN-T5 and mT5 (Xue et al., 2021): unscaled scores, with a bias by
+// distance whose table all layers of a stack share.
 #include <cmath>
 
 #include "qkv/model/family/family.h"
@@ -95,7 +95,7 @@ TensorNames t5_tensors(const HfConfig&, const TransformerConfig& ours) {
   });
   for (const char* stack : {"encoder", "decoder"})
     names.norm(std::string(stack) + ".norm", std::string(stack) + ".final_layer_norm");
-  names.ignore("EncDecAttention.relative_attention_bias.weight");  // in early files, without a use
+  names.ignore("EncDecAttention.relative_attention_bias.weight");  // unused, in early files
   return names;
 }
 

@@ -1,11 +1,11 @@
-// Where the parameters of a model come from in the files of its family: the name of a tensor there, and which rows of it.
+// The source of each parameter of a model in the files of its family: the name of a tensor, and which of its rows.
 //
 //     TensorNames names("model.");                                                // a prefix that files may lack
 //     names.tensor("embedding.tokens", "model.embed_tokens.weight");
 //     names.linear("layers.0.self_attention.out", "model.layers.0.self_attn.o_proj");           // weight, and bias
 //     names.linear("layers.0.self_attention.key", "model.layers.0.attn.c_attn", {.rows = row_range(C, 2 * C), .transposed = true});
 //
-// `linear` and `norm` are for weight and bias; which of them the model has, it says itself. Tensors that match an ignored
+// `linear` and `norm` name weight and bias; only those that the model has are read. Tensors that match an ignored
 // pattern may be in the files and are not read.
 #pragma once
 
@@ -30,8 +30,8 @@ struct TensorSource {
 // begin, begin + 1, ..., end - 1.
 std::vector<int64_t> row_range(int64_t begin, int64_t end);
 
-// A matrix whose rows are those of queries, keys and values, in groups: in each `queries` query heads, then a key head and
-// a value head, of `width` rows each.
+// A matrix with the rows of queries, keys and values in groups: each group has `queries` query heads, then a key head
+// and a value head, of `width` rows each.
 struct FusedRows {
   std::vector<int64_t> query, key, value;
 };
@@ -44,15 +44,15 @@ class TensorNames {
   void tensor(const std::string& parameter, const std::string& name, const TensorPart& part = {});
   void linear(const std::string& layer, const std::string& name, const TensorPart& part = {});
   void norm(const std::string& layer, const std::string& name) { linear(layer, name); }
-  // Of names that end so: ".attn.bias"
+  // Ignores tensors whose names end like this: ".attn.bias"
   void ignore(const std::string& suffix);
-  // The matrix of the logits, for a model that may share it with an embedding.
+  // The output matrix, which may be shared with an embedding.
   void output(const std::string& name) { output_ = name; }
-  // Files may hold a tensor a second time, or under this name only.
+  // Files may hold a tensor a second time, or only under this name.
   void copy(const std::string& name, const std::string& of) { copies_.emplace_back(name, of); }
   // Files without `of` may hold it under this name; files with both may differ, and this one is not read.
   void fallback(const std::string& name, const std::string& of) { fallbacks_.emplace_back(name, of); }
-  // Zero where files do not hold it.
+  // Zero if the files lack it.
   void optional_tensor(const std::string& parameter, const std::string& name) {
     sources_[parameter] = {.name = name, .is_optional = true};
   }
@@ -67,7 +67,7 @@ class TensorNames {
  private:
   std::string prefix_, output_;
   std::map<std::string, TensorSource> sources_;                          // by parameter
-  std::vector<std::pair<std::string, std::string>> copies_, fallbacks_;  // a name and what it is a copy of
+  std::vector<std::pair<std::string, std::string>> copies_, fallbacks_;  // a name and the name of the original
   std::vector<std::string> ignored_;
 };
 

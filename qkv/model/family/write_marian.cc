@@ -37,12 +37,12 @@ void check_is_marian(const TransformerConfig& ours) {
       reasons.push_back(expected.contains(key)
                             ? fmt::format("{} is {}, must be {}", key, value.dump(), expected[key].dump())
                             : fmt::format("it has {} {}", key, value.dump()));
-  require<UsageError>(reasons.empty(), "convert", "this model cannot be written as a Marian: {}",
+  require<UsageError>(reasons.empty(), "convert", "this model cannot be written as a Marian model: {}",
                       name_list(reasons, "; "));
-  require<UsageError>(ours.d_model % 2 == 0, "convert", "Marian's d_model is even, got {}", ours.d_model);
+  require<UsageError>(ours.d_model % 2 == 0, "convert", "d_model must be even for Marian, got {}", ours.d_model);
 }
 
-// Theirs from ours: which row, and which channel of d_model.
+// For each of their rows, and of their channels of d_model, the index of ours.
 struct Order {
   std::vector<int32_t> ids;
   std::vector<int64_t> channels;
@@ -90,7 +90,7 @@ Order order_of(const TransformerConfig& config, const MarianTokens& tokens) {
   return order;
 }
 
-// Of "encoder.layers.0.self_attention.out.weight": which axis is of d_model.
+// Which axis of "encoder.layers.0.self_attention.out.weight" is d_model.
 Tensor reordered(const std::string& name, const Tensor& value, const Order& order) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (has("embedding")) return order.table(value);
@@ -152,7 +152,7 @@ std::string generation_json(const TransformerConfig& c, int64_t V) {
          "\n";
 }
 
-// Sinusoids, and in the first row of a decoder's what its first token adds to them.
+// Sinusoids; in the decoder, row 0 also has the embedding of its first token.
 Tensor positions(const TransformerConfig& config, const Tensor* first) {
   const int64_t C = config.d_model;
   Tensor table = sinusoidal(config.max_positions, C, {.layout = SinusoidLayout::halves});

@@ -1,13 +1,13 @@
-// A model of ours as one of Hugging Face: the Marian of transformers, as its save_pretrained() would write it.
+// Exports a model of ours as a MarianMTModel of Hugging Face, in the form that its save_pretrained() writes:
 //
 //     MarianExport out = marian_export(model, {.pad = 0, .bos = 1, .eos = 2, .unk = 3});
 //     out.config, out.generation_config                          // the text of both files
 //     save_safetensors("marian/model.safetensors", out.tensors, {{"format", "pt"}});
 //
-// The same function, in another order of numbers: rows are those of the tokens in out.ids (end, unknown, all others, and what is
-// never generated: our first and pad, and a pad of zeros), channels those of sinusoids whose sines come first. A decoder of Marian begins with zeros: our first token is in
-// position 0 of its table. Errors: UsageError, naming each setting that Marian does not have, such as a norm before its part of
-// a layer.
+// The model computes the same, with its numbers in another order. Rows: out.ids, which are eos, unk, all others, then
+// tokens never generated (bos, pad, a zero row). Channels: sines first, then cosines. A Marian decoder begins with
+// zeros, so the embedding of our bos is added to position 0 of its table. Errors: UsageError that names each setting
+// that Marian lacks, such as pre-LN.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct MarianTokens {
 struct MarianExport {
   std::string config, generation_config;
   NamedTensors tensors;
-  std::vector<int32_t> ids;  // ours, in the order of theirs; -1 of the pad
+  std::vector<int32_t> ids;  // our ids, in the order of theirs; -1 for their pad
 };
 
 MarianExport marian_export(const Transformer& model, const MarianTokens& tokens);

@@ -1,5 +1,5 @@
-// Decoders whose first input is a vector of zeros: it is made a token, a row of zeros behind the vocabulary, which no answer has,
-// for its logit is -1000. (With label smoothing, a lower one would hide the loss of the others.)
+// Decoders whose first input is a vector of zeros: it becomes a token, a row of zeros after the vocabulary. It is never
+// generated, because its logit is -1000. (With label smoothing, a lower one would outweigh the loss of the others.)
 //
 //     table = with_row(table, 0);
 //     bias = with_row(bias, no_logit);

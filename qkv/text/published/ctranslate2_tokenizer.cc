@@ -1,4 +1,5 @@
-// Folders of CTranslate2: vocabularies by line, with a SentencePiece model beside them or texts that are tokens already.
+// Folders of CTranslate2: vocabularies with a token per line, with a SentencePiece model, or for texts that are already
+// tokens.
 #include <algorithm>
 
 #include "qkv/base/file.h"
@@ -76,7 +77,7 @@ Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side, int6
   special.eos = id(name("eos_token", "</s>"));
   require<InputError>(special.eos >= 0, folder.string(), "the vocabulary has no token that ends a text, {}",
                       quoted_name(name("eos_token", "</s>")));
-  // Its row is behind the target's; the source need not have one.
+  // Its row is after those of the target; the source may lack one.
   const int32_t zero = zero_start_of(model);
   special.bos = zero < 0 ? id(name("decoder_start_token", "<s>")) : is_source ? -1 : zero;
   special.pad = -1;
@@ -85,7 +86,7 @@ Tokenizer ctranslate2_tokenizer(const fs::path& folder, TokenizerSide side, int6
   if (zero >= 0 && !is_source) special.suppressed.push_back(zero);
   TextFrame frame;
   if (flag("add_source_bos", "with_source_bos")) frame.before = {id(name("bos_token", "<s>"))};
-  // Sources of Marian's models, the only ones that begin with zeros, end with it in every conversion.
+  // Only Marian models begin with zeros, and their sources end with eos in every conversion.
   if (flag("add_source_eos", "with_source_eos") || zero >= 0) frame.after = {special.eos};
   special.frame = frame;
   for (const char* pieces : {is_source ? "source.spm" : "target.spm", "sentencepiece.model"}) {

@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of M2M100, in the order of their ids.
+// The languages of M2M100, in the order of their ids.
 constexpr const char* languages =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi "
     "hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns "

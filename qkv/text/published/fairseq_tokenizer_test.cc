@@ -23,7 +23,7 @@ class FairseqTokenizer : public testing::Test {
   ScratchFolder folder;
 };
 
-TEST_F(FairseqTokenizer, IdsAreThoseOfSentencePieceAndOneMore) {
+TEST_F(FairseqTokenizer, IdsAreThoseOfSentencePiecePlusOne) {
   write_file(
       folder.path() / "tokenizer_config.json",
       R"({"src_lang": "eng_Latn", "additional_special_tokens": ["eng_Latn", "fra_Latn"], "mask_token": "<mask>"})");
@@ -39,7 +39,7 @@ TEST_F(FairseqTokenizer, IdsAreThoseOfSentencePieceAndOneMore) {
   EXPECT_EQ(tokenizer.special().frame->before, (std::vector<int32_t>{last + 1}));
   expected.insert(expected.begin(), last + 2);
   expected.push_back(last + 1);
-  EXPECT_EQ(tokenizer.decode(expected), "the dog") << "languages are no text";
+  EXPECT_EQ(tokenizer.decode(expected), "the dog") << "languages are not text";
 }
 
 TEST_F(FairseqTokenizer, IdsOfM2M100AreInItsVocabulary) {
@@ -51,7 +51,7 @@ TEST_F(FairseqTokenizer, IdsOfM2M100AreInItsVocabulary) {
   std::vector<int32_t> expected = pieces.encode("a man");
   for (int32_t& id : expected) id = static_cast<int32_t>(pieces.size()) + 3 - id;
   EXPECT_EQ(tokenizer.encode("a man"), expected);
-  EXPECT_EQ(tokenizer.id_of("__af__"), pieces.size()) << "languages are behind the pieces";
+  EXPECT_EQ(tokenizer.id_of("__af__"), pieces.size()) << "languages come after the pieces";
   EXPECT_EQ(tokenizer.id_of("__zu__"), pieces.size() + 99);
   EXPECT_EQ(tokenizer.special().frame->before, std::vector<int32_t>{*tokenizer.id_of("__en__")});
   EXPECT_EQ(

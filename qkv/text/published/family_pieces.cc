@@ -1,5 +1,5 @@
-// SentencePiece models as the tokenizers of families use them: which tokens stand around a text, which ids differ from those of
-// the model, and which tokens there are besides its pieces.
+// SentencePiece models as the tokenizers of families use them: the tokens around a text, the ids that differ from the
+// model's, and the tokens in addition to its pieces.
 #include <algorithm>
 
 #include "qkv/base/file.h"
@@ -64,7 +64,7 @@ class FamilyPieces {
     special_.added.push_back(id);
   }
 
-  // In front of the pieces, from <unk> on, are 103 tokens for training: <mask_1>, <mask_2>, <unk_2> to <unk_102>.
+  // Before the pieces from <unk> on there are 103 tokens for training: <mask_1>, <mask_2>, <unk_2> to <unk_102>.
   void read_pegasus() {
     const auto offset = static_cast<int32_t>(std::min<int64_t>(settings_.integer("offset", 103), 10'000));
     for (auto& [piece, id] : ids_)
@@ -78,7 +78,7 @@ class FamilyPieces {
     special_.frame = TextFrame{.before = {}, .after = {special_.eos}};
   }
 
-  // Behind the pieces are tokens that stand for parts of a text, the last one first.
+  // After the pieces there are tokens that stand for parts of a text, the last one first.
   void read_t5() {
     special_.frame = TextFrame{.before = {}, .after = {special_.eos}};
     const int64_t extra = settings_.integer("extra_ids", settings_.model_type() == "t5" ? 100 : 0);
@@ -98,7 +98,7 @@ class FamilyPieces {
     special_.frame = frame;
   }
 
-  // Those that the model has as pieces are found by itself.
+  // The model itself finds those that are pieces.
   void add_tokens() {
     for (const AddedToken& token : settings_.added_tokens()) {
       if (token.id >= settings_.rows() || ids_.contains(token.content)) continue;

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t id_limit = 1 << 24;
 
-// Of folders whose settings name no tokenizer, as transformers chooses it.
+// The tokenizer class for folders whose settings name none, as in transformers.
 constexpr std::pair<std::string_view, const char*> class_of_family[] = {
     {"gpt2", "GPT2Tokenizer"},   {"opt", "GPT2Tokenizer"},        {"roberta", "RobertaTokenizer"},
     {"bart", "BartTokenizer"},   {"qwen2", "Qwen2Tokenizer"},     {"longformer", "RobertaTokenizer"},

@@ -1,12 +1,12 @@
-// The settings of a folder of Hugging Face that concern its tokenizer: generation_config.json, config.json, tokenizer_config.json,
-// special_tokens_map.json and added_tokens.json, each of which may be missing.
+// The settings of a folder of Hugging Face that concern its tokenizer: generation_config.json, config.json,
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json, each of which may be missing.
 //
 //     const FolderSettings settings("gpt2", 50257);
 //     settings.id("eos_token_id")                         // of the first file that has it; -1 for none
 //     settings.token("mask_token")                        // "<mask>"; "" for none
 //     settings.tokenizer_class()                          // "GPT2Tokenizer"
 //
-// Errors: InputError, naming the file, for what is not JSON and for ids that are not ids.
+// Errors: InputError, naming the file, for invalid JSON and invalid ids.
 #pragma once
 
 #include <filesystem>
@@ -22,23 +22,25 @@ namespace qkv {
 
 class FolderSettings {
  public:
-  // rows: ids that the model has.
+  // rows: the number of ids of the model.
   FolderSettings(const std::filesystem::path& folder, int64_t rows);
 
-  // Of generation_config.json, else of config.json: a token id, or several; words that are one token, of [[286]].
+  // From generation_config.json, else from config.json: a token id, or several; from a list of words, [[286]], the
+  // words of one token.
   std::vector<int32_t> ids(const char* key) const;
   int32_t id(const char* key, int32_t absent = -1) const;
   std::vector<int32_t> forbidden() const;
-  // Of tokenizer_config.json, else of special_tokens_map.json: "<mask>", or {"content": "<mask>"}; a list of such tokens.
+  // From tokenizer_config.json, else from special_tokens_map.json: "<mask>", or {"content": "<mask>"}; a list of such
+  // tokens.
   std::string token(const char* key, const std::string& absent = "") const;
   std::vector<std::string> tokens(const char* key) const;
-  // Of tokenizer_config.json.
+  // Settings of tokenizer_config.json.
   bool has(const char* key) const;
   bool flag(const char* key, bool absent) const;
   int64_t integer(const char* key, int64_t absent) const;
 
   int64_t rows() const { return rows_; }
-  // The name without "Fast". Where no file has it, that of the family; "" for others.
+  // The name without "Fast". If no file has it, the name for the family; "" for other families.
   std::string tokenizer_class() const;
   std::string model_type() const;
   std::vector<std::string> special_names() const;  // of all settings that name a special token

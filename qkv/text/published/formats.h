@@ -18,24 +18,24 @@ Tokenizer marian_tokenizer(const std::filesystem::path& folder, TokenizerSide si
 Tokenizer llama2c_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 Tokenizer number_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 
-// Tokenizers that began in fairseq, by sentencepiece.bpe.model: ids are those of vocab.json, or SentencePiece's and one more behind
-// <s> 0, <pad> 1, </s> 2 and <unk> 3. Behind them are languages, of M2M100 and NLLB, and <mask>. `special` has what the settings
-// of the folder say.
+// Tokenizers that began in fairseq, from sentencepiece.bpe.model. The ids come from vocab.json, or are SentencePiece's
+// plus one after <s> 0, <pad> 1, </s> 2 and <unk> 3. Then come the languages of M2M100 and NLLB, and <mask>. `special`
+// has the special tokens of the settings of the folder.
 struct FairseqSettings {
   std::vector<std::string> added = {};  // further tokens that they name, in the order of their ids
-  std::string source_language = {};     // what stands before a text; empty: <s>
+  std::string source_language = {};     // the token before a text; empty: <s>
   bool has_languages = false;           // M2M100's, as "__de__"
 };
 Tokenizer fairseq_tokenizer(const std::filesystem::path& folder, SpecialTokens special,
                             const FairseqSettings& settings);
 
-// Files of before tokenizer.json, as such a file: vocab.json with merges.txt, and vocab.txt. What they do not say, that of the
-// class of the tokenizer, is in the settings.
+// Files older than tokenizer.json, converted to one: vocab.json with merges.txt, and vocab.txt. The settings say what
+// depends on the class of the tokenizer.
 std::string json_of_byte_level_bpe(const std::filesystem::path& folder, const FolderSettings& settings);
 std::string json_of_word_piece(const std::filesystem::path& folder, const FolderSettings& settings);
 // The SentencePiece model of a family: tokenizer.model or spiece.model.
 Tokenizer piece_tokenizer(const std::filesystem::path& file, const FolderSettings& settings);
-// Of tokens between spaces; those of `special` are never text.
+// A text is tokens separated by spaces; tokens of `special` are never text.
 std::string json_of_words(const PieceIds& ids, const std::string& unknown, const std::vector<std::string>& special);
 
 // A file of tokens and their ids: {"the": 4, ...}

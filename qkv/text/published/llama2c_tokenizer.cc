@@ -1,5 +1,5 @@
-// The vocabulary of llama2.c: the length of the longest token, then the score, the length and the bytes of each. Two tokens are
-// merged if what they make is a token, the one with the highest score first.
+// The vocabulary of llama2.c: the length of the longest token, then the score, the length and the bytes of each. Two
+// tokens are merged if the result is a token, the one with the highest score first.
 #include <algorithm>
 #include <cstring>
 
@@ -36,7 +36,7 @@ std::vector<Scored> read_scored(const fs::path& file) {
     }
     require<InputError>(has_head && length <= bytes.size() - at - head, file.string(),
                         "the file ends within token {}", out.size());
-    constexpr size_t longest = 4096;  // each token is cut at each of its bytes, to find what it is merged of
+    constexpr size_t longest = 4096;  // each token is split at every byte, to find the pair that it is merged from
     require<InputError>(length <= longest, file.string(), "token {} of {} bytes is longer than {}", out.size(),
                         length, longest);
     entry.token = bytes.substr(at + head, length);
@@ -44,7 +44,7 @@ std::vector<Scored> read_scored(const fs::path& file) {
     out.push_back(std::move(entry));
     at += head + length;
   }
-  require<InputError>(out.size() > 3, file.string(), "{} tokens are no vocabulary", out.size());
+  require<InputError>(out.size() > 3, file.string(), "not a vocabulary: it has {} tokens", out.size());
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON, with
-// source.spm and target.spm beside them or for texts that are tokens already; or tokens by line.
+// Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON,
+// with source.spm and target.spm or for texts that are already tokens; or a token per line.
 #include <yaml-cpp/yaml.h>
 
 #include "qkv/base/error.h"
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr int32_t largest_id = 1 << 24;
 
-// A map of tokens, which are text whatever they look like ("yes", "1.5").
+// A map of tokens, which are always text, even if they look like "yes" or 1.5.
 PieceIds parse_yaml(const std::string& text, const std::string& where) {
   PieceIds ids;
   try {
@@ -69,7 +69,7 @@ SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start, int64_t rows) 
 Tokenizer marian_tokenizer(const fs::path& folder, TokenizerSide side, int64_t rows) {
   const bool is_source = side == TokenizerSide::source;
   const fs::path file = marian_files(folder).vocabularies[is_source ? 0 : 1];
-  // The row of zeros behind the target's; the source need not have one.
+  // The row of zeros after those of the target; the source may lack one.
   const auto start = is_source ? -1 : static_cast<int32_t>(read_family_config(folder).target_vocabulary - 1);
   require<InputError>(file.extension() != ".fsv", file.string(), "factored vocabularies are not supported");
   if (file.extension() == ".spm")

@@ -1,4 +1,4 @@
-// Folders without tokenizer.json, where the class of the tokenizer says what their files do not.
+// Folders without tokenizer.json: the class of the tokenizer completes what their files leave out.
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
@@ -32,7 +32,7 @@ class OlderFiles : public testing::Test {
   test::ScratchFolder folder;
 };
 
-TEST_F(OlderFiles, OfOptHaveTheBeginningAlone) {
+TEST_F(OlderFiles, OfOptHaveOnlyABeginningToken) {
   write_bytes_of_words();
   write("config.json", R"({"model_type": "opt", "bos_token_id": 2, "eos_token_id": 2})");
   write("tokenizer_config.json",
@@ -62,7 +62,7 @@ TEST_F(OlderFiles, OfGpt2ObeyTheirSettings) {
   EXPECT_EQ(tokenizer.decode(Ids{13, 14}), "abba");
 }
 
-TEST_F(OlderFiles, OfQwenCutAndNormaliseAsItDoes) {
+TEST_F(OlderFiles, OfQwenCutAndNormaliseLikeQwen) {
   write_bytes_of_words();
   write("config.json", R"({"model_type": "qwen2", "eos_token_id": 14})");
   EXPECT_EQ(read().encode("11"), (Ids{8, 8})) << "digit by digit";
@@ -77,7 +77,7 @@ TEST_F(OlderFiles, OfQwenCutAndNormaliseAsItDoes) {
   EXPECT_EQ(read().encode("11"), Ids{9});
 }
 
-TEST_F(OlderFiles, OfPegasusHaveIdsBehindThoseOfItsTraining) {
+TEST_F(OlderFiles, OfPegasusHaveIdsAfterTheTokensOfItsTraining) {
   write_pieces("spiece.model");
   write("config.json", R"({"model_type": "pegasus", "pad_token_id": 0, "eos_token_id": 1})");
   const Tokenizer tokenizer = read();

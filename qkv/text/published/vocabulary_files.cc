@@ -1,4 +1,4 @@
-// Vocabularies of before tokenizer.json.
+// Vocabularies in formats older than tokenizer.json.
 #include <set>
 
 #include "qkv/base/file.h"
@@ -26,7 +26,7 @@ Json special_token(const std::string& content, int32_t id) {
   return json_of({.id = id, .content = content, .strips_left = content == "<mask>", .special = true});
 }
 
-// Of the settings: what they add, and the special tokens that the vocabulary has, those of `customary` names among them.
+// The added tokens of the settings, and the special tokens in the vocabulary, including those with `customary` names.
 Json added_tokens_of(const FolderSettings& settings, const PieceIds& ids, std::vector<std::string> customary) {
   Json added = Json::array();
   std::set<std::string> names;
@@ -43,7 +43,7 @@ struct Frame {
   std::string before = {}, after = {};  // tokens around a text; empty: none
 };
 
-// Of byte-level BPE; a folder that does not say of what class its tokenizer is has <s> and </s>, if they are in its vocabulary.
+// For byte-level BPE. A folder without a tokenizer class has <s> and </s>, if they are in its vocabulary.
 Frame frame_of(const FolderSettings& settings, const PieceIds& ids) {
   const std::string type = settings.tokenizer_class();
   const bool is_bare = type == "GPT2Tokenizer" || type == "Qwen2Tokenizer";

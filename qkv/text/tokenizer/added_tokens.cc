@@ -22,7 +22,7 @@ size_t without_white_space_at_end(std::string_view text) {
   return text.size();
 }
 
-// The end of the white space around `at`, which is looked for once in each run.
+// The end of the white space around `at`, searched once in each run.
 class WhiteSpace {
  public:
   explicit WhiteSpace(std::string_view text) : text_(text) {}
@@ -59,7 +59,8 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::
   for (const std::string& content : contents) sizes_.push_back(content.size());
 }
 
-// A token within the white space that belongs to the one before is a token all the same, unless it takes white space on its left.
+// A token inside the white space that belongs to the previous token still counts, unless it takes white space on its
+// left.
 void AddedTokens::for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
                            const std::function<void(TextRange, int32_t)>& function) const {
   const auto give = [&](size_t begin, size_t end, int32_t id) {
@@ -67,7 +68,7 @@ void AddedTokens::for_each(std::string_view text, const std::function<bool(const
   };
   const std::vector<int32_t> found = finder_.longest(text);
   WhiteSpace space(text);
-  size_t begin = 0;  // of what was not given yet
+  size_t begin = 0;  // of the text that was not given yet
   for (size_t at = 0; at < text.size();) {
     if (found[at] < 0) {
       ++at;

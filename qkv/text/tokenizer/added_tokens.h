@@ -1,9 +1,11 @@
-// Tokens that were added to the vocabulary of a tokenizer, special ones among them: text is cut at them before the model sees it.
+// Tokens that were added to the vocabulary of a tokenizer, including special ones: text is cut at them before the model
+// sees it.
 //
 //     const AddedTokens added(list);
-//     added.for_each(text, all, [](TextRange range, int32_t id) { ... });                      // id -1: text between them
+//     added.for_each(text, all, [](TextRange range, int32_t id) { ... });                   // id -1: text between them
 //
-// The leftmost longest one is found, in time that is linear in the text. `normalized` ones are looked for in the normalised text, the others in the original one.
+// The leftmost longest one is found, in time that is linear in the text. Tokens with `normalized` are searched in the
+// normalised text, the others in the original one.
 #pragma once
 
 #include <functional>
@@ -28,12 +30,12 @@ class AddedTokens {
  public:
   AddedTokens() = default;
   explicit AddedTokens(std::vector<AddedToken> tokens);
-  // contents: as they are looked for, normalised where that is so.
+  // contents: the texts to search for, normalised if the token is.
   AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   bool empty() const { return tokens_.empty(); }
-  // Special tokens are found in the text if `special` says so.
+  // Special tokens are found in the text only if `special` is set.
   void for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
                 const std::function<void(TextRange range, int32_t id)>& function) const;
 

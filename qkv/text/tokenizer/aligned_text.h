@@ -62,7 +62,7 @@ class AlignedText {
     return all;
   }
 
-  // Writes the new text from the old one, from its beginning to its end; what is left over is kept.
+  // Writes the new text from the old one, from its beginning to its end; the rest is kept.
   class Writer {
    public:
     explicit Writer(AlignedText& text) : from_(text) { bytes_.reserve(text.bytes_.size()); }
@@ -76,7 +76,7 @@ class AlignedText {
       at_ += bytes;
     }
     void skip(size_t bytes) { at_ += bytes; }
-    // In place of that many bytes; of none: an insertion.
+    // Replaces that many bytes; 0 bytes make an insertion.
     void replace(size_t bytes, std::string_view by) {
       const TextRange origin = from_.origin(static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + bytes));
       check(bytes_.size() + by.size());

@@ -1,5 +1,5 @@
-// Byte-pair encoding (Sennrich et al., 2016) by a list of merges: of all adjacent pairs the one that is first in the list is
-// merged, the leftmost first, until no pair is in it.
+// Byte-pair encoding (Sennrich et al., 2016) by a list of merges: the adjacent pair that comes first in the list is
+// merged, the leftmost of equal ones first, until no pair is in the list.
 #include <queue>
 
 #include "qkv/text/tokenizer/json_fields.h"
@@ -151,8 +151,8 @@ class Bpe final : public SubwordModel {
     return symbols;
   }
 
-  // The symbols are a list: a merged one takes the place of the left of the two, and the right one has no bytes. What waits in
-  // the queue is void if one of its two has changed since.
+  // The symbols are a list: a merged symbol replaces the left one of the two, and the right one has no bytes. An entry
+  // of the queue is void if one of its two symbols has changed since.
   void merge(std::vector<Token>& symbols) const {
     struct Link {
       int32_t previous, next;

@@ -1,5 +1,5 @@
-// The alphabet of byte-level BPE (Radford et al., "GPT-2", 2019): a printable character for every byte. Those of bytes that
-// are printable are themselves, the others U+0100 and on: a space is U+0120.
+// The alphabet of byte-level BPE (Radford et al., "GPT-2", 2019): a printable character for every byte. Printable bytes
+// stand for themselves, the others become U+0100 and up: a space is U+0120.
 //
 //     byte_level("\n")              // "\u010A"
 //     bytes_of_byte_level("\u0120a")     // " a"; characters outside the alphabet are their own bytes

@@ -1,7 +1,7 @@
-// The fields of an object in tokenizer.json, which is not trusted: each is checked, and named in the error.
+// The fields of an object in tokenizer.json, which is not trusted: each is checked, and errors name it.
 //
 //     const JsonFields split(json["pre_tokenizer"], "tokenizer.json: 'pre_tokenizer'");
-//     split.text("behavior")                                                // an InputError if it is missing or no string
+//     split.text("behavior")                                             // an InputError if it is missing or no string
 #pragma once
 
 #include "qkv/base/error.h"

@@ -31,7 +31,7 @@ class JsonModel final : public TokenizerModel {
   bool is_added(int32_t id) const override { return tokenizer_.is_added(id); }
   float score(int32_t) const override { return 0; }
   int64_t size() const override { return tokenizer_.size(); }
-  // As in the file.
+  // `token` is written as in the file.
   std::optional<int32_t> id_of(std::string_view token) const override { return tokenizer_.id_of(token); }
   const std::string& serialized() const override {
     return serialized_.get(

@@ -30,7 +30,7 @@ Json added_tokens(const std::vector<std::string>& reserved) {
   return list;
 }
 
-// The pieces that the model of the tokenizer gets, and how often.
+// The pieces that the model of the tokenizer gets, and their counts.
 WordCounts count_words(const std::vector<std::string>& sentences, const Json& tokenizer) {
   const JsonFields fields(tokenizer, trained_name);
   const TextNormalizerPtr normalizer =
@@ -54,7 +54,7 @@ WordCounts count_words(const std::vector<std::string>& sentences, const Json& to
   return counts;
 }
 
-// The most frequent characters of the words: a fraction `coverage` of all, or if that is 0 at most as many as fit.
+// The most frequent characters of the words: a fraction `coverage` of all, or, if that is 0, at most as many as fit.
 std::vector<std::string> alphabet_of(const WordCounts& words, double coverage, int64_t fit) {
   std::map<std::string, int64_t, std::less<>> counts;
   int64_t total = 0;

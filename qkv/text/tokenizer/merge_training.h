@@ -1,11 +1,11 @@
-// Training of byte-pair encoding: the symbols of words are merged, the most frequent pair first (Sennrich, Haddow and Birch,
-// "Neural Machine Translation of Rare Words with Subword Units", 2016).
+// Training of byte-pair encoding: the symbols of words are merged, the most frequent pair first (Sennrich, Haddow and
+// Birch, "Neural Machine Translation of Rare Words with Subword Units", 2016).
 //
 //     MergeTraining t = train_merges({{"low", 5}, {"lower", 2}}, {.vocabulary_size = 9});
 //     t.tokens                                    // "e", "l", "o", "r", "w", "lo", "low", "er", "lower"
 //     t.merges                                    // {1, 2}, {5, 4}, ...: ids of tokens
 //
-// Of pairs that are as frequent, the one with the smaller ids is merged. Words are cut into characters, of which those outside
+// Of equally frequent pairs, the one with the smaller ids is merged. Words are cut into characters; characters outside
 // the alphabet are left out. The same words and options give the same tokens. Time: n log n in the pairs of the words.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What tokenizers of Hugging Face do not know of Unicode, whose tables of punctuation, marks and control characters are those of
-// version 8 (2015) and those of normal forms of version 9 (2016): characters that were added or changed since. Their models
-// were trained so.
+// Characters that are too new for the tokenizers of Hugging Face, which use Unicode 8 (2015) for punctuation, marks and
+// control characters, and Unicode 9 (2016) for normal forms: characters added or changed since. Models were trained
+// with these tables.
 #pragma once
 
 #include <utility>
@@ -40,7 +40,7 @@ constexpr std::pair<char32_t, char32_t> nonspacing_marks_since_unicode_8[] = {
 constexpr std::pair<char32_t, char32_t> control_since_unicode_8[] = {
     {0x890, 0x891}, {0x8e2, 0x8e2}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}};
 
-// With a combining class, or a decomposition.
+// Characters with a combining class or a decomposition.
 constexpr std::pair<char32_t, char32_t> normalized_since_unicode_9[] = {
     {0x7fd, 0x7fd},     {0x898, 0x89f},     {0x8ca, 0x8d3},     {0x9fe, 0x9fe},     {0xc3c, 0xc3c},
     {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},   {0x1abf, 0x1ace},   {0x1df6, 0x1dfa},
@@ -53,7 +53,7 @@ constexpr std::pair<char32_t, char32_t> normalized_since_unicode_9[] = {
     {0x1e130, 0x1e136}, {0x1e2ae, 0x1e2ae}, {0x1e2ec, 0x1e2ef}, {0x1e4ec, 0x1e4ef}, {0x1f16c, 0x1f16c},
     {0x1fbf0, 0x1fbf9}};
 
-// The other way round: letters, marks and digits of Unicode 15.1 and 16, which their regular expressions know.
+// The opposite case: letters, marks and digits of Unicode 15.1 and 16, which their regular expressions know.
 constexpr std::pair<char32_t, char32_t> word_characters_since_unicode_15[] = {
     {0x897, 0x897},     {0x1c89, 0x1c8a},   {0xa7cb, 0xa7cd},   {0xa7da, 0xa7dc},   {0x105c0, 0x105f3},
     {0x10d40, 0x10d65}, {0x10d69, 0x10d6d}, {0x10d6f, 0x10d85}, {0x10ec2, 0x10ec4}, {0x10efc, 0x10efc},

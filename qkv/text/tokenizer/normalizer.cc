@@ -21,7 +21,7 @@ void for_each_character(AlignedText& text, Function function) {
 class UnicodeNormalizer final : public TextNormalizer {
  public:
   explicit UnicodeNormalizer(NormalizationForm form) : form_(form) {}
-  // In parts that do not depend on each other, so that each byte keeps its origin as well as can be.
+  // In independent parts, so that each byte keeps its origin as exactly as possible.
   void apply(AlignedText& text) const override {
     text.rewrite([&](AlignedText::Writer& out) {
       while (!out.rest().empty()) {

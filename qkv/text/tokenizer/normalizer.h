@@ -1,5 +1,5 @@
-// The normalisation of a tokenizer, as tokenizer.json describes it: NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip,
-// Replace, Prepend, BertNormalizer, Precompiled, Nmt, ByteLevel and sequences of them.
+// The normalisation of a tokenizer, as tokenizer.json describes it: NFC, NFD, NFKC, NFKD, Lowercase, StripAccents,
+// Strip, Replace, Prepend, BertNormalizer, Precompiled, Nmt, ByteLevel and sequences of them.
 //
 //     const TextNormalizer normalizer = read_normalizer(fields);
 //     normalizer->apply(text);                                              // an AlignedText

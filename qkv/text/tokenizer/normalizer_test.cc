@@ -74,7 +74,7 @@ TEST(Normalizer, LeavesMarksThatAreNewerThanItsTables) {
   for (const std::string text : {"a\u0301\u1ac0", "a\u035d\u0d3c", "\u1ac0\u0d3c"})
     EXPECT_EQ(normalised("NFD", text), text);
   EXPECT_EQ(normalised("NFKC", "\u32ff"), "\u32ff") << "the name of an era, of Unicode 12.1";
-  EXPECT_EQ(normalised("NFC", "\u1ac0\u0301\u0334"), "\u1ac0\u0334\u0301") << "others are ordered behind it";
+  EXPECT_EQ(normalised("NFC", "\u1ac0\u0301\u0334"), "\u1ac0\u0334\u0301") << "others are ordered after it";
 }
 
 }  // namespace qkv::normalizer_test

@@ -1,4 +1,4 @@
-// What Replace and Split of tokenizer.json look for: a string or a regular expression.
+// The pattern that Replace and Split of tokenizer.json search for: a string or a regular expression.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class Pattern {
   std::optional<Regex> regex_;
 };
 
-// Of {"pattern": {"String": " "}} or {"pattern": {"Regex": " +"}}.
+// Reads {"pattern": {"String": " "}} or {"pattern": {"Regex": " +"}}.
 Pattern read_pattern(const JsonFields& fields);
 
 }  // namespace qkv

@@ -1,4 +1,4 @@
-// A SentencePiece model whose pieces may have ids of their own, as the tokenizer of a model.
+// A SentencePiece model as the tokenizer of a model; its pieces may have other ids than in the file.
 #include <algorithm>
 
 #include <sentencepiece_processor.h>
@@ -16,7 +16,7 @@
 namespace qkv {
 namespace {
 
-// Pieces that a model does not have, those of the other side, keep their marks when it joins them.
+// Pieces that a model lacks, such as those of the other side, keep their marks when it joins them.
 std::string with_spaces(std::string_view text) {
   constexpr std::string_view mark = "\u2581";
   std::string out;

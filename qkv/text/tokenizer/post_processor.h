@@ -1,5 +1,5 @@
-// What a tokenizer adds around a text, or around each of two, as tokenizer.json describes it: TemplateProcessing, BertProcessing,
-// RobertaProcessing, ByteLevel (which adds nothing) and sequences of them.
+// The tokens that a tokenizer adds around a text or a pair of texts, as in tokenizer.json: TemplateProcessing,
+// BertProcessing, RobertaProcessing, ByteLevel (which adds nothing) and sequences of them.
 //
 //     const PostProcessor post = read_post_processor(fields);
 //     post.single                                       // {{.id = 101}, {.text = 0}, {.id = 102}}: [CLS] A [SEP]

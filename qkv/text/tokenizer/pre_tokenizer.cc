@@ -18,7 +18,7 @@ struct Part {
   bool is_match;
 };
 
-// Matches and what is between them, joined and dropped as the behavior says.
+// Matches and the text between them, joined and dropped as the behavior says.
 void join_parts(const std::vector<Part>& parts, SplitBehavior behavior, std::vector<TextRange>& out) {
   const size_t begin = out.size();
   bool previous = false;  // was a match
@@ -196,7 +196,7 @@ class MetaspacePreTokenizer final : public PreTokenizer {
   bool split_;
 };
 
-// Cuts at what a function finds.
+// Cuts at the ranges that a function finds.
 class SplitsPreTokenizer final : public PreTokenizer {
  public:
   using Find = std::function<void(std::string_view, PreTokenized::Matches&)>;
@@ -231,7 +231,7 @@ SplitBehavior read_behavior(const JsonFields& fields, const std::string& absent 
   const std::string name = absent.empty() ? fields.text("behavior") : fields.text("behavior", absent);
   for (const auto& [text, behavior] : known)
     if (text == name) return behavior;
-  fail<InputError>(fields.where(), "'behavior' is {}, which is not known", quoted_name(name));
+  fail<InputError>(fields.where(), "'behavior' {} is unknown", quoted_name(name));
 }
 
 }  // namespace

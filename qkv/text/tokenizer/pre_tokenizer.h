@@ -1,5 +1,5 @@
-// The pre-tokenisation of a tokenizer, which cuts a text into the pieces that its model sees by themselves, as tokenizer.json
-// describes it: ByteLevel, Metaspace, Split, Punctuation, Digits, Whitespace, WhitespaceSplit, BertPreTokenizer,
+// The pre-tokenisation of a tokenizer, which cuts a text into the pieces that its model sees one by one, as in
+// tokenizer.json: ByteLevel, Metaspace, Split, Punctuation, Digits, Whitespace, WhitespaceSplit, BertPreTokenizer,
 // CharDelimiterSplit and sequences of them.
 //
 //     PreTokenized pieces(AlignedText("Hello you", 0));

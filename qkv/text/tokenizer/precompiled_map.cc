@@ -19,7 +19,8 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes, const std::string& where)
   require<InputError>(!utf8_error(strings_), where, "the texts of a character map are not UTF-8");
 }
 
-// A unit has a label, the distance to its children and whether it has a value, which is their unit of label 0 (Aoe, 1989).
+// A unit has a label, the distance to its children and whether it has a value, which is their unit of label 0 (Aoe,
+// 1989).
 std::optional<std::string_view> PrecompiledMap::find(std::string_view text) const {
   const auto distance = [](uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); };
   size_t node = distance(units_[0]);

@@ -1,10 +1,10 @@
-// The character map of SentencePiece's normalisation, as its model files and tokenizer.json hold it: a double-array trie of
-// sequences of bytes, and what each becomes.
+// The character map of SentencePiece's normalisation, as its model files and tokenizer.json hold it: a double-array
+// trie of sequences of bytes, with the text that replaces each.
 //
-//     const PrecompiledMap map(bytes, "tokenizer.json");          // u32 size of the trie, its units, strings ending in NUL
-//     map.find("\xef\xbc\xa1bc")                                  // "A", of the shortest entry that the text begins with
+//     const PrecompiledMap map(bytes, "tokenizer.json");      // size of the trie (u32), units, strings ending in NUL
+//     map.find("\xef\xbc\xa1bc")                              // "A", by the shortest entry that begins the text
 //
-// Errors: InputError for a map whose sizes or links lead out of it, and for texts that are not UTF-8.
+// Errors: InputError for a map whose sizes or links point outside it, and for texts that are not UTF-8.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// A set of strings, and which of them a text begins with.
+// A set of strings that finds those that a text begins with.
 //
 //     const PrefixTree tree({"a", "ab", "abc"});
 //     tree.for_each_prefix("abd", [](int32_t index, size_t bytes) { ... });                 // (0, 1), (1, 2)
 //
-// Equal strings: the last one counts. Empty ones are not in it.
+// The last of equal strings counts. Empty strings are ignored.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class PrefixTree {
     }
   }
 
-  // Node by node, from 0 on, breadth first: the string that ends at a node, or -1; the node behind a byte, or -1.
+  // Node by node, from 0 on, breadth first: the string that ends at a node, or -1; the node after a byte, or -1.
   size_t nodes() const { return nodes_.size(); }
   int32_t index(int32_t node) const { return nodes_[static_cast<size_t>(node)].index; }
   int32_t child(int32_t node, unsigned char byte) const {

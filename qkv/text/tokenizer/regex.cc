@@ -19,11 +19,11 @@ std::string message_of(int code, OnigErrorInfo* info = nullptr) {
   return {reinterpret_cast<const char*>(text), static_cast<size_t>(length)};
 }
 
-// Steps of a search: it gets few at first, and more as long as the budget of the text lasts. So all searches of a text take
-// time that is linear in it, and a search that finds nothing may still go through all of it.
+// Steps of a search: it gets few at first, and more as long as the budget of the text lasts. So all searches of a text
+// together take linear time, and a search that finds nothing may still read all of it.
 constexpr unsigned long first_steps = 250, min_budget = 10'000'000, steps_of_a_byte = 200;
 
-// Groups that call groups, (?<a>\g<b>\g<b>), make an expression that does not end to be compiled of a few bytes.
+// With groups that call groups, (?<a>\g<b>\g<b>), an expression of a few bytes takes forever to compile.
 bool calls_groups(std::string_view expression) {
   for (size_t at = 0; at + 2 < expression.size(); ++at) {
     if (expression[at] != '\\') continue;

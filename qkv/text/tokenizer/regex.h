@@ -1,10 +1,10 @@
-// Regular expressions in the syntax that tokenizer.json is written in, that of Oniguruma, over UTF-8.
+// Regular expressions in the syntax of tokenizer.json, which is Oniguruma's, over UTF-8.
 //
 //     const Regex digits(R"(\p{N}{1,3})", "tokenizer.json");
 //     digits.for_each_match("a 1234", [](size_t begin, size_t end) { ... });            // [2, 5), [5, 6)
 //
-// Matches do not overlap, and are not empty. Errors: InputError for what is not an expression and for one with calls of
-// groups, \g<...>; TextError for a text on which it takes too many steps, more than 10 million and 200 for each byte.
+// Matches do not overlap, and are not empty. Errors: InputError for an invalid expression and for one that calls
+// groups, \g<...>; TextError for a text on which it takes too many steps, more than 10 million plus 200 for each byte.
 #pragma once
 
 #include <memory>

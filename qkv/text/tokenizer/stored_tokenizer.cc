@@ -9,7 +9,7 @@ namespace {
 constexpr int version = 1;
 constexpr JsonLimits stored_tokenizer_limits = {
     .bytes = largest_vocabulary_file, .depth = 34, .name_bytes = 20'000};
-// Room for any id, and none for sizes that are made up.
+// Large enough for any id, too small for made-up sizes.
 constexpr int64_t largest_id = (1 << 24) - 1;
 
 struct NamedToken {
@@ -34,7 +34,7 @@ std::vector<int32_t> ids_of(const JsonFields& fields, const char* key) {
   return ids;
 }
 
-// Tokens that a vocabulary does not have are not in the file.
+// Special tokens that a vocabulary lacks are not in the file.
 SpecialTokens special_of(const JsonFields& fields) {
   SpecialTokens special;
   for (const NamedToken& token : named_tokens)

@@ -1,13 +1,14 @@
-// A tokenizer with special tokens of its own as one file, the vocabulary of a model folder: a JSON object
+// A tokenizer with its own special tokens in one file, the vocabulary of a model folder: a JSON object
 //
-//     {"qkv_tokenizer": 1, "special_tokens": {"pad": 0, "eos": 2, ...}, "tokenizer": {...}}              // that of tokenizer.json
+//     {"qkv_tokenizer": 1, "special_tokens": {"pad": 0, "eos": 2, ...}, "tokenizer": {...}}     // as in tokenizer.json
 //     {"qkv_tokenizer": 1, "special_tokens": {...}, "sentencepiece": "base64", "ids": {"piece": 7, ...}} // without ids: its own
-//     ... "in_text": [7, ...]}                                     // tokens besides those of the SentencePiece model, in texts
+//     ... "in_text": [7, ...]}                                 // more tokens of texts than the SentencePiece model has
 //
 //     std::shared_ptr<const TokenizerModel> model = make_json_tokenizer(json_text, "tokenizer.json", special);
-//     model->serialized()                                           // that object, which parse_stored_tokenizer() reads again
+//     model->serialized()                                           // that object, for parse_stored_tokenizer()
 //
-// Errors: InputError, naming the file, for what is not such an object, and for what JsonTokenizer and SentencePiece refuse.
+// Errors: InputError, naming the file, if it is not such an object, and for whatever JsonTokenizer and SentencePiece
+// reject.
 #pragma once
 
 #include <map>
@@ -20,13 +21,13 @@
 
 namespace qkv {
 
-// Of files of vocabularies, in bytes.
+// The size limit of vocabulary files, in bytes.
 inline constexpr size_t largest_vocabulary_file = 268'435'456;
 
 // A mask or an unknown token that is -1 is found by its name, or by one of its customary names.
 struct SpecialNames {
   std::string mask = {}, unk = {};
-  bool takes_frame = false;  // what is put around a text is that of the file
+  bool takes_frame = false;  // the file says which tokens are put around a text
 };
 std::shared_ptr<const TokenizerModel> make_json_tokenizer(std::string json, const std::string& name,
                                                           SpecialTokens special, const SpecialNames& names = {});
@@ -34,18 +35,18 @@ std::shared_ptr<const TokenizerModel> make_json_tokenizer(std::string json, cons
 // The pieces of a SentencePiece model, by its ids.
 std::vector<std::string> pieces_of(const std::string& bytes, const std::string& name);
 
-// bytes: of a SentencePiece model. ids: by piece, if they are not its own. in_text: tokens that a text is cut at before the
-// model sees it.
+// bytes: of a SentencePiece model. ids: by piece, if they are not its own. in_text: tokens that a text is cut at before
+// the model sees it.
 using PieceIds = std::map<std::string, int32_t, std::less<>>;
 std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, const std::string& name,
                                                            std::optional<PieceIds> ids, SpecialTokens special,
                                                            std::vector<int32_t> in_text = {});
 
-// Whether this is such an object, and no SentencePiece model.
+// Whether this is such an object and not a SentencePiece model.
 bool is_stored_tokenizer(std::string_view bytes);
 std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string bytes, const std::string& name);
 
-// What both put in front of their own parts: {"qkv_tokenizer": ..., "special_tokens": ...,
+// The members that both kinds begin with: {"qkv_tokenizer": ..., "special_tokens": ...,
 std::string stored_head(const SpecialTokens& special);
 
 }  // namespace qkv

@@ -1,4 +1,4 @@
-// Tokenizers with special tokens of their own, as one file.
+// Tokenizers with their own special tokens, in one file.
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t id_limit = 1 << 24;
 
-// As in SentencePiece models: the cost of a text grows with the longest token.
+// The same as in SentencePiece models: the cost of a text grows with the longest token.
 constexpr size_t longest_token = 4096;
 
 void check_lengths(const std::vector<std::string>& tokens, const std::string& where) {
@@ -42,7 +42,7 @@ SubwordVocabulary::SubwordVocabulary(std::vector<std::string> tokens, const std:
   index();
 }
 
-// Of tokens that occur twice the last one counts, as in tokenizers.
+// If a token occurs twice, the last one counts, as in the tokenizers library.
 void SubwordVocabulary::index() {
   ids_.reserve(tokens_.size());
   for (size_t id = 0; id < tokens_.size(); ++id)
@@ -60,7 +60,7 @@ std::optional<std::vector<int32_t>> SubwordVocabulary::byte_tokens() const {
 }
 
 SubwordModelPtr read_subword_model(const JsonFields& fields) {
-  // Files of before 2021 have no type.
+  // Files from before 2021 have no type.
   const std::string type = fields.has("type") || !fields.has("merges") ? fields.text("type") : "BPE";
   if (type == "BPE") return read_bpe(fields);
   if (type == "Unigram") return read_unigram(fields);

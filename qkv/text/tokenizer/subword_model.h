@@ -1,9 +1,9 @@
-// The model of a tokenizer: a vocabulary, and how a piece of text is cut into tokens of it. As tokenizer.json describes it: BPE
-// (bpe.h), WordPiece, Unigram, WordLevel.
+// The model of a tokenizer: a vocabulary, and how a piece of text is cut into its tokens. The kinds of tokenizer.json
+// are BPE (bpe.h), WordPiece, Unigram and WordLevel.
 //
 //     const SubwordModelPtr model = read_subword_model(fields);
 //     std::vector<SubwordModel::Token> tokens;
-//     model->cut("hello", tokens);                                  // their ids, and the bytes of the piece that each covers
+//     model->cut("hello", tokens);                            // their ids, and the bytes of the piece that each covers
 //
 // Errors: InputError for other types, for values of the wrong type, and for merges and ids outside the vocabulary.
 #pragma once
@@ -46,7 +46,7 @@ SubwordModelPtr read_word_level(const JsonFields& fields);
 class SubwordVocabulary {
  public:
   SubwordVocabulary() = default;
-  // Of {"token": id}, and of ["token", ...], whose ids are their places.
+  // Reads {"token": id}, or ["token", ...], whose ids are their positions.
   explicit SubwordVocabulary(const JsonFields& fields);
   explicit SubwordVocabulary(std::vector<std::string> tokens, const std::string& where);
 
@@ -56,7 +56,7 @@ class SubwordVocabulary {
     if (found == ids_.end()) return {};
     return found->second;
   }
-  // The ids of the 256 tokens "<0x00>" to "<0xFF>"; none where there is not each of them.
+  // The ids of the 256 tokens "<0x00>" to "<0xFF>"; none unless all of them exist.
   std::optional<std::vector<int32_t>> byte_tokens() const;
 
  private:

@@ -39,7 +39,7 @@ std::string valid_utf8(std::string_view text) {
 
 namespace {
 
-// An empty `from` is nowhere.
+// An empty `from` is never found.
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   size_t at = from.empty() ? std::string::npos : text.find(from);
   if (at == std::string::npos) return;
@@ -105,7 +105,7 @@ class BpeSuffixDecoder final : public TokenDecoder {
   std::string suffix_;
 };
 
-// "<0x0A>" as that byte. Bytes that together are no text become U+FFFD, one for each.
+// "<0x0A>" becomes that byte. If the bytes together are not UTF-8, each becomes U+FFFD.
 class ByteFallbackDecoder final : public TokenDecoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {

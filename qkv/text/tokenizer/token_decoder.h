@@ -1,7 +1,7 @@
-// From tokens back to text, as tokenizer.json describes it: ByteLevel, WordPiece, Metaspace, BPEDecoder, ByteFallback, Fuse, Strip,
-// Replace and sequences of them.
+// From tokens back to text, as in tokenizer.json: ByteLevel, WordPiece, Metaspace, BPEDecoder, ByteFallback, Fuse,
+// Strip, Replace and sequences of them.
 //
-//     read_token_decoder(fields)->apply(tokens);                         // a list of strings, which are joined afterwards
+//     read_token_decoder(fields)->apply(tokens);                      // a list of strings, which are joined afterwards
 #pragma once
 
 #include <memory>

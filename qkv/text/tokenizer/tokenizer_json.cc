@@ -13,7 +13,7 @@
 namespace qkv {
 namespace {
 
-// Files of large vocabularies have tens of megabytes.
+// Files with large vocabularies have tens of megabytes.
 constexpr JsonLimits tokenizer_json_limits = {.bytes = 200'000'000, .depth = 32, .name_bytes = 20'000};
 
 std::string normalized_content(const AddedToken& token, const TextNormalizerPtr& normalizer) {

@@ -1,16 +1,17 @@
-// A tokenizer of Hugging Face, as its tokenizer.json describes it: normalisation, pre-tokenisation, a model, what is added around
-// a text, and how tokens become text again.
+// A tokenizer of Hugging Face from its tokenizer.json: normalisation, pre-tokenisation, a model, the tokens added
+// around a text, and how tokens become text again.
 //
 //     const JsonTokenizer tokenizer = JsonTokenizer::load("llama/tokenizer.json");
-//     JsonTokenizer::Encoding e = tokenizer.encode("Hello you");       // ids, the bytes of the text that each covers, types
-//     std::string text = tokenizer.decode(e.ids);                      // without special tokens
+//     JsonTokenizer::Encoding e = tokenizer.encode("Hello you");  // ids, the bytes of the text that each covers, types
+//     std::string text = tokenizer.decode(e.ids);                 // without special tokens
 //
-// Text that looks like a special token stays text, unless options.special_in_text. Bytes that are not UTF-8 become U+FFFD first;
-// ranges are those of the text after that. What the file says of truncation and padding does not count: both are for the caller.
+// Text that looks like a special token stays text, unless options.special_in_text. Bytes that are not UTF-8 become
+// U+FFFD first; ranges refer to the text after that. Truncation and padding in the file are ignored: both are left to
+// the caller.
 //
-// Reading is linear in the file, encoding in the text but for the merges of a piece, n log n. Immutable, and may be used by
-// several threads at once. Errors: InputError, naming the file and the part of it, for what is not a tokenizer.json, for types
-// that are not known, and for ids and merges outside the vocabulary.
+// Reading is linear in the file, encoding linear in the text except for the merges of a piece, n log n. Immutable, and
+// may be used by several threads at once. Errors: InputError, naming the file and the part of it, if it is not a
+// tokenizer.json, for unknown types, and for ids and merges outside the vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ namespace qkv {
 class JsonTokenizer {
  public:
   struct Options {
-    bool add_special = true;             // those that the file puts around a text
+    bool add_special = true;             // the tokens that the file puts around a text
     bool special_in_text = false;        // "</s>" in a text is that token
     int32_t special_token_in_text = -1;  // this one is, such as a mask
   };
@@ -53,7 +54,7 @@ class JsonTokenizer {
   bool is_special(int32_t id) const;
   bool is_byte_level() const;  // tokens are bytes in the alphabet of byte_alphabet.h
   int64_t size() const;        // the largest id, and one more
-  // What is added around a text.
+  // The tokens added around a text.
   std::vector<int32_t> before() const, after() const;
 
  private:

@@ -12,7 +12,7 @@ namespace qkv::tokenizer_json_test {
 
 using Ids = std::vector<int32_t>;
 
-// Words of a to d, and what a test adds.
+// Words of the letters a to d, with the fields that a test adds.
 Json small_bpe() {
   return {{"model",
            {{"type", "BPE"},
@@ -72,7 +72,7 @@ TEST(JsonTokenizer, AddedTokensMayTakeWhiteSpaceAndAvoidWords) {
   EXPECT_EQ(t.encode("aW W b").ids, (Ids{0, 5, 8, 5, 1}));
 }
 
-// As in tokenizers, whatever white space the one before has taken.
+// As in the tokenizers library, whatever white space the previous token has taken.
 TEST(JsonTokenizer, AnAddedTokenWithinTakenWhiteSpaceIsAToken) {
   Json json = small_bpe();
   json["added_tokens"] = {{{"id", 7}, {"content", "M"}, {"rstrip", true}, {"normalized", false}},
@@ -87,7 +87,7 @@ TEST(JsonTokenizer, WordsAreThoseOfWhitespace) {
                  {"vocab", {{"x", 0}, {"\u00b2", 1}, {"x\u200dy", 2}, {"\u24b6x", 3}, {"?!", 4}}},
                  {"unk_token", nullptr}}}};
   const JsonTokenizer t = tokenizer_of(json);
-  EXPECT_EQ(t.encode("x\u00b2").ids, (Ids{0, 1})) << "a superscript is no part of a word";
+  EXPECT_EQ(t.encode("x\u00b2").ids, (Ids{0, 1})) << "a superscript is not part of a word";
   EXPECT_EQ(t.encode(" x\u200dy  \u24b6x?!").ids, (Ids{2, 3, 4})) << "a joiner and a circled letter are";
   EXPECT_THROW(t.encode("z"), TextError) << "not in the vocabulary";
   EXPECT_EQ(t.encode("x").ids, (Ids{0})) << "the next text";
@@ -174,8 +174,8 @@ TEST(JsonTokenizer, RefusesWhatItCannotDo) {
   EXPECT_EQ(error_of(unigram), "tokenizer.json: 'model': 'unk_id' 9 is not in 'vocab'");
 }
 
-// One value of the file replaced by another kind of value, or a character of a character map changed: an error, or a tokenizer
-// that still works on text.
+// One value of the file replaced by another kind of value, or a character of a character map changed: an error, or a
+// tokenizer that still works on text.
 TEST(JsonTokenizer, DamagedFilesAreErrorsOrStillTokenizers) {
   Json json = small_bpe();
   json["normalizer"] = {{"type", "Sequence"},

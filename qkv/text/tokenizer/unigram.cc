@@ -1,4 +1,5 @@
-// The unigram language model (Kudo, 2018): of all ways to cut a piece that with the highest sum of scores, by Viterbi.
+// The unigram language model (Kudo, 2018): a piece is cut in the way that has the highest sum of scores, found by
+// Viterbi.
 #include <cmath>
 #include <limits>
 
@@ -93,7 +94,7 @@ class Unigram final : public SubwordModel {
     }
   }
 
-  // Unknown text that is a token by chance, such as the text of the unknown token, is that.
+  // Unknown text that happens to be a token, such as the text of the unknown token, becomes that token.
   void add_unknown(std::string_view part, std::vector<Token>& tokens) const {
     const auto bytes = static_cast<uint32_t>(part.size());
     if (const std::optional<int32_t> id = vocabulary_.find(part)) {

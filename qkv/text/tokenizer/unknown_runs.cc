@@ -9,7 +9,7 @@
 namespace qkv {
 namespace {
 
-constexpr char32_t replacement = 0xfffd;  // what the library makes of a byte that is not UTF-8
+constexpr char32_t replacement = 0xfffd;  // the library's replacement of a byte that is not UTF-8
 constexpr char32_t space_of_pieces = 0x2581;
 
 }  // namespace
@@ -27,9 +27,9 @@ UnknownRuns::UnknownRuns(const sentencepiece::SentencePieceProcessor& processor,
 
 bool UnknownRuns::is_changed(std::string_view text) const { return map_ && map_->find(text); }
 
-// Whether normalisation changes what stands on both sides of the cut.
+// Whether normalisation changes the characters on both sides of the cut.
 bool UnknownRuns::are_joined(std::string_view head, std::string_view tail) const {
-  constexpr size_t longest = 32;  // of what the rules look for
+  constexpr size_t longest = 32;  // of the strings in the rules
   const std::string both =
       std::string(head.substr(head.size() - std::min(head.size(), longest))).append(tail.substr(0, longest));
   for (size_t at = 0; at < std::min(head.size(), longest); ++at)

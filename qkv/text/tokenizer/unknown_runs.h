@@ -1,11 +1,12 @@
-// Long runs of characters that a SentencePiece model does not know, cut down: the library takes quadratic time in the length of such
-// a run, which is one unknown token whatever its length.
+// Shortens long runs of characters that a SentencePiece model does not know: the library takes quadratic time in the
+// length of such a run, which is one unknown token of any length.
 //
 //     const UnknownRuns runs(processor, sentencepiece_rules(bytes), /*min_characters=*/64);
 //     processor.Encode(runs.shortened(text), &ids);                            // the ids of the text
 //
-// A character is unknown if it is in no piece and normalisation leaves it alone where it stands. At least twice `min_characters` of
-// a run remain: where unknown pieces are looked up elsewhere, more than those have. A model with byte fallback knows all characters.
+// A character is unknown if it is in no piece and normalisation does not change it in its place. At least twice
+// `min_characters` of a run remain, more than any unknown piece that is looked up elsewhere has. A model with byte
+// fallback knows all characters.
 #pragma once
 
 #include <optional>

@@ -24,7 +24,7 @@ TEST_P(UnknownRunsOf, AreCutAndTheIdsStay) {
   sentencepiece::SentencePieceProcessor processor;
   ASSERT_TRUE(processor.LoadFromSerializedProto(tokenizer.serialized()).ok());
   const UnknownRuns runs(processor, sentencepiece_rules(tokenizer.serialized()), 5);
-  // \u4e2d stays as it is, \uff43 becomes c, \uff22 and \u3000 are changed, \xff is no character.
+  // \u4e2d stays as it is, \uff43 becomes c, \uff22 and \u3000 are changed, \xff is not a character.
   for (const std::string& text :
        {"the " + many("\u4e2d", 100) + " cat", many("\u4e2d\u6587", 30) + "\uff43\uff22" + many("\u4e2d", 40),
         "cat" + many("\u4e2d", 10) + "cat" + many("\u4e2d", 11) + "\u3000" + many("\u4e2d", 50),
@@ -44,7 +44,7 @@ TEST_P(UnknownRunsOf, AreCutAndTheIdsStay) {
   EXPECT_EQ(runs.shortened(many("\uff43", 100)), many("\uff43", 100)) << "normalisation makes it a c";
 }
 
-TEST(UnknownRuns, AModelWithByteFallbackKnowsAll) {
+TEST(UnknownRuns, AModelWithByteFallbackKnowsAllCharacters) {
   const std::vector<std::string> sentences(20, "the cat sat on the mat");
   const Tokenizer tokenizer = Tokenizer::train(sentences, {.vocabulary_size = 300, .lossless = true});
   const std::string text = many("\u4e2d", 1000);

@@ -1,4 +1,5 @@
-// WordPiece (Schuster and Nakajima, 2012), as BERT cuts words: the longest token that fits, from the left. WordLevel: whole words.
+// WordPiece (Schuster and Nakajima, 2012), as BERT cuts words: the longest token that fits, from the left. WordLevel:
+// whole words.
 #include "qkv/text/text_error.h"
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/prefix_tree.h"
@@ -53,7 +54,7 @@ class WordPiece final : public SubwordModel {
   SubwordVocabulary vocabulary_;
   int32_t unknown_;
   int64_t longest_word_;
-  PrefixTree first_, inner_;  // tokens at the beginning of a word, and behind it
+  PrefixTree first_, inner_;  // tokens at the beginning of a word, and inside
 };
 
 class WordLevel final : public SubwordModel {

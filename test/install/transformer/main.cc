@@ -1,4 +1,4 @@
-// What a program that uses the Transformer may write.
+// A program that uses the Transformer from the installed package.
 #include <cstdio>
 
 #include "qkv/qkv.h"
