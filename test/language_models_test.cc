@@ -300,7 +300,7 @@ TEST_F(LanguageModels, FillMaskPrintsTextsOrTokens) {
             filled.texts[0].text + "\n");
   const Outcome none = bash("echo 'I am.' | qkv fill-mask --model masked");
   EXPECT_EQ(none.out, "I am.\n");
-  EXPECT_EQ(none.err, "stdin:1: there is no [MASK] in it\n");
+  EXPECT_EQ(none.err, "stdin:1: this line has no [MASK]\n");
 }
 
 TEST_F(LanguageModels, EveryCommandNamesTheCommandsForAnotherArchitecture) {

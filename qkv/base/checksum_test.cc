@@ -48,7 +48,7 @@ TEST(Checksum, EveryWrongBitOfAJsonFileIsFound) {
       EXPECT_EQ(read, text);
       EXPECT_EQ(read.find("\n  \"checksum\": \"crc32:"), std::string::npos) << text;
     } catch (const InputError& e) {
-      EXPECT_EQ(std::string(e.what()).find("x.json: its checksum"), 0u) << e.what();
+      EXPECT_TRUE(std::string(e.what()).starts_with("x.json: its ")) << e.what();
     }
   }
 }
