@@ -21,7 +21,7 @@ TEST = ctest --preset $(PRESET) -j $(CORES)
 # How long the first compilation takes: minutes on two cores of a server.
 announce = [ -e $(1) ] || echo 'Compiling: about $(2) minutes on two cores the first time, seconds after a change.'
 
-.PHONY: build demo test slow check doc bench python wheel install dev sanitize tsan fuzz clean help setup command
+.PHONY: build demo test slow check tidy coverage doc bench python wheel install dev sanitize tsan fuzz clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -31,15 +31,21 @@ demo: command       ## train a small translator, translate with it, draw its att
 	@$(BUILD)/cli/qkv demo
 
 test: setup         ## build and run all tests except the slow ones
-	@$(call announce,$(BUILD)/test/cli_test,8)
+	@$(call announce,$(BUILD)/test/cli_test,6)
 	@$(CONFIGURE) && $(COMPILE) && $(TEST)
 
 slow: setup         ## the slow tests
 	@$(CONFIGURE) && $(COMPILE) && ctest --test-dir $(BUILD) -L slow --output-on-failure --no-tests=error
 
-check:              ## format, include rules, vocabulary, ASCII, sizes, Python, another processor
+check:              ## format, include rules, vocabulary, ASCII, sizes, notices, Python, another processor
 	@script/setup check
 	@script/check
+
+tidy: setup         ## clang-tidy on the library and the command: tens of minutes
+	@script/tidy
+
+coverage: setup     ## which lines the tests reach, by folder: half an hour
+	@script/coverage
 
 doc: setup          ## run the examples and update the pages and pictures of doc/
 	@$(CONFIGURE) && $(COMPILE) --target example doc_cost && script/doc $(BUILD)
@@ -55,7 +61,7 @@ wheel: setup        ## build a wheel for other machines, in build/wheel
 
 install: command    ## install the library and the command: PREFIX=/usr/local DESTDIR=
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
-	@echo 'Installed in $(DESTDIR)$(PREFIX): the command in bin, the library in lib, its headers in include/qkv.'
+	@echo 'Installed in $(DESTDIR)$(PREFIX): the command in bin, the library in lib, its headers in include/qkv, notices in share/doc/qkv.'
 
 dev:                ## run the tests with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=dev
@@ -73,7 +79,7 @@ fuzz:               ## run each fuzz target for a minute: FUZZ_SECONDS=60 FUZZ_T
 	@script/fuzz
 
 clean:              ## remove every build
-	@rm -rf build build-dev build-tsan build-fuzz build-clang build-generic
+	@rm -rf build build-dev build-tsan build-fuzz build-clang build-generic build-coverage build-tidy
 
 help:               ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -82,5 +88,5 @@ setup:
 	@script/setup
 
 command: setup
-	@$(call announce,$(BUILD)/cli/qkv,5)
+	@$(call announce,$(BUILD)/cli/qkv,3)
 	@$(CONFIGURE) && $(COMPILE) --target qkv_cli

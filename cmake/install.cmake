@@ -1,5 +1,5 @@
-# `make install`: the command in bin, the libraries in lib, the public headers in include/qkv, the CMake package and the files
-# of pkg-config. No file contains the path of the installation, so the folder may be moved.
+# `make install`: the command in bin, the libraries in lib, the public headers in include/qkv, the CMake package, the files of
+# pkg-config, and in share/doc/qkv the licences. No file contains the path of the installation, so the folder may be moved.
 include(CMakePackageConfigHelpers)
 
 set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers
@@ -14,6 +14,10 @@ foreach(header IN LISTS QKV_HEADERS)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
+
+# The licence, and the notices of what the libraries are built of.
+install(FILES LICENSE THIRD_PARTY.md sbom.spdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # A CMake package with two components, attention and qkv.
 install(EXPORT qkvAttention NAMESPACE qkv:: FILE qkvAttentionTargets.cmake DESTINATION ${package})
