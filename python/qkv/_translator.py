@@ -263,6 +263,25 @@ class Translator:
         of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
         return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
 
+    def score(
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
+    ) -> list[PairScore]:
+        """Log-probabilities of given translations: log p(target given source) of each sentence pair.
+
+        max_input_tokens  longer sentences are cut; 0: the limit of the model, or 4096 if it has none
+        """
+        return [
+            PairScore(*s)
+            for s in self._translator.score(
+                list(sources), list(targets), batch_tokens=batch_tokens, max_input_tokens=max_input_tokens
+            )
+        ]
+
     def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
         """The attention weights of every layer and head: for a given target, or for the model's translation, found
         as translate() finds it."""
