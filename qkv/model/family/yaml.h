@@ -1,0 +1,15 @@
+// YAML of untrusted files.
+//
+//     const YAML::Node root = parse_yaml(read_file("vocab.yml"), "vocab.yml");
+//
+// Errors: InputError, "vocab.yml: this is not YAML: line 7, column 15: illegal map value".
+#pragma once
+
+#include <string>
+#include <yaml-cpp/yaml.h>
+
+namespace qkv {
+
+YAML::Node parse_yaml(const std::string& text, const std::string& where);
+
+}  // namespace qkv
