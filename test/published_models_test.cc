@@ -59,12 +59,17 @@ TEST_F(PublishedModels, EmbedWritesEveryPoolingInEveryFormat) {
   };
   std::map<std::vector<float>, std::string> seen;
   for (const auto& [pooling, name] : names_of(Pooling{}))
-    EXPECT_TRUE(seen.emplace(check(fmt::format("--pooling {}", name), {.pooling = pooling}), name).second) << name;
+    EXPECT_TRUE(
+        seen.emplace(check(fmt::format("--normalize --pooling {}", name), {.pooling = pooling, .normalize = true}),
+                     name)
+            .second)
+        << name;
   const std::vector<float> mean = check("", {});
-  EXPECT_EQ(seen.at(mean), "mean") << "that of the folder";
+  EXPECT_EQ(seen.at(mean), "mean") << "that of the folder, which normalises too";
   folder.write("1_Pooling/config.json", R"({"pooling_mode": ["mean", "cls"]})");
   EXPECT_EQ(check("", {}).size(), 2 * mean.size());
-  EXPECT_EQ(check("--pooling mean", {.pooling = Pooling::mean}), mean) << "what is asked for counts more";
+  EXPECT_EQ(check("--normalize --pooling mean", {.pooling = Pooling::mean, .normalize = true}), mean)
+      << "what is asked for counts more";
 }
 
 // "de" and "en" are pieces of words in this vocabulary.
