@@ -155,6 +155,13 @@ TEST_F(PublishedModels, ALineWithATokenThatHasNoRowIsAnsweredInItsPlace) {
   EXPECT_EQ(outcome.out, before.substr(0, end + 1) + "\n" + before.substr(last + 1));
 }
 
+TEST_F(PublishedModels, AreAmongTheModelsOfTheHelp) {
+  for (const char* command : {"translate", "generate", "embed", "describe", "convert"})
+    EXPECT_NE(printed(fmt::format("qkv {} --help", command)).find("model folder, made by qkv train or published"),
+              std::string::npos)
+        << command;
+}
+
 TEST_F(PublishedModels, WhoseWeightsArePickledAreRefusedWithTheWayOut) {
   const PublishedFolder folder("gpt2");
   std::filesystem::remove(folder.path() / "model.safetensors");
