@@ -6,7 +6,7 @@
 //       fail("my-model", "{}", Overflow::reason);
 //     }
 //
-// What is thrown names the row; who knows the model names it.
+// An error names the row; the commands and Python say the reason, and which model it was.
 #pragma once
 
 #include "qkv/base/error.h"

@@ -1,5 +1,7 @@
 #include "qkv/model/family/yaml.h"
 
+#include <yaml-cpp/yaml.h>
+
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 

@@ -1,4 +1,4 @@
-// YAML of untrusted files.
+// YAML of untrusted files. Callers include <yaml-cpp/yaml.h>.
 //
 //     const YAML::Node root = parse_yaml(read_file("vocab.yml"), "vocab.yml");
 //
@@ -6,7 +6,10 @@
 #pragma once
 
 #include <string>
-#include <yaml-cpp/yaml.h>
+
+namespace YAML {
+class Node;
+}  // namespace YAML
 
 namespace qkv {
 

@@ -1,6 +1,7 @@
 // Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON,
 // with source.spm and target.spm or for texts that are already tokens; or a token per line.
 #include <charconv>
+#include <yaml-cpp/yaml.h>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
