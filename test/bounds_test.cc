@@ -115,7 +115,8 @@ TEST_F(Bounds, OfMemoryNameTheModelThatExceedsThem) {
   std::string begin(8, '\0');
   for (size_t i = 0; i < 8; ++i) begin[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
   write_file(at("big/model.safetensors"), begin + header);
-  std::filesystem::resize_file(at("big/model.safetensors"), begin.size() + header.size() + bytes);
+  std::filesystem::resize_file(at("big/model.safetensors"),
+                               begin.size() + header.size() + static_cast<size_t>(bytes));
   expect_refused("qkv generate --model big --prompt a", 1,
                  "qkv generate: --model big: out of memory while reading it");
 }

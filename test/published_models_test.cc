@@ -116,9 +116,9 @@ TEST_F(PublishedModels, LanguagesAreThoseOfTheFolderUnlessTheyAreGiven) {
 TEST_F(PublishedModels, WithoutAnOutputMatrixAreForEmbeddingsAlone) {
   const PublishedFolder causal("llama"), pairs("mt5");
   for (const PublishedFolder* folder : {&causal, &pairs}) {
-    EXPECT_EQ(printed("echo the cat | qkv embed" + of(*folder)).empty(), false);
+    EXPECT_FALSE(printed("echo the cat | qkv embed" + of(*folder)).empty());
     folder->change_tensors([](Tensors& tensors) { ASSERT_EQ(tensors.erase("lm_head.weight"), 1u); });
-    EXPECT_EQ(printed("echo the cat | qkv embed" + of(*folder)).empty(), false);
+    EXPECT_FALSE(printed("echo the cat | qkv embed" + of(*folder)).empty());
   }
   const auto refused = [](const PublishedFolder& folder, const std::vector<std::string>& commands) {
     for (const std::string& command : commands) {

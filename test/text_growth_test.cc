@@ -397,8 +397,8 @@ TEST_F(Reading, OfAnIndexOfShardsIsLinear) {
   expect_no_square("model.safetensors.index.json", 150'000, [&](size_t n) {
     Json files = Json::object();
     for (const std::string& word : words(n / 4)) files.append(word, word + ".safetensors");
-    const Json index = {{"weight_map", files}};
-    write("model.safetensors.index.json", index.dump());
+    const Json json = {{"weight_map", files}};
+    write("model.safetensors.index.json", json.dump());
     EXPECT_THROW(PublishedTensors::open(folder.path()), FileError);
   });
 }
