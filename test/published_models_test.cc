@@ -8,8 +8,7 @@
 #include "qkv/model/family/published_folder_test.h"
 #include "test/command_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::published_models_test {
 
 using test::PublishedFolder;
 using Tensors = std::map<std::string, Tensor>;
@@ -172,5 +171,4 @@ TEST_F(PublishedModels, WhoseWeightsArePickledAreRefusedWithTheWayOut) {
                   "safe_serialization=True"});
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::published_models_test

@@ -6,8 +6,7 @@
 #include "qkv/decode/generator.h"
 #include "qkv/model/family/published_folder_test.h"
 
-namespace qkv {
-namespace {
+namespace qkv::vocabulary_rows_test {
 
 using test::PublishedFolder;
 
@@ -78,5 +77,4 @@ TEST_F(VocabularyRows, AreThereForEveryPieceOfText) {
             " the vocabulary has 400 tokens, the model has 399");
 }
 
-}  // namespace
-}  // namespace qkv
+}  // namespace qkv::vocabulary_rows_test

@@ -1,5 +1,7 @@
 #include "qkv/model/describe.h"
 
+#include <algorithm>
+
 #include "qkv/base/error.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
