@@ -1,6 +1,7 @@
 #include "cli/model_folder.h"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -57,6 +58,8 @@ template <class Read>
 auto read_from(const std::string& command, const std::string& folder, Read read) {
   try {
     return read();
+  } catch (const std::bad_alloc&) {
+    fail<InputError>("qkv " + command, "--model {}: out of memory while reading it", folder);
   } catch (const InputError&) {
     check_is_model(command, folder);
     check_can_be_used(command, folder);

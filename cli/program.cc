@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +20,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
 #include "qkv/base/version.h"
+#include "qkv/decode/overflow.h"
 
 namespace qkv::cli {
 namespace {
@@ -131,6 +133,12 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
   } catch (const FileError& e) {
     if (e.code() == EPIPE) throw;
     say(file_message(e, chosen.app->cli11()));
+    return bad_input;
+  } catch (const std::bad_alloc&) {
+    say(fmt::format("qkv {}: out of memory", chosen.app->get_name()));
+    return bad_input;
+  } catch (const Overflow&) {
+    say(model_message(Overflow::reason, chosen.app->cli11()));
     return bad_input;
   }
 }

@@ -15,6 +15,7 @@
 #include "qkv/decode/generator.h"
 #include "qkv/decode/inspect.h"
 #include "qkv/decode/mask_filler.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/decode/pooling.h"
 #include "qkv/decode/sampling.h"
 #include "qkv/decode/score.h"

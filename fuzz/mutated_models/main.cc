@@ -70,7 +70,7 @@ std::string verdict(const Outcome& outcome, const Outcome& whole, const std::str
     return outcome.output == whole.output ? "accepted, same answer" : "accepted, another answer";
   if (outcome.code != 1) return fmt::format("FINDING: exit code {}", outcome.code);
   // Huge weights are numbers too; what they come to is known when a sentence is computed.
-  if (outcome.errors.find("of the logits is not finite") != std::string::npos)
+  if (outcome.errors.find("logits of +infinity or NaN") != std::string::npos)
     return "refused, the numbers overflow";
   const bool names_file = outcome.errors.find(folder) != std::string::npos;
   const bool is_line = std::count(outcome.errors.begin(), outcome.errors.end(), '\n') == 1;

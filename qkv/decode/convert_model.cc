@@ -42,7 +42,9 @@ void copy_sentence_encoder(const fs::path& from, const fs::path& to) {
     copy_settings(from, to, name);
   for (const fs::path& folder : files_in(from)) {
     if (!folder.filename().string().ends_with("_Pooling") || !file_exists(folder / "config.json")) continue;
-    fs::create_directory(to / folder.filename());
+    std::error_code error;
+    fs::create_directory(to / folder.filename(), error);
+    if (error) throw FileError("write", (to / folder.filename()).string(), error.value());
     copy_settings(folder, to / folder.filename(), "config.json");
   }
 }

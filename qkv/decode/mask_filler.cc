@@ -132,7 +132,7 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
     lengths.push_back(any ? std::ssize(rows[i]) : 0);
     if (!any) out[i].texts.push_back({out[i].truncated ? tokenizer_.decode(rows[i]) : texts[i], 1});
   }
-  const TopTokensOptions candidates = {.eos = std::max(tokenizer_.special().eos, 0),
+  const TopTokensOptions candidates = {.eos = tokenizer_.special().eos,
                                        .suppress_tokens = no_answers(tokenizer_, mask())};
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch :

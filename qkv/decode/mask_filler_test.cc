@@ -10,6 +10,7 @@
 #include "qkv/base/error.h"
 #include "qkv/decode/language_model_test.h"
 #include "qkv/decode/marked_text.h"
+#include "qkv/model/family/published_folder_test.h"
 #include "qkv/model/model_file.h"
 
 namespace qkv::mask_filler_test {
@@ -73,6 +74,21 @@ TEST(MaskFiller, AModelWithoutAHeadIsRefused) {
   } catch (const InputError& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with("words: this model has no head")) << error.what();
   }
+}
+
+// Its first token is one like the others.
+TEST(MaskFiller, OfAVocabularyWithoutAnEndEveryTokenIsAnAnswer) {
+  const test::PublishedFolder folder("bert");
+  folder.give_number_tokenizer();
+  auto tokenizer = test::PublishedFolder::Json::parse(read_file(folder.path() / "tokenizer.json"));
+  tokenizer["model"].erase("unk_token");
+  folder.write("tokenizer.json", tokenizer.dump());
+  folder.change("pad_token_id", 7);
+  const FilledText filled = MaskFiller(folder.path()).fill("5 [MASK] 6", {.top_k = 1000});
+  EXPECT_EQ(std::ssize(filled.masks.at(0)), folder.config()["vocab_size"].get<int64_t>() - 2)
+      << "but [MASK] and the padding";
+  EXPECT_TRUE(
+      std::any_of(filled.masks[0].begin(), filled.masks[0].end(), [](auto& token) { return token.id == 0; }));
 }
 
 TEST(MaskFiller, AnAnswerDoesNotDependOnTheOtherTexts) {

@@ -84,6 +84,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
     options_written_ = true;
     task_.save_vocabulary(folder_.root());
     save_held_out(folder_.root(), task_.held_out());
+    keep_search_settings();
   }
   state_.options = to_json(options_);
   if (options_.report_parameters) parameter_norms_.emplace(named_parameters(task_.model()));

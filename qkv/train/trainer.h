@@ -53,6 +53,7 @@ class Trainer {
   void save(Due due);
   void save_numbered();
   void save_model_files();
+  void keep_search_settings();
   void save_state();
   void publish();
   void finish();

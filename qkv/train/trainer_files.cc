@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/file.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/train/held_out.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
@@ -91,6 +93,18 @@ void Trainer::save_numbered() {
 }
 
 void Trainer::save_model_files() { save_model(folder_.root(), task_.model(), state_.vocabulary); }
+
+// How a model searches and samples stays its own while it is trained on, as with save_pretrained() of transformers: a
+// summariser made for length^2 that learns from more articles is still searched so.
+void Trainer::keep_search_settings() {
+  const Architecture architecture = options_.architecture.architecture;
+  if (options_.init.empty() || architecture == Architecture::masked) return;
+  const std::string settings = generation_settings(options_.init);
+  if (settings.empty()) return;
+  write_file(folder_.root() / "generation_config.json", settings);
+  progress_.note(
+      fmt::format("generation_config.json is that of {}: how this model searches and samples", options_.init));
+}
 
 // Everything that the state refers to is on disk before it.
 void Trainer::save_state() {
