@@ -192,11 +192,13 @@ struct EvaluateCommand {
 Command add_evaluate(App& parent) {
   App& app = *parent.add_subcommand("evaluate", "compute BLEU, chrF, TER and exact match of translations");
   const auto c = std::make_shared<EvaluateCommand>();
+  app.group("What is evaluated");
   model_flag(app, c->model);
   corpus_flag(app, c->input);
   flag(app, "--hypotheses", c->hypotheses, "translations to evaluate, made without --model", "FILE");
   list_flag(app, "--references", c->references, "reference translations; may be given several times", "FILE");
   flag(app, "--limit", c->limit, "number of sentences to evaluate; 0: all", "N");
+  app.group("Metrics");
   choice(app, "--tokenize", c->bleu_options.tokenizer, "tokenization for BLEU");
   app.add_flag("--lowercase", c->lowercase, "ignore case in BLEU and chrF; TER always does");
   flag(app, "--chrf-word-order", c->chrf_word_order, "word n-grams in chrF; 2: chrF++", "N");
@@ -207,6 +209,10 @@ Command add_evaluate(App& parent) {
   c->defaults.without_flag(&TranslateOptions::no_repeat_ngram);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv evaluate -m my-model -i held-out.tsv\n"
+      "  qkv evaluate --hypotheses translations.txt --references references.txt --confidence");
   return {&app, [c] { return c->run(); }};
 }
 

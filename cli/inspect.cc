@@ -58,12 +58,18 @@ Command add_inspect(App& parent) {
   model_flag(app, c->model)->required();
   flag(app, "sentence", c->sentence,
        "source sentence; for a language model, a text, where [MASK] stands for a masked token", "SENTENCE");
+  app.group("Input and output");
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
   flag(app, "--output", c->output, "attention weights as .html (interactive), .svg (static) or .json (numbers)",
        "FILE");
+  app.group("Search");
   c->beam_flag = flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv inspect -m my-model \"I am cold.\"\n"
+      "  qkv inspect -m my-model \"I am cold.\" --target \"Mir ist kalt.\" -o attention.svg");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -9,10 +9,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/exit_code.h"
 #include "cli/flags.h"
+#include "cli/foreign_names.h"
 #include "cli/help_formatter.h"
 #include "cli/output.h"
 #include "cli/settings.h"
@@ -34,13 +36,27 @@ std::vector<Command> add_commands(App& program) {
     CLI::App& app = command.app->cli11();
     app.allow_extras();  // reported by refuse_extras(), with the nearest flag
     app.add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(general_group);
+    app.get_help_ptr()->description("print this help")->group(general_group);
+    for (CLI::Option* option : app.get_options())
+      if (option->get_required()) option->group(required_group);
   }
   return commands;
 }
 
+std::string program_footer(const std::string& program) {
+  return fmt::format(
+      "Examples:\n"
+      "  {0} demo\n"
+      "  {0} train --train pairs.tsv --model my-model\n"
+      "  {0} translate --model my-model \"I am cold.\"\n\n"
+      "Help for a command, with examples: {0} help train",
+      program);
+}
+
 const Command& command_named(const std::vector<Command>& commands, const std::string& name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = {"help", "version"};
   for (const Command& command : commands) {
     if (command.app->get_name() == name) return command;
     names.push_back(command.app->get_name());
@@ -55,7 +71,10 @@ void refuse_extras(const CLI::App& app, const std::string& command_name) {
     if (!extra.starts_with('-') || extra == "-") continue;
     const std::string flag = extra.substr(0, extra.find('='));
     const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-    fail<UsageError>(command_name, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
+    const std::vector<std::string_view> known = flag_names(app);
+    const std::string ours = foreign_name(name, known);
+    fail<UsageError>(command_name, "unknown flag {}{}", flag,
+                     ours.empty() ? did_you_mean(name, known, "--") : ours);
   }
   if (extras.empty()) return;
   const std::vector<const CLI::Option*> positional =
@@ -98,7 +117,9 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
       "attention weights.",
       program);
   app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
-  app.set_version_flag("--version", fmt::format("qkv {}", version()));
+  const std::string version_text = fmt::format("qkv {}", version());
+  app.set_version_flag("-v,-V,--version", version_text, "print the version");
+  app.get_help_ptr()->description("print this help; qkv help COMMAND: that of a command");
   std::string shell;
   app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
   app.require_subcommand(0, 1);
@@ -106,7 +127,7 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // see refuse_repeated()
   App flags(app);
   const std::vector<Command> commands = add_commands(flags);
-  app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited
+  app.footer(program_footer(program));  // after add_commands(): not inherited
 
   if (arguments.empty() || arguments.front().starts_with('-')) {
     const size_t count = arguments.size() > 1 && arguments.front() == "--completion" ? 2 : !arguments.empty();
@@ -115,10 +136,21 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
     std::fputs((shell.empty() ? app.help() : completion_script(app, shell)).c_str(), stdout);
     return 0;
   }
+  if (arguments.front() == "version" && arguments.size() == 1) {
+    std::puts(version_text.c_str());
+    return 0;
+  }
+  if (arguments.front() == "help") {
+    const bool of_command = arguments.size() > 1;
+    std::fputs((of_command ? command_named(commands, arguments[1]).app->cli11().help(program) : app.help()).c_str(),
+               stdout);
+    return 0;
+  }
   const Command& chosen = command_named(commands, arguments.front());
   std::vector<std::string> all;
   try {
-    all = with_settings(chosen.app->cli11(), {arguments.begin() + 1, arguments.end()});
+    const std::vector<std::string> typed(arguments.begin() + 1, arguments.end());
+    all = with_settings(chosen.app->cli11(), normalized(chosen.app->cli11(), typed));
   } catch (const FileError& e) {
     say(fmt::format("qkv {}: --config: {}", chosen.app->get_name(), e.what()));
     return bad_input;

@@ -11,6 +11,7 @@
 namespace qkv::cli {
 
 inline void add_search_flags(App& app, TranslateOptions& options, ModelDefaults<TranslateOptions>& of_model) {
+  app.group("Search");
   of_model.without_flag(&TranslateOptions::early_stopping);
   of_model.without_flag(&TranslateOptions::eos_at_max_length);
   of_model.of(flag(app, "--beam", options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
@@ -24,7 +25,7 @@ inline void add_search_flags(App& app, TranslateOptions& options, ModelDefaults<
   of_model.of(flag(app, "--max-length", options.max_length,
                    "maximum length of a translation; 0: 3 times the source + 100", "TOKENS"),
               &TranslateOptions::max_length);
-  flag(app, "--batch-tokens", options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
+  batch_tokens_flag(app, options.batch_tokens, "batch size in source tokens times --beam");
   max_input_tokens_flag(app, options.max_input_tokens);
 }
 

@@ -45,12 +45,19 @@ Command add_train(App& parent) {
   command->recipe_option = recipe_flag(
       app, command->recipe,
       "sizes of the model: transformer-tiny, -small, -base or -big; bahdanau or luong, a recurrent model");
+  command->recipe_option->group("Architecture");
   TrainOptions& options = command->options;
   options = default_options({});
   AddFlags add{app, command->flags};
+  app.group("Data and vocabulary");
   option_table::visit_data(options, add);
+  app.get_option("--train")->group("Required");  // but for --resume
+  app.group("Architecture");
   for (Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);
+  app.group("Optimization");
   option_table::visit_update(options, add);
+  app.get_option("--threads")->group("General");
+  app.group("Length, validation and checkpoints");
   option_table::visit_run(options, add);
   command->flags.push_back(quiet_flag(app, options.quiet));
   app.add_flag("--resume", options.resume, "resume the training in --model, or start one if there is none");
@@ -60,7 +67,12 @@ Command add_train(App& parent) {
   for (const std::string& name : options_by_corpus()) app.get_option("--" + name)->default_str("by corpus");
   command->recipe_option->default_str("by corpus");
   app.footer("by corpus: chosen by the size of the corpus, and printed at the start.\n\n" +
-             attention_mechanisms_help());
+             attention_mechanisms_help() +
+             "\n\nExamples:\n"
+             "  qkv train --train pairs.tsv -m my-model\n"
+             "  qkv train --train europarl.en,europarl.de --valid dev.tsv -m my-model --recipe transformer-base\n"
+             "  qkv train --architecture causal --train books.txt -m stories\n"
+             "  qkv train --init my-model --train my-terms.tsv -m fine-tuned");
   return {&app, [command] { return command->run(); }};
 }
 

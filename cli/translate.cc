@@ -96,6 +96,7 @@ Command add_translate(App& parent) {
   App& app = *parent.add_subcommand("translate", "translate text line by line");
   const auto c = std::make_shared<TranslateCommand>();
   model_flag(app, c->model)->required();
+  app.group("Input and output");
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
@@ -104,6 +105,7 @@ Command add_translate(App& parent) {
   of_model.of(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
                    "no sequence of N tokens occurs twice in a translation; 0: no such limit", "N"),
               &TranslateOptions::no_repeat_ngram);
+  app.group("Output of a line");
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
        "line",
@@ -112,18 +114,25 @@ Command add_translate(App& parent) {
                "the --n-best translations differ in their first token, or in the first one after the prefix");
   app.add_flag("--target-prefix", c->prefixes,
                "lines are SENTENCE TAB PREFIX: the whole words that the translation begins with");
+  app.group("Languages");
   flag(app, "--source-language", c->options.source_language,
        "language of the input, for a multilingual model: the name of its token, such as eng_Latn", "TOKEN");
   flag(app, "--target-language", c->options.target_language, "language of the translations", "TOKEN");
+  app.group("Output of a line");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
+  app.group("Search");
   of_model.of(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
               &TranslateOptions::min_length);
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
+  strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv translate -m my-model \"I am cold.\" \"Go on.\"\n"
+      "  qkv translate -m my-model -i sentences.txt -o translations.txt --beam 8\n"
+      "  qkv translate -m my-model --n-best 3 --scores < sentences.txt");
   return {&app, [c] { return c->run(); }};
 }
 
