@@ -124,6 +124,10 @@ std::vector<LengthBucket> Evaluation::by_length(std::span<const std::string> tex
   return buckets;
 }
 
+double SystemResult::exact_share() const {
+  return sentences == 0 ? 0.0 : static_cast<double>(exact_matches) / static_cast<double>(sentences);
+}
+
 std::string LengthBucket::label() const {
   if (from == 0) return fmt::format("<{}", below);
   return below == 0 ? fmt::format(">={}", from) : fmt::format("{}-{}", from, below - 1);

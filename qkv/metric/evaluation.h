@@ -61,6 +61,8 @@ struct SystemResult {
   std::string name;
   std::vector<MetricResult> metrics;  // BLEU, chrF, TER
   int64_t exact_matches = 0, sentences = 0;
+
+  double exact_share() const;  // of the sentences, 0 to 1
 };
 
 // The sentences of `from` to `below` - 1 words; below 0: no limit.

@@ -28,10 +28,6 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-double exact_share(const SystemResult& result) {
-  return static_cast<double>(result.exact_matches) / static_cast<double>(result.sentences);
-}
-
 std::string interval_text(const Confidence& c) {
   return fmt::format(" (\u03bc = {:.2f} \u00b1 {:.2f})", c.mean, c.half_width);
 }
@@ -53,7 +49,7 @@ std::vector<std::string> header(std::vector<std::string> cells, const SystemResu
 std::vector<std::string> row_of(std::vector<std::string> cells, const SystemResult& result) {
   cells.push_back(escape_controls(result.name));
   for (const MetricResult& metric : result.metrics) cells.push_back(cell(metric));
-  cells.push_back(fmt::format("{:.4f}", exact_share(result)));
+  cells.push_back(fmt::format("{:.4f}", result.exact_share()));
   return cells;
 }
 
@@ -66,7 +62,7 @@ Json scores_json(const SystemResult& result, Json json) {
     json[metric.name] = std::move(scores);
   }
   json["exact match"] = {
-      {"score", exact_share(result)}, {"matches", result.exact_matches}, {"sentences", result.sentences}};
+      {"score", result.exact_share()}, {"matches", result.exact_matches}, {"sentences", result.sentences}};
   return json;
 }
 
