@@ -72,8 +72,8 @@ struct EvaluateCommand {
 
  private:
   struct Data {
-    Lines sources = {};                    // none without --input
-    std::vector<Lines> references = {};    // the targets of --input, then --references
+    Lines sources = {};                      // none without --input
+    std::vector<Lines> references = {};      // the targets of --input, then --references
     std::vector<SystemOutput> systems = {};  // models, whose lines are still missing, then --hypotheses
     std::string source_file = {};
   };
@@ -121,9 +121,7 @@ struct EvaluateCommand {
   void take_metric_options() {
     metrics.bleu.lowercase = metrics.chrf.lowercase = lowercase;
     metrics.chrf.word_order = static_cast<int>(chrf_word_order);
-    metrics.paired = paired_bs   ? PairedTest::bootstrap
-                     : paired_ar ? PairedTest::randomization
-                                 : PairedTest::none;
+    metrics.paired = paired_bs ? PairedTest::bootstrap : paired_ar ? PairedTest::randomization : PairedTest::none;
     metrics.bootstrap.seed = metrics.randomization.seed = static_cast<uint32_t>(seed);
     if (resamples > 0) metrics.bootstrap.samples = metrics.randomization.trials = resamples;
   }
@@ -214,7 +212,8 @@ struct EvaluateCommand {
   std::string page_of(const Evaluation& evaluation, const Data& data) const {
     EvaluationPageOptions how{.title = input.empty() ? references[0] : input, .sources = data.sources};
     if (!models.empty() && page_attention > 0) {
-      const auto chosen = page_system.empty() ? models.begin() : std::find(models.begin(), models.end(), page_system);
+      const auto chosen =
+          page_system.empty() ? models.begin() : std::find(models.begin(), models.end(), page_system);
       const auto system = static_cast<size_t>(chosen - models.begin());
       how.attention_of = data.systems[system].name;
       how.attention = attention_of_worst(open_translator("evaluate", *chosen), evaluation, data.sources,
@@ -247,8 +246,8 @@ Command add_evaluate(App& parent) {
   app.add_flag("--paired-bs", c->paired_bs,
                "test by paired bootstrap resampling whether systems differ from the first one, as sacreBLEU's");
   app.add_flag("--paired-ar", c->paired_ar, "the same by paired approximate randomization");
-  flag(app, "--resamples", c->resamples,
-       "number of resamples, or trials of --paired-ar; 0: 1000, and 10000 trials", "N");
+  flag(app, "--resamples", c->resamples, "number of resamples, or trials of --paired-ar; 0: 1000, and 10000 trials",
+       "N");
   flag(app, "--seed", c->seed, "seed of the resamples, as SACREBLEU_SEED", "N");
   app.add_flag("--by-length", c->by_length,
                "print the scores by the number of words of the source; of the first reference without --input");

@@ -98,7 +98,8 @@ TEST_F(CompareSystems, PrintsScoresByLength) {
 }
 
 TEST_F(CompareSystems, WritesAPageThatNoTextEscapesFrom) {
-  const Outcome outcome = bash("qkv evaluate --hypotheses good --hypotheses poor --input inputs,references --page p.html");
+  const Outcome outcome =
+      bash("qkv evaluate --hypotheses good --hypotheses poor --input inputs,references --page p.html");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("page of all sentences: p.html"), std::string::npos) << outcome.err;
   const std::string page = read_file(at("p.html"));
@@ -122,7 +123,8 @@ TEST_F(CompareSystems, RefusesWhatCannotBeCompared) {
 
 TEST_F(Evaluate, SavesTheTranslationsOfEveryModelThatItCompares) {
   bash("cp -r model other");
-  EXPECT_EQ(bash("qkv translate --model model --input <(cut -f 1 pairs.tsv) --max-length 200 --output wanted").code, 0);
+  EXPECT_EQ(bash("qkv translate --model model --input <(cut -f 1 pairs.tsv) --max-length 200 --output wanted").code,
+            0);
   const std::string evaluate = "qkv evaluate --model model --model other --input pairs.tsv --max-length 200 ";
   const Outcome outcome = bash(evaluate + "--output a --output b --paired-bs --page p.html");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -146,7 +148,8 @@ TEST_F(Evaluate, KeepsAFileThatItCannotReplace) {
   expect_error(bash("qkv evaluate --model model --input missing.tsv --output kept"), 1, {"missing.tsv"});
   EXPECT_EQ(read_file(at("kept")), "before\n");
   expect_error(bash("qkv evaluate --model model --input pairs.tsv --output nowhere/a"), 1, {"nowhere"});
-  expect_error(bash("qkv evaluate --model model --input pairs.tsv --output kept --page kept"), 2, {"same file twice"});
+  expect_error(bash("qkv evaluate --model model --input pairs.tsv --output kept --page kept"), 2,
+               {"same file twice"});
   EXPECT_EQ(bash("ls -A | grep -c tmp").out, "0\n");
 }
 

@@ -53,10 +53,10 @@ std::string Evaluation::full_signature(const std::string& signature) const {
     resampling += fmt::format("|ar:{}", options_.randomization.trials);
   if (resampling.empty()) return signature;
   const size_t at = signature.find('|');
-  return fmt::format("{}{}|seed:{}{}", signature.substr(0, at), resampling,
-                     options_.paired == PairedTest::randomization ? options_.randomization.seed
-                                                                  : options_.bootstrap.seed,
-                     signature.substr(at));
+  return fmt::format(
+      "{}{}|seed:{}{}", signature.substr(0, at), resampling,
+      options_.paired == PairedTest::randomization ? options_.randomization.seed : options_.bootstrap.seed,
+      signature.substr(at));
 }
 
 bool Evaluation::exact(size_t system, size_t sentence) const {
@@ -96,8 +96,8 @@ std::vector<SystemResult> Evaluation::results() const {
         if (system == 0) first = std::move(scores);
       }
       if (system > 0 && options_.paired == PairedTest::randomization)
-        result.p_value = paired_randomization(metric.systems[0], metric.systems[system], metric.score,
-                                              options_.randomization);
+        result.p_value =
+            paired_randomization(metric.systems[0], metric.systems[system], metric.score, options_.randomization);
     }
   }
   return results;
@@ -114,7 +114,7 @@ std::vector<LengthBucket> Evaluation::by_length(std::span<const std::string> tex
   for (size_t b = 0; b < members.size(); ++b) {
     if (members[b].empty()) continue;
     LengthBucket& bucket = buckets.emplace_back();
-    bucket.from = static_cast<int64_t>(b * step);
+    bucket.first = static_cast<int64_t>(b * step);
     bucket.below = b == last ? 0 : static_cast<int64_t>((b + 1) * step);
     for (size_t system = 0; system < systems_.size(); ++system) {
       bucket.results.push_back(scores(system, members[b]));
@@ -129,8 +129,8 @@ double SystemResult::exact_share() const {
 }
 
 std::string LengthBucket::label() const {
-  if (from == 0) return fmt::format("<{}", below);
-  return below == 0 ? fmt::format(">={}", from) : fmt::format("{}-{}", from, below - 1);
+  if (first == 0) return fmt::format("<{}", below);
+  return below == 0 ? fmt::format(">={}", first) : fmt::format("{}-{}", first, below - 1);
 }
 
 std::vector<SentenceScores> Evaluation::sentence_scores(size_t system) const {

@@ -65,9 +65,9 @@ struct SystemResult {
   double exact_share() const;  // of the sentences, 0 to 1
 };
 
-// The sentences of `from` to `below` - 1 words; below 0: no limit.
+// The sentences of `first` to `below` - 1 words; below 0: no limit.
 struct LengthBucket {
-  int64_t from = 0, below = 0;
+  int64_t first = 0, below = 0;
   std::vector<SystemResult> results;  // of the systems, without confidence and p-values
 
   std::string label() const;  // "<10", "10-19", ">=60"

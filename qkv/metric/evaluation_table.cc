@@ -92,9 +92,8 @@ std::string results_table(std::span<const SystemResult> results) {
   for (const SystemResult& result : results)
     for (const MetricResult& metric : result.metrics) tested = tested || metric.p_value;
   if (tested)
-    text += fmt::format(
-        "p: the probability of such a difference from {} if both were equally good; *: below {}\n",
-        escape_controls(results.front().name), significant);
+    text += fmt::format("p: the probability of such a difference from {} if both were equally good; *: below {}\n",
+                        escape_controls(results.front().name), significant);
   return text;
 }
 
@@ -110,8 +109,7 @@ std::string length_table(std::span<const LengthBucket> buckets, std::string_view
     for (const SystemResult& result : bucket.results) {
       if (rows.empty()) rows.push_back(header({std::string(measured), "sentences", "system"}, result));
       const bool first = &result == &bucket.results.front();
-      rows.push_back(
-          row_of({first ? bucket.label() : "", first ? fmt::to_string(result.sentences) : ""}, result));
+      rows.push_back(row_of({first ? bucket.label() : "", first ? fmt::to_string(result.sentences) : ""}, result));
     }
   return aligned(rows);
 }

@@ -16,8 +16,9 @@ using Lines = std::vector<std::string>;
 const std::string twelve = "one two three four five six seven eight nine ten eleven twelve";
 
 Evaluation example() {
-  return Evaluation({{"a", {"the cat sat", twelve, "hello there"}}, {"b", {"the cat sat", "one two", "hello here"}}},
-                    {{"the cat sat", twelve, "hello world"}}, {.confidence = true});
+  return Evaluation(
+      {{"a", {"the cat sat", twelve, "hello there"}}, {"b", {"the cat sat", "one two", "hello here"}}},
+      {{"the cat sat", twelve, "hello world"}}, {.confidence = true});
 }
 
 TEST(Evaluation, ScoresEverySystemAsItsMetricsDo) {

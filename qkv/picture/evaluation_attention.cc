@@ -35,8 +35,8 @@ Picture cross_attention(const Inspection& inspection, const std::string& source)
   for (const AttentionMaps& maps : inspection.attention)
     if (maps.use == AttentionUse::cross)
       groups.push_back({.title = maps.title, .layers = maps.layers, .rows = maps.rows, .columns = maps.columns});
-  return attention_picture(groups, {.title = "Attention weights",
-                                    .metadata = {{"source", source}, {"translation", inspection.text}}});
+  return attention_picture(
+      groups, {.title = "Attention weights", .metadata = {{"source", source}, {"translation", inspection.text}}});
 }
 
 // None for a blank source, a text that the vocabulary cannot express, and more weights than `max_bytes`.

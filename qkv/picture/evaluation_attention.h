@@ -19,8 +19,8 @@
 namespace qkv {
 
 struct AttentionOfWorstOptions {
-  size_t system = 0;       // the number of the translator in the evaluation
-  int64_t sentences = 20;  // by chrF
+  size_t system = 0;              // the number of the translator in the evaluation
+  int64_t sentences = 20;         // by chrF
   int64_t max_bytes = 4'000'000;  // of all pictures
 };
 
