@@ -6,6 +6,7 @@
 
 #include "qkv/base/base64.h"
 #include "qkv/base/json.h"
+#include "qkv/picture/embedded_json.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/page_parts.h"
 
@@ -74,19 +75,6 @@ Json page_data(const PictureContent& content, const ColorScale& scale) {
           {"groups", std::move(groups)}};
 }
 
-// JSON inside a script element: ASCII, and no '<', which could end the element.
-std::string embedded(const Json& data) {
-  std::string out;
-  for (const char c : data.dump({.ascii = true})) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string picture_page(const PictureContent& content, const ColorScale& scale) {
@@ -119,7 +107,7 @@ std::string picture_page(const PictureContent& content, const ColorScale& scale)
 </body>
 </html>
 )",
-                     title, page_style, facts, embedded(page_data(content, scale)), page_script);
+                     title, page_style, facts, embedded_json(page_data(content, scale)), page_script);
 }
 
 }  // namespace qkv
