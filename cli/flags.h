@@ -20,6 +20,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_pattern.h"
 #include "qkv/model/config.h"
+#include "qkv/train/duration.h"
 
 namespace qkv::cli {
 
@@ -172,6 +173,14 @@ Option* variant_flag(App& app, const std::string& name, Pattern& value, const st
       ->check(anything, std::string(name_of(ValueType::variant)));
 }
 
+inline Option* duration_flag(App& app, const std::string& name, Seconds& value, const std::string& help,
+                             const std::string& unit) {
+  const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
+    value = seconds_from_text(given, command, name);
+  };
+  return app.add_reader(name, read, help)->type_name(unit)->default_str(duration_text(value));
+}
+
 struct AddFlags {
   App& app;
   std::vector<Option*>& flags;  // those added, in their order
@@ -183,6 +192,8 @@ struct AddFlags {
       flags.push_back(choice(app, name, value, setting.help));
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       flags.push_back(variant_flag(app, name, value, setting.help, setting.unit));
+    } else if constexpr (std::is_same_v<T, Seconds>) {
+      flags.push_back(duration_flag(app, name, value, setting.help, setting.unit));
     } else {
       flags.push_back(flag(app, name, value, setting.help, setting.unit));
     }

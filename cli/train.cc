@@ -6,6 +6,8 @@
 #include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/next_commands.h"
+#include "cli/output.h"
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
@@ -15,7 +17,7 @@ namespace {
 
 struct TrainCommand {
   TrainOptions options;
-  std::string model, recipe;
+  std::string model, recipe, program;
   std::vector<Option*> flags;  // all but --recipe and --resume, in the order declared
   Option* recipe_option = nullptr;
 
@@ -25,6 +27,7 @@ struct TrainCommand {
     if (recipe_option->count() > 0) base.recipe = recipe;
     base.architecture = options.architecture.architecture;
     base.init = options.init;
+    base.max_time = options.max_time;
     const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
       options = defaults;
       for (Option* f : flags)
@@ -32,7 +35,12 @@ struct TrainCommand {
       defaults = options;
     });
     const TrainResult result = train(completed);
-    return result.stop_reason == StopReason::interrupted ? 128 + result.signal : 0;
+    if (result.stop_reason == StopReason::interrupted) return 128 + result.signal;
+    if (!completed.quiet) {
+      say("Try next:");
+      for (const std::string& line : next_commands(program, completed)) say("  " + line);
+    }
+    return 0;
   }
 };
 
@@ -41,6 +49,7 @@ struct TrainCommand {
 Command add_train(App& parent) {
   App& app = *parent.add_subcommand("train", "train a model: on sentence pairs, or a language model on text");
   const auto command = std::make_shared<TrainCommand>();
+  command->program = parent.get_name();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
   command->recipe_option = recipe_flag(
       app, command->recipe,

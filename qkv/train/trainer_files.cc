@@ -65,6 +65,7 @@ void Trainer::check_parameters() {
 // A model is saved before the state that refers to it, except for the first one: a folder with a model always has a
 // state to resume from. Then both replace those of another training.
 void Trainer::save(Due due) {
+  const auto begin = Clock::now();
   check_parameters();
   state_.has_model = state_.has_model || due.model;
   const bool first = !folder_.has_state();
@@ -73,6 +74,7 @@ void Trainer::save(Due due) {
   if (!first && due.state) save_state();
   if (state_.has_model) publish();
   if (first || due.state) folder_.clean(state_.saved);
+  if (time_) time_->saved(std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
 void Trainer::publish() {

@@ -29,8 +29,8 @@ struct Vocabularies {
 struct TranslationData {
   Vocabularies vocabularies;
   EncodedCorpus train;
-  EncodedCorpus valid = {};                  // empty: no validation
-  std::vector<std::string> references = {};  // target sentences of `valid`
+  EncodedCorpus valid = {};                                // empty: no validation
+  std::vector<std::string> sources = {}, references = {};  // the sentences of `valid`
   std::vector<SentencePair> held_out = {};
 };
 
