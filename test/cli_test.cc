@@ -146,7 +146,7 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
 TEST_F(Command, AFlagThatIsGivenTwiceIsRefused) {
   write_file(at("model.toml"), fmt::format("model = '{}'\nquiet = true\n[translate]\nbeam = 3\n", at("model")));
   expect_error(run("train --train a --train b --model x"), 2, {"qkv train: --train is given twice"});
-  expect_error(run("evaluate --model a --input x --model=b"), 2, {"qkv evaluate: --model is given twice"});
+  expect_error(run("score --model a --input x --model=b"), 2, {"qkv score: --model is given twice"});
   expect_error(run("translate --model a --beam 2 --beam 2"), 2, {"qkv translate: --beam is given twice"});
   expect_error(run("inspect --model a --quiet --quiet text"), 2, {"qkv inspect: --quiet is given twice"});
   expect_error(run("train --model a --train b --tie all --tie none"), 2, {"qkv train: --tie is given twice"});
@@ -394,7 +394,7 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--self-attention multi-token=6:4", {"--self-attention", "keys must be odd, got 4"});
   refused("--self-attention full,window=4*0",
           {"--self-attention: group 2: 'window=4*0'", "from 1 to 1000, got '0'"});
-  refused("--max-steps 0 --valid-every 0", {"--max-steps and --max-epochs are 0", "would never end"});
+  refused("--max-steps 0 --valid-every 0", {"--max-steps, --max-epochs and --max-time are 0", "would never end"});
   refused("--schedule cosine --max-steps 0 --hold-out 5", {"--schedule cosine needs", "--max-steps"});
   refused("--resume --overwrite", {"--resume and --overwrite exclude each other"});
   refused("--threads -1", {"qkv train: --threads must be at least 0, got -1"});

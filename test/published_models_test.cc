@@ -15,7 +15,7 @@ using Tensors = std::map<std::string, Tensor>;
 
 class PublishedModels : public CommandTest {
  protected:
-  static std::string of(const PublishedFolder& folder) { return " --model " + folder.path().string() + " "; }
+  static std::string of(const PublishedFolder& published) { return " --model " + published.path().string() + " "; }
   // What a command that must succeed prints.
   static std::string printed(const std::string& command) {
     const Outcome outcome = bash(command);
@@ -34,13 +34,13 @@ const std::string two_lines = "printf 'the cat sat\\na dog\\n' | ";
 
 // Numbers of all rows, and what the formats say of their shape.
 TEST_F(PublishedModels, EmbedWritesEveryPoolingInEveryFormat) {
-  const PublishedFolder folder("minilm");
+  const PublishedFolder published("minilm");
   const std::vector<std::string> texts = {"the cat sat", "a dog"};
   const auto check = [&](const std::string& flags, const EmbedOptions& options) {
-    const Embedder embedder(folder.path());
+    const Embedder embedder(published.path());
     const Tensor vectors = embedder.embed(texts, options).vectors;
     const std::vector<float> expected(vectors.span<float>().begin(), vectors.span<float>().end());
-    const std::string command = two_lines + "qkv embed --quiet" + of(folder) + flags + " --format ";
+    const std::string command = two_lines + "qkv embed --quiet" + of(published) + flags + " --format ";
     const std::string tsv = printed(command + "tsv"), npy = printed(command + "npy");
     EXPECT_EQ(lines_in(tsv), 2) << flags;
     EXPECT_EQ(numbers_of(tsv), expected) << flags;
@@ -65,7 +65,7 @@ TEST_F(PublishedModels, EmbedWritesEveryPoolingInEveryFormat) {
         << name;
   const std::vector<float> mean = check("", {});
   EXPECT_EQ(seen.at(mean), "mean") << "that of the folder, which normalises too";
-  folder.write("1_Pooling/config.json", R"({"pooling_mode": ["mean", "cls"]})");
+  published.write("1_Pooling/config.json", R"({"pooling_mode": ["mean", "cls"]})");
   EXPECT_EQ(check("", {}).size(), 2 * mean.size());
   EXPECT_EQ(check("--normalize --pooling mean", {.pooling = Pooling::mean, .normalize = true}), mean)
       << "what is asked for counts more";
@@ -73,8 +73,8 @@ TEST_F(PublishedModels, EmbedWritesEveryPoolingInEveryFormat) {
 
 // "de" and "en" are pieces of words in this vocabulary.
 TEST_F(PublishedModels, ALanguageIsOneOfTheModel) {
-  const PublishedFolder folder("m2m100");
-  const std::string translate = two_lines + "qkv translate --scores" + of(folder);
+  const PublishedFolder published("m2m100");
+  const std::string translate = two_lines + "qkv translate --scores" + of(published);
   for (const std::string flag : {"--source-language", "--target-language"})
     for (const auto& [given, hint] :
          {std::pair("de", "; did you mean deu_Latn?"), std::pair("en", "; did you mean eng_Latn?"),
@@ -83,73 +83,73 @@ TEST_F(PublishedModels, ALanguageIsOneOfTheModel) {
           bash(fmt::format("{} {} {}", translate, flag, given)), 2,
           {fmt::format("qkv translate: {}: ", flag),
            fmt::format("is not one of the 3 languages of this model, eng_Latn, deu_Latn, fra_Latn{}", hint)});
-  const PublishedFolder pair("marian");
+  const PublishedFolder pair("t5");
   expect_error(bash(two_lines + "qkv translate --target-language de" + of(pair)), 2,
                {"--target-language: this model has no language tokens"});
 }
 
 TEST_F(PublishedModels, LanguagesAreThoseOfTheFolderUnlessTheyAreGiven) {
-  const PublishedFolder folder("m2m100");
+  const PublishedFolder published("m2m100");
   const auto translated = [&](const std::string& flags) {
-    return printed(two_lines + "qkv translate --scores" + of(folder) + flags);
+    return printed(two_lines + "qkv translate --scores" + of(published) + flags);
   };
   const std::string english = translated("");
   EXPECT_EQ(translated("--source-language eng_Latn"), english);
   EXPECT_NE(translated("--source-language fra_Latn"), english);
   const std::string german = translated("--target-language deu_Latn");
   EXPECT_NE(german, english) << "nothing asked for German";
-  auto settings = PublishedFolder::Json::parse(read_file(folder.path() / "generation_config.json"));
+  auto settings = PublishedFolder::Json::parse(read_file(published.path() / "generation_config.json"));
   settings["forced_bos_token_id"] = 349;
-  folder.write("generation_config.json", settings.dump());
+  published.write("generation_config.json", settings.dump());
   EXPECT_EQ(translated(""), german);
   EXPECT_EQ(translated("--source-language eng_Latn --target-language deu_Latn"), german);
   EXPECT_NE(translated("--target-language fra_Latn"), german);
-  const std::string first = printed("echo 'the cat sat' | qkv translate" + of(folder));
-  EXPECT_EQ(printed("qkv inspect --quiet --output a.json 'the cat sat'" + of(folder)), first);
+  const std::string first = printed("echo 'the cat sat' | qkv translate" + of(published));
+  EXPECT_EQ(printed("qkv inspect --quiet --output a.json 'the cat sat'" + of(published)), first);
   write_file(at("pairs"), "the cat sat\t" + first);
-  EXPECT_NE(printed("qkv evaluate --input pairs" + of(folder)).find("exact match 1.0000 (1 of 1)"),
+  EXPECT_NE(printed("qkv evaluate --input pairs" + of(published)).find("exact match 1.0000 (1 of 1)"),
             std::string::npos);
 }
 
 // LlamaModel and T5Model instead of LlamaForCausalLM and T5ForConditionalGeneration.
 TEST_F(PublishedModels, WithoutAnOutputMatrixAreForEmbeddingsAlone) {
   const PublishedFolder causal("llama"), pairs("mt5");
-  for (const PublishedFolder* folder : {&causal, &pairs}) {
-    EXPECT_FALSE(printed("echo the cat | qkv embed" + of(*folder)).empty());
-    folder->change_tensors([](Tensors& tensors) { ASSERT_EQ(tensors.erase("lm_head.weight"), 1u); });
-    EXPECT_FALSE(printed("echo the cat | qkv embed" + of(*folder)).empty());
+  for (const PublishedFolder* published : {&causal, &pairs}) {
+    EXPECT_FALSE(printed("echo the cat | qkv embed" + of(*published)).empty());
+    published->change_tensors([](Tensors& tensors) { ASSERT_EQ(tensors.erase("lm_head.weight"), 1u); });
+    EXPECT_FALSE(printed("echo the cat | qkv embed" + of(*published)).empty());
   }
-  const auto refused = [](const PublishedFolder& folder, const std::vector<std::string>& commands) {
+  const auto refused = [](const PublishedFolder& published, const std::vector<std::string>& commands) {
     for (const std::string& command : commands) {
-      const Outcome outcome = bash("echo the cat | qkv " + command + of(folder));
-      expect_error(
-          outcome, 1,
-          {folder.path().string() + ": this model has no head, which gives the logits of tokens: it is for "
-                                    "embeddings only (qkv embed)"});
+      const Outcome outcome = bash("echo the cat | qkv " + command + of(published));
+      expect_error(outcome, 1,
+                   {published.path().string() +
+                    ": this model has no head for the logits of tokens: it gives embeddings only (qkv embed)"});
       EXPECT_EQ(outcome.out, "") << command;
     }
   };
   refused(causal, {"generate", "generate --prompt a", "perplexity", "inspect a"});
   refused(pairs, {"translate", "score --input pairs.tsv", "evaluate --input pairs.tsv", "inspect a"});
-  expect_error(bash("echo a | qkv translate" + of(causal)), 1, {"is a causal model; it is for qkv "});
+  expect_error(bash("echo a | qkv translate" + of(causal)), 1, {"is a causal model; use it with qkv "});
 }
 
 TEST_F(PublishedModels, ALineWithATokenThatHasNoRowIsAnsweredInItsPlace) {
-  const PublishedFolder folder("gemma3");
-  auto tokenizer = PublishedFolder::Json::parse(read_file(folder.path() / "tokenizer.json"));
+  const PublishedFolder published("gemma3");
+  auto tokenizer = PublishedFolder::Json::parse(read_file(published.path() / "tokenizer.json"));
   auto image = tokenizer["added_tokens"][0];
   image["id"] = 400, image["content"] = "<image_soft_token>";
   const std::string generate =
-      "printf 'the cat\\na <image_soft_token>\\nthe\\n' | qkv generate --max-tokens 4" + of(folder);
+      "printf 'the cat\\na <image_soft_token>\\nthe\\n' | qkv generate --max-tokens 4" + of(published);
   const std::string before = printed(generate);
   tokenizer["added_tokens"].push_back(image);
-  folder.write("tokenizer.json", tokenizer.dump());
+  published.write("tokenizer.json", tokenizer.dump());
   EXPECT_EQ(printed(generate), before) << "special tokens are text";
   const Outcome outcome = bash(generate + "--parse-special");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(outcome.err,
-            "stdin:2: the model has 400 rows, and none for the token '<image_soft_token>' with id 400; answered "
-            "by an empty line\n");
+  EXPECT_EQ(
+      outcome.err,
+      "stdin:2: the model has 400 rows, and none for the token '<image_soft_token>' with id 400; wrote an empty "
+      "line in its place\n");
   const size_t end = before.find('\n'), last = before.rfind('\n', before.size() - 2);
   EXPECT_EQ(outcome.out, before.substr(0, end + 1) + "\n" + before.substr(last + 1));
 }
@@ -162,12 +162,12 @@ TEST_F(PublishedModels, AreAmongTheModelsOfTheHelp) {
 }
 
 TEST_F(PublishedModels, WhoseWeightsArePickledAreRefusedWithTheWayOut) {
-  const PublishedFolder folder("gpt2");
-  std::filesystem::remove(folder.path() / "model.safetensors");
-  folder.write("pytorch_model-00001-of-00002.bin", "");
+  const PublishedFolder published("gpt2");
+  std::filesystem::remove(published.path() / "model.safetensors");
+  published.write("pytorch_model-00001-of-00002.bin", "");
   for (const std::string command : {"generate --prompt a", "embed", "convert --output converted"})
-    expect_error(bash("echo a | qkv " + command + of(folder)), 1,
-                 {folder.path().string() + ": pytorch_model-00001-of-00002.bin is not read, because",
+    expect_error(bash("echo a | qkv " + command + of(published)), 1,
+                 {published.path().string() + ": pytorch_model-00001-of-00002.bin is not read, because",
                   "safe_serialization=True"});
 }
 

@@ -99,6 +99,7 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
 
 void convert_model(const fs::path& from, const fs::path& to, ModelFormat format) {
   const fs::path target = to.has_filename() ? to : to.parent_path();  // without a slash at its end
+  require<UsageError>(!target.empty(), "convert", "output must name a folder");
   std::error_code error;
   const bool is_free =
       !file_exists(target) || (fs::is_directory(target, error) && fs::is_empty(target, error) && !error);

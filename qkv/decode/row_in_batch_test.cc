@@ -74,7 +74,7 @@ std::vector<SelfAttention> that_depend_on_length() {
                                        .short_factors = {1, 1.5},
                                        .long_factors = {2, 3}}};
   const BigBirdEvaluation blocks = {.block = 2, .random = 1};
-  return {{dynamic, dynamic}, {dynamic, Full{}}, {Full{}, dynamic}, {longrope, longrope}, {blocks, Full{}}};
+  return {{dynamic, dynamic}, {dynamic, Full{}}, {Full{}, dynamic}, {longrope, Full{}}, {blocks, Full{}}};
 }
 
 Translator random_translator(const SelfAttention& self_attention) {

@@ -48,7 +48,7 @@ TEST_F(MarianVocabulary, ErrorsSayWhatWasExpected) {
             "vocab.yml: a token must be a text; null and ~ are texts in quotation marks");
   EXPECT_EQ(error_of("- cat\n- dog\n"), "vocab.yml: this is not a map of tokens and their ids");
   EXPECT_EQ(error_of(""), "vocab.yml: this is not a map of tokens and their ids");
-  EXPECT_EQ(error_of("cat: 2\n"), "vocab.yml: there is no '</s>'");
+  EXPECT_EQ(error_of("<unk>: 1\n"), "vocab.yml: there is no '</s>'");
 }
 
 TEST_F(MarianVocabulary, AFileThatIsNotYamlIsRefusedByLineAndColumn) {
