@@ -210,7 +210,8 @@ struct EvaluateCommand {
   }
 
   std::string page_of(const Evaluation& evaluation, const Data& data) const {
-    EvaluationPageOptions how{.title = input.empty() ? references[0] : input, .sources = data.sources};
+    EvaluationPageOptions how{.title = "Translations of " + (input.empty() ? references[0] : input),
+                              .sources = data.sources};
     if (!models.empty() && page_attention > 0) {
       const auto chosen =
           page_system.empty() ? models.begin() : std::find(models.begin(), models.end(), page_system);
