@@ -62,11 +62,7 @@ struct EvaluateCommand {
     }
     const Evaluation evaluation(std::move(systems), data.references, metrics);
     print(evaluation, data);
-    if (page_file) {
-      page_file->print(page_of(evaluation, data));
-      page_file->close();
-      if (!quiet) say("page of all sentences: " + page);
-    }
+    if (page_file) write_page(*page_file, page_of(evaluation, data));
     return 0;
   }
 
@@ -209,8 +205,19 @@ struct EvaluateCommand {
     fmt::print("{}\n", all.dump(1));
   }
 
+  void write_page(Output& file, const std::string& text) const {
+    constexpr size_t large = 20'000'000;  // bytes: browsers become slow
+    file.print(text);
+    file.close();
+    if (!quiet) say("page of all sentences: " + page);
+    if (text.size() > large)
+      say(fmt::format("{} has {} MB; --limit N makes a page of the first N sentences", page,
+                      text.size() / 1'000'000));
+  }
+
   std::string page_of(const Evaluation& evaluation, const Data& data) const {
-    EvaluationPageOptions how{.title = input.empty() ? references[0] : input, .sources = data.sources};
+    EvaluationPageOptions how{.title = "Translations of " + (input.empty() ? references[0] : input),
+                              .sources = data.sources};
     if (!models.empty() && page_attention > 0) {
       const auto chosen =
           page_system.empty() ? models.begin() : std::find(models.begin(), models.end(), page_system);

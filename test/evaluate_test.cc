@@ -135,6 +135,8 @@ TEST_F(Evaluate, SavesTheTranslationsOfEveryModelThatItCompares) {
   const std::string page = read_file(at("p.html"));
   EXPECT_NE(page.find("\"attentionOf\":\"model\""), std::string::npos);
   EXPECT_NE(page.find("\"html\":\"\\u003c!DOCTYPE html>"), std::string::npos);
+  EXPECT_EQ(bash(evaluate + "--page p.html --page-system other").code, 0);
+  EXPECT_NE(read_file(at("p.html")).find("\"attentionOf\":\"other\""), std::string::npos);
   EXPECT_EQ(bash(evaluate + "--page p.html --page-attention 0").code, 0);
   EXPECT_NE(read_file(at("p.html")).find("\"attention\":[]"), std::string::npos);
   // What is saved has the same scores.

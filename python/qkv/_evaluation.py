@@ -74,7 +74,11 @@ class Evaluation:
     """What qkv.evaluate() returns. str() is its table."""
 
     def __init__(
-        self, systems: Mapping[str, Lines | Translator], references: References, sources: Sequence[str], options: Any
+        self,
+        systems: Mapping[str, Lines | Translator],
+        references: References,
+        sources: Sequence[str],
+        options: Any,
     ) -> None:
         self.sources = list(sources)
         self.references = _streams(references)
@@ -95,7 +99,8 @@ class Evaluation:
         """By the number of words of the sources, or of the first reference where there are no sources."""
         found = self._evaluation.by_length(self._measured())
         return [
-            LengthBucket(label, first, below, [_result(r) for r in results]) for label, first, below, results in found
+            LengthBucket(label, first, below, [_result(r) for r in results])
+            for label, first, below, results in found
         ]
 
     def length_table(self) -> str:
@@ -112,8 +117,10 @@ class Evaluation:
     def html(self, *, title: str = "Translations", attention: str | None = None, sentences: int = 20) -> str:
         """A page of all sentences, the worst first.
 
-        It has the cross-attention of one system, a Translator, for the sentences that it translated worst. attention:
-        its name, by default of the first Translator; sentences: their number, of at most 4 MB together.
+        It has the cross-attention of one system, a Translator, for the sentences that it translated worst.
+
+        attention   the name of that system, by default the first Translator
+        sentences   their number; their attention takes at most 4 MB together
         """
         return self._evaluation.page(*self._page(title, attention, sentences))
 

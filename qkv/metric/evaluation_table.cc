@@ -32,12 +32,13 @@ std::string interval_text(const Confidence& c) {
   return fmt::format(" (\u03bc = {:.2f} \u00b1 {:.2f})", c.mean, c.half_width);
 }
 
-std::string cell(const MetricResult& result) {
+// baseline: of the first system. Equal scores are marked by no test: both give systems that are the same the smallest p.
+std::string cell(const MetricResult& result, const MetricResult& baseline) {
   std::string text = fmt::format("{:.2f}", result.score);
   if (result.confidence) text += interval_text(*result.confidence);
-  if (result.p_value)
-    text += fmt::format(" (p = {:.4f}){}", *result.p_value, *result.p_value < significant ? "*" : "");
-  return text;
+  if (!result.p_value) return text;
+  const bool differs = *result.p_value < significant && result.score != baseline.score;
+  return text + fmt::format(" (p = {:.4f}){}", *result.p_value, differs ? "*" : "");
 }
 
 std::vector<std::string> header(std::vector<std::string> cells, const SystemResult& result) {
@@ -46,9 +47,10 @@ std::vector<std::string> header(std::vector<std::string> cells, const SystemResu
   return cells;
 }
 
-std::vector<std::string> row_of(std::vector<std::string> cells, const SystemResult& result) {
+std::vector<std::string> row_of(std::vector<std::string> cells, const SystemResult& result,
+                                const SystemResult& baseline) {
   cells.push_back(escape_controls(result.name));
-  for (const MetricResult& metric : result.metrics) cells.push_back(cell(metric));
+  for (size_t i = 0; i < result.metrics.size(); ++i) cells.push_back(cell(result.metrics[i], baseline.metrics[i]));
   cells.push_back(fmt::format("{:.4f}", result.exact_share()));
   return cells;
 }
@@ -84,7 +86,7 @@ Json metric_json(const MetricResult& result) {
 
 std::string results_table(std::span<const SystemResult> results) {
   std::vector<std::vector<std::string>> rows = {header({"system"}, results.front())};
-  for (const SystemResult& result : results) rows.push_back(row_of({}, result));
+  for (const SystemResult& result : results) rows.push_back(row_of({}, result, results.front()));
   std::string text = aligned(rows) + "\n";
   bool tested = false;
   for (const MetricResult& metric : results.front().metrics)
@@ -92,8 +94,10 @@ std::string results_table(std::span<const SystemResult> results) {
   for (const SystemResult& result : results)
     for (const MetricResult& metric : result.metrics) tested = tested || metric.p_value;
   if (tested)
-    text += fmt::format("p: the probability of such a difference from {} if both were equally good; *: below {}\n",
-                        escape_controls(results.front().name), significant);
+    text += fmt::format(
+        "p: the probability of such a difference from {} if both were equally good; *: below {}, and the scores "
+        "differ\n",
+        escape_controls(results.front().name), significant);
   return text;
 }
 
@@ -109,7 +113,8 @@ std::string length_table(std::span<const LengthBucket> buckets, std::string_view
     for (const SystemResult& result : bucket.results) {
       if (rows.empty()) rows.push_back(header({std::string(measured), "sentences", "system"}, result));
       const bool first = &result == &bucket.results.front();
-      rows.push_back(row_of({first ? bucket.label() : "", first ? fmt::to_string(result.sentences) : ""}, result));
+      rows.push_back(row_of({first ? bucket.label() : "", first ? fmt::to_string(result.sentences) : ""}, result,
+                            bucket.results.front()));
     }
   return aligned(rows);
 }

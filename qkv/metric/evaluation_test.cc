@@ -96,8 +96,11 @@ TEST(EvaluationTable, AlignsColumnsAndMarksWhatIsSignificant) {
             "a longer name  37.50 (p = 0.0123)*  0.2500\n"
             "\n"
             "BLEU|nrefs:1\n"
-            "p: the probability of such a difference from short if both were equally good; *: below 0.05\n");
-  results[1].metrics[0].p_value = 0.05;
+            "p: the probability of such a difference from short if both were equally good; *: below 0.05, and the "
+            "scores differ\n");
+  results[1].metrics[0].score = 36.2;
+  EXPECT_EQ(results_table(results).find(")*"), std::string::npos) << "a system does not differ from itself";
+  results[1].metrics[0] = {.name = "BLEU", .signature = "nrefs:1", .score = 37.5, .p_value = 0.05};
   EXPECT_EQ(results_table(results).find(")*"), std::string::npos);
   EXPECT_EQ(results_json(results)[1]["BLEU"]["p_value"].get<double>(), 0.05);
   EXPECT_EQ(results_json(results)[1]["exact match"]["matches"].get<int64_t>(), 1);

@@ -162,7 +162,7 @@ filter.addEventListener("input", update);
 more.addEventListener("click", drawMore);
 main.append(make("div", {class: "bar"}, make("label", {}, "Sort by", order), make("label", {}, "score", metric),
                  make("label", {}, "find", filter), shown),
-            make("p", {class: "key"}, make("mark", {}, "marked"), " words of an output are not in the reference, ",
+            make("p", {class: "key"}, make("mark", {}, "marked"), " words of an output differ from the reference, ",
                  make("mark", {class: "missed"}, "marked"), " words of the reference are in no output"),
             list, more);
 update();

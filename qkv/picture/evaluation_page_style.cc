@@ -15,6 +15,7 @@ const std::string_view evaluation_page_style = R"css(
   }
 }
 * { box-sizing: border-box; }
+[hidden] { display: none !important; }
 body {
   margin: 0 auto; padding: 28px clamp(12px, 3vw, 44px) 48px; max-width: 1240px; background: var(--page);
   color: var(--ink); font: 14px/1.5 system-ui, "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif;
@@ -42,7 +43,7 @@ button { cursor: pointer; color: var(--accent); }
   margin-bottom: 12px; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: 10px 16px 12px; box-shadow: var(--shadow);
 }
-.row { display: grid; grid-template-columns: 150px minmax(0, 1fr) 118px; gap: 4px 14px; padding: 3px 0; }
+.row { display: grid; grid-template-columns: 150px minmax(0, 1fr) 160px; gap: 4px 14px; padding: 3px 0; }
 .row .name { color: var(--soft); font-size: 12.5px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding-top: 1px; }
 .row .text { overflow-wrap: anywhere; }
 .row .score { color: var(--soft); font-size: 12.5px; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }

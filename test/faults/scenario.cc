@@ -198,6 +198,14 @@ Scenario make_scenario(const std::string& name) {
   if (name == "inspect")
     return output_scenario(name, trained(2), {"inspect", "--model", "model", "123"}, "picture.html");
   if (name == "convert") return convert_scenario();
+  if (name == "evaluate") {
+    Scenario s = output_scenario(
+        name, trained(2),
+        {"evaluate", "--model", "model", "--input", "pairs.tsv", "--limit", "2", "--page", "page.html"}, "out.txt");
+    s.before["page.html"] = "what was there before\n";
+    s.outputs.push_back("page.html");
+    return s;
+  }
   if (name == "demo") return demo_scenario();
   fail("scenario", "there is none called '{}'", name);
 }
