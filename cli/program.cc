@@ -64,7 +64,8 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
 }
 
 void refuse_extras(const CLI::App& app, const std::string& command_name) {
-  const std::vector<std::string> extras = app.remaining();
+  std::vector<std::string> extras = app.remaining();
+  std::erase(extras, "--");  // before arguments that begin with a dash
   for (const std::string& extra : extras) {
     if (!extra.starts_with('-') || extra == "-") continue;
     const std::string flag = extra.substr(0, extra.find('='));
@@ -114,7 +115,9 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
       "inspect "
       "attention weights.",
       program);
-  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
+  const auto formatter = std::make_shared<HelpFormatter>();  // inherited by the commands
+  formatter->label("Positionals", "Arguments");
+  app.formatter(formatter);
   const std::string version_text = fmt::format("qkv {}", version());
   app.set_version_flag("-v,-V,--version", version_text, "print the version");
   app.get_help_ptr()->description("print this help; qkv help COMMAND: that of a command");
