@@ -15,6 +15,7 @@
 #include "cli/flags.h"
 #include "cli/foreign_names.h"
 #include "cli/help_formatter.h"
+#include "cli/man_page.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/usage_message.h"
@@ -123,6 +124,8 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
   app.get_help_ptr()->description("print this help; qkv help COMMAND: that of a command");
   std::string shell;
   app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
+  bool man = false;
+  app.add_flag("--man", man)->group("");  // hidden: for make install
   app.require_subcommand(0, 1);
   app.allow_extras();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // see refuse_repeated()
@@ -134,7 +137,10 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
     const size_t count = arguments.size() > 1 && arguments.front() == "--completion" ? 2 : !arguments.empty();
     const std::vector<std::string> first(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
     if (const auto code = parse(app, app, first)) return *code;
-    std::fputs((shell.empty() ? app.help() : completion_script(app, shell)).c_str(), stdout);
+    const std::string text = man             ? man_page(app, version_text)
+                             : shell.empty() ? app.help()
+                                             : completion_script(app, shell);
+    std::fputs(text.c_str(), stdout);
     return 0;
   }
   if (arguments.front() == "version" && arguments.size() == 1) {
