@@ -72,6 +72,17 @@ template Option* App::add_value(const std::string&, uint64_t&, const std::string
 template Option* App::add_value(const std::string&, float&, const std::string&);
 template Option* App::add_value(const std::string&, double&, const std::string&);
 
+// As a list, CLI11 would split "[a, b]" and take "{}" for nothing, and without a minimum read one argument only.
+Option* App::add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  constexpr int any = CLI::detail::expected_max_vector_size;
+  const auto read = [&values](const CLI::results_t& given) {
+    values = given;
+    return true;
+  };
+  return add(
+      *app_.add_option(name, read, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(any, any));
+}
+
 Option* App::add_reader(const std::string& name, std::function<void(const std::string&)> read,
                         const std::string& help) {
   return add(*app_.add_option_function<std::string>(name, std::move(read), help));

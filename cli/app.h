@@ -53,6 +53,8 @@ class App {
   // T: std::string, std::vector<std::string>, or a number.
   template <class T>
   Option* add_value(const std::string& name, T& value, const std::string& help);
+  // All arguments that belong to no flag, as they are.
+  Option* add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help);
   Option* add_reader(const std::string& name, std::function<void(const std::string&)> read,
                      const std::string& help);
   void group(const std::string& heading);       // of the flags that are added next, in the help

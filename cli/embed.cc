@@ -8,6 +8,7 @@
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/npy.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/embedder.h"
 #include "qkv/tensor/safetensors.h"
@@ -34,7 +35,7 @@ struct EmbedCommand {
                         "--format safetensors needs --output FILE");
     const Embedder embedder = open_embedder("embed", model);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
-    LineReader lines(input);
+    LineReader lines = open_lines({.command = "embed", .input = input, .what = "sentences", .quiet = quiet});
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
     LineJob job(
         {.command = "embed", .input = input, .output = whole ? "-" : output, .strict = strict, .quiet = quiet});

@@ -4,6 +4,7 @@
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/mask_filler.h"
 #include "qkv/text/utf8.h"
@@ -27,7 +28,7 @@ struct FillMaskCommand {
     const MaskFiller filler = open_mask_filler("fill-mask", model);
     const TransformerConfig& config = filler.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
-    LineReader lines(input);
+    LineReader lines = open_lines({.command = "fill-mask", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "fill-mask", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       const std::vector<FilledText> filled =

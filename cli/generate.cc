@@ -7,6 +7,7 @@
 #include "cli/line_job.h"
 #include "cli/model_defaults.h"
 #include "cli/model_folder.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/generator.h"
@@ -19,6 +20,7 @@ constexpr const char* no_prompt = "";
 
 struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
+  std::vector<std::string> prompts;  // given as arguments
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
   Option *beam_flag = nullptr, *temperature_flag = nullptr;
@@ -31,11 +33,15 @@ struct GenerateCommand {
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
-    const bool one = prompt_flag->count() > 0;
-    require<UsageError>(!one || input == "-", "qkv generate", "--prompt and --input exclude each other");
+    require<UsageError>(prompts.empty() || prompt_flag->count() == 0, "qkv generate",
+                        "give prompts as arguments or one by --prompt, not both");
+    const bool one = prompt_flag->count() > 0 || prompts.size() == 1;
+    if (prompts.size() == 1) prompt = prompts.front();
+    require<UsageError>(!one || input == "-", "qkv generate", "{} and --input exclude each other",
+                        prompts.empty() ? "--prompt" : "a prompt as an argument");
     if (one)
       if (const auto at = utf8_error(prompt))
-        fail<UsageError>("qkv generate", "--prompt: invalid UTF-8 at byte {}", *at + 1);
+        fail<UsageError>("qkv generate", "the prompt: invalid UTF-8 at byte {}", *at + 1);
     const Generator generator = open_generator("generate", model);
     take_defaults(generator.defaults());
     if (!quiet)
@@ -98,8 +104,13 @@ struct GenerateCommand {
 
   int answer_lines(const Generator& generator) {
     const std::string how_cut = cut(generator);
-    LineReader lines(input);
-    LineJob job({.command = "generate", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    LineReader lines =
+        open_lines({.command = "generate", .input = input, .given = prompts, .what = "prompts", .quiet = quiet});
+    LineJob job({.command = "generate",
+                 .input = prompts.empty() ? input : "",
+                 .output = output,
+                 .strict = strict,
+                 .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       options.offsets.clear();
       for (size_t i = 0; i < read.size(); ++i)
@@ -128,6 +139,7 @@ Command add_generate(App& parent) {
   const auto c = std::make_shared<GenerateCommand>();
   GenerateTextOptions& o = c->options;
   model_flag(app, c->model)->required();
+  texts_argument(app, c->prompts, "text to continue, as --prompt; or several texts", "TEXT");
   app.group("Input and output");
   c->prompt_flag =
       flag(app, "--prompt", c->prompt, "text to continue; the continuation is printed as it grows", "TEXT")
@@ -196,7 +208,7 @@ Command add_generate(App& parent) {
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"
-      "  qkv generate -m stories -p \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
+      "  qkv generate -m stories \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
       "  qkv generate -m stories -i prompts.txt --temperature 0 --stop \". \" -o answers.txt\n"
       "  qkv generate -m stories -p \"The king\" --answers 3 --seed 7 --scores");
   return {&app, [c] { return c->run(); }};

@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generator.h"
 #include "qkv/text/utf8.h"
@@ -23,7 +24,7 @@ struct PerplexityCommand {
   int run() const {
     if (threads > 0) set_threads(threads);
     const Generator generator = open_generator("perplexity", model);
-    LineReader lines(input);
+    LineReader lines = open_lines({.command = "perplexity", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
     LanguageModelScore sum;
     int64_t texts = 0;

@@ -16,6 +16,7 @@
 #include "cli/flags.h"
 #include "cli/foreign_names.h"
 #include "cli/help_formatter.h"
+#include "cli/man_page.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/usage_message.h"
@@ -66,7 +67,8 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
 }
 
 void refuse_extras(const CLI::App& app, const std::string& command_name) {
-  const std::vector<std::string> extras = app.remaining();
+  std::vector<std::string> extras = app.remaining();
+  std::erase(extras, "--");  // before arguments that begin with a dash
   for (const std::string& extra : extras) {
     if (!extra.starts_with('-') || extra == "-") continue;
     const std::string flag = extra.substr(0, extra.find('='));
@@ -116,12 +118,16 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
       "inspect "
       "attention weights.",
       program);
-  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
+  const auto formatter = std::make_shared<HelpFormatter>();  // inherited by the commands
+  formatter->label("Positionals", "Arguments");
+  app.formatter(formatter);
   const std::string version_text = fmt::format("qkv {}", version());
   app.set_version_flag("-v,-V,--version", version_text, "print the version");
   app.get_help_ptr()->description("print this help; qkv help COMMAND: that of a command");
   std::string shell;
   app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
+  bool man = false;
+  app.add_flag("--man", man)->group("");  // hidden: for make install
   app.require_subcommand(0, 1);
   app.allow_extras();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // see refuse_repeated()
@@ -133,7 +139,10 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
     const size_t count = arguments.size() > 1 && arguments.front() == "--completion" ? 2 : !arguments.empty();
     const std::vector<std::string> first(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
     if (const auto code = parse(app, app, first)) return *code;
-    std::fputs((shell.empty() ? app.help() : completion_script(app, shell)).c_str(), stdout);
+    const std::string text = man             ? man_page(app, version_text)
+                             : shell.empty() ? app.help()
+                                             : completion_script(app, shell);
+    std::fputs(text.c_str(), stdout);
     return 0;
   }
   if (arguments.front() == "version" && arguments.size() == 1) {

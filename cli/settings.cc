@@ -209,7 +209,8 @@ bool is_list(const CLI::Option& option) {
 std::vector<std::string_view> flag_names(const CLI::App& command) {
   std::vector<std::string_view> names;
   for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back(name);
+    for (const std::string& name : option->get_lnames())
+      if (!option->get_group().empty()) names.push_back(name);
   return names;
 }
 

@@ -120,9 +120,15 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _qkv; echo "${COMPREPLY[@]}";
 try qkv tra
 try qkv train --tokenizer b
 try qkv score --tok
+try qkv train --recipe transformer-b
+try qkv train --self-attention alib
+try qkv translate -m /dev/nul
+try qkv --completion z
+try qkv help tran
 )");
   std::system(fmt::format("bash {} >{}", at("complete.sh"), at("completed")).c_str());
-  EXPECT_EQ(read_file(at("completed")), "train translate\nbpe byte-bpe\n--tokens\n");
+  EXPECT_EQ(read_file(at("completed")),
+            "train translate\nbpe byte-bpe\n--tokens\ntransformer-base transformer-big\nalibi\n\nzsh\ntranslate\n");
   expect_error(run("--completion tcsh"), 2, {"--completion must be bash, zsh or fish, got 'tcsh'"});
 }
 

@@ -50,6 +50,21 @@ TEST_F(CommandLine, HelpOfEveryCommandHasGroupsAndExamples) {
                 "\nGeneral:\n", "--threads"});
 }
 
+TEST_F(CommandLine, TheManualPageHasEveryFlagAndIsWellFormed) {
+  const std::string page = bash("qkv --man").out;
+  EXPECT_TRUE(page.starts_with(".TH QKV 1 \"\" \"qkv 0.")) << page.substr(0, 80);
+  expect_parts(page, {".SH NAME", ".SH SYNOPSIS", ".SH COMMANDS", ".SS train", "\\-m, \\-\\-model", ".SS convert",
+                      ".SH EXIT STATUS"});
+  for (const char* name : commands) {
+    const std::string help = bash(fmt::format("qkv help {}", name)).out;
+    EXPECT_NE(page.find(fmt::format(".SS {}\n", name)), std::string::npos) << name;
+    EXPECT_EQ(help.find("--man"), std::string::npos) << "it is hidden";
+  }
+  if (bash("command -v groff").code != 0) GTEST_SKIP() << "no groff";
+  const Outcome formatted = bash("qkv --man | groff -man -Tascii -ww 2>&1 >/dev/null");
+  EXPECT_EQ(formatted.out, "");
+}
+
 TEST_F(CommandLine, ShortFlagsStandForTheLongOnes) {
   const Outcome translated =
       bash("printf 'Go on.\\n' >in.txt; qkv translate -m model -i in.txt -o out.txt --quiet");

@@ -68,6 +68,7 @@ TranslationData prepare_translation_data(const TrainOptions& options, const std:
       .train = encode_corpus(corpus, source, target,
                              {.max_length = options.max_length - (tokens.extra() - 1), .holdout = &holdout}),
       .held_out = holdout.pairs()};
+  CorpusReader(corpus, {.holdout = &holdout}).next(data.first);
   if (valid.empty()) return data;
   // Pairs too long for the model are skipped here, so that the sentences and `valid` stay aligned.
   for (const SentencePair& pair : valid) {

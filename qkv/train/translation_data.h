@@ -32,6 +32,7 @@ struct TranslationData {
   EncodedCorpus valid = {};                                // empty: no validation
   std::vector<std::string> sources = {}, references = {};  // the sentences of `valid`
   std::vector<SentencePair> held_out = {};
+  SentencePair first = {};  // of the training pairs, to show what was read
 };
 
 TranslationData prepare_translation_data(const TrainOptions& options,
