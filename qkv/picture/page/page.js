@@ -1,8 +1,4 @@
-#include "qkv/picture/page_parts.h"
-
-namespace qkv {
-
-const std::string_view page_script = R"js("use strict";
+"use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const main = document.querySelector("main");
@@ -278,6 +274,3 @@ repaint();
 choose(selected);
 dark.addEventListener("change", () => { repaint(); show(); });
 addEventListener("resize", show);
-)js";
-
-}  // namespace qkv
