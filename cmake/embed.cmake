@@ -1,12 +1,14 @@
 # Writes a C++ source whose string_view NAME (of the namespace qkv, declared in HEADER) has the bytes of files, one after
-# another. Called by cmake -P, so that a build needs no other program, and by script/check-portable:
+# another. Lists are separated by commas. Called by cmake -P, so that a build needs no other program, and by script/check-portable:
 #
 #     cmake -DOUTPUT=x.cc -DHEADER=qkv/picture/page_parts.h -DNAMES=page_style -Dpage_style=a.css -P cmake/embed.cmake
 cmake_minimum_required(VERSION 3.25)
 set(source "// Made by cmake/embed.cmake.\n#include \"${HEADER}\"\n\nnamespace qkv {\n")
-foreach(name IN LISTS NAMES)
+string(REPLACE "," ";" names "${NAMES}")
+foreach(name IN LISTS names)
   set(bytes "")
-  foreach(file IN LISTS ${name})
+  string(REPLACE "," ";" files "${${name}}")
+  foreach(file IN LISTS files)
     file(READ "${file}" hex HEX)
     string(APPEND bytes "${hex}")
   endforeach()

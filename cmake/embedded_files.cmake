@@ -5,13 +5,15 @@ function(qkv_embed target header)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
   set(files "")
   set(definitions "")
+  list(JOIN ARGN "," names)
   foreach(list IN LISTS ARGN)
     list(APPEND files ${${list}})
-    list(APPEND definitions "-D${list}=${${list}}")
+    list(JOIN ${list} "," joined)
+    list(APPEND definitions "-D${list}=${joined}")
   endforeach()
   add_custom_command(
     OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${source} -DHEADER=${header} "-DNAMES=${ARGN}" ${definitions}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${source} -DHEADER=${header} -DNAMES=${names} ${definitions}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     VERBATIM)
