@@ -37,7 +37,7 @@ test: setup         ## build and run all tests except the slow ones
 slow: setup         ## the slow tests
 	@$(CONFIGURE) && $(COMPILE) && ctest --test-dir $(BUILD) -L slow --output-on-failure --no-tests=error
 
-check:              ## format, include rules, vocabulary, ASCII, sizes, notices, Python, another processor
+check:              ## format, include rules, vocabulary, ASCII, sizes, notices, page, Python, another processor
 	@script/setup check
 	@script/check
 

@@ -7,7 +7,11 @@ namespace qkv::cli {
 Picture picture_of(const Inspection& inspection, const std::string& sentence) {
   std::vector<AttentionGroup> groups;
   for (const AttentionMaps& maps : inspection.attention)
-    groups.push_back({.title = maps.title, .layers = maps.layers, .rows = maps.rows, .columns = maps.columns});
+    groups.push_back({.title = maps.title,
+                      .layers = maps.layers,
+                      .rows = maps.rows,
+                      .columns = maps.columns,
+                      .caption = maps.caption});
   const bool translated = inspection.attention.back().use == AttentionUse::cross;
   AttentionPictureOptions options = {.title = sentence, .metadata = {{translated ? "source" : "text", sentence}}};
   if (translated || inspection.text != sentence) {

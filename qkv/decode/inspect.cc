@@ -55,6 +55,10 @@ bool records(const AttentionLog& log, AttentionUse use) {
                      [&](const AttentionLog::Entry& entry) { return entry.source.use == use; });
 }
 
+// Of the self-attention of a decoder or a causal model.
+constexpr const char* shifted_caption =
+    "rows: the token produced, columns: the tokens read for it; shifted by one, the diagonal has the token before";
+
 std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokenizer& tokenizer) {
   tokens.insert(tokens.begin(), tokenizer.token(tokenizer.special().bos));
   return tokens;
@@ -95,9 +99,14 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
   const std::vector<std::string> sources = source.tokens(translator.source());
   const std::vector<std::string> inputs =
       after_bos(tokens_of(targets[0], translator.target()), translator.target());
-  out.attention = {{AttentionUse::encoder, "encoder self-attention", {}, sources, sources},
-                   {AttentionUse::decoder, "decoder self-attention", {}, out.tokens, inputs},
-                   {AttentionUse::cross, "cross-attention", {}, out.tokens, sources}};
+  out.attention = {{AttentionUse::encoder, "encoder self-attention", {}, sources, sources, {}},
+                   {AttentionUse::decoder, "decoder self-attention", {}, out.tokens, inputs, shifted_caption},
+                   {AttentionUse::cross,
+                    "cross-attention",
+                    {},
+                    out.tokens,
+                    sources,
+                    "rows: the token produced, columns: the tokens of the source"}};
   // A recurrent model has no self-attention.
   std::erase_if(out.attention, [&](const AttentionMaps& maps) { return !records(log, maps.use); });
   for (AttentionMaps& maps : out.attention)
@@ -132,8 +141,8 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   if (special.eos >= 0) ids.push_back(special.eos);
   const std::vector<std::string> all = tokens_of(ids, tokenizer), inputs(all.begin(), all.end() - 1);
   out.tokens.assign(all.begin() + 1, all.end());
-  AttentionMaps& maps =
-      out.attention.emplace_back(AttentionMaps{AttentionUse::decoder, "self-attention", {}, out.tokens, inputs});
+  AttentionMaps& maps = out.attention.emplace_back(
+      AttentionMaps{AttentionUse::decoder, "self-attention", {}, out.tokens, inputs, shifted_caption});
   take_weights(maps, log, model.config().decoder_layers);
   return out;
 }
@@ -162,7 +171,7 @@ Inspection inspect(const MaskFiller& filler, const std::string& text, const std:
                  .truncated = filled.truncated,
                  .attention = {}};
   AttentionMaps& maps =
-      out.attention.emplace_back(AttentionMaps{AttentionUse::encoder, "self-attention", {}, tokens, tokens});
+      out.attention.emplace_back(AttentionMaps{AttentionUse::encoder, "self-attention", {}, tokens, tokens, {}});
   take_weights(maps, log, model.config().encoder_layers);
   return out;
 }

@@ -30,6 +30,7 @@ struct AttentionMaps {
   std::string title;                       // "encoder self-attention"
   std::vector<Tensor> layers;              // (H,T,S) each, from the first layer
   std::vector<std::string> rows, columns;  // T and S tokens
+  std::string caption = {};                // what they are, where that is not plain
 };
 
 struct Inspection {

@@ -7,23 +7,23 @@
 namespace qkv {
 namespace {
 
-// The heads (H, T, S) of a layer as panels "LAYER, head 1", ...
+// The heads (H, T, S) of a layer as panels "LAYER, head 0", ...
 void add_heads(const Tensor& heads, const HeatmapOptions& tokens, const std::string& layer,
                std::vector<Panel>& panels) {
   for (int64_t head = 0; head < heads.dim(0); ++head)
-    panels.push_back({fmt::format("{}{}head {}", layer, layer.empty() ? "" : ", ", head + 1), heads.select(0, head),
+    panels.push_back({fmt::format("{}{}head {}", layer, layer.empty() ? "" : ", ", head), heads.select(0, head),
                       tokens.rows, tokens.columns});
 }
 
 PanelGroup grid(const std::vector<Tensor>& layers, const HeatmapOptions& tokens) {
   PanelGroup group;
   group.per_line = layers.empty() ? 1 : std::max<int64_t>(layers[0].dim(0), 1);
+  group.heads = group.per_line;
   for (size_t layer = 0; layer < layers.size(); ++layer) {
-    group.line_titles.push_back(fmt::format("layer {}", layer + 1));
+    group.line_titles.push_back(fmt::format("layer {}", layer));
     add_heads(layers[layer], tokens, group.line_titles.back(), group.panels);
   }
-  for (int64_t head = 0; head < group.per_line; ++head)
-    group.column_titles.push_back(fmt::format("head {}", head + 1));
+  for (int64_t head = 0; head < group.per_line; ++head) group.column_titles.push_back(fmt::format("head {}", head));
   return group;
 }
 
@@ -36,6 +36,7 @@ PanelGroup group_of(const Tensor& weights, const HeatmapOptions& options) {
     group.panels = {{"", weights, options.rows, options.columns}};
   } else if (weights.rank() == 3) {
     add_heads(weights, options, "", group.panels);
+    group.heads = weights.dim(0);
     group.per_line = std::min<int64_t>(4, std::max<int64_t>(1, weights.dim(0)));
   } else {
     std::vector<Tensor> layers;
@@ -74,11 +75,12 @@ Picture attention_picture(const std::vector<AttentionGroup>& groups, const Atten
               group.title, layer.defined() ? to_string(layer.shape()) : "none");
       layers.push_back(layer.rank() == 4 ? layer.select(0, 0) : layer);
       require(layers.back().dim(0) == layers[0].dim(0), "attention_picture",
-              "{}: layer {} has {} heads, the first has {}", group.title, layers.size(), layers.back().dim(0),
+              "{}: layer {} has {} heads, layer 0 has {}", group.title, layers.size() - 1, layers.back().dim(0),
               layers[0].dim(0));
     }
     content.groups.push_back(grid(layers, {.rows = group.rows, .columns = group.columns}));
     content.groups.back().title = group.title;
+    content.groups.back().caption = group.caption;
   }
   return Picture(std::move(content));
 }

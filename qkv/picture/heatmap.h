@@ -1,10 +1,10 @@
 // Heat maps of attention weights.
 //
 //     auto [y, weights, lse] = attention_with_weights(q, k, v);
-//     heatmap(weights.select(0, 0), {.rows = source, .columns = source, .title = "layer 1"}).save("layer1.svg");
+//     heatmap(weights.select(0, 0), {.rows = source, .columns = source, .title = "layer 0"}).save("layer0.svg");
 //
 // heatmap() and head_view() take one matrix (T, S), the heads (H, T, S) of a layer, or all of a stack (N, H, T,
-// S): layers down, heads across. head_view() draws a line for every pair of a query (left) and a key (right), its
+// S): layers down, heads across, both counted from 0 as in the arrays. head_view() draws a line for every pair of a query (left) and a key (right), its
 // opacity in proportion to the weight (Vig, "A Multiscale Visualization of Attention in the Transformer Model",
 // 2019).
 #pragma once
@@ -35,6 +35,7 @@ struct AttentionGroup {
   std::string title;                                 // "encoder self-attention"
   std::vector<Tensor> layers;                        // (H, T, S) or (1, H, T, S), one per layer
   std::vector<std::string> rows = {}, columns = {};  // tokens of every layer and head
+  std::string caption = {};                          // what rows and columns are
 };
 struct AttentionPictureOptions {
   std::string title = {};

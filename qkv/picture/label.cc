@@ -27,6 +27,20 @@ bool changes_direction(char32_t c) {
   return in(c, 0x200e, 0x200f) || in(c, 0x202a, 0x202e) || in(c, 0x2066, 0x2069);
 }
 
+// What has no glyph as C++ and Python write it: many fonts have none for the symbols of control characters (U+2400 ...) either.
+std::string escape_of(char32_t c) {
+  switch (c) {
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    default: break;
+  }
+  if (c < 0x20 || in(c, 0x7f, 0x9f)) return fmt::format("\\x{:02x}", static_cast<uint32_t>(c));
+  if (in(c, 0x2028, 0x2029) || changes_direction(c)) return fmt::format("\\u{:04x}", static_cast<uint32_t>(c));
+  if ((c & 0xfffe) == 0xfffe) return utf8_encode(std::u32string(1, 0xfffd));  // not a character; XML refuses it
+  return "";
+}
+
 // In em, of a sans-serif font, by groups of letters.
 double width_of(char32_t c) {
   if (joins(c)) return 0;
@@ -51,12 +65,8 @@ std::string label_text(std::string_view token) {
   for (const char32_t c : points) {
     if (c >= invalid_byte) {
       out += fmt::format("<0x{:02X}>", static_cast<uint32_t>(c - invalid_byte));
-    } else if (c < 0x20) {
-      out += utf8_encode(std::u32string(1, 0x2400 + c));
-    } else if (c == 0x7f) {
-      out += utf8_encode(std::u32string(1, 0x2421));
-    } else if (in(c, 0x80, 0x9f) || in(c, 0x2028, 0x2029) || (c & 0xfffe) == 0xfffe || changes_direction(c)) {
-      out += utf8_encode(std::u32string(1, 0xfffd));
+    } else if (const std::string escape = escape_of(c); !escape.empty()) {
+      out += escape;
     } else {
       out += utf8_encode(std::u32string(1, c));
     }

@@ -1,6 +1,6 @@
 // Tokens as labels: any bytes become one line of text of limited width for SVG and HTML.
 //
-//     label_text("a\tb")                       // the tab as its symbol, U+2409
+//     label_text("a\tb")                       // "a\\tb": the tab as its escape
 //     shortened("internationalisation", 6.0)   // "internatio" and an ellipsis
 //     xml_escaped("<s> & </s>")                // "&lt;s&gt; &amp; &lt;/s&gt;"
 //
@@ -12,8 +12,8 @@
 
 namespace qkv {
 
-// Control characters become their symbols (U+2400 ...), invalid bytes <0x..>, bidirectional controls U+FFFD. All
-// others stay, the space mark of SentencePiece included.
+// Control characters and bidirectional controls become escapes (\n, \x1b, \u202e), invalid bytes <0x..>. All others
+// stay, the space mark of SentencePiece included.
 std::string label_text(std::string_view token);
 
 double label_width(std::string_view label);                        // in em

@@ -6,12 +6,11 @@ namespace qkv::label_test {
 
 TEST(Label, AnyBytesBecomeOneVisibleLine) {
   EXPECT_EQ(label_text("plain"), "plain");
-  EXPECT_EQ(label_text("a\tb\n"), "a\u2409b\u240a");
-  EXPECT_EQ(label_text(std::string_view("\0\x1f\x7f", 3)), "\u2400\u241f\u2421");
-  EXPECT_EQ(label_text("\u0085"), "\ufffd");  // a line break of another century
+  EXPECT_EQ(label_text("a\tb\n"), "a\\tb\\n");
+  EXPECT_EQ(label_text(std::string_view("\0\x1f\x7f", 3)), "\\x00\\x1f\\x7f");
+  EXPECT_EQ(label_text("\u0085"), "\\x85");  // a line break of another century
   EXPECT_EQ(label_text("a\u202eb"),
-            "a\ufffd"
-            "b");                             // would turn all that follows around
+            "a\\u202eb");                     // would turn all that follows around
   EXPECT_EQ(label_text("\ufffe"), "\ufffd");  // no character; XML refuses it
   EXPECT_EQ(label_text("x\xe2\x96"), "x<0xE2><0x96>");
   EXPECT_EQ(label_text(" "), "\u2423");

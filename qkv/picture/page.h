@@ -1,4 +1,4 @@
-// A picture as one interactive HTML page, with the weights as 16-bit numbers. It fetches nothing: its content
+// A picture as one interactive HTML page, with the weights as numbers of 16 or 8 bits (packed_weights.h). It fetches nothing: its content
 // security policy forbids it.
 //
 //     std::string text = picture_page(picture.content(), picture.scale());

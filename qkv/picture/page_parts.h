@@ -1,5 +1,5 @@
-// The style and the script of the page: page_style.cc, page_script.cc. ASCII, without "</", which would end their
-// element.
+// The style and the script of the page: the files of page/, which cmake/embed.cmake makes a source of. ASCII, without
+// "</", which would end their element.
 #pragma once
 
 #include <string_view>

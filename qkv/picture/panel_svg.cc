@@ -7,13 +7,16 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/base64.h"
 #include "qkv/picture/label.h"
+#include "qkv/picture/palette_png.h"
 
 namespace qkv {
 namespace {
 
 constexpr double longest_label = 11;  // em
-constexpr double label_gap = 5;       // pixels between a label and its row or column
+constexpr int64_t max_vector_cells = 6400;
+constexpr double label_gap = 5;  // pixels between a label and its row or column
 
 double width_of(const std::string& label) { return std::min(label_width(label_text(label)), longest_label); }
 
@@ -59,6 +62,24 @@ std::string cells(const Panel& panel, const ColorScale& scale) {
     out += fmt::format("<path fill=\"{}\" d=\"{}\"/>\n", hex(color), path);
   }
   return out;
+}
+
+// The same as an image, of which a large panel needs a tenth of the bytes.
+std::string cells_as_image(const Panel& panel, const ColorScale& scale) {
+  const int zero = scale.low < 0 ? 127 : 0;
+  std::vector<Color> palette;
+  for (int i = 0; i < 255; ++i)
+    palette.push_back(scale.color(scale.high * static_cast<float>(i - zero) / static_cast<float>(254 - zero)));
+  std::vector<uint8_t> pixels;
+  for (const float weight : panel.weights.span<float>()) {
+    const float share = std::clamp(weight / scale.high, scale.low < 0 ? -1.0f : 0.0f, 1.0f);
+    pixels.push_back(static_cast<uint8_t>(zero + std::lround(share * static_cast<float>(254 - zero))));
+  }
+  const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1);
+  return fmt::format(
+      "<image width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" "
+      "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
+      keys, queries, base64_encoded(palette_png(pixels, keys, palette)));
 }
 
 std::string grid_lines(int64_t queries, int64_t keys, double cell) {
@@ -113,7 +134,8 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
   out.body = fmt::format(
       "<title>{}</title>\n<rect width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n"
       "<g transform=\"scale({:g})\" shape-rendering=\"crispEdges\">\n{}</g>\n",
-      xml_escaped(label_text(panel.title)), out.width, out.height, hex(scale.color(0)), cell, cells(panel, scale));
+      xml_escaped(label_text(panel.title)), out.width, out.height, hex(scale.color(0)), cell,
+      queries * keys > max_vector_cells ? cells_as_image(panel, scale) : cells(panel, scale));
   if (cell >= 9) out.body += grid_lines(queries, keys, cell);
   out.body +=
       fmt::format("<rect width=\"{:g}\" height=\"{:g}\" fill=\"none\" stroke=\"#1f2430\" stroke-opacity=\".3\"/>\n",

@@ -72,6 +72,7 @@ Picture::Picture(PictureContent content) : content_(std::move(content)) {
   size_t panels = 0;
   for (PanelGroup& group : content_.groups) {
     require(group.per_line >= 1, "picture", "a group needs at least one panel per line, got {}", group.per_line);
+    require(group.heads >= 0, "picture", "heads must be at least 0, got {}", group.heads);
     const size_t across = std::min(static_cast<size_t>(group.per_line), group.panels.size());
     require(group.column_titles.empty() || group.column_titles.size() >= across, "picture",
             "{} column titles for {} panels per line", group.column_titles.size(), across);
@@ -102,7 +103,8 @@ std::string Picture::json() const {
   out += "},\n \"groups\": [";
   comma = "\n  ";
   for (const PanelGroup& group : content_.groups) {
-    out += fmt::format("{}{{\"title\": {}, \"panels\": [", comma, json_text(group.title));
+    const std::string caption = group.caption.empty() ? "" : "\"caption\": " + json_text(group.caption) + ", ";
+    out += fmt::format("{}{{\"title\": {}, {}\"panels\": [", comma, json_text(group.title), caption);
     comma = ",\n  ";
     std::string_view panel_comma = "\n    ";
     for (const Panel& panel : group.panels) {

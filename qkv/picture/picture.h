@@ -7,11 +7,14 @@
 // Every format is one self-contained file: no font, script or style is fetched.
 //
 //     svg()    for papers: white background, one color scale for all panels, darker cells for larger weights; up to
-//              80 tokens have a label each, of more tokens every second, third, ...
-//     html()   for the screen: a map of all layers and heads, the selected one large as a heat map or as lines between
-//              tokens, weights under the pointer or the arrow keys; follows the light or dark setting
+//              80 tokens have a label each, of more tokens every second, third, ...; the cells of a panel of more than
+//              6,400 are an image (PNG) inside of the file
+//     html()   for the screen: a map of all layers and heads, with what each head does (head_summary.h) and in the order
+//              of that; one head, or the mean, the maximum or an overlay of several, large as a heat map or as lines
+//              between tokens, fitted to the window and enlarged at will; weights under the pointer or the arrow keys;
+//              follows the light or dark setting. It opens with the head that has the most information.
 //     json()   {"format": "qkv-attention", "version": 1, "title": text, "metadata": {key: text, ...},
-//               "groups": [{"title": text, "panels": [
+//               "groups": [{"title": text, "caption": text if the group has one, "panels": [
 //                  {"title": text, "rows": [query tokens], "columns": [key tokens],
 //                   "weights": [[one number per key], one list per query]}, ...]}, ...]}
 //              weights have six significant digits; bytes of a token that are not UTF-8 become U+FFFD
@@ -42,6 +45,8 @@ struct PanelGroup {
   std::vector<Panel> panels;
   int64_t per_line = 1;
   std::vector<std::string> line_titles = {}, column_titles = {};  // none: the titles of the panels are shown
+  int64_t heads = 0;         // the panels are attention heads, this many of every layer; 0: they are not
+  std::string caption = {};  // what rows and columns are; none: the caption of the picture
 };
 
 struct PictureContent {
@@ -50,7 +55,7 @@ struct PictureContent {
   std::string caption = {};  // what rows and columns are; none: queries and keys
   std::vector<std::pair<std::string, std::string>> metadata = {};  // shown under the title of the page
   bool lines = false;                                              // lines between tokens instead of cells
-  int64_t selected_group = 0;  // the page opens with its first panel; negative: from the last
+  int64_t selected_group = 0;  // the page opens with it; negative: from the last
 };
 
 class Picture {

@@ -14,6 +14,7 @@ namespace qkv {
 namespace {
 
 constexpr double margin = 24, gap = 14, title_font = 16, group_font = 13, caption_font = 11;
+constexpr double narrowest_title = 480;  // a title may widen a picture to this
 
 struct Block {
   double width = 0, height = 0;
@@ -55,6 +56,13 @@ PanelStyle style_of(const PictureContent& content) {
 std::string text(double x, double y, double font, std::string_view attributes, std::string_view content) {
   return fmt::format("<text x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\"{}>{}</text>\n", x, y, font, attributes,
                      xml_escaped(label_text(content)));
+}
+
+// The title on one line: a longer one than the picture ends in an ellipsis, and is shown whole under the pointer.
+std::string title_text(const std::string& title, double y, double width) {
+  return svg_label(
+      title, width / title_font,
+      fmt::format("x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\" font-weight=\"600\"", margin, y, title_font));
 }
 
 // The panels of a group, line by line. Query tokens are written unless the panel to the left has the same ones,
@@ -166,32 +174,39 @@ Block draw_scale(const ColorScale& scale, double height) {
 }  // namespace
 
 std::string picture_svg(const PictureContent& content, const ColorScale& scale) {
-  const std::string caption = !content.caption.empty() ? content.caption
-                              : content.lines          ? "left: queries, right: keys"
-                                                       : "rows: queries, columns: keys";
-  double width = std::max(label_width(content.title) * title_font, label_width(caption) * caption_font);
-  double y = margin, first_top = 0;
+  const std::string default_caption = !content.caption.empty() ? content.caption
+                                      : content.lines          ? "left: queries, right: keys"
+                                                               : "rows: queries, columns: keys";
+  // Under every group where one has a caption of its own, otherwise once.
+  const bool own_captions = std::any_of(content.groups.begin(), content.groups.end(),
+                                        [](const PanelGroup& group) { return !group.caption.empty(); });
+  double y = margin + (content.title.empty() ? 0 : title_font + 18), width = 0, captions = 0, first_top = 0;
   std::string body;
-  if (!content.title.empty()) {
-    body += text(margin, y + title_font, title_font, " font-weight=\"600\"", content.title);
-    y += title_font + 18;
-  }
-  double grid_width = 0;
   for (const PanelGroup& group : content.groups) {
     const Block block = draw_group(group, content, scale);
-    if (grid_width == 0) first_top = y + block.first_line;
+    if (width == 0) first_top = y + block.first_line;
     body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin, y, block.body);
     y += block.height + 26;
-    grid_width = std::max(grid_width, block.width);
+    width = std::max(width, block.width);
+    if (!own_captions && &group != &content.groups.back()) continue;
+    const std::string& caption = group.caption.empty() ? default_caption : group.caption;
+    body += text(margin, y, caption_font, " fill-opacity=\".6\"", caption);
+    captions = std::max(captions, label_width(caption) * caption_font);
+    if (&group != &content.groups.back()) y += 26;
   }
-  body += text(margin, y, caption_font, " fill-opacity=\".6\"", caption);
   if (!content.lines) {
     const Block bar = draw_scale(scale, std::clamp(y - first_top - 26, 60.0, 160.0));
-    body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin + grid_width + 18, first_top,
-                        bar.body);
-    grid_width += 18 + bar.width;
+    body +=
+        fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin + width + 18, first_top, bar.body);
+    width += 18 + bar.width;
   }
-  width = std::max(width, grid_width) + 2 * margin;
+  width = std::max(width, captions);
+  if (!content.title.empty()) {
+    const double room = std::max(width, narrowest_title);
+    body += title_text(content.title, margin + title_font, room);
+    width = std::max(width, std::min(label_width(label_text(content.title)) * title_font, room));
+  }
+  width += 2 * margin;
   const double height = y + margin - 6;
   const std::string title = xml_escaped(label_text(content.title.empty() ? "attention weights" : content.title));
   return fmt::format(
