@@ -108,6 +108,21 @@ TEST(MaskFiller, AnAnswerDoesNotDependOnTheOtherTexts) {
   }
 }
 
+// Logits are computed for some hundred masks at once.
+TEST(MaskFiller, EachOfManyMasksOfABatchIsAsAlone) {
+  const MaskFiller filler = random_filler(5);
+  const std::vector<std::string> many(200, texts[1]);
+  const FilledText alone = filler.fill(texts[1], {.n_best = 3});
+  for (const FilledText& filled : filler.fill(many, {.n_best = 3})) {
+    ASSERT_EQ(filled.masks.size(), 2u);
+    ASSERT_EQ(filled.texts.size(), 3u);
+    for (size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(filled.texts[n].text, alone.texts[n].text);
+      EXPECT_EQ(filled.texts[n].probability, alone.texts[n].probability);
+    }
+  }
+}
+
 TEST(MaskFiller, TheBestTextsAreThoseOfAllCombinations) {
   const MaskFiller filler = random_filler(3);
   const FilledText filled = filler.fill("[MASK] a [MASK]", {.top_k = 1000, .n_best = 10});
