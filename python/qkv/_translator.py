@@ -205,7 +205,7 @@ class Translator:
         length_penalty        exponent alpha of the length penalty, 1; 0: none
         length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
         n_best                answers for each sentence, at most `beam`
-        max_length            maximum number of tokens; 0: in proportion to the source
+        max_length            maximum number of tokens; 0: in proportion to the source, within the model's context
         min_length            minimum number of tokens
         no_repeat_ngram       no sequence of n tokens occurs twice; 0: no such limit
         batch_tokens          maximum number of source tokens in a batch
