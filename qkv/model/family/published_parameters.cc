@@ -137,7 +137,8 @@ Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wan
                   taken.data<float>() + static_cast<int64_t>(i) * width);
     value = taken;
   }
-  if (value.rank() == wanted.rank() + 1 && value.dim(0) == 1) value = value.reshape(wanted);  // final_logits_bias
+  const bool is_one_row = value.rank() == wanted.rank() + 1 && value.dim(0) == 1;  // final_logits_bias
+  if (is_one_row && value.numel() == wanted.numel()) value = value.reshape(wanted);
   require<InputError>(value.shape() == wanted, where, "tensor {} gives {}, the model expects {}",
                       quoted_name(source.name), value.shape(), wanted);
   return value;

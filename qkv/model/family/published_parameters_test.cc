@@ -56,6 +56,14 @@ TEST(PublishedParameters, GptNeoXMayNameItsOutputAsTransformers5Does) {
   EXPECT_TRUE(config_of(folder).head);
 }
 
+TEST(PublishedParameters, ARowOfAnotherLengthIsNotTheBiasOfTheLogits) {
+  const PublishedFolder folder("bart");
+  folder.change_tensors([](Tensors& tensors) { tensors["final_logits_bias"] = Tensor::zeros({1, 7}); });
+  const std::string error = folder.error();
+  EXPECT_TRUE(error.starts_with("model.safetensors: tensor 'final_logits_bias' gives (1, 7), the model expects"))
+      << error;
+}
+
 TEST(PublishedParameters, TensorsOfTheTrainingProgramAreIgnored) {
   const PublishedFolder folder("bart");
   folder.change_tensors([](Tensors& tensors) {
