@@ -50,6 +50,7 @@
 #include "qkv/model/transformer.h"
 #include "qkv/picture/heatmap.h"
 #include "qkv/picture/picture.h"
+#include "qkv/picture/text_view.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/text/corpus.h"
 #include "qkv/text/masking.h"
