@@ -108,7 +108,7 @@ class MaskFiller:
         return out[0] if isinstance(texts, str) else out
 
     def inspect(self, text: str, *, marker: str = "[MASK]") -> Inspection:
-        """The attention weights of every layer and head for a text, whose masks are filled by the likeliest tokens."""
+        """The attention weights of every layer and head for a text; masks are filled by the most likely tokens."""
         return inspection_of(text, self._filler.inspect(text, marker))
 
     @property

@@ -63,7 +63,8 @@ class Picture:
 
     def __repr__(self) -> str:
         count = self._picture.panels
-        return f'<qkv.Picture of {count} {"matrix" if count == 1 else "matrices"}; save("x.svg"), .png, .html or .json>'
+        what = "matrix" if count == 1 else "matrices"
+        return f'<qkv.Picture of {count} {what}; save("x.svg"), .png, .html or .json>'
 
 
 def heatmap(
