@@ -33,6 +33,11 @@ Option* Option::several() {
   return this;
 }
 
+Option* Option::group(const std::string& heading) {
+  option_.group(heading);
+  return this;
+}
+
 size_t Option::count() const { return option_.count(); }
 std::string Option::get_name() const { return option_.get_name(); }
 void Option::run_callback() { option_.run_callback(); }
@@ -41,10 +46,15 @@ App::App(CLI::App& app) : app_(app) {}
 App::~App() = default;
 
 App* App::add_subcommand(const std::string& name, const std::string& help) {
-  return commands_.emplace_back(std::make_unique<App>(*app_.add_subcommand(name, help))).get();
+  return commands_.emplace_back(std::make_unique<App>(*app_.add_subcommand(name, help)->group("Commands"))).get();
 }
 
-Option* App::add(CLI::Option& option) { return options_.emplace_back(std::make_unique<Option>(option)).get(); }
+Option* App::add(CLI::Option& option) {
+  if (!group_.empty()) option.group(group_);
+  return options_.emplace_back(std::make_unique<Option>(option)).get();
+}
+
+void App::group(const std::string& heading) { group_ = heading; }
 
 Option* App::add_flag(const std::string& name, bool& value, const std::string& help) {
   return add(*app_.add_flag(name, value, help));
@@ -56,12 +66,22 @@ Option* App::add_value(const std::string& name, T& value, const std::string& hel
 }
 template Option* App::add_value(const std::string&, std::string&, const std::string&);
 template Option* App::add_value(const std::string&, std::vector<std::string>&, const std::string&);
-template Option* App::add_value(const std::string&, bool&, const std::string&);
 template Option* App::add_value(const std::string&, int&, const std::string&);
 template Option* App::add_value(const std::string&, int64_t&, const std::string&);
 template Option* App::add_value(const std::string&, uint64_t&, const std::string&);
 template Option* App::add_value(const std::string&, float&, const std::string&);
 template Option* App::add_value(const std::string&, double&, const std::string&);
+
+// As a list, CLI11 would split "[a, b]" and take "{}" for nothing, and without a minimum read one argument only.
+Option* App::add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  constexpr int any = CLI::detail::expected_max_vector_size;
+  const auto read = [&values](const CLI::results_t& given) {
+    values = given;
+    return true;
+  };
+  return add(
+      *app_.add_option(name, read, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(any, any));
+}
 
 Option* App::add_reader(const std::string& name, std::function<void(const std::string&)> read,
                         const std::string& help) {

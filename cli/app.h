@@ -30,7 +30,8 @@ class Option {
   Option* default_str(const std::string& text);
   // Why a given text is not a value; empty if it is one. A name can be looked up again: value_type() does.
   Option* check(std::function<std::string(const std::string&)> error, const std::string& name = "");
-  Option* several();  // it may be given several times
+  Option* several();                          // it may be given several times
+  Option* group(const std::string& heading);  // of the help
 
   size_t count() const;  // how often it was given
   std::string get_name() const;
@@ -49,11 +50,14 @@ class App {
 
   App* add_subcommand(const std::string& name, const std::string& help);
   Option* add_flag(const std::string& name, bool& value, const std::string& help);
-  // T: std::string, std::vector<std::string>, bool, or a number.
+  // T: std::string, std::vector<std::string>, or a number.
   template <class T>
   Option* add_value(const std::string& name, T& value, const std::string& help);
+  // All arguments that belong to no flag, as they are.
+  Option* add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help);
   Option* add_reader(const std::string& name, std::function<void(const std::string&)> read,
                      const std::string& help);
+  void group(const std::string& heading);       // of the flags that are added next, in the help
   Option* get_option(const std::string& name);  // of those added here
   void footer(const std::string& text);         // of the help
   const std::string& get_name() const;
@@ -64,6 +68,7 @@ class App {
   Option* add(CLI::Option& option);
 
   CLI::App& app_;
+  std::string group_;
   std::vector<std::unique_ptr<App>> commands_;
   std::vector<std::unique_ptr<Option>> options_;
 };

@@ -1,6 +1,8 @@
 // Scripts by which shells complete the commands, flags and values of qkv:
 //
 //     eval "$(qkv --completion bash)"      # or zsh;     qkv --completion fish | source
+//
+// `make install` puts them where the shells look for them.
 #pragma once
 
 #include <string>

@@ -27,11 +27,12 @@ Command add_convert(App& parent) {
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--output", c->output, "folder to write, which must be new or empty", "FOLDER")->required();
+  app.group("Output");
   choice(app, "--format", c->format, "qkv; huggingface: Marian, for post-LN models with one vocabulary");
   app.footer(
       "Examples:\n"
-      "  qkv convert --model opus-mt-en-de --output ours\n"
-      "  qkv convert --model ours --output marian --format huggingface\n"
+      "  qkv convert -m opus-mt-en-de -o ours\n"
+      "  qkv convert -m ours -o marian --format huggingface\n"
       "  ct2-transformers-converter --model marian --output_dir ct2");
   return {&app, [c] { return c->run(); }};
 }

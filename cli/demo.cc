@@ -169,12 +169,18 @@ Command add_demo(App& parent) {
   const auto command = std::make_shared<DemoCommand>();
   command->program = parent.get_name();
   flag(app, "task", command->task, "the task to learn: dates or numbers", "TASK");
+  app.group("Demo");
   flag(app, "--folder", command->folder, "folder for data, model and pictures; default: demo/TASK", "FOLDER");
   flag(app, "--steps", command->steps, "number of updates; 0: enough for the task", "UPDATES");
   flag(app, "--seed", command->seed, "random seed of the data and the model", "N");
   threads_flag(app, command->threads);
+  app.group("Model");
   command->architecture_flags = architecture_flags(app, command->architecture);
-  app.footer(attention_mechanisms_help());
+  app.footer(attention_mechanisms_help() +
+             "\n\nExamples:\n"
+             "  qkv demo\n"
+             "  qkv demo numbers --folder /tmp/numbers\n"
+             "  qkv demo --architecture luong --steps 400");
   return {&app, [command] { return command->run(); }};
 }
 

@@ -61,16 +61,19 @@ Command add_describe(App& parent) {
   App& app =
       *parent.add_subcommand("describe", "print the layers of a model, or one layer: parameters, FLOPs, bytes");
   const auto c = std::make_shared<DescribeCommand>();
+  app.group("What is described");
   model_flag(app, c->model);
   recipe_flag(app, c->recipe, "or a recipe: transformer-tiny, -small, -base, -big, bahdanau, luong");
   flag(app, "--layer", c->layer,
        "or a single layer: attention, ffn, norm, linear, embedding, gru or lstm, with its sizes", "TEXT");
+  app.group("Sizes");
   flag(app, "--vocabulary-size", c->vocabulary_size, "vocabulary size, without --model", "TOKENS");
   c->source_length = flag(app, "--source-length", c->options.source_length, "length S of a source", "TOKENS");
   c->target_length = flag(app, "--target-length", c->options.target_length,
                           "length T of a target, or of the sequence of a layer", "TOKENS");
   flag(app, "--batch", c->options.batch, "number of sentences computed together, for the arithmetic intensities",
        "N");
+  app.group("Architecture");
   c->architecture_options = architecture_flags(app, c->architecture);
   app.footer(
       "Examples:\n"

@@ -8,6 +8,7 @@
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/npy.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/embedder.h"
 #include "qkv/tensor/safetensors.h"
@@ -34,7 +35,7 @@ struct EmbedCommand {
                         "--format safetensors needs --output FILE");
     const Embedder embedder = open_embedder("embed", model);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
-    LineReader lines(input);
+    LineReader lines = open_lines({.command = "embed", .input = input, .what = "sentences", .quiet = quiet});
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
     LineJob job(
         {.command = "embed", .input = input, .output = whole ? "-" : output, .strict = strict, .quiet = quiet});
@@ -84,28 +85,28 @@ Command add_embed(App& parent) {
   App& app = *parent.add_subcommand("embed", "print a vector for every line of a text");
   const auto c = std::make_shared<EmbedCommand>();
   model_flag(app, c->model)->required();
+  app.group("Input and output");
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "a vector for each line, in the order of the input; -: standard output", "FILE");
   choice(app, "--format", c->format,
          "one line for each vector, numbers separated by tabs or a JSON array; or all vectors (lines, width) as a "
          "NumPy array, or as the tensor 'embeddings' of a safetensors file");
+  app.group("Vectors");
   choice(app, "--pooling", c->options.pooling,
          "how the hidden states of the tokens become one vector: their mean, the first or the last of them, "
          "their maximum in each column, their sum divided by the root of the length; automatic: what a folder of "
          "sentence-transformers says, else last for a causal model and mean for others");
   app.add_flag("--normalize", c->options.normalize, "divide each vector by its L2 norm: dot products are cosines");
-  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
   max_input_tokens_flag(app, c->options.max_input_tokens);
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line (in arrays, zeros) "
-               "in its place");
+  strict_flag(app, c->strict, "an empty line (in arrays, zeros)");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(
       "npy and safetensors are kept in memory until the input ends.\n\n"
       "Examples:\n"
-      "  qkv embed --model words --input sentences.txt --normalize --format npy --output vectors.npy\n"
-      "  echo \"I am cold.\" | qkv embed --model words --format json");
+      "  qkv embed -m words -i sentences.txt --normalize --format npy -o vectors.npy\n"
+      "  echo \"I am cold.\" | qkv embed -m words --format json");
   return {&app, [c] { return c->run(); }};
 }
 

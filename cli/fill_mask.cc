@@ -4,6 +4,7 @@
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/mask_filler.h"
 #include "qkv/text/utf8.h"
@@ -27,7 +28,7 @@ struct FillMaskCommand {
     const MaskFiller filler = open_mask_filler("fill-mask", model);
     const TransformerConfig& config = filler.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
-    LineReader lines(input);
+    LineReader lines = open_lines({.command = "fill-mask", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "fill-mask", .input = input, .output = output, .strict = strict, .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       const std::vector<FilledText> filled =
@@ -79,9 +80,11 @@ Command add_fill_mask(App& parent) {
   App& app = *parent.add_subcommand("fill-mask", "replace the masks of every line by the most likely tokens");
   const auto c = std::make_shared<FillMaskCommand>();
   model_flag(app, c->model)->required();
+  app.group("Input and output");
   flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "filled texts, one per line, in the order of the input; -: standard output",
        "FILE");
+  app.group("Answers");
   flag(app, "--mask", c->options.marker, "the text that marks a mask; each mask stands for one token", "TEXT");
   flag(app, "--n-best", c->options.n_best, "number of texts per line; each list ends with a blank line", "N");
   flag(app, "--top-k", c->options.top_k,
@@ -89,16 +92,15 @@ Command add_fill_mask(App& parent) {
        "line; 0: print texts",
        "K");
   app.add_flag("--scores", c->scores, "print the probability and a tab before each text");
-  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
   max_input_tokens_flag(app, c->options.max_input_tokens);
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
+  strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"
-      "  echo \"I am [MASK] today.\" | qkv fill-mask --model words --n-best 3 --scores\n"
-      "  echo \"I am [MASK] today.\" | qkv fill-mask --model words --top-k 5");
+      "  echo \"I am [MASK] today.\" | qkv fill-mask -m words --n-best 3 --scores\n"
+      "  echo \"I am [MASK] today.\" | qkv fill-mask -m words --top-k 5");
   return {&app, [c] { return c->run(); }};
 }
 

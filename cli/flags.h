@@ -20,24 +20,23 @@
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_pattern.h"
 #include "qkv/model/config.h"
+#include "qkv/train/duration.h"
 
 namespace qkv::cli {
 
 // What a flag accepts, for settings from a file: corpus is one file or two, variant a +-separated list.
-enum class ValueType { text, integer, number, boolean, corpus, variant };
+enum class ValueType { text, integer, number, corpus, variant };
 constexpr auto names_of(ValueType) {
-  return std::array{Named{ValueType::text, "text"},     Named{ValueType::integer, "integer"},
-                    Named{ValueType::number, "number"}, Named{ValueType::boolean, "boolean"},
-                    Named{ValueType::corpus, "corpus"}, Named{ValueType::variant, "variant"}};
+  return std::array{Named{ValueType::text, "text"}, Named{ValueType::integer, "integer"},
+                    Named{ValueType::number, "number"}, Named{ValueType::corpus, "corpus"},
+                    Named{ValueType::variant, "variant"}};
 }
 
 constexpr const char* corpus_unit = "FILE[,FILE]";
 
 template <class T>
 constexpr ValueType value_type_of(std::string_view unit) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return ValueType::boolean;
-  } else if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
     return ValueType::integer;
   } else if constexpr (std::is_floating_point_v<T>) {
     return ValueType::number;
@@ -51,9 +50,7 @@ constexpr ValueType value_type_of(std::string_view unit) {
 // Why a text is not a value of type T; empty if it is one. CLI11 would read 1e3 as 1, and -1 as the largest number.
 template <class T>
 std::string value_error(const std::string& given) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return given == "true" || given == "false" ? "" : "must be true or false, got " + quoted_name(given);
-  } else if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_arithmetic_v<T>) {
     const char* expected = std::is_integral_v<T> ? "an integer" : "a number";
     if (given.empty()) return fmt::format("must be {}, got nothing", expected);
     if (std::is_unsigned_v<T> && given.starts_with('-')) return "must not be negative, got " + one_line(given);
@@ -67,13 +64,16 @@ std::string value_error(const std::string& given) {
   return "";
 }
 
-// A number, a text or a truth value. `unit` stands for the value in the help: N, TOKENS, FILE.
+// A number, a text, or a truth value, which needs no value. `unit` stands for the value in the help: N, TOKENS, FILE.
 template <class T>
 Option* flag(App& app, const std::string& name, T& value, const std::string& help, const std::string& unit) {
-  return app.add_value(name, value, help)
-      ->type_name(unit)
-      ->default_str(fmt::format("{}", value))
-      ->check(value_error<T>, std::string(name_of(value_type_of<T>(unit))));
+  if constexpr (std::is_same_v<T, bool>)
+    return app.add_flag(name, value, help)->default_str(value ? "true" : "");
+  else
+    return app.add_value(name, value, help)
+        ->type_name(unit)
+        ->default_str(fmt::format("{}", value))
+        ->check(value_error<T>, std::string(name_of(value_type_of<T>(unit))));
 }
 
 // A flag that may be given several times.
@@ -94,11 +94,23 @@ inline Option* corpus_flag(App& app, std::string& corpus) {
 
 inline Option* max_input_tokens_flag(App& app, int64_t& value) {
   return flag(app, "--max-input-tokens", value,
-              "longer lines are cut and reported; 0: the limit of the model, or 4096 if it has none", "TOKENS");
+              "longer lines are cut and reported; 0: the limit of the model, or 4096 if it has none", "TOKENS")
+      ->group("Input and output");
+}
+
+inline Option* batch_tokens_flag(App& app, int64_t& value, const std::string& help) {
+  return flag(app, "--batch-tokens", value, help, "TOKENS")->group("General");
+}
+
+inline Option* strict_flag(App& app, bool& value, const std::string& in_its_place = "an empty line") {
+  return app
+      .add_flag("--strict", value,
+                "stop at a line that cannot be read or tokenized; default: write " + in_its_place + " in its place")
+      ->group("Input and output");
 }
 
 inline Option* quiet_flag(App& app, bool& value) {
-  return app.add_flag("--quiet", value, "print no progress, warnings only");
+  return app.add_flag("--quiet", value, "print no progress, warnings only")->group("General");
 }
 
 inline Option* recipe_flag(App& app, std::string& value, const std::string& help) {
@@ -108,7 +120,7 @@ inline Option* recipe_flag(App& app, std::string& value, const std::string& help
     return fmt::format("must be one of {}, got {}{}", name_list(names), quoted_name(given),
                        did_you_mean(given, names));
   };
-  return flag(app, "--recipe", value, help, "NAME")->check(check);
+  return flag(app, "--recipe", value, help, "RECIPE")->check(check);
 }
 
 // Each thread allocates memory of its own: far more threads than cores are a mistake.
@@ -120,7 +132,8 @@ inline Option* threads_flag(App& app, int& value) {
                                                   : fmt::format("must be 0 to {}, got {}", max_threads(), given);
   };
   return flag(app, "--threads", value, "number of threads; 0: one per core that this process may use", "N")
-      ->check(check);
+      ->check(check)
+      ->group("General");
 }
 
 // One of the names of an enum's values.
@@ -160,6 +173,14 @@ Option* variant_flag(App& app, const std::string& name, Pattern& value, const st
       ->check(anything, std::string(name_of(ValueType::variant)));
 }
 
+inline Option* duration_flag(App& app, const std::string& name, Seconds& value, const std::string& help,
+                             const std::string& unit) {
+  const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
+    value = seconds_from_text(given, command, name);
+  };
+  return app.add_reader(name, read, help)->type_name(unit)->default_str(duration_text(value));
+}
+
 struct AddFlags {
   App& app;
   std::vector<Option*>& flags;  // those added, in their order
@@ -171,6 +192,8 @@ struct AddFlags {
       flags.push_back(choice(app, name, value, setting.help));
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       flags.push_back(variant_flag(app, name, value, setting.help, setting.unit));
+    } else if constexpr (std::is_same_v<T, Seconds>) {
+      flags.push_back(duration_flag(app, name, value, setting.help, setting.unit));
     } else {
       flags.push_back(flag(app, name, value, setting.help, setting.unit));
     }

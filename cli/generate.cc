@@ -7,6 +7,7 @@
 #include "cli/line_job.h"
 #include "cli/model_defaults.h"
 #include "cli/model_folder.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/generator.h"
@@ -19,6 +20,7 @@ constexpr const char* no_prompt = "";
 
 struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
+  std::vector<std::string> prompts;  // given as arguments
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
   Option *beam_flag = nullptr, *temperature_flag = nullptr;
@@ -31,11 +33,15 @@ struct GenerateCommand {
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
-    const bool one = prompt_flag->count() > 0;
-    require<UsageError>(!one || input == "-", "qkv generate", "--prompt and --input exclude each other");
+    require<UsageError>(prompts.empty() || prompt_flag->count() == 0, "qkv generate",
+                        "give prompts as arguments or one by --prompt, not both");
+    const bool one = prompt_flag->count() > 0 || prompts.size() == 1;
+    if (prompts.size() == 1) prompt = prompts.front();
+    require<UsageError>(!one || input == "-", "qkv generate", "{} and --input exclude each other",
+                        prompts.empty() ? "--prompt" : "a prompt as an argument");
     if (one)
       if (const auto at = utf8_error(prompt))
-        fail<UsageError>("qkv generate", "--prompt: invalid UTF-8 at byte {}", *at + 1);
+        fail<UsageError>("qkv generate", "the prompt: invalid UTF-8 at byte {}", *at + 1);
     const Generator generator = open_generator("generate", model);
     take_defaults(generator.defaults());
     if (!quiet)
@@ -98,8 +104,13 @@ struct GenerateCommand {
 
   int answer_lines(const Generator& generator) {
     const std::string how_cut = cut(generator);
-    LineReader lines(input);
-    LineJob job({.command = "generate", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    LineReader lines =
+        open_lines({.command = "generate", .input = input, .given = prompts, .what = "prompts", .quiet = quiet});
+    LineJob job({.command = "generate",
+                 .input = prompts.empty() ? input : "",
+                 .output = output,
+                 .strict = strict,
+                 .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       options.offsets.clear();
       for (size_t i = 0; i < read.size(); ++i)
@@ -128,11 +139,14 @@ Command add_generate(App& parent) {
   const auto c = std::make_shared<GenerateCommand>();
   GenerateTextOptions& o = c->options;
   model_flag(app, c->model)->required();
+  texts_argument(app, c->prompts, "text to continue, as --prompt; or several texts", "TEXT");
+  app.group("Input and output");
   c->prompt_flag =
       flag(app, "--prompt", c->prompt, "text to continue; the continuation is printed as it grows", "TEXT")
           ->default_str(no_prompt);
   flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "continuations, in the order of the prompts; -: standard output", "FILE");
+  app.group("Length");
   ModelDefaults<GenerateTextOptions>& of_model = c->defaults;
   const auto of_sampling = [&](Option* given, auto SamplingOptions::*option) {
     c->sampling_flags.push_back(given);
@@ -142,6 +156,7 @@ Command add_generate(App& parent) {
               &GenerateTextOptions::max_tokens);
   of_model.of(flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS"),
               &GenerateTextOptions::min_tokens);
+  app.group("Sampling");
   c->temperature_flag = flag(app, "--temperature", o.sampling.temperature,
                              "divides the logits before a token is drawn; 0: always the most likely token", "T");
   of_sampling(c->temperature_flag, &SamplingOptions::temperature);
@@ -160,15 +175,20 @@ Command add_generate(App& parent) {
   of_sampling(flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram,
                    "no sequence of N tokens occurs twice; 0: no such limit", "N"),
               &SamplingOptions::no_repeat_ngram);
-  c->sampling_flags.push_back(list_flag(
-      app, "--stop", o.stop, "text that ends an answer and is not printed; may be given several times", "TEXT"));
+  c->sampling_flags.push_back(list_flag(app, "--stop", o.stop,
+                                        "text that ends an answer and is not printed; may be given several times",
+                                        "TEXT")
+                                  ->group("Length"));
   app.add_flag(
-      "--parse-special", o.parse_special,
-      "read special tokens of the vocabulary in a prompt, such as <|im_start|>, as these tokens; default: as "
-      "text");
+         "--parse-special", o.parse_special,
+         "read special tokens of the vocabulary in a prompt, such as <|im_start|>, as these tokens; default: as "
+         "text")
+      ->group("Input and output");
   flag(app, "--seed", o.sampling.seed, "seed of the random numbers", "N");
   flag(app, "--answers", o.answers,
-       "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N");
+       "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N")
+      ->group("Input and output");
+  app.group("Beam search");
   c->beam_flag = flag(app, "--beam", o.beam, "beam size, to search for the most likely text; 1: draw tokens", "N");
   of_model.of(flag(app, "--length-penalty", o.length_penalty,
                    "exponent alpha of the length penalty of beam search; 0: none", "ALPHA"),
@@ -177,20 +197,20 @@ Command add_generate(App& parent) {
       choice(app, "--length-normalization", o.length_normalization,
              "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
       &GenerateTextOptions::length_normalization);
+  app.group("Input and output");
   app.add_flag(
       "--scores", c->scores,
       "print the log-probability and a tab before each answer; with --beam, divided by the length penalty");
-  flag(app, "--batch-tokens", o.batch_tokens, "batch size in tokens times --beam", "TOKENS");
+  batch_tokens_flag(app, o.batch_tokens, "batch size in tokens times --beam");
   max_input_tokens_flag(app, o.max_input_tokens);
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
+  strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"
-      "  qkv generate --model stories --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
-      "  qkv generate --model stories --input prompts.txt --temperature 0 --stop \". \" --output answers.txt\n"
-      "  qkv generate --model stories --prompt \"The king\" --answers 3 --seed 7 --scores");
+      "  qkv generate -m stories \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
+      "  qkv generate -m stories -i prompts.txt --temperature 0 --stop \". \" -o answers.txt\n"
+      "  qkv generate -m stories -p \"The king\" --answers 3 --seed 7 --scores");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -83,6 +83,7 @@ Command add_inspect(App& parent) {
   model_flag(app, c->model)->required();
   flag(app, "sentence", c->sentence,
        "source sentence; for a language model, a text, where [MASK] stands for a masked token", "SENTENCE");
+  app.group("Input and output");
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
   c->output_flag =
       flag(app, "--output", c->output,
@@ -92,9 +93,14 @@ Command add_inspect(App& parent) {
   c->layer_flag =
       flag(app, "--layer", c->layer, "layer of --text, from 0; all: their mean", "N")->default_str("all");
   c->head_flag = flag(app, "--head", c->head, "head of --text, from 0; all: their mean", "N")->default_str("all");
+  app.group("Search");
   c->beam_flag = flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv inspect -m my-model \"I am cold.\"\n"
+      "  qkv inspect -m my-model \"I am cold.\" --target \"Mir ist kalt.\" -o attention.svg");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -1,6 +1,7 @@
 #include "cli/model_folder.h"
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -12,17 +13,30 @@
 namespace qkv::cli {
 namespace {
 
+// The flags of a training whose model the command can use.
+const char* training_data(const std::string& command) {
+  if (command == "generate" || command == "perplexity") return "--architecture causal --train TEXT.txt";
+  return command == "fill-mask" ? "--architecture masked --train TEXT.txt" : "--train PAIRS.tsv";
+}
+
 void check_is_model(const std::string& command, const std::string& folder) {
   std::error_code error;
-  const auto refuse = [&](const char* reason) {
-    fail<InputError>("qkv " + command,
-                     "--model {} is not a model folder: {}; qkv train --model {} --train PAIRS.tsv makes one",
-                     folder, reason, folder);
+  const auto refuse = [&](const std::string& reason) {
+    fail<InputError>("qkv " + command, "--model {} is not a model folder: {}; qkv train --model {} {} makes one",
+                     folder, reason, folder, training_data(command));
   };
   if (const std::string what = foreign_folder(folder); !what.empty())
     fail<InputError>("qkv " + command, "--model {} is not a model folder: {}", folder, what);
-  if (!std::filesystem::exists(folder, error)) refuse("it does not exist");
-  if (!std::filesystem::is_directory(folder, error)) refuse("it is a file");
+  if (!std::filesystem::exists(folder, error)) {
+    const std::string download =
+        fmt::format("; hf download {0} --local-dir {0} downloads one of that name", folder);
+    refuse("it does not exist" + (folder.find('/') == folder.npos ? download : ""));
+  }
+  if (!std::filesystem::is_directory(folder, error)) {
+    const std::filesystem::path around = std::filesystem::path(folder).parent_path();
+    if (file_exists(around / "config.json")) refuse("it is a file of one; give the folder, " + around.string());
+    refuse("it is a file");
+  }
   if (is_published(folder)) return;
   for (const char* name : {"config.json", "model.safetensors"})
     if (file_exists(find_in_model(folder, name))) return;
@@ -57,6 +71,8 @@ template <class Read>
 auto read_from(const std::string& command, const std::string& folder, Read read) {
   try {
     return read();
+  } catch (const std::bad_alloc&) {
+    fail<InputError>("qkv " + command, "--model {}: out of memory while reading it", folder);
   } catch (const InputError&) {
     check_is_model(command, folder);
     check_can_be_used(command, folder);

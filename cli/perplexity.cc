@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generator.h"
 #include "qkv/text/utf8.h"
@@ -23,7 +24,7 @@ struct PerplexityCommand {
   int run() const {
     if (threads > 0) set_threads(threads);
     const Generator generator = open_generator("perplexity", model);
-    LineReader lines(input);
+    LineReader lines = open_lines({.command = "perplexity", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
     LanguageModelScore sum;
     int64_t texts = 0;
@@ -65,6 +66,7 @@ Command add_perplexity(App& parent) {
   App& app = *parent.add_subcommand("perplexity", "print how well a causal model predicts every line of a text");
   const auto c = std::make_shared<PerplexityCommand>();
   model_flag(app, c->model)->required();
+  app.group("Input and output");
   flag(app, "--input", c->input, "text, one document per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output,
        "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, whose end counts as a token; -: standard output",
@@ -75,23 +77,23 @@ Command add_perplexity(App& parent) {
       "text");
   app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
   app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
+  app.group("Windows of long lines");
   flag(app, "--context", c->options.context,
        "number of tokens read at once; longer lines are read in windows; 0: the limit of the model, or 4096 if it "
        "has none",
        "TOKENS");
   flag(app, "--stride", c->options.stride, "distance between the windows of a long line; 0: half of --context",
        "TOKENS");
-  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
+  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
+  strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(
       "A blank line has no tokens, and its output is a blank line.\n"
       "Perplexity is exp(-log-probability / tokens).\n\n"
       "Examples:\n"
-      "  qkv perplexity --model stories --input held-out.txt --total\n"
-      "  echo \"It rains.\" | qkv perplexity --model stories --tokens");
+      "  qkv perplexity -m stories -i held-out.txt --total\n"
+      "  echo \"It rains.\" | qkv perplexity -m stories --tokens");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -4,21 +4,26 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/exit_code.h"
 #include "cli/flags.h"
+#include "cli/foreign_names.h"
 #include "cli/help_formatter.h"
+#include "cli/man_page.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/usage_message.h"
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
 #include "qkv/base/version.h"
+#include "qkv/decode/overflow.h"
 
 namespace qkv::cli {
 namespace {
@@ -32,13 +37,27 @@ std::vector<Command> add_commands(App& program) {
     CLI::App& app = command.app->cli11();
     app.allow_extras();  // reported by refuse_extras(), with the nearest flag
     app.add_option("--config", "TOML file of settings, KEY = VALUE; flags on the command line win")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(general_group);
+    app.get_help_ptr()->description("print this help")->group(general_group);
+    for (CLI::Option* option : app.get_options())
+      if (option->get_required()) option->group(required_group);
   }
   return commands;
 }
 
+std::string program_footer(const std::string& program) {
+  return fmt::format(
+      "Examples:\n"
+      "  {0} demo\n"
+      "  {0} train --train pairs.tsv --model my-model\n"
+      "  {0} translate --model my-model \"I am cold.\"\n\n"
+      "Help for a command, with examples: {0} help train",
+      program);
+}
+
 const Command& command_named(const std::vector<Command>& commands, const std::string& name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = {"help", "version"};
   for (const Command& command : commands) {
     if (command.app->get_name() == name) return command;
     names.push_back(command.app->get_name());
@@ -48,12 +67,16 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
 }
 
 void refuse_extras(const CLI::App& app, const std::string& command_name) {
-  const std::vector<std::string> extras = app.remaining();
+  std::vector<std::string> extras = app.remaining();
+  std::erase(extras, "--");  // before arguments that begin with a dash
   for (const std::string& extra : extras) {
     if (!extra.starts_with('-') || extra == "-") continue;
     const std::string flag = extra.substr(0, extra.find('='));
     const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-    fail<UsageError>(command_name, "unknown flag {}{}", flag, did_you_mean(name, flag_names(app), "--"));
+    const std::vector<std::string_view> known = flag_names(app);
+    const std::string ours = foreign_name(name, known);
+    fail<UsageError>(command_name, "unknown flag {}{}", flag,
+                     ours.empty() ? did_you_mean(name, known, "--") : ours);
   }
   if (extras.empty()) return;
   const std::vector<const CLI::Option*> positional =
@@ -95,28 +118,48 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
       "inspect "
       "attention weights.",
       program);
-  app.formatter(std::make_shared<HelpFormatter>());  // inherited by the commands
-  app.set_version_flag("--version", fmt::format("qkv {}", version()));
+  const auto formatter = std::make_shared<HelpFormatter>();  // inherited by the commands
+  formatter->label("Positionals", "Arguments");
+  app.formatter(formatter);
+  const std::string version_text = fmt::format("qkv {}", version());
+  app.set_version_flag("-v,-V,--version", version_text, "print the version");
+  app.get_help_ptr()->description("print this help; qkv help COMMAND: that of a command");
   std::string shell;
   app.add_option("--completion", shell, "print a completion script for bash, zsh or fish")->type_name("SHELL");
+  bool man = false;
+  app.add_flag("--man", man)->group("");  // hidden: for make install
   app.require_subcommand(0, 1);
   app.allow_extras();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // see refuse_repeated()
   App flags(app);
   const std::vector<Command> commands = add_commands(flags);
-  app.footer(fmt::format("Help for a command: {} train --help", program));  // after add_commands(): not inherited
+  app.footer(program_footer(program));  // after add_commands(): not inherited
 
   if (arguments.empty() || arguments.front().starts_with('-')) {
     const size_t count = arguments.size() > 1 && arguments.front() == "--completion" ? 2 : !arguments.empty();
     const std::vector<std::string> first(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
     if (const auto code = parse(app, app, first)) return *code;
-    std::fputs((shell.empty() ? app.help() : completion_script(app, shell)).c_str(), stdout);
+    const std::string text = man             ? man_page(app, version_text)
+                             : shell.empty() ? app.help()
+                                             : completion_script(app, shell);
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  if (arguments.front() == "version" && arguments.size() == 1) {
+    std::puts(version_text.c_str());
+    return 0;
+  }
+  if (arguments.front() == "help") {
+    const bool of_command = arguments.size() > 1;
+    std::fputs((of_command ? command_named(commands, arguments[1]).app->cli11().help(program) : app.help()).c_str(),
+               stdout);
     return 0;
   }
   const Command& chosen = command_named(commands, arguments.front());
   std::vector<std::string> all;
   try {
-    all = with_settings(chosen.app->cli11(), {arguments.begin() + 1, arguments.end()});
+    const std::vector<std::string> typed(arguments.begin() + 1, arguments.end());
+    all = with_settings(chosen.app->cli11(), normalized(chosen.app->cli11(), typed));
   } catch (const FileError& e) {
     say(fmt::format("qkv {}: --config: {}", chosen.app->get_name(), e.what()));
     return bad_input;
@@ -131,6 +174,12 @@ int run_program(const std::string& program, const std::vector<std::string>& argu
   } catch (const FileError& e) {
     if (e.code() == EPIPE) throw;
     say(file_message(e, chosen.app->cli11()));
+    return bad_input;
+  } catch (const std::bad_alloc&) {
+    say(fmt::format("qkv {}: out of memory", chosen.app->get_name()));
+    return bad_input;
+  } catch (const Overflow&) {
+    say(model_message(Overflow::reason, chosen.app->cli11()));
     return bad_input;
   }
 }

@@ -87,15 +87,19 @@ Command add_score(App& parent) {
   const auto c = std::make_shared<ScoreCommand>();
   model_flag(app, c->model)->required();
   corpus_flag(app, c->input)->required();
+  app.group("Input and output");
   flag(app, "--output", c->output, "natural logarithms of p(target | source), one per line; -: standard output",
        "FILE");
   app.add_flag("--tokens", c->tokens, "print each target token and its log-probability after a tab");
-  flag(app, "--batch-tokens", c->options.batch_tokens, "batch size in tokens", "TOKENS");
+  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
   max_input_tokens_flag(app, c->options.max_input_tokens);
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
+  strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv score -m my-model -i pairs.tsv\n"
+      "  qkv score -m my-model -i sentences.en,sentences.de -o scores.txt --tokens");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -11,6 +11,7 @@
 namespace qkv::cli {
 
 inline void add_search_flags(App& app, TranslateOptions& options, ModelDefaults<TranslateOptions>& of_model) {
+  app.group("Search");
   of_model.without_flag(&TranslateOptions::early_stopping);
   of_model.without_flag(&TranslateOptions::eos_at_max_length);
   of_model.of(flag(app, "--beam", options.beam, "beam size; 1: greedy search", "N"), &TranslateOptions::beam);
@@ -21,10 +22,13 @@ inline void add_search_flags(App& app, TranslateOptions& options, ModelDefaults<
       choice(app, "--length-normalization", options.length_normalization,
              "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
       &TranslateOptions::length_normalization);
-  of_model.of(flag(app, "--max-length", options.max_length,
-                   "maximum length of a translation; 0: 3 times the source + 100", "TOKENS"),
-              &TranslateOptions::max_length);
-  flag(app, "--batch-tokens", options.batch_tokens, "batch size in source tokens times --beam", "TOKENS");
+  of_model.of(
+      flag(app, "--max-length", options.max_length,
+           "maximum length of a translation; 0: 3 times the source + 100, within what the model is made for, or "
+           "4096 if it does not say",
+           "TOKENS"),
+      &TranslateOptions::max_length);
+  batch_tokens_flag(app, options.batch_tokens, "batch size in source tokens times --beam");
   max_input_tokens_flag(app, options.max_input_tokens);
 }
 

@@ -103,7 +103,7 @@ class Arguments {
     CLI::Option& option = *command_.get_option(fmt::format("--{}", key));
     if (option.get_expected_max() == 0) {  // a flag without a value
       if (!value.is_boolean()) wrong_type(key, "true or false", value);
-      if (value.ref<bool>()) out_[std::string(key)] = {fmt::format("--{}", key)};
+      push(key, value.ref<bool>() ? "true" : "false");
     } else if (const toml::array* list = value.as_array()) {
       add_list(key, *list, option);
     } else {
@@ -147,9 +147,6 @@ class Arguments {
         if (const auto* integer = value.as_integer()) return fmt::format("{}", integer->get());
         if (const auto* number = value.as_floating_point()) return fmt::format("{}", number->get());
         wrong_type(key, "a number", value);
-      case ValueType::boolean:
-        if (const auto* boolean = value.as_boolean()) return boolean->get() ? "true" : "false";
-        wrong_type(key, "true or false", value);
       case ValueType::text:
       case ValueType::corpus:
       case ValueType::variant: break;
@@ -212,7 +209,8 @@ bool is_list(const CLI::Option& option) {
 std::vector<std::string_view> flag_names(const CLI::App& command) {
   std::vector<std::string_view> names;
   for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back(name);
+    for (const std::string& name : option->get_lnames())
+      if (!option->get_group().empty()) names.push_back(name);
   return names;
 }
 

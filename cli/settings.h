@@ -30,7 +30,7 @@ std::vector<std::string> with_settings(CLI::App& command, const std::vector<std:
 // It may be given several times.
 bool is_list(const CLI::Option& option);
 
-// The names of the flags of a command, without dashes.
+// The names of the flags of a command, without dashes; hidden ones left out.
 std::vector<std::string_view> flag_names(const CLI::App& command);
 
 }  // namespace qkv::cli

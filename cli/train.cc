@@ -6,6 +6,8 @@
 #include "cli/architecture.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/next_commands.h"
+#include "cli/output.h"
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
@@ -15,7 +17,7 @@ namespace {
 
 struct TrainCommand {
   TrainOptions options;
-  std::string model, recipe;
+  std::string model, recipe, program;
   std::vector<Option*> flags;  // all but --recipe and --resume, in the order declared
   Option* recipe_option = nullptr;
 
@@ -25,6 +27,7 @@ struct TrainCommand {
     if (recipe_option->count() > 0) base.recipe = recipe;
     base.architecture = options.architecture.architecture;
     base.init = options.init;
+    base.max_time = options.max_time;
     const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
       options = defaults;
       for (Option* f : flags)
@@ -32,7 +35,12 @@ struct TrainCommand {
       defaults = options;
     });
     const TrainResult result = train(completed);
-    return result.stop_reason == StopReason::interrupted ? 128 + result.signal : 0;
+    if (result.stop_reason == StopReason::interrupted) return 128 + result.signal;
+    if (!completed.quiet) {
+      say("Try next:");
+      for (const std::string& line : next_commands(program, completed)) say("  " + line);
+    }
+    return 0;
   }
 };
 
@@ -41,16 +49,24 @@ struct TrainCommand {
 Command add_train(App& parent) {
   App& app = *parent.add_subcommand("train", "train a model: on sentence pairs, or a language model on text");
   const auto command = std::make_shared<TrainCommand>();
+  command->program = parent.get_name();
   flag(app, "--model", command->model, "folder that the model is written to", "FOLDER")->required();
   command->recipe_option = recipe_flag(
       app, command->recipe,
       "sizes of the model: transformer-tiny, -small, -base or -big; bahdanau or luong, a recurrent model");
+  command->recipe_option->group("Architecture");
   TrainOptions& options = command->options;
   options = default_options({});
   AddFlags add{app, command->flags};
+  app.group("Data and vocabulary");
   option_table::visit_data(options, add);
+  app.get_option("--train")->group("Required");  // but for --resume
+  app.group("Architecture");
   for (Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);
+  app.group("Optimization");
   option_table::visit_update(options, add);
+  app.get_option("--threads")->group("General");
+  app.group("Length, validation and checkpoints");
   option_table::visit_run(options, add);
   command->flags.push_back(quiet_flag(app, options.quiet));
   app.add_flag("--resume", options.resume, "resume the training in --model, or start one if there is none");
@@ -60,7 +76,12 @@ Command add_train(App& parent) {
   for (const std::string& name : options_by_corpus()) app.get_option("--" + name)->default_str("by corpus");
   command->recipe_option->default_str("by corpus");
   app.footer("by corpus: chosen by the size of the corpus, and printed at the start.\n\n" +
-             attention_mechanisms_help());
+             attention_mechanisms_help() +
+             "\n\nExamples:\n"
+             "  qkv train --train pairs.tsv -m my-model\n"
+             "  qkv train --train europarl.en,europarl.de --valid dev.tsv -m my-model --recipe transformer-base\n"
+             "  qkv train --architecture causal --train books.txt -m stories\n"
+             "  qkv train --init my-model --train my-terms.tsv -m fine-tuned");
   return {&app, [command] { return command->run(); }};
 }
 

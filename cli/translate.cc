@@ -7,6 +7,7 @@
 #include "cli/model_folder.h"
 #include "cli/output.h"
 #include "cli/search_flags.h"
+#include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/generation_config.h"
@@ -18,8 +19,10 @@ namespace {
 
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
+  std::vector<std::string> sentences;  // given as arguments
   TranslateOptions options;
   ModelDefaults<TranslateOptions> defaults;
+  bool warned_of_tab = false;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
   int threads = 0;
 
@@ -34,18 +37,24 @@ struct TranslateCommand {
       for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
     const TransformerConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
-    LineReader lines(input);
-    LineJob job({.command = "translate", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    LineReader lines = open_lines(
+        {.command = "translate", .input = input, .given = sentences, .what = "sentences", .quiet = quiet});
+    LineJob job({.command = "translate",
+                 .input = sentences.empty() ? input : "",
+                 .output = output,
+                 .strict = strict,
+                 .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      std::vector<std::string> sentences;
+      std::vector<std::string> sources;
       options.prefixes.clear();
+      warn_of_tab(read);
       for (const std::string& line : good_items(read)) {
         const size_t tab = prefixes ? line.find('\t') : std::string::npos;
-        sentences.push_back(line.substr(0, tab));
+        sources.push_back(line.substr(0, tab));
         if (prefixes) options.prefixes.push_back(tab == std::string::npos ? "" : line.substr(tab + 1));
       }
       const std::vector<Translation> translations =
-          translator.translate(sentences, options, [&](int64_t done) { job.show(done); });
+          translator.translate(sources, options, [&](int64_t done) { job.show(done); });
       auto next = translations.begin();
       for (const ReadLine<std::string>& line : read) {
         if (line.bad) {
@@ -61,6 +70,18 @@ struct TranslateCommand {
   }
 
  private:
+  // A line of a TSV file would be translated as one sentence, source and target.
+  void warn_of_tab(const std::vector<ReadLine<std::string>>& lines) {
+    if (prefixes || warned_of_tab) return;
+    for (const ReadLine<std::string>& line : lines) {
+      if (line.item.find('\t') == std::string::npos) continue;
+      warned_of_tab = true;
+      return say(fmt::format(
+          "{}: this line has a tab, and all of it is translated; did you mean qkv evaluate, or --target-prefix?",
+          line.where));
+    }
+  }
+
   // n-best lists end with a blank line, so empty translations are left out of them.
   std::string lines_of(const Translation& t) const {
     if (options.n_best == 1) return line_of(t) + "\n";
@@ -96,6 +117,8 @@ Command add_translate(App& parent) {
   App& app = *parent.add_subcommand("translate", "translate text line by line");
   const auto c = std::make_shared<TranslateCommand>();
   model_flag(app, c->model)->required();
+  texts_argument(app, c->sentences, "sentences to translate, instead of --input", "SENTENCE");
+  app.group("Input and output");
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
@@ -104,6 +127,7 @@ Command add_translate(App& parent) {
   of_model.of(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
                    "no sequence of N tokens occurs twice in a translation; 0: no such limit", "N"),
               &TranslateOptions::no_repeat_ngram);
+  app.group("Output of a line");
   flag(app, "--n-best", c->options.n_best,
        "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
        "line",
@@ -112,18 +136,25 @@ Command add_translate(App& parent) {
                "the --n-best translations differ in their first token, or in the first one after the prefix");
   app.add_flag("--target-prefix", c->prefixes,
                "lines are SENTENCE TAB PREFIX: the whole words that the translation begins with");
+  app.group("Languages");
   flag(app, "--source-language", c->options.source_language,
        "language of the input, for a multilingual model: the name of its token, such as eng_Latn", "TOKEN");
   flag(app, "--target-language", c->options.target_language, "language of the translations", "TOKEN");
+  app.group("Output of a line");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
+  app.group("Search");
   of_model.of(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
               &TranslateOptions::min_length);
-  app.add_flag("--strict", c->strict,
-               "stop at a line that cannot be read or tokenized; default: write an empty line in its place");
+  strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
+  app.footer(
+      "Examples:\n"
+      "  qkv translate -m my-model \"I am cold.\" \"Go on.\"\n"
+      "  qkv translate -m my-model -i sentences.txt -o translations.txt --beam 8\n"
+      "  qkv translate -m my-model --n-best 3 --scores < sentences.txt");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -68,6 +68,13 @@ std::string file_message(const FileError& error, const CLI::App& command) {
   return flag.empty() ? error.what() : fmt::format("qkv {}: {}: {}", command.get_name(), flag, error.what());
 }
 
+std::string model_message(std::string_view what, const CLI::App& command) {
+  const CLI::Option* model = command.get_option_no_throw("--model");
+  const std::string named =
+      model && model->count() > 0 ? fmt::format("--model {}: ", one_line(model->results().back(), 1000)) : "";
+  return fmt::format("qkv {}: {}{}", command.get_name(), named, what);
+}
+
 std::string usage_message(const UsageError& error, const CLI::App& command) {
   const std::string_view whole = error.what();
   if (whole.starts_with("qkv ")) return std::string(whole);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "qkv/base/file.h"
 
@@ -21,6 +22,9 @@ std::string usage_message(const UsageError& error, const CLI::App& command);
 
 // The error preceded by the flag that names the file, if one does: "qkv train: --train: read: x.tsv: No such file".
 std::string file_message(const FileError& error, const CLI::App& command);
+
+// What is wrong with the model of the command: "qkv translate: --model my-model: the model computes ...".
+std::string model_message(std::string_view what, const CLI::App& command);
 
 // What CLI11 found wrong: a flag that is missing, lacks its value, or has a bad one.
 std::string usage_message(const CLI::ParseError& error, const CLI::App& command);

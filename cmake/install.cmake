@@ -1,5 +1,6 @@
 # `make install`: the command in bin, the libraries in lib, the public headers in include/qkv, the CMake package, the files of
-# pkg-config, and in share/doc/qkv the licences. No file contains the path of the installation, so the folder may be moved.
+# pkg-config, in share/doc/qkv the licences, in share the manual page and the completion scripts. No file contains the path of the
+# installation, so the folder may be moved.
 include(CMakePackageConfigHelpers)
 
 set(CMAKE_INSTALL_MESSAGE NEVER)  # no line for each of the headers
@@ -9,6 +10,13 @@ install(TARGETS qkv_attention qkv_attention_shared EXPORT qkvAttention)
 install(TARGETS qkv qkv_shared EXPORT qkv)
 if(QKV_COMMAND)
   install(TARGETS qkv_cli)
+  if(NOT CMAKE_CROSSCOMPILING)
+    set(share ${PROJECT_BINARY_DIR}/cli/share)
+    install(FILES ${share}/qkv.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${share}/qkv.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME qkv)
+    install(FILES ${share}/_qkv DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${share}/qkv.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endif()
 foreach(header IN LISTS QKV_HEADERS)
   cmake_path(GET header PARENT_PATH folder)

@@ -101,6 +101,26 @@ TEST_F(Bounds, HoldForAModelThatAllowsForMillionsOfPositions) {
   EXPECT_EQ(lines_in(outcome.out), 1);
 }
 
+// 3.2 GB of zeros, which take no room on the disk.
+TEST_F(Bounds, OfMemoryNameTheModelThatExceedsThem) {
+  constexpr int64_t rows = 12'500'000, width = 64, bytes = rows * width * 4;
+  std::filesystem::create_directory(at("big"));
+  write_file(at("big/config.json"), fmt::format(R"({{"model_type": "gpt2", "vocab_size": {}, "n_embd": {},
+             "n_head": 4, "n_layer": 1, "n_positions": 8}})",
+                                                rows, width));
+  std::string header =
+      fmt::format(R"({{"transformer.wte.weight": {{"dtype": "F32", "shape": [{}, {}], "data_offsets": [0, {}]}}}})",
+                  rows, width, bytes);
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  std::string begin(8, '\0');
+  for (size_t i = 0; i < 8; ++i) begin[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+  write_file(at("big/model.safetensors"), begin + header);
+  std::filesystem::resize_file(at("big/model.safetensors"),
+                               begin.size() + header.size() + static_cast<size_t>(bytes));
+  expect_refused("qkv generate --model big --prompt a", 1,
+                 "qkv generate: --model big: out of memory while reading it");
+}
+
 TEST_F(Bounds, HoldForMoreThreadsThanTheSystemGives) {
   const Outcome outcome =
       bounded("printf 'Go on.\\nI am cold.\\n' | qkv translate --model model --threads 64", 300'000);

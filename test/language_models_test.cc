@@ -332,6 +332,36 @@ TEST_F(LanguageModels, EveryCommandNamesTheCommandsForAnotherArchitecture) {
             "an encoder-decoder; use it with qkv translate, score, evaluate, inspect, embed, describe\n");
 }
 
+// The model with weights that are numbers, and what is computed of them is not.
+template <class AnyModel>
+void make_overflow(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const AnyModel model = load_model_as<AnyModel>(from);
+  model.visit([](const std::string&, Variable& weight) { weight.mutable_value().fill(3e38f); });
+  save_model(to, model);
+  for (const char* name : vocabulary_files)
+    if (file_exists(from / name)) std::filesystem::copy_file(from / name, to / name);
+}
+
+TEST_F(LanguageModels, AModelWhoseNumbersOverflowIsNamed) {
+  make_overflow<CausalTransformer>(at("causal"), at("causal-huge"));
+  make_overflow<MaskedTransformer>(at("masked"), at("masked-huge"));
+  make_overflow<Transformer>(at("model"), at("pairs-huge"));
+  for (const std::string command :
+       {"generate --model causal-huge --prompt I", "generate --model causal-huge --beam 2",
+        "perplexity --model causal-huge", "inspect --model causal-huge --output a.json I",
+        "fill-mask --model masked-huge", "translate --model pairs-huge",
+        "score --model pairs-huge --input pairs.tsv", "evaluate --model pairs-huge --input pairs.tsv",
+        "inspect --model pairs-huge --output a.json I"}) {
+    const std::string name = command.substr(0, command.find(' ')),
+                      model = command.substr(command.find("--model"),
+                                             command.find("huge") + 4 - command.find("--model"));
+    const Outcome outcome = bash("echo 'I am [MASK]' | qkv " + command);
+    expect_error(outcome, 1,
+                 {fmt::format("qkv {}: {}: the model computes logits of +infinity or NaN", name, model)});
+    EXPECT_EQ(outcome.out, "") << command;
+  }
+}
+
 TEST_F(LanguageModels, OptionsAreRefusedBeforeTheModelIsRead) {
   const auto refused = [&](const std::string& arguments, const std::string& message) {
     expect_error(bash(fmt::format("qkv {} --model nowhere", arguments)), 2, {message});

@@ -37,6 +37,7 @@ TEST_F(Settings, AreTomlWithTheTypesOfTheFlags) {
   refused("max-steps = = 3", "1:13: this is not TOML: ");
   refused("\nrecipe = transformer-tiny", "2:12: this is not TOML: ");
   refused("max-steps = 3\nmax-steps = 4", "2:");
+  refused("max-time = 30", "1:12: 'max-time' must be a string in quotation marks, got the integer 30");
   refused("max-steps = \"3\"", "1:13: 'max-steps' must be an integer, got '3'");
   refused("max-steps = 1e3", "1:13: 'max-steps' must be an integer, got the number 1000");
   refused("quiet = 1", "1:9: 'quiet' must be true or false, got the integer 1");

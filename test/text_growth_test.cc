@@ -10,6 +10,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
+#include "qkv/model/family/published_tensors.h"
 #include "qkv/model/model_file.h"
 #include "qkv/test_support/scratch_folder.h"
 #include "qkv/text/published/formats.h"
@@ -388,6 +389,17 @@ TEST_F(Reading, OfMarianAndCTranslate2IsLinear) {
     std::string yaml = "</s>: 0\n<unk>: 1\n";
     for (const std::string& word : words(n)) yaml += fmt::format("{}: {}\n", word, 2 + std::stoi(word.substr(1)));
     write("v.yml", yaml);
+  });
+}
+
+// As many shards as tensors, none of which is there.
+TEST_F(Reading, OfAnIndexOfShardsIsLinear) {
+  expect_no_square("model.safetensors.index.json", 150'000, [&](size_t n) {
+    Json files = Json::object();
+    for (const std::string& word : words(n / 4)) files.append(word, word + ".safetensors");
+    const Json json = {{"weight_map", files}};
+    write("model.safetensors.index.json", json.dump());
+    EXPECT_THROW(PublishedTensors::open(folder.path()), FileError);
   });
 }
 

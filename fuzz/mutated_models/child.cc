@@ -39,20 +39,23 @@ class MemoryFile {
   int file_;
 };
 
-[[noreturn]] void become(const std::vector<char*>& arguments, const std::array<int, 3>& files, size_t memory) {
+[[noreturn]] void become(const std::vector<char*>& arguments, const std::array<int, 3>& files,
+                         const ChildLimits& limits) {
   for (int i = 0; i < 3; ++i) ::dup2(files[static_cast<size_t>(i)], i);
-  const rlimit space{memory, memory}, core{0, 0};
+  const auto seconds = static_cast<rlim_t>(limits.seconds);
+  const rlimit space{limits.memory, limits.memory}, time{seconds, seconds + 1}, core{0, 0};
   ::setrlimit(RLIMIT_AS, &space);
+  ::setrlimit(RLIMIT_CPU, &time);
   ::setrlimit(RLIMIT_CORE, &core);
   ::execvp(arguments[0], arguments.data());
   ::_exit(127);
 }
 
-bool ends_within(pid_t child, double seconds) {
+bool ends_within(pid_t child, int seconds) {
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
   require(handle >= 0, "child", "pidfd_open: error {}", errno);
   pollfd ends{handle, POLLIN, 0};
-  const bool ended = ::poll(&ends, 1, static_cast<int>(seconds * 1000)) == 1;
+  const bool ended = ::poll(&ends, 1, seconds * 1000) == 1;
   ::close(handle);
   return ended;
 }
@@ -68,13 +71,14 @@ Outcome run_program(const std::vector<std::string>& arguments, const std::string
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = ::fork();
   require(child >= 0, "child", "fork: error {}", errno);
-  if (child == 0) become(pointers, {in.descriptor(), out.descriptor(), errors.descriptor()}, limits.memory);
-  const bool ended = ends_within(child, limits.seconds);
+  if (child == 0) become(pointers, {in.descriptor(), out.descriptor(), errors.descriptor()}, limits);
+  const bool ended = ends_within(child, 6 * limits.seconds);
   if (!ended) ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
   Outcome outcome;
-  outcome.end = !ended                ? Outcome::End::too_slow
+  const bool out_of_time = !ended || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
+  outcome.end = out_of_time           ? Outcome::End::too_slow
                 : WIFSIGNALED(status) ? Outcome::End::crashed
                                       : Outcome::End::exited;
   outcome.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);

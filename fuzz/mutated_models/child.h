@@ -11,8 +11,8 @@
 namespace qkv::fuzz {
 
 struct ChildLimits {
-  double seconds = 10;
-  size_t memory = size_t{2} << 30;  // address space in bytes
+  int seconds = 10;                 // of processor time; one that waits ends after six times as long
+  size_t memory = size_t{4} << 30;  // address space in bytes
 };
 
 struct Outcome {

@@ -1,25 +1,32 @@
-// Thousands of damaged copies of a small model: `qkv translate` must give the translations of the whole model, or
-// others, or refuse with exit code 1 and a message that names a file. It must not crash, take more than 10 seconds
-// or ask for more than 2 GB.
+// Thousands of damaged copies of small models of every format (test/damaged_folders): the command must use each as it is, or
+// refuse it with exit code 1 and a message that names a file. It must not crash, take more than 10 seconds or ask for more
+// than 4 GB, and no message may be that of a library.
 //
 //     build/fuzz/mutated_models 20000              # cases 0 to 19999 of seed 1; exit code 1 if any is a finding
 //     build/fuzz/mutated_models 2000 7             # of seed 7
 //     build/fuzz/mutated_models 1 7 1234           # case 1234 of seed 7 alone; the folder is kept
 //
-// In half of the cases the checksums are removed first, so that damage reaches what reads the files behind them.
-#include <algorithm>
+// Prints how often there was which outcome, and keeps the folder of each finding in build/findings/mutated_models. In half
+// of the cases the checksums of our models are removed first, so that damage reaches what reads the files behind them.
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "fuzz/mutated_models/child.h"
-#include "fuzz/mutated_models/damage.h"
+#include "fuzz/mutated_models/use.h"
+#include "fuzz/mutated_models/verdict.h"
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/decode/sentence_encoder.h"
 #include "qkv/model/model_file.h"
-#include "qkv/text/tokenizer.h"
+#include "qkv/test_support/scratch_folder.h"
+#include "test/damaged_folders/damage.h"
+#include "test/damaged_folders/model_folders.h"
 
 namespace {
 
@@ -27,92 +34,145 @@ using namespace qkv;
 using namespace qkv::fuzz;
 namespace fs = std::filesystem;
 
-const std::string lines = "The cat sees a small house.\nWhere is the old dog?\n";
+struct WholeUse {
+  Use use;
+  Outcome outcome;
+};
 
-void make_model(const fs::path& folder) {
-  std::vector<std::string> sentences;
-  for (const char* who : {"The cat", "A dog", "My old friend"})
-    for (const char* does : {"sees", "buys", "has"})
-      for (const char* what : {"a small house.", "the green tree.", "nothing at all."})
-        sentences.push_back(fmt::format("{} {} {}", who, does, what));
-  const Tokenizer source = Tokenizer::train(sentences, {.vocabulary_size = 60});
-  const Tokenizer target =
-      Tokenizer::train(sentences, {.type = TokenizerType::bpe, .vocabulary_size = 320, .lossless = true});
-  TransformerConfig config;
-  config.source_vocabulary = source.size();
-  config.target_vocabulary = target.size();
-  config.tie = Tie::target;
-  config.d_model = 16;
-  config.heads = 2;
-  config.ffn = 32;
-  config.encoder_layers = config.decoder_layers = 1;
-  config.max_positions = 64;
-  config.self_attention = SlidingWindow{8} + Softcap{20};
-  Transformer model(config, 1);
-  save_model(folder, model, {{"source.model", source.checksum()}, {"target.model", target.checksum()}});
-  source.save(folder / "source.model");
-  target.save(folder / "target.model");
-}
-
-Outcome translate(const fs::path& folder) {
-  return run_program({QKV_COMMAND, "translate", "--model", folder.string()}, lines);
-}
-
-// What became of a case; findings begin with "FINDING".
-std::string verdict(const Outcome& outcome, const Outcome& whole, const std::string& folder) {
-  switch (outcome.end) {
-    case Outcome::End::crashed: return fmt::format("FINDING: crash, signal {}", outcome.code);
-    case Outcome::End::too_slow: return "FINDING: more than 10 seconds";
-    case Outcome::End::exited: break;
+// The models of a format are as likely as those of any other, but those of Hugging Face, who has most families, are half of
+// all.
+class Models {
+ public:
+  explicit Models(const fs::path& scratch) : scratch_(scratch) {
+    for (test::ModelFolder& model : test::model_folders()) by_format_[model.format].push_back(std::move(model));
   }
-  if (outcome.errors.find("out of memory") != std::string::npos) return "FINDING: more than 2 GB";
-  if (outcome.code == 0)
-    return outcome.output == whole.output ? "accepted, same answer" : "accepted, another answer";
-  if (outcome.code != 1) return fmt::format("FINDING: exit code {}", outcome.code);
-  // Huge weights are numbers too; what they come to is known when a sentence is computed.
-  if (outcome.errors.find("of the logits is not finite") != std::string::npos)
-    return "refused, the numbers overflow";
-  const bool names_file = outcome.errors.find(folder) != std::string::npos;
-  const bool is_line = std::count(outcome.errors.begin(), outcome.errors.end(), '\n') == 1;
-  return names_file && is_line ? "refused, naming a file" : "FINDING: refused without naming a file";
+
+  const test::ModelFolder& draw(Random& random) const {
+    auto format = by_format_.find("huggingface");
+    if (random.below(2) == 0)
+      format = std::next(by_format_.begin(), static_cast<int64_t>(random.below(by_format_.size())));
+    return format->second[random.below(format->second.size())];
+  }
+
+  // What the whole model can be used for.
+  const std::vector<WholeUse>& uses_of(const test::ModelFolder& model) {
+    std::vector<WholeUse>& uses = uses_[model.name];
+    if (!uses.empty()) return uses;
+    const fs::path folder = scratch_ / "whole", output = scratch_ / "written";
+    test::write_folder(model.files, folder);
+    for (const Use& use : fuzz::uses_of(load_config(encoder_folder(folder)).architecture)) {
+      fs::remove_all(output);
+      Outcome outcome = run_program(use.arguments(folder.string(), output.string()), use.input);
+      const bool works = outcome.end == Outcome::End::exited && outcome.code == 0;
+      if (works) uses.push_back({use, std::move(outcome)});
+    }
+    require(!uses.empty(), "mutated_models", "the whole model {} is of no use", model.name);
+    return uses;
+  }
+
+ private:
+  fs::path scratch_;
+  std::map<std::string, std::vector<test::ModelFolder>> by_format_;
+  std::map<std::string, std::vector<WholeUse>> uses_;
+};
+
+// Whether the files still say what their checksums are. Where they do not, they are taken as another program's.
+bool has_checksums(const test::Folder& files, const test::Folder& whole) {
+  for (const auto& [name, keys] :
+       {std::pair("config.json", std::vector{"\"checksum\""}),
+        std::pair("model.safetensors", std::vector{"\"qkv.checksum\"", "\"source.model\"", "\"target.model\"",
+                                                   "\"tokenizer.model\""})}) {
+    const auto file = files.find(name), original = whole.find(name);
+    if (file == files.end() || original == whole.end()) continue;
+    for (const char* key : keys)
+      if (original->second.find(key) != std::string::npos && file->second.find(key) == std::string::npos)
+        return false;
+  }
+  return true;
+}
+
+struct Case {
+  std::string model, format, damage;
+  Use use;
+  Outcome outcome;
+  Verdict verdict;
+
+  std::string text() const {
+    std::string command = "qkv";
+    for (const std::string& argument : use.command) command += " " + argument;
+    return fmt::format("{}: {}: {}: {}\n{}", verdict.text, model, command, damage, outcome.errors.substr(0, 1000));
+  }
+};
+
+Case run_case(Models& models, Random random, const fs::path& scratch) {
+  const fs::path damaged = scratch / "damaged", output = scratch / "written";
+  const test::ModelFolder& model = models.draw(random);
+  const std::vector<WholeUse>& uses = models.uses_of(model);
+  const WholeUse& whole = uses[random.below(uses.size())];
+  test::Folder files = model.files;
+  const bool keeps_checksums = random.below(2) == 0;
+  if (!keeps_checksums) test::remove_checksums(files);
+  Case result{.model = model.name,
+              .format = model.format,
+              .damage = test::damage(files, random),
+              .use = whole.use,
+              .outcome = {},
+              .verdict = {}};
+  test::write_folder(files, damaged);
+  fs::remove_all(output);
+  result.outcome = run_program(whole.use.arguments(damaged.string(), output.string()), whole.use.input);
+  const bool checked = model.format == "qkv" && keeps_checksums && has_checksums(files, model.files);
+  result.verdict =
+      judge(result.outcome, whole.outcome,
+            {.folder = damaged.string(), .answers_lines = whole.use.answers_lines, .checked = checked});
+  return result;
+}
+
+// The folder, and beside it how it was used.
+fs::path keep(const Case& of, const fs::path& damaged, const std::string& name) {
+  const fs::path kept = fs::path(QKV_FINDINGS) / name;
+  fs::remove_all(kept);
+  fs::create_directories(kept);
+  fs::copy(damaged, kept / "model", fs::copy_options::recursive);
+  write_file(kept / "finding.txt", of.text());
+  return kept;
+}
+
+using Counts = std::map<std::string, std::map<std::string, uint64_t>>;  // by verdict and format
+
+void print_counts(const Counts& counts) {
+  constexpr const char* formats[] = {"qkv", "huggingface", "ctranslate2", "marian", "llama2c", "mingpt"};
+  for (const char* format : formats) fmt::print("{:>12}", format);
+  fmt::print("{:>12}\n", "all");
+  for (const auto& [verdict, of_format] : counts) {
+    uint64_t all = 0;
+    for (const char* format : formats) {
+      const auto found = of_format.find(format);
+      const uint64_t count = found == of_format.end() ? 0 : found->second;
+      fmt::print("{:>12}", count);
+      all += count;
+    }
+    fmt::print("{:>12}  {}\n", all, verdict);
+  }
 }
 
 int run(uint64_t count, uint64_t seed, std::optional<uint64_t> only) {
-  const fs::path place = fs::temp_directory_path() / fmt::format("qkv-mutated-{}", ::getpid());
-  const fs::path damaged = place / "damaged";
-  make_model(place / "whole");
-  const Folder whole = read_folder(place / "whole");
-  const Outcome right = translate(place / "whole");
-  require(right.end == Outcome::End::exited && right.code == 0 && !right.output.empty(), "mutated_models",
-          "the whole model does not translate: {}", right.errors);
-  std::map<std::string, uint64_t> verdicts;
+  const test::ScratchFolder scratch;
+  Models models(scratch.path());
+  Counts counts;
   double slowest = 0;
+  bool found = false;
   for (uint64_t n = only.value_or(0); n < only.value_or(0) + count; ++n) {
-    Random random(seed, n);
-    Folder folder = whole;
-    const bool checked = random.below(2) == 0;
-    if (!checked) remove_checksums(folder);
-    const std::string what = damage(folder, random);
-    write_folder(folder, damaged);
-    const Outcome outcome = translate(damaged);
-    std::string found = verdict(outcome, right, damaged.string());
-    if (checked && found == "accepted, another answer") found = "FINDING: damage that the checksums did not show";
-    ++verdicts[found + (checked ? "" : ", without checksums")];
-    slowest = std::max(slowest, outcome.seconds);
-    if (only || found.starts_with("FINDING"))
-      fmt::print("case {}: {}: {}\n{}", n, found, what, outcome.errors.substr(0, 1000));
+    const Case result = run_case(models, Random(seed, n), scratch.path());
+    ++counts[result.verdict.text][result.format];
+    slowest = std::max(slowest, result.outcome.seconds);
+    found |= result.verdict.finding;
+    if (!only && !result.verdict.finding) continue;
+    const fs::path kept = keep(result, scratch.path() / "damaged", fmt::format("{}-{}", seed, n));
+    fmt::print("case {}: {}the folder is {}\n", n, result.text(), kept.string());
     std::fflush(stdout);
   }
-  if (only) {
-    fmt::print("the damaged model is in {}\n", damaged.string());
-  } else {
-    fs::remove_all(place);
-  }
-  bool found = false;
-  for (const auto& [verdict, times] : verdicts) {
-    fmt::print("{:8}  {}\n", times, verdict);
-    found |= verdict.starts_with("FINDING");
-  }
+  print_counts(counts);
   fmt::print("{} damaged models of seed {}, the slowest took {:.2f} s\n", count, seed, slowest);
   return found ? 1 : 0;
 }

@@ -2,7 +2,7 @@
 #include "fuzz/folder.h"
 #include "fuzz/input.h"
 #include "qkv/model/model_file.h"
-#include "test/damaged_folders_test/use_model.h"
+#include "test/damaged_folders/use_model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace qkv;

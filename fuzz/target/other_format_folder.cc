@@ -3,8 +3,8 @@
 
 #include "fuzz/folder.h"
 #include "fuzz/input.h"
-#include "test/damaged_folders_test/tiny_folders.h"
-#include "test/damaged_folders_test/use_model.h"
+#include "test/damaged_folders/tiny_folders.h"
+#include "test/damaged_folders/use_model.h"
 
 namespace {
 

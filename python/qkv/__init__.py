@@ -16,6 +16,7 @@ from ._attention import attention, attention_backward, attention_packed, explain
 from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
 from ._embedder import Embedder
+from ._evaluation import Evaluation, LengthBucket, MetricResult, SentenceScores, SystemResult, evaluate
 from ._generator import GeneratedText, GeneratedTexts, Generator, TextGeneration, TextScore
 from ._inspection import AttentionMaps, Inspection
 from ._layer import AttentionCache, MultiHeadAttention, describe_layer
@@ -113,16 +114,19 @@ __all__ = [
     "ChrfScore",
     "Confidence",
     "Embedder",
+    "Evaluation",
     "FilledText",
     "GeneratedText",
     "GeneratedTexts",
     "Generator",
     "Inspection",
     "KeyValueCache",
+    "LengthBucket",
     "LocalP",
     "Mask",
     "MaskCandidate",
     "MaskFiller",
+    "MetricResult",
     "Modify",
     "MultiHeadAttention",
     "MultiTokenCache",
@@ -134,6 +138,8 @@ __all__ = [
     "RotaryFrequencies",
     "RotaryScaling",
     "Score",
+    "SentenceScores",
+    "SystemResult",
     "TerScore",
     "TextGeneration",
     "TextScore",
@@ -168,6 +174,7 @@ __all__ = [
     "documents",
     "dot",
     "epanechnikov",
+    "evaluate",
     "every",
     "explain",
     "gate_heads",

@@ -169,7 +169,7 @@ class Translator:
         length_penalty        exponent alpha of the length penalty, 1; 0: none
         length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
         n_best                answers for each sentence, at most `beam`
-        max_length            maximum number of tokens; 0: in proportion to the source
+        max_length            maximum number of tokens; 0: in proportion to the source, within the model's context
         min_length            minimum number of tokens
         no_repeat_ngram       no sequence of n tokens occurs twice; 0: no such limit
         batch_tokens          maximum number of source tokens in a batch
@@ -226,6 +226,25 @@ class Translator:
         names = ("beam", "length_penalty", "length_normalization", "max_length", "min_length", "no_repeat_ngram")
         of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
         return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
+
+    def score(
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *,
+        batch_tokens: int = 4096,
+        max_input_tokens: int = 0,
+    ) -> list[PairScore]:
+        """Log-probabilities of given translations: log p(target given source) of each sentence pair.
+
+        max_input_tokens  longer sentences are cut; 0: the limit of the model, or 4096 if it has none
+        """
+        return [
+            PairScore(*s)
+            for s in self._translator.score(
+                list(sources), list(targets), batch_tokens=batch_tokens, max_input_tokens=max_input_tokens
+            )
+        ]
 
     def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
         """The attention weights of every layer and head: for a given target, or for the model's translation, found

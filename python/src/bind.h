@@ -22,6 +22,7 @@ void bind_operations(nb::module_& m);
 void bind_caches(nb::module_& m);
 void bind_layer(nb::module_& m);
 void bind_metrics(nb::module_& m);
+void bind_evaluation(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
 void bind_picture(nb::module_& m);
 void bind_translator(nb::module_& m);

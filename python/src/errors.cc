@@ -6,6 +6,7 @@
 #include "python/src/bind.h"
 #include "python/src/text.h"
 #include "qkv/base/file.h"
+#include "qkv/decode/overflow.h"
 
 namespace qkv::python {
 namespace {
@@ -25,6 +26,8 @@ void translate(const std::exception_ptr& error, void*) {
     std::rethrow_exception(error);
   } catch (const FileError& e) {
     set_os_error(e);
+  } catch (const Overflow&) {
+    PyErr_SetString(PyExc_ValueError, Overflow::reason);
   } catch (const Error& e) {
     PyErr_SetObject(PyExc_ValueError, text_of(e.what()).ptr());
   }

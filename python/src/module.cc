@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   python::bind_caches(m);
   python::bind_layer(m);
   python::bind_metrics(m);
+  python::bind_evaluation(m);
   python::bind_tokenizer(m);
   python::bind_picture(m);
   python::bind_translator(m);

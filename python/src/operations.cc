@@ -22,11 +22,11 @@
 namespace qkv::python {
 namespace {
 
-using Variables = std::vector<Variable>;
+using InputVariables = std::vector<Variable>;
 
 template <class Operation>
 nb::any apply(nb::tuple arrays, nb::handle grad, bool numpy, Operation operation) {
-  Variables inputs;
+  InputVariables inputs;
   for (const nb::handle array : arrays)
     inputs.push_back(array.is_none() ? Variable() : variable_of(array, "input", !grad.is_none()));
   Tensor upstream, out;
@@ -79,7 +79,7 @@ PadKey pad_key_named(const std::string& name) {
 }  // namespace
 
 // inputs: pre_conv, pre_mix, post_conv, post_head, post_mix.
-MultiTokenOptions multi_token_options(const Variables& inputs, const std::string& pad_key, nb::handle mask,
+MultiTokenOptions multi_token_options(const InputVariables& inputs, const std::string& pad_key, nb::handle mask,
                                       std::optional<float> scale) {
   return {.pre_conv = inputs[0],
           .pre_mix = inputs[1],
@@ -95,8 +95,8 @@ namespace {
 
 nb::any multi_token(nb::tuple arrays, nb::handle grad, bool numpy, const std::string& pad_key, nb::handle mask,
                     std::optional<float> scale) {
-  const MultiTokenOptions given = multi_token_options(Variables(5), pad_key, mask, scale);
-  return apply(arrays, grad, numpy, [&](const Variables& in) {
+  const MultiTokenOptions given = multi_token_options(InputVariables(5), pad_key, mask, scale);
+  return apply(arrays, grad, numpy, [&](const InputVariables& in) {
     MultiTokenOptions options = given;
     options.pre_conv = in[3];
     options.pre_mix = in[4];
@@ -109,10 +109,11 @@ nb::any multi_token(nb::tuple arrays, nb::handle grad, bool numpy, const std::st
 
 nb::tuple multi_token_with_weights(nb::tuple arrays, bool numpy, const std::string& pad_key, nb::handle mask,
                                    std::optional<float> scale) {
-  Variables in;
+  InputVariables in;
   for (const nb::handle array : arrays)
     in.push_back(array.is_none() ? Variable() : variable_of(array, "input", false));
-  const MultiTokenOptions options = multi_token_options(Variables(in.begin() + 3, in.end()), pad_key, mask, scale);
+  const MultiTokenOptions options =
+      multi_token_options(InputVariables(in.begin() + 3, in.end()), pad_key, mask, scale);
   MultiTokenResult r;
   {
     const nb::gil_scoped_release unlocked;
@@ -129,14 +130,14 @@ void bind_operations(nb::module_& m) {
   m.def(
       "softmax",
       [](nb::tuple x, nb::handle grad, bool numpy) {
-        return apply(x, grad, numpy, [](const Variables& in) { return softmax(in[0]); });
+        return apply(x, grad, numpy, [](const InputVariables& in) { return softmax(in[0]); });
       },
       one, maybe, one);
   m.def(
       "masked_softmax",
       [](nb::tuple x, nb::handle grad, bool numpy, nb::handle lengths) {
         const Tensor valid = integers_of(lengths, "masked_softmax: lengths");
-        return apply(x, grad, numpy, [&](const Variables& in) { return masked_softmax(in[0], valid); });
+        return apply(x, grad, numpy, [&](const InputVariables& in) { return masked_softmax(in[0], valid); });
       },
       one, maybe, one, one);
   // shape: offset, width
@@ -150,7 +151,7 @@ void bind_operations(nb::module_& m) {
                                     .width = shape[1],
                                     .frequencies = frequencies,
                                     .multiplier = multiplier};
-        return apply(x, grad, numpy, [&](const Variables& in) { return rotary(in[0], options); });
+        return apply(x, grad, numpy, [&](const InputVariables& in) { return rotary(in[0], options); });
       },
       one, maybe, one, one, one, one, one, one);
   m.def("rotary_frequencies", [](double base, int64_t width, const nb::dict& scaling, int64_t head_width) {
@@ -161,13 +162,13 @@ void bind_operations(nb::module_& m) {
       "normalize_heads",
       [](nb::tuple x, nb::handle grad, bool numpy, float eps, float lambda) {
         return apply(x, grad, numpy,
-                     [&](const Variables& in) { return normalize_heads(in[0], in[1], eps, lambda); });
+                     [&](const InputVariables& in) { return normalize_heads(in[0], in[1], eps, lambda); });
       },
       one, maybe, one, one, one);
   m.def(
       "gate_heads",
       [](nb::tuple x, nb::handle grad, bool numpy) {
-        return apply(x, grad, numpy, [](const Variables& in) { return gate_heads(in[0], in[1], in[2]); });
+        return apply(x, grad, numpy, [](const InputVariables& in) { return gate_heads(in[0], in[1], in[2]); });
       },
       one, maybe, one);
   m.def("multi_token_attention", &multi_token, one, maybe, one, one, maybe, maybe);
@@ -178,7 +179,7 @@ void bind_operations(nb::module_& m) {
       [](nb::tuple x, nb::handle grad, bool numpy, nb::handle lengths, int64_t window) {
         const Tensor of_keys = integers_of(lengths, "local_p: lengths");
         return apply(x, grad, numpy,
-                     [&](const Variables& in) { return local_p(in[0], in[1], in[2], of_keys, window).p; });
+                     [&](const InputVariables& in) { return local_p(in[0], in[1], in[2], of_keys, window).p; });
       },
       one, maybe, one, one, one);
   m.def("sinusoidal", [](int64_t length, int64_t width, int64_t first) {

@@ -61,6 +61,8 @@ struct List {
       return text_of(name_of(value));
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       return text_of(to_string(value));
+    } else if constexpr (std::is_same_v<T, Seconds>) {
+      return text_of(duration_text(value));
     } else if constexpr (std::is_same_v<T, float>) {
       const std::string text = fmt::format("{}", value);
       double number = value;
@@ -86,6 +88,11 @@ struct Read {
       value = value_named<T>(string_of(object, ("train: " + name).c_str()), "train", name);
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       value = attention_pattern(string_of(object, ("train: " + name).c_str()), "train: " + name);
+    } else if constexpr (std::is_same_v<T, Seconds>) {
+      double seconds = 0;  // or a text: "30m"
+      value = !PyBool_Check(object.ptr()) && nb::try_cast(object, seconds)
+                  ? Seconds(seconds)
+                  : seconds_from_text(string_of(object, ("train: " + name).c_str()), "train", name);
     } else if constexpr (std::is_same_v<T, std::string>) {
       std::filesystem::path file;
       if (!nb::try_cast(object, file)) refuse(name, "the name of a file", object);
@@ -129,6 +136,7 @@ const char* name_of(StopReason stop_reason) {
   switch (stop_reason) {
     case StopReason::max_steps: return "max_steps";
     case StopReason::max_epochs: return "max_epochs";
+    case StopReason::max_time: return "max_time";
     case StopReason::patience: return "patience";
     case StopReason::interrupted: return "interrupted";
   }
@@ -174,6 +182,7 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
                            .recipe = recipe_name,
                            .architecture = options.architecture.architecture,
                            .init = options.init,
+                           .max_time = options.max_time,
                            .resume = resume},
                           apply);
     options.before_updates = check_signals;  // Ctrl-C while sentences were read

@@ -47,11 +47,22 @@ def test_train_pytorch(pairs_file, tmp_path):
     assert run("train_pytorch.py", "--model", tmp_path / "m", "--out", tmp_path / "p", "--steps", 1)
 
 
+def built(name):
+    program = next((p for p in bench.parent.glob(f"build*/{name}") if os.access(p, os.X_OK)), None)
+    if program is None:
+        pytest.skip(f"{name} is not built")
+    return program
+
+
+def test_hostile_lines():
+    model = bench.parent / "test" / "checkpoints" / "gpt2"
+    table = run("hostile_lines.py", "--qkv", built("cli/qkv"), model, "--kinds", "word,marks", "--commands", "embed")
+    assert [line.split()[:2] for line in table.splitlines()].count(["gpt2", "embed"]) == 2
+
+
 def test_attention_peers():
     pytest.importorskip("torch")
-    program = next((p for p in bench.parent.glob("build*/bench/attention_bench") if os.access(p, os.X_OK)), None)
-    if program is None:
-        pytest.skip("attention_bench is not built")
+    program = built("bench/attention_bench")
     arguments = (
         "--bench",
         program,

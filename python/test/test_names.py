@@ -30,12 +30,17 @@ files = [
     "metric/bleu.h",
     "metric/bootstrap.h",
     "metric/chrf.h",
+    "metric/evaluation.h",
+    "metric/evaluation_table.h",
+    "metric/paired.h",
     "metric/ter.h",
     "metric/tokenize.h",
     "op/position.h",
     "op/rotary.h",
     "op/rotary_scaling.h",
     "op/softmax.h",
+    "picture/evaluation_attention.h",
+    "picture/evaluation_page.h",
     "picture/heatmap.h",
     "text/tokenizer.h",
     "train/trainer.h",
@@ -46,11 +51,25 @@ elsewhere = {  # C++ -> where Python has it
     "attention_picture": "Inspection",  # .heatmap()
     "attention_with_mean_weights": "attention",  # return_weights="mean"
     "attention_with_weights": "attention",  # return_weights=True
+    "attention_of_worst": "Evaluation",  # .save()
+    "confidence_of": "Confidence",
+    "evaluation_page": "Evaluation",  # .html()
     "heatmaps": "heatmap",  # of a dict
     "inspect": "Translator",  # .inspect()
     "multi_token_attention_with_weights": "multi_token_attention",  # return_weights=True
+    "length_json": "Evaluation",  # .by_length()
+    "length_table": "Evaluation",
+    "metric_json": "MetricResult",
+    "metric_line": "MetricResult",
+    "paired_bootstrap": "evaluate",  # paired="bs"
+    "paired_randomization": "evaluate",  # paired="ar"
+    "resampled_scores": "evaluate",
+    "results_json": "Evaluation",  # .results
+    "results_table": "Evaluation",  # str()
     "signature": "BleuScore",  # .signature
     "tile_mask_mod": "mask_mod",
+    "SentencePage": "Evaluation",  # .html()
+    "SystemOutput": "evaluate",  # a dict
     "AttentionGroup": "Inspection",  # .heatmap()
     "AttentionPlan": "explain",
     "Candidate": "explain",

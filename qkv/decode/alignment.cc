@@ -1,9 +1,42 @@
 #include "qkv/decode/alignment.h"
 
+#include <limits>
+#include <utility>
+
 #include "qkv/base/error.h"
+#include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
 
 namespace qkv {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+constexpr int64_t all_at_once = std::numeric_limits<int64_t>::max();
+
+struct Alignment {
+  const EncoderDecoder& model;
+  int64_t layer;
+  int32_t bos;
+
+  // In one pass of the decoder.
+  std::vector<Tensor> of(const Encoded& sources, std::span<const Ids> targets) const {
+    AttentionLog log{.only = {{AttentionUse::cross, layer}}, .mean_over_heads = true};
+    Pass pass{.log = &log};
+    // At least two positions: a single query is computed by a pass of its own, whose last bits differ.
+    model.decode(pad_batch(targets, {.prepend = bos, .min_length = 2}).ids, sources, pass);
+    const Tensor& weights = log.weights(AttentionUse::cross, layer);
+    std::vector<Tensor> out;
+    for (size_t i = 0; i < targets.size(); ++i)
+      out.push_back(weights.select(0, static_cast<int64_t>(i))
+                        .slice(0, 0, std::ssize(targets[i]))
+                        .slice(1, 0, sources.lengths[i])
+                        .clone());
+    return out;
+  }
+};
+
+}  // namespace
 
 std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encoded,
                                std::span<const int64_t> sources, std::span<const std::vector<int32_t>> targets,
@@ -15,20 +48,22 @@ std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encod
                       options.layer);
   require(sources.size() == targets.size(), "alignments",
           "there must be one source for each of the {} targets, got {}", targets.size(), sources.size());
-  if (targets.empty()) return {};
   const NoGrad guard;
-  const Encoded rows = gather_rows(encoded, sources);
-  AttentionLog log{.only = {{AttentionUse::cross, layer}}, .mean_over_heads = true};
-  Pass pass{.log = &log};
-  // At least two positions: a single query is computed by a pass of its own, whose last bits differ.
-  model.decode(pad_batch(targets, {.prepend = options.bos, .min_length = 2}).ids, rows, pass);
-  const Tensor& weights = log.weights(AttentionUse::cross, layer);
-  std::vector<Tensor> out;
-  for (size_t i = 0; i < targets.size(); ++i)
-    out.push_back(weights.select(0, static_cast<int64_t>(i))
-                      .slice(0, 0, static_cast<int64_t>(targets[i].size()))
-                      .slice(1, 0, rows.lengths[i])
-                      .clone());
+  const Alignment alignment = {.model = model, .layer = layer, .bos = options.bos};
+  std::vector<int64_t> lengths;
+  for (const Ids& target : targets) lengths.push_back(1 + std::ssize(target));
+  std::vector<Tensor> out(targets.size());
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {.tokens = all_at_once, .equal = model.config().depends_on_length()})) {
+    std::vector<int64_t> rows;
+    std::vector<Ids> of_batch;
+    for (const size_t i : batch) {
+      rows.push_back(sources[i]);
+      of_batch.push_back(targets[i]);
+    }
+    std::vector<Tensor> found = alignment.of(gather_rows(encoded, rows), of_batch);
+    for (size_t b = 0; b < batch.size(); ++b) out[batch[b]] = std::move(found[b]);
+  }
   return out;
 }
 

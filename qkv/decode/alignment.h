@@ -4,7 +4,7 @@
 //     std::vector<Tensor> a = alignments(model, encoded, sources, targets);     // a[i] is (T_i, S_i)
 //
 // targets[i], ids without bos and eos, is a translation of row sources[i] of the encoded batch. One pass of the
-// decoder over all targets. Rows are zero where a token sees no source position; they sum to 1, except in variants
+// decoder over all targets, or, of a model that depends on their length (TransformerConfig), over those of each length. Rows are zero where a token sees no source position; they sum to 1, except in variants
 // whose weights do not (softmax-with-sink, local-p, kernels: attention/attention.h).
 #pragma once
 

@@ -42,7 +42,9 @@ void copy_sentence_encoder(const fs::path& from, const fs::path& to) {
     copy_settings(from, to, name);
   for (const fs::path& folder : files_in(from)) {
     if (!folder.filename().string().ends_with("_Pooling") || !file_exists(folder / "config.json")) continue;
-    fs::create_directory(to / folder.filename());
+    std::error_code error;
+    fs::create_directory(to / folder.filename(), error);
+    if (error) throw FileError("write", (to / folder.filename()).string(), error.value());
     copy_settings(folder, to / folder.filename(), "config.json");
   }
 }
@@ -97,6 +99,7 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
 
 void convert_model(const fs::path& from, const fs::path& to, ModelFormat format) {
   const fs::path target = to.has_filename() ? to : to.parent_path();  // without a slash at its end
+  require<UsageError>(!target.empty(), "convert", "output must name a folder");
   std::error_code error;
   const bool is_free =
       !file_exists(target) || (fs::is_directory(target, error) && fs::is_empty(target, error) && !error);

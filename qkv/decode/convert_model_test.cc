@@ -194,6 +194,7 @@ TEST_F(ConvertModel, KeepsTheFilesThatWereThere) {
   EXPECT_THROW(convert_model(published("gpt2"), to), UsageError);
   EXPECT_EQ(read_file(to / "notes.txt"), "mine");
   EXPECT_THROW(convert_model(scratch_.path() / "nowhere", scratch_.path() / "out"), InputError);
+  EXPECT_THROW(convert_model(published("gpt2"), ""), UsageError);
   EXPECT_FALSE(fs::exists(scratch_.path() / "out"));
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch_.path()), {}), 1) << "nothing is left beside it";
 }

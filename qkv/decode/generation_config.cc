@@ -4,6 +4,7 @@
 #include "qkv/base/json.h"
 #include "qkv/model/family/hf_config.h"
 #include "qkv/model/family/read_family.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv {
 namespace {
@@ -36,7 +37,7 @@ constexpr const char* known_keys[] = {"num_beams",
 
 // The file with them; empty: none.
 fs::path settings_file(const fs::path& folder) {
-  if (file_exists(folder / generation_file)) return folder / generation_file;
+  if (const fs::path file = find_in_model(folder, generation_file); file_exists(file)) return file;
   return file_exists(folder / "config.json") && is_published(folder) ? folder / "config.json" : fs::path();
 }
 

@@ -44,27 +44,39 @@ Ids no_answers(const Tokenizer& tokenizer, int32_t mask) {
   return ids;
 }
 
-// The candidates chosen for the masks so far.
+// A candidate for every mask.
 struct Choice {
-  std::vector<size_t> candidates = {};
-  double probability = 1;
+  std::vector<size_t> candidates;
+  double probability;
 };
 
-// The n most likely combinations. A combination of the first masks that is not among their n best cannot become so
+// The n most likely choices, best first. A choice for the first masks that is not among their n best cannot become so
 // later.
 std::vector<Choice> best_choices(const std::vector<std::vector<MaskCandidate>>& masks, int64_t n) {
-  std::vector<Choice> best(1);
+  struct Step {
+    double probability;
+    size_t before, candidate;  // the choice for the masks before, and a candidate of this one
+  };
+  std::vector<std::vector<Step>> steps = {{{1, 0, 0}}};
   for (const std::vector<MaskCandidate>& mask : masks) {
-    std::vector<Choice> longer;
-    for (const Choice& choice : best)
-      for (size_t c = 0; c < mask.size(); ++c) {
-        longer.push_back({choice.candidates, choice.probability * mask[c].probability});
-        longer.back().candidates.push_back(c);
-      }
+    std::vector<Step> longer;
+    // (i + 1) (c + 1) choices are at least as likely as choice i with candidate c, which is one of them.
+    for (size_t i = 0; i < steps.back().size(); ++i)
+      for (size_t c = 0; c < mask.size() && (i + 1) * (c + 1) <= static_cast<size_t>(n); ++c)
+        longer.push_back({steps.back()[i].probability * mask[c].probability, i, c});
     std::stable_sort(longer.begin(), longer.end(),
-                     [](const Choice& a, const Choice& b) { return a.probability > b.probability; });
+                     [](const Step& a, const Step& b) { return a.probability > b.probability; });
     if (std::ssize(longer) > n) longer.resize(static_cast<size_t>(n));
-    best = std::move(longer);
+    steps.push_back(std::move(longer));
+  }
+  std::vector<Choice> best;
+  for (size_t last = 0; last < steps.back().size(); ++last) {
+    Choice& choice = best.emplace_back(Choice{std::vector<size_t>(masks.size()), steps.back()[last].probability});
+    size_t i = last;
+    for (size_t m = masks.size(); m > 0; --m) {
+      choice.candidates[m - 1] = steps[m][i].candidate;
+      i = steps[m][i].before;
+    }
   }
   return best;
 }
@@ -132,7 +144,7 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
     lengths.push_back(any ? std::ssize(rows[i]) : 0);
     if (!any) out[i].texts.push_back({out[i].truncated ? tokenizer_.decode(rows[i]) : texts[i], 1});
   }
-  const TopTokensOptions candidates = {.eos = std::max(tokenizer_.special().eos, 0),
+  const TopTokensOptions candidates = {.eos = tokenizer_.special().eos,
                                        .suppress_tokens = no_answers(tokenizer_, mask())};
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch :
@@ -150,12 +162,17 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
         }
     Pass pass;
     const Tensor hidden = gather(model_->encode(padded.ids, padded.lengths, pass).value(), masked);
-    const TopTokens top =
-        top_tokens(model_->logits(hidden).value(), std::max(options.top_k, options.n_best), candidates);
-    for (size_t m = 0; m < masked.size(); ++m) {
-      std::vector<MaskCandidate>& found = out[owner[m]].masks.emplace_back();
-      for (const TokenChoice& choice : top.row(static_cast<int64_t>(m)))
-        found.push_back({choice.id, tokenizer_.token(choice.id), std::exp(double{choice.log_probability})});
+    // In chunks: the logits of a line of nothing but masks would be thousands of rows as long as the vocabulary.
+    constexpr int64_t rows_at_once = 256;
+    for (int64_t begin = 0; begin < std::ssize(masked); begin += rows_at_once) {
+      const int64_t end = std::min(begin + rows_at_once, std::ssize(masked));
+      const TopTokens top = top_tokens(model_->logits(hidden.slice(0, begin, end)).value(),
+                                       std::max(options.top_k, options.n_best), candidates);
+      for (int64_t m = begin; m < end; ++m) {
+        std::vector<MaskCandidate>& found = out[owner[static_cast<size_t>(m)]].masks.emplace_back();
+        for (const TokenChoice& choice : top.row(m - begin))
+          found.push_back({choice.id, tokenizer_.token(choice.id), std::exp(double{choice.log_probability})});
+      }
     }
     for (const size_t i : batch) fill_text(out[i], rows[i], *this, options);
     done += std::ssize(batch);

@@ -10,6 +10,7 @@
 #include "qkv/base/error.h"
 #include "qkv/decode/language_model_test.h"
 #include "qkv/decode/marked_text.h"
+#include "qkv/model/family/published_folder_test.h"
 #include "qkv/model/model_file.h"
 
 namespace qkv::mask_filler_test {
@@ -75,6 +76,21 @@ TEST(MaskFiller, AModelWithoutAHeadIsRefused) {
   }
 }
 
+// Its first token is one like the others.
+TEST(MaskFiller, OfAVocabularyWithoutAnEndEveryTokenIsAnAnswer) {
+  const test::PublishedFolder folder("bert");
+  folder.give_number_tokenizer();
+  auto tokenizer = test::PublishedFolder::Json::parse(read_file(folder.path() / "tokenizer.json"));
+  tokenizer["model"].erase("unk_token");
+  folder.write("tokenizer.json", tokenizer.dump());
+  folder.change("pad_token_id", 7);
+  const FilledText filled = MaskFiller(folder.path()).fill("5 [MASK] 6", {.top_k = 1000});
+  EXPECT_EQ(std::ssize(filled.masks.at(0)), folder.config()["vocab_size"].get<int64_t>() - 2)
+      << "but [MASK] and the padding";
+  EXPECT_TRUE(
+      std::any_of(filled.masks[0].begin(), filled.masks[0].end(), [](auto& token) { return token.id == 0; }));
+}
+
 TEST(MaskFiller, AnAnswerDoesNotDependOnTheOtherTexts) {
   const MaskFiller filler = random_filler(2);
   for (const int64_t batch_tokens : {1, 1000}) {
@@ -88,6 +104,21 @@ TEST(MaskFiller, AnAnswerDoesNotDependOnTheOtherTexts) {
           EXPECT_EQ(alone.masks[m][c].probability, together[i].masks[m][c].probability);
         }
       for (size_t n = 0; n < alone.texts.size(); ++n) EXPECT_EQ(alone.texts[n].text, together[i].texts[n].text);
+    }
+  }
+}
+
+// Logits are computed for some hundred masks at once.
+TEST(MaskFiller, EachOfManyMasksOfABatchIsAsAlone) {
+  const MaskFiller filler = random_filler(5);
+  const std::vector<std::string> many(200, texts[1]);
+  const FilledText alone = filler.fill(texts[1], {.n_best = 3});
+  for (const FilledText& filled : filler.fill(many, {.n_best = 3})) {
+    ASSERT_EQ(filled.masks.size(), 2u);
+    ASSERT_EQ(filled.texts.size(), 3u);
+    for (size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(filled.texts[n].text, alone.texts[n].text);
+      EXPECT_EQ(filled.texts[n].probability, alone.texts[n].probability);
     }
   }
 }

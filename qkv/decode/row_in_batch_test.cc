@@ -1,9 +1,13 @@
 // Models in which the padding of a batch would change a row: their rows are batched by length.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "qkv/decode/embedder.h"
 #include "qkv/decode/generator.h"
 #include "qkv/decode/mask_filler.h"
+#include "qkv/decode/model_test.h"
+#include "qkv/decode/translator.h"
 #include "qkv/model/family/published_folder_test.h"
 
 namespace qkv::row_in_batch_test {
@@ -58,6 +62,87 @@ TEST(ARowDoesNotDependOnItsBatch, InFilledMasks) {
   for (size_t i = 0; i < alone.masks[0].size(); ++i) {
     EXPECT_EQ(alone.masks[0][i].id, together.masks[0][i].id);
     EXPECT_EQ(alone.masks[0][i].probability, together.masks[0][i].probability);
+  }
+}
+
+// Encoder-decoders whose encoder, decoder or both depend on the length.
+std::vector<SelfAttention> that_depend_on_length() {
+  const Rotary dynamic = {.scaling = {.type = RotaryScalingType::dynamic, .factor = 4, .original_positions = 4}};
+  const Rotary longrope = {.scaling = {.type = RotaryScalingType::longrope,
+                                       .factor = 4,
+                                       .original_positions = 6,
+                                       .short_factors = {1, 1.5},
+                                       .long_factors = {2, 3}}};
+  const BigBirdEvaluation blocks = {.block = 2, .random = 1};
+  return {{dynamic, dynamic}, {dynamic, Full{}}, {Full{}, dynamic}, {longrope, Full{}}, {blocks, Full{}}};
+}
+
+Translator random_translator(const SelfAttention& self_attention) {
+  const Tokenizer characters =
+      Tokenizer::train(std::vector<std::string>{"the cat sat on the mat and saw a dog"},
+                       {.type = TokenizerType::character, .vocabulary_size = 40, .character_coverage = 1});
+  return {random_model(5,
+                       [&](TransformerConfig& c) {
+                         c.source_vocabulary = c.target_vocabulary = characters.size();
+                         c.positions = Positions::none;
+                         c.self_attention = self_attention;
+                       }),
+          characters, characters};
+}
+
+const std::vector<std::string> sentences = {"the cat",
+                                            "the cat sat on the mat and saw a dog",
+                                            "a dog",
+                                            "the mat",
+                                            "the dog",
+                                            "a",
+                                            "saw the cat on the mat"};
+
+void expect_same(const Translation& together, const Translation& alone, const std::string& name) {
+  ASSERT_EQ(together.n_best.size(), alone.n_best.size()) << name;
+  for (size_t i = 0; i < alone.n_best.size(); ++i) {
+    const Candidate &a = together.n_best[i], &b = alone.n_best[i];
+    EXPECT_EQ(a.text, b.text) << name;
+    EXPECT_EQ(a.score, b.score) << name;
+    ASSERT_EQ(a.alignment.shape(), b.alignment.shape()) << name;
+    const auto weights = a.alignment.span<float>(), expected = b.alignment.span<float>();
+    EXPECT_TRUE(std::equal(weights.begin(), weights.end(), expected.begin())) << name << ": " << a.text;
+  }
+}
+
+TEST(ARowDoesNotDependOnItsBatch, InTranslationsAndTheirAlignments) {
+  const std::vector<std::string> prefixes = {"a", "", "the mat", "the", "", "saw a dog", "on"};
+  for (const SelfAttention& variant : that_depend_on_length()) {
+    const Translator translator = random_translator(variant);
+    ASSERT_TRUE(translator.model().config().depends_on_length());
+    for (const bool begins : {false, true}) {
+      TranslateOptions options = {.beam = 3, .n_best = 3, .max_length = 14, .alignment = true};
+      if (begins) options.prefixes = prefixes;
+      const std::vector<Translation> together = translator.translate(sentences, options);
+      for (size_t i = 0; i < sentences.size(); ++i) {
+        if (begins) options.prefixes = {prefixes[i]};
+        expect_same(together[i], translator.translate(sentences[i], options),
+                    fmt::format("{}, '{}'", to_string(variant), sentences[i]));
+      }
+    }
+  }
+}
+
+TEST(ARowDoesNotDependOnItsBatch, InScoresOfPairs) {
+  std::vector<std::string> sources = sentences, targets = sentences;
+  std::rotate(targets.begin(), targets.begin() + 2, targets.end());
+  sources.insert(sources.end(), {"", "the cat", ""});
+  targets.insert(targets.end(), {"the mat", "", ""});
+  std::vector<SelfAttention> variants = that_depend_on_length();
+  variants.emplace_back(Full{});
+  for (const SelfAttention& variant : variants) {
+    const Translator translator = random_translator(variant);
+    const std::vector<PairScore> together = translator.score(sources, targets);
+    for (size_t i = 0; i < sources.size(); ++i)
+      EXPECT_EQ(together[i].token_log_probabilities,
+                translator.score(std::span(sources).subspan(i, 1), std::span(targets).subspan(i, 1))[0]
+                    .token_log_probabilities)
+          << to_string(variant) << ", " << i;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
@@ -31,7 +32,13 @@ void check_ids(std::span<const int32_t> ids, size_t vocabulary, const char* what
 void check_logits(std::span<const float> logits) {
   const auto valid = [](float x) { return x < std::numeric_limits<float>::infinity(); };
   const auto bad = std::find_if_not(logits.begin(), logits.end(), valid);
-  if (bad != logits.end()) fail("sampling", "the logit of token {} is {}", bad - logits.begin(), *bad);
+  if (bad != logits.end()) fail<Overflow>("sampling", "the logit of token {} is {}", bad - logits.begin(), *bad);
+}
+
+// The same error, which says in which row.
+template <class Kind>
+[[noreturn]] void fail_in_row(int64_t row, const Kind& error) {
+  fail<Kind>("sampling", "row {}: {}", row, std::string_view(error.what()).substr(error.op().size() + 2));
 }
 
 void penalize_repetition(std::vector<double>& scores, std::span<const int32_t> history, double penalty) {
@@ -202,8 +209,10 @@ std::vector<TokenChoice> sample_tokens(const Tensor& logits, std::span<const Sam
       require(row.position >= 0, "sampling", "the position must be at least 0, got {}", row.position);
       const int32_t id = draw(candidates_of(of_row, row.history, options), random_number(options, row));
       out[static_cast<size_t>(r)] = {id, log_probability(of_row, id)};
+    } catch (const Overflow& error) {
+      fail_in_row(r, error);
     } catch (const Error& error) {
-      fail("sampling", "row {}: {}", r, std::string_view(error.what()).substr(error.op().size() + 2));
+      fail_in_row(r, error);
     }
   });
   return out;

@@ -12,6 +12,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::sampling_test {
@@ -273,6 +274,7 @@ TEST(Sampling, ErrorsNameTheRowAndTheArgument) {
   EXPECT_EQ(message(rows, {}), "sampling: row 1: the logit of token 1 is inf");
   x.data<float>()[5] = std::nanf("");
   EXPECT_EQ(message(rows, {.temperature = 0}), "sampling: row 1: the logit of token 1 is nan");
+  EXPECT_THROW(sample_tokens(x, rows, {}), Overflow);
 }
 
 }  // namespace qkv::sampling_test

@@ -1,6 +1,9 @@
 #include "qkv/decode/score.h"
 
+#include <cmath>
+
 #include "qkv/base/error.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/decode/padded_batch.h"
 
 namespace qkv {
@@ -29,7 +32,10 @@ std::vector<TargetScore> score_targets(const EncoderDecoder& model, const Encode
   std::vector<TargetScore> scores(targets.size());
   for (size_t b = 0; b < targets.size(); ++b)
     for (int64_t t = 0; t < out.lengths[b]; ++t) {
-      scores[b].token_log_probabilities.push_back(-losses[static_cast<int64_t>(b) * T + t]);
+      const float loss = losses[static_cast<int64_t>(b) * T + t];
+      require<Overflow>(!std::isnan(loss), "score_targets", "the logits of token {} of row {} are not finite", t,
+                        b);
+      scores[b].token_log_probabilities.push_back(-loss);
       scores[b].log_probability += scores[b].token_log_probabilities.back();
     }
   return scores;

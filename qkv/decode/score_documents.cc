@@ -1,9 +1,11 @@
 #include "qkv/decode/score_documents.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "qkv/base/error.h"
 #include "qkv/decode/length_batches.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/decode/padded_batch.h"
 
 namespace qkv {
@@ -64,9 +66,12 @@ void score_batch(const CausalTransformer& model, std::span<const std::vector<int
       model.loss(in.ids, Tensor::from(targets, {std::ssize(batch), T}), {.ignore_index = ignore}, pass);
   const float* losses = result.token_losses.data<float>();
   for (size_t b = 0; b < batch.size(); ++b)
-    for (int64_t i = batch[b].first; i < batch[b].end; ++i)
-      scores[batch[b].document].token_log_probabilities[static_cast<size_t>(i)] =
-          -losses[static_cast<int64_t>(b) * T + i - batch[b].begin];
+    for (int64_t i = batch[b].first; i < batch[b].end; ++i) {
+      const float loss = losses[static_cast<int64_t>(b) * T + i - batch[b].begin];
+      require<Overflow>(!std::isnan(loss), "score_documents",
+                        "the logits of token {} of document {} are not finite", i, batch[b].document);
+      scores[batch[b].document].token_log_probabilities[static_cast<size_t>(i)] = -loss;
+    }
 }
 
 }  // namespace

@@ -14,12 +14,12 @@
 namespace qkv {
 namespace {
 
-// bos takes the first position of the decoder.
+// bos takes the first position of the decoder. A length in proportion to the source is within what the model was made for.
 int64_t max_length_of(const SearchOptions& o, int32_t source_length, const TransformerConfig& config) {
-  const int64_t wanted = o.max_length > 0
-                             ? o.max_length
-                             : static_cast<int64_t>(o.max_length_ratio * source_length) + o.max_length_extra;
-  return std::min(wanted, config.position_limit() - 1);
+  const int64_t limit = config.position_limit() - 1;
+  if (o.max_length > 0) return std::min(o.max_length, limit);
+  const auto in_proportion = static_cast<int64_t>(o.max_length_ratio * source_length) + o.max_length_extra;
+  return std::min({in_proportion, config.default_context(), limit});
 }
 
 // The unfinished sequences of a batch, which are searched in step, and their rows in the decoding.

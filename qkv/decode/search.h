@@ -61,7 +61,7 @@ struct SearchOptions {
   int64_t no_repeat_ngram =
       0;  // tokens that would complete an n-gram a second time are excluded (sampling.h); 0: off
   // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
-  // max_length_extra. The model's position limit applies, too.
+  // max_length_extra, but not more than default_context() of the model. The model's position limit applies, too.
   int64_t max_length = 0;
   double max_length_ratio = 3.0;
   int64_t max_length_extra = 100;

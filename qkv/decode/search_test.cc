@@ -282,6 +282,15 @@ TEST(Search, LengthsStayInTheirBounds) {
   EXPECT_EQ(search(model, {Ids{3, 4, 5, 6}}, by_source)[0][0].ids.size(), 8u);
 }
 
+// Where positions have no limit.
+TEST(Search, ALengthInProportionToTheSourceIsWithinWhatTheModelWasMadeFor) {
+  const Transformer model =
+      random_model(12, [](TransformerConfig& c) { c.positions = Positions::rotary, c.context_length = 7; });
+  const std::vector<Ids> sentence = {{3, 4, 5, 6}};
+  EXPECT_EQ(search(model, sentence, {.min_length = 1000})[0][0].ids.size(), 7u);
+  EXPECT_EQ(search(model, sentence, {.min_length = 1000, .max_length = 9})[0][0].ids.size(), 9u);
+}
+
 TEST(Search, AVocabularySmallerThanTheBeamIsNotAnError) {
   const Transformer model =
       random_model(13, [](TransformerConfig& c) { c.target_vocabulary = 5, c.tie = Tie::none; });

@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
@@ -87,7 +88,7 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
     const bool eos_is_best = options.eos >= 0 && (best.length() == 0 || of_eos > choices[0].log_probability);
     const int32_t best_id = eos_is_best ? options.eos : best.length() > 0 ? choices[0].id : 0;
     const float log_p = -kernel::kernels().rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);
-    require(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
+    require<Overflow>(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
     top.eos_[static_cast<size_t>(r)] = options.eos >= 0 ? log_p + (of_eos - x[best_id]) : minus_infinity;
     for (int64_t i = 0; i < best.length(); ++i)
       choices[i].log_probability = log_p + (choices[i].log_probability - x[best_id]);

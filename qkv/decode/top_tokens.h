@@ -8,8 +8,8 @@
 //
 // eos is not among the tokens of a row: beam search treats it separately. With eos -1 there is none, and eos(r) is
 // -infinity. A row is sorted, with equal logits by id, lower first. It is shorter than `count` if the vocabulary is; a
-// logit of -infinity is not a candidate. Rows are computed in parallel and independently. Errors: a row that holds
-// +infinity or NaN.
+// logit of -infinity is not a candidate. Rows are computed in parallel and independently. Errors: Overflow for a row
+// that holds +infinity or NaN.
 #pragma once
 
 #include <cstdint>

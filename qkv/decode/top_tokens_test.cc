@@ -9,6 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::top_tokens_test {
@@ -103,7 +104,7 @@ TEST(TopTokens, ErrorsNameTheArgument) {
     try {
       top_tokens(x, 1, {});
       FAIL();
-    } catch (const Error& e) {
+    } catch (const Overflow& e) {
       EXPECT_STREQ(e.what(), "top_tokens: row 1 of the logits holds +infinity or NaN");
     }
   }

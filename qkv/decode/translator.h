@@ -36,7 +36,7 @@ struct TranslateOptions {
   double length_penalty = 1.0;  // search.h
   LengthNormalization length_normalization = LengthNormalization::wu;
   int64_t n_best = 1;
-  int64_t max_length = 0;  // of a translation, in tokens; 0: in proportion to the source
+  int64_t max_length = 0;  // of a translation, in tokens; 0: in proportion to the source, as in search.h
   int64_t min_length = 0;
   int64_t no_repeat_ngram = 0;                           // no sequence of n tokens occurs twice; 0: off
   bool early_stopping = true, eos_at_max_length = true;  // search.h

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "qkv/base/threads.h"
 #include "qkv/metric/statistics.h"
@@ -27,5 +28,12 @@ struct Confidence {
 // InputError for no sentences; UsageError for no samples.
 Confidence bootstrap(const metric::Statistics& rows, FunctionRef<double(std::span<const double>)> score,
                      const BootstrapOptions& options = {});
+
+// The two steps of bootstrap(). Systems with the same number of sentences are resampled in the same way, so the scores
+// of two systems are pairs (paired.h).
+std::vector<double> resampled_scores(const metric::Statistics& rows,
+                                     FunctionRef<double(std::span<const double>)> score,
+                                     const BootstrapOptions& options = {});
+Confidence confidence_of(std::vector<double> scores);
 
 }  // namespace qkv

@@ -80,4 +80,15 @@ uint32_t NumpyRandom::below(uint32_t n) {
   return static_cast<uint32_t>(product >> 32);
 }
 
+bool NumpyRandom::boolean() {
+  if (booleans_left_ == 0) {
+    booleans_ = next32();
+    booleans_left_ = 32;
+  }
+  const bool drawn = booleans_ & 1;
+  booleans_ >>= 1;
+  --booleans_left_;
+  return drawn;
+}
+
 }  // namespace qkv::metric

@@ -16,6 +16,8 @@ class NumpyRandom {
   explicit NumpyRandom(uint32_t seed);
 
   uint32_t below(uint32_t n);  // 0 to n - 1, n >= 1
+  // As one call of integers(2, size, dtype=bool) draws all of them: 32 from a word, its lowest bit first.
+  bool boolean();
 
  private:
   __extension__ using Wide = unsigned __int128;
@@ -26,6 +28,8 @@ class NumpyRandom {
   Wide state_ = 0, increment_ = 0;
   uint32_t upper_half_ = 0;  // of the last 64 bits, if only the lower half was used
   bool has_upper_half_ = false;
+  uint32_t booleans_ = 0;  // of the last word, and how many are left
+  int booleans_left_ = 0;
 };
 
 }  // namespace qkv::metric

@@ -65,7 +65,7 @@ metric::Statistics ter_statistics(std::span<const std::string> hypotheses,
 TerScore ter_of(std::span<const double> sums) {
   TerScore score{.edits = static_cast<int64_t>(sums[0]), .reference_length = sums[1]};
   const bool perfect = score.edits == 0;
-  score.score = score.reference_length > 0 ? 100.0 * static_cast<double>(score.edits) / score.reference_length
+  score.score = score.reference_length > 0 ? 100.0 * (static_cast<double>(score.edits) / score.reference_length)
                                            : (perfect ? 0.0 : 100.0);
   return score;
 }

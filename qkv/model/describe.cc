@@ -1,5 +1,7 @@
 #include "qkv/model/describe.h"
 
+#include <algorithm>
+
 #include "qkv/base/error.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
@@ -67,6 +69,25 @@ std::string vocabulary(const TransformerConfig& c) {
   return fmt::format("V {} source and W {} target tokens", c.source_vocabulary, c.target_vocabulary);
 }
 
+bool encodes_positions(const AttentionPattern& pattern) {
+  using Role = AttentionMechanism::Role;
+  return std::any_of(pattern.groups().begin(), pattern.groups().end(), [](const AttentionPattern::Group& group) {
+    return group.variant.has(Role::rotation) || group.variant.has(Role::position_bias);
+  });
+}
+
+// "P 1024 sinusoidal positions", "positions by attention, any length, made for 2048 tokens"
+std::string positions(const TransformerConfig& c) {
+  if (c.has_position_limit()) return fmt::format("P {} {} positions", c.max_positions, name_of(c.positions));
+  const bool by_attention = (c.has_encoder() && encodes_positions(c.self_attention.encoder)) ||
+                            (c.has_decoder() && encodes_positions(c.self_attention.decoder));
+  const std::string encoding = c.positions != Positions::none ? fmt::format("{} positions", name_of(c.positions))
+                               : by_attention                 ? "positions by attention"
+                                                              : "no position encoding";
+  return encoding + ", any length" +
+         (c.context_length > 0 ? fmt::format(", made for {} tokens", c.context_length) : "");
+}
+
 std::string headline(const TransformerConfig& c) {
   if (is_recurrent(c.architecture))
     return fmt::format(
@@ -75,18 +96,13 @@ std::string headline(const TransformerConfig& c) {
   const int64_t Q = c.heads * head_width(c);
   const std::string heads =
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
-  const bool limited = c.positions == Positions::sinusoidal || c.positions == Positions::learned;
-  const std::string positions = limited ? fmt::format("P {} {} positions", c.max_positions, name_of(c.positions))
-                                : c.positions == Positions::none
-                                    ? "no position encoding, any length"
-                                    : fmt::format("{} positions, any length", name_of(c.positions));
   return fmt::format(
              "{}, {}\n"
              "  C {} d-model, F {} ffn, H {} heads{},{} K {} key and value width\n"
              "  {}, {}\n",
              kind(c), block_summary(c), c.d_model, c.ffn, c.heads, heads,
              Q == c.d_model ? "" : fmt::format(" Q {} query width,", Q), key_value_width(c), vocabulary(c),
-             positions) +
+             positions(c)) +
          variants(c);
 }
 

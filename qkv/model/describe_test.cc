@@ -132,6 +132,18 @@ TEST(Describe, NamesTheAttentionVariantsAndCountsTheirParameters) {
   EXPECT_NE(describe(c).find("no position encoding, any length"), std::string::npos) << describe(c);
 }
 
+// Of a published model with rotary positions, which are a mechanism of its attention.
+TEST(Describe, SaysWhatLengthAModelIsMadeFor) {
+  TransformerConfig c = small();
+  c.positions = Positions::none;
+  c.self_attention = Rotary{};
+  EXPECT_NE(describe(c).find(" tokens, positions by attention, any length\n"), std::string::npos) << describe(c);
+  c.context_length = 2048;
+  EXPECT_NE(describe(c).find(" tokens, positions by attention, any length, made for 2048 tokens\n"),
+            std::string::npos)
+      << describe(c);
+}
+
 TEST(Describe, CountsTheVisiblePairsOfAVariant) {
   TransformerConfig c = small();
   const auto attention = [&](const AttentionVariant& self, const AttentionVariant& cross) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "qkv/base/json.h"
+#include "qkv/picture/embedded_json.h"
 #include "qkv/picture/head_summary.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/packed_weights.h"
@@ -78,19 +79,6 @@ Json page_data(const PictureContent& content, const ColorScale& scale) {
           {"groups", std::move(groups)}};
 }
 
-// JSON inside a script element: ASCII, and no '<', which could end the element.
-std::string embedded(const Json& data) {
-  std::string out;
-  for (const char c : data.dump({.ascii = true})) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 // An element whose text is cut at the end of the line; all of it is shown under the pointer and where it has the focus.
 std::string one_line(std::string_view tag, const std::string& text) {
   return fmt::format("<{0} dir=\"auto\" tabindex=\"0\" title=\"{1}\">{1}</{0}>", tag,
@@ -127,7 +115,7 @@ std::string picture_page(const PictureContent& content, const ColorScale& scale)
 </body>
 </html>
 )",
-                     one_line("h1", name), page_style, facts, embedded(page_data(content, scale)), page_script,
+                     one_line("h1", name), page_style, facts, embedded_json(page_data(content, scale)), page_script,
                      xml_escaped(label_text(name)));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/text/holdout.h"
 #include "qkv/text/unicode.h"
 
@@ -31,6 +32,19 @@ bool next_or_error(LineReader& lines, std::string& line, std::optional<LineError
     if (!error) error = e;
     return true;
   }
+}
+
+std::vector<std::string_view> columns_of(std::string_view line) {
+  std::vector<std::string_view> columns;
+  for (size_t tab = 0; tab != line.npos; line.remove_prefix(tab == line.npos ? 0 : tab + 1)) {
+    tab = line.find('\t');
+    columns.push_back(line.substr(0, tab));
+  }
+  return columns;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.front() != '.' && text.find_first_not_of("0123456789.") == text.npos;
 }
 
 int64_t count_lines(LineReader& lines) {
@@ -99,10 +113,26 @@ bool CorpusReader::read_line(SentencePair& pair) {
     pair.target.clear();
     return true;
   }
+  check_columns(pair.source);
   const size_t end = pair.source.find('\t', tab + 1);
   pair.target.assign(pair.source, tab + 1, end == pair.source.npos ? end : end - tab - 1);
   pair.source.resize(tab);
   return true;
+}
+
+// Three lines in a row are enough to be sure: one may be a sentence that is a number.
+void CorpusReader::check_columns(const std::string& line) {
+  constexpr int64_t enough = 3;
+  if (numbered_ + 1 != first_.number() || numbered_ >= enough) return;
+  const std::vector<std::string_view> columns = columns_of(line);
+  if (columns.size() < 3 || !is_number(columns[0])) return;
+  if (++numbered_ < enough) return;
+  const bool both = columns.size() > 3 && is_number(columns[2]);  // tatoeba.org: id, sentence, id, translation
+  fail<InputError>(
+      first_.name(),
+      "column 1 is a number in every line ({}), expected 'source TAB target'; choose the columns of the "
+      "sentences: cut -f {} {} > pairs.tsv",
+      one_line(columns[0]), both ? "2,4" : "2,3", first_.name());
 }
 
 bool CorpusReader::read_two_lines(SentencePair& pair) {

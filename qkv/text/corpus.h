@@ -4,7 +4,8 @@
 //     for (SentencePair pair; corpus.next(pair);) use(pair.source, pair.target);
 //     log("{} pairs, {} with an empty side", corpus.pairs(), corpus.blank());
 //
-// In a .tsv file every line is "source TAB target"; columns after the second are ignored. Any file may be gzip, a
+// In a .tsv file every line is "source TAB target"; columns after the second are ignored. A file of three columns or
+// more whose first one has numbers, the ids or scores of an export, is an InputError that says how to cut it. Any file may be gzip, a
 // pipe, or "-" for standard input. A path with a comma in it is one file if a file of that name exists. Pairs with a
 // blank side, blank lines among them, are skipped and counted. LineError, naming file and line: no tab, invalid
 // UTF-8, a NUL byte, a line too long; next() then continues after it, in both files. InputError: files with
@@ -79,12 +80,14 @@ class CorpusReader {
   bool read(SentencePair& pair);
   bool read_line(SentencePair& pair);
   bool read_two_lines(SentencePair& pair);
+  void check_columns(const std::string& line);
 
   std::string name_;
   CorpusKind kind_ = CorpusKind::pairs;
   CorpusOptions options_;
   LineReader first_;
   std::optional<LineReader> second_;  // of two files
+  int64_t numbered_ = 0;  // lines from the first on whose first column is a number, with three columns or more
   int64_t pairs_ = 0, blank_ = 0, held_out_ = 0;
 };
 

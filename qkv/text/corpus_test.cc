@@ -45,6 +45,19 @@ TEST_F(Corpus, ReadsTabSeparatedPairs) {
             (Pairs{{"one", "un"}, {"two ", " deux"}, {"three", "trois"}}));
 }
 
+TEST_F(Corpus, RefusesAnExportWithNumbersInItsFirstColumnAndSaysHowToCutIt) {
+  const auto error_of = [&](const std::string& line) {
+    return CorpusTest::error_of(file("export.tsv", line + line + line));
+  };
+  EXPECT_NE(error_of("1001\tI am cold.\t5001\tMir ist kalt.\n").find("(1001), expected 'source TAB target'"),
+            std::string::npos);
+  EXPECT_NE(error_of("1001\tI am cold.\t5001\tMir ist kalt.\n").find("cut -f 2,4"), std::string::npos);
+  EXPECT_NE(error_of("1.25\tI am cold.\tMir ist kalt.\n").find("cut -f 2,3"), std::string::npos);
+  EXPECT_EQ(error_of("12\ttwelve\n"), "") << "numbers are sentences in two columns";
+  EXPECT_EQ(error_of("Go on.\tWeiter.\tCC-BY 2.0\n"), "");
+  EXPECT_EQ(error_of("1984\t1984\tCC-BY 2.0\nGo on.\tWeiter.\tCC-BY 2.0\n"), "") << "one line is not enough";
+}
+
 TEST_F(Corpus, ReadsTwoFiles) {
   const std::string spec = file("a.en", "one\ntwo\n") + "," + file("a.fr", "un\ndeux");
   EXPECT_EQ(read_corpus(spec), (Pairs{{"one", "un"}, {"two", "deux"}}));

@@ -49,7 +49,9 @@ std::vector<std::string> language_tokens(const Tokenizer& tokenizer) {
 
 int32_t language_token(const Tokenizer& tokenizer, const std::string& language, const char* option) {
   for (const std::string& name : {language, "__" + language + "__", ">>" + language + "<<"})
-    if (const std::optional<int32_t> id = tokenizer.id_of(name); id && is_language(tokenizer, *id)) return *id;
+    if (const std::optional<int32_t> id = tokenizer.id_of(name);
+        id && *id < tokenizer.size() && is_language(tokenizer, *id))
+      return *id;
   const std::vector<std::string> tokens = language_tokens(tokenizer);
   require<UsageError>(!tokens.empty(), "translate",
                       "{}: this model has no language tokens, so there are no languages to choose from, got {}",

@@ -8,7 +8,7 @@
 namespace qkv::language_tokens_test {
 
 // Words, of which `added` are added tokens.
-Tokenizer words(const std::vector<std::string>& texts, const std::vector<std::string>& added) {
+Tokenizer words(const std::vector<std::string>& texts, const std::vector<std::string>& added, int64_t rows = 0) {
   Json vocabulary = Json::object(), tokens = Json::array();
   int id = 0;
   for (const std::string& text : texts) vocabulary[text] = id++;
@@ -16,7 +16,8 @@ Tokenizer words(const std::vector<std::string>& texts, const std::vector<std::st
   const Json json = {{"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
                      {"added_tokens", tokens},
                      {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}}}};
-  return Tokenizer(make_json_tokenizer(json.dump(), "test", {.pad = -1, .bos = -1, .eos = -1, .unk = -1}));
+  return Tokenizer(
+      make_json_tokenizer(json.dump(), "test", {.pad = -1, .bos = -1, .eos = -1, .unk = -1, .rows = rows}));
 }
 
 std::string error_of(const Tokenizer& tokenizer, const std::string& language) {
@@ -37,6 +38,13 @@ TEST(LanguageTokens, AreAddedTokensThatAreWrittenLikeLanguages) {
             "zh-Hans; did you mean deu_Latn?");
   EXPECT_NE(error_of(nllb, "</s>").find("'</s>' is not one"), std::string::npos);
   EXPECT_NE(error_of(nllb, "deu").find("did you mean deu_Latn?"), std::string::npos);
+}
+
+// A vocabulary may have more tokens than the model.
+TEST(LanguageTokens, AreThoseThatTheModelHas) {
+  const Tokenizer nllb = words({"the"}, {"</s>", "eng_Latn", "deu_Latn"}, /*rows=*/3);
+  EXPECT_EQ(language_tokens(nllb), std::vector<std::string>{"eng_Latn"});
+  EXPECT_NE(error_of(nllb, "deu_Latn").find("'deu_Latn' is not one of the 1 languages"), std::string::npos);
 }
 
 TEST(LanguageTokens, MayBeNamedWithoutTheirMarks) {

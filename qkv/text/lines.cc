@@ -1,8 +1,10 @@
 #include "qkv/text/lines.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "qkv/text/file_kind.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
@@ -21,7 +23,7 @@ bool LineReader::next(std::string& line) {
   line.clear();
   std::swap(line, line_);
   if (!std::exchange(complete_, false) && line.empty()) return false;
-  ++number_;
+  if (++number_ == 1) check_kind();
   if (std::exchange(too_long_, false))
     fail<LineError>(where(), "a line of {} bytes or more{}", options_.max_bytes,
                     line.find('\r') == line.npos ? "" : ", with carriage returns in it: line ends of an old Mac?");
@@ -42,6 +44,8 @@ bool LineReader::gather(bool wait) {
       begin_ = 0;
       end_ = bytes_->read(buffer_.data(), buffer_.size());
       ended_ = end_ == 0;
+      if (number_ == 0 && first_bytes_.empty())
+        first_bytes_.assign(buffer_.data(), std::min(end_, file_kind_bytes));
       continue;
     }
     const char* from = buffer_.data() + begin_;
@@ -68,6 +72,11 @@ void LineReader::skip(size_t bytes) {
   skipped_ += bytes;
   require<InputError>(skipped_ <= max_skipped, where(), "no line feed within {} bytes: this is not lines of text",
                       max_skipped);
+}
+
+void LineReader::check_kind() const {
+  if (!options_.check_text) return;
+  if (const std::string kind = file_kind(first_bytes_); !kind.empty()) fail<InputError>(name_, "{}", kind);
 }
 
 void LineReader::check(const std::string& line) const {

@@ -7,6 +7,7 @@
 // A line ends with LF or CR LF, which are not part of it; the last one may end with the file. A byte order mark at
 // the beginning is dropped. Lines from a pipe or terminal are returned as soon as they are complete.
 //
+// A file that is not text but of a known kind (file_kind.h: UTF-16, zip, xlsx, ...) is an InputError that names it.
 // A line that is too long, not UTF-8, or has a NUL byte is a LineError, an InputError that names file and line;
 // next() then continues with the line after it. So is a file whose lines end with CR alone (as on Macs before 2001):
 // it would be read as one line. At most 1 GiB of a line that is too long is skipped; more without a line feed is an
@@ -49,6 +50,7 @@ class LineReader {
  private:
   bool gather(bool wait);
   void skip(size_t bytes);
+  void check_kind() const;
   void check(const std::string& line) const;
 
   std::string name_;
@@ -56,6 +58,7 @@ class LineReader {
   std::unique_ptr<ByteSource> bytes_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   size_t begin_ = 0, end_ = 0;  // of the unused part of buffer_
+  std::string first_bytes_;     // of the file
   std::string line_;            // the next line, as far as it was read
   bool complete_ = false;       // line_ is
   bool too_long_ = false;

@@ -36,8 +36,8 @@ void check_ids(const Tokenizer& tokenizer, int64_t rows, const std::string& wher
                         rows);
   // Tokens that were added without a row, such as <image_soft_token> in Gemma 3, are an error when a text contains
   // them.
-  for (int64_t id = rows; id < tokenizer.token_count(); ++id)
-    require<InputError>(!tokenizer.is_text(static_cast<int32_t>(id)), where,
+  for (auto id = static_cast<int32_t>(rows); id < tokenizer.token_count(); ++id)
+    require<InputError>(tokenizer.is_added(id) || !tokenizer.is_text(id), where,
                         "the vocabulary has {} tokens, the model has {}", tokenizer.token_count(), rows);
   require<InputError>(tokenizer.size() <= rows, where, "the vocabulary has {} tokens, the model has {}",
                       tokenizer.size(), rows);

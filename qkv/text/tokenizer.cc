@@ -334,7 +334,7 @@ bool Tokenizer::is_text(int32_t id) const {
 
 bool Tokenizer::is_added(int32_t id) const {
   if (is_spare(id)) return false;
-  check_id("Tokenizer::is_added", id, size());
+  check_id("Tokenizer::is_added", id, std::max(size(), token_count()));
   return model_->is_added(id);
 }
 

@@ -5,11 +5,15 @@
 
 #include "qkv/autograd/variable.h"
 #include "qkv/base/error.h"
+#include "qkv/decode/generate.h"
 #include "qkv/metric/perplexity.h"
+#include "qkv/train/sample_indices.h"
 #include "qkv/train/token_frequencies.h"
 
 namespace qkv {
 namespace {
+
+constexpr int64_t continuation_tokens = 30;  // of a continuation
 
 TransformerConfig causal_config(const TrainOptions& options, const TextData& data) {
   TransformerConfig config = options.architecture;
@@ -75,6 +79,37 @@ Validation CausalTask::validate() const {
     score.add(static_cast<double>(e.loss.value().at<float>({0})), e.count);
   }
   return {.loss = score.cross_entropy()};
+}
+
+// The first half of a line is continued by its most likely tokens.
+std::vector<TrainingTask::Sample> CausalTask::samples(int64_t count) const {
+  const NoGrad guard;
+  const Tokenizer& tokenizer = data_.tokenizer;
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < data_.valid.size(); ++i) lengths.push_back(std::ssize(data_.valid.source(i)));
+  std::vector<Sample> out;
+  std::vector<std::vector<int32_t>> prompts;
+  for (const size_t i : sample_indices(lengths, count)) {
+    const auto line = data_.valid.source(static_cast<int64_t>(i));
+    const auto begin = line.first(std::min((line.size() + 1) / 2, static_cast<size_t>(packing_.length / 2)));
+    out.push_back({.source = tokenizer.decode(begin), .reference = tokenizer.decode(line), .hypothesis = {}});
+    std::vector<int32_t>& prompt = prompts.emplace_back();
+    if (packing_.bos) prompt.push_back(*packing_.bos);
+    prompt.insert(prompt.end(), begin.begin(), begin.end());
+  }
+  if (prompts.empty()) return out;
+  const std::vector<Generated> found =
+      generate(*model_.start(std::ssize(prompts)), prompts,
+               {.eos = {packing_.eos},
+                .max_tokens = std::min<int64_t>(continuation_tokens, packing_.length / 2),
+                .position_limit = model_.config().position_limit(),
+                .sampling = {.temperature = 0, .suppress_tokens = tokenizer.special().suppressed}});
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::vector<int32_t> ids = prompts[i];
+    ids.insert(ids.end(), found[i].ids.begin(), found[i].ids.end());
+    out[i].hypothesis = tokenizer.decode(ids);
+  }
+  return out;
 }
 
 double CausalTask::frequency_loss() const {

@@ -28,6 +28,7 @@ class CausalTask final : public TrainingTask {
 
   bool validates() const override { return data_.valid.size() > 0; }
   Validation validate() const override;
+  std::vector<Sample> samples(int64_t count) const override;
 
   uint64_t fingerprint() const override { return data_.train.fingerprint(); }
   VocabularyChecksums vocabulary() const override { return data_.vocabulary(); }

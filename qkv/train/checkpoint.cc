@@ -63,12 +63,43 @@ class Reader {
   const std::string& where_;
 };
 
+Json json_of(const TimeLimitState& t) {
+  return {{"decays", t.fit.decays},
+          {"begin", t.fit.begin},
+          {"end", t.fit.end},
+          {"value", t.fit.value},
+          {"warmup", t.fit.warmup},
+          {"fitted_at", t.fitted_at},
+          {"updates", t.updates},
+          {"update_seconds", t.update_seconds},
+          {"validation_seconds", t.validation_seconds},
+          {"save_seconds", t.save_seconds},
+          {"reached", t.reached}};
+}
+
+TimeLimitState time_of(const Json& json, const std::string& where) {
+  const Reader r(json, where);
+  return {.fit = {.decays = r.truth("decays"),
+                  .begin = r.count("begin"),
+                  .end = r.count("end"),
+                  .value = r.number("value"),
+                  .warmup = r.count("warmup")},
+          .fitted_at = r.number("fitted_at"),
+          .updates = r.count("updates"),
+          .update_seconds = r.number("update_seconds"),
+          .validation_seconds = r.number("validation_seconds"),
+          .save_seconds = r.number("save_seconds"),
+          .reached = r.number("reached")};
+}
+
 Json json_of(const TrainingState& s) {
   return {{"step", s.step},
           {"epoch", s.position.epoch},
           {"batch", s.position.batch},
           {"tokens", s.tokens},
           {"seconds", s.seconds},
+          {"elapsed", s.elapsed},
+          {"time", json_of(s.time)},
           {"window_loss_sum", s.window.loss_sum},
           {"window_seconds", s.window.seconds},
           {"window_tokens", s.window.tokens},
@@ -98,6 +129,8 @@ TrainingState state_of(const Json& json, const std::string& where) {
   s.position = {r.count("epoch"), r.count("batch")};
   s.tokens = r.count("tokens");
   s.seconds = r.number("seconds");
+  s.elapsed = r.number_or("elapsed", s.seconds);
+  if (const Json* time = json.find("time")) s.time = time_of(*time, where);
   s.window = {r.number("window_loss_sum"), r.number("window_seconds"), r.count("window_tokens"),
               r.number_or("window_max_norm", 0)};
   s.last = {r.number_or("last_rate", 0), r.number_or("last_norm", 0)};

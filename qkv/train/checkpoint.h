@@ -22,6 +22,7 @@
 #include "qkv/text/batches.h"
 #include "qkv/train/early_stopping.h"
 #include "qkv/train/optimizer.h"
+#include "qkv/train/time_limit.h"
 #include "qkv/train/validation.h"
 
 namespace qkv {
@@ -31,6 +32,8 @@ struct TrainingState {
   BatchPosition position;  // of the next batch
   int64_t tokens = 0;      // target tokens trained on
   double seconds = 0;      // spent on updates
+  double elapsed = 0;      // spent in all, in all processes
+  TimeLimitState time;     // of a training with max_time
   double loss = 0;         // per target token, in the last line of log.jsonl
   struct Window {          // since the last line of log.jsonl
     double loss_sum = 0, seconds = 0;

@@ -82,6 +82,8 @@ struct Texts {
       values[setting.name] = name_of(value);
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       values[setting.name] = to_string(value);
+    } else if constexpr (std::is_same_v<T, Seconds>) {
+      values[setting.name] = duration_text(value);
     } else {
       values[setting.name] = fmt::format("{}", value);
     }
@@ -153,10 +155,15 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
     return options;
   };
   if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));
+  const auto limited = [&](TrainOptions options) {
+    options.max_time = base.max_time;
+    if (base.max_time.count() > 0) options.max_steps = 0;
+    return options;
+  };
   const bool has_validation = !base.valid.empty();
-  with_given(default_options({.has_validation = has_validation}, architecture)).check();
+  with_given(limited(default_options({.has_validation = has_validation}, architecture))).check();
   const Corpus corpus(base.train, is_language_model(architecture) ? CorpusKind::text : CorpusKind::pairs);
-  TrainOptions options = with_given(default_options(size_of(corpus, has_validation), architecture));
+  TrainOptions options = with_given(limited(default_options(size_of(corpus, has_validation), architecture)));
   options.corpus = corpus;
   return options;
 }

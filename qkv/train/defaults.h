@@ -34,6 +34,7 @@ struct BaseOptions {
   std::optional<std::string> recipe = {};  // the sizes of the model
   Architecture architecture = Architecture::encoder_decoder;
   std::string init = {};  // a model that has the architecture and the vocabularies
+  Seconds max_time = {};  // if there is one, the number of updates has no limit
   bool resume = false;
 };
 

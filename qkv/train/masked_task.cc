@@ -1,11 +1,13 @@
 #include "qkv/train/masked_task.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "qkv/base/error.h"
 #include "qkv/metric/perplexity.h"
 #include "qkv/op/embedding.h"
 #include "qkv/op/shape.h"
+#include "qkv/train/sample_indices.h"
 
 namespace qkv {
 namespace {
@@ -45,6 +47,31 @@ TransformerConfig masked_config(const TrainOptions& options, const TextData& dat
   TransformerConfig config = options.architecture;
   config.source_vocabulary = config.target_vocabulary = data.tokenizer.rows(/*is_masked=*/true);
   return config;
+}
+
+constexpr const char* mark = "[MASK]";
+
+// The text of ids, with a mark in place of each chosen token; a space before the token stays.
+std::string text_with_marks(const Tokenizer& tokenizer, std::span<const int32_t> ids,
+                            const std::vector<bool>& chosen) {
+  std::string out, before;
+  for (size_t t = 0; t < ids.size(); ++t) {
+    const std::string now = tokenizer.decode(ids.first(t + 1));
+    std::string piece = now.starts_with(before) ? now.substr(before.size()) : "";
+    if (chosen[t]) piece = (piece.starts_with(' ') ? " " : "") + std::string(mark);
+    out += piece;
+    before = now;
+  }
+  return out;
+}
+
+int32_t likely_token(std::span<const float> logits, const std::vector<int32_t>& special) {
+  int32_t best = -1;
+  for (int32_t id = 0; id < std::ssize(logits); ++id)
+    if (std::find(special.begin(), special.end(), id) == special.end() &&
+        (best < 0 || logits[static_cast<size_t>(id)] > logits[static_cast<size_t>(best)]))
+      best = id;
+  return best;
 }
 
 // The hidden states at the positions that have a target, (1,n,C), and these targets (n).
@@ -116,6 +143,42 @@ Validation MaskedTask::validate() const {
     restored.add(accuracy(logits, targets));
   }
   return {.loss = score.cross_entropy(), .accuracy = restored.fraction()};
+}
+
+// Lines whose masked tokens are replaced by the most likely ones.
+std::vector<TrainingTask::Sample> MaskedTask::samples(int64_t count) const {
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < data_.valid.size(); ++i) lengths.push_back(std::ssize(data_.valid.source(i)));
+  std::vector<Sample> out;
+  for (const size_t i : sample_indices(lengths, count)) out.push_back(sample(static_cast<int64_t>(i)));
+  return out;
+}
+
+TrainingTask::Sample MaskedTask::sample(int64_t line) const {
+  const NoGrad guard;
+  const Tokenizer& tokenizer = data_.tokenizer;
+  const TextFrame frame = frame_of(tokenizer);
+  std::vector<int32_t> ids(data_.valid.source(line).begin(), data_.valid.source(line).end());
+  ids.insert(ids.end(), frame.after.begin(), frame.after.end());
+  const MaskedTokens masked = masking_.mask(ids, line, validation_epoch);
+  // Every chosen token becomes a mask, also those that training would exchange or keep.
+  std::vector<bool> chosen(ids.size());
+  std::vector<int32_t> inputs = ids, filled = ids;
+  for (size_t t = 0; t < ids.size(); ++t) {
+    chosen[t] = masked.targets[t] >= 0;
+    if (chosen[t]) inputs[t] = tokenizer.mask_id();
+  }
+  Pass pass;
+  const auto length = static_cast<int32_t>(ids.size());
+  const Tensor logits = model_.logits(model_.encode(Tensor::from(inputs, {1, length}), {length}, pass)).value();
+  const auto V = static_cast<size_t>(model_.config().target_vocabulary);
+  std::vector<int32_t> no_answers = never_masked(tokenizer);
+  no_answers.push_back(tokenizer.mask_id());
+  for (size_t t = 0; t < ids.size(); ++t)
+    if (chosen[t]) filled[t] = likely_token({logits.data<float>() + t * V, V}, no_answers);
+  return {.source = text_with_marks(tokenizer, ids, chosen),
+          .reference = tokenizer.decode(ids),
+          .hypothesis = tokenizer.decode(filled)};
 }
 
 // Counts the tokens of lines, because bos and eos are never masked.

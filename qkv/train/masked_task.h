@@ -30,6 +30,7 @@ class MaskedTask final : public TrainingTask {
 
   bool validates() const override { return data_.valid.size() > 0; }
   Validation validate() const override;
+  std::vector<Sample> samples(int64_t count) const override;
 
   uint64_t fingerprint() const override { return data_.train.fingerprint(); }
   VocabularyChecksums vocabulary() const override { return data_.vocabulary(); }
@@ -39,6 +40,7 @@ class MaskedTask final : public TrainingTask {
   HeldOut held_out() const override { return {.file = "held-out.txt", .text = data_.held_out}; }
 
  private:
+  Sample sample(int64_t line) const;
   TokenFrequencies frequencies() const;
   BatchTokens tokens() const;
 

@@ -92,10 +92,18 @@ void visit_run(Options& o, Visitor&& visitor) {
   constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
   visitor(Setting{"max-steps", "UPDATES", "maximum number of updates; 0: no limit"}, o.max_steps, may_change);
   visitor(Setting{"max-epochs", "EPOCHS", "maximum number of epochs; 0: no limit"}, o.max_epochs, may_change);
+  visitor(Setting{"max-time", "TIME",
+                  "train for this time, the learning-rate schedule reaching its end with it: 90s, 30m, 2h; 0: no "
+                  "limit. max-steps then has none by default; the first end reached counts"},
+          o.max_time, may_change);
   visitor(Setting{"valid-every", "UPDATES", "interval between validations; 0: only at the end"}, o.valid_every,
           may_change);
   visitor(Setting{"valid-sentences", "N", "number of validation sentences translated for BLEU; 0: none"},
           o.valid_sentences, may_change);
+  visitor(Setting{"samples", "N",
+                  "validation sentences shown with each validation: source, reference and what the model makes of "
+                  "it; 0: none"},
+          o.samples, may_change);
   visitor(Setting{"patience", "N", "early stopping: validations without improvement; 0: never"}, o.patience,
           may_change);
   visitor(Setting{"patience-on", "", "metric for early stopping and the best model"}, o.patience_on, fixed);

@@ -29,6 +29,9 @@ struct Writer {
   void operator()(const Setting& setting, const Enum& value, OnResume) {
     json[setting.name] = name_of(value);
   }
+  void operator()(const Setting& setting, const Seconds& value, OnResume) {
+    json[setting.name] = duration_text(value);
+  }
 };
 
 struct Reader {
@@ -58,6 +61,14 @@ struct Reader {
       require<InputError>(j->is_string(), where, "'{}' must be a string, got {}", key, shown_json(*j));
     }
     value = j->template get<T>();
+  }
+  void operator()(const Setting& setting, Seconds& value, OnResume) {
+    const Json* j = find(setting.name);
+    if (!j) return;
+    const std::optional<Seconds> time = j->is_string() ? read_seconds(j->text()) : std::nullopt;
+    require<InputError>(time.has_value(), where, "'{}' must be a time such as 30m, got {}", setting.name,
+                        shown_json(*j));
+    value = *time;
   }
   template <WithNames Enum>
   void operator()(const Setting& setting, Enum& value, OnResume) {
@@ -184,6 +195,8 @@ void TrainOptions::check() const {
   at_least("max-length", max_length, 2);
   at_least("max-steps", max_steps, 0);
   at_least("max-epochs", max_epochs, 0);
+  require<UsageError>(max_time.count() >= 0 && std::isfinite(max_time.count()), "train",
+                      "max-time must be at least 0, got {} seconds", max_time.count());
   at_least("patience", patience, 0);
   at_least("batch-sentences", batch_sentences, 0);
   at_least("batch-tokens", batch_tokens, 1);
@@ -198,6 +211,7 @@ void TrainOptions::check() const {
   at_least("keep", keep, 0);
   at_least("average", average, 0);
   at_least("valid-sentences", valid_sentences, 0);
+  at_least("samples", samples, 0);
   for (const auto& [name, number] :
        {std::pair("learning-rate", learning_rate), std::pair("clip", clip), std::pair("eps", eps),
         std::pair("weight-decay", weight_decay), std::pair("r-drop", r_drop), std::pair("beta1", beta1),
@@ -234,12 +248,13 @@ void TrainOptions::check() const {
   const bool validates = !valid.empty() || hold_out > 0;
   const bool stops_early = patience > 0 && validates && valid_every > 0;
   require<UsageError>(
-      max_steps > 0 || max_epochs > 0 || stops_early, "train",
-      "max-steps and max-epochs are 0, and there is no early stopping: it needs patience, valid-every "
+      max_steps > 0 || max_epochs > 0 || max_time.count() > 0 || stops_early, "train",
+      "max-steps, max-epochs and max-time are 0, and there is no early stopping: it needs patience, valid-every "
       "and 'valid' or hold-out: the training would never end");
   require<UsageError>(patience_on == Goal::loss || valid_sentences > 0, "train",
                       "patience-on bleu needs valid-sentences of at least 1, got {}", valid_sentences);
-  Schedule{schedule_options(max_steps == 0 && max_epochs > 0 ? 1 : max_steps)};
+  const bool other_end = max_epochs > 0 || max_time.count() > 0;
+  Schedule{schedule_options(max_steps == 0 && other_end ? 1 : max_steps)};
   check_options(tokenizer_options());
   check_architecture(architecture);
 }

@@ -13,17 +13,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "qkv/base/names.h"
 #include "qkv/model/config.h"
 #include "qkv/text/corpus.h"
 #include "qkv/text/tokenizer.h"
+#include "qkv/train/duration.h"
 #include "qkv/train/optimizer.h"
 #include "qkv/train/schedule.h"
 
 namespace qkv {
+
+class Json;
 
 enum class OptimizerKind { adam, adamw };
 constexpr auto names_of(OptimizerKind) {
@@ -59,6 +64,9 @@ struct TrainOptions {
   // cosine and linear then fall towards that one.
   int64_t max_steps = 5000;
   int64_t max_epochs = 0;
+  // The end by time, of all parts of a training that was resumed, reading and validations included; 0: no limit. The
+  // schedule follows, see train/time_limit.h. What is reached first ends the training.
+  Seconds max_time = {};
   int64_t patience = 10;  // early stopping: validations without improvement; without validations, none
   Goal patience_on = Goal::loss;
 
@@ -86,11 +94,17 @@ struct TrainOptions {
   int64_t keep = 5;                // numbered checkpoints, at least `average` of them
   int64_t average = 0;             // last checkpoints whose mean may become the model at the end
   int64_t valid_sentences = 500;   // validation sentences translated for BLEU; 0: none
+  int64_t samples = 2;             // validation sentences shown with each validation, as the model translates them
   bool quiet = false;              // nothing on stderr
 
   bool resume = false;     // resume from the folder's training state; start where there is none yet
   bool overwrite = false;  // start again in a folder that has a model
 
+  // Seconds of updates after which there is a first validation, unless valid_every is 0 or makes one as early. It is
+  // shown and logged; the training and its best model do not depend on it.
+  std::vector<double> early_validations = {60, 120, 240};
+  // Called with each line of log.jsonl (base/json.h); false ends the training after the update, like Ctrl-C.
+  std::function<bool(const Json& record)> on_record = {};
   void (*before_updates)() = nullptr;  // called once the data is read; may throw
   std::optional<Corpus> corpus = {};   // `train`, where it is open already: a pipe is read once
 

@@ -23,18 +23,20 @@ class PublishedTrainingTest : public ::testing::Test {
     return scratch_.path() / name;
   }
   // Updates so small that they have no visible effect.
-  fs::path train_from(const std::string& name, const fs::path& corpus, int64_t steps = 2) {
+  fs::path train_from(const std::string& name, const fs::path& corpus) {
+    return train_from(name, published(name), corpus);
+  }
+  fs::path train_from(const std::string& name, const fs::path& init, const fs::path& corpus) {
     const fs::path model = scratch_.path() / ("trained-" + name);
-    train(options_for({.model = model, .train = corpus.string(), .init = published(name).string()},
-                      [&](TrainOptions& o) {
-                        o.init = published(name).string();
-                        o.max_steps = steps;
-                        o.max_length = 24;
-                        o.batch_tokens = 64;
-                        o.hold_out = 0;
-                        o.quiet = true;
-                        o.learning_rate = 1e-12;
-                      }));
+    train(options_for({.model = model, .train = corpus.string(), .init = init.string()}, [&](TrainOptions& o) {
+      o.init = init.string();
+      o.max_steps = 2;
+      o.max_length = 24;
+      o.batch_tokens = 64;
+      o.hold_out = 0;
+      o.quiet = true;
+      o.learning_rate = 1e-12;
+    }));
     return model;
   }
 
@@ -73,11 +75,34 @@ TEST_F(PublishedTrainingTest, AnEncoderDecoderTranslatesAsBefore) {
   const fs::path corpus = file("pairs.tsv", lines("the man is here\tder mann ist hier ", 8));
   for (const char* name : {"marian", "t5", "bart", "m2m100", "ctranslate2-float32", "marian-npz"}) {
     const Translator before(published(name)), after(train_from(name, corpus));
-    const TranslateOptions options;  // the trained model has no generation_config.json
-    const Translation a = before.translate("the man", options), b = after.translate("the man", options);
+    const Translation a = before.translate("the man"), b = after.translate("the man");
     EXPECT_EQ(a.text, b.text) << name;
     EXPECT_NEAR(a.log_probability, b.log_probability, 1e-3) << name;
   }
+}
+
+TEST_F(PublishedTrainingTest, KeepsHowTheModelSearchesAndSamples) {
+  const fs::path pairs = file("pairs.tsv", lines("the man is here\tder mann ist hier ", 8)),
+                 text = file("text", lines("the man is here ", 8));
+  const fs::path bart = scratch_.path() / "bart";
+  fs::copy(published("bart"), bart, fs::copy_options::recursive);
+  write_file(bart / "generation_config.json",
+             R"({"num_beams": 3, "length_penalty": 2.0, "no_repeat_ngram_size": 2})");
+  const fs::path trained = train_from("bart", bart, pairs);
+  EXPECT_EQ(read_file(trained / "generation_config.json"), read_file(bart / "generation_config.json"));
+  EXPECT_EQ(Translator(trained).defaults().beam, 3);
+  EXPECT_EQ(Translator(trained).defaults().length_normalization, LengthNormalization::power);
+  EXPECT_EQ(Generator(train_from("gpt2", text)).defaults().sampling.temperature, 0) << "as in transformers";
+  EXPECT_FALSE(fs::exists(train_from("bert", text) / "generation_config.json"))
+      << "it neither searches nor samples";
+  // Another model in its place has other settings.
+  train(options_for({.model = trained, .train = pairs.string()}, [](TrainOptions& o) {
+    o.overwrite = o.quiet = true;
+    o.architecture.d_model = o.architecture.ffn = 16, o.architecture.heads = 2;
+    o.vocabulary_size = 40, o.max_steps = 1, o.hold_out = 0;
+  }));
+  EXPECT_FALSE(fs::exists(trained / "generation_config.json"));
+  EXPECT_EQ(Translator(trained).defaults().length_normalization, LengthNormalization::wu);
 }
 
 TEST_F(PublishedTrainingTest, LearnsWithTheIdsOfItsVocabulary) {

@@ -8,6 +8,14 @@
 
 namespace qkv {
 
+double decay(ScheduleKind kind, double x) {
+  switch (kind) {
+    case ScheduleKind::cosine: return (1 + std::cos(std::numbers::pi * x)) / 2;
+    case ScheduleKind::linear: return 1 - x;
+    default: return 1;
+  }
+}
+
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   require<UsageError>(options.peak >= 0 && std::isfinite(options.peak), "schedule",
                       "learning-rate must be a number of at least 0, got {}", options.peak);
@@ -28,12 +36,8 @@ double Schedule::rate(int64_t step) const {
   if (n < w) return options_.peak * n / w;
   const double span = static_cast<double>(options_.steps) - w;
   const double x = span > 0 ? std::min(1.0, (n - w) / span) : 1.0;
-  switch (options_.kind) {
-    case ScheduleKind::inverse_sqrt: return options_.peak * std::sqrt(start / n);
-    case ScheduleKind::cosine: return options_.peak * (1 + std::cos(std::numbers::pi * x)) / 2;
-    case ScheduleKind::linear: return options_.peak * (1 - x);
-    default: return options_.peak;
-  }
+  if (options_.kind == ScheduleKind::inverse_sqrt) return options_.peak * std::sqrt(start / n);
+  return options_.peak * decay(options_.kind, x);
 }
 
 }  // namespace qkv

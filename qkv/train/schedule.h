@@ -31,6 +31,9 @@ struct ScheduleOptions {
   int64_t d_model = 512;  // C, for noam
 };
 
+// The part of the peak at x of the decay, 0 to 1: of cosine, linear and constant.
+double decay(ScheduleKind kind, double x);
+
 class Schedule {
  public:
   explicit Schedule(const ScheduleOptions& options);  // UsageError for values out of range

@@ -21,6 +21,7 @@ EarlyStoppingOptions stopping_options(const TrainOptions& options) {
 std::optional<StopReason> stop_reason_of(const TrainOptions& options, const TrainingState& state) {
   if (options.max_steps > 0 && state.step >= options.max_steps) return StopReason::max_steps;
   if (options.max_epochs > 0 && state.position.epoch >= options.max_epochs) return StopReason::max_epochs;
+  if (options.max_time.count() > 0 && state.time.reached >= options.max_time.count()) return StopReason::max_time;
   if (EarlyStopping(stopping_options(options), state.best).exhausted()) return StopReason::patience;
   return {};
 }

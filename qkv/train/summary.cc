@@ -42,14 +42,16 @@ std::string update_line(const TrainOptions& o, const TrainingSize& size) {
                           static_cast<double>(std::max<int64_t>(1, size.batches_in_epoch));
     text = fmt::format("{} updates, {:.1f} epochs: {}", size.last_update, epochs, text);
   }
+  if (o.max_time.count() > 0) text = fmt::format("max-time {}, {}", duration_text(o.max_time), text);
   return fmt::format("{}, {}, label-smoothing {}{}{}", text, name_of(o.optimizer), o.label_smoothing,
                      o.r_drop > 0 ? fmt::format(", r-drop {}", o.r_drop) : "",
                      o.clip > 0 ? fmt::format(", clip {}", o.clip) : "");
 }
 
 std::string rate_line(const TrainOptions& o, const TrainingSize& size) {
+  const bool by_time = o.max_time.count() > 0 && o.warmup == 0;
   return fmt::format("schedule {}, learning-rate {:.3g}, warmup {}", name_of(o.schedule), o.rate(),
-                     o.warmup_updates(size.last_update));
+                     by_time ? "a twelfth of the updates" : fmt::format("{}", o.warmup_updates(size.last_update)));
 }
 
 // With init, the tokenizer options have no effect.

@@ -42,6 +42,7 @@ void copy_parameters(const Model& from, Model& to, const std::string& where) {
 }  // namespace
 
 TrainResult train(const TrainOptions& options) {
+  const auto began = Trainer::Clock::now();
   options.check();
   if (options.threads > 0) set_threads(options.threads);
   TrainingFolder folder(options);
@@ -49,7 +50,7 @@ TrainResult train(const TrainOptions& options) {
   if (checkpoint && folder.has_model() && is_finished(options, checkpoint->state())) {
     if (!options.quiet)
       Progress::write(fmt::format(
-          "this training has finished, after {} updates; raise max-steps or max-epochs to continue it\n",
+          "this training has finished, after {} updates; raise max-steps, max-epochs or max-time to continue it\n",
           checkpoint->state().step));
     return result_of(checkpoint->state(), *stop_reason_of(options, checkpoint->state()));
   }
@@ -66,7 +67,7 @@ TrainResult train(const TrainOptions& options) {
   const std::unique_ptr<TrainingTask> task = make_training_task(options, vocabulary, progress);
   if (init) copy_parameters(*init->model, task->model(), options.init);
   if (options.before_updates) options.before_updates();
-  return Trainer(options, *task, folder, checkpoint ? &*checkpoint : nullptr).run();
+  return Trainer(options, *task, folder, checkpoint ? &*checkpoint : nullptr, began).run();
 }
 
 }  // namespace qkv

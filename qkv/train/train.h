@@ -42,7 +42,7 @@
 
 namespace qkv {
 
-enum class StopReason { max_steps, max_epochs, patience, interrupted };
+enum class StopReason { max_steps, max_epochs, max_time, patience, interrupted };
 
 struct TrainResult {
   StopReason stop_reason = StopReason::max_steps;

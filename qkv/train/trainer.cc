@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
+#include <limits>
 #include <utility>
 
 #include "qkv/base/error.h"
@@ -11,7 +11,6 @@
 #include "qkv/base/threads.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/model_file.h"
-#include "qkv/train/average.h"
 #include "qkv/train/held_out.h"
 #include "qkv/train/interrupt.h"
 #include "qkv/train/stop_reason.h"
@@ -19,8 +18,6 @@
 
 namespace qkv {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 std::vector<std::pair<std::string, Variable>> named_parameters(Model& model) {
   std::vector<std::pair<std::string, Variable>> parameters;
@@ -34,20 +31,6 @@ std::vector<Variable> parameters_in_order(Model& model) {
   return parameters;
 }
 
-std::string describe(const Validation& v) {
-  std::string text = fmt::format("loss {:.4f}, perplexity {:.2f}", v.loss, v.perplexity());
-  if (v.bleu) text += fmt::format(", BLEU {:.2f}", *v.bleu);
-  if (v.accuracy) text += fmt::format(", accuracy {:.1f}%", 100 * *v.accuracy);
-  return text;
-}
-
-void describe(const Validation& v, Json& line) {
-  line["valid_loss"] = v.loss;
-  line["valid_perplexity"] = v.perplexity();
-  if (v.bleu) line["valid_bleu"] = *v.bleu;
-  if (v.accuracy) line["valid_accuracy"] = *v.accuracy;
-}
-
 // The update that the training ends with, unless it stops early; 0: unknown. Epochs differ by some batches: it is
 // computed from the first one, whatever epoch a training is resumed in.
 int64_t end_of(const TrainOptions& options, TrainingTask& task) {
@@ -56,19 +39,18 @@ int64_t end_of(const TrainOptions& options, TrainingTask& task) {
   return options.max_steps > 0 ? std::min(options.max_steps, last) : last;
 }
 
-double score_of(const Validation& v, Goal goal) { return goal == Goal::loss ? v.loss : v.bleu.value_or(0); }
-
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder,
-                 const Checkpoint* checkpoint)
+                 const Checkpoint* checkpoint, Clock::time_point began)
     : options_(options),
       task_(task),
       folder_(folder),
       parameters_(parameters_in_order(task.model())),
       adam_(parameters_, options.adam()),
       last_update_(end_of(options, task)),
-      schedule_(options.schedule_options(last_update_)),
+      schedule_(options.schedule_options(last_update_ == 0 && options.max_time.count() > 0 ? 1 : last_update_)),
+      began_(began),
       warnings_({.frequency_loss = task.frequency_loss(),
                  .suggest_pre_norm = !is_recurrent(options.architecture.architecture) &&
                                      options.architecture.norm_order != NormOrder::pre}),
@@ -84,11 +66,14 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
     options_written_ = true;
     task_.save_vocabulary(folder_.root());
     save_held_out(folder_.root(), task_.held_out());
+    keep_search_settings();
   }
   state_.options = to_json(options_);
   if (options_.report_parameters) parameter_norms_.emplace(named_parameters(task_.model()));
   log_.emplace(folder_.log(), state_.log_bytes);
   repeat_warnings();
+  elapsed_before_ = state_.elapsed;
+  if (options_.max_time.count() > 0) set_time_limit(last_update_);
   first_step_ = state_.step;
   first_tokens_ = state_.tokens;
   first_seconds_ = state_.seconds;
@@ -96,21 +81,43 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
 
 std::optional<StopReason> Trainer::stop_reason() const { return stop_reason_of(options_, state_); }
 
+void Trainer::set_time_limit(int64_t last_update) {
+  const bool is_new = state_.time.fit.end == 0;
+  time_.emplace(TimeLimitOptions{.seconds = options_.max_time.count(),
+                                 .schedule = options_.schedule_options(last_update),
+                                 .warmup_is_given = options_.warmup > 0,
+                                 .last_update = last_update,
+                                 .valid_every = validates() ? options_.valid_every : 0,
+                                 .save_every = options_.save_every},
+                state_.time);
+  if (is_new && state_.step > 0) time_->enter(state_.step, elapsed());
+}
+
+double Trainer::elapsed() const {
+  return elapsed_before_ + std::chrono::duration<double>(Clock::now() - began_).count();
+}
+
 TrainResult Trainer::run() {
   const Interrupt interrupt;
   log_start();
   while (!stop_reason()) {
-    if (interrupt.requested()) return interrupted(interrupt.signal());
+    if (interrupt.requested() || stop_requested_) return interrupted(interrupt.signal());
+    const double seconds_before = state_.seconds;
     update();
     show_progress();
     if (due(options_.report_every)) report();
     Due files;
-    if (due(options_.valid_every) && validates()) files.model = validate();
+    if (due(options_.valid_every) && validates())
+      files.model = validate();
+    else if (due_early(seconds_before))
+      validate_early();
     if (due(options_.save_every)) {
       files = {.model = files.model || !validates(), .state = true};
       save_numbered();
     }
     if (files.model || files.state) save(files);
+    state_.elapsed = elapsed();
+    if (time_) time_->follow(state_.step, state_.elapsed);
   }
   finish();
   return result_of(state_, *stop_reason());
@@ -158,7 +165,7 @@ void Trainer::update() {
   const double scale = 1.0 / static_cast<double>(tokens);
   state_.last.norm = gradient_norm(parameters_) * scale;
   check_numbers(loss, position);
-  state_.last.rate = schedule_.rate(state_.step + 1);
+  state_.last.rate = rate(state_.step + 1);
   const double clipped = scale * clip_factor(state_.last.norm, options_.clip);
   const bool reports = options_.report_every > 0 && (state_.step + 1) % options_.report_every == 0;
   if (parameter_norms_ && reports) parameter_norms_->before_update(clipped);
@@ -171,6 +178,8 @@ void Trainer::update() {
   state_.position = task_.position();
   state_.tokens += tokens;
   state_.seconds += seconds;
+  state_.elapsed = elapsed();
+  if (time_) time_->spent(seconds);
   state_.window.loss_sum += loss;
   state_.window.max_norm = std::max(state_.window.max_norm, state_.last.norm);
   state_.window.tokens += tokens;
@@ -198,120 +207,14 @@ void Trainer::report() {
   if (parameter_norms_ && due(options_.report_every))
     for (const auto& [name, n] : parameter_norms_->all())
       line["parameters"][name] = {{"gradient", n.gradient}, {"value", n.value}, {"update", n.update}};
-  log_->write(line.dump());
+  record(line);
   warn(warnings_.report({.step = state_.step, .loss = state_.loss, .max_norm = state_.window.max_norm}));
   state_.window = {};
 }
 
-void Trainer::warn(const std::vector<TrainingWarning>& warnings) {
-  for (const TrainingWarning& w : warnings) {
-    log_->write(Json({{"step", state_.step}, {"warning", w.name}, {"text", w.text}}).dump());
-    const std::string text = "warning: " + w.text;
-    if (options_.quiet)
-      Progress::write(text + "\n");
-    else
-      progress_.note(text);
-  }
-}
-
-// Replays the log for the state of the warnings of a resumed training. A line of another version is
-// skipped.
-void Trainer::repeat_warnings() {
-  if (state_.step == 0) return;
-  std::ifstream file(folder_.log());
-  for (std::string text; std::getline(file, text);) {
-    const Json line = Json::try_parse(text).value_or(nullptr);
-    const auto number = [&](const char* key) { return line.contains(key) && line[key].is_number(); };
-    if (!line.is_object() || !number("step")) continue;
-    const auto step = line["step"].get<int64_t>();
-    const auto value = [&](const char* key) { return line[key].get<double>(); };
-    if (number("loss") && number("max_grad_norm"))
-      warnings_.report({.step = step, .loss = value("loss"), .max_norm = value("max_grad_norm")});
-    if (number("valid_loss") && line.contains("best") && !line.contains("averaged")) {
-      Validation v{.loss = value("valid_loss")};
-      if (number("valid_bleu")) v.bleu = value("valid_bleu");
-      if (number("source_gain"))
-        warnings_.validation(step, v, {.gain = value("source_gain")});
-      else
-        warnings_.validation(step, v);
-    }
-  }
-}
-
-bool Trainer::validate() {
-  const auto begin = Clock::now();
-  const Validation v = task_.validate();
-  const bool is_best = best_.offer(score_of(v, options_.patience_on), state_.step);
-  state_.best = best_.state();
-  state_.validated = state_.step;
-  if (is_best) state_.best_validation = v;
-  Json line;
-  line["step"] = state_.step;
-  line["epoch"] = state_.position.epoch + 1;
-  describe(v, line);
-  const std::optional<SourceUse> use = task_.source_use();
-  if (use) {
-    line["source_gain"] = use->gain;
-    line["cross_attention_entropy"] = use->entropy;
-  }
-  line["best"] = is_best;
-  line["valid_seconds"] = std::chrono::duration<double>(Clock::now() - begin).count();
+void Trainer::record(const Json& line) {
   log_->write(line.dump());
-  progress_.note(
-      fmt::format("step {}: validation {}{}", state_.step, describe(v), is_best ? ", the best so far" : ""));
-  warn(use ? warnings_.validation(state_.step, v, *use) : warnings_.validation(state_.step, v));
-  return is_best;
-}
-
-void Trainer::finish() {
-  if (state_.window.tokens > 0 && options_.report_every > 0) report();
-  const bool is_best = validates() && state_.validated != state_.step && validate();
-  save_numbered();
-  const bool averages = options_.average > 1 && state_.saved.size() > 1;
-  state_.finished = !averages;
-  save({.model = is_best || !validates(), .state = true});
-  if (averages) average();
-  const TrainResult r = result_of(state_, *stop_reason());
-  progress_.note(fmt::format("done: {} updates of {} tokens in {} ({} tokens/s), {:.0f} MB of memory", r.steps,
-                             format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
-                             format_count(r.tokens_per_s), static_cast<double>(r.peak_bytes) / 1e6));
-}
-
-// The mean of the last checkpoints becomes the model, unless a single one is better. The training can be resumed
-// from the last one.
-void Trainer::average() {
-  const size_t count = std::min(state_.saved.size(), static_cast<size_t>(options_.average));
-  std::vector<std::filesystem::path> files;
-  for (size_t i = state_.saved.size() - count; i < state_.saved.size(); ++i)
-    files.push_back(folder_.checkpoint(state_.saved[i]));
-  const NamedTensors mean = average_checkpoints(files);
-  NamedTensors last;
-  for (const auto& [name, tensor] : parameters_of(task_.model())) last.emplace_back(name, tensor.clone());
-  set_parameters(mean);
-  bool is_best = true;
-  std::string note = fmt::format("mean of the last {} checkpoints", count);
-  Json line;
-  line["step"] = state_.step;
-  line["averaged"] = count;
-  if (validates()) {
-    const Validation v = task_.validate();
-    is_best = best_.better(score_of(v, options_.patience_on));
-    if (is_best) state_.best_validation = v;
-    note += fmt::format(": validation {}{}", describe(v), is_best ? ", the best" : "; a single one is better");
-    describe(v, line);
-  }
-  line["best"] = is_best;
-  if (is_best) save_model_files();
-  log_->write(line.dump());
-  progress_.note(note);
-  set_parameters(last);
-  state_.finished = true;
-  save_state();
-}
-
-void Trainer::set_parameters(const NamedTensors& values) {
-  size_t i = 0;
-  for (Variable& parameter : parameters_) parameter.mutable_value().copy_from(values[i++].second);
+  if (options_.on_record && !options_.on_record(line)) stop_requested_ = true;
 }
 
 void Trainer::show_progress() {
@@ -324,11 +227,16 @@ void Trainer::show_progress() {
                   {fmt::format("loss {:.3f}", window_loss(state_)), 2},
                   {fmt::format("lr {:.1e}", state_.last.rate), 5},
                   {format_count(static_cast<double>(state_.tokens - first_tokens_) / seconds) + " tokens/s", 4}};
+  double left = std::numeric_limits<double>::infinity();
   if (last > 0) {
     status.fraction = static_cast<double>(state_.step) / static_cast<double>(last);
-    const double per_step = seconds / static_cast<double>(state_.step - first_step_);
-    status.parts.push_back({format_seconds(per_step * static_cast<double>(last - state_.step)) + " left", 1});
+    left = seconds / static_cast<double>(state_.step - first_step_) * static_cast<double>(last - state_.step);
   }
+  if (const double limit = options_.max_time.count(); time_ && limit - state_.elapsed < left) {
+    status.fraction = state_.elapsed / limit;
+    left = std::max(0.0, limit - state_.elapsed);
+  }
+  if (std::isfinite(left)) status.parts.push_back({format_seconds(left) + " left", 1});
   progress_.show(status);
 }
 

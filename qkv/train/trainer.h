@@ -6,10 +6,12 @@
 //     TrainResult result = Trainer(options, task, folder).run();
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "qkv/base/json.h"
 #include "qkv/base/progress.h"
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/folder.h"
@@ -23,10 +25,12 @@ namespace qkv {
 
 class Trainer {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // Starts, or resumes from a checkpoint of the folder. Nothing is written before everything is checked. The
-  // arguments must outlive the trainer.
+  // arguments must outlive the trainer. options.max_time counts from `began`.
   Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder,
-          const Checkpoint* checkpoint = nullptr);
+          const Checkpoint* checkpoint = nullptr, Clock::time_point began = Clock::now());
 
   TrainResult run();
   const TrainingState& state() const { return state_; }
@@ -38,12 +42,19 @@ class Trainer {
 
   void resume(const Checkpoint& checkpoint);
   void log_start();
+  void set_time_limit(int64_t last_update);
+  double elapsed() const;
+  double rate(int64_t step) const { return time_ ? time_->rate(step) : schedule_.rate(step); }
   void update();
   void check_numbers(double loss, BatchPosition position) const;
   void check_parameters();
   std::string advice() const;
   void report();
+  void record(const Json& line);
   bool validate();  // whether it is the best
+  bool due_early(double seconds_before) const;
+  void validate_early();
+  void finish_validation(Json& line, const Validation& v, double seconds, const std::string& remark);
   void repeat_warnings();
   void warn(const std::vector<TrainingWarning>& warnings);
   TrainResult interrupted(int signal);
@@ -53,9 +64,11 @@ class Trainer {
   void save(Due due);
   void save_numbered();
   void save_model_files();
+  void keep_search_settings();
   void save_state();
   void publish();
   void finish();
+  void note_end();
   void average();
   void set_parameters(const NamedTensors& values);
   void show_progress();
@@ -67,6 +80,12 @@ class Trainer {
   Adam adam_;
   int64_t last_update_;  // about; 0: unknown
   Schedule schedule_;
+  std::optional<TimeLimit> time_;  // of options.max_time
+  Clock::time_point began_;
+  double elapsed_before_ = 0;           // in other processes
+  std::optional<double> validated_at_;  // in state_.seconds
+  size_t averaged_ = 0;                 // checkpoints whose mean is the model
+  bool stop_requested_ = false;         // by options.on_record
   TrainingWarnings warnings_;
   std::optional<ParameterNorms> parameter_norms_;  // of the last update reported
   EarlyStopping best_;

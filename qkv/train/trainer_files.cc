@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/file.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/generation_config.h"
 #include "qkv/train/held_out.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
@@ -63,6 +65,7 @@ void Trainer::check_parameters() {
 // A model is saved before the state that refers to it, except for the first one: a folder with a model always has a
 // state to resume from. Then both replace those of another training.
 void Trainer::save(Due due) {
+  const auto begin = Clock::now();
   check_parameters();
   state_.has_model = state_.has_model || due.model;
   const bool first = !folder_.has_state();
@@ -71,6 +74,7 @@ void Trainer::save(Due due) {
   if (!first && due.state) save_state();
   if (state_.has_model) publish();
   if (first || due.state) folder_.clean(state_.saved);
+  if (time_) time_->saved(std::chrono::duration<double>(Clock::now() - begin).count());
 }
 
 void Trainer::publish() {
@@ -91,6 +95,18 @@ void Trainer::save_numbered() {
 }
 
 void Trainer::save_model_files() { save_model(folder_.root(), task_.model(), state_.vocabulary); }
+
+// How a model searches and samples stays its own while it is trained on, as with save_pretrained() of transformers: a
+// summariser made for length^2 that learns from more articles is still searched so.
+void Trainer::keep_search_settings() {
+  const Architecture architecture = options_.architecture.architecture;
+  if (options_.init.empty() || architecture == Architecture::masked) return;
+  const std::string settings = generation_settings(options_.init);
+  if (settings.empty()) return;
+  write_file(folder_.root() / "generation_config.json", settings);
+  progress_.note(
+      fmt::format("generation_config.json is that of {}: how this model searches and samples", options_.init));
+}
 
 // Everything that the state refers to is on disk before it.
 void Trainer::save_state() {

@@ -46,6 +46,12 @@ class TrainingTask {
 
   virtual bool validates() const = 0;
   virtual Validation validate() const = 0;
+  // What the model makes of some validation data, always the same: translations, or of language models the
+  // continuations of lines and their filled masks.
+  struct Sample {
+    std::string source, reference, hypothesis;
+  };
+  virtual std::vector<Sample> samples(int64_t count) const = 0;
   virtual std::optional<SourceUse> source_use() const { return {}; }  // of models with a source
 
   // ---- The data ----

@@ -68,13 +68,15 @@ TranslationData prepare_translation_data(const TrainOptions& options, const std:
       .train = encode_corpus(corpus, source, target,
                              {.max_length = options.max_length - (tokens.extra() - 1), .holdout = &holdout}),
       .held_out = holdout.pairs()};
+  CorpusReader(corpus, {.holdout = &holdout}).next(data.first);
   if (valid.empty()) return data;
-  // Pairs too long for the model are skipped here, so that `references` and `valid` stay aligned.
+  // Pairs too long for the model are skipped here, so that the sentences and `valid` stay aligned.
   for (const SentencePair& pair : valid) {
     const std::vector<int32_t> from = source.encode(pair.source), to = target.encode(pair.target);
     const auto longest = static_cast<int64_t>(std::max(from.size(), to.size()));
     if (longest + tokens.extra() > options.architecture.position_limit()) continue;
     data.valid.add(from, to);
+    data.sources.push_back(pair.source);
     data.references.push_back(pair.target);
   }
   require<InputError>(data.valid.size() > 0, options.valid.empty() ? options.train : options.valid,

@@ -29,9 +29,10 @@ struct Vocabularies {
 struct TranslationData {
   Vocabularies vocabularies;
   EncodedCorpus train;
-  EncodedCorpus valid = {};                  // empty: no validation
-  std::vector<std::string> references = {};  // target sentences of `valid`
+  EncodedCorpus valid = {};                                // empty: no validation
+  std::vector<std::string> sources = {}, references = {};  // the sentences of `valid`
   std::vector<SentencePair> held_out = {};
+  SentencePair first = {};  // of the training pairs, to show what was read
 };
 
 TranslationData prepare_translation_data(const TrainOptions& options,

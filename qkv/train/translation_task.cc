@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/model/make_model.h"
 #include "qkv/train/token_frequencies.h"
 
@@ -64,6 +65,9 @@ std::vector<std::string> TranslationTask::notes() const {
   std::vector<std::string> notes;
   notes.push_back(fmt::format("training on {} sentence pairs (skipped: {} with a blank side, {} too long)",
                               data_.train.size(), skipped.blank, skipped.too_long));
+  if (data_.train.size() > 0)
+    notes.push_back(
+        fmt::format("for example: {}  ->  {}", one_line(data_.first.source, 60), one_line(data_.first.target, 60)));
   if (!own_valid_ && skipped.held_out > 0)
     notes.push_back(fmt::format(
         "validating on {} distinct source sentences; all {} pairs with these sources are held out of training",

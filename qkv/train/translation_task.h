@@ -28,6 +28,7 @@ class TranslationTask final : public TrainingTask {
 
   bool validates() const override { return data_.valid.size() > 0; }
   Validation validate() const override { return validator_.measure(*model_); }
+  std::vector<Sample> samples(int64_t count) const override { return validator_.samples(*model_, count); }
   std::optional<SourceUse> source_use() const override { return validator_.source_use(*model_); }
 
   uint64_t fingerprint() const override { return data_.train.fingerprint(); }

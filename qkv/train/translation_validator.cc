@@ -8,6 +8,7 @@
 #include "qkv/decode/search.h"
 #include "qkv/metric/bleu.h"
 #include "qkv/text/batches.h"
+#include "qkv/train/sample_indices.h"
 
 namespace qkv {
 
@@ -113,18 +114,37 @@ double TranslationValidator::loss(const EncoderDecoder& model, const EncodedCorp
 
 double TranslationValidator::translation_bleu(const EncoderDecoder& model) const {
   const auto count = static_cast<size_t>(std::min(options_.translated, data_.valid.size()));
-  const auto source = [&](size_t pair) { return data_.valid.source(static_cast<int64_t>(pair)); };
+  std::vector<size_t> pairs(count);
+  std::iota(pairs.begin(), pairs.end(), size_t{0});
+  return bleu(translate(model, pairs), std::span(data_.references).first(count)).score;
+}
+
+std::vector<TrainingTask::Sample> TranslationValidator::samples(const EncoderDecoder& model, int64_t count) const {
+  const NoGrad guard;
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < data_.valid.size(); ++i) lengths.push_back(std::ssize(data_.valid.source(i)));
+  const std::vector<size_t> pairs = sample_indices(lengths, count);
+  const std::vector<std::string> translations = translate(model, pairs);
+  std::vector<TrainingTask::Sample> out;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    out.push_back({data_.sources[pairs[i]], data_.references[pairs[i]], translations[i]});
+  return out;
+}
+
+std::vector<std::string> TranslationValidator::translate(const EncoderDecoder& model,
+                                                         const std::vector<size_t>& pairs) const {
+  const auto source = [&](size_t i) { return data_.valid.source(static_cast<int64_t>(pairs[i])); };
   // Sorted by length, so that batches have little padding.
-  std::vector<size_t> order(count);
+  std::vector<size_t> order(pairs.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return source(a).size() < source(b).size(); });
 
-  std::vector<std::string> translations(count);
-  for (size_t begin = 0; begin < count;) {
+  std::vector<std::string> translations(pairs.size());
+  for (size_t begin = 0; begin < pairs.size();) {
     std::vector<std::span<const int32_t>> rows;
     std::vector<int32_t> lengths;
-    for (size_t i = begin; i < count; ++i) {
+    for (size_t i = begin; i < pairs.size(); ++i) {
       const auto row = source(order[i]);
       const auto padded = static_cast<int64_t>((rows.size() + 1) * (row.size() + 1));
       if (!rows.empty() && padded > options_.batch_tokens) break;
@@ -145,7 +165,7 @@ double TranslationValidator::translation_bleu(const EncoderDecoder& model) const
       translations[order[begin + b]] = data_.vocabularies.target.decode(answers[b].front().ids);
     begin += rows.size();
   }
-  return bleu(translations, std::span(data_.references).first(count)).score;
+  return translations;
 }
 
 }  // namespace qkv

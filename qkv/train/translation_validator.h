@@ -28,10 +28,14 @@ class TranslationValidator {
   TranslationValidator(const TranslationData& data, const TranslationValidatorOptions& options);
   Validation measure(const EncoderDecoder& model) const;
   SourceUse source_use(const EncoderDecoder& model) const;
+  // Greedy translations of pairs of a usual length, always the same.
+  std::vector<TrainingTask::Sample> samples(const EncoderDecoder& model, int64_t count) const;
 
  private:
   double loss(const EncoderDecoder& model, const EncodedCorpus& pairs) const;
   std::vector<double> cross_attention_entropy(const EncoderDecoder& model) const;
+  // Of the source sentences with these indices.
+  std::vector<std::string> translate(const EncoderDecoder& model, const std::vector<size_t>& pairs) const;
   double translation_bleu(const EncoderDecoder& model) const;
 
   const TranslationData& data_;

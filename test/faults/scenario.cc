@@ -85,6 +85,19 @@ Scenario overwrite_again(const std::string& name, double part) {
   return s;
 }
 
+// A published model with a folder in its folder. The target is new: it becomes complete at once, or not at all.
+Scenario convert_scenario() {
+  Snapshot before = {{"notes.txt", "not written by qkv\n"}};
+  for (const auto& [name, bytes] : take_snapshot(fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / "minilm"))
+    if (!name.starts_with("reference")) before["model/" + name] = bytes;
+  const Arguments command = {"convert", "--model", "model", "--output", "converted"};
+  Scenario s = {.name = "convert", .before = before, .command = command, .again = command};
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.model", "modules.json",
+                           "sentence_bert_config.json", "1_Pooling/config.json"})
+    s.outputs.push_back(fmt::format("converted/{}", name));
+  return s;
+}
+
 Scenario demo_scenario() {
   const auto demo = [](int seed) {
     return joined(
@@ -184,6 +197,15 @@ Scenario make_scenario(const std::string& name) {
     return output_scenario(name, trained(2), {"score", "--model", "model", "--input", "pairs.tsv"}, "scores.txt");
   if (name == "inspect")
     return output_scenario(name, trained(2), {"inspect", "--model", "model", "123"}, "picture.html");
+  if (name == "convert") return convert_scenario();
+  if (name == "evaluate") {
+    Scenario s = output_scenario(
+        name, trained(2),
+        {"evaluate", "--model", "model", "--input", "pairs.tsv", "--limit", "2", "--page", "page.html"}, "out.txt");
+    s.before["page.html"] = "what was there before\n";
+    s.outputs.push_back("page.html");
+    return s;
+  }
   if (name == "demo") return demo_scenario();
   fail("scenario", "there is none called '{}'", name);
 }

@@ -148,7 +148,7 @@ void ScenarioRun::inject(const FaultPlan& plan) {
   check_bytes(now, where);
   if (outcome.succeeded()) {
     check_end(where, tally_.wrong);
-  } else if (now != scenario_.before) {
+  } else if (now != scenario_.before && now != after_) {  // neither nothing nor all of it was done
     run_again(where);
   }
 }

@@ -1,4 +1,4 @@
-// Files of CTranslate2 and Marian that claim to be larger than they are, or that lack a part.
+// Files of CTranslate2, Marian and minGPT that claim to be larger than they are, or that lack a part.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -53,6 +53,29 @@ TEST(NpzFile, TheArraysTogetherHaveALimit) {
   folder.write("model.npz", bytes);
   const std::string error = folder.error();
   EXPECT_NE(error.find("it would unpack to more than 100 times its own size"), std::string::npos) << error;
+}
+
+// The settings and the tensors are one file.
+TEST(MinGptFile, ErrorsNameItOnce) {
+  const auto error_of = [](const std::string& config, const std::string& tensor) {
+    const test::ScratchFolder folder;
+    write_file(folder.path() / "a-model.json",
+               fmt::format(R"({{"config": {{{}}}, "transformer.wte.weight": {{{}}}}})", config, tensor));
+    try {
+      read_model(folder.path());
+      return std::string("none");
+    } catch (const InputError& error) {
+      return std::string(error.what()).substr(folder.path().string().size() + 1);
+    }
+  };
+  const std::string config = R"("n_layer": 1, "n_head": 2, "n_embd": 8, "vocab_size": 100, "block_size": 4)",
+                    number = R"("dtype": "torch.float32", "data": "AACAPw==", "shape": )";
+  EXPECT_EQ(error_of(config, number + "[1]"),
+            "a-model.json: 4 bytes cannot hold the 1720 parameters of the settings in it");
+  EXPECT_EQ(error_of(config, number + "[-1]"), "a-model.json: 'transformer.wte.weight': [-1] is not a valid shape");
+  EXPECT_EQ(error_of(config, number + "[2]"),
+            "a-model.json: 'transformer.wte.weight': 4 bytes do not hold 2 numbers");
+  EXPECT_EQ(error_of(config + R"(, "n_inner": -3)", number + "[1]").find("a-model.json", 1), std::string::npos);
 }
 
 TEST(MarianSettings, ErrorsOfYamlAreInWordsOfTheFile) {

@@ -6,6 +6,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
 #include "qkv/model/family/npz_file.h"
+#include "qkv/model/family/yaml.h"
 #include "qkv/model/family/zero_start.h"
 
 namespace qkv {
@@ -16,13 +17,7 @@ namespace fs = std::filesystem;
 // A YAML document whose values are checked when they are read.
 class Settings {
  public:
-  Settings(const std::string& text, std::string where) : where_(std::move(where)) {
-    try {
-      root_ = YAML::Load(text);
-    } catch (const YAML::Exception& error) {
-      const int line = error.mark.line + 1, column = error.mark.column + 1;
-      fail<InputError>(where_, "this is not YAML: line {}, column {}: {}", line, column, one_line(error.msg));
-    }
+  Settings(const std::string& text, std::string where) : where_(std::move(where)), root_(parse_yaml(text, where_)) {
     require<InputError>(root_.IsMap(), where_, "this is not a map of settings");
   }
 

@@ -82,6 +82,26 @@ TEST(PublishedParameters, QuantisedWeightsAreNamed) {
       "the model that they were made from, in f32, f16 or bf16");
 }
 
+// Folders of before 2023: one file, or several with an index.
+TEST(PublishedParameters, PickledWeightsAreNamedWithTheWayOut) {
+  const auto refused = [](const PublishedFolder& folder, const std::string& file) {
+    EXPECT_EQ(folder.error(), " " + file +
+                                  " is not read, because loading it can execute arbitrary code; save the model "
+                                  "again with save_pretrained(folder, safe_serialization=True) of transformers");
+  };
+  const PublishedFolder whole("llama"), parts("llama");
+  whole.write("pytorch_model.bin", "");
+  EXPECT_EQ(whole.error(), "") << "the same model is there in another format";
+  for (const PublishedFolder* folder : {&whole, &parts})
+    std::filesystem::remove(folder->path() / "model.safetensors");
+  refused(whole, "pytorch_model.bin");
+  for (const char* name : {"pytorch_model-00002-of-00002.bin", "pytorch_model-00001-of-00002.bin"})
+    parts.write(name, "");
+  parts.write("pytorch_model.bin.index.json",
+              R"({"weight_map": {"lm_head.weight": "pytorch_model-00002-of-00002.bin"}})");
+  refused(parts, "pytorch_model-00001-of-00002.bin");
+}
+
 TEST(PublishedParameters, AGitLfsPointerIsNamed) {
   const PublishedFolder folder("llama");
   folder.write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n");

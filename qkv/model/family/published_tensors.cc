@@ -47,6 +47,17 @@ void refuse_lfs_pointer(const fs::path& path) {
                       "this is a Git LFS pointer, not the file: run 'git lfs pull' in the folder");
 }
 
+// Weights as torch.save() writes them, one file or the first of several; "": there are none.
+std::string pickled_file(const fs::path& folder) {
+  std::string first;
+  for (const fs::path& file : files_in(folder)) {
+    const std::string name = file.filename().string();
+    const bool is_pickled = name.starts_with("pytorch_model") && name.ends_with(".bin");
+    if (is_pickled && (first.empty() || name < first)) first = name;
+  }
+  return first;
+}
+
 }  // namespace
 
 PublishedTensors PublishedTensors::open(const fs::path& folder) {
@@ -69,11 +80,11 @@ PublishedTensors PublishedTensors::open(const fs::path& folder) {
     }
     return out;
   }
-  for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    require<InputError>(
-        file_exists(folder / single_file) || !file_exists(folder / pickled), folder.string(),
-        "pytorch_model.bin is not read, because loading it can execute arbitrary code; save the model again "
-        "with save_pretrained(folder, safe_serialization=True) of transformers");
+  const std::string pickled = file_exists(folder / single_file) ? "" : pickled_file(folder);
+  require<InputError>(pickled.empty(), folder.string(),
+                      "{} is not read, because loading it can execute arbitrary code; save the model again "
+                      "with save_pretrained(folder, safe_serialization=True) of transformers",
+                      pickled);
   out.where_ = (folder / single_file).string();
   for (const std::string& tensor : add(folder / single_file).names()) out.files_of_[tensor] = 0;
   return out;

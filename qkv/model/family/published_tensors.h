@@ -5,8 +5,8 @@
 //     Tensor w = tensors.get("model.norm.weight");
 //
 // Errors: InputError for a folder without such files, for an index that names other folders or the wrong file of a
-// tensor, and for whatever SafetensorsFile rejects. A pytorch_model.bin is never read: loading it can execute arbitrary
-// code.
+// tensor, and for whatever SafetensorsFile rejects. A pytorch_model.bin, or its parts, are never read: loading one can
+// execute arbitrary code.
 #pragma once
 
 #include <filesystem>

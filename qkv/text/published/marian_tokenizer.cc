@@ -1,11 +1,13 @@
 // Vocabularies of Marian: a SentencePiece model with the ids of its pieces; or tokens and their ids in YAML or JSON,
 // with source.spm and target.spm or for texts that are already tokens; or a token per line.
+#include <charconv>
 #include <yaml-cpp/yaml.h>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/model/family/marian_folder.h"
 #include "qkv/model/family/read_family.h"
+#include "qkv/model/family/yaml.h"
 #include "qkv/text/published/formats.h"
 #include "qkv/text/utf8.h"
 
@@ -16,21 +18,27 @@ namespace fs = std::filesystem;
 
 constexpr int32_t largest_id = 1 << 24;
 
+int32_t id_of(const std::string& token, const YAML::Node& value, const std::string& where) {
+  const std::string text = value.IsScalar() ? value.Scalar() : "";
+  int32_t id = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  require<InputError>(error == std::errc() && end == text.data() + text.size() && id >= 0 && id < largest_id, where,
+                      "the id of {} must be a number from 0 to {}, got {}", quoted_name(token), largest_id - 1,
+                      value.IsScalar() ? quoted_name(text)
+                      : value.IsNull() ? "nothing"
+                                       : "a list or a map");
+  return id;
+}
+
 // A map of tokens, which are always text, even if they look like "yes" or 1.5.
-PieceIds parse_yaml(const std::string& text, const std::string& where) {
+PieceIds parse_tokens(const std::string& text, const std::string& where) {
+  const YAML::Node root = parse_yaml(text, where);
+  require<InputError>(root.IsMap(), where, "this is not a map of tokens and their ids");
   PieceIds ids;
-  try {
-    const YAML::Node root = YAML::Load(text);
-    require<InputError>(root.IsMap(), where, "this is not a map of tokens and their ids");
-    for (const auto& entry : root) {
-      const auto token = entry.first.Scalar();
-      const auto id = entry.second.as<int64_t>();
-      require<InputError>(id >= 0 && id < largest_id, where, "the id of {} must be 0 to {}, got {}",
-                          quoted_name(token), largest_id - 1, id);
-      ids[token] = static_cast<int32_t>(id);
-    }
-  } catch (const YAML::Exception& error) {
-    fail<InputError>(where, "this is not YAML of tokens and their ids: {}", one_line(error.what()));
+  for (const auto& entry : root) {
+    require<InputError>(entry.first.IsScalar(), where,
+                        "a token must be a text; null and ~ are texts in quotation marks");
+    ids[entry.first.Scalar()] = id_of(entry.first.Scalar(), entry.second, where);
   }
   return ids;
 }
@@ -50,7 +58,7 @@ PieceIds read_tokens(const fs::path& file) {
   if (ending == ".json") return read_ids(file);
   const std::string text = read_file(file, largest_vocabulary_file);
   require<InputError>(!utf8_error(text), file.string(), "this is not UTF-8");
-  return ending == ".yml" || ending == ".yaml" ? parse_yaml(text, file.string()) : parse_lines(text);
+  return ending == ".yml" || ending == ".yaml" ? parse_tokens(text, file.string()) : parse_lines(text);
 }
 
 SpecialTokens special_of(int32_t eos, int32_t unk, int32_t start, int64_t rows) {

@@ -1,4 +1,4 @@
-#include "test/damaged_folders_test/use_model.h"
+#include "test/damaged_folders/use_model.h"
 
 #include "qkv/decode/embedder.h"
 #include "qkv/decode/encode_texts.h"

@@ -1,7 +1,6 @@
-#include "test/damaged_folders_test/tiny_folders.h"
+#include "test/damaged_folders/tiny_folders.h"
 
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <vector>
@@ -10,6 +9,7 @@
 
 #include "qkv/base/base64.h"
 #include "qkv/base/checksum.h"
+#include "test/damaged_folders/little_endian.h"
 
 namespace qkv::test {
 namespace {
@@ -20,14 +20,6 @@ constexpr uint32_t C = 4, F = 8, V = 6,
                    T = 16;  // width, feed-forward, vocabulary, positions; one layer of two heads
 
 void write(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
-
-template <class... Numbers>
-std::string bytes_of(Numbers... numbers) {
-  std::string bytes;
-  const auto add = [&](auto number) { bytes.append(reinterpret_cast<const char*>(&number), sizeof number); };
-  (add(numbers), ...);
-  return bytes;
-}
 
 size_t count_of(const std::vector<uint32_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), size_t{1}, [](size_t n, uint32_t size) { return n * size; });

@@ -1,0 +1,44 @@
+#include "fuzz/mutated_models/use.h"
+
+namespace qkv::fuzz {
+namespace {
+
+// The last line is what the vocabulary of minGPT can say.
+const std::string lines = "The cat sees a small house.\nWhere is the old dog?\n0 1 2\n";
+const std::string masked_lines = "The [MASK] sees a small house.\nWhere is the old dog?\n";
+const std::string pairs = "The cat sees a small house.\tA dog has the green tree.\nWhere?\tNothing.\n";
+
+std::vector<Use> special_uses_of(Architecture architecture) {
+  switch (architecture) {
+    case Architecture::causal:
+      return {{{"generate", "--max-tokens", "5", "--temperature", "0"}, lines},
+              {{"generate", "--max-tokens", "5", "--seed", "1"}, lines},
+              {{"generate", "--max-tokens", "5", "--beam", "2"}, lines},
+              {{"perplexity"}, lines}};
+    case Architecture::masked:
+      return {{{"fill-mask"}, masked_lines}, {{"fill-mask", "--n-best", "1"}, masked_lines}};
+    default:
+      return {{{"translate"}, lines}, {{"translate", "--beam", "1"}, lines}, {{"score", "--input", "-"}, pairs}};
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Use::arguments(const std::string& model, const std::string& output) const {
+  std::vector<std::string> all = {QKV_COMMAND};
+  all.insert(all.end(), command.begin(), command.end());
+  all.insert(all.end(), {"--model", model});
+  if (writes_folder) all.insert(all.end(), {"--output", output});
+  if (answers_lines) all.insert(all.end(), {"--threads", "1"});
+  return all;
+}
+
+std::vector<Use> uses_of(Architecture architecture) {
+  std::vector<Use> uses = special_uses_of(architecture);
+  uses.push_back({{"embed"}, lines});
+  uses.push_back({{"describe"}, "", false});
+  uses.push_back({{"convert"}, "", false, true});
+  return uses;
+}
+
+}  // namespace qkv::fuzz
