@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -5,7 +6,9 @@
 #include "cli/inspection.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
+#include "qkv/base/progress.h"
 #include "qkv/base/threads.h"
+#include "qkv/picture/text_view.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {
@@ -13,6 +16,9 @@ namespace {
 
 struct InspectCommand {
   std::string model, sentence, target, output = "attention.html";
+  bool text = false;
+  int64_t layer = 0, head = 0;
+  Option *output_flag = nullptr, *layer_flag = nullptr, *head_flag = nullptr;
   int64_t beam = TranslateOptions().beam;
   Option* beam_flag = nullptr;
   bool quiet = false;
@@ -22,18 +28,37 @@ struct InspectCommand {
     if (threads > 0) set_threads(threads);
     require<UsageError>(!sentence.empty(), "qkv inspect",
                         "SENTENCE is required: qkv inspect --model FOLDER \"a sentence\"");
+    check_flags();
     const TransformerConfig config = open_config("inspect", model);
     const Inspection inspection = inspection_of(config.architecture);
-    picture_of(inspection, sentence).save(output);
-    fmt::print("{}\n", escape_controls(inspection.text, "\t"));
+    const Picture picture = picture_of(inspection, sentence);
+    const std::string in_terminal = text ? "\n" + text_view(picture, view()) : "";
+    const bool saved = !text || output_flag->count() > 0;
+    if (saved) picture.save(output);
+    fmt::print("{}\n{}", escape_controls(inspection.text, "\t"), in_terminal);
     if (inspection.truncated)
       say(fmt::format("the sentence is longer than the model's {} tokens; the rest was not read",
                       config.default_context()));
-    if (!quiet) say("attention weights of all layers and heads: " + output);
+    if (!quiet && saved) say("attention weights of all layers and heads: " + output);
     return 0;
   }
 
  private:
+  TextViewOptions view() const {
+    TextViewOptions options = {.columns = terminal_columns()};
+    if (layer_flag->count() > 0) options.layer = layer;
+    if (head_flag->count() > 0) options.head = head;
+    return options;
+  }
+
+  void check_flags() const {
+    for (const Option* option : {layer_flag, head_flag})
+      require<UsageError>(text || option->count() == 0, "qkv inspect",
+                          "{} is for --text; files have all layers and heads", option->get_name());
+    require<UsageError>(layer >= 0 && head >= 0, "qkv inspect", "layers and heads are counted from 0, got {}",
+                        std::min(layer, head));
+  }
+
   Inspection inspection_of(Architecture architecture) const {
     if (is_language_model(architecture))
       require<UsageError>(target.empty() && beam_flag->count() == 0, "qkv inspect",
@@ -60,8 +85,14 @@ Command add_inspect(App& parent) {
        "source sentence; for a language model, a text, where [MASK] stands for a masked token", "SENTENCE");
   app.group("Input and output");
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");
-  flag(app, "--output", c->output, "attention weights as .html (interactive), .svg (static) or .json (numbers)",
-       "FILE");
+  c->output_flag =
+      flag(app, "--output", c->output,
+           "attention weights as .html (interactive), .svg or .png (static) or .json (numbers)", "FILE");
+  app.add_flag("--text", c->text,
+               "show the attention in the terminal; no file is written unless --output is given");
+  c->layer_flag =
+      flag(app, "--layer", c->layer, "layer of --text, from 0; all: their mean", "N")->default_str("all");
+  c->head_flag = flag(app, "--head", c->head, "head of --text, from 0; all: their mean", "N")->default_str("all");
   app.group("Search");
   c->beam_flag = flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
   quiet_flag(app, c->quiet);

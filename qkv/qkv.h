@@ -55,6 +55,7 @@
 #include "qkv/picture/evaluation_page.h"
 #include "qkv/picture/heatmap.h"
 #include "qkv/picture/picture.h"
+#include "qkv/picture/text_view.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/text/corpus.h"
 #include "qkv/text/masking.h"

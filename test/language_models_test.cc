@@ -101,6 +101,20 @@ TEST_F(LanguageModels, InspectDrawsTheSelfAttentionOfATextAsItIs) {
   expect_error(bash("qkv inspect --model causal --target 'Go on.' 'I am cold.'"), 2, {"--target", "causal"});
 }
 
+TEST_F(LanguageModels, InspectShowsAHeadOrTheirMeanInTheTerminal) {
+  const Outcome mean = bash("COLUMNS=60 qkv inspect --model causal --text 'I am cold.'; ls attention.html");
+  EXPECT_TRUE(mean.out.starts_with("I am cold.\n\nself-attention, mean of ")) << mean.out;
+  EXPECT_NE(mean.out.find("shifted by one"), std::string::npos) << mean.out;
+  EXPECT_NE(mean.err.find("attention.html"), std::string::npos) << "no file is written";
+  const Outcome head = bash("qkv inspect --model causal --text --layer 0 --head 1 --output both.svg 'I am cold.'");
+  EXPECT_NE(head.out.find("\nself-attention, layer 0, head 1\n"), std::string::npos) << head.out;
+  EXPECT_NE(read_file(at("both.svg")).find("head 1"), std::string::npos);
+  expect_error(bash("qkv inspect --model causal --text --head 7 'I am cold.'"), 2,
+               {"qkv inspect: --head 7: self-attention has 2, counted from 0"});
+  expect_error(bash("qkv inspect --model causal --head 1 'I am cold.'"), 2, {"--head is for --text"});
+  expect_error(bash("qkv inspect --model causal --text --layer -2 'I am cold.'"), 2, {"counted from 0, got -2"});
+}
+
 TEST_F(LanguageModels, GenerateDoesNotDependOnHowLinesAreReadTogether) {
   const std::string lines = "for i in {1..200}; do echo \"Go on $((i % 7))\"; done";
   const Outcome fast = bash(lines + " | " + generate), slow = bash("{ " + lines +

@@ -18,6 +18,7 @@ from ._core import instruction_set, set_threads, threads, version as _version
 from ._embedder import Embedder
 from ._evaluation import Evaluation, LengthBucket, MetricResult, SentenceScores, SystemResult, evaluate
 from ._generator import GeneratedText, GeneratedTexts, Generator, TextGeneration, TextScore
+from ._inspection import AttentionMaps, Inspection
 from ._layer import AttentionCache, MultiHeadAttention, describe_layer
 from ._mask_filler import FilledText, MaskCandidate, MaskFiller
 from ._mask_mod import mask_mod
@@ -101,7 +102,7 @@ from ._picture import Picture, head_view, heatmap
 from ._score_mod import score_function, score_mod
 from ._tokenizer import Tokenizer
 from ._train import TrainResult, Validation, train
-from ._translator import AttentionMaps, Candidate, Inspection, PairScore, Translation, Translator
+from ._translator import Candidate, PairScore, Translation, Translator
 
 __version__ = _version()
 

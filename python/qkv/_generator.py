@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
+from ._inspection import Inspection, inspection_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -212,6 +213,13 @@ class Generator:
         )
         tokens = sum(len(s.tokens) for s in scores)
         return math.exp(-sum(s.log_probability for s in scores) / tokens) if tokens else 1.0
+
+    def inspect(self, text: str) -> Inspection:
+        """The attention weights of every layer and head for a text, which is read as it is.
+
+        Row t has the weights with which token t was predicted, columns are the tokens that were read before it.
+        """
+        return inspection_of(text, self._generator.inspect(text))
 
     @property
     def config(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from . import _core
+from ._inspection import Inspection, inspection_of
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,10 @@ class MaskFiller:
             text, probability = found[0]
             out.append(FilledText(text, probability, source, candidates, found, truncated))
         return out[0] if isinstance(texts, str) else out
+
+    def inspect(self, text: str, *, marker: str = "[MASK]") -> Inspection:
+        """The attention weights of every layer and head for a text; masks are filled by the most likely tokens."""
+        return inspection_of(text, self._filler.inspect(text, marker))
 
     @property
     def config(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ._arrays import torch_of
 
 
 class Picture:
-    """A picture of attention. A notebook shows it; save() writes it as .svg, .html or .json.
+    """A picture of attention. A notebook shows it; save() writes it as .svg, .png, .html or .json.
 
     In a notebook up to 12 small panels are an SVG, which is kept when the notebook is saved or printed. More or
     larger ones are the page that save("x.html") writes, in a frame: one panel at a time is large, and the pointer
@@ -38,7 +38,10 @@ class Picture:
         return self._picture.json()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes .svg, .html or .json, by the end of the name. An existing file is replaced as a whole."""
+        """Writes .svg, .png, .html or .json, by the end of the name. An existing file is replaced as a whole.
+
+        A .png is drawn by the program rsvg-convert (Debian: librsvg2-bin).
+        """
         self._picture.save(path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -60,7 +63,8 @@ class Picture:
 
     def __repr__(self) -> str:
         count = self._picture.panels
-        return f'<qkv.Picture of {count} {"matrix" if count == 1 else "matrices"}; save("x.svg"), .html or .json>'
+        what = "matrix" if count == 1 else "matrices"
+        return f'<qkv.Picture of {count} {what}; save("x.svg"), .png, .html or .json>'
 
 
 def heatmap(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 import numpy as np
 
 from . import _core
+from ._inspection import Inspection, inspection_of
 from ._picture import Picture, heatmap
 
 if TYPE_CHECKING:
@@ -103,43 +104,6 @@ class PairScore:
 
     def __repr__(self) -> str:
         return f"PairScore(log_probability={self.log_probability:.4f}, {len(self.tokens)} tokens)"
-
-
-@dataclass(frozen=True, repr=False)
-class AttentionMaps:
-    """The weights of encoder self-attention, decoder self-attention or cross-attention, in all layers."""
-
-    title: str  # "cross-attention"
-    layers: list[np.ndarray] = field(compare=False)  # (H, T, S) each, the first layer first
-    rows: list[str]
-    columns: list[str]
-
-    def __repr__(self) -> str:
-        return f"AttentionMaps({self.title!r}, {len(self.layers)} layers of {self.layers[0].shape})"
-
-
-@dataclass(frozen=True, repr=False)
-class Inspection:
-    """The attention weights of a model for one sentence: every layer and head."""
-
-    source: str
-    text: str
-    log_probability: float
-    token_log_probabilities: list[float]
-    tokens: list[str]  # of the translation, the end last
-    truncated: bool
-    attention: list[AttentionMaps]  # encoder self-attention, decoder self-attention, cross-attention
-
-    def heatmap(self) -> Picture:
-        groups = [(maps.title, maps.layers, maps.rows, maps.columns) for maps in self.attention]
-        facts = {"source": self.source, "translation": self.text, "log-probability": f"{self.log_probability:.4f}"}
-        return Picture(_core.attention_picture(groups, f"{self.source} \N{RIGHTWARDS ARROW} {self.text}", facts))
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"Inspection({self.text!r}, log_probability={self.log_probability:.4f})"
 
 
 class TranslateOptions(TypedDict, total=False):
@@ -285,12 +249,7 @@ class Translator:
     def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
         """The attention weights of every layer and head: for a given target, or for the model's translation, found
         as translate() finds it."""
-        text, log_probability, of_tokens, tokens, truncated, groups = self._translator.inspect(
-            sentence, target, self._search_options(beam=beam)
-        )
-        return Inspection(
-            sentence, text, log_probability, of_tokens, tokens, truncated, [AttentionMaps(*g) for g in groups]
-        )
+        return inspection_of(sentence, self._translator.inspect(sentence, target, self._search_options(beam=beam)))
 
     @property
     def config(self) -> dict[str, Any]:

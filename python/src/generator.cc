@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/src/bind.h"
+#include "python/src/inspection.h"
 #include "python/src/text.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
@@ -113,6 +114,16 @@ void bind_options(nb::module_& m) {
           "max_input_tokens"_a = d.max_input_tokens);
 }
 
+nb::tuple inspect_text(const Generator& generator, nb::handle text) {
+  const std::string line = string_of(text, "inspect");
+  Inspection seen;
+  {
+    const nb::gil_scoped_release unlocked;
+    seen = inspect(generator, line);
+  }
+  return inspection_tuple(seen);
+}
+
 }  // namespace
 
 void bind_generator(nb::module_& m) {
@@ -143,6 +154,7 @@ void bind_generator(nb::module_& m) {
              return g.stream(string_of(prompt, "stream"), options);
            })
       .def("score", &score, "texts"_a, "context"_a, "stride"_a, "batch_tokens"_a, "parse_special"_a)
+      .def("inspect", &inspect_text, "text"_a)
       .def("config", [](const Generator& g) { return to_json(g.model().config()); })
       .def("describe", [](const Generator& g) { return describe(g.model().config()); });
 }

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/src/bind.h"
+#include "python/src/inspection.h"
 #include "python/src/text.h"
 #include "qkv/model/describe.h"
 
@@ -42,6 +43,16 @@ nb::list fill(const MaskFiller& filler, nb::list texts, int64_t top_k, int64_t n
   return out;
 }
 
+nb::tuple inspect_masked(const MaskFiller& filler, nb::handle text, nb::handle marker) {
+  const std::string line = string_of(text, "inspect"), mark = string_of(marker, "inspect: marker");
+  Inspection seen;
+  {
+    const nb::gil_scoped_release unlocked;
+    seen = inspect(filler, line, mark);
+  }
+  return inspection_tuple(seen);
+}
+
 }  // namespace
 
 void bind_mask_filler(nb::module_& m) {
@@ -53,6 +64,7 @@ void bind_mask_filler(nb::module_& m) {
              new (f) MaskFiller(folder);
            })
       .def("fill", &fill, "texts"_a, "top_k"_a, "n_best"_a, "marker"_a, "batch_tokens"_a, "max_input_tokens"_a)
+      .def("inspect", &inspect_masked, "text"_a, "marker"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
       .def("describe", [](const MaskFiller& f) { return describe(f.model().config()); });
 }

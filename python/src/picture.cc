@@ -43,7 +43,7 @@ Picture of_panels(nb::list panels, nb::handle rows, nb::handle columns, nb::hand
   return heatmaps(std::move(all), {.title = options.title, .caption = options.caption, .per_line = per_line});
 }
 
-// A picture of tuples (title, [a layer (H, T, S), ...], rows, columns).
+// A picture of tuples (title, [a layer (H, T, S), ...], rows, columns, caption).
 Picture of_model(nb::list groups, nb::handle title, nb::dict metadata) {
   std::vector<AttentionGroup> all;
   for (const nb::handle group : groups) {
@@ -52,6 +52,7 @@ Picture of_model(nb::list groups, nb::handle title, nb::dict metadata) {
     for (const nb::handle layer : parts[1]) out.layers.push_back(tensor_of(layer, "attention"));
     out.rows = strings_of(parts[2], "rows");
     out.columns = strings_of(parts[3], "columns");
+    out.caption = string_of(parts[4], "caption");
     all.push_back(std::move(out));
   }
   Pairs facts;

@@ -6,9 +6,9 @@
 
 #include "python/src/array.h"
 #include "python/src/bind.h"
+#include "python/src/inspection.h"
 #include "python/src/text.h"
 #include "qkv/decode/generation_config.h"
-#include "qkv/decode/inspect.h"
 #include "qkv/model/describe.h"
 
 namespace qkv::python {
@@ -54,7 +54,6 @@ nb::list score(const Translator& translator, nb::list sources, nb::list targets,
   return out;
 }
 
-// (text, log-probability, tokens, whether a side was cut, [(title, [a layer (H, T, S), ...], rows, columns), ...])
 nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle target,
                   const TranslateOptions& options) {
   InspectOptions how{.translate = options};
@@ -65,14 +64,7 @@ nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle 
     const nb::gil_scoped_release unlocked;
     e = inspect(translator, line, how);
   }
-  nb::list groups;
-  for (const AttentionMaps& maps : e.attention) {
-    nb::list layers;
-    for (const Tensor& layer : maps.layers) layers.append(array_of(layer, true));
-    groups.append(nb::make_tuple(text_of(maps.title), layers, texts_of(maps.rows), texts_of(maps.columns)));
-  }
-  return nb::make_tuple(text_of(e.text), e.log_probability, nb::cast(e.token_log_probabilities), texts_of(e.tokens),
-                        e.truncated, groups);
+  return inspection_tuple(e);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ def test_the_numbers_and_labels_of_a_matrix_are_in_the_picture():
 
 def test_heads_and_layers_and_named_matrices_are_panels():
     heads = np.stack([weights, 1 - weights])
-    assert [p["title"] for p in numbers_of(qkv.heatmap(heads))] == ["head 1", "head 2"]
-    assert [p["title"] for p in numbers_of(qkv.heatmap(heads[None]))] == ["layer 1, head 1", "layer 1, head 2"]
+    assert [p["title"] for p in numbers_of(qkv.heatmap(heads))] == ["head 0", "head 1"]
+    assert [p["title"] for p in numbers_of(qkv.heatmap(heads[None]))] == ["layer 0, head 0", "layer 0, head 1"]
     named = numbers_of(qkv.heatmap({"wide": weights, "narrow": 2 * weights}))
     assert [p["title"] for p in named] == ["wide", "narrow"] and named[1]["weights"] == (2 * weights).tolist()
 
@@ -71,9 +71,9 @@ def test_save_writes_what_the_ending_says(tmp_path, ending):
 
 wrong = {
     "another ending": (
-        lambda to: qkv.heatmap(weights).save(to / "x.png"),
+        lambda to: qkv.heatmap(weights).save(to / "x.gif"),
         ValueError,
-        "must end in .svg, .html or .json",
+        "must end in .svg, .png, .html or .json",
     ),
     "no such folder": (
         lambda to: qkv.heatmap(weights).save(to / "none" / "x.svg"),

@@ -116,6 +116,7 @@ def test_inspect_has_every_layer_and_head(translator):
     # The alignment of a translation is the mean over the heads of the last layer.
     assert np.allclose(cross.layers[-1].mean(0)[:-1], translator.translate("one two").alignment, atol=1e-5)
     assert "cross-attention" in seen.heatmap().svg()
+    assert "shifted by one" in seen.attention[1].caption and seen.attention[1].caption in seen.heatmap().svg()
     assert translator.inspect("one two", "34").log_probability < seen.log_probability
 
 

@@ -123,13 +123,13 @@ class HeadReader {
 
 HeadSummary summarize_head(const Panel& panel) { return HeadReader(panel).read(); }
 
-size_t most_informative(const PanelGroup& group) {
+size_t opening_panel(const PanelGroup& group) {
   size_t best = 0;
-  double most = 0;
+  double largest = 0;
   for (size_t i = 0; group.heads > 0 && i < group.panels.size(); ++i) {
     const double information = summarize_head(group.panels[i]).information;
-    if (information > most) {
-      most = information;
+    if (information > largest) {
+      largest = information;
       best = i;
     }
   }

@@ -27,7 +27,7 @@ struct HeadSummary {
 
 HeadSummary summarize_head(const Panel& panel);  // weights contiguous f32, labels complete
 
-// The panel of the group with the most information; the first one of a group that has no heads.
-size_t most_informative(const PanelGroup& group);
+// The panel that a page opens with: that of the group with the most information; the first one of a group that has no heads.
+size_t opening_panel(const PanelGroup& group);
 
 }  // namespace qkv

@@ -79,9 +79,9 @@ TEST(HeadSummary, InformationIsZeroWhereEveryQueryAttendsAlike) {
 TEST(HeadSummary, TheMostInformativeHeadIsFoundAmongHeadsOnly) {
   PanelGroup group;
   group.panels = {shifted(0, 0.3f), shifted(1, 0.99f), shifted(0, 0.5f)};
-  EXPECT_EQ(most_informative(group), 0u) << "matrices of any kind";
+  EXPECT_EQ(opening_panel(group), 0u) << "matrices of any kind";
   group.heads = 3;
-  EXPECT_EQ(most_informative(group), 1u);
+  EXPECT_EQ(opening_panel(group), 1u);
 }
 
 }  // namespace qkv::head_summary_test

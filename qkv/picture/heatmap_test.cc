@@ -9,23 +9,15 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/base/random.h"
-#include "qkv/picture/page_parts.h"
+#include "qkv/picture/picture_test.h"
 
 namespace qkv::heatmap_test {
 
 using nlohmann::json;
-
-Tensor random_weights(const Shape& shape) {
-  Tensor x = Tensor::empty(shape);
-  Random random(11);
-  for (float& w : x.span<float>()) w = static_cast<float>(random.uniform());
-  return x;
-}
+using namespace picture_test;
 
 std::string message_of(const std::function<void()>& act) {
   try {
@@ -34,12 +26,6 @@ std::string message_of(const std::function<void()>& act) {
     return error.what();
   }
   return "no error";
-}
-
-int64_t count(const std::string& text, const std::string& part) {
-  int64_t n = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++n;
-  return n;
 }
 
 // Every element of an XML text is closed in its turn, and no '&' stands alone.
@@ -61,44 +47,6 @@ std::string xml_error(const std::string& text) {
     if (text.find(';', at) > at + 6) return "a lone & at " + std::to_string(at);
   return open.empty() ? "" : "unclosed <" + open.back() + ">";
 }
-
-// The data that the page draws.
-json page_data(const std::string& page) {
-  const std::string begin = "<script type=\"application/json\" id=\"data\">";
-  const size_t at = page.find(begin) + begin.size();
-  return json::parse(page.substr(at, page.find("</script>", at) - at));
-}
-
-std::string unpacked(const std::string& base64) {
-  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  uint32_t bits = 0;
-  int held = 0;
-  for (const char c : base64) {
-    if (c == '=') break;
-    bits = bits << 6 | static_cast<uint32_t>(digits.find(c));
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    bytes += static_cast<char>(bits >> held & 255);
-  }
-  std::string plain(1 << 20, '\0');
-  uLongf size = plain.size();
-  EXPECT_EQ(uncompress(reinterpret_cast<Bytef*>(plain.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()),
-                       static_cast<uLong>(bytes.size())),
-            Z_OK);
-  return plain.substr(0, size);
-}
-
-std::vector<int> codes_of(const std::string& bytes) {
-  std::vector<int> codes;
-  for (size_t i = 0; i + 1 < bytes.size(); i += 2)
-    codes.push_back(static_cast<unsigned char>(bytes[i]) + 256 * static_cast<unsigned char>(bytes[i + 1]));
-  return codes;
-}
-
-const std::vector<std::string> odd_tokens = {"</script><b>&\"'", "a\tb\x01", "\u202e\u05e9\u05dc\u05d5\u05dd",
-                                             "\xff\xe2", "\u2581internationalisation of everything there is"};
 
 TEST(Heatmap, EveryCellHasTheColorOfItsWeight) {
   const Picture picture = heatmap(Tensor::from({1, 0, 0.5f, 0.5f, 0.5f, 0.25f}, {2, 3}));
@@ -209,58 +157,6 @@ TEST(Heatmap, TheCaptionSaysWhatRowsAndColumnsAre) {
   EXPECT_EQ(count(head_view(random_weights({2, 3})).svg(), ">left: queries, right: keys<"), 1);
 }
 
-TEST(Heatmap, ThePageHoldsEveryWeightAndFetchesNothing) {
-  const Tensor weights = random_weights({3, 5, 5});
-  const Picture picture = heatmap(weights, {.rows = odd_tokens, .columns = odd_tokens, .title = "a </title> b"});
-  const std::string page = picture.html();
-  EXPECT_EQ(count(page, "</script>"), 2);
-  EXPECT_EQ(count(page, "</title>"), 1);
-  EXPECT_EQ(count(page, "http"), 2) << "http-equiv, and the name space in the script";
-  EXPECT_EQ(count(page, " src=") + count(page, "<link") + count(page, "@import"), 0);
-  EXPECT_NE(page.find("default-src 'none'"), page.npos);
-
-  const json data = page_data(page);
-  EXPECT_EQ(data["tokens"].size(), 1u) << "equal lists are written once";
-  EXPECT_EQ(data["tokens"][0][1], "a\\tb\\x01");
-  EXPECT_EQ(data["bits"], 16);
-  const std::vector<int> codes = codes_of(unpacked(data["weights"]));
-  ASSERT_EQ(codes.size(), 75u);
-  for (size_t i = 0; i < 75; ++i)
-    EXPECT_NEAR(codes[i] / 65535.0 * data["high"].get<double>(), weights.span<float>()[i], 1e-5);
-}
-
-TEST(Heatmap, ManyWeightsHave8BitsEach) {
-  const Tensor weights = random_weights({2, 500, 300});
-  const json data = page_data(heatmap(weights).html());
-  EXPECT_EQ(data["bits"], 8);
-  const std::string codes = unpacked(data["weights"]);
-  ASSERT_EQ(codes.size(), 300'000u);
-  for (const size_t i : {0u, 7u, 149'999u, 150'000u, 299'999u}) {
-    const double step = data["groups"][0]["panels"][i / 150'000]["step"].get<double>();
-    EXPECT_LT(step, 0.004);
-    EXPECT_NEAR(step * static_cast<unsigned char>(codes[i]), weights.span<float>()[i], 0.51 * step);
-  }
-  EXPECT_EQ(page_data(heatmap(weights.select(0, 0)).html())["bits"], 16);
-  Tensor negative = random_weights({2, 500, 300});
-  negative.span<float>()[5] = -1;
-  EXPECT_EQ(page_data(heatmap(negative).html())["bits"], 16);
-}
-
-TEST(Heatmap, ThePageOpensWithTheMostInformativeHead) {
-  Tensor weights = Tensor::full({2, 3, 4, 4}, 0.25f);
-  for (int64_t i = 0; i < 4; ++i)
-    for (int64_t j = 0; j < 4; ++j) weights.span<float>()[static_cast<size_t>(48 + 4 * i + j)] = i == j ? 1 : 0;
-  const json data = page_data(heatmap(weights).html());
-  EXPECT_EQ(data["opened"], 3);
-  EXPECT_EQ(data["groups"][0]["heads"], 3);
-  EXPECT_EQ(data["groups"][0]["panels"][3]["does"], "same token 100%");
-  EXPECT_EQ(data["groups"][0]["panels"][0]["does"], "even");
-  const json named = page_data(
-      heatmaps({{"a", weights.select(0, 0).select(0, 0)}, {"b", weights.select(0, 1).select(0, 0)}}).html());
-  EXPECT_EQ(named["opened"], 0) << "matrices that are not heads";
-  EXPECT_EQ(named["groups"][0]["panels"][1].count("does"), 0u);
-}
-
 TEST(Heatmap, ALongTitleEndsInAnEllipsis) {
   std::string text = "first";
   for (int i = 0; i < 100; ++i) text += " word";
@@ -294,29 +190,6 @@ TEST(Heatmap, LongTextsStaySmallFiles) {
   EXPECT_LT(picture.svg().size(), 230'000u);
   EXPECT_EQ(xml_error(picture.svg()), "");
   EXPECT_EQ(count(picture.svg(), "<image "), 4);
-}
-
-TEST(Heatmap, ThePageOpensWithTheSelectedGroup) {
-  const std::vector<AttentionGroup> groups = {{"encoder self-attention", {random_weights({2, 3, 3})}},
-                                              {"decoder self-attention", {random_weights({2, 4, 4})}},
-                                              {"cross-attention", {random_weights({2, 4, 3})}}};
-  EXPECT_EQ(page_data(attention_picture(groups).html())["selected"], 2) << "the cross-attention";
-  EXPECT_EQ(page_data(attention_picture(groups, {.selected_group = 1}).html())["selected"], 1);
-  EXPECT_EQ(page_data(heatmap(random_weights({2, 3})).html())["selected"], 0);
-  EXPECT_THROW(attention_picture(groups, {.selected_group = 3}), Error);
-}
-
-TEST(Heatmap, ThePageHasItsWholeScript) {
-  EXPECT_TRUE(page_script.starts_with("\"use strict\";\n"));
-  EXPECT_NE(page_script.find("\nstart().catch("), page_script.npos);
-  EXPECT_NE(page_style.find("\nbody {"), page_style.npos);
-}
-
-TEST(Heatmap, StyleAndScriptCannotEndTheirElement) {
-  for (const std::string_view part : {page_style, page_script}) {
-    EXPECT_EQ(part.find("</"), part.npos);
-    for (const char c : part) EXPECT_TRUE((c >= 0x20 && c < 0x7f) || c == '\n');
-  }
 }
 
 TEST(Heatmap, JsonGivesTheNumbersBack) {

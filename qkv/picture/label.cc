@@ -74,6 +74,19 @@ std::string label_text(std::string_view token) {
   return out;
 }
 
+std::vector<TerminalCharacter> terminal_characters(std::string_view label) {
+  std::vector<TerminalCharacter> out;
+  for (const char32_t c : utf8_decode(label)) {
+    const std::string text = utf8_encode(std::u32string(1, c));
+    if (joins(c) && !out.empty()) {
+      out.back().text += text;
+    } else {
+      out.push_back({text, wide(c) ? 2 : 1});
+    }
+  }
+  return out;
+}
+
 double label_width(std::string_view label) {
   double width = 0;
   for (const char32_t c : utf8_decode(label)) width += width_of(c);

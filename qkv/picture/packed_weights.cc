@@ -30,9 +30,9 @@ void append_8_bits(const Tensor& weights, const ColorScale& scale, std::string& 
 }  // namespace
 
 float largest_magnitude(const Tensor& weights) {
-  float most = 0;
-  for (const float weight : weights.span<float>()) most = std::max(most, std::abs(weight));
-  return most;
+  float largest = 0;
+  for (const float weight : weights.span<float>()) largest = std::max(largest, std::abs(weight));
+  return largest;
 }
 
 float step_of_8_bits(const Tensor& weights, const ColorScale& scale) {

@@ -70,7 +70,7 @@ Json page_data(const PictureContent& content, const ColorScale& scale) {
           {"bits", weights.bits},
           {"lines", content.lines},
           {"selected", content.selected_group},
-          {"opened", most_informative(content.groups[static_cast<size_t>(content.selected_group)])},
+          {"opened", opening_panel(content.groups[static_cast<size_t>(content.selected_group)])},
           {"caption", label_text(content.caption)},
           {"light", palette(scale, Theme::light)},
           {"dark", palette(scale, Theme::dark)},

@@ -11,6 +11,7 @@
 #include "qkv/picture/label.h"
 #include "qkv/picture/page.h"
 #include "qkv/picture/svg.h"
+#include "qkv/picture/svg_to_png.h"
 
 namespace qkv {
 namespace {
@@ -123,7 +124,8 @@ void Picture::save(const std::filesystem::path& path) const {
   if (extension == ".svg") return write_file(path, svg());
   if (extension == ".html") return write_file(path, html());
   if (extension == ".json") return write_file(path, json());
-  fail<UsageError>("picture", "{}: the name must end in .svg, .html or .json", path.string());
+  if (extension == ".png") return write_file(path, svg_to_png(svg()));
+  fail<UsageError>("picture", "{}: the name must end in .svg, .png, .html or .json", path.string());
 }
 
 }  // namespace qkv

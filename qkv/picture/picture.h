@@ -2,13 +2,14 @@
 // an interactive page or as JSON. The functions of heatmap.h make pictures.
 //
 //     Picture picture = heatmap(weights, {.rows = {"the", "cat"}, .columns = {"le", "chat"}});
-//     picture.save("attention.svg");            // or .html or .json
+//     picture.save("attention.svg");            // or .png, .html, .json
 //
 // Every format is one self-contained file: no font, script or style is fetched.
 //
 //     svg()    for papers: white background, one color scale for all panels, darker cells for larger weights; up to
 //              80 tokens have a label each, of more tokens every second, third, ...; the cells of a panel of more than
 //              6,400 are an image (PNG) inside of the file
+//     .png     the same as an image, drawn by rsvg-convert where that is installed (svg_to_png.h)
 //     html()   for the screen: a map of all layers and heads, with what each head does (head_summary.h) and in the order
 //              of that; one head, or the mean, the maximum or an overlay of several, large as a heat map or as lines
 //              between tokens, fitted to the window and enlarged at will; weights under the pointer or the arrow keys;
@@ -65,7 +66,7 @@ class Picture {
   std::string svg() const;
   std::string html() const;
   std::string json() const;
-  void save(const std::filesystem::path& path) const;  // by its extension: .svg, .html, .json
+  void save(const std::filesystem::path& path) const;  // by its extension: .svg, .png, .html, .json
 
   const PictureContent& content() const { return content_; }
   const ColorScale& scale() const { return scale_; }

@@ -81,7 +81,7 @@ function combination(panel, kind, parts) {
     }
   }));
   const layer = combinations[kind].ofLayer ? panel.group.lineTitles[panel.layer] : "";
-  const of = `${kind === "overlay" ? "the largest" : mean ? "mean" : "maximum"} of ${parts.length} heads`;
+  const of = kind === "overlay" ? `${parts.length} heads in colors` : `${mean ? "mean" : "maximum"} of ${parts.length} heads`;
   return {group: panel.group, rows: panel.rows, columns: panel.columns, weights, does: of,
           max: weights.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
           title: [panel.group.title, layer].filter(Boolean).join(", ") || "Weights",

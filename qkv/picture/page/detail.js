@@ -51,11 +51,11 @@ function tell(panel) {
   return out;
 }
 
-// Everything of the window that is not the picture stays visible beside it, so that the picture never needs to scroll.
+// The picture has the height that is left of the window, so that it is visible as a whole when the page opens.
 let room = 400;
 function measure() {
-  const others = detail.offsetHeight - stage.offsetHeight;
-  room = Math.max(240, innerHeight - others - (innerWidth > 1000 ? 36 : 24));
+  const others = detail.offsetHeight - stage.offsetHeight, above = detail.getBoundingClientRect().top + scrollY;
+  room = Math.max(240, innerHeight - others - Math.min(above, 180) - 16);
 }
 
 function showTitle(panel) {
@@ -68,7 +68,7 @@ function showTitle(panel) {
 function showChips() {
   const overlay = state.kind === "overlay" && state.panel.group.heads > 0;
   chips.hidden = !overlay;
-  ramp.hidden = overlay;
+  ramp.hidden = low.hidden = high.hidden = overlay;
   if (!overlay) return;
   chips.replaceChildren(...partsOf(state.panel, "overlay").map(part => {
     const head = numberOfHead(part), chip = button(String(head), `head ${head}: ${part.does}`, () => {

@@ -49,7 +49,7 @@ function cells(panel, width, height) {
     for (const i of labelsOf(down, font * 1.15, state.row))
       body.append(label(rows[i], font, longest(font), {
         x: -6, y: down.at(i), dy: ".35em", "text-anchor": "end", class: emphasis(i, state.row)}));
-    for (const j of labelsOf(across, angle ? font * (angle === 45 ? 1.5 : 1.15) : 0, state.column))
+    for (const j of labelsOf(across, angle ? font * (angle === 45 ? 1.35 : 1.15) : 0, state.column))
       body.append(label(columns[j], font, longest(font), {
         transform: `translate(${across.at(j)} -7) rotate(${-angle})`, dy: angle ? ".35em" : 0,
         "text-anchor": angle ? "start" : "middle", class: emphasis(j, state.column)}));
