@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from . import _core
+from ._model_folder import model_folder
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class MaskFiller:
     """
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
-        self.model = os.fspath(model)
+        self.model = model_folder(model)
         self._filler = _core.MaskFiller(self.model)
 
     @classmethod

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 import numpy as np
 
 from . import _core
+from ._model_folder import model_folder
 from ._picture import Picture, heatmap
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class Translator:
     """A trained model with its vocabularies, from its folder. Several threads may use it at once."""
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
-        self.model = os.fspath(model)
+        self.model = model_folder(model)
         self._translator = _core.Translator(self.model)
         self._defaults = _core.translate_defaults(self.model)
 
