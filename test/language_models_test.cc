@@ -155,8 +155,9 @@ TEST_F(LanguageModels, TimingsArePrintedAtTheEnd) {
     }
   };
   expect_timings(generate + "--prompt I",
-                 {"the model was read in ", " tokens of the prompt in ", " tokens generated in ", " MB"});
-  expect_timings(generate + "--answers 2 --prompt I", {"read in", " tokens generated in the same "});
+                 {"the model was read in ", "1 token of the prompt in ", " tokens generated in ", " MB"});
+  expect_timings(generate + "--answers 2 --prompt I",
+                 {"read in", "1 token read in ", " tokens generated in the same "});
   expect_timings("printf 'I\\nam\\n' | " + generate,
                  {"read in", " tokens read in ", " tokens generated in the same ", " MB"});
   expect_timings("echo I am here | qkv perplexity --model causal", {"read in", " tokens read in ", " MB"});
