@@ -113,12 +113,19 @@ inline Option* quiet_flag(App& app, bool& value) {
   return app.add_flag("--quiet", value, "print no progress, warnings only")->group("General");
 }
 
+inline Option* timings_flag(App& app, bool& value) {
+  return app.add_flag("--timings", value, "print seconds, tokens per second and memory at the end, on stderr")
+      ->group("General");
+}
+
 inline Option* recipe_flag(App& app, std::string& value, const std::string& help) {
   const auto check = [](const std::string& given) {
     const std::vector<std::string_view> names = recipe_names();
     if (std::find(names.begin(), names.end(), given) != names.end()) return std::string();
+    const std::string of_transformer = "transformer-" + given;  // big, base
+    const bool is_size = std::find(names.begin(), names.end(), of_transformer) != names.end();
     return fmt::format("must be one of {}, got {}{}", name_list(names), quoted_name(given),
-                       did_you_mean(given, names));
+                       did_you_mean(is_size ? of_transformer : given, names));
   };
   return flag(app, "--recipe", value, help, "RECIPE")->check(check);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -8,6 +9,7 @@
 #include "cli/model_defaults.h"
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
+#include "cli/timings.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/generator.h"
@@ -23,11 +25,12 @@ struct GenerateCommand {
   std::vector<std::string> prompts;  // given as arguments
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
-  Option *beam_flag = nullptr, *temperature_flag = nullptr;
+  Option *beam_flag = nullptr, *temperature_flag = nullptr, *seed_flag = nullptr;
   std::vector<Option*> sampling_flags;  // a beam search does not sample
   ModelDefaults<GenerateTextOptions> defaults;
   ModelDefaults<SamplingOptions> sampling_defaults;
-  bool scores = false, strict = false, quiet = false;
+  bool scores = false, strict = false, quiet = false, show_timings = false;
+  Timings timings;
   int threads = 0;
 
   int run() {
@@ -42,15 +45,26 @@ struct GenerateCommand {
     if (one)
       if (const auto at = utf8_error(prompt))
         fail<UsageError>("qkv generate", "the prompt: invalid UTF-8 at byte {}", *at + 1);
+    timings = Timings();
     const Generator generator = open_generator("generate", model);
+    timings.model_read();
     take_defaults(generator.defaults());
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
-    if (one) return answer_prompt(generator);
-    return answer_lines(generator);
+    draw_seed();
+    const int code = one ? answer_prompt(generator) : answer_lines(generator);
+    if (show_timings) timings.print();
+    return code;
   }
 
  private:
+  // Each run draws other texts, unless the seed is given; small enough to be typed.
+  void draw_seed() {
+    if (seed_flag->count() > 0 || options.beam != 1 || options.sampling.temperature == 0) return;
+    options.sampling.seed = std::random_device()() % 1'000'000;
+    if (!quiet) say(fmt::format("drawing tokens at random; --seed {} repeats this", options.sampling.seed));
+  }
+
   void take_defaults(const GenerateTextOptions& of_model) {
     defaults.take(options, of_model);
     const bool samples = std::any_of(sampling_flags.begin(), sampling_flags.end(),
@@ -76,25 +90,41 @@ struct GenerateCommand {
     return options.answers == 1 ? lines : lines + "\n";
   }
 
-  int answer_prompt(const Generator& generator) const {
+  int answer_prompt(const Generator& generator) {
     Output out(output);
     bool truncated = false;
     if (options.beam == 1 && options.answers == 1 && !scores) {
-      TextGeneration text = generator.stream(prompt, options);
+      TextGeneration text = timings.measure([&] { return generator.stream(prompt, options); });
       truncated = text.truncated();
-      while (const std::optional<std::string> piece = text.next()) {
+      const auto next = [&] { return timings.measure([&] { return text.next(); }); };
+      std::optional<std::string> piece = next();
+      timings.prompt_done();
+      for (; piece; piece = next()) {
         out.print(escape_controls(*piece, "\t\n"));
         out.flush();
       }
       out.print("\n");
+      timings.add(prompt_tokens(generator, prompt), std::ssize(text.result().tokens));
     } else {
-      const GeneratedTexts texts = generator.generate(prompt, options);
+      const GeneratedTexts texts = timings.measure([&] { return generator.generate(prompt, options); });
+      timings.add(prompt_tokens(generator, prompt), tokens_of(texts));
       truncated = texts.truncated;
       out.print(lines_of(texts, "\t\n"));
     }
     out.close();
     if (truncated) say(fmt::format("qkv generate: --prompt: {}", cut(generator)));
     return 0;
+  }
+
+  int64_t prompt_tokens(const Generator& generator, const std::string& text) const {
+    const int64_t limit = input_limit(generator.model().config(), options.max_input_tokens);
+    return std::min(limit, std::ssize(generator.tokenizer().encode(text)));
+  }
+
+  static int64_t tokens_of(const GeneratedTexts& texts) {
+    int64_t tokens = 0;
+    for (const GeneratedText& answer : texts.answers) tokens += std::ssize(answer.tokens);
+    return tokens;
   }
 
   std::string cut(const Generator& generator) const {
@@ -115,8 +145,8 @@ struct GenerateCommand {
       options.offsets.clear();
       for (size_t i = 0; i < read.size(); ++i)
         if (!read[i].bad) options.offsets.push_back(static_cast<int64_t>(i));
-      const std::vector<GeneratedTexts> texts =
-          generator.generate(good_items(read), options, [&](int64_t done) { job.show(done); });
+      const std::vector<GeneratedTexts> texts = timings.measure(
+          [&] { return generator.generate(good_items(read), options, [&](int64_t done) { job.show(done); }); });
       auto next = texts.begin();
       for (const ReadLine<std::string>& line : read) {
         if (line.bad) {
@@ -124,6 +154,7 @@ struct GenerateCommand {
           continue;
         }
         if (next->truncated) job.report("were too long", fmt::format("{}: {}", line.where, how_cut));
+        if (show_timings) timings.add(prompt_tokens(generator, line.item), tokens_of(*next));
         job.print(lines_of(*next++, "\t"));
       }
       options.first_prompt += std::ssize(read);
@@ -184,7 +215,9 @@ Command add_generate(App& parent) {
          "read special tokens of the vocabulary in a prompt, such as <|im_start|>, as these tokens; default: as "
          "text")
       ->group("Input and output");
-  flag(app, "--seed", o.sampling.seed, "seed of the random numbers", "N");
+  c->seed_flag =
+      flag(app, "--seed", o.sampling.seed, "seed of the random numbers; default: another one in each run", "N")
+          ->default_str("");
   flag(app, "--answers", o.answers,
        "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N")
       ->group("Input and output");
@@ -205,6 +238,7 @@ Command add_generate(App& parent) {
   max_input_tokens_flag(app, o.max_input_tokens);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
+  timings_flag(app, c->show_timings);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

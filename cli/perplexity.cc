@@ -8,6 +8,7 @@
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
+#include "cli/timings.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/generator.h"
 #include "qkv/text/utf8.h"
@@ -18,23 +19,26 @@ namespace {
 struct PerplexityCommand {
   std::string model, input = "-", output = "-";
   ScoreTextOptions options;
-  bool tokens = false, total = false, strict = false, quiet = false;
+  bool tokens = false, total = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
 
   int run() const {
     if (threads > 0) set_threads(threads);
+    Timings timings;
     const Generator generator = open_generator("perplexity", model);
+    timings.model_read();
     LineReader lines = open_lines({.command = "perplexity", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
     LanguageModelScore sum;
     int64_t texts = 0;
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      const std::vector<TextScore> scores =
-          generator.score(good_items(read), options, [&](int64_t done) { job.show(done); });
+      const std::vector<TextScore> scores = timings.measure(
+          [&] { return generator.score(good_items(read), options, [&](int64_t done) { job.show(done); }); });
       auto next = scores.begin();
       for (const ReadLine<std::string>& line : read) {
         const TextScore score = line.bad ? TextScore() : *next++;
         sum.add(-score.log_probability, std::ssize(score.tokens));
+        timings.add(std::ssize(score.tokens), 0);
         texts += score.tokens.empty() ? 0 : 1;
         if (!total) job.print(line_of(score) + "\n");
       }
@@ -46,6 +50,7 @@ struct PerplexityCommand {
     if (code == 0)
       job.say(fmt::format("{} line{}, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", texts,
                           texts == 1 ? "" : "s", sum.tokens, -sum.cross_entropy(), sum.perplexity()));
+    if (show_timings) timings.print();
     return code;
   }
 
@@ -87,6 +92,7 @@ Command add_perplexity(App& parent) {
   batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
+  timings_flag(app, c->show_timings);
   threads_flag(app, c->threads);
   app.footer(
       "A blank line has no tokens, and its output is a blank line.\n"

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/search_flags.h"
 #include "cli/text_input.h"
+#include "cli/timings.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/generation_config.h"
@@ -23,14 +24,16 @@ struct TranslateCommand {
   TranslateOptions options;
   ModelDefaults<TranslateOptions> defaults;
   bool warned_of_tab = false;
-  bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
+  bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
     options.alignment = alignment;
     check_options(options);  // before anything is read
+    Timings timings;
     const Translator translator = open_translator("translate", model);
+    timings.model_read();
     defaults.take(options, translator.defaults());
     check_options(options);
     if (!quiet)
@@ -53,8 +56,8 @@ struct TranslateCommand {
         sources.push_back(line.substr(0, tab));
         if (prefixes) options.prefixes.push_back(tab == std::string::npos ? "" : line.substr(tab + 1));
       }
-      const std::vector<Translation> translations =
-          translator.translate(sources, options, [&](int64_t done) { job.show(done); });
+      const std::vector<Translation> translations = timings.measure(
+          [&] { return translator.translate(sources, options, [&](int64_t done) { job.show(done); }); });
       auto next = translations.begin();
       for (const ReadLine<std::string>& line : read) {
         if (line.bad) {
@@ -63,10 +66,13 @@ struct TranslateCommand {
         }
         if (next->truncated)
           job.report("were too long", fmt::format("{}: {}; the rest was not translated", line.where, longer));
+        timings.add(std::ssize(next->source_tokens), std::ssize(next->tokens));
         job.print(lines_of(*next++));
       }
     };
-    return job.run([&] { job.answer<std::string>(lines, answer); });
+    const int code = job.run([&] { job.answer<std::string>(lines, answer); });
+    if (show_timings) timings.print();
+    return code;
   }
 
  private:
@@ -149,6 +155,7 @@ Command add_translate(App& parent) {
               &TranslateOptions::min_length);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
+  timings_flag(app, c->show_timings);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -7,6 +7,10 @@
 // What these headers include in turn is installed too, but is not meant to be included by itself.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error "qkv needs C++20: -std=c++20, or target_compile_features(PROGRAM PRIVATE cxx_std_20)"
+#endif
+
 #include "qkv/attention/attention.h"
 #include "qkv/attention/cache.h"
 #include "qkv/attention/explain.h"

@@ -141,6 +141,7 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
   expect_error(run("translate --model x -beam 3"), 2, {"unknown flag -beam; did you mean --beam?"});
   expect_error(run("train --model x --recipe transformer-huge --train y"), 2,
                {"qkv train: --recipe must be one of transformer-tiny, ", "got 'transformer-huge'"});
+  expect_error(run("train --model x --recipe big --train y"), 2, {"'big'; did you mean transformer-big?"});
   expect_error(run("train --model x --schedule nome --train y"), 2,
                {"--schedule", "nome", "inverse-sqrt", "did you mean noam?"});
   expect_error(run("translate --model x --beam many"), 2, {"--beam", "many"});

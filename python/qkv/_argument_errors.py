@@ -14,6 +14,8 @@ import inspect
 import operator
 import re
 
+from ._foreign_names import foreign_name
+
 _expected = {
     "int": "an integer of 64 bits",
     "float": "a number",
@@ -69,7 +71,8 @@ def _message(function, args, kwargs, message):
         known = list(_annotations(function))
         near = [x for x in known if len(x) > 3 and (x in unknown[1] or unknown[1] in x)]  # beam in num_beams
         near += difflib.get_close_matches(unknown[1], known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        hint = foreign_name(unknown[1], known)
+        hint = hint or (f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}")
         return f"() got an unexpected keyword argument {unknown[1]!r}; {hint}"
     return None
 

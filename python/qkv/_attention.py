@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 from . import _core
 from ._arrays import Output, are_plain, as_floats
-from ._call import CallShape, MadeParts, checked_mask, parts_of, refuse_gradients, shape_of
+from ._call import CallShape, MadeParts, Parts, checked_mask, parts_of, refuse_gradients, shape_of
 from ._masks import Mask
 from ._parts import Modify, Normalize, Reweigh, Score
 
@@ -236,7 +236,30 @@ def explain(
     """Describes the call: its pass and kernels, why it uses no faster ones, visible pairs, operations, bytes."""
     parts = parts_of(score, modify, mask, normalize, reweigh, dropout, seed, scale)
     inputs = as_floats(q, "q"), as_floats(k, "k"), as_floats(v, "v")
-    return _core.explain(*inputs, *parts.made(shape_of(q, k)))
+    _, _, facts = _core.explain(*inputs, *parts.made(shape_of(q, k))).partition(
+        "\n"
+    )  # the first line is the call in C++
+    return f"{_call_text(parts)}\n{facts}"
+
+
+def _call_text(parts: Parts) -> str:
+    """The call in Python: "attention(q, k, v, mask=causal() & window(8))"."""
+    given = {
+        "score": _list_text([parts.score]),
+        "modify": _list_text(parts.modify),
+        "mask": _list_text([parts.mask]),
+        "normalize": _list_text([parts.normalize]),
+        "reweigh": _list_text(parts.reweigh),
+        "dropout": "" if parts.dropout is None else f"{parts.dropout[0]:g}, seed={parts.dropout[1]}",
+    }
+    if given["mask"].startswith("("):  # a combination, in parentheses
+        given["mask"] = given["mask"][1:-1]
+    return ", ".join(["attention(q, k, v", *(f"{name}={text}" for name, text in given.items() if text)]) + ")"
+
+
+def _list_text(of_formula: Sequence[Any]) -> str:
+    texts = [repr(part) for part in of_formula if part is not None]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 
 _no_parts = (None, (), None, None, ())

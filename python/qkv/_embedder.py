@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._model_folder import model_folder
 
 
 class Embedder:
@@ -23,7 +24,7 @@ class Embedder:
     """
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
-        self.model = os.fspath(model)
+        self.model = model_folder(model)
         self._embedder = _core.Embedder(self.model)
 
     @classmethod

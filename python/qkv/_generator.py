@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
 from ._inspection import Inspection, inspection_of
+from ._model_folder import model_folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -122,7 +123,7 @@ class Generator:
     """
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
-        self.model = os.fspath(model)
+        self.model = model_folder(model)
         self._generator = _core.Generator(self.model)
         self._defaults = _core.generate_defaults(self.model)
 

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from . import _core
 from ._inspection import Inspection, inspection_of
+from ._model_folder import model_folder
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class MaskFiller:
     """
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
-        self.model = os.fspath(model)
+        self.model = model_folder(model)
         self._filler = _core.MaskFiller(self.model)
 
     @classmethod

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from ._inspection import Inspection, inspection_of
+from ._model_folder import model_folder
 from ._picture import Picture, heatmap
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Translator:
     """A trained model with its vocabularies, from its folder. Several threads may use it at once."""
 
     def __init__(self, model: str | os.PathLike[str]) -> None:
-        self.model = os.fspath(model)
+        self.model = model_folder(model)
         self._translator = _core.Translator(self.model)
         self._defaults = _core.translate_defaults(self.model)
 

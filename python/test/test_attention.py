@@ -34,4 +34,17 @@ def test_dropout_is_a_function_of_its_seed(qkv_arrays):
 
 def test_explain_names_the_call_and_counts_pairs(qkv_arrays):
     text = qkv.explain(*qkv_arrays, mask=qkv.causal(), modify=qkv.softcap(5))
-    assert "causal()" in text and "softcap(5)" in text and "FLOP" in text
+    assert text.startswith("attention(q, k, v, modify=softcap(5), mask=causal())\n  q  ") and "FLOP" in text
+
+
+def test_explain_prints_the_call_in_python(qkv_arrays):
+    def call(**options):
+        return qkv.explain(*qkv_arrays, **options).partition("\n")[0]
+
+    assert call() == "attention(q, k, v)"
+    assert call(mask=(qkv.causal() | qkv.window(2)) & qkv.window(3)).endswith(
+        "mask=(causal() | window(2, 2)) & window(3, 3))"
+    )
+    assert call(modify=[qkv.softcap(5), qkv.softcap(7)], dropout=0.1, seed=3, scale=0.5) == (
+        "attention(q, k, v, score=dot(0.5), modify=[softcap(5), softcap(7)], dropout=0.1, seed=3)"
+    )

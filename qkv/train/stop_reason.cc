@@ -1,18 +1,8 @@
 #include "qkv/train/stop_reason.h"
 
-#include <sys/resource.h>
+#include "qkv/base/peak_memory.h"
 
 namespace qkv {
-namespace {
-
-// The peak resident memory of this process, bytes.
-int64_t peak_memory() {
-  struct rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return int64_t{1024} * usage.ru_maxrss;
-}
-
-}  // namespace
 
 EarlyStoppingOptions stopping_options(const TrainOptions& options) {
   return {.patience = options.patience, .larger_is_better = options.patience_on == Goal::bleu};

@@ -1,0 +1,16 @@
+"""The folder of a model that a caller names."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+
+def model_folder(model: str | os.PathLike[str]) -> str:
+    """Its path. The error for a name of the Hugging Face Hub says how to download it."""
+    folder = os.fspath(model)
+    if not os.path.lexists(folder) and os.sep not in folder:
+        download = f"hf download {folder} --local-dir {folder}"
+        cure = f"no such model folder; a model of the Hugging Face Hub is downloaded first: {download}"
+        raise FileNotFoundError(errno.ENOENT, cure, folder)
+    return folder
