@@ -30,7 +30,8 @@ class Option {
   Option* default_str(const std::string& text);
   // Why a given text is not a value; empty if it is one. A name can be looked up again: value_type() does.
   Option* check(std::function<std::string(const std::string&)> error, const std::string& name = "");
-  Option* several();  // it may be given several times
+  Option* several();     // it may be given several times
+  Option* any_number();  // several values after one another: RUN RUN RUN
 
   size_t count() const;  // how often it was given
   std::string get_name() const;
