@@ -99,7 +99,8 @@ std::filesystem::path* Command::folder = nullptr;
 TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
   const Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* name : {"demo", "train", "translate", "score", "evaluate", "inspect", "describe", "convert"}) {
+  for (const char* name :
+       {"demo", "train", "translate", "score", "evaluate", "inspect", "describe", "convert", "plot"}) {
     EXPECT_NE(help.out.find(name), std::string::npos) << name;
     const Outcome own = run(fmt::format("{} --help", name));
     EXPECT_EQ(own.code, 0) << name;
@@ -396,7 +397,7 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--self-attention multi-token=6:4", {"--self-attention", "keys must be odd, got 4"});
   refused("--self-attention full,window=4*0",
           {"--self-attention: group 2: 'window=4*0'", "from 1 to 1000, got '0'"});
-  refused("--max-steps 0 --valid-every 0", {"--max-steps and --max-epochs are 0", "would never end"});
+  refused("--max-steps 0 --valid-every 0", {"--max-steps, --max-epochs and --max-time are 0", "would never end"});
   refused("--schedule cosine --max-steps 0 --hold-out 5", {"--schedule cosine needs", "--max-steps"});
   refused("--resume --overwrite", {"--resume and --overwrite exclude each other"});
   refused("--threads -1", {"qkv train: --threads must be at least 0, got -1"});

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double panel_width = 420, panel_height = 190, left = 52, right = 14, top = 30, bottom = 34;
 constexpr size_t panels_across = 2, colors = 6;
-constexpr size_t most_markers = 60;  // points of a curve that have a dot each
+constexpr size_t max_markers = 60;  // points of a curve that have a dot each
 
 // Six colors that people with any kind of color vision can tell apart (Okabe and Ito, 2008), lighter ones for a dark
 // page; runs beyond the sixth are dashed.
@@ -119,7 +119,7 @@ class PanelDrawing {
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x_at(p.x), y_at(p.y));
     std::string out =
         fmt::format("<path class=\"qkv-curve qkv-s{}\"{} d=\"{}\"/>\n", run % colors, dashes(run), path);
-    if (points.size() > most_markers) return out;
+    if (points.size() > max_markers) return out;
     for (const CurvePoint& p : points)
       out += fmt::format(
           "<circle class=\"qkv-f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"><title>{}</title></circle>\n",

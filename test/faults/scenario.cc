@@ -184,6 +184,12 @@ Scenario make_scenario(const std::string& name) {
     return output_scenario(name, trained(2), {"score", "--model", "model", "--input", "pairs.tsv"}, "scores.txt");
   if (name == "inspect")
     return output_scenario(name, trained(2), {"inspect", "--model", "model", "123"}, "picture.html");
+  if (name == "plot") {
+    Snapshot before = trained(2);
+    before["curves.svg"] = "what was there before\n";
+    const Arguments command = {"plot", "model", "--output", "curves.svg"};
+    return {.name = name, .before = before, .command = command, .outputs = {"curves.svg"}, .again = command};
+  }
   if (name == "demo") return demo_scenario();
   fail("scenario", "there is none called '{}'", name);
 }
