@@ -38,6 +38,11 @@ Option* Option::group(const std::string& heading) {
   return this;
 }
 
+Option* Option::any_number() {
+  option_.multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return this;
+}
+
 size_t Option::count() const { return option_.count(); }
 std::string Option::get_name() const { return option_.get_name(); }
 void Option::run_callback() { option_.run_callback(); }

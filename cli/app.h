@@ -32,6 +32,7 @@ class Option {
   Option* check(std::function<std::string(const std::string&)> error, const std::string& name = "");
   Option* several();                          // it may be given several times
   Option* group(const std::string& heading);  // of the help
+  Option* any_number();                       // several values after one another: RUN RUN RUN
 
   size_t count() const;  // how often it was given
   std::string get_name() const;

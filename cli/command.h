@@ -27,5 +27,6 @@ Command add_evaluate(App& app);
 Command add_inspect(App& app);
 Command add_describe(App& app);
 Command add_convert(App& app);
+Command add_plot(App& app);
 
 }  // namespace qkv::cli

@@ -99,6 +99,7 @@ from ._parts import (
     weight_dropout,
 )
 from ._picture import Picture, head_view, heatmap
+from ._plot import Curves, plot
 from ._score_mod import score_function, score_mod
 from ._tokenizer import Tokenizer
 from ._train import TrainResult, Validation, train

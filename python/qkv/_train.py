@@ -6,10 +6,11 @@ import inspect
 import json
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import _core
+from . import _core, _notebook
 from ._translator import Translator
 
 
@@ -28,7 +29,7 @@ class TrainResult:
     """Result of a training, whose model is in the folder."""
 
     model: str
-    stop_reason: str  # max_steps, max_epochs, patience or interrupted
+    stop_reason: str  # max_steps, max_epochs, max_time, patience or interrupted
     steps: int
     epochs: int
     loss: float  # per predicted token, of the last updates
@@ -54,6 +55,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     quiet: bool = False,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
     **options: Any,
 ) -> TrainResult:
     """Trains a model as `qkv train` does, with the same options: on sentence pairs, or a language model on text.
@@ -70,17 +72,47 @@ def train(
     resume     resume the training in the folder, or start one if there is none; an option that cannot change on
                resume and has another value is a ValueError
     overwrite  train anew in a folder that has a model, which stays until the new one can replace it
-    quiet      print nothing but warnings on stderr
+    quiet      print nothing but warnings on stderr; in a notebook, show no progress bar either
+    callback   called with each record of the log, a dict: reports ("step", "loss", "learning_rate", ...), validations
+               ("step", "valid_loss", "valid_bleu", "samples", ...) and warnings. If it returns False, the training ends
+               as by Ctrl-C, but without a KeyboardInterrupt. An exception in it ends the training in the same way and
+               is then raised.
+
+    In a notebook a bar shows the progress, and the validations with their samples.
 
     Ctrl-C ends the current update, saves everything and raises KeyboardInterrupt; resume=True continues, with
     the same bits as without the interruption.
     """
-    result, number = _core.train(os.fspath(model), recipe, resume, overwrite, quiet, options)
+    bar = None if quiet else _notebook.progress_bar()
+    observer = _Observer([f for f in (bar and bar.add, callback) if f])
+    on_record = observer if observer.functions else None
+    result, number = _core.train(
+        os.fspath(model), recipe, resume, overwrite, quiet or bar is not None, options, on_record
+    )
+    if observer.error:
+        raise observer.error
     if number:
         signal.raise_signal(number)  # everything is saved: the signal is handled as before the training
     if result["validation"] is not None:
         result["validation"] = Validation(*result["validation"])
     return TrainResult(os.fspath(model), **result)
+
+
+class _Observer:
+    """Calls functions with the records of a training, and stops it when one returns False or fails."""
+
+    def __init__(self, functions: list[Callable[[dict[str, Any]], Any]]) -> None:
+        self.functions = functions
+        self.error: BaseException | None = None
+
+    def __call__(self, text: str) -> bool:
+        record = json.loads(text)
+        try:
+            # All of them are called, whatever one returns.
+            return all([function(record) is not False for function in self.functions])
+        except BaseException as error:  # raised again once everything is saved
+            self.error = error
+            return False
 
 
 def _describe() -> None:

@@ -7,6 +7,7 @@
 #include "python/src/bind.h"
 #include "python/src/text.h"
 #include "qkv/picture/heatmap.h"
+#include "qkv/picture/training_curves.h"
 
 namespace qkv::python {
 namespace {
@@ -88,6 +89,13 @@ void bind_picture(nb::module_& m) {
       .def("save", &Picture::save, "path"_a)
       .def_prop_ro("panels", &panels)
       .def_prop_ro("cells", &cells);
+  nb::class_<Curves>(m, "Curves")
+      .def(
+          "svg", [](const Curves& c) { return text_of(c.svg()); }, nb::sig("def svg(self) -> str"))
+      .def(
+          "html", [](const Curves& c) { return text_of(c.html()); }, nb::sig("def html(self) -> str"))
+      .def("save", &Curves::save, "path"_a);
+  m.def("training_curves", &training_curves);
   m.def("heatmap", &of_array);
   m.def("heatmaps", &of_panels);
   m.def("attention_picture", &of_model);

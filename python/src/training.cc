@@ -8,7 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "python/src/bind.h"
+#include "python/src/callback.h"
 #include "python/src/text.h"
+#include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/model/architecture_table.h"
@@ -162,7 +164,7 @@ nb::dict dict_of(const TrainResult& r) {
 
 // A pair: the result, and the signal that interrupted the training, or 0.
 nb::tuple train_model(const std::filesystem::path& model, const std::optional<std::string>& recipe_name,
-                      bool resume, bool overwrite, bool quiet, const nb::dict& given) {
+                      bool resume, bool overwrite, bool quiet, const nb::dict& given, nb::handle on_record) {
   TrainOptions options;
   Read read{given};
   visit_all(options, read);
@@ -173,6 +175,7 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
     defaults.overwrite = overwrite;
     defaults.quiet = quiet;
   };
+  const Callback callback(on_record);
   TrainResult result;
   {
     const nb::gil_scoped_release unlocked;
@@ -186,6 +189,12 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
                            .resume = resume},
                           apply);
     options.before_updates = check_signals;  // Ctrl-C while sentences were read
+    // With the line of log.jsonl; the function returns whether the training goes on, and throws nothing (_train.py).
+    if (callback)
+      options.on_record = [&](const Json& record) {
+        const nb::gil_scoped_acquire locked;
+        return nb::cast<bool>(callback(text_of(record.dump())));
+      };
     result = train(options);
   }
   return nb::make_tuple(dict_of(result), result.signal);
@@ -196,7 +205,8 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
 void bind_training(nb::module_& m) {
   m.def("train_options", &list_options);
   m.def("attention_mechanisms_help", &attention_mechanisms_help);
-  m.def("train", &train_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+  m.def("train", &train_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg().none());
 }
 
 }  // namespace qkv::python

@@ -8,6 +8,7 @@
 #include "qkv/decode/generate.h"
 #include "qkv/metric/perplexity.h"
 #include "qkv/train/sample_indices.h"
+#include "qkv/train/shared_data.h"
 #include "qkv/train/token_frequencies.h"
 
 namespace qkv {
@@ -117,6 +118,12 @@ double CausalTask::frequency_loss() const {
   for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.source(i));
   frequencies.add(data_.tokenizer.special().eos, data_.train.size());
   return frequencies.entropy();
+}
+
+std::vector<TrainingWarning> CausalTask::data_warnings() const {
+  const std::optional<TrainingWarning> shared =
+      own_valid_ ? shared_data_warning(data_.train, data_.valid) : std::nullopt;
+  return shared ? std::vector{*shared} : std::vector<TrainingWarning>();
 }
 
 std::vector<std::string> CausalTask::notes() const {

@@ -33,6 +33,7 @@ class Reader {
                         where_, "'{}' must be a count, got {}", key, shown_json(j));
     return j.get<int64_t>();
   }
+  int64_t count_or(const char* key, int64_t absent) const { return json_.contains(key) ? count(key) : absent; }
   double number(const char* key) const {
     const Json& j = field(key);
     require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, shown_json(j));
@@ -118,7 +119,9 @@ Json json_of(const TrainingState& s) {
           {"loss", s.loss},
           {"has_model", s.has_model},
           {"finished", s.finished},
-          {"log_bytes", s.log_bytes},
+          {"log_bytes", s.records.log},
+          {"metrics_bytes", s.records.metrics},
+          {"event_bytes", s.records.events},
           {"corpus", s.corpus}};
 }
 
@@ -151,7 +154,9 @@ TrainingState state_of(const Json& json, const std::string& where) {
   s.loss = r.number("loss");
   s.has_model = r.truth("has_model");
   s.finished = r.truth("finished");
-  s.log_bytes = r.count("log_bytes");
+  s.records = {.log = r.count("log_bytes"),
+               .metrics = r.count_or("metrics_bytes", 0),
+               .events = r.count_or("event_bytes", 0)};
   const Json& corpus = r.field("corpus");
   require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", shown_json(corpus));
   s.corpus = corpus.get<uint64_t>();

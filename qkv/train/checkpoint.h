@@ -22,6 +22,7 @@
 #include "qkv/text/batches.h"
 #include "qkv/train/early_stopping.h"
 #include "qkv/train/optimizer.h"
+#include "qkv/train/run_records.h"
 #include "qkv/train/time_limit.h"
 #include "qkv/train/validation.h"
 
@@ -45,9 +46,9 @@ struct TrainingState {
   } last;
   EarlyStopping::State best;
   std::optional<Validation> best_validation;
-  int64_t validated = 0;       // step of the last validation
-  std::vector<int64_t> saved;  // steps of the numbered checkpoints on disk, oldest first
-  int64_t log_bytes = 0;
+  int64_t validated = 0;           // step of the last validation
+  std::vector<int64_t> saved;      // steps of the numbered checkpoints on disk, oldest first
+  RecordBytes records;             // the lengths of log.jsonl and the files beside it
   uint64_t corpus = 0;             // fingerprint of the training data
   bool has_model = false;          // a model is beside it, or was about to be written
   bool finished = false;           // the training ended, averaging included

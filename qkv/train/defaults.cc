@@ -38,15 +38,30 @@ const Row& row_for(int64_t pairs) {
 }
 
 constexpr int64_t validations = 20;
+// Of a model that training continues from (doc/training.md has the measurements).
+constexpr int64_t continued_epochs = 10, bytes_per_token = 4, fewest_continued_updates = 100;
+// The epochs are few, because the model has learned most of what it needs: a new one makes hundreds of a small corpus.
+int64_t continued_updates(const CorpusSize& size, const Row& row) {
+  const int64_t tokens = continued_epochs * size.bytes / bytes_per_token;
+  return std::clamp(tokens / (row.batch_tokens * row.accumulate), fewest_continued_updates, row.updates);
+}
+
 constexpr int64_t sources_per_held_out = 50, max_held_out = 2'000;
 
-CorpusSize size_of(const Corpus& corpus, bool has_validation) {
+CorpusSize size_of(const Corpus& corpus, bool has_validation, bool has_model) {
   CorpusReader reader(corpus);
   std::unordered_set<size_t> sources;  // their hashes
   const auto enough = static_cast<size_t>(sources_per_held_out * max_held_out);
-  for (SentencePair pair; reader.next(pair);)
+  int64_t bytes = 0;
+  for (SentencePair pair; reader.next(pair);) {
+    bytes += std::ssize(corpus.kind() == CorpusKind::text ? pair.source : pair.target);
     if (sources.size() < enough) sources.insert(std::hash<std::string>()(pair.source));
-  return {.pairs = reader.pairs(), .sources = std::ssize(sources), .has_validation = has_validation};
+  }
+  return {.pairs = reader.pairs(),
+          .sources = std::ssize(sources),
+          .has_validation = has_validation,
+          .has_model = has_model,
+          .bytes = bytes};
 }
 
 // Its vocabularies are not options.
@@ -122,8 +137,8 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
   o.vocabulary_size = row.vocabulary;
   o.batch_tokens = row.batch_tokens;
   o.accumulate = row.accumulate;
-  o.max_steps = row.updates;
-  o.valid_every = o.save_every = row.updates / validations;
+  o.max_steps = size.has_model ? continued_updates(size, row) : row.updates;
+  o.valid_every = o.save_every = o.max_steps / validations;
   o.architecture.architecture = architecture;
   if (is_recurrent(architecture)) o.clip = 1;  // gradients through many steps explode (Pascanu et al., 2013)
   if (is_language_model(architecture)) {
@@ -144,10 +159,14 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
                       name_of(architecture));
   const auto with_given = [&](TrainOptions options) {
     if (base.recipe) set_sizes(options.architecture, recipe(*base.recipe));
-    if (init) options.architecture = *init;
+    if (init) {
+      options.architecture = *init;
+      options.max_length = std::min(options.max_length, init->position_limit());
+    }
     options.model = base.model;
     options.resume = base.resume;
     if (!base.train.empty()) options.train = base.train;
+    if (!base.init.empty()) options.init = base.init;
     if (!base.valid.empty()) options.valid = base.valid;
     const TrainOptions before = options;
     if (apply) apply(options);
@@ -163,7 +182,8 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
   const bool has_validation = !base.valid.empty();
   with_given(limited(default_options({.has_validation = has_validation}, architecture))).check();
   const Corpus corpus(base.train, is_language_model(architecture) ? CorpusKind::text : CorpusKind::pairs);
-  TrainOptions options = with_given(limited(default_options(size_of(corpus, has_validation), architecture)));
+  TrainOptions options =
+      with_given(limited(default_options(size_of(corpus, has_validation, init.has_value()), architecture)));
   options.corpus = corpus;
   return options;
 }

@@ -24,6 +24,8 @@ struct CorpusSize {
   int64_t pairs = 0;            // or lines of text
   int64_t sources = 0;          // distinct source sentences, or lines; counted up to 100,000
   bool has_validation = false;  // there are validation pairs beside them; else some are held out
+  bool has_model = false;       // training continues from a model (init)
+  int64_t bytes = 0;            // of the target sentences, or lines
 };
 TrainOptions default_options(const CorpusSize& size, Architecture architecture = Architecture::encoder_decoder);
 

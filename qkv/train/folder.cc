@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -19,12 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Some file systems allow no new folder whatever their permissions say: /proc, a full disk. 0: no error.
+int error_of_folder_in(const fs::path& at) {
+  if (::access(at.c_str(), W_OK | X_OK) != 0) return errno;
+  std::string name = (at / ".qkv-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) return errno;
+  ::rmdir(name.c_str());
+  return 0;
+}
+
 // The error that creating the folder would raise, before anything is read.
 void check_can_be_made(const fs::path& model) {
   fs::path at = fs::absolute(model);
   while (!file_exists(at) && at.has_parent_path() && at != at.parent_path()) at = at.parent_path();
   std::error_code error;
-  const int code = !fs::is_directory(at, error) ? ENOTDIR : ::access(at.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  const int code = !fs::is_directory(at, error) ? ENOTDIR : error_of_folder_in(at);
   if (code == 0) return;
   throw FileError(code, (model / "training").string(),
                   "cannot create this folder: " + std::error_code(code, std::generic_category()).message());

@@ -39,6 +39,8 @@ class TrainingFolder {
   const std::filesystem::path& root() const { return root_; }  // the folder of model and vocabularies
   std::filesystem::path state() const { return training() / "state.safetensors"; }
   std::filesystem::path log() const { return training() / "log.jsonl"; }
+  std::filesystem::path metrics() const { return training() / "metrics.csv"; }
+  std::filesystem::path events() const { return training() / "events.out.tfevents.qkv"; }
   std::filesystem::path checkpoint(int64_t step) const;
   bool has_state() const;
   bool has_model() const;

@@ -8,6 +8,7 @@
 #include "qkv/op/embedding.h"
 #include "qkv/op/shape.h"
 #include "qkv/train/sample_indices.h"
+#include "qkv/train/shared_data.h"
 
 namespace qkv {
 namespace {
@@ -187,6 +188,12 @@ TokenFrequencies MaskedTask::frequencies() const {
   for (int64_t i = 0; i < data_.train.size(); ++i)
     frequencies.add(data_.train.source(i).subspan(frame_of(data_.tokenizer).before.size()));
   return frequencies;
+}
+
+std::vector<TrainingWarning> MaskedTask::data_warnings() const {
+  const std::optional<TrainingWarning> shared =
+      own_valid_ ? shared_data_warning(data_.train, data_.valid) : std::nullopt;
+  return shared ? std::vector{*shared} : std::vector<TrainingWarning>();
 }
 
 std::vector<std::string> MaskedTask::notes() const {

@@ -36,6 +36,7 @@ class MaskedTask final : public TrainingTask {
   VocabularyChecksums vocabulary() const override { return data_.vocabulary(); }
   double frequency_loss() const override { return frequencies().entropy(); }
   std::vector<std::string> notes() const override;
+  std::vector<TrainingWarning> data_warnings() const override;
   void save_vocabulary(const std::filesystem::path& folder) const override { data_.save_vocabulary(folder); }
   HeldOut held_out() const override { return {.file = "held-out.txt", .text = data_.held_out}; }
 

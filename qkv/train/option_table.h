@@ -73,7 +73,8 @@ void visit_update(Options& o, Visitor&& visitor) {
   visitor(Setting{"weight-decay", "RATE", "weight decay of adamw"}, o.weight_decay, fixed);
   visitor(Setting{"schedule", "", "learning-rate schedule"}, o.schedule, fixed);
   visitor(Setting{"learning-rate", "RATE",
-                  "peak learning rate, or the factor of noam; 0: 1 for noam, else by d-model and batch-tokens"},
+                  "peak learning rate, or the factor of noam; 0: 1 for noam, else by d-model and batch-tokens, a "
+                  "tenth of that with init"},
           o.learning_rate, fixed);
   visitor(Setting{"warmup", "UPDATES",
                   "length of the learning-rate warm-up; 0: a twelfth of the updates, at most 4000; 1: none"},
@@ -114,6 +115,9 @@ void visit_run(Options& o, Visitor&& visitor) {
           may_change);
   visitor(Setting{"report-every", "UPDATES", "interval between lines of training/log.jsonl"}, o.report_every,
           may_change);
+  visitor(Setting{"tensorboard", "true|false",
+                  "also write the curves for TensorBoard: tensorboard --logdir MODEL/training"},
+          o.tensorboard, may_change);
   visitor(Setting{"report-parameters", "true|false",
                   "also log the root mean squares of every parameter, its gradient and its update"},
           o.report_parameters, may_change);

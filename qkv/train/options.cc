@@ -19,6 +19,9 @@
 namespace qkv {
 namespace {
 
+// Of the peak of a new model (doc/training.md has the measurements).
+constexpr double continued_share = 0.1;
+
 struct Writer {
   Json& json;
   template <class T>
@@ -148,8 +151,9 @@ std::string shown_setting(const std::string& key, const Json& value, const Train
 double TrainOptions::rate() const {
   if (learning_rate > 0) return learning_rate;
   if (schedule == ScheduleKind::noam) return 1;
+  const double share = init.empty() ? 1 : continued_share;
   const double tokens = batch_sentences > 0 ? 4096 : static_cast<double>(batch_tokens * accumulate);
-  return 0.64 / static_cast<double>(architecture.d_model) * std::min(1.0, std::sqrt(tokens / 4096));
+  return share * 0.64 / static_cast<double>(architecture.d_model) * std::min(1.0, std::sqrt(tokens / 4096));
 }
 
 TokenizerOptions TrainOptions::tokenizer_options() const {

@@ -94,6 +94,7 @@ struct TrainOptions {
   int64_t keep = 5;                // numbered checkpoints, at least `average` of them
   int64_t average = 0;             // last checkpoints whose mean may become the model at the end
   int64_t valid_sentences = 500;   // validation sentences translated for BLEU; 0: none
+  bool tensorboard = false;        // curves for TensorBoard, see train/event_file.h
   int64_t samples = 2;             // validation sentences shown with each validation, as the model translates them
   bool quiet = false;              // nothing on stderr
 
@@ -109,7 +110,7 @@ struct TrainOptions {
   std::optional<Corpus> corpus = {};   // `train`, where it is open already: a pipe is read once
 
   // learning_rate, or what 0 stands for: 1 for noam; else 0.64 / d_model, for updates of less than 4096 tokens
-  // smaller with the square root of their number.
+  // smaller with the square root of their number; a tenth of that for a model to continue from.
   double rate() const;
   // warmup, or what 0 stands for: a twelfth of the updates, at most 4,000.
   int64_t warmup_updates(int64_t last_update) const;

@@ -21,9 +21,10 @@ bool is_numbered_checkpoint(const std::filesystem::path& path);  // step-0000010
 
 // The files of a training, relative to the model folder, without the numbered checkpoints.
 inline constexpr const char* training_files[] = {
-    "model.safetensors",  "config.json",           "source.model",
-    "target.model",       "tokenizer.model",       "held-out.tsv",
-    "held-out.txt",       "training/options.json", "training/state.safetensors",
-    "training/log.jsonl", "generation_config.json"};
+    "model.safetensors",     "config.json",           "source.model",
+    "target.model",          "tokenizer.model",       "held-out.tsv",
+    "held-out.txt",          "training/options.json", "training/state.safetensors",
+    "training/log.jsonl",    "training/metrics.csv",  "training/events.out.tfevents.qkv",
+    "generation_config.json"};
 
 }  // namespace qkv

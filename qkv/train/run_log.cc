@@ -23,8 +23,9 @@ RunLog::RunLog(const std::filesystem::path& path, int64_t bytes) : path_(path.st
 
 RunLog::~RunLog() { ::close(file_); }
 
-void RunLog::write(const std::string& line) {
-  const std::string bytes = line + "\n";
+void RunLog::write(const std::string& line) { append(line + "\n"); }
+
+void RunLog::append(std::string_view bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t wrote = ::write(file_, bytes.data() + done, bytes.size() - done);
     if (wrote < 0 && errno == EINTR) continue;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace qkv {
 
@@ -22,7 +23,8 @@ class RunLog {
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
-  void write(const std::string& line);
+  void write(const std::string& line);  // and its end
+  void append(std::string_view bytes);
   void force();
   int64_t bytes() const { return bytes_; }
 

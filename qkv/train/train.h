@@ -16,6 +16,8 @@
 //     training/log.jsonl                a line every report_every updates, with report_parameters with the norms of
 //                                       all parameters (train/parameter_norms.h); one for each validation, and one
 //                                       for each warning (train/warnings.h)
+//     training/metrics.csv              the numbers of these lines as a table
+//     training/events.out.tfevents.qkv  the same for TensorBoard, with tensorboard
 //     training/next-1/ ...              a training that is to replace the model, until its first save
 //
 // An update: `accumulate` batches, their losses summed and divided by the number of their target tokens, the

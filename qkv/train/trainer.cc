@@ -70,7 +70,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
   }
   state_.options = to_json(options_);
   if (options_.report_parameters) parameter_norms_.emplace(named_parameters(task_.model()));
-  log_.emplace(folder_.log(), state_.log_bytes);
+  open_records(state_.records);
   repeat_warnings();
   elapsed_before_ = state_.elapsed;
   if (options_.max_time.count() > 0) set_time_limit(last_update_);
@@ -142,6 +142,7 @@ void Trainer::log_start() {
       .last_update = last_update_, .batches_in_epoch = task_.batches_in_epoch(), .validates = validates()};
   progress_.note("settings (each is named after its flag):");
   for (const std::string& line : settings_summary(options_, size)) progress_.note("  " + line);
+  if (state_.step == 0) warn(task_.data_warnings());
   if (state_.step > 0) progress_.note(fmt::format("resuming after step {}", state_.step));
 }
 
@@ -204,6 +205,7 @@ void Trainer::report() {
   line["tokens"] = state_.tokens;
   line["tokens_per_s"] = std::round(static_cast<double>(state_.window.tokens) / state_.window.seconds);
   line["seconds"] = state_.seconds;
+  if (const std::optional<double> done = progress()) line["progress"] = *done;
   if (parameter_norms_ && due(options_.report_every))
     for (const auto& [name, n] : parameter_norms_->all())
       line["parameters"][name] = {{"gradient", n.gradient}, {"value", n.value}, {"update", n.update}};
@@ -213,8 +215,16 @@ void Trainer::report() {
 }
 
 void Trainer::record(const Json& line) {
-  log_->write(line.dump());
+  records_->write(line);
   if (options_.on_record && !options_.on_record(line)) stop_requested_ = true;
+}
+
+std::optional<double> Trainer::progress() const {
+  std::optional<double> done;
+  if (last_update_ > 0) done = static_cast<double>(state_.step) / static_cast<double>(last_update_);
+  if (time_) done = std::max(done.value_or(0), state_.elapsed / options_.max_time.count());
+  if (done) done = std::min(1.0, *done);
+  return done;
 }
 
 void Trainer::show_progress() {
@@ -222,20 +232,16 @@ void Trainer::show_progress() {
   const double seconds = state_.seconds - first_seconds_;
   const int64_t last = last_update_;
   ProgressStatus status;
+  status.fraction = progress();
   status.parts = {{last > 0 ? fmt::format("step {}/{}", state_.step, last) : fmt::format("step {}", state_.step)},
                   {fmt::format("epoch {}", state_.position.epoch + 1), 3},
                   {fmt::format("loss {:.3f}", window_loss(state_)), 2},
                   {fmt::format("lr {:.1e}", state_.last.rate), 5},
                   {format_count(static_cast<double>(state_.tokens - first_tokens_) / seconds) + " tokens/s", 4}};
   double left = std::numeric_limits<double>::infinity();
-  if (last > 0) {
-    status.fraction = static_cast<double>(state_.step) / static_cast<double>(last);
+  if (last > 0)
     left = seconds / static_cast<double>(state_.step - first_step_) * static_cast<double>(last - state_.step);
-  }
-  if (const double limit = options_.max_time.count(); time_ && limit - state_.elapsed < left) {
-    status.fraction = state_.elapsed / limit;
-    left = std::max(0.0, limit - state_.elapsed);
-  }
+  if (time_) left = std::min(left, std::max(0.0, options_.max_time.count() - state_.elapsed));
   if (std::isfinite(left)) status.parts.push_back({format_seconds(left) + " left", 1});
   progress_.show(status);
 }

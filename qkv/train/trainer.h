@@ -16,7 +16,7 @@
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/parameter_norms.h"
-#include "qkv/train/run_log.h"
+#include "qkv/train/run_records.h"
 #include "qkv/train/train.h"
 #include "qkv/train/training_task.h"
 #include "qkv/train/warnings.h"
@@ -41,6 +41,7 @@ class Trainer {
   std::optional<StopReason> stop_reason() const;
 
   void resume(const Checkpoint& checkpoint);
+  void open_records(const RecordBytes& bytes);
   void log_start();
   void set_time_limit(int64_t last_update);
   double elapsed() const;
@@ -71,6 +72,7 @@ class Trainer {
   void note_end();
   void average();
   void set_parameters(const NamedTensors& values);
+  std::optional<double> progress() const;  // the fraction that is done, if the end is known
   void show_progress();
 
   const TrainOptions options_;
@@ -90,7 +92,7 @@ class Trainer {
   std::optional<ParameterNorms> parameter_norms_;  // of the last update reported
   EarlyStopping best_;
   TrainingState state_;
-  std::optional<RunLog> log_;
+  std::optional<RunRecords> records_;
   Progress progress_;
   int64_t first_step_ = 0, first_tokens_ = 0;  // when this process started
   double first_seconds_ = 0;

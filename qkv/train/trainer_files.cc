@@ -80,7 +80,14 @@ void Trainer::save(Due due) {
 void Trainer::publish() {
   if (!folder_.replaces()) return;
   folder_.publish();
-  log_.emplace(folder_.log(), log_->bytes());
+  open_records(records_->bytes());
+}
+
+void Trainer::open_records(const RecordBytes& bytes) {
+  records_.emplace(RecordFiles{.log = folder_.log(),
+                               .metrics = folder_.metrics(),
+                               .events = options_.tensorboard ? folder_.events() : std::filesystem::path()},
+                   bytes);
 }
 
 void Trainer::save_numbered() {
@@ -111,8 +118,8 @@ void Trainer::keep_search_settings() {
 // Everything that the state refers to is on disk before it.
 void Trainer::save_state() {
   if (!std::exchange(options_written_, true)) folder_.write_options(options_);
-  log_->force();
-  state_.log_bytes = log_->bytes();
+  records_->force();
+  state_.records = records_->bytes();
   save_checkpoint(folder_.state(), state_, task_.model(), adam_);
 }
 

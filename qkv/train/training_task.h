@@ -18,6 +18,7 @@
 #include "qkv/text/batches.h"
 #include "qkv/train/training_loss.h"
 #include "qkv/train/validation.h"
+#include "qkv/train/warnings.h"
 
 namespace qkv {
 
@@ -61,6 +62,7 @@ class TrainingTask {
   // The cross entropy of a model that knows only the frequencies of the predicted tokens.
   virtual double frequency_loss() const = 0;
   virtual std::vector<std::string> notes() const = 0;  // on the data, for the user
+  virtual std::vector<TrainingWarning> data_warnings() const = 0;
 
   virtual void save_vocabulary(const std::filesystem::path& folder) const = 0;
   // The data that validation has taken from the training data: its file, or "", and its text.

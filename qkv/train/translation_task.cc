@@ -5,6 +5,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/model/make_model.h"
+#include "qkv/train/shared_data.h"
 #include "qkv/train/token_frequencies.h"
 
 namespace qkv {
@@ -58,6 +59,12 @@ double TranslationTask::frequency_loss() const {
   for (int64_t i = 0; i < data_.train.size(); ++i) frequencies.add(data_.train.target(i));
   frequencies.add(data_.vocabularies.target.special().eos, data_.train.size());
   return frequencies.entropy();
+}
+
+std::vector<TrainingWarning> TranslationTask::data_warnings() const {
+  const std::optional<TrainingWarning> shared =
+      own_valid_ ? shared_data_warning(data_.train, data_.valid) : std::nullopt;
+  return shared ? std::vector{*shared} : std::vector<TrainingWarning>();
 }
 
 std::vector<std::string> TranslationTask::notes() const {

@@ -35,6 +35,7 @@ class TranslationTask final : public TrainingTask {
   VocabularyChecksums vocabulary() const override { return data_.vocabularies.checksums(); }
   double frequency_loss() const override;
   std::vector<std::string> notes() const override;
+  std::vector<TrainingWarning> data_warnings() const override;
   void save_vocabulary(const std::filesystem::path& folder) const override;
   HeldOut held_out() const override;
 

@@ -206,6 +206,12 @@ Scenario make_scenario(const std::string& name) {
     s.outputs.push_back("page.html");
     return s;
   }
+  if (name == "plot") {
+    Snapshot before = trained(2);
+    before["curves.svg"] = "what was there before\n";
+    const Arguments command = {"plot", "model", "--output", "curves.svg"};
+    return {.name = name, .before = before, .command = command, .outputs = {"curves.svg"}, .again = command};
+  }
   if (name == "demo") return demo_scenario();
   fail("scenario", "there is none called '{}'", name);
 }

@@ -1,0 +1,38 @@
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "qkv/picture/training_curves.h"
+
+namespace qkv::cli {
+namespace {
+
+struct PlotCommand {
+  std::vector<std::string> runs;
+  std::string output = "curves.html";
+  bool quiet = false;
+
+  int run() const {
+    require<UsageError>(!runs.empty(), "qkv plot", "RUN is required: the folder of a training, or several");
+    training_curves({runs.begin(), runs.end()}).save(output);
+    if (!quiet) say("curves: " + output);
+    return 0;
+  }
+};
+
+}  // namespace
+
+Command add_plot(App& parent) {
+  App& app = *parent.add_subcommand("plot", "draw the curves of trainings: losses, BLEU, learning rate");
+  const auto c = std::make_shared<PlotCommand>();
+  app.add_value("runs", c->runs, "folders of models, or their training/log.jsonl; several are drawn together")
+      ->type_name("RUN...")
+      ->any_number();
+  flag(app, "--output", c->output, "picture as .svg or .html; both follow the light or dark setting", "FILE");
+  quiet_flag(app, c->quiet);
+  app.footer("  qkv plot my-model\n  qkv plot small large --output curves.svg\n");
+  return {&app, [c] { return c->run(); }};
+}
+
+}  // namespace qkv::cli
