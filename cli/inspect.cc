@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/inspection.h"
+#include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
 #include "qkv/base/progress.h"
@@ -21,6 +22,7 @@ struct InspectCommand {
   Option *output_flag = nullptr, *layer_flag = nullptr, *head_flag = nullptr;
   int64_t beam = TranslateOptions().beam;
   Option* beam_flag = nullptr;
+  int64_t max_input_tokens = 0;
   bool quiet = false;
   int threads = 0;
 
@@ -37,8 +39,8 @@ struct InspectCommand {
     if (saved) picture.save(output);
     fmt::print("{}\n{}", escape_controls(inspection.text, "\t"), in_terminal);
     if (inspection.truncated)
-      say(fmt::format("the sentence is longer than the model's {} tokens; the rest was not read",
-                      config.default_context()));
+      say(fmt::format("the sentence or its translation is {}; the rest is not in the picture",
+                      too_long(config, max_input_tokens > 0 ? max_input_tokens : inspection_limit(config))));
     if (!quiet && saved) say("attention weights of all layers and heads: " + output);
     return 0;
   }
@@ -64,10 +66,12 @@ struct InspectCommand {
       require<UsageError>(target.empty() && beam_flag->count() == 0, "qkv inspect",
                           "--target and --beam are for models that translate; this one is {}",
                           name_of(architecture));
-    if (architecture == Architecture::causal) return inspect(open_generator("inspect", model), sentence);
-    if (architecture == Architecture::masked) return inspect(open_mask_filler("inspect", model), sentence);
+    if (architecture == Architecture::causal)
+      return inspect(open_generator("inspect", model), sentence, max_input_tokens);
+    if (architecture == Architecture::masked)
+      return inspect(open_mask_filler("inspect", model), sentence, FillMaskOptions().marker, max_input_tokens);
     const Translator translator = open_translator("inspect", model);
-    InspectOptions options = {.translate = translator.defaults()};
+    InspectOptions options = {.translate = translator.defaults(), .max_input_tokens = max_input_tokens};
     if (beam_flag->count() > 0) options.translate->beam = beam;
     if (!target.empty()) options.target = target;
     return inspect(translator, sentence, options);
@@ -95,6 +99,11 @@ Command add_inspect(App& parent) {
   c->head_flag = flag(app, "--head", c->head, "head of --text, from 0; all: their mean", "N")->default_str("all");
   app.group("Search");
   c->beam_flag = flag(app, "--beam", c->beam, "beam size; 1: greedy search", "N");
+  flag(app, "--max-input-tokens", c->max_input_tokens,
+       "longer sentences are cut, and reported; 0: what the model is made for, as far as all layers and heads have "
+       "at "
+       "most 33 million weights",
+       "TOKENS");
   quiet_flag(app, c->quiet);
   threads_flag(app, c->threads);
   app.footer(

@@ -131,17 +131,27 @@ TEST_F(Bounds, HoldForMoreThreadsThanTheSystemGives) {
 // Where positions have no limit the attention of a whole line of 900 KB would take hours.
 TEST_F(Bounds, HoldForALineOfPublishedModelsWithoutALimitOfPositions) {
   const std::string checkpoints = std::string(QKV_SOURCE_DIR) + "/test/checkpoints/";
-  std::ofstream(at("long.txt")) << std::string(900'000, 'a') << "\n";
-  const auto answered = [&](const std::string& command) {
-    const Outcome outcome = bounded(fmt::format("qkv {} --input long.txt", command));
+  const std::string half(450'000, 'a');
+  std::ofstream(at("long.txt")) << half << half << "\n";
+  std::ofstream(at("long.tsv")) << half << "\t" << half << "\n";
+  const auto answered = [&](const std::string& command, const std::string& input = "--input long.txt") {
+    const Outcome outcome = bounded(fmt::format("qkv {} {}", command, input));
     EXPECT_EQ(outcome.code, 0) << command << ": " << outcome.err;
     EXPECT_EQ(lines_in(outcome.out), 1) << command;
     return outcome.err;
   };
-  for (const std::string model : {"t5", "mt5"})
+  for (const std::string model : {"t5", "mt5"}) {
     EXPECT_NE(answered("translate --beam 1 --max-length 2 --model " + checkpoints + model)
                   .find("long.txt:1: longer than"),
               std::string::npos);
+    EXPECT_NE(answered("score --model " + checkpoints + model, "--input long.tsv").find("long.tsv:1: longer than"),
+              std::string::npos);
+  }
+  // In windows, so nothing is cut.
+  EXPECT_EQ(answered("perplexity --model " + checkpoints + "qwen2").find("longer than"), std::string::npos);
+  const std::string sentence = " \"$(head -c 100000 long.txt)\"";
+  EXPECT_NE(answered("inspect --output o.json --model " + checkpoints + "qwen2", sentence).find("longer than"),
+            std::string::npos);
   for (const std::string model : {"llama", "qwen2", "gpt_neox", "bloom"})
     for (const std::string command : {"generate --max-tokens 2", "embed"})
       EXPECT_NE(answered(command + " --model " + checkpoints + model).find("long.txt:1: longer than"),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/decode/encode_texts.h"
 #include "qkv/decode/marked_text.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/score_documents.h"
@@ -20,10 +21,20 @@ struct Target {
   bool truncated;
 };
 
+int64_t limit_of(const TransformerConfig& config, int64_t max_input_tokens) {
+  return max_input_tokens == 0 ? inspection_limit(config) : input_limit(config, max_input_tokens);
+}
+
+// Keeps at most `limit` tokens of a text, and returns whether there were more.
+bool cut(std::vector<int32_t>& ids, int64_t limit) {
+  if (std::ssize(ids) <= limit) return false;
+  ids.resize(static_cast<size_t>(std::max<int64_t>(0, limit)));
+  return true;
+}
+
 Target chosen_target(const Translator& translator, const EncodedSentence& source, const Encoded& encoded,
-                     const InspectOptions& options) {
+                     const InspectOptions& options, int64_t limit) {
   if (options.target) {
-    const int64_t limit = translator.model().config().default_context();
     const EncodedSentence given =
         encode_sentence(*options.target, translator.target(),
                         {.max_tokens = limit, .name = "target", .frame = translator.target_frame()});
@@ -34,6 +45,7 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
     SearchOptions how = translator.search_options_of(options.translate.value_or(translator.defaults()));
     how.alignment = false;
     out.ids = search(translator.model(), encoded, how)[0][0].ids;
+    out.truncated = cut(out.ids, limit - 1);
     out.text = translator.target().decode(out.ids);
   }
   out.ids.push_back(translator.target().special().eos);
@@ -64,27 +76,32 @@ std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokeni
   return tokens;
 }
 
-// Keeps at most `limit` tokens of a text, and returns whether there were more.
-bool cut(std::vector<int32_t>& ids, int64_t limit) {
-  if (std::ssize(ids) <= limit) return false;
-  ids.resize(static_cast<size_t>(std::max<int64_t>(0, limit)));
-  return true;
-}
-
 }  // namespace
+
+int64_t inspection_limit(const TransformerConfig& config) {
+  constexpr double most_weights = 1 << 25;
+  const int64_t decoder_heads = config.decoder_heads > 0 ? config.decoder_heads : config.heads;
+  int64_t maps = 0;  // each with a weight for every pair of tokens
+  if (config.has_encoder()) maps += config.encoder_layers * config.heads;
+  if (config.has_decoder()) maps += config.decoder_layers * decoder_heads * (config.has_encoder() ? 2 : 1);
+  const auto tokens = static_cast<int64_t>(std::sqrt(most_weights / static_cast<double>(maps)));
+  constexpr int64_t least = 64;
+  return std::min(config.default_context(), std::max(tokens, least));
+}
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
   const EncoderDecoder& model = translator.model();
+  const int64_t limit = limit_of(model.config(), options.max_input_tokens);
   const EncodedSentence source = encode_sentence(
       sentence, translator.source(),
-      {.max_tokens = model.config().default_context(),
+      {.max_tokens = limit,
        .frame = translator.source_frame(options.translate.value_or(translator.defaults()).source_language)});
   const NoGrad guard;
   AttentionLog log;
   Pass pass{.log = &log};
   const PaddedBatch row = pad_batch(std::span(&source.ids, 1));
   const Encoded encoded = model.encode(row.ids, row.lengths, pass);
-  const Target target = chosen_target(translator, source, encoded, options);
+  const Target target = chosen_target(translator, source, encoded, options, limit);
   const std::vector<std::vector<int32_t>> targets = {{target.ids.begin(), target.ids.end() - 1}};
   const TargetScore score = score_targets(
       model, encoded, targets,
@@ -116,21 +133,22 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
   return out;
 }
 
-Inspection inspect(const Generator& generator, const std::string& text) {
+Inspection inspect(const Generator& generator, const std::string& text, int64_t max_input_tokens) {
   check_utf8(text);
   const CausalTransformer& model = generator.model();
   const Tokenizer& tokenizer = generator.tokenizer();
   std::vector<int32_t> ids = tokenizer.encode(text);
   const SpecialTokens& special = tokenizer.special();
   const int64_t ends = (special.bos >= 0 ? 1 : 0) + (special.eos >= 0 ? 1 : 0);
-  const bool truncated = cut(ids, model.config().default_context() + 1 - ends);
+  const int64_t limit = limit_of(model.config(), max_input_tokens);
+  const bool truncated = cut(ids, limit + 1 - ends);
   require<InputError>(
       std::ssize(ids) + ends >= 2, "text",
       "it has fewer than two tokens, and the vocabulary has none that begins or ends a text: there is "
       "nothing to predict");
   AttentionLog log;
-  const TargetScore score =
-      score_documents(model, std::span(&ids, 1), {.bos = special.bos, .eos = special.eos, .log = &log})[0];
+  const TargetScore score = score_documents(
+      model, std::span(&ids, 1), {.context = limit, .bos = special.bos, .eos = special.eos, .log = &log})[0];
   Inspection out{.text = text,
                  .log_probability = score.log_probability,
                  .token_log_probabilities = score.token_log_probabilities,
@@ -147,13 +165,15 @@ Inspection inspect(const Generator& generator, const std::string& text) {
   return out;
 }
 
-Inspection inspect(const MaskFiller& filler, const std::string& text, const std::string& marker) {
+Inspection inspect(const MaskFiller& filler, const std::string& text, const std::string& marker,
+                   int64_t max_input_tokens) {
   const MaskedTransformer& model = filler.model();
   const Tokenizer& tokenizer = filler.tokenizer();
-  const FilledText filled = filler.fill(text, {.marker = marker});
+  const int64_t limit = limit_of(model.config(), max_input_tokens);
+  const FilledText filled = filler.fill(text, {.marker = marker, .max_input_tokens = limit});
   std::vector<int32_t> ids = encode_marked(text, tokenizer, {.marker = marker, .id = filler.mask()});
   const auto [before, after] = frame_of(tokenizer, Architecture::masked);
-  cut(ids, model.config().default_context() - std::ssize(before) - std::ssize(after));
+  cut(ids, limit - std::ssize(before) - std::ssize(after));
   ids.insert(ids.begin(), before.begin(), before.end());
   ids.insert(ids.end(), after.begin(), after.end());
   std::vector<std::string> tokens;

@@ -38,7 +38,7 @@ struct Inspection {
   double log_probability = 0;                  // of the translation or text and its eos; of what fills the masks
   std::vector<float> token_log_probabilities;  // of each token, eos last; none of a masked model
   std::vector<std::string> tokens;             // of the translation or text, eos last
-  bool truncated = false;                      // a side was longer than the model's position limit and was cut
+  bool truncated = false;                      // a side was longer than the limit and was cut
   std::vector<AttentionMaps>
       attention;  // encoder self-attention, decoder self-attention, cross-attention, as far as the model has them
 };
@@ -46,9 +46,14 @@ struct Inspection {
 struct InspectOptions {
   std::optional<TranslateOptions> translate = {};  // none: the defaults of the translator
   std::optional<std::string> target = {};          // instead of the model's own translation
+  int64_t max_input_tokens = 0;                    // of either side; 0: inspection_limit()
 };
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options = {});
-Inspection inspect(const Generator& generator, const std::string& text);
-Inspection inspect(const MaskFiller& filler, const std::string& text, const std::string& marker = "[MASK]");
+Inspection inspect(const Generator& generator, const std::string& text, int64_t max_input_tokens = 0);
+Inspection inspect(const MaskFiller& filler, const std::string& text, const std::string& marker = "[MASK]",
+                   int64_t max_input_tokens = 0);
+
+// As many tokens as the model is made for, as far as the weights of all layers and heads are at most 2^25 numbers.
+int64_t inspection_limit(const TransformerConfig& config);
 
 }  // namespace qkv

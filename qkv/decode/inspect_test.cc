@@ -81,4 +81,27 @@ TEST(InspectText, ThatIsNotUtf8IsRefused) {
   EXPECT_THROW(inspect(generator, "\xff"), InputError);
 }
 
+TEST(Inspect, ALongTextIsCutToWhatItsWeightsLeaveRoomFor) {
+  TransformerConfig config;
+  config.architecture = Architecture::causal;
+  config.decoder_layers = config.heads = 12;
+  config.positions = Positions::rotary;
+  EXPECT_EQ(inspection_limit(config), 482);  // 144 heads of 482 * 482 weights
+  config.positions = Positions::learned;
+  config.max_positions = 100;
+  EXPECT_EQ(inspection_limit(config), 100);
+
+  const Tokenizer tokenizer = language_model_tokenizer();
+  const Generator generator(random_language_model<CausalTransformer>(3, tokenizer), tokenizer);
+  const Inspection e = inspect(generator, "I am here and it is cold.", 4);
+  EXPECT_TRUE(e.truncated);
+  EXPECT_EQ(e.tokens.size(), 4u);
+  EXPECT_EQ(e.attention.at(0).layers.at(0).dim(2), 4);
+  EXPECT_FALSE(inspect(generator, "I", 40).truncated);
+  const MaskFiller filler(random_language_model<MaskedTransformer>(3, tokenizer), tokenizer);
+  const Inspection f = inspect(filler, "[MASK] am here and it is cold.", "[MASK]", 5);
+  EXPECT_TRUE(f.truncated);
+  EXPECT_EQ(f.attention.at(0).rows.size(), 5u);
+}
+
 }  // namespace qkv::inspect_test

@@ -17,7 +17,7 @@ const Changes& changes_of(std::string_view name) {
                               swap_ranges, duplicate_range, overwrite_range, change_early_byte};
   static const auto with = [](std::initializer_list<Change> special) {
     Changes all = any;
-    for (int times = 0; times < 3; ++times) all.insert(all.end(), special);
+    for (int times = 0; times < 6; ++times) all.insert(all.end(), special);
     return all;
   };
   static const Changes of_tokenizer =

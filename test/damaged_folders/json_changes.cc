@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -58,9 +60,25 @@ std::string shown(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40);
 }
 
+// A value of the same type, as a hand would write it.
+Json similar_value(const Json& value, Json& root, Random& random) {
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number_integer()) return one_of(std::array{0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 64, 200}, random);
+  if (value.is_number()) return one_of(std::array{0.0, 0.1, 0.5, 1.0, 2.0, -1.0, 1e-6, 1e4, -1e4}, random);
+  if (value.is_array() && !value.empty()) {
+    Json list = value;
+    if (random.below(2) == 0) std::reverse(list.begin(), list.end());
+    if (random.below(2) == 0) list.erase(list.begin() + static_cast<int64_t>(list.size() / 2), list.end());
+    return list;
+  }
+  for (int tries = 0; tries < 100; ++tries)
+    if (const Json* other = random_node(root, random); other->type() == value.type()) return *other;
+  return value;
+}
+
 std::string change_tree(Json& json, Random& random) {
   Json* node = random_node(json, random);
-  const uint64_t kind = random.below(6);
+  const uint64_t kind = random.below(12);
   if (kind == 0 && node->is_object() && !node->empty()) {
     const auto at = std::next(node->begin(), static_cast<int64_t>(below(node->size(), random)));
     const std::string key = at.key();
@@ -82,7 +100,9 @@ std::string change_tree(Json& json, Random& random) {
     (*node)["copy"] = copy;
     return "itself within it";
   }
-  const Json was = *node, value = kind == 4 ? *random_node(json, random) : strange_value(random);
+  const Json was = *node, value = kind == 4  ? *random_node(json, random)
+                                  : kind > 5 ? similar_value(was, json, random)
+                                             : strange_value(random);
   *node = value;
   return fmt::format("{} is now {}", shown(was), shown(value));
 }

@@ -81,7 +81,16 @@ std::string change_type(Variable& variable, Random& random) {
   return fmt::format("has type {}", type);
 }
 
+// Settings are single numbers: a type of activation, whether norms come first.
+std::string change_setting_value(Variable& variable, Random& random) {
+  const auto value = static_cast<char>(one_of(std::array{0, 1, 2, 3, 4, 5, 8, 127, 255}, random));
+  variable.data.front() = value;
+  return fmt::format("begins with {}", int{value});
+}
+
 std::string change_one(Variable& variable, Random& random) {
+  if (variable.shape.empty() && !variable.data.empty() && random.below(3) > 0)
+    return change_setting_value(variable, random);
   switch (random.below(5)) {
     case 0:
     case 1: return change_shape(variable, random);
