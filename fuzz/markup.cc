@@ -53,7 +53,9 @@ const Names attributes = {"xmlns",
                           "version",
                           "stroke-opacity",
                           "shape-rendering",
-                          "aria-label"};
+                          "aria-label",
+                          "title",
+                          "tabindex"};
 
 class Scanner {
  public:

@@ -390,7 +390,7 @@ TEST_F(LanguageModels, AModelWhoseNumbersOverflowIsNamed) {
   make_overflow<MaskedTransformer>(at("masked"), at("masked-huge"));
   make_overflow<Transformer>(at("model"), at("pairs-huge"));
   for (const std::string command :
-       {"generate --model causal-huge --prompt I", "generate --model causal-huge --beam 2",
+       {"generate --model causal-huge --seed 1 --prompt I", "generate --model causal-huge --beam 2",
         "perplexity --model causal-huge", "inspect --model causal-huge --output a.json I",
         "fill-mask --model masked-huge", "translate --model pairs-huge",
         "score --model pairs-huge --input pairs.tsv", "evaluate --model pairs-huge --input pairs.tsv",
