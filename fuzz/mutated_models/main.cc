@@ -1,6 +1,6 @@
 // Thousands of damaged copies of small models of every format (test/damaged_folders): the command must use each as it is, or
-// refuse it with exit code 1 and a message that names a file. It must not crash, take more than 10 seconds or ask for more
-// than 4 GB, and no message may be that of a library.
+// refuse it with exit code 1 and a message that names a file. It must not crash, take more than 10 seconds, ask for more than
+// 4 GB or answer the same question in two ways, and no message may be that of a library.
 //
 //     build/fuzz/mutated_models 20000              # cases 0 to 19999 of seed 1; exit code 1 if any is a finding
 //     build/fuzz/mutated_models 2000 7             # of seed 7
@@ -20,6 +20,7 @@
 #include "fuzz/mutated_models/child.h"
 #include "fuzz/mutated_models/use.h"
 #include "fuzz/mutated_models/verdict.h"
+#include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/decode/sentence_encoder.h"
@@ -38,6 +39,16 @@ struct WholeUse {
   Use use;
   Outcome outcome;
 };
+
+// The files that a command wrote are part of its answer.
+Outcome run_use(const Use& use, const fs::path& model, const fs::path& output) {
+  fs::remove_all(output);
+  Outcome outcome = run_program(use.arguments(model.string(), output.string()), use.input);
+  if (use.writes_folder && fs::exists(output))
+    for (const auto& [name, bytes] : test::read_folder(output))
+      outcome.output += fmt::format("{} {:08x}\n", name, crc32(bytes));
+  return outcome;
+}
 
 // The models of a format are as likely as those of any other, but those of Hugging Face, who has most families, are half of
 // all.
@@ -61,8 +72,7 @@ class Models {
     const fs::path folder = scratch_ / "whole", output = scratch_ / "written";
     test::write_folder(model.files, folder);
     for (const Use& use : fuzz::uses_of(load_config(encoder_folder(folder)).architecture)) {
-      fs::remove_all(output);
-      Outcome outcome = run_program(use.arguments(folder.string(), output.string()), use.input);
+      Outcome outcome = run_use(use, folder, output);
       const bool works = outcome.end == Outcome::End::exited && outcome.code == 0;
       if (works) uses.push_back({use, std::move(outcome)});
     }
@@ -119,12 +129,17 @@ Case run_case(Models& models, Random random, const fs::path& scratch) {
               .outcome = {},
               .verdict = {}};
   test::write_folder(files, damaged);
-  fs::remove_all(output);
-  result.outcome = run_program(whole.use.arguments(damaged.string(), output.string()), whole.use.input);
+  result.outcome = run_use(whole.use, damaged, output);
   const bool checked = model.format == "qkv" && keeps_checksums && has_checksums(files, model.files);
-  result.verdict =
-      judge(result.outcome, whole.outcome,
-            {.folder = damaged.string(), .answers_lines = whole.use.answers_lines, .checked = checked});
+  result.verdict = judge(result.outcome, whole.outcome,
+                         {.folder = damaged.string(),
+                          .answers_lines = whole.use.answers_lines,
+                          .gives_numbers = whole.use.gives_numbers,
+                          .checked = checked});
+  // Memory that nothing was written to is seldom the same twice.
+  const bool is_new = result.outcome.code == 0 && result.outcome.output != whole.outcome.output;
+  if (is_new && !result.verdict.finding && run_use(whole.use, damaged, output).output != result.outcome.output)
+    result.verdict = {.text = "FINDING: two answers to the same question", .finding = true};
   return result;
 }
 
@@ -165,6 +180,7 @@ int run(uint64_t count, uint64_t seed, std::optional<uint64_t> only) {
   for (uint64_t n = only.value_or(0); n < only.value_or(0) + count; ++n) {
     const Case result = run_case(models, Random(seed, n), scratch.path());
     ++counts[result.verdict.text][result.format];
+    if (n % 1000 == 999) fmt::print(stderr, "{} cases\n", n + 1);
     slowest = std::max(slowest, result.outcome.seconds);
     found |= result.verdict.finding;
     if (!only && !result.verdict.finding) continue;

@@ -11,14 +11,17 @@ const std::string pairs = "The cat sees a small house.\tA dog has the green tree
 std::vector<Use> special_uses_of(Architecture architecture) {
   switch (architecture) {
     case Architecture::causal:
-      return {{{"generate", "--max-tokens", "5", "--temperature", "0"}, lines},
-              {{"generate", "--max-tokens", "5", "--seed", "1"}, lines},
-              {{"generate", "--max-tokens", "5", "--beam", "2"}, lines},
-              {{"perplexity"}, lines}};
+      return {{.command = {"generate", "--max-tokens", "5", "--temperature", "0"}, .input = lines},
+              {.command = {"generate", "--max-tokens", "5", "--seed", "1"}, .input = lines},
+              {.command = {"generate", "--max-tokens", "5", "--beam", "2"}, .input = lines},
+              {.command = {"perplexity"}, .input = lines, .gives_numbers = true}};
     case Architecture::masked:
-      return {{{"fill-mask"}, masked_lines}, {{"fill-mask", "--n-best", "1"}, masked_lines}};
+      return {{.command = {"fill-mask"}, .input = masked_lines},
+              {.command = {"fill-mask", "--n-best", "1"}, .input = masked_lines}};
     default:
-      return {{{"translate"}, lines}, {{"translate", "--beam", "1"}, lines}, {{"score", "--input", "-"}, pairs}};
+      return {{.command = {"translate"}, .input = lines},
+              {.command = {"translate", "--beam", "1"}, .input = lines},
+              {.command = {"score", "--input", "-"}, .input = pairs, .gives_numbers = true}};
   }
 }
 
@@ -35,9 +38,9 @@ std::vector<std::string> Use::arguments(const std::string& model, const std::str
 
 std::vector<Use> uses_of(Architecture architecture) {
   std::vector<Use> uses = special_uses_of(architecture);
-  uses.push_back({{"embed"}, lines});
-  uses.push_back({{"describe"}, "", false});
-  uses.push_back({{"convert"}, "", false, true});
+  uses.push_back({.command = {"embed"}, .input = lines, .gives_numbers = true});
+  uses.push_back({.command = {"describe"}, .input = "", .answers_lines = false});
+  uses.push_back({.command = {"convert"}, .input = "", .answers_lines = false, .writes_folder = true});
   return uses;
 }
 

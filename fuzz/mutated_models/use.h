@@ -15,6 +15,7 @@ struct Use {
   std::string input;                 // standard input
   bool answers_lines = true;         // as many lines as the input has
   bool writes_folder = false;        // into --output
+  bool gives_numbers = false;
 
   std::vector<std::string> arguments(const std::string& model, const std::string& output) const;
 };

@@ -42,6 +42,8 @@ Verdict judge(const Outcome& outcome, const Outcome& whole, const Expected& expe
   if (outcome.code == 0) {
     if (expected.answers_lines && lines_in(outcome.output) != lines_in(whole.output))
       return finding("another number of answers");
+    if (expected.gives_numbers && outcome.output.find("nan") != std::string::npos)
+      return finding("an answer that is not a number");
     if (outcome.output == whole.output) return {"used, same answer"};
     return expected.checked ? finding("damage that the checksums did not show") : Verdict{"used, another answer"};
   }

@@ -17,7 +17,7 @@ struct Verdict {
 
 struct Expected {
   std::string folder;  // which a message names
-  bool answers_lines = true;
+  bool answers_lines = true, gives_numbers = false;
   bool checked = false;  // by checksums: the answer is that of the whole model
 };
 

@@ -86,7 +86,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   std::vector<EncodedSentence> encoded(sentences.size());
   const int64_t longest = input_limit(options.max_input_tokens);
   encode_texts(std::ssize(encoded), "sentence", [&](size_t i) { encoded[i] = encode(sentences[i], longest); });
-  Embeddings out{.vectors = Tensor::empty({std::ssize(sentences), W})};
+  Embeddings out{.vectors = Tensor::zeros({std::ssize(sentences), W})};
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < encoded.size(); ++i) {
     lengths.push_back(std::ssize(encoded[i].ids));

@@ -9,7 +9,7 @@
 // of all these tokens after the last block are pooled (pooling.h). The default is their mean; for a causal model it is
 // the last one, because only the last token has seen the whole sentence; a folder of sentence-transformers says it in
 // modules.json (sentence_encoder.h), which may join several poolings, normalise, and limit the length. A blank sentence
-// has the vector of its special tokens. A sentence longer than the position limit of the model is cut.
+// has the vector of its special tokens, or zeros where the model adds none. A sentence longer than the position limit of the model is cut.
 //
 // Sentences are batched by length; a vector does not depend on the other sentences, nor on the number of threads.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not UTF-8

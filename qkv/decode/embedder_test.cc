@@ -119,4 +119,20 @@ TEST_P(EveryArchitecture, OfAFolderEqualsThatOfItsParts) {
       << "another vocabulary";
 }
 
+// Qwen2 adds no special tokens.
+TEST(Embedder, ASentenceWithoutAnyTokenHasAVectorOfZeros) {
+  const Embedder embedder(std::filesystem::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / "qwen2");
+  const std::vector<std::string> texts = {"", "I", ""};
+  // Memory that was written before shows a vector that is not.
+  for (int times = 0; times < 2; ++times) {
+    const Tensor vectors = embedder.embed(texts, {.normalize = times == 1}).vectors;
+    const int64_t W = vectors.dim(1);
+    for (int64_t i = 0; i < W; ++i) {
+      EXPECT_EQ(vectors.at<float>({0, i}), 0);
+      EXPECT_EQ(vectors.at<float>({2, i}), 0);
+    }
+    EXPECT_NE(vectors.at<float>({1, 0}), 0);
+  }
+}
+
 }  // namespace qkv::embedder_test

@@ -80,7 +80,10 @@ TEST_F(Preserve, AnInterruptedOverwriteLeavesTheModelAndIsResumed) {
   TrainOptions o = other("m");
   o.save_every = 0;
   std::thread sender([&] {
-    while (!fs::exists(folder_ / "m/training/next-1/training/log.jsonl")) ::usleep(500);
+    const fs::path log =
+        folder_ / "m/training/next-1/training/log.jsonl";  // its first line comes after the handlers
+    std::error_code error;
+    while (!fs::exists(log) || fs::file_size(log, error) == 0) ::usleep(500);
     ::usleep(2000);
     ::kill(::getpid(), SIGHUP);
   });
