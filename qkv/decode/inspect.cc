@@ -79,14 +79,14 @@ std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokeni
 }  // namespace
 
 int64_t inspection_limit(const TransformerConfig& config) {
-  constexpr double most_weights = 1 << 25;
+  constexpr double max_weights = 1 << 25;
   const int64_t decoder_heads = config.decoder_heads > 0 ? config.decoder_heads : config.heads;
   int64_t maps = 0;  // each with a weight for every pair of tokens
   if (config.has_encoder()) maps += config.encoder_layers * config.heads;
   if (config.has_decoder()) maps += config.decoder_layers * decoder_heads * (config.has_encoder() ? 2 : 1);
-  const auto tokens = static_cast<int64_t>(std::sqrt(most_weights / static_cast<double>(maps)));
-  constexpr int64_t least = 64;
-  return std::min(config.default_context(), std::max(tokens, least));
+  const auto tokens = static_cast<int64_t>(std::sqrt(max_weights / static_cast<double>(maps)));
+  constexpr int64_t min_tokens = 64;
+  return std::min(config.default_context(), std::max(tokens, min_tokens));
 }
 
 Inspection inspect(const Translator& translator, const std::string& sentence, const InspectOptions& options) {
