@@ -4,10 +4,10 @@
     python3 bench/hostile_lines.py --qkv build/cli/qkv test/checkpoints
     python3 bench/hostile_lines.py test/checkpoints/t5 --kinds marks,han --commands translate --jobs 2
 
-A FOLDER is a model, or has models as its folders. Every model is given every kind of line by every command that takes a
-line and that it is for; what it refuses at all (a folder without a tokenizer) is left out, and named on stderr. Rows are
-models and commands, columns are kinds. A run ends after --seconds of processor time, "> 60"; one that fails has
-its exit code or signal behind the numbers, "2.1 exit 1", and its message on stderr.
+A FOLDER is a model, or has models as its folders. Every model is given every kind of line by every command that
+takes a line and that it is for; what it refuses at all (a folder without a tokenizer) is left out, and named on
+stderr. Rows are models and commands, columns are kinds. A run ends after --seconds of processor time, "> 60"; one
+that fails has its exit code or signal behind the numbers, "2.1 exit 1", and its message on stderr.
 """
 
 import argparse
@@ -176,7 +176,8 @@ def measure(options, scratch):
             (scratch / command).write_bytes(line_for(command, data))
         with ThreadPoolExecutor(options.jobs) as pool:
             tasks = {
-                row: pool.submit(run, options.qkv, row[1], row[0], scratch / row[1], options.seconds) for row in rows
+                (model, command): pool.submit(run, options.qkv, command, model, scratch / command, options.seconds)
+                for model, command in rows
             }
             runs[kind] = {row: task.result() for row, task in tasks.items()}
         for (model, command), ended in runs[kind].items():

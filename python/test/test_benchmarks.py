@@ -56,7 +56,9 @@ def built(name):
 
 def test_hostile_lines():
     model = bench.parent / "test" / "checkpoints" / "gpt2"
-    table = run("hostile_lines.py", "--qkv", built("cli/qkv"), model, "--kinds", "word,marks", "--commands", "embed")
+    table = run(
+        "hostile_lines.py", "--qkv", built("cli/qkv"), model, "--kinds", "word,marks", "--commands", "embed"
+    )
     assert [line.split()[:2] for line in table.splitlines()].count(["gpt2", "embed"]) == 2
 
 
