@@ -1,8 +1,10 @@
 // Models in which the padding of a batch would change a row: their rows are batched by length.
 #include <algorithm>
+#include <span>
 
 #include <gtest/gtest.h>
 
+#include "qkv/decode/alignment.h"
 #include "qkv/decode/embedder.h"
 #include "qkv/decode/generator.h"
 #include "qkv/decode/mask_filler.h"
@@ -124,6 +126,28 @@ TEST(ARowDoesNotDependOnItsBatch, InTranslationsAndTheirAlignments) {
         expect_same(together[i], translator.translate(sentences[i], options),
                     fmt::format("{}, '{}'", to_string(variant), sentences[i]));
       }
+    }
+  }
+}
+
+// Of translations of one source, of several lengths.
+TEST(ARowDoesNotDependOnItsBatch, InAlignments) {
+  const std::vector<std::vector<int32_t>> targets = {
+      {5, 6, 7}, {8, 9, 10, 11, 4, 5, 6, 7, 8, 9, 10}, {}, {7, 8}, {6, 5, 4}};
+  const std::vector<int64_t> sources(targets.size(), 0);
+  const NoGrad guard;
+  for (const SelfAttention& variant : that_depend_on_length()) {
+    const Translator translator = random_translator(variant);
+    Pass pass;
+    const Encoded encoded =
+        translator.model().encode(Tensor::from(std::vector<int32_t>{4, 5, 6, 7, 2}, {1, 5}), {5}, pass);
+    const std::vector<Tensor> together = alignments(translator.model(), encoded, sources, targets);
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const Tensor alone =
+          alignments(translator.model(), encoded, std::span(sources).first(1), std::span(targets).subspan(i, 1))[0];
+      ASSERT_EQ(together[i].shape(), alone.shape());
+      const auto weights = together[i].span<float>(), expected = alone.span<float>();
+      EXPECT_TRUE(std::equal(weights.begin(), weights.end(), expected.begin())) << to_string(variant) << ", " << i;
     }
   }
 }
