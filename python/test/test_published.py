@@ -48,7 +48,7 @@ def test_vectors_of_every_pooling(published):
     of_two = qkv.Embedder(folder)
     both = of_two.embed(sentences)
     assert both.shape == (2, 2 * of_one.width) == (2, of_two.width)
-    for part, name in ((both[:, : of_one.width], "first"), (both[:, of_one.width :], "mean")):
+    for part, name in ((both[:, : of_one.width], "mean"), (both[:, of_one.width :], "first")):
         assert np.allclose(part / np.linalg.norm(part, axis=1, keepdims=True), found[name], atol=1e-6)
 
 
