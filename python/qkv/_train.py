@@ -73,10 +73,10 @@ def train(
                resume and has another value is a ValueError
     overwrite  train anew in a folder that has a model, which stays until the new one can replace it
     quiet      print nothing but warnings on stderr; in a notebook, show no progress bar either
-    callback   called with each record of the log, a dict: reports ("step", "loss", "learning_rate", ...), validations
-               ("step", "valid_loss", "valid_bleu", "samples", ...) and warnings. If it returns False, the training ends
-               as by Ctrl-C, but without a KeyboardInterrupt. An exception in it ends the training in the same way and
-               is then raised.
+    callback   called with each record of the log, a dict: reports ("step", "loss", "learning_rate", ...),
+               validations ("step", "valid_loss", "valid_bleu", "samples", ...) and warnings. If it returns
+               False, the training ends as by Ctrl-C, but without a KeyboardInterrupt. An exception in it
+               ends the training in the same way and is then raised.
 
     In a notebook a bar shows the progress, and the validations with their samples.
 
@@ -109,7 +109,8 @@ class _Observer:
         record = json.loads(text)
         try:
             # All of them are called, whatever one returns.
-            return all([function(record) is not False for function in self.functions])
+            answers = [function(record) for function in self.functions]
+            return all(answer is not False for answer in answers)
         except BaseException as error:  # raised again once everything is saved
             self.error = error
             return False

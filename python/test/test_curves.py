@@ -66,7 +66,8 @@ def test_tensorboard_reads_the_event_file(run):
     events = accumulator.EventAccumulator(run.model + "/training")
     events.Reload()
     log = run.log()
-    for tag, name in [("train/loss", "loss"), ("valid/bleu", "valid_bleu"), ("train/learning_rate", "learning_rate")]:
+    names = {"train/loss": "loss", "valid/bleu": "valid_bleu", "train/learning_rate": "learning_rate"}
+    for tag, name in names.items():
         read = [(e.step, e.value) for e in events.Scalars(tag)]
         assert read == [(r["step"], pytest.approx(r[name], rel=1e-6)) for r in log if name in r] and read
 
