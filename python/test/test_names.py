@@ -56,6 +56,7 @@ elsewhere = {  # C++ -> where Python has it
     "evaluation_page": "Evaluation",  # .html()
     "heatmaps": "heatmap",  # of a dict
     "inspect": "Translator",  # .inspect()
+    "inspection_limit": "Translator",  # what .inspect() reads at most
     "multi_token_attention_with_weights": "multi_token_attention",  # return_weights=True
     "length_json": "Evaluation",  # .by_length()
     "length_table": "Evaluation",
