@@ -70,8 +70,8 @@ const Kernels& table() {
                       .dot_all_heads = dot_all_heads},
       .matmul = {.width = panel_width,
                  .rows = tile_rows,
-                 .multiply = multiply_panel,
-                 .pack = pack_panel,
+                 .f32 = float_panels(),
+                 .bf16 = bf16_panels(),
                  .pack_rows = pack_rows},
   };
   return all;
