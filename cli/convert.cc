@@ -11,10 +11,11 @@ namespace {
 struct ConvertCommand {
   std::string model, output;
   ModelFormat format = ModelFormat::qkv;
+  InferenceOptions stored;
 
   int run() const {
     open_config("convert", model);  // says what is wrong with the folder
-    convert_model(model, output, format);
+    convert_model(model, output, format, stored);
     return 0;
   }
 };
@@ -28,9 +29,13 @@ Command add_convert(App& parent) {
   model_flag(app, c->model)->required();
   flag(app, "--output", c->output, "folder to write, which must be new or empty", "FOLDER")->required();
   choice(app, "--format", c->format, "qkv; huggingface: Marian, for post-LN models with one vocabulary");
+  choice(
+      app, "--weights", c->stored.weights,
+      "numbers that weights are stored as; automatic: as in the model, f32 or bf16; bf16 takes half of the space");
   app.footer(
       "Examples:\n"
       "  qkv convert --model opus-mt-en-de --output ours\n"
+      "  qkv convert --model ours --output smaller --weights bf16\n"
       "  qkv convert --model ours --output marian --format huggingface\n"
       "  ct2-transformers-converter --model marian --output_dir ct2");
   return {&app, [c] { return c->run(); }};

@@ -23,6 +23,7 @@ constexpr auto names_of(VectorFormat) {
 
 struct EmbedCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   EmbedOptions options;
   VectorFormat format = VectorFormat::tsv;
   bool strict = false, quiet = false;
@@ -32,7 +33,7 @@ struct EmbedCommand {
     if (threads > 0) set_threads(threads);
     require<UsageError>(format != VectorFormat::safetensors || output != "-", "qkv embed",
                         "--format safetensors needs --output FILE");
-    const Embedder embedder = open_embedder("embed", model);
+    const Embedder embedder = open_embedder("embed", model, held);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
     LineReader lines(input);
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
@@ -84,6 +85,7 @@ Command add_embed(App& parent) {
   App& app = *parent.add_subcommand("embed", "print a vector for every line of a text");
   const auto c = std::make_shared<EmbedCommand>();
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "a vector for each line, in the order of the input; -: standard output", "FILE");
   choice(app, "--format", c->format,

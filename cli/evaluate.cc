@@ -49,6 +49,7 @@ struct MetricLine {
 
 struct EvaluateCommand {
   std::string model, input, hypotheses;
+  InferenceOptions held;
   Lines references;  // files
   TranslateOptions options;
   ModelDefaults<TranslateOptions> defaults;
@@ -97,7 +98,7 @@ struct EvaluateCommand {
 
   // The translations of the sources of --input; its targets become `targets`.
   Lines translations(Lines& targets) const {
-    const Translator translator = open_translator("evaluate", model);
+    const Translator translator = open_translator("evaluate", model, held);
     TranslateOptions how = options;
     defaults.take(how, translator.defaults());
     check_options(how);
@@ -193,6 +194,7 @@ Command add_evaluate(App& parent) {
   App& app = *parent.add_subcommand("evaluate", "compute BLEU, chrF, TER and exact match of translations");
   const auto c = std::make_shared<EvaluateCommand>();
   model_flag(app, c->model);
+  weights_flag(app, c->held);
   corpus_flag(app, c->input);
   flag(app, "--hypotheses", c->hypotheses, "translations to evaluate, made without --model", "FILE");
   list_flag(app, "--references", c->references, "reference translations; may be given several times", "FILE");

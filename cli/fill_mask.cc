@@ -13,6 +13,7 @@ namespace {
 
 struct FillMaskCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   FillMaskOptions options{.top_k = 0};
   bool scores = false, strict = false, quiet = false;
   int threads = 0;
@@ -24,7 +25,7 @@ struct FillMaskCommand {
     check_options(how);  // before anything is read
     require<UsageError>(!tokens() || options.n_best == 1, "qkv fill-mask",
                         "--top-k prints tokens, --n-best texts: give one of them");
-    const MaskFiller filler = open_mask_filler("fill-mask", model);
+    const MaskFiller filler = open_mask_filler("fill-mask", model, held);
     const TransformerConfig& config = filler.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines(input);
@@ -79,6 +80,7 @@ Command add_fill_mask(App& parent) {
   App& app = *parent.add_subcommand("fill-mask", "replace the masks of every line by the most likely tokens");
   const auto c = std::make_shared<FillMaskCommand>();
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "filled texts, one per line, in the order of the input; -: standard output",
        "FILE");

@@ -19,6 +19,7 @@ constexpr const char* no_prompt = "";
 
 struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
+  InferenceOptions held;
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
   Option *beam_flag = nullptr, *temperature_flag = nullptr;
@@ -36,7 +37,7 @@ struct GenerateCommand {
     if (one)
       if (const auto at = utf8_error(prompt))
         fail<UsageError>("qkv generate", "--prompt: invalid UTF-8 at byte {}", *at + 1);
-    const Generator generator = open_generator("generate", model);
+    const Generator generator = open_generator("generate", model, held);
     take_defaults(generator.defaults());
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
@@ -128,6 +129,7 @@ Command add_generate(App& parent) {
   const auto c = std::make_shared<GenerateCommand>();
   GenerateTextOptions& o = c->options;
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   c->prompt_flag =
       flag(app, "--prompt", c->prompt, "text to continue; the continuation is printed as it grows", "TEXT")
           ->default_str(no_prompt);

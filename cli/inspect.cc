@@ -13,6 +13,7 @@ namespace {
 
 struct InspectCommand {
   std::string model, sentence, target, output = "attention.html";
+  InferenceOptions held;
   int64_t beam = TranslateOptions().beam;
   Option* beam_flag = nullptr;
   bool quiet = false;
@@ -39,9 +40,9 @@ struct InspectCommand {
       require<UsageError>(target.empty() && beam_flag->count() == 0, "qkv inspect",
                           "--target and --beam are for models that translate; this one is {}",
                           name_of(architecture));
-    if (architecture == Architecture::causal) return inspect(open_generator("inspect", model), sentence);
-    if (architecture == Architecture::masked) return inspect(open_mask_filler("inspect", model), sentence);
-    const Translator translator = open_translator("inspect", model);
+    if (architecture == Architecture::causal) return inspect(open_generator("inspect", model, held), sentence);
+    if (architecture == Architecture::masked) return inspect(open_mask_filler("inspect", model, held), sentence);
+    const Translator translator = open_translator("inspect", model, held);
     InspectOptions options = {.translate = translator.defaults()};
     if (beam_flag->count() > 0) options.translate->beam = beam;
     if (!target.empty()) options.target = target;
@@ -56,6 +57,7 @@ Command add_inspect(App& parent) {
                                     "draw the attention of every layer and head to a sentence and its translation");
   const auto c = std::make_shared<InspectCommand>();
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   flag(app, "sentence", c->sentence,
        "source sentence; for a language model, a text, where [MASK] stands for a masked token", "SENTENCE");
   flag(app, "--target", c->target, "target sentence to inspect instead of the model's translation", "SENTENCE");

@@ -16,13 +16,14 @@ namespace {
 
 struct PerplexityCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   ScoreTextOptions options;
   bool tokens = false, total = false, strict = false, quiet = false;
   int threads = 0;
 
   int run() const {
     if (threads > 0) set_threads(threads);
-    const Generator generator = open_generator("perplexity", model);
+    const Generator generator = open_generator("perplexity", model, held);
     LineReader lines(input);
     LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
     LanguageModelScore sum;
@@ -65,6 +66,7 @@ Command add_perplexity(App& parent) {
   App& app = *parent.add_subcommand("perplexity", "print how well a causal model predicts every line of a text");
   const auto c = std::make_shared<PerplexityCommand>();
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   flag(app, "--input", c->input, "text, one document per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output,
        "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, whose end counts as a token; -: standard output",

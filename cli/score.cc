@@ -15,6 +15,7 @@ namespace {
 
 struct ScoreCommand {
   std::string model, input, output = "-";
+  InferenceOptions held;
   ScorePairsOptions options;
   bool tokens = false, strict = false, quiet = false;
   int threads = 0;
@@ -22,7 +23,7 @@ struct ScoreCommand {
   int run() const {
     if (threads > 0) set_threads(threads);
     check_batch_tokens(options.batch_tokens);
-    const Translator translator = open_translator("score", model);
+    const Translator translator = open_translator("score", model, held);
     const TransformerConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     CorpusReader pairs(input, {.every_line = true});
@@ -86,6 +87,7 @@ Command add_score(App& parent) {
   App& app = *parent.add_subcommand("score", "print the log-probability of given translations");
   const auto c = std::make_shared<ScoreCommand>();
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   corpus_flag(app, c->input)->required();
   flag(app, "--output", c->output, "natural logarithms of p(target | source), one per line; -: standard output",
        "FILE");

@@ -18,6 +18,7 @@ namespace {
 
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   TranslateOptions options;
   ModelDefaults<TranslateOptions> defaults;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false;
@@ -27,7 +28,7 @@ struct TranslateCommand {
     if (threads > 0) set_threads(threads);
     options.alignment = alignment;
     check_options(options);  // before anything is read
-    const Translator translator = open_translator("translate", model);
+    const Translator translator = open_translator("translate", model, held);
     defaults.take(options, translator.defaults());
     check_options(options);
     if (!quiet)
@@ -96,6 +97,7 @@ Command add_translate(App& parent) {
   App& app = *parent.add_subcommand("translate", "translate text line by line");
   const auto c = std::make_shared<TranslateCommand>();
   model_flag(app, c->model)->required();
+  weights_flag(app, c->held);
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");

@@ -51,8 +51,8 @@ Panels panels_of(Matrix b, float* memory) {
     for (int64_t row = 0; row < b.rows; row += block)
       for (int64_t column = first; column < end; column += k.width)
         k.f32.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
-               std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
-               memory + column * b.rows + row * k.width);
+                   std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
+                   memory + column * b.rows + row * k.width);
   });
   return {memory, k.width * b.rows, k.width};
 }
@@ -81,19 +81,19 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
     }
     for (int64_t panel = first; panel < std::min(first + group, count); ++panel)
       k.f32.multiply({.a = piece.data,
-                  .a_row_stride = a.row_stride,
-                  .a_column_stride = a.column_stride,
-                  .a_packed = packs,
-                  .rows = piece.rows,
-                  .depth = a.columns,
-                  .panel = panels.data + panel * panels.step,
-                  .panel_stride = panels.stride,
-                  .c = c.data + row * c.row_stride + panel * k.width,
-                  .c_row_stride = c.row_stride,
-                  .columns = std::min<int64_t>(k.width, columns - panel * k.width),
-                  .accumulate = options.accumulate,
-                  .bias = options.bias ? options.bias + panel * k.width : nullptr,
-                  .relu = options.relu});
+                      .a_row_stride = a.row_stride,
+                      .a_column_stride = a.column_stride,
+                      .a_packed = packs,
+                      .rows = piece.rows,
+                      .depth = a.columns,
+                      .panel = panels.data + panel * panels.step,
+                      .panel_stride = panels.stride,
+                      .c = c.data + row * c.row_stride + panel * k.width,
+                      .c_row_stride = c.row_stride,
+                      .columns = std::min<int64_t>(k.width, columns - panel * k.width),
+                      .accumulate = options.accumulate,
+                      .bias = options.bias ? options.bias + panel * k.width : nullptr,
+                      .relu = options.relu});
   });
 }
 

@@ -41,7 +41,7 @@ using Bf16Matrix = MatrixOf<uint16_t>;
 // of threads may use it at the same time.
 class PackedMatrix {
  public:
-  PackedMatrix() = default;  // empty: rows() is 0
+  PackedMatrix() = default;             // empty: rows() is 0
   explicit PackedMatrix(Matrix b);      // as f32
   explicit PackedMatrix(Bf16Matrix b);  // as bf16
 

@@ -159,7 +159,9 @@ constexpr PackColumns pack_columns_of[tile_rows + 1] = {
 }  // namespace
 
 PanelKernels<float> float_panels() { return {.multiply = multiply_panel<float>, .pack = pack_panel<float>}; }
-PanelKernels<uint16_t> bf16_panels() { return {.multiply = multiply_panel<uint16_t>, .pack = pack_panel<uint16_t>}; }
+PanelKernels<uint16_t> bf16_panels() {
+  return {.multiply = multiply_panel<uint16_t>, .pack = pack_panel<uint16_t>};
+}
 
 // In blocks of a few columns, all tiles of a block in turn: columns of a transposed factor are far apart in memory,
 // often by a power of two, and only a few such cache lines fit the first-level cache together.
