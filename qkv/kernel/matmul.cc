@@ -117,7 +117,7 @@ template <class Element>
 std::shared_ptr<const PackedMatrix::Data> PackedMatrix::packed(MatrixOf<Element> b) {
   const MatmulKernels& k = kernels().matmul;
   const int64_t panels = ceil_div(b.columns, k.width), bytes = panels * b.rows * k.width * int64_t{sizeof(Element)};
-  const auto data = std::make_shared<Data>(Data{Storage::allocate(bytes), b.rows, k.width});
+  const auto data = std::make_shared<Data>(Data{Storage::allocate_to_keep(bytes), b.rows, k.width});
   const int64_t depth = 16384 / k.width, parts = ceil_div(b.rows, depth);
   parallel_for(panels * parts, [&](int64_t i) {
     const int64_t panel = i / parts, row = i % parts * depth, column = panel * k.width;

@@ -101,7 +101,7 @@ TEST_P(PackedModel, HoldsItsWeightsOnceInTheirFormat) {
       [&](const std::string&, const Parameter& p) { (p.is_matrix() ? weights : rest) += p.shape().numel(); });
   const int64_t expected = bytes_of(format(), weights) + 4 * rest;
   EXPECT_GE(held, expected);
-  EXPECT_LE(held, expected + expected / 20) << "panels and size classes";
+  EXPECT_LE(held, expected + expected / 6) << "panels and size classes";
   EXPECT_GT(weights, 10 * rest);
 }
 
