@@ -43,7 +43,7 @@ constexpr Kind kinds[] = {
 bool has(std::string_view bytes, std::string_view part) { return bytes.find(part) != bytes.npos; }
 
 bool has_controls(std::string_view bytes) {
-  return std::any_of(bytes.begin(), bytes.end(), [](char c) { return c >= '\0' && c < '\t'; });
+  return std::any_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c < '\t'; });
 }
 
 std::string zip_kind(std::string_view bytes) {
