@@ -16,7 +16,7 @@ namespace {
 constexpr double margin = 24, gap = 14, title_font = 16, group_font = 13, caption_font = 11;
 constexpr double narrowest_title = 480;  // a title may widen a picture to this
 
-struct Block {
+struct SvgPart {
   double width = 0, height = 0;
   double first_line = 0;  // y of the cells of the first line of panels
   std::string body;
@@ -67,7 +67,7 @@ std::string title_text(const std::string& title, double y, double width) {
 
 // The panels of a group, line by line. Query tokens are written unless the panel to the left has the same ones,
 // key tokens unless the panel above has.
-Block draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
+SvgPart draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
   const size_t count = group.panels.size();
   const size_t across = std::clamp<size_t>(static_cast<size_t>(group.per_line), 1, std::max<size_t>(count, 1));
   const size_t lines = (count + across - 1) / across;
@@ -89,7 +89,7 @@ Block draw_group(const PanelGroup& group, const PictureContent& content, const C
   const bool own_titles = group.column_titles.empty();
   const double indent = group.line_titles.empty() ? 0 : 20;
 
-  Block out;
+  SvgPart out;
   if (!group.title.empty()) {
     out.height = group_font + 10;
     out.body += text(0, group_font, group_font, " font-weight=\"600\"", group.title);
@@ -147,7 +147,7 @@ std::vector<double> ticks(const ColorScale& scale) {
   return out;
 }
 
-Block draw_scale(const ColorScale& scale, double height) {
+SvgPart draw_scale(const ColorScale& scale, double height) {
   constexpr int stops = 16;
   constexpr double width = 10;
   std::string gradient;
@@ -158,7 +158,7 @@ Block draw_scale(const ColorScale& scale, double height) {
   }
   // Pictures on the same page, as in a notebook, share ids: one id per gradient.
   const char* name = scale.low < 0 ? "scale-signed" : "scale";
-  Block out;
+  SvgPart out;
   out.width = width + 34;
   out.height = height;
   out.body = fmt::format(
@@ -183,7 +183,7 @@ std::string picture_svg(const PictureContent& content, const ColorScale& scale) 
   double y = margin + (content.title.empty() ? 0 : title_font + 18), width = 0, captions = 0, first_top = 0;
   std::string body;
   for (const PanelGroup& group : content.groups) {
-    const Block block = draw_group(group, content, scale);
+    const SvgPart block = draw_group(group, content, scale);
     if (width == 0) first_top = y + block.first_line;
     body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin, y, block.body);
     y += block.height + 26;
@@ -195,7 +195,7 @@ std::string picture_svg(const PictureContent& content, const ColorScale& scale) 
     if (&group != &content.groups.back()) y += 26;
   }
   if (!content.lines) {
-    const Block bar = draw_scale(scale, std::clamp(y - first_top - 26, 60.0, 160.0));
+    const SvgPart bar = draw_scale(scale, std::clamp(y - first_top - 26, 60.0, 160.0));
     body +=
         fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n", margin + width + 18, first_top, bar.body);
     width += 18 + bar.width;

@@ -37,7 +37,7 @@ struct Writer {
   }
 };
 
-struct Reader {
+struct OptionReader {
   const Json& json;
   const std::string& where;
   std::vector<std::string_view> known = {"architecture"};
@@ -268,7 +268,7 @@ std::string to_json(const TrainOptions& options) { return json_of(options).dump(
 TrainOptions train_options_from_json(const std::string& text, const std::string& where) {
   const Json json = parse_json_object(text, where);
   TrainOptions options;
-  Reader reader{json, where};
+  OptionReader reader{json, where};
   visit_options(options, reader);
   for (const auto& [key, value] : json.items())
     if (std::find(reader.known.begin(), reader.known.end(), key) == reader.known.end())
