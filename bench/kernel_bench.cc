@@ -82,6 +82,16 @@ void forward(benchmark::State& state) {
   state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
 }
 
+void forward_bf16(benchmark::State& state) {
+  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
+  const std::vector<float> a = normal(M * K);
+  const std::vector<uint16_t> b(static_cast<size_t>(N * K), 0x3f80);  // 1.0
+  std::vector<float> c(static_cast<size_t>(M * N));
+  const PackedMatrix packed(Bf16Matrix(b.data(), N, K).transposed());
+  for (auto _ : state) matmul({a.data(), M, K}, packed, c.data(), N);
+  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
+}
+
 void weight_gradient(benchmark::State& state) {
   const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
   const std::vector<float> a = normal(M * K), b = normal(N * K);
@@ -105,6 +115,11 @@ void add_products() {
   for (int64_t M : {4096, 1024, 64, 8, 1}) f->Args({M, 512, 512});
   f->Args({4096, 2048, 512})->Args({4096, 512, 2048})->Args({4096, 128, 128})->Args({1024, 128, 128});
   f->Args({4096, 256, 128})->Args({1024, 10000, 128})->Args({1024, 10000, 512})->Args({1024, 128, 10000});
+  f->Args({1, 8192, 2048});
+  auto* h =
+      benchmark::RegisterBenchmark("matmul/packed_bf16", forward_bf16)->UseRealTime()->ArgNames({"M", "N", "K"});
+  for (int64_t M : {4096, 64, 8, 1}) h->Args({M, 512, 512});
+  h->Args({1, 8192, 2048});
   auto* w =
       benchmark::RegisterBenchmark("matmul/dW", weight_gradient)->UseRealTime()->ArgNames({"N", "K", "tokens"});
   for (int64_t tokens : {1000, 4096}) w->Args({128, 128, tokens})->Args({512, 512, tokens});

@@ -11,10 +11,11 @@ namespace {
 struct ConvertCommand {
   std::string model, output;
   ModelFormat format = ModelFormat::qkv;
+  InferenceOptions stored;
 
   int run() const {
     open_config("convert", model);  // says what is wrong with the folder
-    convert_model(model, output, format);
+    convert_model(model, output, format, stored);
     return 0;
   }
 };
@@ -29,9 +30,13 @@ Command add_convert(App& parent) {
   flag(app, "--output", c->output, "folder to write, which must be new or empty", "FOLDER")->required();
   app.group("Output");
   choice(app, "--format", c->format, "qkv; huggingface: Marian, for post-LN models with one vocabulary");
+  choice(
+      app, "--weights", c->stored.weights,
+      "numbers that weights are stored as; automatic: as in the model, f32 or bf16; bf16 takes half of the space");
   app.footer(
       "Examples:\n"
       "  qkv convert -m opus-mt-en-de -o ours\n"
+      "  qkv convert -m ours -o smaller --weights bf16\n"
       "  qkv convert -m ours -o marian --format huggingface\n"
       "  ct2-transformers-converter --model marian --output_dir ct2");
   return {&app, [c] { return c->run(); }};

@@ -8,6 +8,7 @@
 #include "cli/flags.h"
 #include "cli/model_folder.h"
 #include "qkv/model/describe_layer.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv::cli {
 namespace {
@@ -37,6 +38,7 @@ struct DescribeCommand {
     for (const auto& [option, length] :
          {std::pair(source_length, &options.source_length), std::pair(target_length, &options.target_length)})
       if (option->count() == 0) *length = std::min(*length, config.position_limit());
+    if (!model.empty()) options.weights = stored_weights(model);
     fmt::print("{}", describe(config, options));
     return 0;
   }

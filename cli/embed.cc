@@ -24,6 +24,7 @@ constexpr auto names_of(VectorFormat) {
 
 struct EmbedCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   EmbedOptions options;
   VectorFormat format = VectorFormat::tsv;
   bool strict = false, quiet = false;
@@ -33,7 +34,7 @@ struct EmbedCommand {
     if (threads > 0) set_threads(threads);
     require<UsageError>(format != VectorFormat::safetensors || output != "-", "qkv embed",
                         "--format safetensors needs --output FILE");
-    const Embedder embedder = open_embedder("embed", model);
+    const Embedder embedder = open_embedder("embed", model, held);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
     LineReader lines = open_lines({.command = "embed", .input = input, .what = "sentences", .quiet = quiet});
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
@@ -101,6 +102,7 @@ Command add_embed(App& parent) {
   max_input_tokens_flag(app, c->options.max_input_tokens);
   strict_flag(app, c->strict, "an empty line (in arrays, zeros)");
   quiet_flag(app, c->quiet);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "npy and safetensors are kept in memory until the input ends.\n\n"

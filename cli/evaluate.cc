@@ -35,6 +35,7 @@ Lines names_of_systems(const Lines& paths) {
 struct EvaluateCommand {
   Lines models, hypotheses, references, outputs;  // folders and files
   std::string input, page, page_system;
+  InferenceOptions held;
   TranslateOptions options;
   ModelDefaults<TranslateOptions> defaults;
   EvaluateOptions metrics;
@@ -55,7 +56,7 @@ struct EvaluateCommand {
     for (size_t i = 0; i < models.size(); ++i) {
       systems[i].lines = translations_to_evaluate(
           models[i], data.sources,
-          {.file = data.source_file, .options = options, .defaults = &defaults, .quiet = quiet});
+          {.file = data.source_file, .options = options, .held = held, .defaults = &defaults, .quiet = quiet});
       if (files.empty()) continue;
       for (const std::string& line : systems[i].lines) files[i]->print(line + "\n");
       files[i]->close();
@@ -223,7 +224,7 @@ struct EvaluateCommand {
           page_system.empty() ? models.begin() : std::find(models.begin(), models.end(), page_system);
       const auto system = static_cast<size_t>(chosen - models.begin());
       how.attention_of = data.systems[system].name;
-      how.attention = attention_of_worst(open_translator("evaluate", *chosen), evaluation, data.sources,
+      how.attention = attention_of_worst(open_translator("evaluate", *chosen, held), evaluation, data.sources,
                                          {.system = system, .sentences = page_attention});
     }
     return evaluation_page(evaluation, how);
@@ -273,6 +274,7 @@ Command add_evaluate(App& parent) {
   c->defaults.without_flag(&TranslateOptions::min_length);
   c->defaults.without_flag(&TranslateOptions::no_repeat_ngram);
   quiet_flag(app, c->quiet);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -11,7 +11,7 @@ namespace qkv::cli {
 
 std::vector<std::string> translations_to_evaluate(const std::string& model, std::span<const std::string> sources,
                                                   const ModelToEvaluate& how) {
-  const Translator translator = open_translator("evaluate", model);
+  const Translator translator = open_translator("evaluate", model, how.held);
   TranslateOptions options = how.options;
   how.defaults->take(options, translator.defaults());
   check_options(options);

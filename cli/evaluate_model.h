@@ -16,6 +16,7 @@ namespace qkv::cli {
 struct ModelToEvaluate {
   std::string file;  // of the sources, in messages
   TranslateOptions options;
+  InferenceOptions held;
   const ModelDefaults<TranslateOptions>* defaults;
   bool quiet = false;
 };

@@ -14,6 +14,7 @@ namespace {
 
 struct FillMaskCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   FillMaskOptions options{.top_k = 0};
   bool scores = false, strict = false, quiet = false;
   int threads = 0;
@@ -25,7 +26,7 @@ struct FillMaskCommand {
     check_options(how);  // before anything is read
     require<UsageError>(!tokens() || options.n_best == 1, "qkv fill-mask",
                         "--top-k prints tokens, --n-best texts: give one of them");
-    const MaskFiller filler = open_mask_filler("fill-mask", model);
+    const MaskFiller filler = open_mask_filler("fill-mask", model, held);
     const TransformerConfig& config = filler.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines = open_lines({.command = "fill-mask", .input = input, .what = "texts", .quiet = quiet});
@@ -96,6 +97,7 @@ Command add_fill_mask(App& parent) {
   max_input_tokens_flag(app, c->options.max_input_tokens);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -23,6 +23,7 @@ constexpr const char* no_prompt = "";
 struct GenerateCommand {
   std::string model, prompt, input = "-", output = "-";
   std::vector<std::string> prompts;  // given as arguments
+  InferenceOptions held;
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
   Option *beam_flag = nullptr, *temperature_flag = nullptr, *seed_flag = nullptr;
@@ -46,7 +47,7 @@ struct GenerateCommand {
       if (const auto at = utf8_error(prompt))
         fail<UsageError>("qkv generate", "the prompt: invalid UTF-8 at byte {}", *at + 1);
     timings = Timings();
-    const Generator generator = open_generator("generate", model);
+    const Generator generator = open_generator("generate", model, held);
     timings.model_read();
     take_defaults(generator.defaults());
     if (!quiet)
@@ -239,6 +240,7 @@ Command add_generate(App& parent) {
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

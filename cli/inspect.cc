@@ -17,6 +17,7 @@ namespace {
 
 struct InspectCommand {
   std::string model, sentence, target, output = "attention.html";
+  InferenceOptions held;
   bool text = false;
   int64_t layer = 0, head = 0;
   Option *output_flag = nullptr, *layer_flag = nullptr, *head_flag = nullptr;
@@ -67,10 +68,10 @@ struct InspectCommand {
                           "--target and --beam are for models that translate; this one is {}",
                           name_of(architecture));
     if (architecture == Architecture::causal)
-      return inspect(open_generator("inspect", model), sentence, max_input_tokens);
+      return inspect(open_generator("inspect", model, held), sentence, max_input_tokens);
     if (architecture == Architecture::masked)
-      return inspect(open_mask_filler("inspect", model), sentence, FillMaskOptions().marker, max_input_tokens);
-    const Translator translator = open_translator("inspect", model);
+      return inspect(open_mask_filler("inspect", model, held), sentence, FillMaskOptions().marker, max_input_tokens);
+    const Translator translator = open_translator("inspect", model, held);
     InspectOptions options = {.translate = translator.defaults(), .max_input_tokens = max_input_tokens};
     if (beam_flag->count() > 0) options.translate->beam = beam;
     if (!target.empty()) options.target = target;
@@ -105,6 +106,7 @@ Command add_inspect(App& parent) {
        "most 33 million weights",
        "TOKENS");
   quiet_flag(app, c->quiet);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -82,20 +82,28 @@ auto read_from(const std::string& command, const std::string& folder, Read read)
 
 }  // namespace
 
-Translator open_translator(const std::string& command, const std::string& folder) {
-  return read_from(command, folder, [&] { return Translator(std::filesystem::path(folder)); });
+Option* weights_flag(App& app, InferenceOptions& options) {
+  return choice(
+      app, "--weights", options.weights,
+      "numbers that weights are held as; automatic: as they are stored, f32 or bf16; bf16 takes half of the "
+      "memory");
 }
 
-Generator open_generator(const std::string& command, const std::string& folder) {
-  return read_from(command, folder, [&] { return Generator(std::filesystem::path(folder)); });
+Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options) {
+  return read_from(command, folder, [&] { return Translator(std::filesystem::path(folder), options); });
 }
 
-Embedder open_embedder(const std::string& command, const std::string& folder) {
-  return read_from(command, folder, [&] { return Embedder(std::filesystem::path(folder)); });
+Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options) {
+  return read_from(command, folder, [&] { return Generator(std::filesystem::path(folder), options); });
 }
 
-MaskFiller open_mask_filler(const std::string& command, const std::string& folder) {
-  return read_from(command, folder, [&] { return MaskFiller(std::filesystem::path(folder)); });
+Embedder open_embedder(const std::string& command, const std::string& folder, const InferenceOptions& options) {
+  return read_from(command, folder, [&] { return Embedder(std::filesystem::path(folder), options); });
+}
+
+MaskFiller open_mask_filler(const std::string& command, const std::string& folder,
+                            const InferenceOptions& options) {
+  return read_from(command, folder, [&] { return MaskFiller(std::filesystem::path(folder), options); });
 }
 
 TransformerConfig open_config(const std::string& command, const std::string& folder) {

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "cli/flags.h"
 #include "qkv/decode/embedder.h"
 #include "qkv/decode/generator.h"
 #include "qkv/decode/mask_filler.h"
@@ -16,10 +17,13 @@
 
 namespace qkv::cli {
 
-Translator open_translator(const std::string& command, const std::string& folder);
-Generator open_generator(const std::string& command, const std::string& folder);
-Embedder open_embedder(const std::string& command, const std::string& folder);
-MaskFiller open_mask_filler(const std::string& command, const std::string& folder);
+// How its weights are held.
+Option* weights_flag(App& app, InferenceOptions& options);
+
+Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options);
+Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options);
+Embedder open_embedder(const std::string& command, const std::string& folder, const InferenceOptions& options);
+MaskFiller open_mask_filler(const std::string& command, const std::string& folder, const InferenceOptions& options);
 TransformerConfig open_config(const std::string& command, const std::string& folder);
 
 }  // namespace qkv::cli

@@ -18,6 +18,7 @@ namespace {
 
 struct PerplexityCommand {
   std::string model, input = "-", output = "-";
+  InferenceOptions held;
   ScoreTextOptions options;
   bool tokens = false, total = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
@@ -25,7 +26,7 @@ struct PerplexityCommand {
   int run() const {
     if (threads > 0) set_threads(threads);
     Timings timings;
-    const Generator generator = open_generator("perplexity", model);
+    const Generator generator = open_generator("perplexity", model, held);
     timings.model_read();
     LineReader lines = open_lines({.command = "perplexity", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
@@ -93,6 +94,7 @@ Command add_perplexity(App& parent) {
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "A blank line has no tokens, and its output is a blank line.\n"

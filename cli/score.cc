@@ -15,6 +15,7 @@ namespace {
 
 struct ScoreCommand {
   std::string model, input, output = "-";
+  InferenceOptions held;
   ScorePairsOptions options;
   bool tokens = false, strict = false, quiet = false;
   int threads = 0;
@@ -22,7 +23,7 @@ struct ScoreCommand {
   int run() const {
     if (threads > 0) set_threads(threads);
     check_batch_tokens(options.batch_tokens);
-    const Translator translator = open_translator("score", model);
+    const Translator translator = open_translator("score", model, held);
     const TransformerConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     CorpusReader pairs(input, {.every_line = true});
@@ -95,6 +96,7 @@ Command add_score(App& parent) {
   max_input_tokens_flag(app, c->options.max_input_tokens);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -21,6 +21,7 @@ namespace {
 struct TranslateCommand {
   std::string model, input = "-", output = "-";
   std::vector<std::string> sentences;  // given as arguments
+  InferenceOptions held;
   TranslateOptions options;
   ModelDefaults<TranslateOptions> defaults;
   bool warned_of_tab = false;
@@ -32,7 +33,7 @@ struct TranslateCommand {
     options.alignment = alignment;
     check_options(options);  // before anything is read
     Timings timings;
-    const Translator translator = open_translator("translate", model);
+    const Translator translator = open_translator("translate", model, held);
     timings.model_read();
     defaults.take(options, translator.defaults());
     check_options(options);
@@ -156,6 +157,7 @@ Command add_translate(App& parent) {
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
+  weights_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

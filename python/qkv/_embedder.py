@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,14 +23,17 @@ class Embedder:
         similarity = a @ b
     """
 
-    def __init__(self, model: str | os.PathLike[str]) -> None:
+    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
         self.model = model_folder(model)
-        self._embedder = _core.Embedder(self.model)
+        self._embedder = _core.Embedder(self.model, weights)
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Embedder:
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+    ) -> Embedder:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder)
+        return cls(folder, weights=weights)
 
     def embed(
         self,

@@ -122,15 +122,18 @@ class Generator:
         print(piece, end="", flush=True)
     """
 
-    def __init__(self, model: str | os.PathLike[str]) -> None:
+    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
         self.model = model_folder(model)
-        self._generator = _core.Generator(self.model)
+        self._generator = _core.Generator(self.model, weights)
         self._defaults = _core.generate_defaults(self.model)
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Generator:
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+    ) -> Generator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder)
+        return cls(folder, weights=weights)
 
     @overload
     def generate(self, prompts: str, **options: Unpack[GenerateTextOptions]) -> GeneratedTexts: ...  # type: ignore[overload-overlap]

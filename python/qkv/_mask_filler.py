@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from . import _core
 from ._inspection import Inspection, inspection_of
@@ -45,14 +45,17 @@ class MaskFiller:
     [mask] = filler.fill("I am [MASK] today.", top_k=10).masks
     """
 
-    def __init__(self, model: str | os.PathLike[str]) -> None:
+    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
         self.model = model_folder(model)
-        self._filler = _core.MaskFiller(self.model)
+        self._filler = _core.MaskFiller(self.model, weights)
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str]) -> MaskFiller:
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+    ) -> MaskFiller:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder)
+        return cls(folder, weights=weights)
 
     @overload
     def fill(  # type: ignore[overload-overlap]

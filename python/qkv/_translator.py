@@ -129,15 +129,18 @@ class TranslateOptions(TypedDict, total=False):
 class Translator:
     """A trained model with its vocabularies, from its folder. Several threads may use it at once."""
 
-    def __init__(self, model: str | os.PathLike[str]) -> None:
+    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
         self.model = model_folder(model)
-        self._translator = _core.Translator(self.model)
+        self._translator = _core.Translator(self.model, weights)
         self._defaults = _core.translate_defaults(self.model)
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike[str]) -> Translator:
+    def from_pretrained(
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+    ) -> Translator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder)
+        return cls(folder, weights=weights)
 
     @overload
     def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...  # type: ignore[overload-overlap]

@@ -1,6 +1,7 @@
 #include "qkv/decode/embedder.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,6 +9,7 @@
 #include "python/src/bind.h"
 #include "python/src/text.h"
 #include "qkv/model/describe.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv::python {
 namespace {
@@ -32,16 +34,20 @@ nb::tuple embed(const Embedder& embedder, nb::list sentences, nb::handle pooling
 void bind_embedder(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Embedder>(m, "Embedder")
-      .def("__init__",
-           [](Embedder* e, const std::filesystem::path& folder) {
-             const nb::gil_scoped_release unlocked;
-             new (e) Embedder(folder);
-           })
+      .def(
+          "__init__",
+          [](Embedder* e, const std::filesystem::path& folder, const std::optional<std::string>& weights) {
+            const InferenceOptions options = inference_options(weights, "Embedder");
+            const nb::gil_scoped_release unlocked;
+            new (e) Embedder(folder, options);
+          },
+          "folder"_a, "weights"_a.none())
       .def("embed", &embed, "sentences"_a, "pooling"_a.none(), "normalize"_a, "batch_tokens"_a,
            "max_input_tokens"_a)
       .def("width", [](const Embedder& e) { return e.vector_width(); })
       .def("config", [](const Embedder& e) { return to_json(e.model().config()); })
-      .def("describe", [](const Embedder& e) { return describe(e.model().config()); });
+      .def("describe",
+           [](const Embedder& e) { return describe(e.model().config(), {.weights = held_weights(e.model())}); });
 }
 
 }  // namespace qkv::python

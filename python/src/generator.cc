@@ -1,6 +1,7 @@
 #include "qkv/decode/generator.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +10,7 @@
 #include "python/src/text.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv::python {
 namespace {
@@ -143,11 +145,14 @@ void bind_generator(nb::module_& m) {
       .def("result", [](const TextGeneration& t) { return tuple_of(t.result()); })
       .def("truncated", &TextGeneration::truncated);
   nb::class_<Generator>(m, "Generator")
-      .def("__init__",
-           [](Generator* g, const std::filesystem::path& folder) {
-             const nb::gil_scoped_release unlocked;
-             new (g) Generator(folder);
-           })
+      .def(
+          "__init__",
+          [](Generator* g, const std::filesystem::path& folder, const std::optional<std::string>& weights) {
+            const InferenceOptions options = inference_options(weights, "Generator");
+            const nb::gil_scoped_release unlocked;
+            new (g) Generator(folder, options);
+          },
+          "folder"_a, "weights"_a.none())
       .def("generate", &generate)
       .def("stream",
            [](const Generator& g, nb::handle prompt, const GenerateTextOptions& options) {
@@ -156,7 +161,8 @@ void bind_generator(nb::module_& m) {
       .def("score", &score, "texts"_a, "context"_a, "stride"_a, "batch_tokens"_a, "parse_special"_a)
       .def("inspect", &inspect_text, "text"_a)
       .def("config", [](const Generator& g) { return to_json(g.model().config()); })
-      .def("describe", [](const Generator& g) { return describe(g.model().config()); });
+      .def("describe",
+           [](const Generator& g) { return describe(g.model().config(), {.weights = held_weights(g.model())}); });
 }
 
 }  // namespace qkv::python

@@ -1,6 +1,7 @@
 #include "qkv/decode/mask_filler.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,6 +9,7 @@
 #include "python/src/inspection.h"
 #include "python/src/text.h"
 #include "qkv/model/describe.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv::python {
 namespace {
@@ -58,15 +60,19 @@ nb::tuple inspect_masked(const MaskFiller& filler, nb::handle text, nb::handle m
 void bind_mask_filler(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<MaskFiller>(m, "MaskFiller")
-      .def("__init__",
-           [](MaskFiller* f, const std::filesystem::path& folder) {
-             const nb::gil_scoped_release unlocked;
-             new (f) MaskFiller(folder);
-           })
+      .def(
+          "__init__",
+          [](MaskFiller* f, const std::filesystem::path& folder, const std::optional<std::string>& weights) {
+            const InferenceOptions options = inference_options(weights, "MaskFiller");
+            const nb::gil_scoped_release unlocked;
+            new (f) MaskFiller(folder, options);
+          },
+          "folder"_a, "weights"_a.none())
       .def("fill", &fill, "texts"_a, "top_k"_a, "n_best"_a, "marker"_a, "batch_tokens"_a, "max_input_tokens"_a)
       .def("inspect", &inspect_masked, "text"_a, "marker"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
-      .def("describe", [](const MaskFiller& f) { return describe(f.model().config()); });
+      .def("describe",
+           [](const MaskFiller& f) { return describe(f.model().config(), {.weights = held_weights(f.model())}); });
 }
 
 }  // namespace qkv::python

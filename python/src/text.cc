@@ -31,6 +31,11 @@ std::vector<std::string> strings_of(nb::handle texts, const char* name) {
   return out;
 }
 
+InferenceOptions inference_options(const std::optional<std::string>& weights, const char* where) {
+  if (!weights) return {};
+  return {.weights = value_named<WeightFormat>(*weights, where, "weights")};
+}
+
 void check_signals() {
   const nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();

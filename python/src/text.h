@@ -2,9 +2,12 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "qkv/model/store_parameters.h"
 
 namespace qkv::python {
 
@@ -18,6 +21,9 @@ nb::list texts_of(const std::vector<std::string>& texts);
 // str.
 std::string string_of(nb::handle text, const char* name);
 std::vector<std::string> strings_of(nb::handle texts, const char* name);
+
+// The number format that `weights` names, "f32" or "bf16"; None: as the files of the model store them.
+InferenceOptions inference_options(const std::optional<std::string>& weights, const char* where);
 
 // Throws KeyboardInterrupt if Ctrl-C was pressed: for loops that run without the GIL.
 void check_signals();

@@ -1,6 +1,7 @@
 #include "qkv/decode/translator.h"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,6 +11,7 @@
 #include "python/src/text.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
+#include "qkv/model/model_file.h"
 
 namespace qkv::python {
 namespace {
@@ -122,16 +124,20 @@ void bind_translator(nb::module_& m) {
       .def_ro("target_language", &TranslateOptions::target_language);
   m.def("translate_defaults", [](const std::filesystem::path& folder) { return translate_defaults(folder); });
   nb::class_<Translator>(m, "Translator")
-      .def("__init__",
-           [](Translator* t, const std::filesystem::path& folder) {
-             const nb::gil_scoped_release unlocked;
-             new (t) Translator(folder);
-           })
+      .def(
+          "__init__",
+          [](Translator* t, const std::filesystem::path& folder, const std::optional<std::string>& weights) {
+            const InferenceOptions options = inference_options(weights, "Translator");
+            const nb::gil_scoped_release unlocked;
+            new (t) Translator(folder, options);
+          },
+          "folder"_a, "weights"_a.none())
       .def("translate", &translate)
       .def("score", &score, "sources"_a, "targets"_a, "batch_tokens"_a, "max_input_tokens"_a)
       .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())
       .def("config", [](const Translator& t) { return to_json(t.model().config()); })
-      .def("describe", [](const Translator& t) { return describe(t.model().config()); });
+      .def("describe",
+           [](const Translator& t) { return describe(t.model().config(), {.weights = held_weights(t.model())}); });
 }
 
 }  // namespace qkv::python

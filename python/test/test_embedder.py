@@ -33,6 +33,17 @@ def test_options_are_those_of_the_command(embedder):
         embedder.embed(sentences, pooling="middle")
 
 
+def test_weights_are_held_in_the_format_asked_for(trained, embedder):
+    half = qkv.Embedder(trained.model, weights="bf16")
+    assert "weights bf16" in half.describe() and "weights bf16" not in embedder.describe()
+    difference = np.abs(half.embed(sentences) - embedder.embed(sentences)).max()
+    assert 0 < difference < 0.05
+    same = qkv.Embedder.from_pretrained(trained.model, weights="f32")
+    assert np.array_equal(same.embed(sentences), embedder.embed(sentences))
+    with pytest.raises(ValueError, match="Embedder: weights must be one of f32, bf16, got 'int8'"):
+        qkv.Embedder(trained.model, weights="int8")
+
+
 def test_a_sentence_that_is_cut_is_a_warning(embedder):
     with pytest.warns(UserWarning, match="1 of 2 sentences"):
         embedder.embed(["one", "one " * 5000])

@@ -44,7 +44,6 @@ struct Variable::Node {
   bool grad_is_shared = false;  // another node may hold the tensor too: copy before adding
   bool fresh = true;            // a leaf without a gradient
   uint64_t version = 0;
-  std::shared_ptr<void> derived;
 
   // Nodes are freed in a loop: recursion along a long chain would overflow the stack.
   ~Node() {
@@ -124,13 +123,6 @@ void Variable::zero_grad() {
 }
 
 uint64_t Variable::version() const { return node_->version; }
-
-std::shared_ptr<void>& Variable::derived() const { return node_->derived; }
-
-void Variable::drop_value() {
-  require(defined() && !node_->backward, "Variable::drop_value", "only the value of a leaf may be dropped");
-  node_->value = Tensor::without_memory(shape());
-}
 
 void Variable::backward() const {
   require(value().numel() == 1, "backward",

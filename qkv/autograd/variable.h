@@ -52,12 +52,8 @@ class Variable {
   void backward() const;  // of a scalar
   void backward(const Tensor& upstream) const;
 
-  // The number of calls of mutable_value(), and a cache for what an op derives from the value of a leaf (the packed
-  // form of a weight matrix), valid for one version.
+  // The number of calls of mutable_value(): what was derived from the value of a leaf is valid for one version.
   uint64_t version() const;
-  std::shared_ptr<void>& derived() const;
-  // Frees the value of a leaf for which what is derived from it is enough; its shape remains.
-  void drop_value();
 
   // Whether both are the same leaf or result.
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
@@ -68,7 +64,8 @@ class Variable {
   std::shared_ptr<Node> node_;
 };
 
-// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored.
+// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored. An input that
+// is undefined is a constant.
 Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
 
 // Whether an op on these inputs will be recorded; if not, it need not save anything for its backward.

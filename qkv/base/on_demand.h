@@ -3,6 +3,8 @@
 //     OnDemand<Table> table;
 //     const Table& t = table.get([] { return Table(4096); });
 //
+//     table.find()                        // null until then
+//
 // Without a lock, so that a fork cannot leave one behind: threads that come at the same time may each make a value, and
 // all of them get the same one.
 #pragma once
@@ -28,6 +30,8 @@ class OnDemand {
     if (value_.compare_exchange_strong(first, mine.get(), std::memory_order_acq_rel)) return *mine.release();
     return *first;
   }
+  const T* find() const { return value_.load(std::memory_order_acquire); }
+  void reset() { delete value_.exchange(nullptr); }  // not while another thread uses it
 
  private:
   mutable std::atomic<T*> value_ = nullptr;

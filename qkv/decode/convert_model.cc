@@ -21,9 +21,10 @@ struct Opened {
   const TransformerConfig& config() const { return saved.model->config(); }
 };
 
-Opened open(const fs::path& folder) {
+// For Hugging Face the values are needed in f32.
+Opened open(const fs::path& folder, ModelFormat format, const InferenceOptions& options) {
   return read_together(folder, [&] {
-    SavedModel saved = read_model(folder);
+    SavedModel saved = format == ModelFormat::qkv ? read_model_for_inference(folder, options) : read_model(folder);
     const auto tokenizer = [&](TokenizerSide side) {
       return read_model_tokenizer(folder, saved.model->config(), side, saved.sums);
     };
@@ -97,14 +98,17 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
 
 }  // namespace
 
-void convert_model(const fs::path& from, const fs::path& to, ModelFormat format) {
+void convert_model(const fs::path& from, const fs::path& to, ModelFormat format, const InferenceOptions& options) {
   const fs::path target = to.has_filename() ? to : to.parent_path();  // without a slash at its end
   require<UsageError>(!target.empty(), "convert", "output must name a folder");
   std::error_code error;
   const bool is_free =
       !file_exists(target) || (fs::is_directory(target, error) && fs::is_empty(target, error) && !error);
   require<UsageError>(is_free, "convert", "{} must be a new folder, or an empty one", target.string());
-  const Opened opened = open(from);
+  require<UsageError>(format == ModelFormat::qkv || !options.weights || options.weights == WeightFormat::f32,
+                      "convert", "weights {} can be written in the format qkv only: those of huggingface are f32",
+                      name_of(options.weights.value_or(WeightFormat::f32)));
+  const Opened opened = open(from, format, options);
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
   if (error) throw FileError(error.value(), target.string(), "cannot create this folder: " + error.message());
   TemporaryFolder aside(target);

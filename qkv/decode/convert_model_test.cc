@@ -71,6 +71,42 @@ TEST_F(ConvertModel, PublishedEncoderDecodersAreTheSameAsOurs) {
   }
 }
 
+TEST_F(ConvertModel, WeightsAreStoredInTheFormatAskedForOrThatOfTheModel) {
+  const auto size = [](const fs::path& folder) {
+    return static_cast<double>(fs::file_size(folder / "model.safetensors"));
+  };
+  const fs::path wide = converted("marian"), half = scratch_.path() / "half", same = scratch_.path() / "same",
+                 again = scratch_.path() / "again";
+  EXPECT_EQ(stored_weights(wide), WeightFormat::f32);
+  convert_model(wide, half, ModelFormat::qkv, {.weights = WeightFormat::bf16});
+  EXPECT_EQ(stored_weights(half), WeightFormat::bf16);
+  EXPECT_LT(size(half), 0.7 * size(wide)) << "a small model: its header and positions are f32";
+  convert_model(half, same);
+  EXPECT_EQ(read_file(half / "model.safetensors"), read_file(same / "model.safetensors"));
+  convert_model(half, again, ModelFormat::qkv, {.weights = WeightFormat::f32});
+  EXPECT_EQ(size(again), size(wide));
+  const Translator rounded(wide, {.weights = WeightFormat::bf16}), stored(half), widened(again);
+  for (const auto& [source, target] : pairs) {
+    const Translation expected = rounded.translate(source);
+    for (const Translator* other : {&stored, &widened}) {
+      EXPECT_EQ(other->translate(source).text, expected.text);
+      EXPECT_EQ(other->translate(source).log_probability, expected.log_probability);
+    }
+  }
+}
+
+TEST_F(ConvertModel, WeightsForHuggingFaceAreF32) {
+  const fs::path to = scratch_.path() / "marian";
+  try {
+    convert_model(ours(sizes()), to, ModelFormat::huggingface, {.weights = WeightFormat::bf16});
+    FAIL() << "expected an error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "convert: weights bf16 can be written in the format qkv only: those of huggingface are f32");
+  }
+  EXPECT_FALSE(fs::exists(to));
+}
+
 TEST_F(ConvertModel, PublishedModelsOfOneStackAreTheSameAsOurs) {
   for (const char* name : {"gpt2", "bloom", "llama"}) {
     const Generator before(published(name)), after(converted(name));

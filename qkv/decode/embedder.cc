@@ -27,8 +27,8 @@ std::string prepared(const std::string& sentence, const SentenceEncoder& publish
 
 }  // namespace
 
-Embedder::Embedder(const std::filesystem::path& folder)
-    : Embedder(read_text_model(encoder_folder(folder)), folder) {}
+Embedder::Embedder(const std::filesystem::path& folder, const InferenceOptions& options)
+    : Embedder(read_text_model(encoder_folder(folder), options), folder) {}
 
 Embedder::Embedder(const TextModel& from, const std::filesystem::path& folder)
     : Embedder(from.model, from.tokenizer, folder.string()) {

@@ -30,6 +30,7 @@
 #include "qkv/decode/sentence_encoder.h"
 #include "qkv/decode/text_model.h"
 #include "qkv/model/model.h"
+#include "qkv/model/store_parameters.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -48,7 +49,7 @@ struct Embeddings {
 
 class Embedder {
  public:
-  explicit Embedder(const std::filesystem::path& folder);
+  explicit Embedder(const std::filesystem::path& folder, const InferenceOptions& options = {});
   // The tokenizer of the text that the model reads. Errors begin with `name`.
   Embedder(std::shared_ptr<const Model> model, Tokenizer tokenizer, const std::string& name = "Embedder");
 

@@ -18,8 +18,8 @@
 namespace qkv {
 namespace {
 
-Generator read_generator(const std::filesystem::path& folder) {
-  const TextModel from = read_text_model(folder);
+Generator read_generator(const std::filesystem::path& folder, const InferenceOptions& options) {
+  const TextModel from = read_text_model(folder, options);
   return {model_as<CausalTransformer>(from, folder.string(), "it does not generate text"), from.tokenizer,
           folder.string()};
 }
@@ -80,7 +80,8 @@ double TextScore::perplexity() const {
   return tokens.empty() ? 1 : std::exp(-log_probability / static_cast<double>(tokens.size()));
 }
 
-Generator::Generator(const std::filesystem::path& folder) : Generator(read_generator(folder)) {
+Generator::Generator(const std::filesystem::path& folder, const InferenceOptions& options)
+    : Generator(read_generator(folder, options)) {
   defaults_ = generate_defaults(folder);
 }
 

@@ -38,6 +38,7 @@
 #include "qkv/decode/search.h"
 #include "qkv/decode/text_generation.h"
 #include "qkv/model/causal.h"
+#include "qkv/model/store_parameters.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -84,7 +85,7 @@ struct TextScore {
 
 class Generator {
  public:
-  explicit Generator(const std::filesystem::path& folder);
+  explicit Generator(const std::filesystem::path& folder, const InferenceOptions& options = {});
   // Errors begin with `name`.
   Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer,
             const std::string& name = "Generator");

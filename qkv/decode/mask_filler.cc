@@ -19,8 +19,8 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-MaskFiller read_filler(const std::filesystem::path& folder) {
-  const TextModel from = read_text_model(folder);
+MaskFiller read_filler(const std::filesystem::path& folder, const InferenceOptions& options) {
+  const TextModel from = read_text_model(folder, options);
   return {model_as<MaskedTransformer>(from, folder.string(), "it does not fill masks"), from.tokenizer,
           folder.string()};
 }
@@ -108,7 +108,8 @@ void check_options(const FillMaskOptions& o) {
                       "the marker of a mask must be a text, got {}", quoted_name(o.marker));
 }
 
-MaskFiller::MaskFiller(const std::filesystem::path& folder) : MaskFiller(read_filler(folder)) {}
+MaskFiller::MaskFiller(const std::filesystem::path& folder, const InferenceOptions& options)
+    : MaskFiller(read_filler(folder, options)) {}
 
 MaskFiller::MaskFiller(std::shared_ptr<const MaskedTransformer> model, Tokenizer tokenizer, const std::string& name)
     : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {

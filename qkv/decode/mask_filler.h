@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "qkv/model/masked.h"
+#include "qkv/model/store_parameters.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -60,7 +61,7 @@ struct FilledText {
 
 class MaskFiller {
  public:
-  explicit MaskFiller(const std::filesystem::path& folder);
+  explicit MaskFiller(const std::filesystem::path& folder, const InferenceOptions& options = {});
   // Errors begin with `name`.
   MaskFiller(std::shared_ptr<const MaskedTransformer> model, Tokenizer tokenizer,
              const std::string& name = "MaskFiller");

@@ -7,10 +7,9 @@
 
 namespace qkv {
 
-TextModel read_text_model(const std::filesystem::path& folder) {
+TextModel read_text_model(const std::filesystem::path& folder, const InferenceOptions& options) {
   return read_together(folder, [&] {
-    SavedModel saved = read_model(folder);
-    saved.model->pack_for_inference();
+    SavedModel saved = read_model_for_inference(folder, options);
     Tokenizer tokenizer = read_model_tokenizer(folder, saved.model->config(), TokenizerSide::source, saved.sums);
     TextModel out{std::move(saved.model), std::move(tokenizer)};
     check_vocabulary(*out.model, out.tokenizer, folder.string());

@@ -15,16 +15,17 @@
 
 #include "qkv/base/error.h"
 #include "qkv/model/model.h"
+#include "qkv/model/store_parameters.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
 
-// The weights are packed for inference (Module::pack_for_inference()).
+// The weights are packed for inference (model/store_parameters.h).
 struct TextModel {
   std::shared_ptr<const Model> model;
   Tokenizer tokenizer;
 };
-TextModel read_text_model(const std::filesystem::path& folder);
+TextModel read_text_model(const std::filesystem::path& folder, const InferenceOptions& options = {});
 
 // The tokens around a text that a model reads. A published vocabulary says them; our own models have bos for a language
 // model, and eos for all but a causal one.

@@ -16,15 +16,14 @@
 namespace qkv {
 namespace {
 
-Translator read_translator(const std::filesystem::path& folder) {
-  SavedModel saved = read_model(folder);
+Translator read_translator(const std::filesystem::path& folder, const InferenceOptions& options) {
+  SavedModel saved = read_model_for_inference(folder, options);
   const Architecture architecture = saved.model->config().architecture;
   std::shared_ptr<const Model> any = std::move(saved.model);
   auto model = std::dynamic_pointer_cast<const EncoderDecoder>(any);
   require<InputError>(model != nullptr, folder.string(),
                       "the architecture of this model is {}: it does not translate, which needs an encoder-decoder",
                       name_of(architecture));
-  model->pack_for_inference();
   const auto tokenizer = [&](TokenizerSide side) {
     return read_model_tokenizer(folder, model->config(), side, saved.sums);
   };
@@ -33,8 +32,8 @@ Translator read_translator(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Translator::Translator(const std::filesystem::path& folder)
-    : Translator(read_together(folder, [&] { return read_translator(folder); })) {
+Translator::Translator(const std::filesystem::path& folder, const InferenceOptions& options)
+    : Translator(read_together(folder, [&] { return read_translator(folder, options); })) {
   defaults_ = translate_defaults(folder);
 }
 

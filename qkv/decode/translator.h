@@ -10,8 +10,8 @@
 // A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
 // Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError,
 // for sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range. A model
-// that is read from a folder keeps only the packed weights, which take half of the memory
-// (Module::pack_for_inference()); a model that is passed in is not changed, and may already be packed. The member
+// that is read from a folder holds its weights packed, as bf16 if they are stored so or InferenceOptions say so
+// (model/store_parameters.h); a model that is passed in is not changed, and may already be packed. The member
 // functions may be called by several threads at once.
 #pragma once
 
@@ -27,6 +27,7 @@
 #include "qkv/decode/score.h"
 #include "qkv/decode/search.h"
 #include "qkv/model/encoder_decoder.h"
+#include "qkv/model/store_parameters.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -88,7 +89,7 @@ struct PairScore {
 
 class Translator {
  public:
-  explicit Translator(const std::filesystem::path& folder);
+  explicit Translator(const std::filesystem::path& folder, const InferenceOptions& options = {});
   // Errors begin with `name`.
   Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer source, Tokenizer target,
              const std::string& name = "Translator");

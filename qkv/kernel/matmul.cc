@@ -1,6 +1,8 @@
 #include "qkv/kernel/matmul.h"
 
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
@@ -49,9 +51,9 @@ Panels panels_of(Matrix b, float* memory) {
     const int64_t first = item * group, end = std::min(first + group, b.columns);
     for (int64_t row = 0; row < b.rows; row += block)
       for (int64_t column = first; column < end; column += k.width)
-        k.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
-               std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
-               memory + column * b.rows + row * k.width);
+        k.f32.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
+                   std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
+                   memory + column * b.rows + row * k.width);
   });
   return {memory, k.width * b.rows, k.width};
 }
@@ -79,20 +81,20 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
       piece.data = tiles;
     }
     for (int64_t panel = first; panel < std::min(first + group, count); ++panel)
-      k.multiply({.a = piece.data,
-                  .a_row_stride = a.row_stride,
-                  .a_column_stride = a.column_stride,
-                  .a_packed = packs,
-                  .rows = piece.rows,
-                  .depth = a.columns,
-                  .panel = panels.data + panel * panels.step,
-                  .panel_stride = panels.stride,
-                  .c = c.data + row * c.row_stride + panel * k.width,
-                  .c_row_stride = c.row_stride,
-                  .columns = std::min<int64_t>(k.width, columns - panel * k.width),
-                  .accumulate = options.accumulate,
-                  .bias = options.bias ? options.bias + panel * k.width : nullptr,
-                  .relu = options.relu});
+      k.f32.multiply({.a = piece.data,
+                      .a_row_stride = a.row_stride,
+                      .a_column_stride = a.column_stride,
+                      .a_packed = packs,
+                      .rows = piece.rows,
+                      .depth = a.columns,
+                      .panel = panels.data + panel * panels.step,
+                      .panel_stride = panels.stride,
+                      .c = c.data + row * c.row_stride + panel * k.width,
+                      .c_row_stride = c.row_stride,
+                      .columns = std::min<int64_t>(k.width, columns - panel * k.width),
+                      .accumulate = options.accumulate,
+                      .bias = options.bias ? options.bias + panel * k.width : nullptr,
+                      .relu = options.relu});
   });
 }
 
@@ -102,39 +104,64 @@ struct PackedMatrix::Data {
   std::shared_ptr<Storage> storage;
   int64_t rows, width;
 
-  float* at(int64_t panel, int64_t row) const {
-    return reinterpret_cast<float*>(storage->data()) + (panel * rows + row) * width;
+  template <class Element>
+  Element* at(int64_t panel, int64_t row) const {
+    return reinterpret_cast<Element*>(storage->data()) + (panel * rows + row) * width;
+  }
+  template <class Element>
+  const Element* column(int64_t i) const {  // its numbers are `width` apart
+    return at<Element>(i / width, 0) + i % width;
   }
 };
 
-PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns) {
+template <class Element>
+std::shared_ptr<const PackedMatrix::Data> PackedMatrix::packed(MatrixOf<Element> b) {
   const MatmulKernels& k = kernels().matmul;
-  const int64_t panels = ceil_div(b.columns, k.width), bytes = panels * b.rows * k.width * int64_t{sizeof(float)};
-  const auto data = std::make_shared<Data>(Data{Storage::allocate(bytes), b.rows, k.width});
+  const int64_t panels = ceil_div(b.columns, k.width), bytes = panels * b.rows * k.width * int64_t{sizeof(Element)};
+  const auto data = std::make_shared<Data>(Data{Storage::allocate_to_keep(bytes), b.rows, k.width});
   const int64_t depth = 16384 / k.width, parts = ceil_div(b.rows, depth);
   parallel_for(panels * parts, [&](int64_t i) {
     const int64_t panel = i / parts, row = i % parts * depth, column = panel * k.width;
-    k.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
-           std::min(depth, b.rows - row), std::min<int64_t>(k.width, b.columns - column), data->at(panel, row));
+    k.of<Element>().pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
+                         std::min(depth, b.rows - row), std::min<int64_t>(k.width, b.columns - column),
+                         data->template at<Element>(panel, row));
   });
-  data_ = data;
+  return data;
 }
+
+PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns), data_(packed(b)) {}
+PackedMatrix::PackedMatrix(Bf16Matrix b)
+    : rows_(b.rows), columns_(b.columns), format_(WeightFormat::bf16), data_(packed(b)) {}
 
 void PackedMatrix::copy_column(int64_t column, float* to) const {
   const int64_t width = data_->width;
-  const float* from = data_->at(column / width, 0) + column % width;
+  if (format_ == WeightFormat::bf16) {
+    const uint16_t* from = data_->column<uint16_t>(column);
+    for (int64_t row = 0; row < rows_; ++row) to[row] = std::bit_cast<float>(uint32_t{from[row * width]} << 16);
+    return;
+  }
+  const float* from = data_->column<float>(column);
   for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * width];
 }
 
+void PackedMatrix::copy_column(int64_t column, uint16_t* to) const {
+  const uint16_t* from = data_->column<uint16_t>(column);
+  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * data_->width];
+}
+
 int64_t PackedMatrix::bytes() const { return data_ ? data_->storage->bytes() : 0; }
+
+namespace {
 
 // An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than handing
 // them out. The larger b is, the more rows share one reading of it; if b is small, few rows keep the piece of a in the
 // first-level cache, and one thread writes whole rows of c. Within an item the sum runs in blocks of k, so that the
 // block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
-void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
-  if (a.rows == 0 || b.columns() == 0) return;
-  if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
+//
+// The block of a bf16 panel is widened once where many rows share it: in registers it would be widened again for every
+// tile of them.
+template <class Element>
+void multiply_packed(Matrix a, const PackedMatrix& b, Destination c, MatmulOptions options) {
   const MatmulKernels& k = kernels().matmul;
   const int64_t K = a.columns, N = b.columns(), panels = ceil_div(N, k.width);
   const int64_t wanted = std::min(K * N / 8192, a.rows * panels / 64);
@@ -147,27 +174,52 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
   const int64_t max_depth = std::min<int64_t>(65536 / k.width, 2048);
   parallel_for(pieces * groups, [&](int64_t item) {
     const int64_t row = item / groups * rows, first = item % groups * group;
+    const bool widens = std::is_same_v<Element, uint16_t> && std::min(rows, a.rows - row) >= 4 * k.rows;
+    Scratch scratch;
+    float* const wide = widens ? scratch.floats(std::min(max_depth, K) * k.width) : nullptr;
     for (int64_t panel = first; panel < std::min(first + group, panels); ++panel) {
       const int64_t column = panel * k.width;
       for (int64_t at = 0; at < K; at += max_depth) {
         const bool last = at + max_depth >= K;
-        k.multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
-                    .a_row_stride = a.row_stride,
-                    .a_column_stride = a.column_stride,
-                    .a_packed = false,
-                    .rows = std::min(rows, a.rows - row),
-                    .depth = std::min(max_depth, K - at),
-                    .panel = b.data().at(panel, at),
-                    .panel_stride = k.width,
-                    .c = c + row * c_row_stride + column,
-                    .c_row_stride = c_row_stride,
-                    .columns = std::min<int64_t>(k.width, N - column),
-                    .accumulate = at > 0 || options.accumulate,
-                    .bias = last && options.bias ? options.bias + column : nullptr,
-                    .relu = last && options.relu});
+        const auto multiply = [&]<class Number>(const Number* block) {
+          k.of<Number>().multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
+                                   .a_row_stride = a.row_stride,
+                                   .a_column_stride = a.column_stride,
+                                   .a_packed = false,
+                                   .rows = std::min(rows, a.rows - row),
+                                   .depth = std::min(max_depth, K - at),
+                                   .panel = block,
+                                   .panel_stride = k.width,
+                                   .c = c.data + row * c.row_stride + column,
+                                   .c_row_stride = c.row_stride,
+                                   .columns = std::min<int64_t>(k.width, N - column),
+                                   .accumulate = at > 0 || options.accumulate,
+                                   .bias = last && options.bias ? options.bias + column : nullptr,
+                                   .relu = last && options.relu});
+        };
+        const Element* block = b.data().at<Element>(panel, at);
+        if constexpr (std::is_same_v<Element, uint16_t>) {
+          if (widens) {
+            k.widen(block, std::min(max_depth, K - at), wide);
+            multiply(static_cast<const float*>(wide));
+            continue;
+          }
+        }
+        multiply(block);
       }
     }
   });
+}
+
+}  // namespace
+
+void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
+  if (a.rows == 0 || b.columns() == 0) return;
+  if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
+  if (b.format() == WeightFormat::bf16)
+    multiply_packed<uint16_t>(a, b, {c, c_row_stride}, options);
+  else
+    multiply_packed<float>(a, b, {c, c_row_stride}, options);
 }
 
 // The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then every

@@ -9,43 +9,59 @@
 // - no result depends on the number of threads or on the instruction set (kernels.h),
 // - a row of a product has the same bits for any M and any row index, packed or not.
 //
+// A weight may be packed as bf16, which takes half of the memory and half of the time to read it: the product has the bits
+// of that by the rounded weight as floats.
+//
 // K and N are at least 1, M may be 0. Arguments are not checked: the ops that call it have checked them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "qkv/kernel/weight_format.h"
+
 namespace qkv::kernel {
 
 // A view: element (i, j) is data[i * row_stride + j * column_stride]; one of the two strides is 1.
-struct Matrix {
-  const float* data;
+template <class Element>
+struct MatrixOf {
+  const Element* data;
   int64_t rows, columns;
   int64_t row_stride, column_stride;
 
-  Matrix(const float* at, int64_t r, int64_t c) : Matrix(at, r, c, c, 1) {}
-  Matrix(const float* at, int64_t r, int64_t c, int64_t row, int64_t column)
+  MatrixOf(const Element* at, int64_t r, int64_t c) : MatrixOf(at, r, c, c, 1) {}
+  MatrixOf(const Element* at, int64_t r, int64_t c, int64_t row, int64_t column)
       : data(at), rows(r), columns(c), row_stride(row), column_stride(column) {}
-  Matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+  MatrixOf transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
+using Matrix = MatrixOf<float>;
+using Bf16Matrix = MatrixOf<uint16_t>;
 
 // A right-hand side in the layout of the kernels. Immutable and cheap to copy: copies share the memory, and any number
 // of threads may use it at the same time.
 class PackedMatrix {
  public:
-  PackedMatrix() = default;  // empty: rows() is 0
-  explicit PackedMatrix(Matrix b);
+  PackedMatrix() = default;             // empty: rows() is 0
+  explicit PackedMatrix(Matrix b);      // as f32
+  explicit PackedMatrix(Bf16Matrix b);  // as bf16
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  int64_t bytes() const;                              // of the packed copy
-  void copy_column(int64_t column, float* to) const;  // its rows() numbers, as they were before packing
+  WeightFormat format() const { return format_; }
+  int64_t bytes() const;  // of the packed copy
+  // The rows() numbers of a column, as they were before packing; as uint16_t if the format is bf16.
+  void copy_column(int64_t column, float* to) const;
+  void copy_column(int64_t column, uint16_t* to) const;
 
   struct Data;
   const Data& data() const { return *data_; }
 
  private:
+  template <class Element>
+  static std::shared_ptr<const Data> packed(MatrixOf<Element> b);
+
   int64_t rows_ = 0, columns_ = 0;
+  WeightFormat format_ = WeightFormat::f32;
   std::shared_ptr<const Data> data_;
 };
 

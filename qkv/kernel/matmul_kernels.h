@@ -4,6 +4,10 @@
 // last one are zero. a (M x K) is read in place, or packed too: in tiles of at most `rows` rows, a tile holding its K
 // columns one after another. An element of c is one chain of multiply-adds over k, in order, in any block: so the bits
 // of a row do not depend on its neighbors.
+//
+// The elements of panels are floats or bf16 (uint16_t), which are widened to floats, in registers or before many rows: a
+// product has the bits of the product by the same numbers as floats. The bf16 instructions of a processor (AVX512_BF16, AMX) are not used
+// here: they would round a to bf16 as well, and sum in an order of their own.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +15,13 @@
 namespace qkv::kernel {
 
 // c (rows x columns) (+)= a (rows x depth) times a part of one panel, `depth` rows of it.
+template <class Element>
 struct PanelProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
   bool a_packed;  // by pack_rows(): the strides are ignored
   int64_t rows, depth;
-  const float* panel;
+  const Element* panel;
   int64_t panel_stride;  // from row to row: `width` of a packed one
   float* c;
   int64_t c_row_stride;
@@ -26,15 +31,31 @@ struct PanelProduct {
   bool relu;
 };
 
+template <class Element>
+struct PanelKernels {
+  void (*multiply)(const PanelProduct<Element>& product);
+  // One panel of b: its element (k, n) is b[k * row_stride + n * column_stride], n < columns <= width.
+  void (*pack)(const Element* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
+               Element* panel);
+};
+
 struct MatmulKernels {
   int width;  // columns of a panel
   int rows;   // rows that are computed at a time: cut at multiples of it
-  void (*multiply)(const PanelProduct& product);
-  // One panel of b: its element (k, n) is b[k * row_stride + n * column_stride], n < columns <= width.
-  void (*pack)(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
-               float* panel);
+  PanelKernels<float> f32;
+  PanelKernels<uint16_t> bf16;
   // Rows of a transposed factor: its element (i, k) is a[i + k * column_stride]. Takes rows * depth floats.
   void (*pack_rows)(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles);
+  void (*widen)(const uint16_t* panel, int64_t depth,
+                float* floats);  // rows of a bf16 panel as those of an f32 one
+
+  template <class Element>
+  const PanelKernels<Element>& of() const {
+    if constexpr (sizeof(Element) == 4)
+      return f32;
+    else
+      return bf16;
+  }
 };
 
 }  // namespace qkv::kernel

@@ -10,6 +10,7 @@
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/tensor/dtype.h"
 
 namespace qkv::kernel::matmul_test {
 
@@ -204,6 +205,83 @@ TEST(PackedMatrix, CopiesShareTheirMemory) {
   EXPECT_EQ(copy.columns(), 60);
   EXPECT_GE(copy.bytes(), 50 * 60 * 4);
   EXPECT_EQ(PackedMatrix().bytes(), 0);
+}
+
+// A matrix as bf16, and the same numbers as floats.
+struct Rounded {
+  std::vector<uint16_t> bf16;
+  std::vector<float> f32;
+
+  explicit Rounded(const std::vector<float>& from) {
+    for (const float x : from) {
+      bf16.push_back(bfloat16(x).bits);
+      f32.push_back(static_cast<float>(bfloat16(x)));
+    }
+  }
+};
+
+TEST(PackedAsBf16, GivesTheBitsOfTheProductByTheSameFloatsOnEveryInstructionSet) {
+  for (const Kernels* const set : all_kernels()) {
+    const UseKernels used(*set);
+    for (const auto& [M, K, N] : shapes) {
+      const std::vector<float> a = normal(M * K, 1), bias = normal(N, 3);
+      const Rounded b(normal(K * N, 2));
+      for (bool transposed : {false, true})
+        for (const MatmulOptions& options :
+             {MatmulOptions{}, MatmulOptions{.bias = bias.data(), .accumulate = true},
+              MatmulOptions{.bias = bias.data(), .relu = true}}) {
+          const auto oriented = [&](auto wide) { return transposed ? wide.transposed() : wide; };
+          const int64_t rows = transposed ? N : K, columns = transposed ? K : N, stride = N + 3;
+          std::vector<float> expected = normal(M * stride, 4), got = expected;
+          matmul({a.data(), M, K}, PackedMatrix(oriented(Matrix(b.f32.data(), rows, columns))), expected.data(),
+                 stride, options);
+          matmul({a.data(), M, K}, PackedMatrix(oriented(Bf16Matrix(b.bf16.data(), rows, columns))), got.data(),
+                 stride, options);
+          ASSERT_EQ(got, expected) << set->isa << ": " << M << " x " << K << " x " << N;
+        }
+    }
+  }
+}
+
+TEST(PackedAsBf16, TheBitsOfARowDependNeitherOnOtherRowsNorOnThreads) {
+  const int before = threads();
+  for (const auto& [K, N] : {std::pair<int64_t, int64_t>{512, 200}, {2500, 70}, {33, 1}, {128, 65}}) {
+    const int64_t max_rows = 100;
+    const std::vector<float> a = normal(max_rows * K, 1);
+    const Rounded b(normal(K * N, 2));
+    const PackedMatrix packed(Bf16Matrix(b.bf16.data(), K, N));
+    std::vector<float> all(static_cast<size_t>(max_rows * N)), some(all.size());
+    set_threads(1);
+    matmul({a.data(), max_rows, K}, packed, all.data(), N);
+    for (int count : {1, 3})
+      for (int64_t M : {1, 2, 5, 6, 7, 12, 49, 99})
+        for (int64_t first : {int64_t{0}, (max_rows - M) / 2, max_rows - M}) {
+          set_threads(count);
+          matmul({a.data() + first * K, M, K}, packed, some.data(), N);
+          ASSERT_TRUE(std::equal(some.begin(), some.begin() + M * N, all.begin() + first * N))
+              << count << " threads, M " << M << ", K " << K << ", N " << N << ", from row " << first;
+        }
+  }
+  set_threads(before);
+}
+
+TEST(PackedAsBf16, TakesHalfOfTheMemoryAndReturnsItsColumns) {
+  const int64_t K = 70, N = 256;
+  const Rounded b(normal(K * N, 1));
+  const PackedMatrix floats(Matrix(b.f32.data(), K, N)), halves(Bf16Matrix(b.bf16.data(), K, N));
+  EXPECT_EQ(floats.format(), WeightFormat::f32);
+  EXPECT_EQ(halves.format(), WeightFormat::bf16);
+  EXPECT_EQ(2 * halves.bytes(), floats.bytes());
+  std::vector<float> expected(K), widened(K);
+  std::vector<uint16_t> stored(K);
+  for (int64_t n : {0, 1, 63, 64, 255}) {
+    floats.copy_column(n, expected.data());
+    halves.copy_column(n, widened.data());
+    halves.copy_column(n, stored.data());
+    EXPECT_EQ(widened, expected) << n;
+    for (int64_t k = 0; k < K; ++k)
+      EXPECT_EQ(stored[static_cast<size_t>(k)], b.bf16[static_cast<size_t>(k * N + n)]);
+  }
 }
 
 // NaN and infinity appear only in the results whose formula contains them.

@@ -18,6 +18,7 @@ class AttentionPart final : public Module {
   const AttentionMechanism& mechanism() const { return *mechanism_; }
   const AttentionSize& size() const { return size_; }
   const Variable& parameter(size_t i) const { return parameters_[i].second; }
+  const Weight& weight(size_t i) const { return parameters_[i].second; }
 
   // Uses the parameters of the other, which lists them, if the mechanism shares its parameters and the other is equal.
   void share_parameters_of(const AttentionPart& other);

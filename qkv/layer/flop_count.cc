@@ -28,7 +28,7 @@ double parameters_of(const AttentionMechanism& mechanism, const AttentionSize& s
 
 double FlopCount::intensity(int64_t tokens) const {
   const auto n = static_cast<double>(tokens);
-  const double bytes = static_cast<double>(weight_bytes) + n * token_bytes;
+  const double bytes = static_cast<double>(weight_bytes()) + n * token_bytes;
   return bytes > 0 ? n * static_cast<double>(flops) / bytes : 0;
 }
 
@@ -37,7 +37,8 @@ FlopCount sum_of(const std::vector<FlopCount>& parts) {
   sum.part = "all";
   for (const FlopCount& part : parts) {
     sum.flops += part.flops;
-    sum.weight_bytes += part.weight_bytes;
+    sum.weights += part.weights;
+    sum.format = part.format;
     sum.token_bytes += part.token_bytes;
   }
   return sum;
@@ -49,7 +50,7 @@ void MatrixFlops::add(const Module& module, int64_t times) {
   if (!linear->weight.defined() || linear->weight.shape().numel() == 0) return;
   const int64_t elements = linear->weight.shape().numel();
   flops_ += 2 * times * elements;
-  weight_bytes_ += 4 * elements;
+  weights_ += elements;
   token_bytes_ += 4 * times * (linear->weight.dim(0) + linear->weight.dim(1));
   const std::string& product = linear->weight.formula();
   auto term = std::find_if(terms_.begin(), terms_.end(), [&](const auto& t) { return t.first == product; });
@@ -65,7 +66,7 @@ FlopCount MatrixFlops::count(const std::string& part, int64_t layers) const {
   return {.part = part,
           .formula = one ? fmt::format("{} * {}", layers, sum) : fmt::format("{} ({})", layers, sum),
           .flops = layers * flops_,
-          .weight_bytes = layers * weight_bytes_,
+          .weights = layers * weights_,
           .token_bytes = static_cast<double>(layers * token_bytes_)};
 }
 

@@ -7,8 +7,8 @@
 //     double useful = count.intensity(32 * 25);                             // FLOPs per byte, in a batch of 800 tokens
 //
 // In attention, only the pairs that its masks leave visible count, with the score of its variant. Norms, softmax,
-// activations and the projections inside a score are left out: less than a hundredth. Bytes are those of f32: matrices
-// once for all tokens of a batch; their inputs and outputs, or the queries, keys, values and outputs of attention, once
+// activations and the projections inside a score are left out: less than a hundredth. Bytes are those of f32, except of
+// matrices, which may be held in another format: matrices once for all tokens of a batch; their inputs and outputs, or the queries, keys, values and outputs of attention, once
 // for each token. A backward pass computes twice as much.
 #pragma once
 
@@ -21,11 +21,13 @@
 namespace qkv {
 
 struct FlopCount {
-  std::string part, formula;  // "encoder: self-attention, 25 of 25 keys", "6 * 4 C keys"
-  int64_t flops = 0;          // of one token
-  int64_t weight_bytes = 0;   // of the matrices
-  double token_bytes = 0;     // of one token
+  std::string part, formula;                // "encoder: self-attention, 25 of 25 keys", "6 * 4 C keys"
+  int64_t flops = 0;                        // of one token
+  int64_t weights = 0;                      // numbers in the matrices
+  double token_bytes = 0;                   // of one token
+  WeightFormat format = WeightFormat::f32;  // of the matrices
 
+  int64_t weight_bytes() const { return bytes_of(format, weights); }
   double intensity(int64_t tokens) const;
 };
 FlopCount sum_of(const std::vector<FlopCount>& parts);
@@ -40,7 +42,7 @@ class MatrixFlops final : public ModuleContents {
   void child(const std::string&, const Module& module) override { add(module); }
 
  private:
-  int64_t flops_ = 0, weight_bytes_ = 0, token_bytes_ = 0;
+  int64_t flops_ = 0, weights_ = 0, token_bytes_ = 0;
   std::vector<std::pair<std::string, int64_t>> terms_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace qkv {
 
-Linear::Linear(const Axis& in, const Axis& out, bool with_bias) : weight({out, in}, fan_in_uniform) {
-  weight.mark_as_weight();
+Linear::Linear(const Axis& in, const Axis& out, bool with_bias)
+    : weight(Parameter::matrix(out, in, fan_in_uniform)) {
   if (with_bias) bias = Parameter({out});
 }
 

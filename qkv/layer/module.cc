@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "qkv/op/packed_weight.h"
+#include "qkv/base/error.h"
 #include "qkv/tensor/storage.h"
 
 namespace qkv {
@@ -74,13 +74,35 @@ void Parameter::initialise(uint64_t seed, const std::string& name) const {
     mutable_value().fill(state_->value);
 }
 
-void Parameter::pack_for_inference() const {
-  if (state_->is_weight) keep_packed(variable());
+Parameter Parameter::matrix(const Axis& rows, const Axis& columns, Initialise initialise) {
+  Parameter matrix({rows, columns}, std::move(initialise));
+  matrix.state_->is_matrix = true;
+  return matrix;
+}
+
+void Parameter::pack(const Tensor& values, WeightFormat format) const {
+  require(is_matrix() && values.shape() == shape(), "Parameter", "{} cannot be the packed values of a parameter {}",
+          values.shape(), shape());
+  Weight packed = Weight::packed(values, format);
+  state_->weight.reset();
+  state_->weight.get([&] { return packed; });
+  state_->variable.reset();
 }
 
 Variable& Parameter::variable() const {
+  if (const Weight* weight = state_->weight.find(); weight && weight->is_packed())
+    fail("Parameter", "the parameter {} is packed for inference, and is not a variable any more", shape());
   return state_->variable.get(
       [&] { return Variable(Tensor::full(state_->shape, state_->value), {.requires_grad = true}); });
+}
+
+const Weight& Parameter::weight() const {
+  return state_->weight.get([&] { return Weight(variable()); });
+}
+
+Parameter::operator const Weight&() const {
+  static const Weight none;
+  return defined() ? weight() : none;
 }
 
 Parameter::operator const Variable&() const {
@@ -102,18 +124,22 @@ void Module::initialise(const std::string& prefix, uint64_t seed) const {
   list(walk);
 }
 
-void Module::pack_for_inference() const {
-  const auto each = [](const std::string&, const Parameter& parameter) { parameter.pack_for_inference(); };
-  Walk walk("", each);
+void Module::for_each_parameter(const ParameterFunction& function) const {
+  Walk walk("", function);
   list(walk);
+}
+
+void Module::pack_for_inference(WeightFormat format) const {
+  for_each_parameter([format](const std::string&, const Parameter& parameter) {
+    const auto is_done = [&] { return parameter.weight().is_packed() && parameter.weight().format() == format; };
+    if (parameter.is_matrix() && !is_done()) parameter.pack(parameter.values(), format);
+  });
   release_unused_storage();
 }
 
 int64_t Module::parameter_count() const {
   int64_t count = 0;
-  const auto each = [&](const std::string&, const Parameter& parameter) { count += parameter.shape().numel(); };
-  Walk walk("", each);
-  list(walk);
+  for_each_parameter([&](const std::string&, const Parameter& p) { count += p.shape().numel(); });
   return count;
 }
 

@@ -19,6 +19,7 @@
 
 #include "qkv/autograd/variable.h"
 #include "qkv/base/on_demand.h"
+#include "qkv/op/weight.h"
 
 namespace qkv {
 
@@ -33,6 +34,9 @@ struct Axis {
 std::string product_formula(const std::vector<Axis>& axes);
 
 // A learned tensor: its shape, its initial values, and, once it is used, its values. Copies are the same parameter.
+//
+// The values are a variable, which is trained. Those of a matrix, one that is used only in products x W^T and as a table,
+// may instead be held packed for inference (op/weight.h): they are then used as a weight() and have no variable().
 class Parameter {
  public:
   // Sets the initial values, a function of (seed, name); see layer/initialise.h.
@@ -43,6 +47,7 @@ class Parameter {
   // `formula`: the number of elements, where it is not the product of the axes' letters.
   Parameter(const Shape& shape, std::string formula, Initialise initialise = {}, float value = 0);
 
+  static Parameter matrix(const Axis& rows, const Axis& columns, Initialise initialise = {});
   // A variable that exists already; one that is not defined: none.
   explicit Parameter(const Variable& variable);
 
@@ -52,13 +57,18 @@ class Parameter {
   const std::string& formula() const { return state_->formula; }
   void initialise(uint64_t seed, const std::string& name) const;  // without a function, every element is `value`
 
-  // A matrix that is used only in products x W^T and as a table: its packed form is enough for inference.
-  void mark_as_weight() const { state_->is_weight = true; }
-  void pack_for_inference() const;  // if it is marked
+  bool is_matrix() const { return state_->is_matrix; }
+  // Of a matrix: holds these values, f32 or bf16, packed in a format, and no variable any more. Not while another thread
+  // uses it.
+  void pack(const Tensor& values, WeightFormat format) const;
+  // What it holds: f32, or bf16 if it is packed so. A copy if it is packed.
+  Tensor values() const { return weight().values(); }
 
   // Allocated at the first call; every element is `value` then.
   Variable& variable() const;
   operator const Variable&() const;  // NOLINT: a parameter is used like a variable
+  const Weight& weight() const;
+  operator const Weight&() const;  // NOLINT: and like a weight
   const Tensor& value() const { return variable().value(); }
   Tensor& mutable_value() const { return variable().mutable_value(); }
   const Tensor& grad() const { return variable().grad(); }
@@ -71,8 +81,9 @@ class Parameter {
     std::string formula;
     Initialise initialise;
     float value;
-    bool is_weight = false;
+    bool is_matrix = false;
     OnDemand<Variable> variable;
+    OnDemand<Weight> weight;  // of the variable, or packed
   };
   std::shared_ptr<State> state_;
 };
@@ -88,6 +99,7 @@ class ModuleContents {
 };
 
 using ParameterVisitor = std::function<void(const std::string& name, Variable& parameter)>;
+using ParameterFunction = std::function<void(const std::string& name, const Parameter& parameter)>;
 
 class Module {
  public:
@@ -99,13 +111,13 @@ class Module {
   // Every parameter; its name begins with `prefix` and a dot.
   void visit(const std::string& prefix, const ParameterVisitor& visitor) const;
   void visit(const ParameterVisitor& visitor) const { visit("", visitor); }
+  void for_each_parameter(const ParameterFunction& function) const;  // the same, without allocating them
   void initialise(const std::string& prefix, uint64_t seed) const;
   int64_t parameter_count() const;
 
-  // Keeps only the packed form of marked weights (op/packed_weight.h): half of the memory, the same results, no
-  // gradients any more. Then returns free memory to the system: most of it held the unpacked values. Not while another
-  // thread uses the module.
-  void pack_for_inference() const;
+  // Packs every matrix: in f32 half of the memory, the same results, no gradients any more. Then returns free memory to
+  // the system: most of it held the unpacked values. Not while another thread uses the module.
+  void pack_for_inference(WeightFormat format = WeightFormat::f32) const;
 
  protected:
   Module() = default;

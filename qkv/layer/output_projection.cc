@@ -10,7 +10,6 @@ namespace qkv {
 
 OutputProjection::OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options)
     : weight(matrix), options_(options) {
-  weight.mark_as_weight();
   if (options.bias) bias = Parameter({Axis(matrix.dim(0), "V")});
   if (options.width != 0 && options.width != matrix.dim(1))
     projection.emplace(Axis(options.width, "C"), Axis(matrix.dim(1), "E"), false);

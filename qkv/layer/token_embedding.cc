@@ -12,8 +12,19 @@
 
 namespace qkv {
 
+namespace {
+
+Parameter::Initialise of_width(const Axis& width) {
+  return normal(1.0 / std::sqrt(static_cast<double>(width.size)));
+}
+
+// A table that is added to embeddings, and is not the matrix of a product.
+Parameter added_table(const Axis& rows, const Axis& width) { return Parameter({rows, width}, of_width(width)); }
+
+}  // namespace
+
 Parameter embedding_table(const Axis& rows, const Axis& width) {
-  return Parameter({rows, width}, normal(1.0 / std::sqrt(static_cast<double>(width.size))));
+  return Parameter::matrix(rows, width, of_width(width));
 }
 
 TokenEmbedding::TokenEmbedding(const Parameter& embeddings, const TokenEmbeddingOptions& o)
@@ -22,9 +33,8 @@ TokenEmbedding::TokenEmbedding(const Parameter& embeddings, const TokenEmbedding
       sinusoidal_(o.width == 0 ? embeddings.dim(1) : o.width, o.max_positions, o.sinusoids) {
   const Axis C(width(), "C");
   if (C.size != table.dim(1)) projection.emplace(Axis(table.dim(1), "E"), C, false);
-  if (o.positions == PositionTable::learned)
-    positions = embedding_table({o.max_positions + o.position_offset, "P"}, C);
-  if (o.types > 0) types = embedding_table({o.types}, C);
+  if (o.positions == PositionTable::learned) positions = added_table({o.max_positions + o.position_offset, "P"}, C);
+  if (o.types > 0) types = added_table({o.types}, C);
   if (o.norm) norm.emplace(C, *o.norm);
 }
 

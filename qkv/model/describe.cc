@@ -141,13 +141,19 @@ Cached cached(const TransformerConfig& c) {
   return {};
 }
 
-std::string memory(const TransformerConfig& c) {
-  const int64_t P = make_model(c)->parameter_count();
+std::string memory(const TransformerConfig& c, WeightFormat format) {
+  int64_t weights = 0, others = 0;
+  make_model(c)->for_each_parameter([&](const std::string&, const Parameter& parameter) {
+    (parameter.is_matrix() ? weights : others) += parameter.shape().numel();
+  });
+  const bool plain = format == WeightFormat::f32;
+  const int64_t P = weights + others;
   const auto of = [](int64_t numbers) { return bytes_text(4 * static_cast<double>(numbers)); };
   const Cached rows = cached(c);
   std::vector<TableRow> out = {
-      {"Bytes (f32)", "", "formula"},
-      {"parameters", of(P), "4 parameters"},
+      {plain ? "Bytes (f32)" : fmt::format("Bytes (weights {}, all else f32)", name_of(format)), "", "formula"},
+      {"parameters", bytes_text(static_cast<double>(bytes_of(format, weights) + 4 * others)),
+       plain ? "4 parameters" : fmt::format("{} weights + 4 others", bytes_of(format, 1))},
       {"training: parameters, gradients, two moments of Adam", of(4 * P), "16 parameters"}};
   if (rows.target > 0)
     out.push_back({"KV cache per target token of a hypothesis", of(rows.target), rows.target_formula});
@@ -155,9 +161,14 @@ std::string memory(const TransformerConfig& c) {
   return table(out, {false, true, false});
 }
 
+std::vector<FlopCount> held_as(WeightFormat format, std::vector<FlopCount> parts) {
+  for (FlopCount& part : parts) part.format = format;
+  return parts;
+}
+
 // One more token for every sentence of a batch, after T - 1 others.
 std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) {
-  const FlopCount all = sum_of(flops_per_target_token(c, o));
+  const FlopCount all = sum_of(held_as(o.weights, flops_per_target_token(c, o)));
   const Cached rows = cached(c);
   std::vector<TableRow> out = {
       {fmt::format("A step of decoding, position {}", o.target_length), "FLOPs", "bytes", "FLOP/byte"}};
@@ -165,7 +176,8 @@ std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) 
     const auto n = static_cast<double>(B);
     const double caches =
         4 * n * static_cast<double>(rows.target * o.target_length + rows.source * o.source_length);
-    const double flops = n * static_cast<double>(all.flops), bytes = static_cast<double>(all.weight_bytes) + caches;
+    const double flops = n * static_cast<double>(all.flops),
+                 bytes = static_cast<double>(all.weight_bytes()) + caches;
     out.push_back({B == 1 ? "1 row" : fmt::format("{} rows", B), flops_text(flops), bytes_text(bytes),
                    fmt::format("{:.2f}", flops / bytes)});
     if (o.batch == 1) break;
@@ -178,7 +190,8 @@ std::string arithmetic(const TransformerConfig& c, const DescribeOptions& o) {
   const auto title = [](const char* token, char letter, int64_t length) {
     return fmt::format("Per {}, {} {}", token, letter, length);
   };
-  const std::vector<FlopCount> source = flops_per_source_token(c, o), target = flops_per_target_token(c, o);
+  const std::vector<FlopCount> source = held_as(o.weights, flops_per_source_token(c, o)),
+                               target = held_as(o.weights, flops_per_target_token(c, o));
   const int64_t S = o.source_length, T = o.target_length;
   if (c.architecture == Architecture::masked)
     return flop_table(title("token", 'S', S), source, o.batch * S) + "\n" +
@@ -207,7 +220,7 @@ std::string describe(const TransformerConfig& config, const DescribeOptions& opt
                          "FLOP/byte: the arithmetic intensity in a batch of {} sentences.",
                          options.batch),
              2) +
-         "\n" + memory(config);
+         "\n" + memory(config, options.weights);
 }
 
 }  // namespace qkv

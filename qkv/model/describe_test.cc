@@ -8,6 +8,8 @@
 
 #include "qkv/base/error.h"
 #include "qkv/layer/parameter_groups.h"
+#include "qkv/model/describe_tables.h"
+#include "qkv/model/make_model.h"
 #include "qkv/model/token_flops.h"
 #include "qkv/model/transformer.h"
 
@@ -233,6 +235,21 @@ TEST(Describe, ModelsOfOneStackHaveThePartsOfTheirSide) {
   for (const char* part : {"Masked Transformer, 2 layers", "Per masked token", "head.transform"})
     EXPECT_NE(masked.find(part), std::string::npos) << part << " is not in\n" << masked;
   EXPECT_EQ(masked.find("KV cache"), std::string::npos) << masked;
+}
+
+TEST(Describe, BytesAreThoseOfTheFormatOfTheWeights) {
+  const TransformerConfig c = small();
+  int64_t weights = 0, others = 0;
+  make_model(c)->for_each_parameter(
+      [&](const std::string&, const Parameter& p) { (p.is_matrix() ? weights : others) += p.shape().numel(); });
+  const std::string text = describe(c, {.source_length = 7, .target_length = 7, .weights = WeightFormat::bf16});
+  const std::string bytes = bytes_text(static_cast<double>(2 * weights + 4 * others));
+  for (const std::string& part : {std::string("Bytes (weights bf16, all else f32)"), bytes})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  FlopCount count = sum_of(flops_per_target_token(c, {}));
+  EXPECT_EQ(count.weight_bytes(), 4 * count.weights);
+  count.format = WeightFormat::bf16;
+  EXPECT_EQ(count.weight_bytes(), 2 * count.weights);
 }
 
 TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {

@@ -1,5 +1,6 @@
 #include "qkv/model/model_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <set>
@@ -15,7 +16,7 @@
 #include "qkv/model/family/foreign_folder.h"
 #include "qkv/model/family/read_family.h"
 #include "qkv/model/make_model.h"
-#include "qkv/op/packed_weight.h"
+#include "qkv/tensor/storage.h"
 
 namespace qkv {
 namespace {
@@ -37,18 +38,29 @@ std::optional<ConfigFile> read_config(const fs::path& path) {
   return ConfigFile{config_from_json(json, path.string()), json == text};
 }
 
-void load_parameters(const SafetensorsFile& file, const std::string& name, const Model& model) {
+void load_parameters(const SafetensorsFile& file, const std::string& name, const Model& model,
+                     const StoreParameter& store) {
   std::set<std::string> wanted;
-  model.visit([&](const std::string& key, Variable& parameter) {
+  model.for_each_parameter([&](const std::string& key, const Parameter& parameter) {
     wanted.insert(key);
     const Tensor value = file.get(key, parameter.shape());
     require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, name,
                         "tensor '{}' is {}, must be f32 or bf16", key, name_of(value.dtype()));
-    parameter.mutable_value().copy_from(value.to(DType::f32));
-    check_finite(std::as_const(parameter.mutable_value()), name, key);
+    check_finite(value, name, key);
+    store(parameter, value);
   });
   for (const std::string& key : file.names())
     require<InputError>(wanted.contains(key), name, "tensor {} does not belong to this model", quoted_name(key));
+}
+
+SavedModel read_into(const fs::path& folder, const StoreParameter& store) {
+  SavedModel saved;
+  const auto make = [&](const TransformerConfig& config) -> Model& {
+    saved.model = make_model(config);
+    return *saved.model;
+  };
+  saved.sums = read_parameters(folder, make, store);
+  return saved;
 }
 
 }  // namespace
@@ -78,13 +90,34 @@ TransformerConfig load_config(const fs::path& folder) {
   return written->config;
 }
 
-SavedModel read_model(const fs::path& folder) {
-  std::unique_ptr<Model> model;
-  VocabularyChecksums sums = read_parameters(folder, [&](const TransformerConfig& config) -> Model& {
-    model = make_model(config);
-    return *model;
+WeightFormat held_weights(const Model& model) {
+  WeightFormat held = WeightFormat::f32;
+  model.for_each_parameter([&](const std::string&, const Parameter& parameter) {
+    if (parameter.is_matrix() && parameter.weight().format() != WeightFormat::f32)
+      held = parameter.weight().format();
   });
-  return {std::move(model), std::move(sums)};
+  return held;
+}
+
+WeightFormat stored_weights(const fs::path& folder) {
+  const auto is_bf16_matrix = [](const SafetensorsEntry& e) { return e.dtype == "BF16" && e.shape.rank() == 2; };
+  try {
+    for (const fs::path& file : files_in(folder)) {
+      if (file.extension() != ".safetensors") continue;
+      const SafetensorsHeader header = read_safetensors_header(file);
+      if (std::any_of(header.entries.begin(), header.entries.end(), is_bf16_matrix)) return WeightFormat::bf16;
+    }
+  } catch (const InputError&) {  // the numbers of an incomplete folder are not described
+  }
+  return WeightFormat::f32;
+}
+
+SavedModel read_model(const fs::path& folder) { return read_into(folder, store_for_training()); }
+
+SavedModel read_model_for_inference(const fs::path& folder, const InferenceOptions& options) {
+  SavedModel saved = read_into(folder, store_for_inference(options));
+  release_unused_storage();  // of tensors that were converted
+  return saved;
 }
 
 void check_architecture(const fs::path& folder, Architecture is, Architecture expected) {
@@ -92,13 +125,13 @@ void check_architecture(const fs::path& folder, Architecture is, Architecture ex
                       name_of(is), name_of(expected));
 }
 
-VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& make) {
+VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& make, const StoreParameter& store) {
   std::error_code error;
   if (const std::string what = foreign_folder(folder); !what.empty())
     fail<InputError>(folder.string(), "not a model folder: {}", what);
   if (!fs::is_directory(folder, error)) throw FileError(ENOENT, folder.string(), "no such model folder");
   if (is_published(folder)) {
-    read_family(folder, make);
+    read_family(folder, make, store);
     return {};
   }
   const fs::path file = find_in_model(folder, parameter_file);
@@ -119,7 +152,7 @@ VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& mak
   const int64_t count = model.parameter_count();
   require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,
                       count, find_in_model(folder, config_file).string());
-  load_parameters(parameters, file.string(), model);
+  load_parameters(parameters, file.string(), model, store);
   VocabularyChecksums sums;
   for (const char* name : vocabulary_files)
     if (const auto sum = parameters.metadata().find(name); sum != parameters.metadata().end()) sums.insert(*sum);
@@ -128,7 +161,8 @@ VocabularyChecksums read_parameters(const fs::path& folder, const MakeModel& mak
 
 NamedTensors parameters_of(const Model& model) {
   NamedTensors out;
-  model.visit([&](const std::string& name, Variable& parameter) { out.emplace_back(name, unpacked(parameter)); });
+  model.for_each_parameter(
+      [&](const std::string& name, const Parameter& parameter) { out.emplace_back(name, parameter.values()); });
   return out;
 }
 

@@ -8,6 +8,7 @@
 //     Transformer model = load_model("my-model");
 //     auto causal = load_model_as<CausalTransformer>("my-language-model");
 //     std::unique_ptr<Model> any = read_model("any-model").model;
+//     std::unique_ptr<Model> packed = read_model_for_inference("any-model", {.weights = WeightFormat::bf16}).model;
 //
 // model.safetensors is self-contained and replaced as a whole, so a crash cannot leave a mixture of two models. A
 // config.json as it was saved is only checked; one written or edited by hand (without a checksum) overrides the
@@ -24,6 +25,7 @@
 #include <string_view>
 
 #include "qkv/base/error.h"
+#include "qkv/model/store_parameters.h"
 #include "qkv/model/transformer.h"
 #include "qkv/tensor/safetensors.h"
 
@@ -39,9 +41,13 @@ void save_model(const std::filesystem::path& folder, const Model& model, const V
 Transformer load_model(const std::filesystem::path& folder);
 TransformerConfig load_config(const std::filesystem::path& folder);  // reads config.json only
 
+WeightFormat held_weights(const Model& model);  // bf16 if a matrix is held so
+// The format that the weights of a folder are held in for inference. f32 if its files cannot be read.
+WeightFormat stored_weights(const std::filesystem::path& folder);
+
 // Writes a file in the format of model.safetensors.
 void save_parameters(const std::filesystem::path& path, const Model& model, const VocabularyChecksums& sums = {});
-// The parameters by name, as views, except that packed parameters are copied.
+// The parameters by name, as views, except that packed ones are copied: in bf16 if they are packed so.
 NamedTensors parameters_of(const Model& model);
 
 // A model of any architecture. With its vocabularies it is read by
@@ -51,11 +57,13 @@ struct SavedModel {
   std::unique_ptr<Model> model;
   VocabularyChecksums sums;
 };
-SavedModel read_model(const std::filesystem::path& folder);
+SavedModel read_model(const std::filesystem::path& folder);  // to be trained
+SavedModel read_model_for_inference(const std::filesystem::path& folder, const InferenceOptions& options = {});
 
 // Reads the configuration, and the parameters into the model that `make` makes of it.
 using MakeModel = std::function<Model&(const TransformerConfig& config)>;
-VocabularyChecksums read_parameters(const std::filesystem::path& folder, const MakeModel& make);
+VocabularyChecksums read_parameters(const std::filesystem::path& folder, const MakeModel& make,
+                                    const StoreParameter& store = store_for_training());
 // InputError that names the folder, if the architecture is another one.
 void check_architecture(const std::filesystem::path& folder, Architecture is, Architecture expected);
 

@@ -73,7 +73,7 @@ FlopCount output_projection(const TransformerConfig& c) {
   return {.part = "output projection",
           .formula = "2 C W",
           .flops = 2 * elements,
-          .weight_bytes = 4 * elements,
+          .weights = elements,
           .token_bytes = static_cast<double>(4 * (c.d_model + c.target_vocabulary))};
 }
 

@@ -13,6 +13,7 @@ namespace qkv {
 struct DescribeOptions {
   int64_t source_length = 25, target_length = 25;  // S and T, in tokens
   int64_t batch = 32;                              // B, in sentences
+  WeightFormat weights = WeightFormat::f32;        // in which the matrices are held
 };
 
 std::vector<FlopCount> flops_per_source_token(const TransformerConfig& config, const DescribeOptions& options);

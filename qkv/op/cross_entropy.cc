@@ -6,7 +6,6 @@
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/matmul.h"
-#include "qkv/op/packed_weight.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -113,8 +112,9 @@ CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const 
 
 CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weights, const Tensor& targets,
                                   const CrossEntropyOptions& options) {
-  const Variable &w = weights.weight, &b = weights.bias;
-  require(x.value().rank() == 2 && w.value().rank() == 2 && x.dim(1) == w.dim(1) && w.dim(0) > 0,
+  const Weight& w = weights.weight;
+  const Variable& b = weights.bias;
+  require(x.value().rank() == 2 && w.shape().rank() == 2 && x.dim(1) == w.dim(1) && w.dim(0) > 0,
           "linear_cross_entropy", "x (N,C) is {}, w (V,C) is {}: C must agree", x.shape(), w.shape());
   const int64_t N = x.dim(0), C = x.dim(1), V = w.dim(0);
   require(!b.defined() || b.shape() == Shape{V}, "linear_cross_entropy", "w (V,C) is {}, b (V) is {}: V must agree",
@@ -122,7 +122,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const std::vector<int64_t> rows = counted_tokens("linear_cross_entropy", targets, N, V, options);
   const int64_t count = static_cast<int64_t>(rows.size()), tokens = N / passes(options);
   const float factor = gradient_scale(options, rows.size());
-  std::vector<Variable> inputs = {x, w};
+  std::vector<Variable> inputs = {x, w.master()};
   if (b.defined()) inputs.push_back(b);
   const bool with_gradient = recording(inputs), two_passes = tokens < N;
   const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
@@ -142,8 +142,8 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     if (b.defined()) db = Tensor::zeros({V});
   }
   const TokenLoss loss_of{V, factor, options};
-  const kernel::PackedMatrix forward = packed_transposed(w);
-  const kernel::PackedMatrix backward = with_gradient ? packed_plain(w) : kernel::PackedMatrix();
+  const kernel::PackedMatrix forward = w.forward();
+  const kernel::PackedMatrix backward = with_gradient ? w.backward() : kernel::PackedMatrix();
   float *xs = x_piece.data<float>(), *ls = logits.data<float>(), *gs = dlogits.data<float>(),
         *ds = dx_piece.data<float>();
   float* loss = losses.data<float>();

@@ -18,7 +18,7 @@
 // targets; mean over no token gives 0.
 #pragma once
 
-#include "qkv/autograd/variable.h"
+#include "qkv/op/weight.h"
 
 namespace qkv {
 
@@ -40,7 +40,8 @@ CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const 
 // Processes a few hundred tokens at a time: their logits, their loss, and their part of dx and dw if gradients are
 // needed. Logits of ignored tokens are not computed.
 struct OutputWeights {
-  Variable weight, bias = {};
+  Weight weight;
+  Variable bias = {};
 };
 CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weights, const Tensor& targets,
                                   const CrossEntropyOptions& options = {});

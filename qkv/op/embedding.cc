@@ -4,20 +4,19 @@
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
-#include "qkv/op/packed_weight.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
 namespace {
 
-// Rows of a table, which may be kept packed as the weight of a product that shares it.
+// Rows of a table, which may be held packed.
 class TableRows {
  public:
-  explicit TableRows(const Variable& table) : columns_(table.dim(1)) {
-    if (is_kept_packed(table))
-      packed_ = packed_transposed(table);
+  explicit TableRows(const Weight& table) : columns_(table.dim(1)) {
+    if (table.is_packed())
+      packed_ = table.forward();
     else
-      values_ = table.value().contiguous_copy();
+      values_ = table.values().contiguous_copy();
   }
   // In place, or copied to `memory`.
   const float* row(int64_t id, float* memory) const {
@@ -67,8 +66,8 @@ Tensor position_gradient(const Tensor& dy, const Shape& shape, int64_t first_pos
 
 }  // namespace
 
-Variable embedding(const Tensor& ids, const Variable& table, const EmbeddingOptions& options) {
-  require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.value().rank() == 2, "embedding",
+Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOptions& options) {
+  require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.shape().rank() == 2, "embedding",
           "ids are i32 (B,T), the table is f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
           table.shape());
   const int64_t B = ids.dim(0), T = ids.dim(1), V = table.dim(0), C = table.dim(1);
@@ -92,7 +91,7 @@ Variable embedding(const Tensor& ids, const Variable& table, const EmbeddingOpti
                                  C, out + r * C);
   });
 
-  std::vector<Variable> inputs = {table};
+  std::vector<Variable> inputs = {table.master()};
   if (positions.defined()) inputs.push_back(positions);
   return record("embedding", std::move(inputs), y,
                 [packed_ids, V, C, scale = options.scale, first = options.first_position,

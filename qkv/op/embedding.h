@@ -8,7 +8,7 @@
 // Errors: an id outside the table.
 #pragma once
 
-#include "qkv/autograd/variable.h"
+#include "qkv/op/weight.h"
 
 namespace qkv {
 
@@ -17,6 +17,6 @@ struct EmbeddingOptions {
   Variable positions = {};
   int64_t first_position = 0;
 };
-Variable embedding(const Tensor& ids, const Variable& table, const EmbeddingOptions& options = {});
+Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOptions& options = {});
 
 }  // namespace qkv

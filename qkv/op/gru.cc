@@ -39,7 +39,7 @@ void gru_backward(int64_t W, const float* saved, const float* before, const floa
 
 }  // namespace
 
-Variable gru(const Variable& input, const Variable& w, const Variable& b, const RecurrenceOptions& options) {
+Variable gru(const Variable& input, const Weight& w, const Variable& b, const RecurrenceOptions& options) {
   return recurrence({.name = "gru",
                      .gates = 3,
                      .parts = 1,

@@ -17,6 +17,6 @@
 
 namespace qkv {
 
-Variable gru(const Variable& input, const Variable& w, const Variable& b, const RecurrenceOptions& options = {});
+Variable gru(const Variable& input, const Weight& w, const Variable& b, const RecurrenceOptions& options = {});
 
 }  // namespace qkv

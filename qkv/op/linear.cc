@@ -2,7 +2,6 @@
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
-#include "qkv/op/packed_weight.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -12,8 +11,8 @@ kernel::Matrix matrix(const Tensor& x, int64_t rows) { return {x.data<float>(), 
 
 }  // namespace
 
-Variable linear(const Variable& x, const Variable& w, const Variable& b) {
-  require(w.value().rank() == 2 && x.value().rank() >= 1 && x.dim(-1) == w.dim(1) && w.dim(1) > 0, "linear",
+Variable linear(const Variable& x, const Weight& w, const Variable& b) {
+  require(w.shape().rank() == 2 && x.value().rank() >= 1 && x.dim(-1) == w.dim(1) && w.dim(1) > 0, "linear",
           "x (..., K) is {}, w (N, K) is {}: K must agree, and not be 0", x.shape(), w.shape());
   require(!b.defined() || b.shape() == Shape{w.dim(0)}, "linear", "w (N, K) is {}, b (N) is {}: N must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
@@ -23,10 +22,10 @@ Variable linear(const Variable& x, const Variable& w, const Variable& b) {
   shape[shape.rank() - 1] = N;
   Tensor y = Tensor::empty(shape);
   const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
-  kernel::matmul(matrix(in, M), packed_transposed(w), y.data<float>(), N,
+  kernel::matmul(matrix(in, M), w.forward(), y.data<float>(), N,
                  {.bias = b.defined() ? bias.data<float>() : nullptr});
 
-  std::vector<Variable> inputs = {x, w};
+  std::vector<Variable> inputs = {x, w.master()};
   if (b.defined()) inputs.push_back(b);
   return record("linear", std::move(inputs), y,
                 [in, w, M, K, N](const Tensor& grad, const std::vector<bool>& needs) {
@@ -34,7 +33,7 @@ Variable linear(const Variable& x, const Variable& w, const Variable& b) {
                   std::vector<Tensor> grads(needs.size());
                   if (needs[0]) {  // dx = dy W
                     grads[0] = Tensor::empty(in.shape());
-                    kernel::matmul(matrix(dy, M), packed_plain(w), grads[0].data<float>(), K);
+                    kernel::matmul(matrix(dy, M), w.backward(), grads[0].data<float>(), K);
                   }
                   if (needs[1]) {  // dW = dy^T x
                     grads[1] = Tensor::empty(w.shape());

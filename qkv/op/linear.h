@@ -2,13 +2,14 @@
 //
 //     Variable y = linear(x, w, b);       // x (..., K), w (N, K), b (N), optional; y (..., N)
 //
-// The packed form of the weight is cached until the weight changes (Variable::version()).
+// A weight that is used again and again is kept as a Weight, which caches its packed form; one that is given as a
+// Variable is packed in every call.
 #pragma once
 
-#include "qkv/autograd/variable.h"
+#include "qkv/op/weight.h"
 
 namespace qkv {
 
-Variable linear(const Variable& x, const Variable& w, const Variable& b = {});
+Variable linear(const Variable& x, const Weight& w, const Variable& b = {});
 
 }  // namespace qkv

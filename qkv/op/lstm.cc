@@ -39,7 +39,7 @@ void lstm_backward(int64_t W, const float* saved, const float* before, const flo
 
 }  // namespace
 
-Variable lstm(const Variable& input, const Variable& w, const Variable& b, const RecurrenceOptions& options) {
+Variable lstm(const Variable& input, const Weight& w, const Variable& b, const RecurrenceOptions& options) {
   return recurrence({.name = "lstm",
                      .gates = 4,
                      .parts = 2,

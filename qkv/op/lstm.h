@@ -19,6 +19,6 @@
 
 namespace qkv {
 
-Variable lstm(const Variable& input, const Variable& w, const Variable& b, const RecurrenceOptions& options = {});
+Variable lstm(const Variable& input, const Weight& w, const Variable& b, const RecurrenceOptions& options = {});
 
 }  // namespace qkv

@@ -4,7 +4,6 @@
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
-#include "qkv/op/packed_weight.h"
 #include "qkv/op/rows.h"
 #include "qkv/op/zero_padding.h"
 
@@ -36,9 +35,9 @@ struct Call {
   }
 };
 
-Call checked(const RecurrenceCell& cell, const Variable& input, const Variable& w, const Variable& b,
+Call checked(const RecurrenceCell& cell, const Variable& input, const Weight& w, const Variable& b,
              const RecurrenceOptions& o) {
-  require(w.value().rank() == 2 && w.dim(1) > 0 && w.dim(0) == cell.gates * w.dim(1), cell.name,
+  require(w.shape().rank() == 2 && w.dim(1) > 0 && w.dim(0) == cell.gates * w.dim(1), cell.name,
           "w must be ({0} W, W), got {1}", cell.gates, w.shape());
   const int64_t W = w.dim(1);
   require(input.value().rank() == 3 && input.dim(2) == cell.gates * W, cell.name,
@@ -63,10 +62,10 @@ Call checked(const RecurrenceCell& cell, const Variable& input, const Variable& 
 struct Forward {
   Tensor states, saved;
 };
-Forward forward(const Call& c, const Tensor& input, const Variable& w, const Tensor& b, bool save) {
+Forward forward(const Call& c, const Tensor& input, const Weight& w, const Tensor& b, bool save) {
   Forward out = {Tensor::empty({c.B, c.T, c.state_width()}), Tensor::empty({c.B, save ? c.T : 1, c.saved_width()})};
   Tensor hidden = Tensor::empty({c.B, c.gates_width()});
-  const kernel::PackedMatrix weight = packed_transposed(w);
+  const kernel::PackedMatrix weight = w.forward();
   const float* x = input.data<float>();
   float *h = hidden.data<float>(), *states = out.states.data<float>(), *saved = out.saved.data<float>();
   for (int64_t step = 0; step < c.T; ++step) {
@@ -109,11 +108,10 @@ struct Backpropagated {
   Tensor input, hidden;  // hidden: of h W^T + b
   Tensor initial;        // complete only where it is needed
 };
-Backpropagated backward(const Call& c, const Forward& f, const Variable& w, const Tensor& grad,
-                        bool needs_initial) {
+Backpropagated backward(const Call& c, const Forward& f, const Weight& w, const Tensor& grad, bool needs_initial) {
   Backpropagated d = {Tensor::empty({c.B, c.T, c.gates_width()}), {}, Tensor::zeros({c.B, c.state_width()})};
   d.hidden = c.cell.sums_hidden ? d.input : Tensor::empty(d.input.shape());
-  const kernel::PackedMatrix weight = packed_plain(w);
+  const kernel::PackedMatrix weight = w.backward();
   const float* dy = grad.data<float>();
   float *input = d.input.data<float>(), *hidden = d.hidden.data<float>(), *state = d.initial.data<float>();
   for (int64_t step = c.T - 1; step >= 0; --step) {
@@ -137,10 +135,10 @@ Backpropagated backward(const Call& c, const Forward& f, const Variable& w, cons
 
 }  // namespace
 
-Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Variable& w, const Variable& b,
+Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Weight& w, const Variable& b,
                     const RecurrenceOptions& options) {
   const Call call = checked(cell, input, w, b, options);
-  std::vector<Variable> inputs = {input, w};
+  std::vector<Variable> inputs = {input, w.master()};
   if (b.defined()) inputs.push_back(b);
   if (options.initial.defined()) inputs.push_back(options.initial);
   const Forward f = forward(call, input.value().contiguous_copy(), w,

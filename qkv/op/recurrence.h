@@ -10,7 +10,7 @@
 // has the same bits whatever the rest of the batch and the padding.
 #pragma once
 
-#include "qkv/autograd/variable.h"
+#include "qkv/op/weight.h"
 
 namespace qkv {
 
@@ -38,7 +38,7 @@ struct RecurrenceCell {
 };
 
 // input (B,T,gates W), w (gates W, W), b (gates W), optional; the states (B,T,parts W).
-Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Variable& w, const Variable& b,
+Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Weight& w, const Variable& b,
                     const RecurrenceOptions& options);
 
 }  // namespace qkv

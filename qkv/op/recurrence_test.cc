@@ -21,7 +21,7 @@ struct Sizes {
 struct Cell {
   const char* name;
   int64_t gates, parts;
-  Variable (*op)(const Variable&, const Variable&, const Variable&, const RecurrenceOptions&);
+  Variable (*op)(const Variable&, const Weight&, const Variable&, const RecurrenceOptions&);
   // The new state from the input and w h + b of a position, and the state before.
   std::vector<double> (*step)(const std::vector<double>& x, const std::vector<double>& u,
                               const std::vector<double>& state);

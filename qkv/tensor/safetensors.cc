@@ -82,18 +82,29 @@ std::string header_bytes(const std::string& file, const NamedTensors& tensors,
   return length + text;
 }
 
+// The bytes up to the end of the header.
+std::string read_header(const RandomAccessFile& file, const std::string& path) {
+  const int64_t size = file.size();
+  std::string header(static_cast<size_t>(std::min<int64_t>(size, 8)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(header)));
+  header.resize(static_cast<size_t>(safetensors_header_end(header, size, path)));
+  file.read(0, std::as_writable_bytes(std::span(header)));
+  return header;
+}
+
 }  // namespace
+
+SafetensorsHeader read_safetensors_header(const std::filesystem::path& path) {
+  const RandomAccessFile file(path);
+  return parse_safetensors_header(read_header(file, path.string()), file.size(), path.string());
+}
 
 SafetensorsFile SafetensorsFile::load(const std::filesystem::path& path) {
   SafetensorsFile file;
   file.path_ = path.string();
   file.file_ = std::make_shared<RandomAccessFile>(path);
-  const int64_t size = file.file_->size();
-  std::string header(static_cast<size_t>(std::min<int64_t>(size, 8)), '\0');
-  file.file_->read(0, std::as_writable_bytes(std::span(header)));
-  header.resize(static_cast<size_t>(safetensors_header_end(header, size, file.path_)));
-  file.file_->read(0, std::as_writable_bytes(std::span(header)));
-  file.header_ = parse_safetensors_header(header, size, file.path_);
+  const std::string header = read_header(*file.file_, file.path_);
+  file.header_ = parse_safetensors_header(header, file.file_->size(), file.path_);
   check_safetensors_checksum(*file.file_, header, file.header_.metadata, file.path_);
   for (size_t i = 0; i < file.header_.entries.size(); ++i) file.index_.emplace(file.header_.entries[i].name, i);
   return file;

@@ -51,6 +51,8 @@ class SafetensorsFile {
   std::map<std::string, size_t, std::less<>> index_;  // name to index in header_.entries
 };
 
+SafetensorsHeader read_safetensors_header(const std::filesystem::path& path);  // without a look at the numbers
+
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // Replaces the file as a whole, or does not change it (file.h). The data is in the order given, wider types first so

@@ -30,12 +30,11 @@ std::byte*& next_of(std::byte* block) { return *reinterpret_cast<std::byte**>(bl
 
 class Pool {
  public:
-  Block take(int64_t capacity) {
+  // A block of at least `capacity`, at most `largest`.
+  Block take(int64_t capacity, int64_t largest) {
     {
       const std::lock_guard lock(mutex_);
-      // Use a block of up to twice the size: with batches of different shapes the pool would otherwise hold a set of
-      // blocks for every shape.
-      for (auto at = free_.lower_bound(capacity); at != free_.end() && at->first <= 2 * capacity; ++at) {
+      for (auto at = free_.lower_bound(capacity); at != free_.end() && at->first <= largest; ++at) {
         if (at->second == nullptr) continue;
         const Block block{at->second, at->first};
         at->second = next_of(block.data);
@@ -119,9 +118,15 @@ Storage::~Storage() {
   if (capacity_ > 0) pool().give(data_, capacity_);
 }
 
-std::shared_ptr<Storage> Storage::allocate(int64_t bytes) {
+// Uses a block of up to twice the size: with batches of different shapes the pool would otherwise hold a set of blocks
+// for every shape.
+std::shared_ptr<Storage> Storage::allocate(int64_t bytes) { return allocate(bytes, 2); }
+std::shared_ptr<Storage> Storage::allocate_to_keep(int64_t bytes) { return allocate(bytes, 1); }
+
+std::shared_ptr<Storage> Storage::allocate(int64_t bytes, int64_t factor) {
   require(bytes >= 0 && bytes < (int64_t{1} << 46), "Storage", "cannot allocate {} bytes", bytes);
-  const Block block = pool().take(size_class(bytes));
+  const int64_t capacity = size_class(bytes);
+  const Block block = pool().take(capacity, factor * capacity);
   return std::shared_ptr<Storage>(new Storage(block.data, bytes, block.capacity, nullptr, true));
 }
 

@@ -45,6 +45,16 @@ TEST(Storage, SlightlyDifferentLengthsShareBlocks) {
 }
 
 // As the caches of a search do: every step needs more than the one before, whose blocks are too small.
+TEST(Storage, WhatIsKeptTakesNoLargerBlock) {
+  release_unused_storage();
+  Storage::allocate(900'000);
+  const int64_t before = storage_statistics().used_bytes;
+  const auto kept = Storage::allocate_to_keep(500'000);
+  EXPECT_LT(storage_statistics().used_bytes - before, 600'000);
+  const auto other = Storage::allocate(500'000);
+  EXPECT_GE(storage_statistics().used_bytes - before, 1'400'000) << "the free block";
+}
+
 TEST(Storage, SizesThatGrowDoNotPileUp) {
   release_unused_storage();
   Tensor cache;

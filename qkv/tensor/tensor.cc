@@ -75,13 +75,6 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   return t;
 }
 
-Tensor Tensor::without_memory(const Shape& shape) {
-  Tensor t;
-  t.shape_ = shape;
-  t.strides_ = contiguous_strides(shape);
-  return t;
-}
-
 Tensor Tensor::zeros(const Shape& shape, DType dtype) {
   Tensor t = empty(shape, dtype);
   std::memset(t.storage_->data(), 0, static_cast<size_t>(t.storage_->bytes()));
@@ -252,8 +245,7 @@ void Tensor::fill(float value) {
 
 void Tensor::check_access(DType wanted, bool write) const {
   if (!defined())  // on every access: the message is made only then
-    fail("Tensor::data", "the tensor {}",
-         rank() == 0 ? std::string("is undefined") : fmt::format("of shape {} has no values in memory", shape_));
+    fail("Tensor::data", "the tensor is undefined");
   require(wanted == dtype_, "Tensor::data", "the tensor holds {}, not {}", name_of(dtype_), name_of(wanted));
   require(!write || storage_->writable(), "Tensor::data", "this memory is read-only");
 }

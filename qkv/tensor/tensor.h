@@ -32,7 +32,6 @@ class Tensor {
   static Tensor from(std::initializer_list<float> values, const Shape& shape);
   static Tensor from(const std::vector<float>& values, const Shape& shape);
   static Tensor from(const std::vector<int32_t>& values, const Shape& shape);
-  static Tensor without_memory(const Shape& shape);  // not defined(): a shape whose values are kept elsewhere
   // A view of storage.
   static Tensor view(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Shape& strides,
                      int64_t offset = 0);

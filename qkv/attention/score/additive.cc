@@ -51,14 +51,13 @@ class Features : public Score {
   Tensor packed_;
 };
 
-Variable project(const Variable& x, const Variable& w) {
+Variable project(const Variable& x, const Weight& w) {
   return map_rows(x, [&](const Variable& rows) { return linear(rows, w); });
 }
 
 class Additive final : public Features {
  public:
-  Additive(Variable w_q, Variable w_k, const Variable& w_v)
-      : Features(w_v), w_q_(std::move(w_q)), w_k_(std::move(w_k)) {}
+  Additive(const Variable& w_q, const Variable& w_k, const Variable& w_v) : Features(w_v), w_q_(w_q), w_k_(w_k) {}
 
   Prepared prepare(const Variable& q, const Variable& k) const override {
     return {project(q, w_q_), project(k, w_k_)};
@@ -66,7 +65,7 @@ class Additive final : public Features {
   std::string name() const override { return "additive(w_q, w_k, w_v)"; }
 
  private:
-  Variable w_q_, w_k_;
+  Weight w_q_, w_k_;  // packed once for all calls
 };
 
 class ProjectedAdditive final : public Features {

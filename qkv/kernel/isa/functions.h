@@ -104,9 +104,9 @@ void dot_columns(const float* a, const float* b, int64_t keys, int64_t width, fl
 void dot_all_heads(const HeadTiles& a, const HeadTiles& b, int64_t keys, int64_t width, double* sums);
 
 // matmul.cc
-void multiply_panel(const PanelProduct& product);
-void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
-                float* panel);
+PanelKernels<float> float_panels();
+PanelKernels<uint16_t> bf16_panels();
+void widen_panel(const uint16_t* panel, int64_t depth, float* floats);
 void pack_rows(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles);
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,3 +1,4 @@
+#include "qkv/kernel/isa/bf16_bits.h"
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/panel.h"
 
@@ -8,8 +9,8 @@ namespace {
 // Rows [first_row, first_row + rows) of the product and `vectors` vectors of columns; `last` columns in the last
 // vector, `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in
 // registers.
-template <int rows, int vectors, bool whole>
-void tile(const PanelProduct& p, int64_t first_row, int last) {
+template <int rows, int vectors, bool whole, class Element>
+void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
   const auto get = [&](const float* at, int v) {
     return whole || v + 1 < vectors ? load(at + v * lanes) : load_part(at + v * lanes, last);
   };
@@ -39,11 +40,11 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
   }
 
   const float* a = p.a + first_row * a_row;
-  const float* b = p.panel;
+  const Element* b = p.panel;
   for (int64_t k = 0; k < p.depth; ++k, a += a_column, b += b_row) {
     vf row[vectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) row[v] = load(b + v * lanes);
+    for (int v = 0; v < vectors; ++v) row[v] = load_as_float(b + v * lanes);
     if constexpr (tile_vectors == 2)
       __builtin_prefetch(b + 8 * b_row);  // hardware prefetching is too late for narrow rows
 #pragma GCC unroll 8
@@ -75,23 +76,25 @@ void tile(const PanelProduct& p, int64_t first_row, int last) {
     for (int v = 0; v < vectors; ++v) put(c + r * c_row, v, sum[r][v]);
 }
 
-using Tile = void (*)(const PanelProduct&, int64_t, int);
+template <class Element>
+using Tile = void (*)(const PanelProduct<Element>&, int64_t, int);
 
-template <int vectors, bool whole>
-Tile tile_of(int64_t rows) {
-  static constexpr Tile tiles[tile_rows] = {tile<1, vectors, whole>, tile<2, vectors, whole>,
-                                            tile<3, vectors, whole>, tile<4, vectors, whole>,
-                                            tile<5, vectors, whole>, tile<6, vectors, whole>};
+template <class Element, int vectors, bool whole>
+Tile<Element> tile_of(int64_t rows) {
+  static constexpr Tile<Element> tiles[tile_rows] = {
+      tile<1, vectors, whole, Element>, tile<2, vectors, whole, Element>, tile<3, vectors, whole, Element>,
+      tile<4, vectors, whole, Element>, tile<5, vectors, whole, Element>, tile<6, vectors, whole, Element>};
   return tiles[rows - 1];
 }
 
-Tile tile_of(int64_t rows, int64_t vectors, bool whole) {
-  if (vectors == tile_vectors && whole) return tile_of<tile_vectors, true>(rows);
+template <class Element>
+Tile<Element> tile_of(int64_t rows, int64_t vectors, bool whole) {
+  if (vectors == tile_vectors && whole) return tile_of<Element, tile_vectors, true>(rows);
   if constexpr (tile_vectors == 4) {
-    if (vectors == 4) return tile_of<4, false>(rows);
-    if (vectors == 3) return tile_of<3, false>(rows);
+    if (vectors == 4) return tile_of<Element, 4, false>(rows);
+    if (vectors == 3) return tile_of<Element, 3, false>(rows);
   }
-  return vectors == 2 ? tile_of<2, false>(rows) : tile_of<1, false>(rows);
+  return vectors == 2 ? tile_of<Element, 2, false>(rows) : tile_of<Element, 1, false>(rows);
 }
 
 // Tiles of about equal height: 8 rows are 4 + 4, not 6 + 2. each(row, rows) for every tile.
@@ -105,15 +108,14 @@ void for_each_tile(int64_t rows, Each each) {
   }
 }
 
-}  // namespace
-
-void multiply_panel(const PanelProduct& p) {
+template <class Element>
+void multiply_panel(const PanelProduct<Element>& p) {
   const int64_t vectors = (p.columns + lanes - 1) / lanes;
   const int last = static_cast<int>(p.columns - (vectors - 1) * lanes);
   for_each_tile(p.rows, [&](int64_t row, int64_t rows) {
-    const Tile tile = tile_of(rows, vectors, last == lanes);
+    const Tile<Element> tile = tile_of<Element>(rows, vectors, last == lanes);
     if (!p.a_packed) return tile(p, row, last);
-    PanelProduct part = p;
+    PanelProduct<Element> part = p;
     part.a = p.a + row * (p.depth - 1);  // the tile begins at row * depth, and tile() adds the row
     part.a_row_stride = 1;
     part.a_column_stride = rows;
@@ -121,12 +123,12 @@ void multiply_panel(const PanelProduct& p) {
   });
 }
 
-void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
-                float* panel) {
+template <class Element>
+void pack_panel(const Element* b, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
+                Element* panel) {
   if (column_stride == 1 && columns == panel_width) {
     for (int64_t k = 0; k < depth; ++k)
-      for (int v = 0; v < tile_vectors; ++v)
-        store(panel + k * panel_width + v * lanes, load(b + k * row_stride + v * lanes));
+      __builtin_memcpy(panel + k * panel_width, b + k * row_stride, panel_width * sizeof(Element));
     return;
   }
   // Column by column, in blocks that stay in the first-level cache.
@@ -135,11 +137,9 @@ void pack_panel(const float* b, int64_t row_stride, int64_t column_stride, int64
     const int64_t end = first + block < depth ? first + block : depth;
     for (int64_t n = 0; n < panel_width; ++n)
       for (int64_t k = first; k < end; ++k)
-        panel[k * panel_width + n] = n < columns ? b[k * row_stride + n * column_stride] : 0.0f;
+        panel[k * panel_width + n] = n < columns ? b[k * row_stride + n * column_stride] : Element{};
   }
 }
-
-namespace {
 
 constexpr int64_t packed_columns = 8;  // of a block
 
@@ -157,6 +157,15 @@ constexpr PackColumns pack_columns_of[tile_rows + 1] = {
     nullptr, pack_columns<1>, pack_columns<2>, pack_columns<3>, pack_columns<4>, pack_columns<5>, pack_columns<6>};
 
 }  // namespace
+
+PanelKernels<float> float_panels() { return {.multiply = multiply_panel<float>, .pack = pack_panel<float>}; }
+PanelKernels<uint16_t> bf16_panels() {
+  return {.multiply = multiply_panel<uint16_t>, .pack = pack_panel<uint16_t>};
+}
+
+void widen_panel(const uint16_t* panel, int64_t depth, float* floats) {
+  for (int64_t i = 0; i < depth * panel_width; i += lanes) store(floats + i, load_as_float(panel + i));
+}
 
 // In blocks of a few columns, all tiles of a block in turn: columns of a transposed factor are far apart in memory,
 // often by a power of two, and only a few such cache lines fit the first-level cache together.

@@ -70,9 +70,10 @@ const Kernels& table() {
                       .dot_all_heads = dot_all_heads},
       .matmul = {.width = panel_width,
                  .rows = tile_rows,
-                 .multiply = multiply_panel,
-                 .pack = pack_panel,
-                 .pack_rows = pack_rows},
+                 .f32 = float_panels(),
+                 .bf16 = bf16_panels(),
+                 .pack_rows = pack_rows,
+                 .widen = widen_panel},
   };
   return all;
 }

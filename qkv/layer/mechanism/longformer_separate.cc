@@ -33,10 +33,9 @@ class LongformerSeparateMechanism final : public MechanismOf<LongformerSeparate>
     const Axis C(size.d_model, "C");
     const auto width = [&](int64_t n, const char* letter = "") { return n == C.size ? C : Axis(n, letter); };
     const Axis Q = width(size.head_width * size.heads, "Q"), K = width(size.head_width * size.kv_heads, "K");
-    Parameters parameters = {{"query.weight", Parameter({Q, width(size.query_width)}, fan_in_uniform)},
-                             {"key.weight", Parameter({K, width(size.key_width)}, fan_in_uniform)},
-                             {"value.weight", Parameter({K, width(size.value_width)}, fan_in_uniform)}};
-    for (const auto& [name, weight] : parameters) weight.mark_as_weight();
+    Parameters parameters = {{"query.weight", Parameter::matrix(Q, width(size.query_width), fan_in_uniform)},
+                             {"key.weight", Parameter::matrix(K, width(size.key_width), fan_in_uniform)},
+                             {"value.weight", Parameter::matrix(K, width(size.value_width), fan_in_uniform)}};
     if (size.bias)
       for (const auto& [name, axis] :
            {std::pair("query.bias", Q), std::pair("key.bias", K), std::pair("value.bias", K)})
@@ -55,7 +54,7 @@ class LongformerSeparateMechanism final : public MechanismOf<LongformerSeparate>
   Variable project_global(const AttentionPart& part, GlobalProjection which,
                           const Variable& source) const override {
     const auto i = static_cast<size_t>(which);
-    return linear(source, part.parameter(i), part.size().bias ? part.parameter(i + 3) : Variable());
+    return linear(source, part.weight(i), part.size().bias ? part.parameter(i + 3) : Variable());
   }
 };
 

@@ -72,9 +72,16 @@ class NamedTensorsOf {
   std::pair<std::string, Tensor> last_;
 };
 
+template <class Number>
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  const std::span<const Number> x = a.span<Number>(), y = b.span<Number>();
+  return std::equal(x.begin(), x.end(), y.begin(),
+                    [](Number i, Number j) { return static_cast<float>(i) == static_cast<float>(j); });
+}
 bool same_values(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() &&
-         std::equal(a.span<float>().begin(), a.span<float>().end(), b.span<float>().begin());
+  if (a.shape() != b.shape()) return false;
+  if (a.dtype() == DType::bf16 && b.dtype() == DType::bf16) return same_numbers<bfloat16>(a, b);
+  return same_numbers<float>(a.to(DType::f32), b.to(DType::f32));
 }
 
 // The tensors decide whether there is a head, not the config: a file may have a head that its config does not mention,
@@ -130,11 +137,11 @@ Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wan
                         quoted_name(source.name), whole.shape());
     Shape shape = value.shape();
     shape[0] = std::ssize(rows);
-    Tensor taken = Tensor::empty(shape);
-    const int64_t width = value.numel() / value.dim(0);
-    for (size_t i = 0; i < rows.size(); ++i)
-      std::copy_n(value.data<float>() + rows[i] * width, width,
-                  taken.data<float>() + static_cast<int64_t>(i) * width);
+    Tensor taken = Tensor::empty(shape, value.dtype());
+    for (int64_t i = 0; i < std::ssize(rows); ++i) {
+      const int64_t row = rows[static_cast<size_t>(i)];
+      taken.slice(0, i, i + 1).copy_from(value.slice(0, row, row + 1));
+    }
     value = taken;
   }
   const bool is_one_row = value.rank() == wanted.rank() + 1 && value.dim(0) == 1;  // final_logits_bias
@@ -144,21 +151,22 @@ Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wan
   return value;
 }
 
-void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& tensors, const std::string& where) {
+void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& tensors, const std::string& where,
+                  const StoreParameter& store) {
   std::vector<std::string> missing;
-  model.visit([&](const std::string& parameter, Variable& variable) {
-    const auto found = names.sources().find(parameter);
-    require(found != names.sources().end() || parameter == "output", "family",
-            "no tensor is named for parameter '{}'", parameter);
-    const TensorSource source = parameter == "output" ? TensorSource{names.output()} : found->second;
+  model.for_each_parameter([&](const std::string& name, const Parameter& parameter) {
+    const auto found = names.sources().find(name);
+    require(found != names.sources().end() || name == "output", "family", "no tensor is named for parameter '{}'",
+            name);
+    const TensorSource source = name == "output" ? TensorSource{names.output()} : found->second;
     if (!tensors.has(source.name)) {
-      if (source.is_optional) return variable.mutable_value().fill(0);
+      if (source.is_optional) return store(parameter, Tensor::zeros(parameter.shape()));
       if (std::find(missing.begin(), missing.end(), source.name) == missing.end()) missing.push_back(source.name);
       return;
     }
-    const Tensor value = part_of(tensors.get(source.name), source, variable.shape(), where);
+    const Tensor value = part_of(tensors.get(source.name), source, parameter.shape(), where);
     check_finite(value, where, source.name);
-    variable.mutable_value().copy_from(value);
+    store(parameter, value);
   });
   require<InputError>(missing.empty(), where, "{} tensors are missing: {}", missing.size(), shown(missing));
   for (const auto& [copy, of] : names.copies()) {
@@ -175,7 +183,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
 
 }  // namespace
 
-void read_published_parameters(PublishedModel& from, const std::function<Model&(const TransformerConfig&)>& make) {
+void read_published_parameters(PublishedModel& from, const std::function<Model&(const TransformerConfig&)>& make,
+                               const StoreParameter& store) {
   NamedTensorsOf tensors(from.tensors, from.names);
   from.config.head = has_head(from.config, from.names, tensors);
   from.config.tie = tie_of(from.config, from.names, tensors);
@@ -185,7 +194,7 @@ void read_published_parameters(PublishedModel& from, const std::function<Model&(
   require<InputError>(model.parameter_count() <= from.tensors.bytes(), from.tensors.where(),
                       "{} bytes cannot hold the {} parameters of {}", from.tensors.bytes(), model.parameter_count(),
                       is_one_file ? "the settings in it" : from.config_file);
-  read_tensors(model, from.names, tensors, from.tensors.where());
+  read_tensors(model, from.names, tensors, from.tensors.where(), store);
 }
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/model/family/published_folder_test.h"
+#include "qkv/test_support/tensors.h"
 
 namespace qkv::published_parameters_test {
 
@@ -116,5 +117,40 @@ TEST(PublishedParameters, AGitLfsPointerIsNamed) {
   EXPECT_EQ(folder.error(),
             "model.safetensors: this is a Git LFS pointer, not the file: run 'git lfs pull' in the folder");
 }
+
+// The rows of fused and of transposed matrices, too.
+class StoredAsBf16 : public testing::TestWithParam<const char*> {};
+
+TEST_P(StoredAsBf16, IsHeldAsBf16WithTheNumbersOfTheFile) {
+  const PublishedFolder halves(GetParam()), floats(GetParam());
+  const auto round = [](Tensors& tensors, bool widened) {
+    for (auto& [name, tensor] : tensors) {
+      if (tensor.dtype() != DType::f32) continue;
+      tensor = tensor.to(DType::bf16);
+      if (widened) tensor = tensor.to(DType::f32);
+    }
+  };
+  halves.change_tensors([&](Tensors& tensors) { round(tensors, false); });
+  floats.change_tensors([&](Tensors& tensors) { round(tensors, true); });
+  const auto held = read_model_for_inference(halves.path()).model, trained = read_model(halves.path()).model,
+             expected = read_model(floats.path()).model,
+             widened = read_model_for_inference(halves.path(), {.weights = WeightFormat::f32}).model;
+  int64_t matrices = 0;
+  held->for_each_parameter([&](const std::string& name, const Parameter& p) {
+    matrices += p.is_matrix();
+    EXPECT_EQ(p.weight().format(), p.is_matrix() ? WeightFormat::bf16 : WeightFormat::f32) << name;
+  });
+  EXPECT_GT(matrices, 0);
+  const NamedTensors wanted = parameters_of(*expected);
+  for (const Model* model : {held.get(), trained.get(), widened.get()}) {
+    const NamedTensors got = parameters_of(*model);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(test::same_bits(got[i].second.to(DType::f32), wanted[i].second)) << got[i].first;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEachLayout, StoredAsBf16,
+                         testing::Values("llama", "gpt2", "gpt_neox", "falcon", "phi3", "t5", "bert", "bart"));
 
 }  // namespace qkv::published_parameters_test

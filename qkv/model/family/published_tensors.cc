@@ -114,11 +114,11 @@ const SafetensorsFile& PublishedTensors::file_of(std::string_view name) const {
 
 Tensor PublishedTensors::get(std::string_view name) const {
   if (const auto found = tensors_.find(std::string(name)); found != tensors_.end()) return found->second;
-  const Tensor value = file_of(name).get(name);
+  Tensor value = file_of(name).get(name);
   require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, where_,
                       "tensor {} is {}, must be f32, f16 or bf16", quoted_name(std::string(name)),
                       qkv::name_of(value.dtype()));
-  return value.to(DType::f32);
+  return value;
 }
 
 }  // namespace qkv

@@ -30,7 +30,7 @@ class PublishedTensors {
   bool has(std::string_view name) const {
     return files_of_.find(name) != files_of_.end() || tensors_.contains(std::string(name));
   }
-  Tensor get(std::string_view name) const;  // f32
+  Tensor get(std::string_view name) const;  // f32, or bf16 if the file holds bf16
   int64_t bytes() const { return bytes_; }  // of all files
 
  private:

@@ -98,10 +98,11 @@ TransformerConfig read_family_config(const fs::path& folder) {
   return format_of(folder) != nullptr ? open_published(folder).config : config_of(open_config(folder));
 }
 
-void read_family(const fs::path& folder, const std::function<Model&(const TransformerConfig&)>& make) {
+void read_family(const fs::path& folder, const std::function<Model&(const TransformerConfig&)>& make,
+                 const StoreParameter& store) {
   try {
     PublishedModel from = open_published(folder);
-    read_published_parameters(from, make);
+    read_published_parameters(from, make, store);
   } catch (const InputError&) {
     refuse_quantised(folder);
     throw;

@@ -1,0 +1,28 @@
+// What becomes of the parameters of a model as they are read from files, one after another.
+//
+//     const StoreParameter store = store_for_inference({.weights = WeightFormat::bf16});
+//     store(parameter, values);
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "qkv/kernel/weight_format.h"
+#include "qkv/layer/module.h"
+
+namespace qkv {
+
+// How a model that is read for inference holds its matrices.
+struct InferenceOptions {
+  std::optional<WeightFormat> weights = {};  // none: bf16 if the files hold bf16, which loses nothing; else f32
+};
+
+// The values, f32 or bf16, have the shape of the parameter.
+using StoreParameter = std::function<void(const Parameter& parameter, const Tensor& values)>;
+
+// As variables in f32.
+StoreParameter store_for_training();
+// Matrices are packed as soon as they are read, so that no second copy of the model is ever in memory.
+StoreParameter store_for_inference(const InferenceOptions& options);
+
+}  // namespace qkv

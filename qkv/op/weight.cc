@@ -1,0 +1,105 @@
+#include "qkv/op/weight.h"
+
+#include <mutex>
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/base/fork.h"
+#include "qkv/op/rows.h"
+
+namespace qkv {
+namespace {
+
+template <class Element>
+kernel::MatrixOf<Element> matrix_at(const void* data, const Tensor& w) {
+  return {static_cast<const Element*>(data), w.dim(0), w.dim(1), w.stride(0), w.stride(1)};
+}
+
+// W^T or W. Strided values are packed as they are.
+kernel::PackedMatrix packed_form(const Tensor& w, bool transposed) {
+  const auto oriented = [&](auto matrix) { return transposed ? matrix.transposed() : matrix; };
+  if (w.dtype() == DType::bf16) return kernel::PackedMatrix(oriented(matrix_at<uint16_t>(w.data<bfloat16>(), w)));
+  return kernel::PackedMatrix(oriented(matrix_at<float>(w.data<float>(), w)));
+}
+
+}  // namespace
+
+struct Weight::State {
+  // A packed form, and the version of the master that it was made from.
+  struct Form {
+    kernel::PackedMatrix matrix = {};
+    uint64_t version = 0;
+  };
+
+  Variable master = {};
+  Shape shape = {};
+  Form forward = {}, backward = {};
+
+  kernel::PackedMatrix cached(Form& kept, bool transposed) const;
+};
+
+// The form of the present values. Packing runs in parallel, without the lock: two threads that use a weight for the
+// first time both pack it, and one copy is kept.
+kernel::PackedMatrix Weight::State::cached(Form& kept, bool transposed) const {
+  static ForkSafeMutex mutex;
+  const uint64_t version = master.version();
+  {
+    const std::lock_guard lock(mutex);
+    if (kept.matrix.rows() > 0 && kept.version == version) return kept.matrix;
+  }
+  const Form made = {packed_form(master.value(), transposed), version};
+  Form replaced = made;  // freed after the lock is released
+  const std::lock_guard lock(mutex);
+  std::swap(kept, replaced);
+  return made.matrix;
+}
+
+Weight::Weight(const Variable& master) {
+  if (master.defined()) state_ = std::make_shared<State>(State{.master = master, .shape = master.shape()});
+}
+
+Weight Weight::packed(const Tensor& values, WeightFormat format) {
+  require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
+  Weight w;
+  w.state_ = std::make_shared<State>(State{.shape = values.shape()});
+  w.state_->forward.matrix = packed_form(values.to(element_type(format)), true);
+  return w;
+}
+
+const Shape& Weight::shape() const {
+  require(defined(), "Weight", "the weight is undefined");
+  return state_->shape;
+}
+
+const Variable& Weight::master() const {
+  require(defined(), "Weight", "the weight is undefined");
+  return state_->master;
+}
+
+WeightFormat Weight::format() const { return is_packed() ? state_->forward.matrix.format() : WeightFormat::f32; }
+
+kernel::PackedMatrix Weight::forward() const {
+  if (is_packed()) return state_->forward.matrix;
+  return state_->cached(state_->forward, true);
+}
+
+kernel::PackedMatrix Weight::backward() const {
+  require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
+  return state_->cached(state_->backward, false);
+}
+
+Tensor Weight::values() const {
+  if (!is_packed()) return master().value();
+  const kernel::PackedMatrix& columns = state_->forward.matrix;
+  Tensor out = Tensor::empty(shape(), element_type(format()));
+  const int64_t K = dim(1);
+  for_each_row(dim(0), K, [&](int64_t n) {
+    if (out.dtype() == DType::bf16)
+      columns.copy_column(n, reinterpret_cast<uint16_t*>(out.data<bfloat16>() + n * K));
+    else
+      columns.copy_column(n, out.data<float>() + n * K);
+  });
+  return out;
+}
+
+}  // namespace qkv

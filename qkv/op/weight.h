@@ -1,0 +1,47 @@
+// A weight matrix (N,K): the right-hand side of a product x W^T and a table of rows. It is held in one of two ways:
+//
+//     Weight trained = variable;                                     // f32 values that are trained, the master
+//     Weight w = Weight::packed(values, WeightFormat::bf16);         // for inference, in a number format
+//     Variable y = linear(x, w);
+//
+// A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held only in
+// the layout of the product, for f32 in half of the memory of a trained one that is used, with the same results; it has
+// no gradients. Copies are the same weight, and any number of threads may use it.
+#pragma once
+
+#include <memory>
+
+#include "qkv/autograd/variable.h"
+#include "qkv/kernel/matmul.h"
+
+namespace qkv {
+
+class Weight {
+ public:
+  Weight() = default;              // none: defined() is false
+  Weight(const Variable& master);  // NOLINT: implicit on purpose, as are variables from tensors
+  Weight(const Tensor& values) : Weight(Variable(values)) {}  // NOLINT: a constant
+  // f32 or bf16 values (N,K), which are converted to the format: bf16 is rounded to nearest.
+  static Weight packed(const Tensor& values, WeightFormat format);
+
+  bool defined() const { return state_ != nullptr; }
+  const Shape& shape() const;
+  int64_t dim(int axis) const { return shape().dim(axis); }
+  WeightFormat format() const;
+  bool is_packed() const { return !master().defined(); }
+
+  const Variable& master() const;         // undefined if it is packed: on the tape, a constant
+  kernel::PackedMatrix forward() const;   // W^T (K x N), for y = x W^T
+  kernel::PackedMatrix backward() const;  // W (N x K), for dx = dy W; an error if it is packed
+  Tensor values() const;                  // f32, or bf16 if that is the format; a copy if it is packed
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+constexpr DType element_type(WeightFormat format) {
+  return format == WeightFormat::bf16 ? DType::bf16 : DType::f32;
+}
+
+}  // namespace qkv
