@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 
 namespace qkv::cli {
 namespace {

@@ -70,7 +70,8 @@ struct InspectCommand {
     if (architecture == Architecture::causal)
       return inspect(open_generator("inspect", model, held), sentence, max_input_tokens);
     if (architecture == Architecture::masked)
-      return inspect(open_mask_filler("inspect", model, held), sentence, FillMaskOptions().marker, max_input_tokens);
+      return inspect(open_mask_filler("inspect", model, held), sentence, FillMaskOptions().marker,
+                     max_input_tokens);
     const Translator translator = open_translator("inspect", model, held);
     InspectOptions options = {.translate = translator.defaults(), .max_input_tokens = max_input_tokens};
     if (beam_flag->count() > 0) options.translate->beam = beam;

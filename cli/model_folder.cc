@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "qkv/base/file.h"
-#include "qkv/model/family/foreign_folder.h"
-#include "qkv/model/family/read_family.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/foreign_folder.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/model_folder.h"
 
 namespace qkv::cli {
 namespace {

@@ -16,6 +16,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/model/model_file.h"
+#include "qkv/model/transformer.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv::cli_test {
@@ -253,7 +254,7 @@ TEST_F(Command, FineTuningPrintsTheVocabularyThatItContinuesWith) {
 }
 
 TEST_F(Command, AFileInAFolderThatAFlagNamesIsReportedWithTheFlag) {
-  expect_error(run(train_on("pairs.tsv") + " --init nope"), 1, {"qkv train: --init: read: nope/config.json"});
+  expect_error(run(train_on("pairs.tsv") + " --init nope"), 1, {"qkv train: --init: nope: no such model folder"});
 }
 
 TEST_F(Command, InconsistentModelFilesAreRejected) {

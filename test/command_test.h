@@ -14,6 +14,7 @@
 
 #include "qkv/base/file.h"
 #include "qkv/model/model_file.h"
+#include "qkv/model/transformer.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {

@@ -13,7 +13,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
 #include "qkv/decode/translator.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/training_test.h"

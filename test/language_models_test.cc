@@ -11,6 +11,7 @@
 #include "qkv/decode/mask_filler.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/masked.h"
+#include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "test/command_test.h"
 

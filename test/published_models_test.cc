@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "qkv/decode/embedder.h"
-#include "qkv/model/family/published_folder_test.h"
+#include "qkv/published/published_folder_test.h"
 #include "test/command_test.h"
 
 namespace qkv::published_models_test {

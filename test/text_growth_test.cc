@@ -10,10 +10,11 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
-#include "qkv/model/family/published_tensors.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/huggingface/huggingface_folder.h"
+#include "qkv/published/llama2c/llama2c.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/published_tensors.h"
 #include "qkv/test_support/scratch_folder.h"
-#include "qkv/text/published/formats.h"
 #include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/normalizer.h"
 #include "qkv/text/tokenizer/pre_tokenizer.h"
@@ -131,8 +132,7 @@ TEST(TextGrowth, IsLinearForEveryTokenizer) {
   const std::vector<fs::path> all = folders();
   ASSERT_GT(all.size(), 15u);
   for (const fs::path& folder : all) {
-    const TransformerConfig config = load_config(folder);
-    const Tokenizer tokenizer = read_published_tokenizer(folder, TokenizerSide::source, config.source_vocabulary);
+    const Tokenizer tokenizer = open_model_folder(folder)->tokenizer(TokenizerSide::source);
     std::vector<Kind> texts = kinds();
     std::string added;
     for (int32_t id = 0; id < tokenizer.size(); ++id)
@@ -250,7 +250,7 @@ class Reading : public testing::Test {
   void expect(const std::string& name, size_t n, const std::function<void(size_t)>& write) {
     const auto read = [&](size_t bytes) {
       try {
-        read_published_tokenizer(folder.path(), TokenizerSide::source, 1 << 24);
+        huggingface_tokenizer(folder.path(), TokenizerSide::source, 1 << 24);
       } catch (const InputError&) {
         refused = bytes;  // in time
       }
@@ -354,7 +354,7 @@ TEST_F(Reading, OfLlama2cIsLinear) {
       write("tok.bin",
             std::string(4, '\0') + entry("<unk>") + entry("<s>") + entry("</s>") + entry("a") + tokens(n));
       try {
-        llama2c_tokenizer(folder.path(), TokenizerSide::source, 1 << 20);
+        llama2c_tokenizer(folder.path() / "tok.bin", 1 << 20);
       } catch (const InputError&) {
         ++refused;
       }

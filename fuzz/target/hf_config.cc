@@ -5,15 +5,15 @@
 #include "qkv/base/file.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
-#include "qkv/model/family/family.h"
-#include "qkv/model/family/read_family.h"
+#include "qkv/published/family/family.h"
+#include "qkv/published/model_folder.h"
 
 namespace {
 
 using namespace qkv;
 
 void check(const std::filesystem::path& folder) {
-  const TransformerConfig config = read_family_config(folder);
+  const TransformerConfig config = open_model_folder(folder)->config();
   const std::string text = to_json(config);
   fuzz::expect(to_json(config_from_json(text, "again")) == text, "another configuration after JSON");
   fuzz::expect(!describe(config).empty(), "nothing to describe");

@@ -1,7 +1,7 @@
 // One file of a folder of Hugging Face or sentence-transformers: what is read of it is used, or refused.
 #include "fuzz/folder.h"
 #include "fuzz/input.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "test/damaged_folders/use_model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

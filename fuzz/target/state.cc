@@ -6,6 +6,7 @@
 #include "fuzz/input.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/model/transformer.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/text/utf8.h"
 #include "qkv/train/checkpoint.h"

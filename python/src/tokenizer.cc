@@ -7,8 +7,8 @@
 
 #include "python/src/bind.h"
 #include "python/src/text.h"
-#include "qkv/model/model_file.h"
-#include "qkv/text/model_tokenizer.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/model_folder.h"
 
 namespace qkv::python {
 namespace {
@@ -29,7 +29,7 @@ Tokenizer train_tokenizer(nb::handle sentences, nb::handle type, int64_t vocabul
 
 Tokenizer model_tokenizer(const std::filesystem::path& folder, bool target) {
   const nb::gil_scoped_release unlocked;
-  return read_model_tokenizer(folder, load_config(folder), target ? TokenizerSide::target : TokenizerSide::source);
+  return open_model_folder(folder)->tokenizer(target ? TokenizerSide::target : TokenizerSide::source);
 }
 
 std::map<std::string, int32_t> special_tokens(const Tokenizer& tokenizer) {

@@ -1,4 +1,4 @@
-#include "qkv/decode/convert_model.h"
+#include "qkv/published/convert_model.h"
 
 #include <csignal>
 #include <sys/resource.h>

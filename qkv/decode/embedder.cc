@@ -7,12 +7,12 @@
 #include "qkv/decode/encode_texts.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
-#include "qkv/decode/text_model.h"
 #include "qkv/decode/translator.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/masked.h"
 #include "qkv/op/concatenate.h"
+#include "qkv/published/text_model.h"
 #include "qkv/text/unicode.h"
 #include "qkv/text/utf8.h"
 

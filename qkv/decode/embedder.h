@@ -26,11 +26,11 @@
 #include <vector>
 
 #include "qkv/decode/encoded_sentence.h"
-#include "qkv/decode/pooling.h"
-#include "qkv/decode/sentence_encoder.h"
-#include "qkv/decode/text_model.h"
 #include "qkv/model/model.h"
+#include "qkv/model/pooling.h"
 #include "qkv/model/store_parameters.h"
+#include "qkv/published/huggingface/sentence_encoder.h"
+#include "qkv/published/text_model.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {

@@ -1,51 +1,19 @@
 #include "qkv/decode/generation_config.h"
 
-#include "qkv/base/file.h"
-#include "qkv/base/json.h"
-#include "qkv/model/family/hf_config.h"
-#include "qkv/model/family/read_family.h"
-#include "qkv/model/model_file.h"
+#include "qkv/base/error.h"
+#include "qkv/published/huggingface/hf_config.h"
 
 namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* generation_file = "generation_config.json";
 
-// The settings of these functions.
-constexpr const char* known_keys[] = {"num_beams",
-                                      "length_penalty",
-                                      "early_stopping",
-                                      "max_length",
-                                      "max_new_tokens",
-                                      "min_length",
-                                      "min_new_tokens",
-                                      "no_repeat_ngram_size",
-                                      "do_sample",
-                                      "temperature",
-                                      "top_k",
-                                      "top_p",
-                                      "min_p",
-                                      "typical_p",
-                                      "repetition_penalty",
-                                      "forced_eos_token_id",
-                                      "epsilon_cutoff",
-                                      "eta_cutoff",
-                                      "diversity_penalty",
-                                      "num_beam_groups",
-                                      "exponential_decay_length_penalty"};
-
-// The file with them; empty: none.
-fs::path settings_file(const fs::path& folder) {
-  if (const fs::path file = find_in_model(folder, generation_file); file_exists(file)) return file;
-  return file_exists(folder / "config.json") && is_published(folder) ? folder / "config.json" : fs::path();
+std::optional<HfConfig> read_settings(const ModelFolder& folder) {
+  const auto settings = folder.generation_config();
+  if (!settings) return {};
+  return HfConfig(settings->json, settings->file);
 }
-
-std::optional<HfConfig> read_settings(const fs::path& folder) {
-  const fs::path file = settings_file(folder);
-  if (file.empty()) return {};
-  return HfConfig(read_file(file, JsonLimits{}.bytes), file.string());
-}
+std::optional<HfConfig> read_settings(const fs::path& folder) { return read_settings(*open_model_folder(folder)); }
 
 // Checks options that a file has set; the user has given none.
 template <class Options>
@@ -99,6 +67,10 @@ class Ignored {
 }  // namespace
 
 TranslateOptions translate_defaults(const fs::path& folder) {
+  return translate_defaults(*open_model_folder(folder));
+}
+
+TranslateOptions translate_defaults(const ModelFolder& folder) {
   TranslateOptions o;
   const std::optional<HfConfig> settings = read_settings(folder);
   if (!settings) return o;
@@ -121,6 +93,10 @@ TranslateOptions translate_defaults(const fs::path& folder) {
 }
 
 GenerateTextOptions generate_defaults(const fs::path& folder) {
+  return generate_defaults(*open_model_folder(folder));
+}
+
+GenerateTextOptions generate_defaults(const ModelFolder& folder) {
   GenerateTextOptions o;
   const std::optional<HfConfig> settings = read_settings(folder);
   if (!settings) return o;
@@ -161,18 +137,6 @@ std::vector<std::string> ignored_by_generate(const fs::path& folder) {
     ignored.add_unless("no_repeat_ngram_size", 0);
   }
   return ignored.messages;
-}
-
-std::string generation_settings(const fs::path& folder) {
-  const fs::path file = settings_file(folder);
-  if (file.empty()) return "";
-  const std::string text = read_file(file, JsonLimits{}.bytes);
-  if (file.filename() == generation_file) return text;
-  const Json config = parse_json_object(without_bare_infinities(text), file.string());
-  Json settings = Json::object();
-  for (const char* key : known_keys)
-    if (config.contains(key)) settings[key] = config[key];
-  return settings.dump(2) + "\n";
 }
 
 }  // namespace qkv

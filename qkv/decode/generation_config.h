@@ -20,18 +20,18 @@
 
 #include "qkv/decode/generator.h"
 #include "qkv/decode/translator.h"
+#include "qkv/published/model_folder.h"
 
 namespace qkv {
 
+TranslateOptions translate_defaults(const ModelFolder& folder);
 TranslateOptions translate_defaults(const std::filesystem::path& folder);
+GenerateTextOptions generate_defaults(const ModelFolder& folder);
 GenerateTextOptions generate_defaults(const std::filesystem::path& folder);
 
 // A message for each setting of the file that the options do not have:
 // "bart/generation_config.json: 'repetition_penalty' is ignored in translations".
 std::vector<std::string> ignored_by_translate(const std::filesystem::path& folder);
 std::vector<std::string> ignored_by_generate(const std::filesystem::path& folder);
-
-// The settings of a folder as a generation_config.json for another one; "" if it has none, and so the default options.
-std::string generation_settings(const std::filesystem::path& folder);
 
 }  // namespace qkv

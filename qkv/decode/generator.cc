@@ -10,19 +10,13 @@
 #include "qkv/decode/encoded_sentence.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/length_batches.h"
-#include "qkv/decode/text_model.h"
 #include "qkv/decode/text_stream.h"
 #include "qkv/decode/translator.h"
+#include "qkv/published/text_model.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {
-
-Generator read_generator(const std::filesystem::path& folder, const InferenceOptions& options) {
-  const TextModel from = read_text_model(folder, options);
-  return {model_as<CausalTransformer>(from, folder.string(), "it does not generate text"), from.tokenizer,
-          folder.string()};
-}
 
 // The random numbers of an answer to a prompt.
 uint64_t stream_of(const GenerateTextOptions& options, size_t prompt, size_t answer) {
@@ -81,8 +75,12 @@ double TextScore::perplexity() const {
 }
 
 Generator::Generator(const std::filesystem::path& folder, const InferenceOptions& options)
-    : Generator(read_generator(folder, options)) {
-  defaults_ = generate_defaults(folder);
+    : Generator(read_text_model(folder, options)) {}
+
+Generator::Generator(const TextModel& from)
+    : Generator(model_as<CausalTransformer>(from, from.folder->path().string(), "it does not generate text"),
+                from.tokenizer, from.folder->path().string()) {
+  defaults_ = generate_defaults(*from.folder);
 }
 
 Generator::Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, const std::string& name)

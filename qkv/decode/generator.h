@@ -43,6 +43,8 @@
 
 namespace qkv {
 
+struct TextModel;
+
 struct GenerateTextOptions {
   int64_t max_tokens = 256;  // of an answer, its end included
   int64_t min_tokens = 0;
@@ -114,6 +116,7 @@ class Generator {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
+  explicit Generator(const TextModel& from);
   std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts,
                                             const GenerateTextOptions& options) const;
   GenerateOptions token_options(const GenerateTextOptions& options) const;

@@ -12,7 +12,7 @@
 #include "qkv/decode/inspect.h"
 #include "qkv/decode/language_model_test.h"
 #include "qkv/model/model_file.h"
-#include "qkv/text/published/formats.h"
+#include "qkv/published/min_gpt/min_gpt.h"
 
 namespace qkv::generator_test {
 
@@ -255,7 +255,7 @@ TEST(Generator, ScoresTextsIndependently) {
 
 // Like models of minGPT: the tokens are numbers, and none begins or ends a text.
 TEST(Generator, AModelWithoutEosAndBosSearchesToTheMaximumAndScoresFromTheSecondToken) {
-  const Tokenizer tokenizer = number_tokenizer("test", TokenizerSide::source, 12);
+  const Tokenizer tokenizer = number_tokenizer("test", 12);
   const Generator generator(random_language_model<CausalTransformer>(3, tokenizer), tokenizer);
   const GeneratedText answer =
       generator.generate("1 2", {.max_tokens = 4, .answers = 2, .beam = 3}).answers.front();

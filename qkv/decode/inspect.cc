@@ -9,7 +9,7 @@
 #include "qkv/decode/marked_text.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/score_documents.h"
-#include "qkv/decode/text_model.h"
+#include "qkv/published/text_model.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {

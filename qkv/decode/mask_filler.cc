@@ -9,9 +9,9 @@
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/marked_text.h"
 #include "qkv/decode/padded_batch.h"
-#include "qkv/decode/text_model.h"
 #include "qkv/decode/top_tokens.h"
 #include "qkv/decode/translator.h"
+#include "qkv/published/text_model.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {

@@ -10,8 +10,8 @@
 #include "qkv/base/error.h"
 #include "qkv/decode/language_model_test.h"
 #include "qkv/decode/marked_text.h"
-#include "qkv/model/family/published_folder_test.h"
 #include "qkv/model/model_file.h"
+#include "qkv/published/published_folder_test.h"
 
 namespace qkv::mask_filler_test {
 

@@ -9,7 +9,7 @@
 #include "qkv/decode/inspect.h"
 #include "qkv/decode/translator.h"
 #include "qkv/model/make_model.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::recurrent_translator_test {

@@ -10,7 +10,7 @@
 #include "qkv/decode/mask_filler.h"
 #include "qkv/decode/model_test.h"
 #include "qkv/decode/translator.h"
-#include "qkv/model/family/published_folder_test.h"
+#include "qkv/published/published_folder_test.h"
 
 namespace qkv::row_in_batch_test {
 

@@ -1,10 +1,10 @@
 // Folders of sentence-transformers: which vectors their files ask for.
-#include "qkv/decode/sentence_encoder.h"
+#include "qkv/published/huggingface/sentence_encoder.h"
 
 #include <gtest/gtest.h>
 
 #include "qkv/decode/embedder.h"
-#include "qkv/model/family/published_folder_test.h"
+#include "qkv/published/published_folder_test.h"
 
 namespace qkv::sentence_encoder_test {
 

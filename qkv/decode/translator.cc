@@ -7,16 +7,14 @@
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/padded_batch.h"
-#include "qkv/decode/text_model.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/text_model.h"
 #include "qkv/text/language_tokens.h"
-#include "qkv/text/model_tokenizer.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {
-namespace {
 
-Translator read_translator(const std::filesystem::path& folder, const InferenceOptions& options) {
+Translator Translator::read(const std::filesystem::path& folder, const InferenceOptions& options) {
   SavedModel saved = read_model_for_inference(folder, options);
   const Architecture architecture = saved.model->config().architecture;
   std::shared_ptr<const Model> any = std::move(saved.model);
@@ -24,18 +22,14 @@ Translator read_translator(const std::filesystem::path& folder, const InferenceO
   require<InputError>(model != nullptr, folder.string(),
                       "the architecture of this model is {}: it does not translate, which needs an encoder-decoder",
                       name_of(architecture));
-  const auto tokenizer = [&](TokenizerSide side) {
-    return read_model_tokenizer(folder, model->config(), side, saved.sums);
-  };
-  return {model, tokenizer(TokenizerSide::source), tokenizer(TokenizerSide::target), folder.string()};
+  Translator translator(model, saved.folder->tokenizer(TokenizerSide::source),
+                        saved.folder->tokenizer(TokenizerSide::target), folder.string());
+  translator.defaults_ = translate_defaults(*saved.folder);
+  return translator;
 }
-
-}  // namespace
 
 Translator::Translator(const std::filesystem::path& folder, const InferenceOptions& options)
-    : Translator(read_together(folder, [&] { return read_translator(folder, options); })) {
-  defaults_ = translate_defaults(folder);
-}
+    : Translator(read_together(folder, [&] { return read(folder, options); })) {}
 
 Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer source, Tokenizer target,
                        const std::string& name)

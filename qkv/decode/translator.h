@@ -122,6 +122,7 @@ class Translator {
   SearchOptions search_options_of(const TranslateOptions& options) const;
 
  private:
+  static Translator read(const std::filesystem::path& folder, const InferenceOptions& options);
   void check(const std::string& where) const;
   static std::vector<EncodedSentence> encode_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
                                                  const EncodeSentenceOptions& options);

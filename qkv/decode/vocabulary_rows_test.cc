@@ -1,10 +1,10 @@
 // Vocabularies with more tokens than the model has rows, as that of Gemma 3, and those of trainings that added a [PAD].
 #include <gtest/gtest.h>
 
-#include "qkv/decode/convert_model.h"
 #include "qkv/decode/embedder.h"
 #include "qkv/decode/generator.h"
-#include "qkv/model/family/published_folder_test.h"
+#include "qkv/published/convert_model.h"
+#include "qkv/published/published_folder_test.h"
 
 namespace qkv::vocabulary_rows_test {
 

@@ -107,7 +107,7 @@ struct TransformerConfig {
   AttentionPattern cross_attention = {};
   int64_t max_positions = 1024;  // of sinusoidal and learned positions
 
-  // Settings that only published families use (model/family/). Written to config.json when not the default.
+  // Settings that only published families use (published/family/). Written to config.json when not the default.
   std::optional<bool> attention_output_bias = {};  // none: as attention_bias
   int64_t decoder_heads = 0, decoder_ffn = 0;      // 0: as heads and ffn; else those are the encoder's
   float norm_weight_offset = 0.0f;                 // rows are multiplied by offset + weight; 1 in Gemma

@@ -9,7 +9,7 @@
 //     tokenizer.save("model/source.model");      // a SentencePiece model; JSON for byte-level BPE and WordPiece
 //
 // The ids of the four special tokens are the same in every vocabulary that is trained here: pad 0, bos 1, eos 2, unk 3.
-// In published models (published_tokenizer.h) they are data: special().
+// In published models (published/model_folder.h) they are data: special().
 //
 // decode(encode(text)) is by default the text normalised by NFKC (ligatures, full-width letters and the ellipsis
 // character become plain letters and dots; control characters are removed) with white space collapsed and trimmed,

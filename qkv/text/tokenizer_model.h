@@ -1,5 +1,5 @@
 // The implementation of a Tokenizer: a SentencePiece model (tokenizer.cc), or the tokenizer of a published model
-// (published_tokenizer.h).
+// (published/model_folder.h).
 #pragma once
 
 #include <cstdint>

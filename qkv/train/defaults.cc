@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "qkv/model/architecture_table.h"
-#include "qkv/model/family/read_family.h"
 #include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/text/corpus.h"
 #include "qkv/train/option_table.h"
 

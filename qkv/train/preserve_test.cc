@@ -14,6 +14,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/decode/translator.h"
+#include "qkv/published/load_model.h"
 #include "qkv/train/average.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/publish.h"

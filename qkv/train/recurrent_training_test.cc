@@ -7,7 +7,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/make_model.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/test_support/tensors.h"
 #include "qkv/train/defaults.h"

@@ -1,8 +1,8 @@
 #include "qkv/train/text_data.h"
 
 #include "qkv/base/error.h"
+#include "qkv/published/own_folder.h"
 #include "qkv/text/holdout.h"
-#include "qkv/text/model_tokenizer.h"
 
 namespace qkv {
 namespace {
@@ -45,8 +45,7 @@ TextData prepare_text_data(const TrainOptions& options, const TextEncoding& enco
   Holdout holdout;
   if (options.hold_out > 0) holdout = Holdout(corpus, options.hold_out, options.seed);
   const Tokenizer tokenizer =
-      stored ? read_model_tokenizer(stored->folder, stored->config, TokenizerSide::source, stored->sums)
-             : train_tokenizer(options, corpus, holdout, progress);
+      stored ? (*stored)(TokenizerSide::source) : train_tokenizer(options, corpus, holdout, progress);
   const EncodeTextOptions encode = encoding(tokenizer);
   EncodeTextOptions rest = encode;
   rest.holdout = &holdout;

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/train/training_test.h"
 
 namespace qkv::text_training_test {
@@ -89,7 +89,7 @@ TEST_P(TextTraining, WritesAModelThatLoadsWithItsVocabulary) {
   train(options("m"));
   const Tokenizer tokenizer = Tokenizer::load(folder_ / "m/tokenizer.model");
   const SavedModel saved = read_model(folder_ / "m");
-  EXPECT_EQ(saved.sums.at("tokenizer.model"), tokenizer.checksum());
+  EXPECT_EQ(saved.folder->tokenizer(TokenizerSide::source).checksum(), tokenizer.checksum());
   EXPECT_EQ(saved.model->config().architecture, GetParam());
   const int64_t mask = GetParam() == Architecture::masked ? 1 : 0;
   EXPECT_EQ(saved.model->config().target_vocabulary, tokenizer.size() + mask);

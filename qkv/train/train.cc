@@ -3,6 +3,8 @@
 #include "qkv/base/error.h"
 #include "qkv/base/progress.h"
 #include "qkv/base/threads.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/own_folder.h"
 #include "qkv/train/make_training_task.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
@@ -59,10 +61,13 @@ TrainResult train(const TrainOptions& options) {
   std::optional<StoredVocabulary> vocabulary;
   std::optional<SavedModel> init;
   if (checkpoint) {
-    vocabulary = {folder.root(), options.architecture, checkpoint->state().vocabulary};
+    vocabulary = [&](TokenizerSide side) {
+      return read_own_tokenizer(folder.root(), options.architecture.architecture, side,
+                                checkpoint->state().vocabulary);
+    };
   } else if (!options.init.empty()) {
     init = read_together(options.init, [&] { return read_model(options.init); });
-    vocabulary = {options.init, init->model->config(), init->sums};
+    vocabulary = [&](TokenizerSide side) { return init->folder->tokenizer(side); };
   }
   const std::unique_ptr<TrainingTask> task = make_training_task(options, vocabulary, progress);
   if (init) copy_parameters(*init->model, task->model(), options.init);

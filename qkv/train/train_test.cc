@@ -9,7 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/train/average.h"
 #include "qkv/train/folder.h"

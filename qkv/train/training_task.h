@@ -10,11 +10,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "qkv/model/model_file.h"
+#include "qkv/published/model_folder.h"
 #include "qkv/text/batches.h"
 #include "qkv/train/training_loss.h"
 #include "qkv/train/validation.h"
@@ -22,12 +24,8 @@
 
 namespace qkv {
 
-// Vocabularies in a folder, of a training to resume or of a model to continue from.
-struct StoredVocabulary {
-  std::filesystem::path folder;
-  TransformerConfig config;  // of that model
-  VocabularyChecksums sums;
-};
+// The vocabularies of a training to resume or of a model to continue from.
+using StoredVocabulary = std::function<Tokenizer(TokenizerSide side)>;
 
 class TrainingTask {
  public:

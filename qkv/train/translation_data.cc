@@ -1,8 +1,8 @@
 #include "qkv/train/translation_data.h"
 
 #include "qkv/base/error.h"
+#include "qkv/published/own_folder.h"
 #include "qkv/text/holdout.h"
-#include "qkv/text/model_tokenizer.h"
 
 namespace qkv {
 namespace {
@@ -86,10 +86,7 @@ TranslationData prepare_translation_data(const TrainOptions& options, const std:
 }
 
 Vocabularies load_vocabularies(const StoredVocabulary& stored) {
-  const auto load = [&](TokenizerSide side) {
-    return read_model_tokenizer(stored.folder, stored.config, side, stored.sums);
-  };
-  return {load(TokenizerSide::source), load(TokenizerSide::target)};
+  return {stored(TokenizerSide::source), stored(TokenizerSide::target)};
 }
 
 }  // namespace qkv

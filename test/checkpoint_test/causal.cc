@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "qkv/model/model_file.h"
 #include "qkv/op/arithmetic.h"
+#include "qkv/published/load_model.h"
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {

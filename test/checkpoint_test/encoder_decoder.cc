@@ -6,9 +6,9 @@
 #include "qkv/base/file.h"
 #include "qkv/decode/score.h"
 #include "qkv/decode/search.h"
-#include "qkv/model/model_file.h"
 #include "qkv/model/transformer.h"
-#include "qkv/text/model_tokenizer.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/model_folder.h"
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {
@@ -126,7 +126,7 @@ void beam_ids_with_length_penalty(const fs::path& folder) { check_beams(folder, 
 void scores(const fs::path& folder) {
   const nlohmann::json json = nlohmann::json::parse(read_file(folder / "reference.json"));
   const Transformer model = load_model(folder);
-  const SpecialTokens special = read_model_tokenizer(folder, model.config(), TokenizerSide::target).special();
+  const SpecialTokens special = open_model_folder(folder)->tokenizer(TokenizerSide::target).special();
   for (const auto& pair : json["scores"]) {
     const auto source = pair["source"].get<Ids>(), target = pair["target"].get<Ids>();
     const std::vector<int32_t> lengths = {static_cast<int32_t>(source.size())};

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "test/checkpoint_test/reference.h"
 
 namespace qkv::test {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/file.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
 #include "qkv/test_support/scratch_folder.h"
 
 namespace qkv::test {

@@ -3,9 +3,9 @@
 
 #include "qkv/base/file.h"
 #include "qkv/decode/embedder.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/model_folder.h"
 #include "qkv/test_support/tensors.h"
-#include "qkv/text/published_tokenizer.h"
 #include "qkv/text/tokenizer/tokenizer_json.h"
 #include "test/checkpoint_test/reference.h"
 
@@ -49,10 +49,9 @@ void tokenizer_cases_of_version_4(const fs::path& folder) { check_cases(folder, 
 
 // source.spm and target.spm with vocab.json.
 void marian_cases(const fs::path& folder) {
-  const Tokenizer source = read_published_tokenizer(folder, TokenizerSide::source,
-                                                    load_config(folder).source_vocabulary),
-                  target = read_published_tokenizer(folder, TokenizerSide::target,
-                                                    load_config(folder).target_vocabulary);
+  const auto opened = open_model_folder(folder);
+  const Tokenizer source = opened->tokenizer(TokenizerSide::source),
+                  target = opened->tokenizer(TokenizerSide::target);
   const Json cases = Json::parse(read_file(folder / "tokenizer-cases.json"));
   const auto framed = [](const Tokenizer& tokenizer, const std::string& text) {
     Ids ids = tokenizer.encode(text);

@@ -8,6 +8,7 @@
 #include "qkv/model/causal.h"
 #include "qkv/model/masked.h"
 #include "qkv/model/model_file.h"
+#include "qkv/model/transformer.h"
 #include "qkv/test_support/scratch_folder.h"
 #include "qkv/text/tokenizer.h"
 #include "test/damaged_folders/tiny_folders.h"

@@ -4,9 +4,9 @@
 #include "qkv/decode/encode_texts.h"
 #include "qkv/decode/generation_config.h"
 #include "qkv/decode/generator.h"
-#include "qkv/decode/sentence_encoder.h"
 #include "qkv/decode/translator.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/huggingface/sentence_encoder.h"
+#include "qkv/published/load_model.h"
 
 namespace qkv::test {
 

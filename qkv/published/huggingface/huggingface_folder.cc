@@ -1,0 +1,125 @@
+#include "qkv/published/huggingface/huggingface_folder.h"
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/json.h"
+#include "qkv/base/names.h"
+#include "qkv/published/family/family.h"
+#include "qkv/published/family/rope.h"
+#include "qkv/published/load_model.h"
+#include "qkv/published/published_model_folder.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The settings of generation that older folders have in config.json.
+constexpr const char* generation_keys[] = {"num_beams",
+                                           "length_penalty",
+                                           "early_stopping",
+                                           "max_length",
+                                           "max_new_tokens",
+                                           "min_length",
+                                           "min_new_tokens",
+                                           "no_repeat_ngram_size",
+                                           "do_sample",
+                                           "temperature",
+                                           "top_k",
+                                           "top_p",
+                                           "min_p",
+                                           "typical_p",
+                                           "repetition_penalty",
+                                           "forced_eos_token_id",
+                                           "epsilon_cutoff",
+                                           "eta_cutoff",
+                                           "diversity_penalty",
+                                           "num_beam_groups",
+                                           "exponential_decay_length_penalty"};
+
+// A decoder with `is_causal` false also sees later tokens: it is an encoder of sentences, such as gte-Qwen2.
+TransformerConfig as_encoder(const HfConfig& hf, TransformerConfig c) {
+  using Role = AttentionMechanism::Role;
+  for (const auto& [variant, layers] : c.self_attention.decoder.groups())
+    if (variant.has(Role::mask) || variant.has(Role::position_bias) || c.positions == Positions::alibi)
+      hf.refuse("is_causal", "attention to later tokens is not supported with windows or ALiBi");
+  c.architecture = Architecture::masked;
+  c.head = false;
+  c.self_attention = {c.self_attention.decoder, {}};
+  return c;
+}
+
+TransformerConfig config_of(const HfConfig& hf) {
+  const Family& family = family_of(hf);
+  return checked_config(hf.file(), [&] {
+    TransformerConfig config = family.config(hf);
+    if (!config.has_position_limit()) config.context_length = read_context_length(hf);
+    const bool is_causal = config.architecture != Architecture::causal || hf.flag("is_causal", true);
+    return is_causal ? config : as_encoder(hf, config);
+  });
+}
+
+class HuggingFaceFolder final : public PublishedModelFolder {
+ public:
+  HuggingFaceFolder(const fs::path& path, HfConfig settings)
+      : PublishedModelFolder(path), settings_(std::move(settings)) {}
+
+  void read_parameters(const MakeModel& make, const StoreParameter& store) override {
+    try {
+      PublishedModelFolder::read_parameters(make, store);
+    } catch (const InputError&) {
+      refuse_quantised();
+      throw;
+    }
+  }
+
+  std::optional<SettingsFile> generation_config() const override {
+    if (auto settings = ModelFolder::generation_config()) return settings;
+    const Json json = parse_json_object(without_bare_infinities(read_file(settings_.file(), JsonLimits{}.bytes)),
+                                        settings_.file());
+    Json some = Json::object();
+    for (const char* key : generation_keys)
+      if (json.contains(key)) some[key] = json[key];
+    return SettingsFile{some.dump(2) + "\n", settings_.file()};
+  }
+
+ private:
+  TransformerConfig read_config() override { return config_of(settings_); }
+
+  PublishedModel read_model() override {
+    const TransformerConfig config = config_of(settings_);
+    return {config, family_of(settings_).tensors(settings_, config), PublishedTensors::open(path()),
+            settings_.file()};
+  }
+
+  Tokenizer read_tokenizer(TokenizerSide side, int64_t rows) override {
+    return huggingface_tokenizer(path(), side, rows);
+  }
+
+  // Called after reading failed, because a folder may name a method although its weights are not quantised.
+  void refuse_quantised() const {
+    if (!settings_.has("quantization_config")) return;
+    config_of(settings_);  // what it rejects is also wrong in the model before quantisation
+    const std::string method = settings_.part("quantization_config")->text("quant_method", "unknown");
+    fail<InputError>(
+        settings_.file(),
+        "the weights are quantised by {} ('quantization_config'), which is not supported; take the model "
+        "that they were made from, in f32, f16 or bf16",
+        quoted_name(method));
+  }
+
+  HfConfig settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<ModelFolder> open_huggingface(const fs::path& path) {
+  const fs::path file = path / config_file;
+  if (!file_exists(file)) return nullptr;
+  HfConfig settings(read_file(file, JsonLimits{}.bytes), file.string());
+  const bool names_type = settings.has("model_type") || settings.is_null("model_type");
+  if (!names_type || settings.has("format")) return nullptr;  // "format": of ours
+  return std::make_unique<HuggingFaceFolder>(path, std::move(settings));
+}
+
+}  // namespace qkv

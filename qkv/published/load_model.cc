@@ -1,0 +1,40 @@
+#include "qkv/published/load_model.h"
+
+#include "qkv/model/make_model.h"
+#include "qkv/tensor/storage.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+SavedModel read_into(const fs::path& path, const StoreParameter& store) {
+  SavedModel saved = {nullptr, open_model_folder(path)};
+  const auto make = [&](const TransformerConfig& config) -> Model& {
+    saved.model = make_model(config);
+    return *saved.model;
+  };
+  saved.folder->read_parameters(make, store);
+  return saved;
+}
+
+}  // namespace
+
+Transformer load_model(const fs::path& folder) { return load_model_as<Transformer>(folder); }
+
+TransformerConfig load_config(const fs::path& folder) { return open_model_folder(folder)->config(); }
+
+SavedModel read_model(const fs::path& folder) { return read_into(folder, store_for_training()); }
+
+SavedModel read_model_for_inference(const fs::path& folder, const InferenceOptions& options) {
+  SavedModel saved = read_into(folder, store_for_inference(options));
+  release_unused_storage();  // of tensors that were converted
+  return saved;
+}
+
+void check_architecture(const fs::path& folder, Architecture is, Architecture expected) {
+  require<InputError>(is == expected, folder.string(), "the architecture of this model is {}, expected {}",
+                      name_of(is), name_of(expected));
+}
+
+}  // namespace qkv

@@ -1,0 +1,52 @@
+#include "qkv/published/model_folder.h"
+
+#include <cerrno>
+
+#include "qkv/base/error.h"
+#include "qkv/base/file.h"
+#include "qkv/base/json.h"
+#include "qkv/model/model_file.h"
+#include "qkv/published/ctranslate2/ctranslate2.h"
+#include "qkv/published/foreign_folder.h"
+#include "qkv/published/huggingface/huggingface_folder.h"
+#include "qkv/published/llama2c/llama2c.h"
+#include "qkv/published/marian/marian_folder.h"
+#include "qkv/published/min_gpt/min_gpt.h"
+#include "qkv/published/own_folder.h"
+
+namespace qkv {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each returns null for a folder of another format.
+using OpenFolder = std::unique_ptr<ModelFolder> (*)(const fs::path& path);
+constexpr OpenFolder formats[] = {open_ctranslate2, open_marian, open_llama2c, open_min_gpt, open_huggingface};
+
+std::unique_ptr<ModelFolder> open_published(const fs::path& path) {
+  if (is_being_replaced(path)) return nullptr;  // by a training, with a model of ours
+  for (const OpenFolder open : formats)
+    if (std::unique_ptr<ModelFolder> folder = open(path)) return folder;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<ModelFolder::SettingsFile> ModelFolder::generation_config() const {
+  const fs::path file = find_in_model(path_, "generation_config.json");
+  if (!file_exists(file)) return {};
+  return SettingsFile{read_file(file, JsonLimits{}.bytes), file.string()};
+}
+
+std::unique_ptr<ModelFolder> open_model_folder(const fs::path& path) {
+  std::error_code error;
+  if (const std::string what = foreign_folder(path); !what.empty())
+    fail<InputError>(path.string(), "not a model folder: {}", what);
+  if (!fs::is_directory(path, error)) throw FileError(ENOENT, path.string(), "no such model folder");
+  if (std::unique_ptr<ModelFolder> folder = open_published(path)) return folder;
+  return open_own(path);
+}
+
+bool is_published(const fs::path& path) { return open_published(path) != nullptr; }
+
+}  // namespace qkv
