@@ -32,7 +32,6 @@ Embedder::Embedder(const std::filesystem::path& folder, const InferenceOptions& 
 
 Embedder::Embedder(const TextModel& from, const std::filesystem::path& folder)
     : Embedder(from.model, from.tokenizer, folder.string()) {
-  if (!from.tokenizer.special().frame) return;
   published_ = read_sentence_encoder(folder);
 }
 
@@ -59,8 +58,7 @@ std::vector<Pooling> Embedder::poolings(const EmbedOptions& options) const {
 
 EncodedSentence Embedder::encode(const std::string& sentence, int64_t max_tokens) const {
   TextFrame frame = frame_of(tokenizer_, model_->config().architecture);
-  const SpecialTokens& special = tokenizer_.special();
-  if (!special.frame) frame.after = {special.eos};
+  if (frame.after.empty() && tokenizer_.document_end() >= 0) frame.after = {tokenizer_.document_end()};
   return encode_sentence(prepared(sentence, published_), tokenizer_,
                          {.max_tokens = max_tokens, .name = "sentence", .frame = frame});
 }

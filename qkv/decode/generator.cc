@@ -229,7 +229,7 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, cons
                                         const ProgressFunction& progress) const {
   check_batch_tokens(options.batch_tokens);
   const SpecialTokens& special = tokenizer_.special();
-  const int32_t eos = special.frame ? -1 : special.eos;  // published models do not end texts with it
+  const int32_t eos = tokenizer_.document_end();
   const ScoreDocumentsOptions how = {.context = options.context,
                                      .stride = options.stride,
                                      .batch_tokens = options.batch_tokens,

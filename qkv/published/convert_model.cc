@@ -18,7 +18,7 @@ struct Opened {
   Tokenizer source, target;  // the same of a model of one stack
 
   const TransformerConfig& config() const { return saved.model->config(); }
-  bool is_published() const { return source.special().frame.has_value(); }  // or was, before it was converted
+  bool is_published() const { return source.special().rows > 0; }  // or was, before it was converted
 };
 
 // For Hugging Face the values are needed in f32.

@@ -17,12 +17,7 @@ TextModel read_text_model(const std::filesystem::path& folder, const InferenceOp
 }
 
 TextFrame frame_of(const Tokenizer& tokenizer, Architecture architecture) {
-  const SpecialTokens& special = tokenizer.special();
-  if (special.frame) return *special.frame;
-  TextFrame frame;
-  if (is_language_model(architecture)) frame.before = {special.bos};
-  if (architecture != Architecture::causal) frame.after = {special.eos};
-  return frame;
+  return tokenizer.frame(is_language_model(architecture), architecture != Architecture::causal);
 }
 
 void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where) {

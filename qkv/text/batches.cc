@@ -40,7 +40,7 @@ void sort_by_length(const EncodedCorpus& corpus, std::span<uint32_t> pairs) {
 BatchTokens BatchTokens::of(const Tokenizer& source, const Tokenizer& target) {
   BatchTokens out;
   const SpecialTokens& special = target.special();
-  if (source.special().frame) out.source = *source.special().frame;
+  out.source = source.frame(/*has_bos=*/false, /*has_eos=*/true);
   out.bos = special.bos;
   out.eos = special.eos;
   if (special.forced_first) out.before_target = {*special.forced_first};

@@ -348,9 +348,19 @@ int64_t Tokenizer::token_count() const { return model_->size(); }
 const SpecialTokens& Tokenizer::special() const { return model_->special(); }
 
 int32_t Tokenizer::mask_id() const {
-  if (special().mask >= 0 || special().frame) return special().mask;
+  if (special().mask >= 0 || special().rows > 0) return special().mask;
   return static_cast<int32_t>(size());
 }
+
+TextFrame Tokenizer::frame(bool has_bos, bool has_eos) const {
+  if (special().frame) return *special().frame;
+  TextFrame frame;
+  if (has_bos) frame.before = {special().bos};
+  if (has_eos) frame.after = {special().eos};
+  return frame;
+}
+
+int32_t Tokenizer::document_end() const { return special().rows > 0 ? -1 : special().eos; }
 int64_t Tokenizer::rows(bool is_masked) const { return is_masked && mask_id() == size() ? size() + 1 : size(); }
 
 std::optional<int32_t> Tokenizer::id_of(std::string_view token) const { return model_->id_of(token); }

@@ -76,8 +76,9 @@ struct SpecialTokens {
   std::vector<int32_t> suppressed = {0, 1};  // never generated
   std::vector<int32_t> added = {};           // never text: languages, if the file does not mark them
   std::optional<int32_t> forced_first = {};  // the first token of every answer
-  std::optional<TextFrame> frame = {};       // none: our own models, by architecture
-  int64_t rows = 0;  // number of ids of a published model; ids after its tokens have no text
+  std::optional<TextFrame> frame = {};       // none: Tokenizer::frame() makes it of bos and eos
+  int64_t rows =
+      0;  // number of ids of the model, if its vocabulary does not say it; ids after the tokens have no text
 };
 
 struct TokenizeOptions {
@@ -113,8 +114,13 @@ class Tokenizer {
   int64_t size() const;             // ids that the model has
   int64_t token_count() const;  // of the vocabulary: the model may have more ids, or fewer (without the last ones)
   const SpecialTokens& special() const;
-  // The mask of a masked model: a token of the vocabulary, or, in a vocabulary of ours without one, the id after the
-  // last token. -1: a published vocabulary without a mask.
+  // The tokens around a text that a model reads: those that the vocabulary names, else bos and eos where the model has
+  // them.
+  TextFrame frame(bool has_bos, bool has_eos) const;
+  // The token between two documents in the training of a causal model; -1: a published model, which may have had none.
+  int32_t document_end() const;
+  // The mask of a masked model: a token of the vocabulary, or, if the vocabulary has none and decides the rows of
+  // the model, the id after the last token. -1: the model has no mask.
   int32_t mask_id() const;
   // The rows of the embedding of a model that reads this vocabulary, the mask's among them if `is_masked`.
   int64_t rows(bool is_masked) const;

@@ -7,6 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/decode/generate.h"
 #include "qkv/metric/perplexity.h"
+#include "qkv/published/text_model.h"
 #include "qkv/train/sample_indices.h"
 #include "qkv/train/shared_data.h"
 #include "qkv/train/token_frequencies.h"
@@ -30,8 +31,7 @@ std::vector<std::span<const int32_t>> documents_of(const EncodedCorpus& corpus) 
 
 PackedTextOptions packing(const TrainOptions& options, const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
-  std::vector<int32_t> before = {special.bos};
-  if (special.frame) before = special.frame->before;
+  const std::vector<int32_t> before = frame_of(tokenizer, Architecture::causal).before;
   require<InputError>(
       special.eos >= 0 && before.size() <= 1, "train",
       "packing allows at most one token before and one after a text; this vocabulary adds {} and {}", before.size(),

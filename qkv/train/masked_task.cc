@@ -7,6 +7,7 @@
 #include "qkv/metric/perplexity.h"
 #include "qkv/op/embedding.h"
 #include "qkv/op/shape.h"
+#include "qkv/published/text_model.h"
 #include "qkv/train/sample_indices.h"
 #include "qkv/train/shared_data.h"
 
@@ -15,14 +16,9 @@ namespace {
 
 constexpr int64_t validation_epoch = 0;
 
-TextFrame frame_of(const Tokenizer& tokenizer) {
-  const SpecialTokens& special = tokenizer.special();
-  return special.frame ? *special.frame : TextFrame{.before = {special.bos}, .after = {special.eos}};
-}
-
 std::vector<int32_t> never_masked(const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
-  const TextFrame frame = frame_of(tokenizer);
+  const TextFrame frame = frame_of(tokenizer, Architecture::masked);
   std::vector<int32_t> out = frame.before;
   out.insert(out.end(), frame.after.begin(), frame.after.end());
   for (const int32_t id : {special.pad, special.bos, special.eos, special.unk})
@@ -92,7 +88,7 @@ std::pair<Variable, Tensor> at_targets(const Variable& hidden, const Tensor& tar
 
 TextEncoding MaskedTask::encoding(const TrainOptions& options) {
   return [length = options.max_length](const Tokenizer& tokenizer) {
-    return EncodeTextOptions{.before = frame_of(tokenizer).before, .max_length = length};
+    return EncodeTextOptions{.before = frame_of(tokenizer, Architecture::masked).before, .max_length = length};
   };
 }
 
@@ -110,7 +106,7 @@ MaskedTask::MaskedTask(const TrainOptions& options, TextData data)
 // The corpus already holds the tokens before a line; there are no targets.
 BatchTokens MaskedTask::tokens() const {
   BatchTokens out;
-  out.source = {.before = {}, .after = frame_of(data_.tokenizer).after};
+  out.source = {.before = {}, .after = frame_of(data_.tokenizer, Architecture::masked).after};
   out.pad = std::max(data_.tokenizer.special().pad, 0);
   return out;
 }
@@ -158,7 +154,7 @@ std::vector<TrainingTask::Sample> MaskedTask::samples(int64_t count) const {
 TrainingTask::Sample MaskedTask::sample(int64_t line) const {
   const NoGrad guard;
   const Tokenizer& tokenizer = data_.tokenizer;
-  const TextFrame frame = frame_of(tokenizer);
+  const TextFrame frame = frame_of(tokenizer, Architecture::masked);
   std::vector<int32_t> ids(data_.valid.source(line).begin(), data_.valid.source(line).end());
   ids.insert(ids.end(), frame.after.begin(), frame.after.end());
   const MaskedTokens masked = masking_.mask(ids, line, validation_epoch);
@@ -186,7 +182,7 @@ TrainingTask::Sample MaskedTask::sample(int64_t line) const {
 TokenFrequencies MaskedTask::frequencies() const {
   TokenFrequencies frequencies(data_.tokenizer.size());
   for (int64_t i = 0; i < data_.train.size(); ++i)
-    frequencies.add(data_.train.source(i).subspan(frame_of(data_.tokenizer).before.size()));
+    frequencies.add(data_.train.source(i).subspan(frame_of(data_.tokenizer, Architecture::masked).before.size()));
   return frequencies;
 }
 
@@ -205,7 +201,8 @@ std::vector<std::string> MaskedTask::notes() const {
   const int32_t frequent = frequencies().frequent_token();
   Accuracy baseline;
   for (int64_t i = 0; i < data_.valid.size(); ++i)
-    for (const int32_t id : data_.valid.source(i).subspan(frame_of(data_.tokenizer).before.size()))
+    for (const int32_t id :
+         data_.valid.source(i).subspan(frame_of(data_.tokenizer, Architecture::masked).before.size()))
       baseline.add({.correct = id == frequent ? 1 : 0, .total = 1});
   notes.push_back(fmt::format(
       "always predicting the most frequent token is right for {:.1f}% of the tokens of the validation lines",
