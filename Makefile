@@ -66,7 +66,7 @@ install: command    ## install the library and the command: PREFIX=/usr/local DE
 dev:                ## run the tests with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory test PRESET=dev
 
-sanitize: setup     ## a part of dev, in minutes: base, tensor, kernel, attention, text and decode
+sanitize: setup     ## a part of dev, in minutes: what handles memory and external input
 	@script/sanitize
 
 tsan:               ## run the tests with the thread sanitizer

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "qkv/decode/encode_texts.h"
+#include "qkv/pipeline/encode_texts.h"
 #include "qkv/text/corpus.h"
 
 namespace qkv::cli {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/demo_task.h"
-#include "qkv/decode/inspect.h"
+#include "qkv/pipeline/inspect.h"
 #include "qkv/train/options.h"
 
 namespace qkv::cli {

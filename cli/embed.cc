@@ -10,7 +10,7 @@
 #include "cli/npy.h"
 #include "cli/text_input.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/embedder.h"
+#include "qkv/pipeline/embedder.h"
 #include "qkv/tensor/safetensors.h"
 
 namespace qkv::cli {

@@ -4,7 +4,7 @@
 
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
-#include "qkv/decode/generation_config.h"
+#include "qkv/pipeline/generation_config.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/model_defaults.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/translator.h"
 
 namespace qkv::cli {
 

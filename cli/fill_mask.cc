@@ -6,7 +6,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/mask_filler.h"
+#include "qkv/pipeline/mask_filler.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {

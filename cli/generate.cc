@@ -11,8 +11,8 @@
 #include "cli/text_input.h"
 #include "cli/timings.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/generation_config.h"
-#include "qkv/decode/generator.h"
+#include "qkv/pipeline/generation_config.h"
+#include "qkv/pipeline/generator.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "qkv/decode/inspect.h"
 #include "qkv/picture/heatmap.h"
+#include "qkv/pipeline/inspect.h"
 
 namespace qkv::cli {
 

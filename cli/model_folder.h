@@ -10,10 +10,10 @@
 #include <string>
 
 #include "cli/flags.h"
-#include "qkv/decode/embedder.h"
-#include "qkv/decode/generator.h"
-#include "qkv/decode/mask_filler.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/embedder.h"
+#include "qkv/pipeline/generator.h"
+#include "qkv/pipeline/mask_filler.h"
+#include "qkv/pipeline/translator.h"
 
 namespace qkv::cli {
 

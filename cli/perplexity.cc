@@ -10,7 +10,7 @@
 #include "cli/text_input.h"
 #include "cli/timings.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/generator.h"
+#include "qkv/pipeline/generator.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {

@@ -6,7 +6,7 @@
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/text/corpus.h"
 #include "qkv/text/utf8.h"
 

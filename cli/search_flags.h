@@ -6,7 +6,7 @@
 
 #include "cli/flags.h"
 #include "cli/model_defaults.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/translator.h"
 
 namespace qkv::cli {
 

@@ -11,8 +11,8 @@
 #include "cli/timings.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
-#include "qkv/decode/generation_config.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/generation_config.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {

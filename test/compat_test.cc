@@ -13,7 +13,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/train/train.h"
 
 namespace qkv {

@@ -12,7 +12,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/train/folder.h"

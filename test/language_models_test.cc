@@ -6,11 +6,11 @@
 
 #include <fmt/ranges.h>
 
-#include "qkv/decode/embedder.h"
-#include "qkv/decode/generator.h"
-#include "qkv/decode/mask_filler.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/masked.h"
+#include "qkv/pipeline/embedder.h"
+#include "qkv/pipeline/generator.h"
+#include "qkv/pipeline/mask_filler.h"
 #include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "test/command_test.h"

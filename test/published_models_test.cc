@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "qkv/decode/embedder.h"
+#include "qkv/pipeline/embedder.h"
 #include "qkv/published/published_folder_test.h"
 #include "test/command_test.h"
 

@@ -3,8 +3,8 @@
 #include "fuzz/folder.h"
 #include "fuzz/input.h"
 #include "qkv/base/file.h"
-#include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
+#include "qkv/pipeline/generation_config.h"
 #include "qkv/published/family/family.h"
 #include "qkv/published/model_folder.h"
 

@@ -1,4 +1,4 @@
-#include "qkv/decode/embedder.h"
+#include "qkv/pipeline/embedder.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>

@@ -1,4 +1,4 @@
-#include "qkv/decode/generator.h"
+#include "qkv/pipeline/generator.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -8,9 +8,9 @@
 #include "python/src/bind.h"
 #include "python/src/inspection.h"
 #include "python/src/text.h"
-#include "qkv/decode/generation_config.h"
 #include "qkv/model/describe.h"
 #include "qkv/model/model_file.h"
+#include "qkv/pipeline/generation_config.h"
 
 namespace qkv::python {
 namespace {

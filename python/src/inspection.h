@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "qkv/decode/inspect.h"
+#include "qkv/pipeline/inspect.h"
 
 namespace qkv::python {
 

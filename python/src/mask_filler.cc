@@ -1,4 +1,4 @@
-#include "qkv/decode/mask_filler.h"
+#include "qkv/pipeline/mask_filler.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>

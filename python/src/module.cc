@@ -5,7 +5,7 @@
 #include "python/src/bind.h"
 #include "qkv/base/threads.h"
 #include "qkv/base/version.h"
-#include "qkv/kernel/kernels.h"
+#include "qkv/kernel/instruction_set.h"
 
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
@@ -32,5 +32,5 @@ NB_MODULE(_core, m) {
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);
   m.def("set_threads", &set_threads, nb::arg("count"));
-  m.def("instruction_set", [] { return std::string(kernel::kernels().isa); });
+  m.def("instruction_set", [] { return std::string(instruction_set()); });
 }

@@ -16,7 +16,6 @@
 #include "qkv/model/architecture_table.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
-#include "qkv/train/trainer.h"
 
 namespace qkv::python {
 namespace {

@@ -19,12 +19,12 @@ folders = [
     "attention/score",
 ]
 files = [
-    "decode/embedder.h",
-    "decode/generator.h",
-    "decode/inspect.h",
-    "decode/mask_filler.h",
-    "decode/text_generation.h",
-    "decode/translator.h",
+    "pipeline/embedder.h",
+    "pipeline/generator.h",
+    "pipeline/inspect.h",
+    "pipeline/mask_filler.h",
+    "pipeline/text_generation.h",
+    "pipeline/translator.h",
     "layer/attention_cache.h",
     "layer/multi_head_attention.h",
     "metric/bleu.h",

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "qkv/base/error.h"
-#include "qkv/decode/inspect.h"
 #include "qkv/picture/heatmap.h"
+#include "qkv/pipeline/inspect.h"
 
 namespace qkv {
 namespace {

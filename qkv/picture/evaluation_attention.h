@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "qkv/decode/translator.h"
 #include "qkv/metric/evaluation.h"
 #include "qkv/picture/evaluation_page.h"
+#include "qkv/pipeline/translator.h"
 
 namespace qkv {
 

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/published/load_model.h"
 #include "qkv/train/average.h"
 #include "qkv/train/folder.h"

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/file.h"
-#include "qkv/decode/generator.h"
-#include "qkv/decode/mask_filler.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/generator.h"
+#include "qkv/pipeline/mask_filler.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/test_support/scratch_folder.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/train.h"

@@ -7,7 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/generation_config.h"
+#include "qkv/pipeline/generation_config.h"
 #include "qkv/train/held_out.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"

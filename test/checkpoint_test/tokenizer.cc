@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/file.h"
-#include "qkv/decode/embedder.h"
+#include "qkv/pipeline/embedder.h"
 #include "qkv/published/load_model.h"
 #include "qkv/published/model_folder.h"
 #include "qkv/test_support/tensors.h"

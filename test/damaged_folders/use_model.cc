@@ -1,10 +1,10 @@
 #include "test/damaged_folders/use_model.h"
 
-#include "qkv/decode/embedder.h"
-#include "qkv/decode/encode_texts.h"
-#include "qkv/decode/generation_config.h"
-#include "qkv/decode/generator.h"
-#include "qkv/decode/translator.h"
+#include "qkv/pipeline/embedder.h"
+#include "qkv/pipeline/encode_texts.h"
+#include "qkv/pipeline/generation_config.h"
+#include "qkv/pipeline/generator.h"
+#include "qkv/pipeline/translator.h"
 #include "qkv/published/huggingface/sentence_encoder.h"
 #include "qkv/published/load_model.h"
 

@@ -1,0 +1,267 @@
+#include "qkv/pipeline/generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/base/random.h"
+#include "qkv/decode/length_batches.h"
+#include "qkv/pipeline/encode_texts.h"
+#include "qkv/pipeline/encoded_sentence.h"
+#include "qkv/pipeline/generation_config.h"
+#include "qkv/pipeline/text_stream.h"
+#include "qkv/pipeline/translator.h"
+#include "qkv/published/text_model.h"
+#include "qkv/text/utf8.h"
+
+namespace qkv {
+namespace {
+
+// The random numbers of an answer to a prompt.
+uint64_t stream_of(const GenerateTextOptions& options, size_t prompt, size_t answer) {
+  const auto offset = static_cast<int64_t>(prompt);
+  return mix(
+      static_cast<uint64_t>(options.first_prompt + (options.offsets.empty() ? offset : options.offsets[prompt])),
+      answer);
+}
+
+bool samples_by_default(const SamplingOptions& o) {
+  const SamplingOptions none;
+  return o.temperature == none.temperature && o.top_k == none.top_k && o.top_p == none.top_p &&
+         o.min_p == none.min_p && o.repetition_penalty == none.repetition_penalty &&
+         o.no_repeat_ngram == none.no_repeat_ngram;
+}
+
+SearchOptions search_options(const GenerateTextOptions& o, const SpecialTokens& special) {
+  return {.beam = o.beam,
+          .length_penalty = o.length_penalty,
+          .length_normalization = o.length_normalization,
+          .n_best = o.answers,
+          .min_length = o.min_tokens,
+          .max_tokens = 4 * o.batch_tokens,
+          .eos = special.eos,
+          .suppress_tokens = special.suppressed};
+}
+
+}  // namespace
+
+void check_options(const GenerateTextOptions& o) {
+  check_batch_tokens(o.batch_tokens);
+  check_options(o.sampling);
+  require<UsageError>(o.max_tokens >= 1, "Generator", "max-tokens must be at least 1, got {}", o.max_tokens);
+  require<UsageError>(o.min_tokens >= 0, "Generator", "min-tokens must be at least 0, got {}", o.min_tokens);
+  require<UsageError>(o.answers >= 1 && o.answers <= 10'000, "Generator", "answers must be 1 to 10000, got {}",
+                      o.answers);
+  const StopStrings checks(o.stop);
+  if (o.beam == 1) {
+    require<UsageError>(o.answers == 1 || o.sampling.temperature > 0, "Generator",
+                        "temperature 0 has one answer, got answers {}: give a temperature above 0, or a beam",
+                        o.answers);
+    return;
+  }
+  check_options(SearchOptions{.beam = o.beam, .length_penalty = o.length_penalty});
+  require<UsageError>(o.answers <= o.beam, "Generator", "answers must be at most the beam of {}, got {}", o.beam,
+                      o.answers);
+  require<UsageError>(samples_by_default(o.sampling), "Generator",
+                      "beam {} finds the most likely texts: it excludes temperature, top-k, top-p, min-p, "
+                      "repetition-penalty and no-repeat-ngram",
+                      o.beam);
+  require<UsageError>(o.stop.empty(), "Generator", "beam {} excludes stop strings", o.beam);
+}
+
+double TextScore::perplexity() const {
+  return tokens.empty() ? 1 : std::exp(-log_probability / static_cast<double>(tokens.size()));
+}
+
+Generator::Generator(const std::filesystem::path& folder, const InferenceOptions& options)
+    : Generator(read_text_model(folder, options)) {}
+
+Generator::Generator(const TextModel& from)
+    : Generator(model_as<CausalTransformer>(from, from.folder->path().string(), "it does not generate text"),
+                from.tokenizer, from.folder->path().string()) {
+  defaults_ = generate_defaults(*from.folder);
+}
+
+Generator::Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, const std::string& name)
+    : model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
+  check_vocabulary(*model_, tokenizer_, name);
+  check_head(*model_, name);
+}
+
+Generator::Generator(CausalTransformer model, Tokenizer tokenizer, const std::string& name)
+    : Generator(std::make_shared<const CausalTransformer>(std::move(model)), std::move(tokenizer), name) {}
+
+std::vector<EncodedPrompt> Generator::encode_prompts(std::span<const std::string> prompts,
+                                                     const GenerateTextOptions& options) const {
+  const std::vector<int32_t> before = frame_of(tokenizer_, Architecture::causal).before;
+  const SpecialTokens& special = tokenizer_.special();
+  // A prompt that leaves no position for an answer is cut to half of the positions.
+  const int64_t limit = model_->config().position_limit();
+  const int64_t wanted = input_limit(model_->config(), options.max_input_tokens);
+  const int64_t longest = std::min(wanted, limit - 1);
+  const int64_t kept = wanted == limit ? limit / 2 : std::max<int64_t>(0, wanted - std::ssize(before));
+  std::vector<EncodedPrompt> out(prompts.size());
+  encode_texts(std::ssize(out), "prompt", [&](size_t i) {
+    check_utf8(prompts[i]);
+    std::vector<int32_t> ids = tokenizer_.encode(prompts[i], {.parse_special = options.parse_special});
+    out[i].truncated = std::ssize(ids) + std::ssize(before) > longest;
+    if (out[i].truncated) ids.erase(ids.begin(), ids.end() - std::min<int64_t>(kept, std::ssize(ids)));
+    ids.insert(ids.begin(), before.begin(), before.end());
+    if (ids.empty() && special.bos >= 0) ids.push_back(special.bos);
+    require<InputError>(!ids.empty(), "prompt", "it is empty, and the vocabulary has no token that begins a text");
+    out[i].ids = std::move(ids);
+  });
+  return out;
+}
+
+GenerateOptions Generator::token_options(const GenerateTextOptions& options) const {
+  GenerateOptions out{.eos = tokenizer_.special().ends,
+                      .max_tokens = options.max_tokens,
+                      .min_tokens = options.min_tokens,
+                      .position_limit = model_->config().position_limit(),
+                      .sampling = options.sampling};
+  for (const int32_t id : tokenizer_.special().suppressed) out.sampling.suppress_tokens.push_back(id);
+  return out;
+}
+
+// Answer u % answers to prompt u / answers, for every u of the batch.
+void Generator::sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+                       const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
+  std::vector<std::vector<int32_t>> rows;
+  std::vector<TextStream> texts;
+  GenerateOptions how = token_options(options);
+  const auto answers = static_cast<size_t>(options.answers);
+  for (const size_t u : batch) {
+    const std::vector<int32_t>& prompt = prompts[u / answers].ids;
+    rows.push_back(prompt);
+    texts.emplace_back(tokenizer_, options.stop, prompt);
+    how.streams.push_back(stream_of(options, u / answers, u % answers));
+  }
+  const std::unique_ptr<Decoding> decoding = model_->start(std::ssize(rows));
+  const std::vector<Generated> found = qkv::generate(*decoding, rows, how, [&](size_t row, int32_t id) {
+    texts[row].append(id);
+    return !texts[row].stopped();
+  });
+  for (size_t r = 0; r < found.size(); ++r) {
+    if (!texts[r].stopped()) texts[r].finish();
+    out[batch[r] / answers].answers[batch[r] % answers] = {.text = texts[r].text(),
+                                                           .tokens = tokens_of(found[r].ids, tokenizer_),
+                                                           .log_probability = found[r].log_probability,
+                                                           .score = found[r].log_probability,
+                                                           .end = found[r].end};
+  }
+}
+
+void Generator::search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+                            const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
+  const int64_t limit = model_->config().position_limit();
+  SearchTask task;
+  task.start = [&](std::span<const int64_t> rows) { return model_->start(std::ssize(rows)); };
+  for (const size_t i : batch) {
+    task.first.push_back(prompts[i].ids);
+    task.max_lengths.push_back(std::min(options.max_tokens, limit + 1 - std::ssize(prompts[i].ids)));
+  }
+  const std::vector<std::vector<Hypothesis>> found = search(task, search_options(options, tokenizer_.special()));
+  for (size_t b = 0; b < found.size(); ++b)
+    for (const Hypothesis& hypothesis : found[b]) {
+      TextStream text(tokenizer_, {}, task.first[b]);
+      for (const int32_t id : hypothesis.ids) text.append(id);
+      text.finish();
+      const bool longest = std::ssize(hypothesis.ids) == task.max_lengths[b];
+      out[batch[b]].answers.push_back({.text = text.text(),
+                                       .tokens = tokens_of(hypothesis.ids, tokenizer_),
+                                       .log_probability = hypothesis.log_probability,
+                                       .score = hypothesis.score,
+                                       .end = !longest ? Generated::End::eos
+                                              : task.max_lengths[b] < options.max_tokens
+                                                  ? Generated::End::position_limit
+                                                  : Generated::End::max_tokens});
+    }
+}
+
+std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
+                                                const GenerateTextOptions& options,
+                                                const ProgressFunction& progress) const {
+  check_options(options);
+  require<UsageError>(options.offsets.empty() || options.offsets.size() == prompts.size(), "Generator",
+                      "there must be one offset for each of the {} prompts, or none, got {}", prompts.size(),
+                      options.offsets.size());
+  const std::vector<EncodedPrompt> encoded = encode_prompts(prompts, options);
+  const int64_t limit = model_->config().position_limit();
+  std::vector<GeneratedTexts> out(prompts.size());
+  const bool samples = options.beam == 1;
+  const int64_t rows = samples ? options.answers : 1;  // of a prompt; those of a beam stay together
+  std::vector<int64_t> lengths;
+  for (size_t i = 0; i < encoded.size(); ++i) {
+    out[i].truncated = encoded[i].truncated;
+    if (samples) out[i].answers.resize(static_cast<size_t>(options.answers));
+    const int64_t longest = std::min(limit, std::ssize(encoded[i].ids) + options.max_tokens);
+    lengths.insert(lengths.end(), static_cast<size_t>(rows), longest);
+  }
+  int64_t done = 0;
+  for (const std::vector<size_t>& batch : length_batches(lengths, {options.batch_tokens / options.beam})) {
+    if (samples) {
+      sample(encoded, batch, options, out);
+    } else {
+      search_beam(encoded, batch, options, out);
+    }
+    done += std::ssize(batch);
+    if (progress) progress(done / rows);
+  }
+  return out;
+}
+
+GeneratedTexts Generator::generate(const std::string& prompt, const GenerateTextOptions& options) const {
+  return generate(std::span(&prompt, 1), options).front();
+}
+
+TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOptions& options) const {
+  check_options(options);
+  require<UsageError>(options.beam == 1, "Generator::stream",
+                      "beam {} knows its text only at the end: streaming needs beam 1", options.beam);
+  GenerateOptions how = token_options(options);
+  how.streams = {stream_of(options, 0, 0)};
+  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options).front(), how, options.stop};
+}
+
+std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,
+                                        const ProgressFunction& progress) const {
+  check_batch_tokens(options.batch_tokens);
+  const SpecialTokens& special = tokenizer_.special();
+  const int32_t eos = tokenizer_.document_end();
+  const ScoreDocumentsOptions how = {.context = options.context,
+                                     .stride = options.stride,
+                                     .batch_tokens = options.batch_tokens,
+                                     .bos = special.bos,
+                                     .eos = eos};
+  check_options(how, model_->config());
+  std::vector<std::vector<int32_t>> ids(texts.size());
+  encode_texts(std::ssize(ids), "text", [&](size_t i) {
+    check_utf8(texts[i]);
+    ids[i] = tokenizer_.encode(texts[i], {.parse_special = options.parse_special});
+  });
+  std::vector<size_t> indices;  // of the texts that are not blank
+  std::vector<std::vector<int32_t>> documents;
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (!ids[i].empty()) {
+      indices.push_back(i);
+      documents.push_back(ids[i]);
+    }
+  const auto blank = std::ssize(texts) - std::ssize(documents);
+  const std::vector<TargetScore> scores = score_documents(*model_, documents, how, [&](int64_t done) {
+    if (progress) progress(done + blank);
+  });
+  std::vector<TextScore> out(texts.size());
+  for (size_t d = 0; d < scores.size(); ++d) {
+    std::vector<int32_t> scored = documents[d];
+    if (special.bos < 0) scored.erase(scored.begin());
+    if (eos >= 0) scored.push_back(eos);
+    out[indices[d]] = {.log_probability = scores[d].log_probability,
+                       .token_log_probabilities = scores[d].token_log_probabilities,
+                       .tokens = tokens_of(scored, tokenizer_)};
+  }
+  return out;
+}
+
+}  // namespace qkv

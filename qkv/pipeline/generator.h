@@ -1,0 +1,133 @@
+// Texts continued, and scored, by a causal language model with its vocabulary.
+//
+//     Generator generator("my-model");
+//     fmt::print("{}\n", generator.generate("Once upon a time", {.sampling = {.temperature = 0.8}}).answers[0].text);
+//
+//     TextGeneration text = generator.stream("Once upon a time");               // piece by piece
+//     while (const auto piece = text.next()) fmt::print("{}", *piece);
+//
+//     double p = generator.score({"It rains."})[0].perplexity();                // score_documents.h
+//
+// A prompt is tokenized like a training line and begins with bos; it may be blank. The text of an answer is what
+// follows the prompt, with its leading space: prompt + text is the whole text. Of a prompt of more than
+// max_input_tokens only the end is read, and the result is marked as truncated; by default, a prompt that fills all
+// positions is cut to half of them. If the vocabulary has no token that ends a text, answers have max_tokens; if it has
+// none that begins one, a text is scored from its second token on.
+//
+// Tokens are sampled (sampling.h; temperature 0: greedy search), several answers being several samples, or with beam 2
+// and more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a
+// prompt depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor
+// on the number of answers and threads.
+//
+// A model folder holds config.json, model.safetensors and tokenizer.model.
+// Errors: InputError for a folder that is not a causal model and files that do not fit together; RefusedTexts, an
+// InputError, for texts that cannot be tokenized ("prompt 3", counted from 1); UsageError for options out of range or
+// that exclude each other. The member functions may be called by several threads at once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "qkv/decode/generate.h"
+#include "qkv/decode/score_documents.h"
+#include "qkv/decode/search.h"
+#include "qkv/model/causal.h"
+#include "qkv/model/store_parameters.h"
+#include "qkv/pipeline/text_generation.h"
+#include "qkv/text/tokenizer.h"
+
+namespace qkv {
+
+struct TextModel;
+
+struct GenerateTextOptions {
+  int64_t max_tokens = 256;  // of an answer, its end included
+  int64_t min_tokens = 0;
+  int64_t answers = 1;                 // to every prompt; with beam at most beam
+  std::vector<std::string> stop = {};  // strings that end an answer and are not part of it
+  SamplingOptions sampling = {};
+  bool parse_special = false;         // "<|im_start|>" in a prompt is that token; for prompts that are trusted
+  int64_t first_prompt = 0;           // the number of the first prompt in its input
+  std::vector<int64_t> offsets = {};  // of the prompts from that number; none: 0, 1, 2, ...
+  int64_t beam = 1;                   // from 2 on: beam search instead of sampling
+  double length_penalty = 1.0;
+  LengthNormalization length_normalization = LengthNormalization::wu;
+  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single
+  // text always fits.
+  int64_t batch_tokens = 8192;
+  int64_t max_input_tokens =
+      0;  // of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model
+};
+// UsageError for options that are out of range for any model.
+void check_options(const GenerateTextOptions& options);
+
+struct GeneratedTexts {
+  std::vector<GeneratedText> answers = {};  // samples in no special order; of beam search, best first
+  bool truncated = false;                   // the prompt was too long and was cut
+};
+
+struct ScoreTextOptions {
+  // Windows of long texts (score_documents.h); 0: the limit of the model, and half of that.
+  int64_t context = 0, stride = 0;
+  int64_t batch_tokens = 4096;  // 1 to 1000000
+  bool parse_special = false;   // "<|im_start|>" in a text is that token
+};
+
+struct TextScore {
+  double log_probability = 0;                       // of the tokens and the end; 0 of a blank text
+  std::vector<float> token_log_probabilities = {};  // of each token
+  std::vector<std::string> tokens = {};             // the end last; none of a blank text
+  double perplexity() const;                        // 1 without tokens
+};
+
+class Generator {
+ public:
+  explicit Generator(const std::filesystem::path& folder, const InferenceOptions& options = {});
+  // Errors begin with `name`.
+  Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer,
+            const std::string& name = "Generator");
+  Generator(CausalTransformer model, Tokenizer tokenizer, const std::string& name = "Generator");
+
+  // progress(n) is called after every batch, n prompts or texts being done; it may throw to stop.
+  using ProgressFunction = std::function<void(int64_t)>;
+  std::vector<GeneratedTexts> generate(std::span<const std::string> prompts, const GenerateTextOptions& options,
+                                       const ProgressFunction& progress = {}) const;
+  GeneratedTexts generate(const std::string& prompt, const GenerateTextOptions& options) const;
+  // The first answer, piece by piece; without beam search.
+  TextGeneration stream(const std::string& prompt, const GenerateTextOptions& options) const;
+  // With defaults().
+  std::vector<GeneratedTexts> generate(std::span<const std::string> prompts) const {
+    return generate(prompts, defaults_);
+  }
+  GeneratedTexts generate(const std::string& prompt) const { return generate(prompt, defaults_); }
+  TextGeneration stream(const std::string& prompt) const { return stream(prompt, defaults_); }
+
+  std::vector<TextScore> score(std::span<const std::string> texts, const ScoreTextOptions& options = {},
+                               const ProgressFunction& progress = {}) const;
+
+  // The options that the folder of a published model asks for (generation_config.h).
+  const GenerateTextOptions& defaults() const { return defaults_; }
+  const CausalTransformer& model() const { return *model_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
+ private:
+  explicit Generator(const TextModel& from);
+  std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts,
+                                            const GenerateTextOptions& options) const;
+  GenerateOptions token_options(const GenerateTextOptions& options) const;
+  void sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+              const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
+  void search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+                   const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
+
+  std::shared_ptr<const CausalTransformer> model_;
+  Tokenizer tokenizer_;
+  GenerateTextOptions defaults_ = {};
+};
+
+}  // namespace qkv
