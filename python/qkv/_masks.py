@@ -157,6 +157,11 @@ def every(step: int) -> Mask:
     return _Made(_core.every(step))
 
 
+def first_keys(count: int) -> Mask:
+    """The first `count` keys, in every row: with a window, the attention sinks of StreamingLLM (Xiao et al., 2024)."""
+    return _Made(_core.first_keys(count))
+
+
 def global_positions(positions: Iterable[int]) -> Mask:
     """Positions that see all keys and are visible to all queries."""
     return _Made(_core.global_positions(list(positions)))

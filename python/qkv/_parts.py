@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Iterable
 
 from . import _core
 from ._arrays import Array, as_floats
@@ -163,6 +164,22 @@ def relative_bias(table: Array, bidirectional: bool = True, max_distance: int = 
         (table,),
         "relative_bias: table",
     )
+
+
+def absolute_bias(table: Array) -> Modify:
+    """s_ij <- s_ij + table[h, p_i, j], table (H, N, N): none from position N on (Tay et al., 2021)."""
+    return Modify(_core.absolute_bias, (table,), "absolute_bias: table")
+
+
+def falcon_alibi(slopes: Iterable[float], scale: float) -> Modify:
+    """ALiBi as in Falcon: s_ij <- s_ij + scale bf16(bf16(slope_h) bf16(j)), scale 1 / sqrt(D), for causal attention."""
+    numbers = [float(slope) for slope in slopes]
+    return Modify(lambda: _core.falcon_alibi(numbers, scale), name="falcon_alibi")
+
+
+def first_block_bias(block: int, copies: int) -> Modify:
+    """s_ij <- s_ij + ln(1 + copies) for keys in the first block and queries between the first and the last block."""
+    return Modify(lambda: _core.first_block_bias(block, copies), name="first_block_bias")
 
 
 # normalize

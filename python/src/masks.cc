@@ -14,6 +14,7 @@
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/documents.h"
 #include "qkv/attention/mask/every.h"
+#include "qkv/attention/mask/first_keys.h"
 #include "qkv/attention/mask/global_positions.h"
 #include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
@@ -51,6 +52,7 @@ void bind_masks(nb::module_& m) {
   });
   m.def("dilated", [](int64_t radius, int64_t dilation) { return MaskPart{dilated(radius, dilation)}; });
   m.def("every", [](int64_t step) { return MaskPart{every(step)}; });
+  m.def("first_keys", [](int64_t count) { return MaskPart{first_keys(count)}; });
   m.def("around", [](nb::handle centers, double radius) {
     return MaskPart{around(tensor_of(centers, "around: centers"), radius)};
   });

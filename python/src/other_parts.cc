@@ -1,10 +1,14 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "python/src/bind.h"
 #include "python/src/parts.h"
 #include "python/src/rank.h"
+#include "qkv/attention/modify/absolute_bias.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"
+#include "qkv/attention/modify/falcon_alibi.h"
+#include "qkv/attention/modify/first_block_bias.h"
 #include "qkv/attention/modify/relative_bias.h"
 #include "qkv/attention/modify/softcap.h"
 #include "qkv/attention/normalize/kernel_weights.h"
@@ -25,6 +29,14 @@ void bind_other_parts(nb::module_& m) {
     const Variable b(four_axes(tensor_of(numbers, "bias"), no_heads), {.requires_grad = requires_grad});
     return ModifyPart{bias(b), {b}};
   });
+  m.def("absolute_bias", [](nb::handle table, bool requires_grad) {
+    const Variable t = variable_of(table, "absolute_bias: table", requires_grad);
+    return ModifyPart{absolute_bias(t), {t}};
+  });
+  m.def("falcon_alibi",
+        [](std::vector<float> slopes, float scale) { return ModifyPart{falcon_alibi(std::move(slopes), scale)}; });
+  m.def("first_block_bias",
+        [](int64_t block, int64_t copies) { return ModifyPart{first_block_bias(block, copies)}; });
   m.def("relative_bias",
         [](nb::handle table, bool bidirectional, int64_t num_buckets, int64_t max_distance, bool requires_grad) {
           const Variable t = variable_of(table, "relative_bias: table", requires_grad);

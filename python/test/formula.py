@@ -111,6 +111,9 @@ masks = {
     "bigbird that draws": mask("bigbird", lambda: qkv.bigbird(random_blocks=2, **BIRD), bird_with_draws),
     "dense, two axes": mask("dense", lambda: qkv.dense(table[0, 0]), table[0, 0]),
     "dense, three axes": mask("dense", lambda: qkv.dense(np.broadcast_to(table[0], (H, T, S))), table[0]),
+    "first keys": mask(
+        "first_keys", lambda: qkv.causal() & (qkv.window(5) | qkv.first_keys(7)), (j <= p) & ((p - j <= 5) | (j < 7))
+    ),
     "every": mask("every", lambda: qkv.every(7), (p - j) % 7 == 0),
     "around": mask("around", lambda: qkv.around(centers, 9.5), abs(j - centers[..., None]) <= 9.5),
     "local-m": mask("local_m", lambda: qkv.local_m(4), abs(i - j) <= 4),
@@ -201,12 +204,41 @@ def alibi(s, slopes):
     return s - slopes[:, None, None] * plain.library(s).asarray(abs(p - j))
 
 
+NP = 100  # positions of a table of absolute_bias(): fewer than keys
+
+
+def absolute(s, table):
+    as_array = plain.library(s).asarray
+    inside = (p < NP) & (j < NP)
+    return s + table[:, as_array(np.minimum(p, NP - 1)), as_array(np.minimum(j, NP - 1))] * as_array(inside)
+
+
+def bf16(x):
+    """The nearest bfloat16: 8 significant bits, ties to even."""
+    x = np.asarray(x, np.float64)
+    unit = 2.0 ** (np.floor(np.log2(np.where(x == 0, 1, np.abs(x)))) - 7)
+    return np.rint(x / unit) * unit
+
+
+def falcon(s):
+    slopes = np.array([0.5, 0.2, 0.1, 0.03], np.float32)
+    return s + plain.library(s).asarray(0.25 * bf16(bf16(slopes)[:, None, None] * bf16(j)), dtype=s.dtype)
+
+
+def first_block(s):
+    counts_again = (j < 16) & (p >= 16) & (p // 16 < (S - 1) // 16)
+    return s + plain.library(s).asarray(np.log(4) * counts_again, dtype=s.dtype)
+
+
 modifiers = {
     "softcap": Row(("softcap",), lambda: qkv.softcap(2), lambda s: 2 * plain.library(s).tanh(s / 2)),
     "alibi": Row(("alibi",), qkv.alibi, alibi, [numbers(H, seed=4)]),
     "bias": Row(("bias",), qkv.bias, lambda s, b: s + b, [numbers(1, H, T, S, seed=4)]),
     "bias, two axes": Row(("bias",), qkv.bias, lambda s, b: s + b, [numbers(T, S, seed=4)]),
     "bias of keys": Row(("bias",), qkv.bias, lambda s, b: s + b, [numbers(B, 1, 1, S, seed=4)]),
+    "absolute": Row(("absolute_bias",), qkv.absolute_bias, absolute, [numbers(H, NP, NP, seed=4)]),
+    "falcon": Row(("falcon_alibi",), lambda: qkv.falcon_alibi([0.5, 0.2, 0.1, 0.03], 0.25), falcon),
+    "first block": Row(("first_block_bias",), lambda: qkv.first_block_bias(16, 3), first_block),
     "relative": Row(
         ("relative_bias",), qkv.relative_bias, lambda s, t: relative_bias(s, t, True, 128), [numbers(32, H, seed=4)]
     ),

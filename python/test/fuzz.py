@@ -99,6 +99,9 @@ def call(r):
                     lambda: qkv.alibi(array(r, (wrong(H),))),
                     lambda: qkv.bias(array(r, (1, wrong(H), T, S))),
                     lambda: qkv.relative_bias(array(r, (32, wrong(H)))),
+                    lambda: qkv.absolute_bias(array(r, (wrong(H), 4, r.choice([4, 5])))),
+                    lambda: qkv.falcon_alibi(array(r, (wrong(H),)), r.choice([0.5, float("inf")])),
+                    lambda: qkv.first_block_bias(r.choice([0, 4]), r.choice([-1, 3])),
                 ]
             )()
         ]

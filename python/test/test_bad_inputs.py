@@ -176,6 +176,27 @@ calls = {
         "softmax_with_sink: .*H 3.*H 4",
     ),
     "buckets of one axis": (lambda: qkv.relative_bias(numbers(32)), ValueError, "relative_bias: .*buckets, H"),
+    "a table of positions that is not square": (
+        lambda: qkv.absolute_bias(numbers(H, 4, 5)),
+        ValueError,
+        "absolute_bias: .*H, N, N",
+    ),
+    "a table of positions of other heads": (
+        lambda: qkv.attention(q, k, v, modify=qkv.absolute_bias(numbers(3, 4, 4))),
+        ValueError,
+        "absolute_bias: .*H 3.*H 4",
+    ),
+    "slopes of Falcon for other heads": (
+        lambda: qkv.attention(q, k, v, modify=qkv.falcon_alibi([1.0] * 3, 0.5)),
+        ValueError,
+        "falcon_alibi: 3 slopes for H 4",
+    ),
+    "a block of no positions": (
+        lambda: qkv.first_block_bias(0, 3),
+        ValueError,
+        "first_block_bias: the block must be positive",
+    ),
+    "fewer than no first keys": (lambda: qkv.first_keys(-1), ValueError, "first_keys: .*not be negative, got -1"),
     "too few buckets": (
         lambda: qkv.relative_bias(numbers(0, H)),
         ValueError,

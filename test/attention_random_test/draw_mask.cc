@@ -12,6 +12,7 @@
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/documents.h"
 #include "qkv/attention/mask/every.h"
+#include "qkv/attention/mask/first_keys.h"
 #include "qkv/attention/mask/global_positions.h"
 #include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
@@ -152,6 +153,11 @@ DrawnMask draw_prefix(Dice& dice, const AttentionShape& n) {
           [=](int64_t b, int64_t, int64_t, int64_t j) { return j < lengths.at<int32_t>({b}); }};
 }
 
+DrawnMask draw_first_keys(Dice& dice, const AttentionShape& n) {
+  const int64_t count = dice.between(0, n.S + 5);
+  return by_position("first_keys", first_keys(count), n, [=](int64_t, int64_t j) { return j < count; });
+}
+
 DrawnMask draw_documents(Dice& dice, const AttentionShape& n) {
   const int64_t last = dice.between(0, 5);
   Tensor q = dice.integers({n.B, n.T}, 0, last), k = dice.integers({n.B, n.S}, 0, last);
@@ -270,11 +276,12 @@ DrawnMask draw_combination(Dice& dice, const AttentionShape& n, int depth) {
 
 DrawnMask draw_mask(Dice& dice, const AttentionShape& n, int depth) {
   using Draw = DrawnMask (*)(Dice&, const AttentionShape&);
-  static const std::vector<Draw> all = {draw_causal,  draw_causal,           draw_window,        draw_local_m,
-                                        draw_every,   draw_dilated,          draw_strided,       draw_padding,
-                                        draw_padding, draw_global_positions, draw_global_tokens, draw_longformer,
-                                        draw_bigbird, draw_prefix,           draw_documents,     draw_dense,
-                                        draw_blocks,  draw_around,           draw_mask_mod,      draw_mask_mod};
+  static const std::vector<Draw> all = {draw_causal,    draw_causal,           draw_window,        draw_local_m,
+                                        draw_every,     draw_dilated,          draw_strided,       draw_padding,
+                                        draw_padding,   draw_global_positions, draw_global_tokens, draw_longformer,
+                                        draw_bigbird,   draw_prefix,           draw_documents,     draw_dense,
+                                        draw_blocks,    draw_around,           draw_mask_mod,      draw_mask_mod,
+                                        draw_first_keys};
   if (depth > 0 && dice.one_in(2)) return draw_combination(dice, n, depth);
   return all[static_cast<size_t>(dice.between(0, static_cast<int64_t>(all.size()) - 1))](dice, n);
 }

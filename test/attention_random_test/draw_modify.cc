@@ -2,8 +2,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "qkv/attention/modify/absolute_bias.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"
+#include "qkv/attention/modify/falcon_alibi.h"
+#include "qkv/attention/modify/first_block_bias.h"
 #include "qkv/attention/modify/relative_bias.h"
 #include "qkv/attention/modify/score_mod.h"
 #include "qkv/attention/modify/softcap.h"
@@ -42,6 +45,29 @@ DrawnModifier draw_relative_bias(Dice& dice, const AttentionShape& n) {
           {table}};
 }
 
+DrawnModifier draw_absolute_bias(Dice& dice, const AttentionShape& n) {
+  const int64_t positions = dice.between(1, 150);
+  const Variable table = dice.parameter(dice.normals({n.H, positions, positions}, 1));
+  return {"absolute_bias",
+          [=](const BatchRows&) { return absolute_bias(table); },
+          reference::absolute_bias(table),
+          {table}};
+}
+
+DrawnModifier draw_falcon_alibi(Dice& dice, const AttentionShape& n) {
+  const Tensor drawn = dice.normals({n.H}, 0.05);
+  const std::vector<float> slopes(drawn.span<float>().begin(), drawn.span<float>().end());
+  const float scale = static_cast<float>(dice.between(1, 8)) / 8;
+  return {"falcon_alibi", [=](const BatchRows&) { return falcon_alibi(slopes, scale); },
+          reference::falcon_alibi(slopes, scale)};
+}
+
+DrawnModifier draw_first_block_bias(Dice& dice) {
+  const int64_t block = dice.between(1, 90), copies = dice.between(0, 4);
+  return {"first_block_bias", [=](const BatchRows&) { return first_block_bias(block, copies); },
+          reference::first_block_bias(block, copies)};
+}
+
 // A softcap with its gradient by Dual, or ALiBi with a derivative.
 DrawnModifier draw_score_mod(Dice& dice, const AttentionShape& n) {
   if (dice.one_in(2)) {
@@ -67,11 +93,14 @@ DrawnModifier draw_score_mod(Dice& dice, const AttentionShape& n) {
 }  // namespace
 
 DrawnModifier draw_modifier(Dice& dice, const AttentionShape& n) {
-  switch (dice.between(0, 4)) {
+  switch (dice.between(0, 7)) {
     case 0: return draw_softcap(dice);
     case 1: return draw_bias(dice, n);
     case 2: return draw_alibi(dice, n);
     case 3: return draw_score_mod(dice, n);
+    case 4: return draw_absolute_bias(dice, n);
+    case 5: return draw_falcon_alibi(dice, n);
+    case 6: return draw_first_block_bias(dice);
     default: return draw_relative_bias(dice, n);
   }
 }

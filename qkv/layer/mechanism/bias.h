@@ -1,7 +1,5 @@
-// A learned number for every head and pair of a query's and a key's position, added to the score: the bias of
-// attention/modify/bias.h as parameters of a layer. Positions from `positions` on have none, as queries and as keys.
-//
-//     s_ij <- s_ij + table[h, p_i, j]   if p_i, j < positions                              p_i: the position of query i
+// A learned number for every head and pair of a query's and a key's position, added to the score
+// (attention/modify/absolute_bias.h). Positions from `positions` on have none, as queries and as keys.
 //
 //     AttentionVariant variant = Bias{.positions = 64};                                    // "bias=64"
 //

@@ -2,7 +2,7 @@
 // keys count 1 + random times.
 //
 //     visible(i, j)  <=>  |I - J| <= 1, or I or J is the first or the last block          I = i / block, J = j / block
-//     s_ij <- s_ij + ln(1 + random)         for j in block 0, i not in the first or the last block
+//     s_ij <- s_ij + ln(1 + random)         for j in block 0, i not in the first or the last block: first_block_bias()
 //
 // A sequence of (5 + 2 random) block positions or fewer has full attention. The length is that of the batch, padding
 // counted, as it is there: the last block may be padding.

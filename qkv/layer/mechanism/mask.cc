@@ -1,6 +1,5 @@
 #include "qkv/layer/mechanism/mask.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include "qkv/attention/mask/bigbird.h"
 #include "qkv/attention/mask/dilated.h"
 #include "qkv/attention/mask/every.h"
+#include "qkv/attention/mask/first_keys.h"
 #include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
 #include "qkv/layer/mechanism/mechanism_of.h"
@@ -128,27 +128,6 @@ class BigBirdMechanism final : public MechanismOf<BigBird> {
   }
 };
 
-// prefix(lengths) for any batch: visible(i, j) <=> j < count.
-class FirstKeys final : public Mask {
- public:
-  explicit FirstKeys(int64_t count) : count_(count) {}
-
-  KeyRange key_range(const QueryBlock& block) const override { return {0, std::min(count_, block.shape->S)}; }
-  Visibility classify(const Tile& tile) const override {
-    if (tile.key >= count_) return Visibility::masked;
-    return tile.key + tile.keys <= count_ ? Visibility::visible : Visibility::partial;
-  }
-  void fill(const Tile& tile, uint64_t* visible) const override {
-    const int64_t seen = std::clamp<int64_t>(count_ - tile.key, 0, tile.keys);
-    std::fill(visible, visible + seen, ~uint64_t{0});
-    std::fill(visible + seen, visible + tile.keys, 0);
-  }
-  std::string name() const override { return fmt::format("first_keys({})", count_); }
-
- private:
-  int64_t count_;
-};
-
 class PrefixMechanism final : public MechanismOf<Prefix> {
  public:
   using MechanismOf::MechanismOf;
@@ -162,7 +141,7 @@ class PrefixMechanism final : public MechanismOf<Prefix> {
   }
   Fields fields() const override { return {{"count", &Prefix::count, 1, max_globals, required}}; }
   void add_to(AttentionOptions& options, const AttentionPart&) const override {
-    options.mask = options.mask | std::make_shared<FirstKeys>(value.count);
+    options.mask = options.mask | first_keys(value.count);
   }
 };
 
