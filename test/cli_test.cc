@@ -407,7 +407,7 @@ TEST_F(Command, TrainRefusesOptionsBeforeItReadsAnything) {
   refused("--schedule cosine --max-steps 0 --hold-out 5", {"--schedule cosine needs", "--max-steps"});
   refused("--resume --overwrite", {"--resume and --overwrite exclude each other"});
   refused("--threads -1", {"qkv train: --threads must be at least 0, got -1"});
-  refused("--beta2 1", {"qkv train: --beta2 must be in [0, 1), got 1"});
+  refused("--beta2 1", {"qkv train: --beta2 must be at least 0 and less than 1, got 1"});
   refused("--heads 3", {"qkv train: --heads 3 must divide --d-model 128"});
   refused("--kv-heads 3", {"qkv train: --kv-heads 3 must divide --heads 4"});
   refused("--self-attention window=4+causal", {"--self-attention"});

@@ -159,7 +159,7 @@ wrong = {
     "a rate of a mean that never forgets": (
         {"train": conftest.__file__, "beta2": 1},
         ValueError,
-        "beta2 must be in [0, 1), got 1",
+        "beta2 must be at least 0 and less than 1, got 1",
     ),
     "no end": ({"train": conftest.__file__, "max_steps": 0}, ValueError, "never end"),
 }

@@ -1,4 +1,4 @@
-// The settings of a Transformer's architecture, row by row: name, unit, help, and the field of TransformerConfig.
+// The settings of a Transformer's architecture, row by row: name, unit, help, range, and the field of TransformerConfig.
 //
 //     visit_architecture(config, [](const Setting& setting, auto& field) { ... });
 #pragma once
@@ -10,6 +10,7 @@ namespace qkv {
 
 template <class Config, class Visitor>
 void visit_architecture(Config& c, Visitor&& visitor) {
+  constexpr double largest_size = 1 << 24;
   visitor(
       Setting{"architecture", "",
               "class of the model: transformer, an encoder-decoder trained on sentence pairs; causal, a language "
@@ -17,22 +18,30 @@ void visit_architecture(Config& c, Visitor&& visitor) {
               "and masked, a model that predicts masked tokens, both trained on plain text; bahdanau and luong, "
               "recurrent encoder-decoders"},
       c.architecture);
-  visitor(Setting{"d-model", "N", "width C of the model"}, c.d_model);
-  visitor(Setting{"heads", "N", "query heads H; divides d-model unless head-width is given"}, c.heads);
-  visitor(Setting{"kv-heads", "N", "key/value heads G (grouped-query); divides heads; 0: equal to heads"},
+  visitor(Setting{"d-model", "N", "width C of the model", {.from = 1, .to = largest_size}}, c.d_model);
+  visitor(Setting{"heads",
+                  "N",
+                  "query heads H; divides d-model unless head-width is given",
+                  {.from = 1, .to = largest_size}},
+          c.heads);
+  visitor(Setting{"kv-heads",
+                  "N",
+                  "key/value heads G (grouped-query); divides heads; 0: equal to heads",
+                  {.from = 0, .to = largest_size}},
           c.kv_heads);
-  visitor(Setting{"head-width", "N", "width D of a head; 0: d-model / heads"}, c.head_width);
+  visitor(Setting{"head-width", "N", "width D of a head; 0: d-model / heads", {.from = 0, .to = 65536}},
+          c.head_width);
   visitor(Setting{"query-key-norm", "true|false", "normalize the queries and keys of every head"},
           c.query_key_norm);
   visitor(Setting{"attention-bias", "true|false", "biases of the attention projections"}, c.attention_bias);
-  visitor(Setting{"ffn", "N", "width F of the feed-forward network"}, c.ffn);
+  visitor(Setting{"ffn", "N", "width F of the feed-forward network", {.from = 1, .to = largest_size}}, c.ffn);
   visitor(Setting{"gated-ffn", "true|false", "gated feed-forward network (SwiGLU, GEGLU)"}, c.gated_ffn);
   visitor(Setting{"ffn-bias", "true|false", "biases of the feed-forward network"}, c.ffn_bias);
-  visitor(Setting{"encoder-layers", "N", "number of encoder layers"}, c.encoder_layers);
-  visitor(Setting{"decoder-layers", "N", "number of decoder layers"}, c.decoder_layers);
-  visitor(Setting{"dropout", "RATE", "dropout of embeddings and sublayers"}, c.dropout);
-  visitor(Setting{"attention-dropout", "RATE", "dropout of attention weights"}, c.attention_dropout);
-  visitor(Setting{"ffn-dropout", "RATE", "dropout inside the feed-forward network"}, c.ffn_dropout);
+  visitor(Setting{"encoder-layers", "N", "number of encoder layers", {.from = 1, .to = 1000}}, c.encoder_layers);
+  visitor(Setting{"decoder-layers", "N", "number of decoder layers", {.from = 1, .to = 1000}}, c.decoder_layers);
+  visitor(Setting{"dropout", "RATE", "dropout of embeddings and sublayers", below_one}, c.dropout);
+  visitor(Setting{"attention-dropout", "RATE", "dropout of attention weights", below_one}, c.attention_dropout);
+  visitor(Setting{"ffn-dropout", "RATE", "dropout inside the feed-forward network", below_one}, c.ffn_dropout);
   visitor(
       Setting{"norm", "",
               "norms after (post) or before (pre) every sublayer, or both (sandwich); pre-residual: before, and "
@@ -40,10 +49,13 @@ void visit_architecture(Config& c, Visitor&& visitor) {
               "input"},
       c.norm_order);
   visitor(Setting{"norm-kind", "", "layer norm or RMS norm"}, c.norm_kind);
-  visitor(Setting{"norm-eps", "NUMBER", "added to the variance in a norm"}, c.norm_eps);
+  visitor(Setting{"norm-eps", "NUMBER", "added to the variance in a norm", {.above = 0, .below = 1}}, c.norm_eps);
   visitor(Setting{"activation", "", "activation of the feed-forward network"}, c.activation);
   visitor(Setting{"positions", "", "position encoding"}, c.positions);
-  visitor(Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions"},
+  visitor(Setting{"max-positions",
+                  "N",
+                  "maximum tokens of a sequence with sinusoidal or learned positions",
+                  {.from = 1, .to = largest_size}},
           c.max_positions);
   visitor(Setting{"self-attention", "VARIANT",
                   "attention variant of encoder and decoder self-attention, or one for each layer in turn: "

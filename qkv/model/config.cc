@@ -6,18 +6,34 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
+#include "qkv/model/architecture_table.h"
 
 namespace qkv {
 namespace {
 
-// The keys of config.json: visitor(key, field) for every field that the architecture has, for writing and reading.
+// A key of config.json. Rare ones are of published families, and written only when not the default. Fields that are
+// settings of the architecture have their ranges in architecture_table.h.
+struct Key {
+  const char* name;
+  Range range = {};
+  bool rare = false;
+};
+
+// visitor(key, field) for every field that the architecture has, for writing and reading.
 template <class Config, class Visitor>
 void visit(Config& c, Visitor&& visitor) {
-  const auto field = [&](const char* key, auto& value) {
-    if (has_setting(c.architecture, key)) visitor(key, value);
+  const auto visit_key = [&](const Key& key, auto& value) {
+    if (has_setting(c.architecture, key.name)) visitor(key, value);
   };
-  field("source_vocabulary", c.source_vocabulary);
-  field("target_vocabulary", c.target_vocabulary);
+  const auto field = [&](const char* key, auto& value, const Range& range = {}) {
+    visit_key({.name = key, .range = range}, value);
+  };
+  const auto rare = [&](const char* key, auto& value, const Range& range = {}) {
+    visit_key({.name = key, .range = range, .rare = true}, value);
+  };
+  constexpr double largest = 1 << 24;
+  field("source_vocabulary", c.source_vocabulary, {.from = 1, .to = largest});
+  field("target_vocabulary", c.target_vocabulary, {.from = 1, .to = largest});
   field("d_model", c.d_model);
   field("heads", c.heads);
   field("kv_heads", c.kv_heads);
@@ -42,44 +58,42 @@ void visit(Config& c, Visitor&& visitor) {
   field("decoder_self_attention", c.self_attention.decoder);
   field("cross_attention", c.cross_attention);
   field("max_positions", c.max_positions);
-  field("attention_output_bias", c.attention_output_bias);
-  field("decoder_heads", c.decoder_heads);
-  field("decoder_ffn", c.decoder_ffn);
-  field("norm_weight_offset", c.norm_weight_offset);
-  field("embedding_width", c.embedding_width);
-  field("embedding_scale", c.embedding_scale);
-  field("embedding_norm", c.embedding_norm);
-  field("token_types", c.token_types);
-  field("position_offset", c.position_offset);
-  field("sinusoids", c.sinusoids);
-  field("head", c.head);
-  field("head_activation", c.head_activation);
-  field("output_bias", c.output_bias);
-  field("output_scale", c.output_scale);
-  field("logit_softcap", c.logit_softcap);
-  field("context_length", c.context_length);
+  rare("attention_output_bias", c.attention_output_bias);
+  rare("decoder_heads", c.decoder_heads, {.from = 0, .to = largest});
+  rare("decoder_ffn", c.decoder_ffn, {.from = 0, .to = largest});
+  rare("norm_weight_offset", c.norm_weight_offset, {.from = -1e4, .to = 1e4});
+  rare("embedding_width", c.embedding_width, {.from = 0, .to = 65536});
+  rare("embedding_scale", c.embedding_scale, {.from = 0, .to = 1e6});
+  rare("embedding_norm", c.embedding_norm);
+  rare("token_types", c.token_types, {.from = 0, .to = 65536});
+  rare("position_offset", c.position_offset, {.from = 0, .to = 65536});
+  rare("sinusoids", c.sinusoids);
+  rare("head", c.head);
+  rare("head_activation", c.head_activation);
+  rare("output_bias", c.output_bias);
+  rare("output_scale", c.output_scale, {.from = 1e-6, .to = 1e6});
+  rare("logit_softcap", c.logit_softcap, {.from = 0, .to = 1e6});
+  rare("context_length", c.context_length, {.from = 0, .to = largest});
 }
 
-// Keys of published families, written only when not the default.
-constexpr const char* rare_keys[] = {
-    "attention_output_bias", "decoder_heads",   "decoder_ffn",    "norm_weight_offset",
-    "embedding_width",       "embedding_scale", "embedding_norm", "token_types",
-    "position_offset",       "sinusoids",       "head",           "head_activation",
-    "output_bias",           "output_scale",    "logit_softcap",  "context_length"};
+std::string spelled_as_flag(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return key;
+}
 
 struct Writer {
   Json& json;
   template <class T>
-  void operator()(const char* key, const T& value) {
-    json[key] = value;
+  void operator()(const Key& key, const T& value) {
+    json[key.name] = value;
   }
   template <WithNames Enum>
-  void operator()(const char* key, const Enum& value) {
-    json[key] = name_of(value);
+  void operator()(const Key& key, const Enum& value) {
+    json[key.name] = name_of(value);
   }
-  void operator()(const char* key, const AttentionPattern& value) { json[key] = to_string(value); }
+  void operator()(const Key& key, const AttentionPattern& value) { json[key.name] = to_string(value); }
   template <class T>
-  void operator()(const char* key, const std::optional<T>& value) {
+  void operator()(const Key& key, const std::optional<T>& value) {
     if (value) (*this)(key, *value);
   }
 };
@@ -94,42 +108,42 @@ struct Reader {
     known.push_back(key);
     return json.find(key);
   }
-  void operator()(const char* key, int64_t& value) {
-    const Json* j = find(key);
+  void operator()(const Key& key, int64_t& value) {
+    const Json* j = find(key.name);
     if (!j) return;
     require<InputError>(j->is_number_integer() && (!j->is_number_unsigned() || j->get<uint64_t>() <= INT64_MAX),
-                        where, "'{}' must be an integer, got {}", key, shown_json(*j));
+                        where, "'{}' must be an integer, got {}", key.name, shown_json(*j));
     value = j->get<int64_t>();
   }
-  void operator()(const char* key, float& value) {
-    const Json* j = find(key);
+  void operator()(const Key& key, float& value) {
+    const Json* j = find(key.name);
     if (!j) return;
-    require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key, shown_json(*j));
+    require<InputError>(j->is_number(), where, "'{}' must be a number, got {}", key.name, shown_json(*j));
     value = j->get<float>();
   }
-  void operator()(const char* key, bool& value) {
-    const Json* j = find(key);
+  void operator()(const Key& key, bool& value) {
+    const Json* j = find(key.name);
     if (!j) return;
-    require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key, shown_json(*j));
+    require<InputError>(j->is_boolean(), where, "'{}' must be true or false, got {}", key.name, shown_json(*j));
     value = j->get<bool>();
   }
   template <class T>
-  void operator()(const char* key, std::optional<T>& value) {
-    if (!json.contains(key)) return known.push_back(key);
+  void operator()(const Key& key, std::optional<T>& value) {
+    if (!json.contains(key.name)) return known.push_back(key.name);
     (*this)(key, value.emplace());
   }
   template <WithNames Enum>
-  void operator()(const char* key, Enum& value) {
-    const Json* j = find(key);
+  void operator()(const Key& key, Enum& value) {
+    const Json* j = find(key.name);
     if (!j) return;
     value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : j->dump(), where,
-                                          fmt::format("'{}'", key));
+                                          fmt::format("'{}'", key.name));
   }
-  void operator()(const char* key, AttentionPattern& value) {
-    const Json* j = find(key);
+  void operator()(const Key& key, AttentionPattern& value) {
+    const Json* j = find(key.name);
     if (!j) return;
-    require<InputError>(j->is_string(), where, "'{}' must be a string, got {}", key, shown_json(*j));
-    as_input_error([&] { value = attention_pattern(j->get<std::string>(), fmt::format("'{}'", key)); });
+    require<InputError>(j->is_string(), where, "'{}' must be a string, got {}", key.name, shown_json(*j));
+    as_input_error([&] { value = attention_pattern(j->get<std::string>(), fmt::format("'{}'", key.name)); });
   }
   // A UsageError of the command line is an InputError in a file.
   template <class Action>
@@ -154,11 +168,11 @@ void read_old_keys(Reader& reader, TransformerConfig& config) {
   excludes("masked_head", "head");
   if (reader.json.contains("self_attention")) {
     AttentionPattern both;
-    reader("self_attention", both);
+    reader({"self_attention"}, both);
     config.self_attention = both;
   }
-  if (reader.json.contains("max_length")) reader("max_length", config.max_positions);
-  if (reader.json.contains("masked_head")) reader("masked_head", config.head);
+  if (reader.json.contains("max_length")) reader({"max_length"}, config.max_positions);
+  if (reader.json.contains("masked_head")) reader({"masked_head"}, config.head);
 }
 
 // The position encodings that are mechanisms; for the others the variant without any.
@@ -347,38 +361,16 @@ std::vector<BlockOptions> TransformerConfig::decoder_blocks() const {
 }
 
 void TransformerConfig::check() const {
-  const auto positive = [](const char* name, int64_t value) {
-    constexpr int64_t largest = int64_t{1} << 24;
-    require<UsageError>(value >= 1 && value <= largest, "model", "{} must be 1 to {}, got {}", name, largest,
-                        value);
-  };
-  positive("source-vocabulary", source_vocabulary);
-  positive("target-vocabulary", target_vocabulary);
-  positive("d-model", d_model);
-  positive("heads", heads);
-  positive("ffn", ffn);
-  positive("encoder-layers", encoder_layers);
-  positive("decoder-layers", decoder_layers);
-  positive("max-positions", max_positions);
-  require<UsageError>(encoder_layers <= 1000 && decoder_layers <= 1000, "model",
-                      "encoder-layers and decoder-layers must be at most 1000, got {} and {}", encoder_layers,
-                      decoder_layers);
+  visit_architecture(*this, CheckRanges{"model"});
+  visit(*this, [](const Key& key, const auto& value) {
+    CheckRanges{"model"}(Setting{spelled_as_flag(key.name).c_str(), "", "", key.range}, value);
+  });
   constexpr int64_t largest_table = int64_t{1} << 28;
   require<UsageError>(positions != Positions::learned || max_positions <= largest_table / d_model, "model",
                       "max-positions {} times d-model {} must be at most {} with learned positions", max_positions,
                       d_model, largest_table);
-  require<UsageError>(head_width >= 0 && head_width <= 65536, "model", "head-width must be 0 to 65536, got {}",
-                      head_width);
   require<UsageError>(is_recurrent(architecture) || head_width > 0 || d_model % heads == 0, "model",
                       "heads {} must divide d-model {}, or head-width must be given", heads, d_model);
-  const auto within = [](const char* name, float value, double lowest, double highest) {
-    require<UsageError>(std::isfinite(value) && value >= lowest && value <= highest, "model",
-                        "{} must be {} to {}, got {}", name, lowest, highest, value);
-  };
-  for (const auto& [name, value] :
-       {std::pair("decoder-heads", decoder_heads), std::pair("decoder-ffn", decoder_ffn),
-        std::pair("context-length", context_length)})
-    if (value != 0) positive(name, value);
   require<UsageError>(architecture == Architecture::encoder_decoder || (decoder_heads == 0 && decoder_ffn == 0),
                       "model", "decoder-heads and decoder-ffn are for encoder-decoders, the model is {}",
                       name_of(architecture));
@@ -386,24 +378,11 @@ void TransformerConfig::check() const {
                                              (kv_heads == 0 || decoder_heads % kv_heads == 0)),
                       "model", "decoder-heads {} must divide d-model {}, and kv-heads {} must divide it",
                       decoder_heads, d_model, kv_heads);
-  require<UsageError>(embedding_width == 0 ||
-                          (architecture == Architecture::causal && embedding_width > 0 && embedding_width <= 65536),
-                      "model", "embedding-width must be 0 to 65536, and is for causal models, got {}",
-                      embedding_width);
-  within("norm-weight-offset", norm_weight_offset, -1e4, 1e4);
-  within("embedding-scale", embedding_scale, 0, 1e6);
-  within("output-scale", output_scale, 1e-6, 1e6);
-  within("logit-softcap", logit_softcap, 0, 1e6);
-  for (const auto& [name, value] :
-       {std::pair("token-types", token_types), std::pair("position-offset", position_offset)})
-    require<UsageError>(value >= 0 && value <= 65536, "model", "{} must be 0 to 65536, got {}", name, value);
-  require<UsageError>(norm_eps > 0 && norm_eps < 1, "model", "norm-eps must be between 0 and 1, got {}", norm_eps);
-  require<UsageError>(kv_heads >= 0 && (kv_heads == 0 || heads % kv_heads == 0), "model",
-                      "kv-heads {} must divide heads {}", kv_heads, heads);
-  for (const auto& [name, rate] : {std::pair("dropout", dropout), std::pair("attention-dropout", attention_dropout),
-                                   std::pair("ffn-dropout", ffn_dropout)})
-    require<UsageError>(rate >= 0 && rate < 1, "model", "{} must be at least 0 and less than 1, got {}", name,
-                        rate);
+  require<UsageError>(embedding_width == 0 || architecture == Architecture::causal, "model",
+                      "embedding-width is for causal models, got {} for a {} model", embedding_width,
+                      name_of(architecture));
+  require<UsageError>(kv_heads == 0 || heads % kv_heads == 0, "model", "kv-heads {} must divide heads {}", kv_heads,
+                      heads);
   require<UsageError>(!is_language_model(architecture) || source_vocabulary == target_vocabulary, "model",
                       "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),
                       source_vocabulary, target_vocabulary);
@@ -459,8 +438,10 @@ std::string to_json(const TransformerConfig& config) {
   usual.architecture = config.architecture;
   Json defaults;
   visit(usual, Writer{defaults});
-  for (const char* key : rare_keys)
-    if (json.contains(key) && defaults.contains(key) && json[key] == defaults[key]) json.erase(key);
+  visit(usual, [&](const Key& key, const auto&) {
+    if (key.rare && json.contains(key.name) && defaults.contains(key.name) && json[key.name] == defaults[key.name])
+      json.erase(key.name);
+  });
   return json.dump(2) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// Every option of a training that is stored with it, row by row: name, unit, help, the field of TrainOptions, and
+// Every option of a training that is stored with it, row by row: name, unit, help, range, the field of TrainOptions, and
 // whether it may have another value when the training is resumed. The flags of `qkv train`, training/options.json
 // and qkv.train() of Python are made from these rows.
 //
@@ -29,11 +29,14 @@ void visit_data(Options& o, Visitor&& visitor) {
   visitor(
       Setting{"hold-out", "N",
               "number of distinct source sentences, or lines of text, kept for validation; all pairs with these "
-              "sources are held out of training; default: a fiftieth of them without valid, else 0"},
+              "sources are held out of training; default: a fiftieth of them without valid, else 0",
+              not_negative},
       o.hold_out, fixed);
-  visitor(Setting{"max-length", "TOKENS",
+  visitor(Setting{"max-length",
+                  "TOKENS",
                   "maximum length of a training sentence; longer pairs are skipped, longer lines cut; causal: "
-                  "length of the rows that text is packed into"},
+                  "length of the rows that text is packed into",
+                  {.from = 2}},
           o.max_length, fixed);
   visitor(
       Setting{"init", "FOLDER",
@@ -47,13 +50,16 @@ void visit_data(Options& o, Visitor&& visitor) {
   visitor(Setting{"lossless", "true|false",
                   "no normalization, and byte fallback for characters outside the vocabulary"},
           o.lossless, fixed);
-  visitor(
-      Setting{"bpe-dropout", "RATE",
-              "BPE-dropout: probability that a merge is left out, drawn anew at every occurrence of a sentence"},
-      o.bpe_dropout, fixed);
-  visitor(
-      Setting{"masking-rate", "FRACTION", "fraction of the tokens of a line that a masked model has to predict"},
-      o.masking_rate, fixed);
+  visitor(Setting{"bpe-dropout",
+                  "RATE",
+                  "BPE-dropout: probability that a merge is left out, drawn anew at every occurrence of a sentence",
+                  {.from = 0, .to = 1}},
+          o.bpe_dropout, fixed);
+  visitor(Setting{"masking-rate",
+                  "FRACTION",
+                  "fraction of the tokens of a line that a masked model has to predict",
+                  {.above = 0, .to = 1}},
+          o.masking_rate, fixed);
   visitor(Setting{"mask-whole-words", "true|false", "mask all tokens of a word together"}, o.mask_whole_words,
           fixed);
 }
@@ -61,60 +67,71 @@ void visit_data(Options& o, Visitor&& visitor) {
 template <class Options, class Visitor>
 void visit_update(Options& o, Visitor&& visitor) {
   constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
-  visitor(Setting{"batch-tokens", "TOKENS", "batch size in target tokens, padding included"}, o.batch_tokens,
+  visitor(Setting{"batch-tokens", "TOKENS", "batch size in target tokens, padding included", {.from = 1}},
+          o.batch_tokens, fixed);
+  visitor(
+      Setting{"batch-sentences", "N", "batch size in sentence pairs instead; 0: use batch-tokens", not_negative},
+      o.batch_sentences, fixed);
+  visitor(Setting{"accumulate", "N", "gradient accumulation: batches per update", {.from = 1}}, o.accumulate,
           fixed);
-  visitor(Setting{"batch-sentences", "N", "batch size in sentence pairs instead; 0: use batch-tokens"},
-          o.batch_sentences, fixed);
-  visitor(Setting{"accumulate", "N", "gradient accumulation: batches per update"}, o.accumulate, fixed);
   visitor(Setting{"optimizer", "", "optimizer"}, o.optimizer, fixed);
-  visitor(Setting{"beta1", "RATE", "Adam: decay rate of the first moment"}, o.beta1, fixed);
-  visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment"}, o.beta2, fixed);
-  visitor(Setting{"eps", "NUMBER", "Adam: epsilon added to the square root of the second moment"}, o.eps, fixed);
-  visitor(Setting{"weight-decay", "RATE", "weight decay of adamw"}, o.weight_decay, fixed);
+  visitor(Setting{"beta1", "RATE", "Adam: decay rate of the first moment", below_one}, o.beta1, fixed);
+  visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment", below_one}, o.beta2, fixed);
+  visitor(Setting{"eps", "NUMBER", "Adam: epsilon added to the square root of the second moment", not_negative},
+          o.eps, fixed);
+  visitor(Setting{"weight-decay", "RATE", "weight decay of adamw", not_negative}, o.weight_decay, fixed);
   visitor(Setting{"schedule", "", "learning-rate schedule"}, o.schedule, fixed);
   visitor(Setting{"learning-rate", "RATE",
                   "peak learning rate, or the factor of noam; 0: 1 for noam, else by d-model and batch-tokens, a "
-                  "tenth of that with init"},
+                  "tenth of that with init",
+                  not_negative},
           o.learning_rate, fixed);
   visitor(Setting{"warmup", "UPDATES",
-                  "length of the learning-rate warm-up; 0: a twelfth of the updates, at most 4000; 1: none"},
+                  "length of the learning-rate warm-up; 0: a twelfth of the updates, at most 4000; 1: none",
+                  not_negative},
           o.warmup, fixed);
-  visitor(Setting{"label-smoothing", "FRACTION", "label smoothing"}, o.label_smoothing, fixed);
-  visitor(Setting{"r-drop", "WEIGHT", "weight of R-Drop, which needs dropout and doubles the time; 0: none"},
+  visitor(Setting{"label-smoothing", "FRACTION", "label smoothing", below_one}, o.label_smoothing, fixed);
+  visitor(Setting{"r-drop", "WEIGHT", "weight of R-Drop, which needs dropout and doubles the time; 0: none",
+                  not_negative},
           o.r_drop, fixed);
-  visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none"}, o.clip, fixed);
+  visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none", not_negative}, o.clip, fixed);
   visitor(Setting{"seed", "N", "random seed"}, o.seed, fixed);
-  visitor(Setting{"threads", "N", "number of threads; 0: one per core that this process may use"}, o.threads,
-          may_change);
+  visitor(Setting{"threads", "N", "number of threads; 0: one per core that this process may use", not_negative},
+          o.threads, may_change);
 }
 
 template <class Options, class Visitor>
 void visit_run(Options& o, Visitor&& visitor) {
   constexpr OnResume may_change = OnResume::may_change, fixed = OnResume::fixed;
-  visitor(Setting{"max-steps", "UPDATES", "maximum number of updates; 0: no limit"}, o.max_steps, may_change);
-  visitor(Setting{"max-epochs", "EPOCHS", "maximum number of epochs; 0: no limit"}, o.max_epochs, may_change);
+  visitor(Setting{"max-steps", "UPDATES", "maximum number of updates; 0: no limit", not_negative}, o.max_steps,
+          may_change);
+  visitor(Setting{"max-epochs", "EPOCHS", "maximum number of epochs; 0: no limit", not_negative}, o.max_epochs,
+          may_change);
   visitor(Setting{"max-time", "TIME",
                   "train for this time, the learning-rate schedule reaching its end with it: 90s, 30m, 2h; 0: no "
-                  "limit. max-steps then has none by default; the first end reached counts"},
+                  "limit. max-steps then has none by default; the first end reached counts",
+                  not_negative},
           o.max_time, may_change);
-  visitor(Setting{"valid-every", "UPDATES", "interval between validations; 0: only at the end"}, o.valid_every,
-          may_change);
-  visitor(Setting{"valid-sentences", "N", "number of validation sentences translated for BLEU; 0: none"},
-          o.valid_sentences, may_change);
+  visitor(Setting{"valid-every", "UPDATES", "interval between validations; 0: only at the end", not_negative},
+          o.valid_every, may_change);
+  visitor(
+      Setting{"valid-sentences", "N", "number of validation sentences translated for BLEU; 0: none", not_negative},
+      o.valid_sentences, may_change);
   visitor(Setting{"samples", "N",
                   "validation sentences shown with each validation: source, reference and what the model makes of "
-                  "it; 0: none"},
+                  "it; 0: none",
+                  not_negative},
           o.samples, may_change);
-  visitor(Setting{"patience", "N", "early stopping: validations without improvement; 0: never"}, o.patience,
-          may_change);
+  visitor(Setting{"patience", "N", "early stopping: validations without improvement; 0: never", not_negative},
+          o.patience, may_change);
   visitor(Setting{"patience-on", "", "metric for early stopping and the best model"}, o.patience_on, fixed);
-  visitor(Setting{"save-every", "UPDATES", "interval between checkpoints; 0: only at the end"}, o.save_every,
-          may_change);
-  visitor(Setting{"keep", "N", "number of numbered checkpoints to keep"}, o.keep, may_change);
-  visitor(Setting{"average", "N", "number of last checkpoints averaged at the end; 0: none"}, o.average,
-          may_change);
-  visitor(Setting{"report-every", "UPDATES", "interval between lines of training/log.jsonl"}, o.report_every,
-          may_change);
+  visitor(Setting{"save-every", "UPDATES", "interval between checkpoints; 0: only at the end", not_negative},
+          o.save_every, may_change);
+  visitor(Setting{"keep", "N", "number of numbered checkpoints to keep", not_negative}, o.keep, may_change);
+  visitor(Setting{"average", "N", "number of last checkpoints averaged at the end; 0: none", not_negative},
+          o.average, may_change);
+  visitor(Setting{"report-every", "UPDATES", "interval between lines of training/log.jsonl", not_negative},
+          o.report_every, may_change);
   visitor(Setting{"tensorboard", "true|false",
                   "also write the curves for TensorBoard: tensorboard --logdir MODEL/training"},
           o.tensorboard, may_change);

@@ -186,59 +186,24 @@ ScheduleOptions TrainOptions::schedule_options(int64_t last_update) const {
 }
 
 void TrainOptions::check() const {
-  const auto at_least = [](const char* name, auto value, auto minimum) {
-    require<UsageError>(value >= minimum, "train", "{} must be at least {}, got {}", name, minimum, value);
-  };
   require<UsageError>(!train.empty(), "train", "train is required: {}",
                       is_language_model(architecture.architecture)
                           ? "a file of text, a document a line"
                           : "a TSV file of sentence pairs (source TAB target), or two files a,b");
   require<UsageError>(!model.empty(), "train", "model is required: the folder that the model is written to");
   require<UsageError>(!(resume && overwrite), "train", "'resume' and 'overwrite' exclude each other");
-  at_least("hold-out", hold_out, 0);
-  at_least("max-length", max_length, 2);
-  at_least("max-steps", max_steps, 0);
-  at_least("max-epochs", max_epochs, 0);
-  require<UsageError>(max_time.count() >= 0 && std::isfinite(max_time.count()), "train",
-                      "max-time must be at least 0, got {} seconds", max_time.count());
-  at_least("patience", patience, 0);
-  at_least("batch-sentences", batch_sentences, 0);
-  at_least("batch-tokens", batch_tokens, 1);
-  at_least("accumulate", accumulate, 1);
-  at_least("warmup", warmup, 0);
-  at_least("threads", threads, 0);
+  visit_options(*this, CheckRanges{"train"});
   require<UsageError>(threads <= max_threads(), "train", "threads must be at most {} on this machine, got {}",
                       max_threads(), threads);
-  at_least("save-every", save_every, 0);
-  at_least("valid-every", valid_every, 0);
-  at_least("report-every", report_every, 0);
-  at_least("keep", keep, 0);
-  at_least("average", average, 0);
-  at_least("valid-sentences", valid_sentences, 0);
-  at_least("samples", samples, 0);
-  for (const auto& [name, number] :
-       {std::pair("learning-rate", learning_rate), std::pair("clip", clip), std::pair("eps", eps),
-        std::pair("weight-decay", weight_decay), std::pair("r-drop", r_drop), std::pair("beta1", beta1),
-        std::pair("beta2", beta2)}) {
-    require<UsageError>(std::isfinite(number), "train", "{} must be finite, got {}", name, number);
-    at_least(name, number, 0.0);
-  }
-  for (const auto& [name, fraction] :
-       {std::pair("beta1", beta1), std::pair("beta2", beta2), std::pair("label-smoothing", label_smoothing)})
-    require<UsageError>(fraction >= 0 && fraction < 1, "train", "{} must be in [0, 1), got {}", name, fraction);
   const bool drops = architecture.dropout > 0 || architecture.attention_dropout > 0 || architecture.ffn_dropout > 0;
   require<UsageError>(r_drop == 0 || drops, "train",
                       "r-drop {} needs dropout: without it, two passes over a batch are the same", r_drop);
-  require<UsageError>(bpe_dropout >= 0 && bpe_dropout <= 1, "train", "bpe-dropout must be in [0, 1], got {}",
-                      bpe_dropout);
   require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",
                       "bpe-dropout {} needs a tokenizer of type bpe, got {}", bpe_dropout, name_of(tokenizer));
   const bool text = is_language_model(architecture.architecture);
   require<UsageError>(!text || bpe_dropout == 0, "train",
                       "bpe-dropout {} is for sentence pairs, architecture {} has none", bpe_dropout,
                       name_of(architecture.architecture));
-  require<UsageError>(masking_rate > 0 && masking_rate <= 1, "train",
-                      "masking-rate must be above 0 and at most 1, got {}", masking_rate);
   require<UsageError>(architecture.architecture == Architecture::masked ||
                           (masking_rate == TrainOptions().masking_rate && !mask_whole_words),
                       "train", "masking-rate and mask-whole-words are for architecture masked, got {}",
