@@ -65,11 +65,12 @@ TEST(ReadFamily, ShardsAreFilesOfTheFolder) {
   EXPECT_NE(folder.error().find(shard), std::string::npos) << folder.error();
 }
 
-// Each value of config.json replaced by other kinds of values.
+// Values of config.json replaced by other kinds of values: a fifth of all combinations, other ones for each key.
 TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
   const Json values[] = {nullptr,          true,          -1, 0, 3, 1e30, 16777217, "", "gelu", Json::array(),
                          Json::array({1}), Json::object()};
   int errors = 0, models = 0;
+  size_t combination = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints")) {
     if (!entry.is_directory()) continue;
     if (!fs::exists(entry.path() / "model.safetensors")) continue;
@@ -77,6 +78,7 @@ TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
     const Json config = folder.config(), flat = config.flatten();
     for (const auto& [path, value] : flat.items())
       for (const Json& other : values) {
+        if (combination++ % 5 != 0) continue;
         Json damaged = config;
         damaged[Json::json_pointer(path)] = other;
         folder.write("config.json", damaged.dump());
@@ -85,8 +87,8 @@ TEST(ReadFamily, DamagedConfigurationsAreErrorsOrModels) {
         ++(error.empty() ? models : errors);
       }
   }
-  EXPECT_GT(errors, 1000);
-  EXPECT_GT(models, 1000);
+  EXPECT_GT(errors, 300);
+  EXPECT_GT(models, 300);
 }
 
 // Only the first `changed` bytes are damaged: they describe the rest.
