@@ -20,6 +20,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_pattern.h"
 #include "qkv/model/config.h"
+#include "qkv/text/corpus_paths.h"
 #include "qkv/train/duration.h"
 
 namespace qkv::cli {
@@ -80,6 +81,13 @@ Option* flag(App& app, const std::string& name, T& value, const std::string& hel
 inline Option* list_flag(App& app, const std::string& name, std::vector<std::string>& values,
                          const std::string& help, const std::string& unit) {
   return app.add_value(name, values, help)->type_name(unit)->several();
+}
+
+// One corpus, or several, each with the flag.
+inline Option* corpora_flag(App& app, const std::string& name, CorpusPaths& value, const std::string& help,
+                            const std::string& unit) {
+  const auto anything = [](const std::string&) { return std::string(); };
+  return list_flag(app, name, value.list, help, unit)->check(anything, std::string(name_of(ValueType::corpus)));
 }
 
 inline Option* model_flag(App& app, std::string& model) {
@@ -199,6 +207,8 @@ struct AddFlags {
       flags.push_back(choice(app, name, value, setting.help));
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       flags.push_back(variant_flag(app, name, value, setting.help, setting.unit));
+    } else if constexpr (std::is_same_v<T, CorpusPaths>) {
+      flags.push_back(corpora_flag(app, name, value, setting.help, setting.unit));
     } else if constexpr (std::is_same_v<T, Seconds>) {
       flags.push_back(duration_flag(app, name, value, setting.help, setting.unit));
     } else {

@@ -122,6 +122,7 @@ class Arguments {
  private:
   void add_list(std::string_view key, const toml::array& list, CLI::Option& option) {
     const ValueType type = value_type(option);
+    if (type == ValueType::corpus) return add_corpora(key, list, option);
     std::vector<std::string> values;
     for (const toml::node& element : list) {
       if (element.is_array()) wrong_type(key, "a list of strings", element);
@@ -129,13 +130,32 @@ class Arguments {
     }
     if (type == ValueType::variant) {
       push(key, name_list(values, "+"));
-    } else if (type == ValueType::corpus && values.size() == 2) {
-      push(key, values[0] + "," + values[1]);
     } else if (is_list(option)) {
       for (const std::string& value : values) push(key, value);
     } else {
       source_.refuse(list.source(), "'{}' must be one value, got an array of {}", key, list.size());
     }
+  }
+
+  // ["a.de", "a.en"]: the two files of one corpus. [["a.de", "a.en"], "b.tsv"]: two corpora.
+  void add_corpora(std::string_view key, const toml::array& list, CLI::Option& option) {
+    const auto is_array = [](const toml::node& element) { return element.is_array(); };
+    if (std::any_of(list.begin(), list.end(), is_array) && is_list(option)) {
+      for (const toml::node& corpus : list)
+        push(key, corpus.is_array() ? corpus_of(key, *corpus.as_array()) : text_of(key, corpus, ValueType::corpus));
+    } else {
+      push(key, corpus_of(key, list));
+    }
+  }
+
+  std::string corpus_of(std::string_view key, const toml::array& files) const {
+    if (files.empty() || files.size() > 2)
+      source_.refuse(files.source(), "'{0}' must be a file, or an array of the two files of a corpus, got {1}; {2}",
+                     key, files.size(),
+                     "several corpora are an array of arrays: [[\"a.tsv\"], [\"b.de\", \"b.en\"]]");
+    std::string spec;
+    for (const toml::node& file : files) spec += (spec.empty() ? "" : ",") + text_of(key, file, ValueType::corpus);
+    return spec;
   }
 
   std::string text_of(std::string_view key, const toml::node& value, ValueType type) const {

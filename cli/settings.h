@@ -5,6 +5,7 @@
 //     [train]                          # for qkv train only; sections of other commands are skipped
 //     max-steps = 20000
 //     train = ["pairs.de", "pairs.en"] # the same as "pairs.de,pairs.en"
+//                                      # two corpora: [["pairs.de", "pairs.en"], ["more.tsv"]]
 //     self-attention = ["window=64", "softcap=30"]
 //
 //     qkv train --config settings.toml --dropout 0.1

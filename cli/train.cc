@@ -79,6 +79,7 @@ Command add_train(App& parent) {
              attention_mechanisms_help() +
              "\n\nExamples:\n"
              "  qkv train --train pairs.tsv -m my-model\n"
+             "  qkv train --train pairs.tsv --train more.en,more.de -m my-model\n"
              "  qkv train --train europarl.en,europarl.de --valid dev.tsv -m my-model --recipe transformer-base\n"
              "  qkv train --architecture causal --train books.txt -m stories\n"
              "  qkv train --init my-model --train my-terms.tsv -m fine-tuned");

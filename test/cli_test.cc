@@ -154,7 +154,7 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
 
 TEST_F(Command, AFlagThatIsGivenTwiceIsRefused) {
   write_file(at("model.toml"), fmt::format("model = '{}'\nquiet = true\n[translate]\nbeam = 3\n", at("model")));
-  expect_error(run("train --train a --train b --model x"), 2, {"qkv train: --train is given twice"});
+  expect_error(run("train --valid a --valid b --model x"), 2, {"qkv train: --valid is given twice"});
   expect_error(run("score --model a --input x --model=b"), 2, {"qkv score: --model is given twice"});
   expect_error(run("translate --model a --beam 2 --beam 2"), 2, {"qkv translate: --beam is given twice"});
   expect_error(run("inspect --model a --quiet --quiet text"), 2, {"qkv inspect: --quiet is given twice"});

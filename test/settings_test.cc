@@ -62,6 +62,27 @@ TEST_F(Settings, AreTomlWithTheTypesOfTheFlags) {
   std::filesystem::remove_all(at("new"));
 }
 
+TEST_F(Settings, SeveralCorporaAreFlagsOrAListOfLists) {
+  write_file(at("more.en"), "Stop.\nRun.\n");
+  write_file(at("more.fr"), "Arr\u00eate.\nCours.\n");
+  const std::string rest = "quiet = true\nmax-steps = 1\nrecipe = 'transformer-tiny'\ntokenizer = 'character'\n";
+  write_file(at("two.toml"), rest + "train = [['pairs.tsv'], ['more.en', 'more.fr']]\n");
+  EXPECT_EQ(bash("qkv train --config two.toml --model two").err, "");
+  const std::string stored = read_file(at("two/training/options.json"));
+  EXPECT_NE(stored.find("\"pairs.tsv\",\n    \"more.en,more.fr\""), std::string::npos) << stored;
+
+  write_file(at("rest.toml"), rest);
+  EXPECT_EQ(bash("qkv train --config rest.toml --train pairs.tsv --train more.en,more.fr --model flags").err, "");
+  EXPECT_EQ(read_file(at("flags/model.safetensors")), read_file(at("two/model.safetensors")));
+  EXPECT_EQ(bash("qkv train --config two.toml --train pairs.tsv --model one").err, "");
+  EXPECT_NE(read_file(at("one/training/options.json")).find("\"train\": \"pairs.tsv\""), std::string::npos);
+
+  write_file(at("three.toml"), rest + "train = ['pairs.tsv', 'pairs.tsv', 'pairs.tsv']\n");
+  expect_error(bash("qkv train --config three.toml --model x"), 2,
+               {"three.toml:5:9: 'train' must be a file, or an array of the two files of a corpus, got 3",
+                "[[\"a.tsv\"], [\"b.de\", \"b.en\"]]"});
+}
+
 TEST_F(Settings, AreRefusedAtOnceAndOnOneLineWhenTooLargeOrTooDeep) {
   std::string deep = "[a";
   for (int i = 0; i < 20'000; ++i) deep += ".a";  // as sections: 12 GB

@@ -64,6 +64,8 @@ struct List {
       return text_of(to_string(value));
     } else if constexpr (std::is_same_v<T, Seconds>) {
       return text_of(duration_text(value));
+    } else if constexpr (std::is_same_v<T, CorpusPaths>) {
+      return text_of(to_string(value));
     } else if constexpr (std::is_same_v<T, float>) {
       const std::string text = fmt::format("{}", value);
       double number = value;
@@ -98,6 +100,8 @@ struct Read {
       std::filesystem::path file;
       if (!nb::try_cast(object, file)) refuse(name, "the name of a file", object);
       value = file.string();
+    } else if constexpr (std::is_same_v<T, CorpusPaths>) {
+      value = corpora_of(object, name);
     } else if constexpr (std::is_same_v<T, bool>) {
       if (!nb::try_cast(object, value)) refuse(name, "True or False", object);
     } else if constexpr (std::is_integral_v<T>) {
@@ -110,6 +114,20 @@ struct Read {
       if (PyBool_Check(object.ptr()) || !nb::try_cast(object, number)) refuse(name, "a number", object);
       value = static_cast<T>(number);
     }
+  }
+
+  // The name of a file, or a list of them.
+  static CorpusPaths corpora_of(const nb::object& object, const std::string& name) {
+    std::filesystem::path file;
+    if (nb::try_cast(object, file)) return {file.string()};
+    const char* wanted = "the name of a file or a list of such names";
+    if (!PySequence_Check(object.ptr()) || PyBytes_Check(object.ptr())) refuse(name, wanted, object);
+    CorpusPaths corpora;
+    for (const nb::handle item : object) {
+      if (!nb::try_cast(item, file)) refuse(name, wanted, object);
+      corpora.list.push_back(file.string());
+    }
+    return corpora;
   }
 
   [[noreturn]] static void refuse(const std::string& name, const char* wanted, nb::handle got) {

@@ -62,6 +62,19 @@ def test_a_resumed_training_ends_where_it_would_have_ended(pairs_file, tmp_path)
     assert result.steps == 20 and weights(tmp_path / "halves") == weights(tmp_path / "whole")
 
 
+def test_several_corpora_are_trained_on_together(tmp_path):
+    half = len(pairs) // 2
+    for name, part in ("a", pairs[:half]), ("b", pairs[half:]), ("all", pairs):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in part))
+    options = {**small, "max_steps": 9}
+    qkv.train(model=tmp_path / "one", train=tmp_path / "all.tsv", **options)
+    qkv.train(model=tmp_path / "two", train=[tmp_path / "a.tsv", str(tmp_path / "b.tsv")], **options)
+    assert weights(tmp_path / "one") == weights(tmp_path / "two")
+    with pytest.raises(ValueError, match="not the data that the training"):
+        qkv.train(model=tmp_path / "two", train=tmp_path / "a.tsv", resume=True, quiet=True, max_steps=12)
+    assert qkv.train(model=tmp_path / "two", resume=True, quiet=True, max_steps=12).steps == 12
+
+
 def test_one_call_begins_goes_on_and_ends(pairs_file, tmp_path):
     call = {**small, "model": tmp_path / "m", "train": pairs_file, "recipe": "transformer-tiny", "resume": True}
     assert qkv.train(**{**call, "max_steps": 9}).steps == 9
@@ -140,6 +153,12 @@ def test_the_signature_and_the_help_have_the_options_of_the_command():
 wrong = {
     "no such file": ({"train": "nowhere.tsv"}, FileNotFoundError, "nowhere.tsv"),
     "no file": ({}, ValueError, "train is required"),
+    "a number for a corpus": (
+        {"train": 3},
+        TypeError,
+        "train must be the name of a file or a list of such names, got 3",
+    ),
+    "a number among corpora": ({"train": ["a.tsv", 3]}, TypeError, "a list of such names, got ['a.tsv', 3]"),
     "an unknown option": ({"dropuot": 0.1}, TypeError, "there is no option 'dropuot'; did you mean dropout?"),
     "half a step": ({"max_steps": 1.5}, TypeError, "max_steps must be an integer, got 1.5"),
     "a text for a number": ({"dropout": "many"}, TypeError, "dropout must be a number, got 'many'"),

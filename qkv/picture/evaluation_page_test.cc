@@ -81,6 +81,7 @@ TEST_F(AttentionOfWorst, IsThatOfTheWorstTranslationsFirst) {
   EXPECT_EQ(sentences, (std::vector<size_t>{3, 2, 0}));  // without the blank source of sentence 1
   EXPECT_NE(pages[1].html.find(">it rains</dd>"), std::string::npos);
   EXPECT_NE(pages[1].html.find(">it</dd>"), std::string::npos) << "the given translation";
+  EXPECT_NE(pages[1].html.find("rows: the token produced"), std::string::npos) << "the caption";
   EXPECT_EQ(attention_of_worst(translator(), evaluation, sources, {.system = 1, .sentences = 1}).size(), 1u);
 }
 

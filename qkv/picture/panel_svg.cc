@@ -15,8 +15,7 @@ namespace qkv {
 namespace {
 
 constexpr double longest_label = 11;  // em
-constexpr int64_t max_vector_cells = 6400;
-constexpr double label_gap = 5;  // pixels between a label and its row or column
+constexpr double label_gap = 5;       // pixels between a label and its row or column
 
 double width_of(const std::string& label) { return std::min(label_width(label_text(label)), longest_label); }
 
@@ -135,7 +134,7 @@ Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle
       "<title>{}</title>\n<rect width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n"
       "<g transform=\"scale({:g})\" shape-rendering=\"crispEdges\">\n{}</g>\n",
       xml_escaped(label_text(panel.title)), out.width, out.height, hex(scale.color(0)), cell,
-      queries * keys > max_vector_cells ? cells_as_image(panel, scale) : cells(panel, scale));
+      style.as_image ? cells_as_image(panel, scale) : cells(panel, scale));
   if (cell >= 9) out.body += grid_lines(queries, keys, cell);
   out.body +=
       fmt::format("<rect width=\"{:g}\" height=\"{:g}\" fill=\"none\" stroke=\"#1f2430\" stroke-opacity=\".3\"/>\n",

@@ -25,7 +25,8 @@ struct PanelStyle {
   double cell = 20, font = 11;
   int64_t label_every = 1;  // every n-th token has a label, from the first
   bool row_labels = true, column_labels = true;
-  bool roomy = false;  // column labels may extend beyond the right edge, cells may show their weights
+  bool roomy = false;     // column labels may extend beyond the right edge, cells may show their weights
+  bool as_image = false;  // the cells as an image (PNG) inside of the file
 };
 
 Drawing draw_cells(const Panel& panel, const ColorScale& scale, const PanelStyle& style);

@@ -7,8 +7,8 @@
 // Every format is one self-contained file: no font, script or style is fetched.
 //
 //     svg()    for papers: white background, one color scale for all panels, darker cells for larger weights; up to
-//              80 tokens have a label each, of more tokens every second, third, ...; the cells of a panel of more than
-//              6,400 are an image (PNG) inside of the file
+//              80 tokens have a label each, of more tokens every second, third, ...; where a panel has more than 6,400
+//              cells or the picture more than 25,000, those of a panel are an image (PNG) inside of the file
 //     .png     the same as an image, drawn by rsvg-convert where that is installed (svg_to_png.h)
 //     html()   for the screen: a map of all layers and heads, with what each head does (head_summary.h) and in the order
 //              of that; one head, or the mean, the maximum or an overlay of several, large as a heat map or as lines

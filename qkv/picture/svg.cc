@@ -14,7 +14,9 @@ namespace qkv {
 namespace {
 
 constexpr double margin = 24, gap = 14, title_font = 16, group_font = 13, caption_font = 11;
-constexpr double narrowest_title = 480;  // a title may widen a picture to this
+constexpr double narrowest_title = 480;              // a title may widen a picture to this
+constexpr int64_t max_vector_cells = 6400;           // of a panel
+constexpr int64_t max_vector_cells_of_all = 25'000;  // of a picture: about 400 kB
 
 struct SvgPart {
   double width = 0, height = 0;
@@ -30,16 +32,20 @@ struct Sizes {
 // Cells as large as the number of panels and of tokens allows. Up to 80 tokens have a label each and the picture
 // grows with them; of more tokens every second, third, ... has a label.
 PanelStyle style_of(const PictureContent& content) {
-  int64_t longest = 1;
+  int64_t longest = 1, largest = 0, cells = 0;
   size_t panels = 0;
   for (const PanelGroup& group : content.groups) {
     panels += group.panels.size();
-    for (const Panel& panel : group.panels)
+    for (const Panel& panel : group.panels) {
       longest = std::max({longest, panel.weights.dim(0), panel.weights.dim(1)});
+      largest = std::max(largest, panel.weights.numel());
+      cells += panel.weights.numel();
+    }
   }
   const double tokens = static_cast<double>(longest);
   PanelStyle style;
   style.roomy = panels == 1;
+  style.as_image = largest > max_vector_cells || cells > max_vector_cells_of_all;
   const Sizes sizes = panels == 1   ? Sizes{560, 12, 40, 1040}
                       : panels <= 4 ? Sizes{320, 9, 28, 600}
                                     : Sizes{168, 7, 20, 420};

@@ -57,10 +57,24 @@ int64_t count_lines(LineReader& lines) {
 
 }  // namespace
 
-Corpus::Corpus(const std::string& spec, CorpusKind kind)
-    : name_(spec),
-      kind_(kind),
-      files_(open_repeatable(kind == CorpusKind::text ? std::vector{spec} : files_of(spec))) {}
+// All files are opened together: one program may write to several pipes in turn.
+Corpus::Corpus(const CorpusPaths& paths, CorpusKind kind) : name_(to_string(paths)), kind_(kind) {
+  require<UsageError>(!paths.empty(), "corpus", "the path of a corpus is required");
+  std::vector<std::string> all;
+  std::vector<size_t> ends;
+  for (const std::string& path : paths.list) {
+    const std::vector<std::string> files = kind == CorpusKind::text ? std::vector{path} : files_of(path);
+    all.insert(all.end(), files.begin(), files.end());
+    ends.push_back(all.size());
+  }
+  const std::vector<RepeatableFile> opened = open_repeatable(all);
+  auto next = opened.begin();
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const auto end = opened.begin() + static_cast<std::ptrdiff_t>(ends[i]);
+    parts_.push_back({paths.list[i], {next, end}});
+    next = end;
+  }
+}
 
 CorpusReader::CorpusReader(const std::string& spec, const CorpusOptions& options)
     : name_(spec), options_(options), first_(files_of(spec).front(), options.lines) {
@@ -69,12 +83,23 @@ CorpusReader::CorpusReader(const std::string& spec, const CorpusOptions& options
 }
 
 CorpusReader::CorpusReader(const Corpus& corpus, const CorpusOptions& options)
-    : name_(corpus.name()),
+    : name_(corpus.parts_.front().name),
       kind_(corpus.kind()),
       options_(options),
-      first_(corpus.files_.front().open(), corpus.files_.front().name(), options.lines) {
-  if (corpus.files_.size() == 2)
-    second_.emplace(corpus.files_.back().open(), corpus.files_.back().name(), options.lines);
+      first_(corpus.parts_.front().files.front().open(), corpus.parts_.front().files.front().name(), options.lines),
+      rest_(corpus.parts_.begin() + 1, corpus.parts_.end()) {
+  const std::vector<RepeatableFile>& files = corpus.parts_.front().files;
+  if (files.size() == 2) second_.emplace(files.back().open(), files.back().name(), options.lines);
+}
+
+void CorpusReader::open(const Corpus::Part& part) {
+  name_ = part.name;
+  first_ = LineReader(part.files.front().open(), part.files.front().name(), options_.lines);
+  second_.reset();
+  if (part.files.size() == 2) second_.emplace(part.files.back().open(), part.files.back().name(), options_.lines);
+  numbered_ = tabbed_ = 0;
+  before_ = pairs_ + held_out_;
+  blank_before_ = blank_;
 }
 
 bool CorpusReader::next(SentencePair& pair) {
@@ -89,20 +114,34 @@ bool CorpusReader::next(SentencePair& pair) {
       return true;
     }
   }
-  if (pairs_ + held_out_ == 0 && !options_.every_line) {
-    const char* blank = text ? "each of its {} lines is blank" : "one side of each of its {} lines is blank";
-    fail<InputError>(name_, "no {}: {}", text ? "text" : "sentence pairs",
-                     blank_ == 0 ? "it is empty" : fmt::format(fmt::runtime(blank), blank_));
-  }
   return false;
+}
+
+void CorpusReader::check_not_empty() const {
+  if (pairs_ + held_out_ > before_ || options_.every_line) return;
+  const bool text = kind_ == CorpusKind::text;
+  const int64_t blank = blank_ - blank_before_;
+  fail<InputError>(name_, "no {}: {}", text ? "text" : "sentence pairs",
+                   blank == 0 ? "it is empty"
+                   : text     ? fmt::format("each of its {} lines is blank", blank)
+                              : fmt::format("one side of each of its {} lines is blank", blank));
 }
 
 bool CorpusReader::ready() { return first_.ready() && (!second_ || second_->ready()); }
 
 bool CorpusReader::read(SentencePair& pair) {
-  if (kind_ == CorpusKind::pairs) return second_ ? read_two_lines(pair) : read_line(pair);
-  pair.target.clear();
-  return first_.next(pair.source);
+  const auto read_here = [&] {
+    if (kind_ == CorpusKind::pairs) return second_ ? read_two_lines(pair) : read_line(pair);
+    pair.target.clear();
+    return first_.next(pair.source);
+  };
+  while (!read_here()) {
+    check_not_empty();
+    if (rest_.empty()) return false;
+    open(rest_.front());
+    rest_.pop_front();
+  }
+  return true;
 }
 
 bool CorpusReader::read_line(SentencePair& pair) {
@@ -143,7 +182,20 @@ bool CorpusReader::read_two_lines(SentencePair& pair) {
     fail<InputError>(name_, "{} has {} lines, but {} has {}", first_.name(), count_lines(first_), second_->name(),
                      count_lines(*second_));
   if (error) throw *error;
+  if (source) check_sides(pair);
   return source;
+}
+
+// Two corpora of pairs in one spec would be trained on as the two sides of one.
+void CorpusReader::check_sides(const SentencePair& pair) {
+  constexpr int64_t enough = 3;
+  if (tabbed_ + 1 != first_.number() || tabbed_ >= enough) return;
+  if (pair.source.find('\t') == pair.source.npos || pair.target.find('\t') == pair.target.npos) return;
+  if (++tabbed_ < enough) return;
+  fail<InputError>(name_,
+                   "every line of both files has a tab, expected a sentence per line; if they are two corpora of "
+                   "'source TAB target', give each by itself, as with --train {} --train {}",
+                   first_.name(), second_->name());
 }
 
 std::vector<SentencePair> read_corpus(const Corpus& corpus, const CorpusOptions& options) {

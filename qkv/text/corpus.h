@@ -9,12 +9,16 @@
 // pipe, or "-" for standard input. A path with a comma in it is one file if a file of that name exists. Pairs with a
 // blank side, blank lines among them, are skipped and counted. LineError, naming file and line: no tab, invalid
 // UTF-8, a NUL byte, a line too long; next() then continues after it, in both files. InputError: files with
-// different numbers of lines, a corpus without pairs.
+// different numbers of lines, a corpus without pairs, two TSV files given as the two sides of one corpus.
 //
 // A corpus of text has a document on every line, tabs included, and no target: SentencePair::target is empty. It is one
 // file.
 //
 //     const Corpus text("books.txt.gz", CorpusKind::text);
+//
+// Several corpora are read one after another, as if they were one (corpus_paths.h):
+//
+//     const Corpus all(CorpusPaths{"europarl.en,europarl.de", "news.tsv"});
 //
 // A corpus that is read several times is opened once:
 //
@@ -24,10 +28,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "qkv/text/corpus_paths.h"
 #include "qkv/text/lines.h"
 #include "qkv/text/repeatable_file.h"
 
@@ -51,15 +57,21 @@ enum class CorpusKind { pairs, text };
 class Corpus {
  public:
   // NOLINTNEXTLINE: implicit, so that functions of a corpus accept its path
-  Corpus(const std::string& spec, CorpusKind kind = CorpusKind::pairs);
+  Corpus(const std::string& spec, CorpusKind kind = CorpusKind::pairs) : Corpus(CorpusPaths(spec), kind) {}
+  explicit Corpus(const char* spec, CorpusKind kind = CorpusKind::pairs) : Corpus(CorpusPaths(spec), kind) {}
+  explicit Corpus(const CorpusPaths& paths, CorpusKind kind = CorpusKind::pairs);
   const std::string& name() const { return name_; }
   CorpusKind kind() const { return kind_; }
 
  private:
   friend class CorpusReader;
+  struct Part {
+    std::string name;
+    std::vector<RepeatableFile> files;  // one or two
+  };
   std::string name_;
   CorpusKind kind_;
-  std::vector<RepeatableFile> files_;  // one or two
+  std::vector<Part> parts_;  // at least one
 };
 
 class CorpusReader {
@@ -69,7 +81,7 @@ class CorpusReader {
   explicit CorpusReader(const Corpus& corpus, const CorpusOptions& options = {});
 
   bool next(SentencePair& pair);
-  bool ready();                                   // next() would not block
+  bool ready();                                   // next() would not wait for a stream
   int64_t pairs() const { return pairs_; }        // returned so far
   int64_t blank() const { return blank_; }        // skipped: a side was blank
   int64_t held_out() const { return held_out_; }  // skipped: held out
@@ -77,18 +89,24 @@ class CorpusReader {
   std::string where() const { return first_.where(); }  // "train.tsv:17", of the last pair
 
  private:
+  void open(const Corpus::Part& part);
   bool read(SentencePair& pair);
   bool read_line(SentencePair& pair);
   bool read_two_lines(SentencePair& pair);
   void check_columns(const std::string& line);
+  void check_sides(const SentencePair& pair);
+  void check_not_empty() const;
 
-  std::string name_;
+  std::string name_;  // of the part that is read
   CorpusKind kind_ = CorpusKind::pairs;
   CorpusOptions options_;
   LineReader first_;
   std::optional<LineReader> second_;  // of two files
+  std::deque<Corpus::Part> rest_ = {};
   int64_t numbered_ = 0;  // lines from the first on whose first column is a number, with three columns or more
+  int64_t tabbed_ = 0;    // lines from the first on of two files with a tab on both sides
   int64_t pairs_ = 0, blank_ = 0, held_out_ = 0;
+  int64_t before_ = 0, blank_before_ = 0;  // pairs, held out or not, and blank ones, of the parts before
 };
 
 std::vector<SentencePair> read_corpus(const Corpus& corpus, const CorpusOptions& options = {});

@@ -10,6 +10,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
+#include "qkv/text/gzip_test.h"
 #include "qkv/text/holdout.h"
 
 namespace qkv::corpus_test {
@@ -95,6 +96,47 @@ TEST_F(Corpus, TwoFilesStayAlignedAfterABadLine) {
   EXPECT_EQ(pairs_and_errors(spec, {}),
             (std::vector<std::string>{"one|un", "a.en:2: invalid UTF-8 at byte 1 (0xff)",
                                       "a.fr:3: invalid UTF-8 at byte 1 (0xfe)", "four|quatre"}));
+}
+
+TEST_F(Corpus, SeveralAreReadOneAfterAnotherAsOne) {
+  const CorpusPaths paths = {file("a.tsv", "one\tun\n\t\n"),
+                             file("b.en", "two\nthree\n") + "," + file("b.fr", "deux\ntrois\n"),
+                             file("c.tsv.gz", gzip("four\tquatre\n"))};
+  const qkv::Corpus all(paths);
+  EXPECT_EQ(all.name(), paths.list[0] + ", " + paths.list[1] + " and " + paths.list[2]);
+  EXPECT_EQ(read_corpus(all), (Pairs{{"one", "un"}, {"two", "deux"}, {"three", "trois"}, {"four", "quatre"}}));
+  EXPECT_EQ(read_corpus(all).size(), 4u) << "again";
+  CorpusReader reader(all);
+  std::vector<std::string> places;
+  for (SentencePair pair; reader.next(pair);)
+    places.push_back(std::filesystem::path(reader.where()).filename().string());
+  EXPECT_EQ(places, (std::vector<std::string>{"a.tsv:1", "b.en:1", "b.en:2", "c.tsv.gz:1"}));
+  EXPECT_EQ(reader.pairs(), 4);
+  EXPECT_EQ(reader.blank(), 1);
+}
+
+TEST_F(Corpus, AnEmptyOneAmongSeveralIsNamed) {
+  const std::string full = file("a.tsv", "one\tun\n"), empty = file("b.tsv", "\n\n");
+  const auto error_of = [](const CorpusPaths& paths) -> std::string {
+    try {
+      read_corpus(qkv::Corpus(paths));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of({full, empty}), empty + ": no sentence pairs: one side of each of its 2 lines is blank");
+  EXPECT_EQ(error_of({empty, full}), empty + ": no sentence pairs: one side of each of its 2 lines is blank");
+  EXPECT_EQ(error_of({full, full}), "") << "twice: each pair counts twice";
+}
+
+TEST_F(Corpus, TwoFilesOfPairsAreNotTheSidesOfOneCorpus) {
+  const std::string lines = "one\tun\ntwo\tdeux\nthree\ttrois\n", a = file("a.tsv", lines),
+                    b = file("b.tsv", lines);
+  EXPECT_NE(error_of(a + "," + b).find("give each by itself, as with --train " + a + " --train " + b),
+            std::string::npos);
+  const std::string some = file("c", "a tab\there\nplain\nplain\n");
+  EXPECT_EQ(error_of(some + "," + file("d", "x\ty\nplain\nplain\n")), "") << "one line is not enough";
 }
 
 TEST_F(Corpus, SkipsAndCountsBlankSides) {

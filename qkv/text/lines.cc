@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "qkv/text/encoding_hint.h"
 #include "qkv/text/file_kind.h"
 #include "qkv/text/utf8.h"
 
@@ -83,7 +84,8 @@ void LineReader::check(const std::string& line) const {
   if (number_ == 1 && ended_ && line.find('\r') != line.npos)
     fail<LineError>(where(), "lines end with carriage returns alone, as on old Macs: convert with tr '\\r' '\\n'");
   if (const auto at = utf8_error(line))
-    fail<LineError>(where(), "invalid UTF-8 at byte {} (0x{:02x})", *at + 1, static_cast<unsigned char>(line[*at]));
+    fail<LineError>(where(), "invalid UTF-8 at byte {} (0x{:02x}){}", *at + 1,
+                    static_cast<unsigned char>(line[*at]), encoding_hint(line));
   if (const size_t at = line.find('\0'); at != line.npos) fail<LineError>(where(), "a NUL byte at byte {}", at + 1);
 }
 

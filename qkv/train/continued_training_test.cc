@@ -46,7 +46,7 @@ TEST_F(ContinuedTraining, ShowsTheSettingsOfItsModel) {
 TEST_F(ContinuedTraining, WarnsWhereItValidatesOnItsTrainingData) {
   TrainOptions o = options("same");
   o.hold_out = 0;
-  o.valid = o.train;
+  o.valid = o.train.list[0];
   train(o);
   std::vector<Json> warnings = log("same", "warning");
   ASSERT_EQ(warnings.size(), 1u);

@@ -99,6 +99,8 @@ struct Texts {
       values[setting.name] = to_string(value);
     } else if constexpr (std::is_same_v<T, Seconds>) {
       values[setting.name] = duration_text(value);
+    } else if constexpr (std::is_same_v<T, CorpusPaths>) {
+      values[setting.name] = to_string(value);
     } else {
       values[setting.name] = fmt::format("{}", value);
     }

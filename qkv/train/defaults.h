@@ -32,7 +32,8 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture =
 // What decides the options before the user's own are applied.
 struct BaseOptions {
   std::filesystem::path model = {};
-  std::string train = {}, valid = {};
+  CorpusPaths train = {};
+  std::string valid = {};
   std::optional<std::string> recipe = {};  // the sizes of the model
   Architecture architecture = Architecture::encoder_decoder;
   std::string init = {};  // a model that has the architecture and the vocabularies

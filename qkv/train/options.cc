@@ -35,6 +35,12 @@ struct Writer {
   void operator()(const Setting& setting, const Seconds& value, OnResume) {
     json[setting.name] = duration_text(value);
   }
+  void operator()(const Setting& setting, const CorpusPaths& value, OnResume) {
+    if (value.list.size() == 1)
+      json[setting.name] = value.list.front();
+    else
+      json[setting.name] = value.list;
+  }
 };
 
 struct OptionReader {
@@ -72,6 +78,15 @@ struct OptionReader {
     require<InputError>(time.has_value(), where, "'{}' must be a time such as 30m, got {}", setting.name,
                         shown_json(*j));
     value = *time;
+  }
+  void operator()(const Setting& setting, CorpusPaths& value, OnResume) {
+    const Json* j = find(setting.name);
+    if (!j) return;
+    const bool is_list =
+        j->is_array() && std::all_of(j->begin(), j->end(), [](const Json& path) { return path.is_string(); });
+    require<InputError>(j->is_string() || is_list, where, "'{}' must be a string or a list of strings, got {}",
+                        setting.name, shown_json(*j));
+    value = is_list ? CorpusPaths(j->get<std::vector<std::string>>()) : CorpusPaths(j->text());
   }
   template <WithNames Enum>
   void operator()(const Setting& setting, Enum& value, OnResume) {

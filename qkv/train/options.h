@@ -21,6 +21,7 @@
 #include "qkv/base/names.h"
 #include "qkv/model/config.h"
 #include "qkv/text/corpus.h"
+#include "qkv/text/corpus_paths.h"
 #include "qkv/text/tokenizer.h"
 #include "qkv/train/duration.h"
 #include "qkv/train/optimizer.h"
@@ -39,8 +40,8 @@ enum class Goal { loss, bleu };  // metric for early stopping and the best model
 constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Named{Goal::bleu, "bleu"}}; }
 
 struct TrainOptions {
-  // Sentence pairs, or text with a document a line, as text/corpus.h reads them.
-  std::string train = {};
+  // Sentence pairs, or text with a document a line, as text/corpus.h reads them: one corpus or several.
+  CorpusPaths train = {};
   std::string valid = {};  // empty: the held-out data, if any
   int64_t hold_out =
       0;  // distinct source sentences, or lines, of `train` kept for validation; see held-out.tsv, .txt

@@ -109,6 +109,21 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
   EXPECT_EQ(difference(before, now, "state"), R"('self-attention' was "full" and is now "window=64")");
 }
 
+TEST(TrainOptions, StoreOneCorpusAsATextAndSeveralAsAList) {
+  TrainOptions o = some_options();
+  EXPECT_NE(to_json(o).find(R"("train": "pairs.tsv")"), std::string::npos);
+  o.train = {"a.en,a.fr", "b.tsv"};
+  EXPECT_EQ(train_options_from_json(to_json(o), "options.json").train, o.train);
+  std::string text = to_json(o);
+  text.replace(text.find("\"b.tsv\""), 7, "17");
+  try {
+    train_options_from_json(text, "options.json");
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'train' must be a string or a list of strings"), std::string::npos);
+  }
+}
+
 TEST(TrainOptions, HaveALearningRateForEverySchedule) {
   TrainOptions o = some_options();
   o.schedule = ScheduleKind::noam;

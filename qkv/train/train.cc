@@ -57,7 +57,7 @@ TrainResult train(const TrainOptions& options) {
     return result_of(checkpoint->state(), *stop_reason_of(options, checkpoint->state()));
   }
   Progress progress({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()});
-  if (progress.on_terminal()) progress.note(fmt::format("reading {}", options.train));
+  if (progress.on_terminal()) progress.note(fmt::format("reading {}", to_string(options.train)));
   std::optional<StoredVocabulary> vocabulary;
   std::optional<SavedModel> init;
   if (checkpoint) {

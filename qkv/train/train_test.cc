@@ -292,6 +292,30 @@ TEST_F(TrainTest, ResumesOnlyWithTheSameOptionsAndData) {
   EXPECT_EQ(stored_options(folder_ / "m").label_smoothing, 0.1);  // rejected options are not stored
 }
 
+TEST_F(TrainTest, SeveralCorporaAreOneTrainingThatResumesWithAllOfThem) {
+  TrainOptions o = options("m");
+  write_small_corpus(folder_ / "more.tsv", 150, 2);
+  o.train = {(folder_ / "pairs.tsv").string(), (folder_ / "more.tsv").string()};
+  TrainOptions joined = options("joined");
+  write_file(folder_ / "joined.tsv", bytes("pairs.tsv") + bytes("more.tsv"));
+  joined.train = (folder_ / "joined.tsv").string();
+  train(joined);
+  o.max_steps = 12;
+  train(o);
+
+  TrainOptions resumed = stored_options(folder_ / "m");
+  EXPECT_EQ(resumed.train, o.train);
+  resumed.resume = resumed.quiet = true;
+  resumed.max_steps = joined.max_steps;
+  for (const CorpusPaths& other : {CorpusPaths{o.train.list[0]}, CorpusPaths{o.train.list[1], o.train.list[0]}}) {
+    resumed.train = other;
+    expect_error(resumed, "not the data that the training");
+  }
+  resumed.train = o.train;
+  train(resumed);
+  EXPECT_EQ(bytes("m/model.safetensors"), bytes("joined/model.safetensors"));
+}
+
 TEST_F(TrainTest, BeginsAgainWhereItWasKilledBeforeTheFirstSave) {
   TrainOptions o = options("m");
   {

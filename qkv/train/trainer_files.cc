@@ -16,10 +16,11 @@ namespace qkv {
 
 void Trainer::resume(const Checkpoint& checkpoint) {
   state_ = checkpoint.state();
-  require<InputError>(state_.corpus == task_.fingerprint(), options_.train,
-                      "this is not the data that the training in {} was started with; to train its model on other "
+  const bool several = options_.train.list.size() > 1;
+  require<InputError>(state_.corpus == task_.fingerprint(), to_string(options_.train),
+                      "{} not the data that the training in {} was started with{}; to train its model on other "
                       "data, give that folder as init",
-                      folder_.root().string());
+                      several ? "these are" : "this is", folder_.root().string(), several ? ", in its order" : "");
   const bool held_out = check_held_out(folder_.root(), task_.held_out());
   task_.seek(state_.position);
   checkpoint.load(task_.model(), adam_);

@@ -79,7 +79,7 @@ TranslationData prepare_translation_data(const TrainOptions& options, const std:
     data.sources.push_back(pair.source);
     data.references.push_back(pair.target);
   }
-  require<InputError>(data.valid.size() > 0, options.valid.empty() ? options.train : options.valid,
+  require<InputError>(data.valid.size() > 0, options.valid.empty() ? corpus.name() : options.valid,
                       "none of the {} validation pairs fits into the {} positions of the model", valid.size(),
                       options.architecture.position_limit());
   return data;
