@@ -9,6 +9,7 @@
 
 #include "qkv/attention.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 #include "qkv/base/peak_memory.h"
 #include "qkv/base/progress.h"
 #include "qkv/base/setting.h"

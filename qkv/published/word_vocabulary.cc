@@ -3,8 +3,8 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/base/names.h"
-#include "qkv/text/tokenizer/json_fields.h"
 
 namespace qkv {
 

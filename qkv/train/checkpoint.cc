@@ -4,6 +4,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
+#include "qkv/base/json_fields.h"
 
 namespace qkv {
 namespace {
@@ -22,48 +23,6 @@ void for_each_tensor(Model& model, Adam& adam, Each each) {
   });
 }
 
-class Reader {
- public:
-  Reader(const Json& json, const std::string& where) : json_(json), where_(where) {}
-
-  int64_t count(const char* key) const {
-    const Json& j = field(key);
-    require<InputError>(j.is_number_integer() && (!j.is_number_unsigned() || j.get<uint64_t>() <= INT64_MAX) &&
-                            j.get<int64_t>() >= 0,
-                        where_, "'{}' must be a count, got {}", key, shown_json(j));
-    return j.get<int64_t>();
-  }
-  int64_t count_or(const char* key, int64_t absent) const { return json_.contains(key) ? count(key) : absent; }
-  double number(const char* key) const {
-    const Json& j = field(key);
-    require<InputError>(j.is_number(), where_, "'{}' must be a number, got {}", key, shown_json(j));
-    return j.get<double>();
-  }
-  double number_or(const char* key, double absent) const { return json_.contains(key) ? number(key) : absent; }
-  bool truth(const char* key) const {
-    const Json& j = field(key);
-    require<InputError>(j.is_boolean(), where_, "'{}' must be true or false, got {}", key, shown_json(j));
-    return j.get<bool>();
-  }
-  std::optional<double> optional_number(const char* key) const {
-    if (field(key).is_null()) return {};
-    return number(key);
-  }
-  // A key that older states lack.
-  std::optional<double> number_or_none(const char* key) const {
-    return json_.contains(key) ? optional_number(key) : std::nullopt;
-  }
-  const Json& field(const char* key) const {
-    const Json* at = json_.find(key);
-    require<InputError>(at != nullptr, where_, "the training state has no '{}'", key);
-    return *at;
-  }
-
- private:
-  const Json& json_;
-  const std::string& where_;
-};
-
 Json json_of(const TimeLimitState& t) {
   return {{"decays", t.fit.decays},
           {"begin", t.fit.begin},
@@ -79,14 +38,15 @@ Json json_of(const TimeLimitState& t) {
 }
 
 TimeLimitState time_of(const Json& json, const std::string& where) {
-  const Reader r(json, where);
-  return {.fit = {.decays = r.truth("decays"),
-                  .begin = r.count("begin"),
-                  .end = r.count("end"),
+  const JsonFields r(json, where);
+  const auto count = [&](const char* key) { return r.integer(key, JsonFields::any_count); };
+  return {.fit = {.decays = r.flag("decays"),
+                  .begin = count("begin"),
+                  .end = count("end"),
                   .value = r.number("value"),
-                  .warmup = r.count("warmup")},
+                  .warmup = count("warmup")},
           .fitted_at = r.number("fitted_at"),
-          .updates = r.count("updates"),
+          .updates = count("updates"),
           .update_seconds = r.number("update_seconds"),
           .validation_seconds = r.number("validation_seconds"),
           .save_seconds = r.number("save_seconds"),
@@ -126,38 +86,38 @@ Json json_of(const TrainingState& s) {
 }
 
 TrainingState state_of(const Json& json, const std::string& where) {
-  const Reader r(json, where);
+  const JsonFields r(json, where);
+  const auto count = [&](const char* key) { return r.integer(key, JsonFields::any_count); };
   TrainingState s;
-  s.step = r.count("step");
-  s.position = {r.count("epoch"), r.count("batch")};
-  s.tokens = r.count("tokens");
+  s.step = count("step");
+  s.position = {count("epoch"), count("batch")};
+  s.tokens = count("tokens");
   s.seconds = r.number("seconds");
-  s.elapsed = r.number_or("elapsed", s.seconds);
+  s.elapsed = r.number("elapsed", s.seconds);
   if (const Json* time = json.find("time")) s.time = time_of(*time, where);
-  s.window = {r.number("window_loss_sum"), r.number("window_seconds"), r.count("window_tokens"),
-              r.number_or("window_max_norm", 0)};
-  s.last = {r.number_or("last_rate", 0), r.number_or("last_norm", 0)};
-  s.best.best = r.optional_number("best");
-  s.best.best_step = r.count("best_step");
-  s.best.since = r.count("since_best");
-  if (const std::optional<double> loss = r.optional_number("best_loss"))
+  s.window = {r.number("window_loss_sum"), r.number("window_seconds"), count("window_tokens"),
+              r.number("window_max_norm", 0)};
+  s.last = {r.number("last_rate", 0), r.number("last_norm", 0)};
+  s.best.best = r.number_or_null("best");
+  s.best.best_step = count("best_step");
+  s.best.since = count("since_best");
+  if (const std::optional<double> loss = r.number_or_null("best_loss"))
     s.best_validation = {
-        .loss = *loss, .bleu = r.optional_number("best_bleu"), .accuracy = r.number_or_none("best_accuracy")};
-  s.validated = r.count("validated");
-  const Json& saved = r.field("saved");
-  require<InputError>(saved.is_array(), where, "'saved' must be a list, got {}", shown_json(saved));
+        .loss = *loss, .bleu = r.number_or_null("best_bleu"), .accuracy = r.number_or_none("best_accuracy")};
+  s.validated = count("validated");
+  const Json& saved = r.list("saved");
   for (const Json& j : saved) {
     require<InputError>(j.is_number_unsigned() && j.get<uint64_t>() <= static_cast<uint64_t>(s.step), where,
                         "'saved' must be a list of steps, got {}", shown_json(saved));
     s.saved.push_back(j.get<int64_t>());
   }
   s.loss = r.number("loss");
-  s.has_model = r.truth("has_model");
-  s.finished = r.truth("finished");
-  s.records = {.log = r.count("log_bytes"),
-               .metrics = r.count_or("metrics_bytes", 0),
-               .events = r.count_or("event_bytes", 0)};
-  const Json& corpus = r.field("corpus");
+  s.has_model = r.flag("has_model");
+  s.finished = r.flag("finished");
+  s.records = {.log = count("log_bytes"),
+               .metrics = r.integer("metrics_bytes", 0, JsonFields::any_count),
+               .events = r.integer("event_bytes", 0, JsonFields::any_count)};
+  const Json& corpus = r.get("corpus");
   require<InputError>(corpus.is_number_unsigned(), where, "'corpus' must be a count, got {}", shown_json(corpus));
   s.corpus = corpus.get<uint64_t>();
   return s;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "qkv/base/file.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/published/ctranslate2/ctranslate2.h"
 #include "qkv/published/word_vocabulary.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer.h"
 #include "qkv/text/tokenizer/added_tokens.h"
-#include "qkv/text/tokenizer/json_fields.h"
 
 namespace qkv {
 

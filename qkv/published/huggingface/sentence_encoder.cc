@@ -4,7 +4,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
-#include "qkv/base/json.h"
+#include "qkv/base/json_fields.h"
 
 namespace qkv {
 namespace {
@@ -94,12 +94,8 @@ void read_pooling_module(SentenceEncoder& encoder, const fs::path& file) {
 void read_sentence_settings(SentenceEncoder& encoder, const fs::path& file) {
   if (!file_exists(file)) return;
   const Json json = read_object(file);
-  if (json.contains("max_seq_length") && !json["max_seq_length"].is_null()) {
-    const Json& length = json["max_seq_length"];
-    require<InputError>(length.is_number_integer() && length.get<double>() >= 1 && length.get<double>() <= 1 << 24,
-                        file.string(), "'max_seq_length' must be 1 to {}, got {}", 1 << 24, shown_json(length));
-    encoder.max_tokens = length.get<int64_t>();
-  }
+  const JsonFields fields(json, file.string());
+  encoder.max_tokens = fields.integer("max_seq_length", 0, {.from = 1, .to = 1 << 24});
   encoder.lowercase = json.contains("do_lower_case") && json["do_lower_case"] == true;
 }
 

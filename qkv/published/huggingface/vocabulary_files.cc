@@ -2,10 +2,10 @@
 #include <set>
 
 #include "qkv/base/file.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/published/huggingface/folder_settings.h"
 #include "qkv/published/huggingface/tokenizer_files.h"
 #include "qkv/published/word_vocabulary.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv {

@@ -5,9 +5,9 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/published/llama2c/llama2c.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/utf8.h"
 

@@ -2,8 +2,9 @@
 // merged, the leftmost of equal ones first, until no pair is in the list.
 #include <queue>
 
-#include "qkv/text/tokenizer/json_fields.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/subword_model.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {

@@ -1,7 +1,7 @@
 // A tokenizer.json as the tokenizer of a model.
+#include "qkv/base/json_fields.h"
 #include "qkv/base/on_demand.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/tokenizer/tokenizer_json.h"
 #include "qkv/text/utf8.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/merge_training.h"
 #include "qkv/text/tokenizer/normalizer.h"
 #include "qkv/text/tokenizer/pre_tokenizer.h"

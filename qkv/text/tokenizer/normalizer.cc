@@ -1,11 +1,12 @@
 #include "qkv/text/tokenizer/normalizer.h"
 
 #include "qkv/base/base64.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
 #include "qkv/text/tokenizer/characters.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/pattern.h"
 #include "qkv/text/tokenizer/precompiled_map.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "qkv/text/tokenizer/json_fields.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/precompiled_map.h"
 
 namespace qkv::normalizer_test {

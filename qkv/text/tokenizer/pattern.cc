@@ -1,6 +1,6 @@
 #include "qkv/text/tokenizer/pattern.h"
 
-#include "qkv/text/tokenizer/json_fields.h"
+#include "qkv/base/json_fields.h"
 
 namespace qkv {
 

@@ -5,11 +5,11 @@
 
 #include "qkv/base/base64.h"
 #include "qkv/base/error.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/base/on_demand.h"
 #include "qkv/text/sentencepiece_check.h"
 #include "qkv/text/tokenizer/added_tokens.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 #include "qkv/text/tokenizer/unknown_runs.h"
 

@@ -1,9 +1,10 @@
 #include "qkv/text/tokenizer/pre_tokenizer.h"
 
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
 #include "qkv/text/tokenizer/characters.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/pattern.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 
@@ -247,6 +248,13 @@ PrependScheme read_prepend_scheme(const JsonFields& fields) {
   return PrependScheme::never;
 }
 
+std::string read_character(const JsonFields& fields, const char* key, const std::string& absent) {
+  std::string value = fields.text(key, absent);
+  require<InputError>(utf8_length(value) == 1, fields.where(), "'{}' must be one character, got {}", key,
+                      quoted_name(value));
+  return value;
+}
+
 PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields) {
   const std::string type = fields.text("type");
   const auto splits = [](auto find, SplitBehavior behavior, bool inverted = false) {
@@ -256,7 +264,7 @@ PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields) {
     return std::make_shared<ByteLevelPreTokenizer>(fields.flag("add_prefix_space", true),
                                                    fields.flag("use_regex", true));
   if (type == "Metaspace")
-    return std::make_shared<MetaspacePreTokenizer>(fields.character("replacement", "\u2581"),
+    return std::make_shared<MetaspacePreTokenizer>(read_character(fields, "replacement", "\u2581"),
                                                    read_prepend_scheme(fields), fields.flag("split", true));
   if (type == "Split")
     return splits(matches_of(read_pattern(fields)), read_behavior(fields), fields.flag("invert", false));
@@ -268,7 +276,7 @@ PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields) {
   if (type == "Whitespace") return splits(words_and_others, SplitBehavior::removed, true);
   if (type == "WhitespaceSplit") return splits(characters(is_white_space), SplitBehavior::removed);
   if (type == "CharDelimiterSplit")
-    return splits(matches_of(Pattern(fields.character("delimiter", " "))), SplitBehavior::removed);
+    return splits(matches_of(Pattern(read_character(fields, "delimiter", " "))), SplitBehavior::removed);
   if (type == "BertPreTokenizer")
     return std::make_shared<SequencePreTokenizer>(std::vector<PreTokenizerPtr>{
         splits(characters(is_white_space), SplitBehavior::removed),

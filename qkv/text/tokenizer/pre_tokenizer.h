@@ -50,6 +50,8 @@ PreTokenizerPtr read_pre_tokenizer(const JsonFields& fields);
 
 // How Metaspace writes the space before a word: before every piece, the first one of the text, or none.
 enum class PrependScheme { always, first, never };
+// A text of one code point.
+std::string read_character(const JsonFields& fields, const char* key, const std::string& absent);
 PrependScheme read_prepend_scheme(const JsonFields& fields);
 
 }  // namespace qkv

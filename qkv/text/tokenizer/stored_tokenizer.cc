@@ -1,7 +1,7 @@
 #include "qkv/text/tokenizer/stored_tokenizer.h"
 
 #include "qkv/base/base64.h"
-#include "qkv/text/tokenizer/json_fields.h"
+#include "qkv/base/json_fields.h"
 
 namespace qkv {
 namespace {

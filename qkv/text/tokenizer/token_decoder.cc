@@ -2,10 +2,11 @@
 
 #include <optional>
 
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/byte_alphabet.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/pattern.h"
 #include "qkv/text/tokenizer/pre_tokenizer.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 
@@ -215,13 +216,13 @@ TokenDecoderPtr read_token_decoder(const JsonFields& fields) {
   if (type == "WordPiece")
     return std::make_shared<WordPieceDecoder>(fields.text("prefix", "##"), fields.flag("cleanup", true));
   if (type == "Metaspace")
-    return std::make_shared<MetaspaceDecoder>(fields.character("replacement", "\u2581"),
+    return std::make_shared<MetaspaceDecoder>(read_character(fields, "replacement", "\u2581"),
                                               read_prepend_scheme(fields));
   if (type == "BPEDecoder") return std::make_shared<BpeSuffixDecoder>(fields.text("suffix", "</w>"));
   if (type == "ByteFallback") return std::make_shared<ByteFallbackDecoder>();
   if (type == "Fuse") return std::make_shared<FuseDecoder>();
   if (type == "Strip")
-    return std::make_shared<StripDecoder>(fields.character("content", " "), fields.integer("start"),
+    return std::make_shared<StripDecoder>(read_character(fields, "content", " "), fields.integer("start"),
                                           fields.integer("stop"));
   if (type == "Replace") return std::make_shared<ReplaceDecoder>(read_pattern(fields), fields.text("content"));
   if (type != "Sequence") fields.unknown_type("decoders");

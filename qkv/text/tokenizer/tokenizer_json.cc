@@ -3,12 +3,13 @@
 #include <unordered_map>
 
 #include "qkv/base/file.h"
-#include "qkv/text/tokenizer/json_fields.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/normalizer.h"
 #include "qkv/text/tokenizer/post_processor.h"
 #include "qkv/text/tokenizer/pre_tokenizer.h"
 #include "qkv/text/tokenizer/subword_model.h"
 #include "qkv/text/tokenizer/token_decoder.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {

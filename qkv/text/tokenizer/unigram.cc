@@ -3,9 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "qkv/text/tokenizer/json_fields.h"
+#include "qkv/base/json_fields.h"
 #include "qkv/text/tokenizer/prefix_tree.h"
 #include "qkv/text/tokenizer/subword_model.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {

@@ -1,9 +1,10 @@
 // WordPiece (Schuster and Nakajima, 2012), as BERT cuts words: the longest token that fits, from the left. WordLevel:
 // whole words.
+#include "qkv/base/json_fields.h"
 #include "qkv/text/text_error.h"
-#include "qkv/text/tokenizer/json_fields.h"
 #include "qkv/text/tokenizer/prefix_tree.h"
 #include "qkv/text/tokenizer/subword_model.h"
+#include "qkv/text/utf8.h"
 
 namespace qkv {
 namespace {
