@@ -7,8 +7,9 @@ using namespace qkv;
 int main(int argc, char** argv) {
   MultiHeadAttention self({.d_model = 32, .heads = 4});
   self.initialise("self", 11);
-  for (float& w : self.query.weight.mutable_value().span<float>()) w *= 5.0f;  // sharper, as after training
-  const Variable x = example::sequence(12).reshape({1, 12, 32});               // (B,T,C)
+  const Parameter& weight = self.projection.query.weight;
+  for (float& w : weight.mutable_value().span<float>()) w *= 5.0f;  // sharper, as after training
+  const Variable x = example::sequence(12).reshape({1, 12, 32});    // (B,T,C)
   AttentionLog log;
   Pass pass{.log = &log};
   const Variable y = self.forward(x, x, x, {}, pass);

@@ -29,6 +29,7 @@
 #include "qkv/layer/linear.h"
 #include "qkv/layer/lstm.h"
 #include "qkv/layer/luong_decoder.h"
+#include "qkv/layer/mechanism/global_tokens.h"
 #include "qkv/layer/multi_head_attention.h"
 #include "qkv/layer/norm.h"
 #include "qkv/layer/recurrent.h"

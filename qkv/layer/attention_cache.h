@@ -3,25 +3,72 @@
 //     AttentionCache cache;
 //     Variable y = layer.extend(x, cache, pass);    // x (B,1,C): the next position, or several
 //     cache.reorder({0, 0, 2});                     // as KeyValueCache
+//
+// A mechanism may keep more of the positions so far, or something else instead of keys and values:
+//
+//     auto& past = cache.of<MultiTokenCache>(*this, options);       // made with these arguments at the first call
 #pragma once
 
-#include <optional>
+#include <memory>
+#include <utility>
+#include <vector>
 
-#include "qkv/attention/multi_token_cache.h"
+#include "qkv/attention/cache.h"
 
 namespace qkv {
 
-struct AttentionCache {
-  KeyValueCache keys;
-  KeyValueCache global_keys;                   // longformer-separate: projected for the global positions
-  std::optional<MultiTokenCache> multi_token;  // multi-token attention: instead of `keys`
+class AttentionMechanism;
 
-  int64_t length() const { return multi_token ? multi_token->length() : keys.length(); }
+class AttentionCache {
+ public:
+  KeyValueCache keys;
+
+  // What the mechanism keeps: anything that can be copied and has reorder(). Always the same type for a mechanism.
+  template <class T, class... Arguments>
+  T& of(const AttentionMechanism& mechanism, const Arguments&... arguments) {
+    for (State& state : states_)
+      if (state.owner == &mechanism) return static_cast<Kept<T>&>(*state.kept).value;
+    auto made = std::make_unique<Kept<T>>(T(arguments...));
+    T& value = made->value;
+    states_.emplace_back(&mechanism, std::move(made));
+    return value;
+  }
+
+  int64_t length() const { return length_; }
+  void advance(int64_t positions) { length_ += positions; }  // after a mechanism or `keys` got them
   void reorder(std::span<const int64_t> source) {
     keys.reorder(source);
-    global_keys.reorder(source);
-    if (multi_token) multi_token->reorder(source);
+    for (State& state : states_) state.kept->reorder(source);
   }
+
+ private:
+  struct AnyKept {
+    virtual ~AnyKept() = default;
+    virtual std::unique_ptr<AnyKept> copy() const = 0;
+    virtual void reorder(std::span<const int64_t> source) = 0;
+  };
+  template <class T>
+  struct Kept final : AnyKept {
+    T value;
+    explicit Kept(T x) : value(std::move(x)) {}
+    std::unique_ptr<AnyKept> copy() const override { return std::make_unique<Kept>(value); }
+    void reorder(std::span<const int64_t> source) override { value.reorder(source); }
+  };
+  struct State {
+    const AttentionMechanism* owner;
+    std::unique_ptr<AnyKept> kept;
+    State(const AttentionMechanism* o, std::unique_ptr<AnyKept> k) : owner(o), kept(std::move(k)) {}
+    State(const State& other) : State(other.owner, other.kept->copy()) {}
+    State(State&&) = default;
+    State& operator=(State other) {
+      std::swap(owner, other.owner);
+      std::swap(kept, other.kept);
+      return *this;
+    }
+  };
+
+  std::vector<State> states_;
+  int64_t length_ = 0;
 };
 
 }  // namespace qkv

@@ -3,7 +3,11 @@
 namespace qkv {
 
 AttentionPart::AttentionPart(AttentionMechanismPtr mechanism, const AttentionSize& size)
-    : mechanism_(std::move(mechanism)), size_(size), parameters_(mechanism_->parameters(size)) {}
+    : mechanism_(std::move(mechanism)), size_(size), parameters_(mechanism_->parameters(size)) {
+  std::apply(
+      [&](auto&... as) { ((as = dynamic_cast<std::remove_reference_t<decltype(as)>>(mechanism_.get())), ...); },
+      interfaces_);
+}
 
 void AttentionPart::share_parameters_of(const AttentionPart& other) {
   if (!mechanism_->shares_parameters() || !mechanism_->equals(other.mechanism())) return;

@@ -1,13 +1,16 @@
 // A mechanism of an attention variant in a layer: its parameters.
 //
 //     AttentionPart part(mechanism_of(Additive{}), size);
-//     part.mechanism().add_to(options, part);                                   // once
-//     part.mechanism().add_to_call(options, part, {.q = q, .key_lengths = n});  // in every call
+//     part.mechanism().add_to(options, part);                                                 // once
+//     part.mechanism().add_to_call(options, part, {.q = q, .key_lengths = n, .pass = pass});  // in every call
 //
 // Parameters are named after the mechanism: "self_attention.additive.query".
 #pragma once
 
+#include <tuple>
+
 #include "qkv/layer/attention_variant.h"
+#include "qkv/layer/mechanism/optional.h"
 
 namespace qkv {
 
@@ -17,6 +20,11 @@ class AttentionPart final : public Module {
 
   const AttentionMechanism& mechanism() const { return *mechanism_; }
   const AttentionSize& size() const { return size_; }
+  // As one of the interfaces of mechanism/optional.h. Null: it does not have it.
+  template <class Interface>
+  const Interface* as() const {
+    return std::get<const Interface*>(interfaces_);
+  }
   const Variable& parameter(size_t i) const { return parameters_[i].second; }
   const Weight& weight(size_t i) const { return parameters_[i].second; }
 
@@ -30,6 +38,7 @@ class AttentionPart final : public Module {
   AttentionMechanismPtr mechanism_;
   AttentionSize size_;
   AttentionMechanism::Parameters parameters_;
+  std::tuple<const RotatesHeads*, const ReplacesAttention*, const ProjectsGlobals*> interfaces_;
 };
 
 // The options of attention() that are the same in every call of a layer.

@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
+#include "qkv/layer/mechanism/optional.h"
 
 namespace qkv {
 namespace {
@@ -34,12 +35,21 @@ bool AttentionVariant::reads_keys() const {
 }
 
 bool AttentionVariant::has_global_projections() const {
-  return std::ranges::any_of(mechanisms_,
-                             [](const auto& mechanism) { return mechanism->global_positions().has_value(); });
+  return std::ranges::any_of(mechanisms_, [](const auto& mechanism) {
+    return dynamic_cast<const ProjectsGlobals*>(mechanism.get()) != nullptr;
+  });
 }
 
 bool AttentionVariant::depends_on_length() const {
   return std::ranges::any_of(mechanisms_, [](const auto& mechanism) { return mechanism->depends_on_length(); });
+}
+
+std::optional<int64_t> AttentionVariant::cache_valid_until() const {
+  std::optional<int64_t> shortest;
+  for (const AttentionMechanismPtr& mechanism : mechanisms_)
+    if (const std::optional<int64_t> length = mechanism->cache_valid_until())
+      shortest = std::min(shortest.value_or(*length), *length);
+  return shortest;
 }
 
 void AttentionVariant::add(AttentionMechanismPtr mechanism, std::string_view where) {

@@ -44,8 +44,9 @@ class AttentionVariant {
   // Whether a layer has separate projections for global positions.
   bool has_global_projections() const;
 
-  // AttentionMechanism::depends_on_length() of any.
+  // AttentionMechanism::depends_on_length() of any; the shortest cache_valid_until() of all.
   bool depends_on_length() const;
+  std::optional<int64_t> cache_valid_until() const;
 
   // UsageError, beginning with `where`, when the mechanism cannot be combined with the others.
   void add(AttentionMechanismPtr mechanism, std::string_view where = "attention variant");

@@ -86,7 +86,8 @@ ContextAttention::Result ContextAttention::attend(const Variable& states, const 
   options.mask = options.mask & padding(memory.lengths);
   options.single_queries = true;  // a row has the same bits for any beam
   for (const AttentionPart& part : parts_)
-    part.mechanism().add_to_call(options, part, {.q = s, .key_lengths = memory.lengths, .position = call.position});
+    part.mechanism().add_to_call(
+        options, part, {.q = s, .key_lengths = memory.lengths, .position = call.position, .pass = Pass()});
   AttentionVariableResult result;
   if (call.weights)
     result = attention_with_weights(q, memory.keys, memory.values, options);

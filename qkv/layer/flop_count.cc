@@ -6,6 +6,7 @@
 #include "qkv/attention/explain.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/layer/linear.h"
+#include "qkv/layer/pass.h"
 
 namespace qkv {
 namespace {
@@ -85,7 +86,7 @@ FlopCount attention_flops(const std::string& title, const MultiHeadAttentionOpti
   const NoGrad guard;
   double pair_flops = 0;
   for (const AttentionPart& p : parts) {
-    p.mechanism().add_to_call(options, p, {.q = q, .key_lengths = lengths});
+    p.mechanism().add_to_call(options, p, {.q = q, .key_lengths = lengths, .pass = Pass()});
     pair_flops += p.mechanism().pair_flops(size);
   }
   const AttentionPlan plan = attention_plan(q, k, k, options);

@@ -12,58 +12,24 @@
 //
 // Shapes: query (B,T,query_width), key (B,S,key_width), value (B,S,value_width), y (B,T,C); lengths (B) i32, of the
 // keys. The widths of the sources and of the heads are free: they are C and C / H unless given.
-// Parameters: query, key, value, out: Linear each; packed: query_key_value, the rows of the three one after the
-// other, and out; query_norm, key_norm (D). Variants that do not read queries or keys (location, constant) have no such
-// projection. Then come the parameters of the variant, named as in attention_part.h.
+// Parameters: those of the projections (attention_projection.h); out: Linear; those of the variant (attention_core.h).
+// multi_head_attention_extend.cc is the decoding.
 #pragma once
 
-#include <memory>
-#include <utility>
+#include <span>
 
-#include "qkv/attention/attention.h"
-#include "qkv/base/on_demand.h"
-#include "qkv/layer/attention_cache.h"
-#include "qkv/layer/attention_part.h"
-#include "qkv/layer/linear.h"
-#include "qkv/layer/norm.h"
-#include "qkv/layer/pass.h"
+#include "qkv/layer/attention_core.h"
+#include "qkv/layer/attention_projection.h"
+#include "qkv/layer/multi_head_attention_options.h"
 
 namespace qkv {
-
-// Which projections have a bias: all, none, or each by choice.
-//
-//     MultiHeadAttention layer({.d_model = 512, .heads = 8, .bias = {.query = true, .key = true, .value = true, .out = false}});
-struct ProjectionBias {
-  bool query = true, key = true, value = true, out = true;
-};
-inline constexpr ProjectionBias no_projection_bias = {.query = false, .key = false, .value = false, .out = false};
-
-struct MultiHeadAttentionOptions {
-  int64_t d_model = 0;      // C, width of the output
-  int64_t heads = 1;        // H
-  int64_t kv_heads = 0;     // G, divides H; 0: H
-  int64_t head_width = 0;   // D; 0: C / H, and H must divide C
-  int64_t query_width = 0;  // of the source of the queries; 0: C
-  int64_t key_width = 0;    // of the source of the keys; 0: C
-  int64_t value_width = 0;  // of the source of the values; 0: C
-  ProjectionBias bias = {};
-  std::optional<NormOptions> query_key_norm = {};  // normalize the queries and keys of every head, before rotary
-  bool packed = false;                             // one Linear for queries, keys and values; self-attention only
-  AttentionVariant variant = {};
-  AttentionUse use = AttentionUse::encoder;
-  float dropout = 0.0f;  // of attention weights
-  int64_t layer = 0;     // its index in the attention log
-
-  AttentionSize size() const;
-};
 
 class MultiHeadAttention final : public Module {
  public:
   // Projected keys and values, (B,G,S,D) each.
   struct KeyValues {
     Variable k, v;
-    Variable global_k = {}, global_v = {};  // longformer-separate: for queries of global positions
-    Tensor lengths = {};                    // none: S each
+    Tensor lengths = {};  // none: S each
   };
 
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
@@ -97,50 +63,15 @@ class MultiHeadAttention final : public Module {
 
   void list(ModuleContents& contents) const override;
 
-  Linear query, key, value, out, query_key_value;
-  std::optional<Norm> query_norm, key_norm;
+  AttentionProjection projection;
+  Linear out;
 
  private:
-  struct Queries {
-    Variable q, global_q;  // (B,H,T,D)
-  };
-  struct Call {
-    MaskPtr mask = {};
-    int64_t first_position = 0;  // of query 0
-    bool same_position = false;  // all queries have the position of query 0
-    bool single_queries = false;
-  };
-  Variable rotated(const Variable& heads, int64_t first_position) const;
-  Variable query_heads(const Variable& projected, int64_t first_position) const;  // (B,T,H D) -> (B,H,T,D)
-  Variable key_heads(const Variable& projected, int64_t first_position) const;    // (B,S,G D) -> (B,G,S,D)
-  Variable unread_queries(int64_t rows, int64_t length) const;
-  // Projections (B,T,width) and (B,S,width) that are not split into heads yet; those that are not read are not defined.
-  struct Projections {
-    Variable q, k, v, global_q = {}, global_k = {}, global_v = {};
-    Projections slice(int64_t begin, int64_t rows, int64_t length) const;  // of x (N,C), as (rows,length,width)
-  };
-  void project_queries(const Variable& source, bool global, Projections& to) const;
-  void project_keys_values(const Variable& key_source, const Variable& value_source, bool global,
-                           Projections& to) const;
-  Projections project_self(const Variable& x, bool global) const;
-  Queries queries_of(const Projections& projections, int64_t rows, int64_t length, int64_t first_position) const;
-  KeyValues keys_values_of(const Projections& projections, int64_t first_position) const;
-  bool has_global_positions(int64_t first_position, const Tensor& global_tokens) const;
+  // Heads (B,H,T,D) of all heads to y (B,T,C).
+  Variable joined(const Variable& heads) const;
+  void check_memory_fits() const;
 
-  // (B,H,T,D) and its weights in the log.
-  Variable attend_logged(const Queries& queries, const KeyValues& memory, const Call& call, Pass& pass) const;
-  Variable extend_one(const Queries& queries, const KeyValues& memory, AttentionCache& cache, Pass& pass) const;
-  AttentionVariableResult attend_heads(const Queries& queries, const KeyValues& memory, const Call& call,
-                                       Pass& pass) const;
-  AttentionLog* log_of(const Pass& pass) const;
-  const AttentionPart* global_part() const;     // null: no projections of global positions
-  const AttentionPart* replacing_part() const;  // null: attention() is called
-
-  MultiHeadAttentionOptions options_;
-  std::vector<AttentionPart> parts_;
-  // Of every call. Made for the first one, because it needs memory for the parameters of the variant.
-  const AttentionOptions& call_options() const;
-  std::shared_ptr<OnDemand<AttentionOptions>> call_options_ = std::make_shared<OnDemand<AttentionOptions>>();
+  AttentionCore core_;
 };
 
 }  // namespace qkv

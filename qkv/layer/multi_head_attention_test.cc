@@ -44,9 +44,9 @@ std::vector<double> formula(const MultiHeadAttention& layer, const MultiHeadAtte
   const auto heads_of = [&](const Linear& linear, const Tensor& input, int64_t heads) -> reference::Values {
     return {{B, heads, input.dim(1), D}, swapped(project(linear, doubles(input)), input.dim(1), heads, D)};
   };
-  ReferenceCall call = {.q = heads_of(layer.query, x[0], o.heads),
-                        .k = heads_of(layer.key, x[1], G),
-                        .v = heads_of(layer.value, x[2], G)};
+  ReferenceCall call = {.q = heads_of(layer.projection.query, x[0], o.heads),
+                        .k = heads_of(layer.projection.key, x[1], G),
+                        .v = heads_of(layer.projection.value, x[2], G)};
   if (is_causal) call.visible = causal_rule(call.shape());
   return project(layer.out, swapped(reference_attention(call).out.values, o.heads, T, D));
 }

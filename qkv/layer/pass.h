@@ -10,6 +10,7 @@
 //     log.weights(AttentionUse::encoder, 0)             // (B,H,S,S) of the first encoder layer
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -45,8 +46,8 @@ struct Pass {
   bool training = false;
   uint64_t seed = 0, step = 0;  // dropout is a function of these and of the index of the dropout in the pass
   AttentionLog* log = nullptr;
-  Tensor global_tokens = {};  // i32 (B,T): not 0 where a token has global attention, in layers of Longformer
-  uint64_t dropouts = 0;      // dropouts so far in this pass
+  std::any input = {};    // what a mechanism needs to know about the rows: GlobalTokens (mechanism/global_tokens.h)
+  uint64_t dropouts = 0;  // dropouts so far in this pass
 
   // The next dropout of the pass; its rate is 0 outside training.
   Dropout dropout(float rate) {

@@ -5,7 +5,6 @@
 
 #include "qkv/attention/mask/padding.h"
 #include "qkv/base/error.h"
-#include "qkv/layer/mechanism/rotary.h"
 
 namespace qkv {
 
@@ -38,9 +37,9 @@ bool is_identity(std::span<const int64_t> from, int64_t rows) {
 
 Block::Memory select(const Block::Memory& memory, std::span<const int64_t> from, const MaskPtr& mask,
                      const Tensor& lengths) {
-  const auto rows = [&](const Variable& x) { return x.defined() ? Variable(gather_rows(x.value(), from)) : x; };
+  const auto rows = [&](const Variable& x) { return Variable(gather_rows(x.value(), from)); };
   const MultiHeadAttention::KeyValues& all = memory.keys_values;
-  return {{rows(all.k), rows(all.v), rows(all.global_k), rows(all.global_v), lengths}, mask};
+  return {{rows(all.k), rows(all.v), lengths}, mask};
 }
 
 }  // namespace
@@ -138,9 +137,8 @@ Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& opti
     : embedding(tokens) {
   for (const BlockOptions& o : options) {
     blocks.emplace_back(o);
-    if (const auto* rotary = o.self_attention.get<Rotary>();
-        rotary && rotary->scaling.type == RotaryScalingType::longrope && rotary->scaling.length == 0)
-      angles_change_after_ = rotary->scaling.original_positions;
+    if (const std::optional<int64_t> length = o.self_attention.cache_valid_until())
+      cache_valid_until_ = std::min(cache_valid_until_.value_or(*length), *length);
   }
   for (size_t n = blocks.size(); n-- > 1;)
     for (size_t earlier = n; earlier-- > 0;)

@@ -65,8 +65,9 @@ class Stack final : public Module {
   // of a row does not depend on the others.
   Tensor extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass) const;
 
-  // LongRoPE changes its angles in a sequence that is longer than this, so its cached keys do not fit. 0: never.
-  int64_t angles_change_after() const { return angles_change_after_; }
+  // The longest sequence for which the cached keys of all blocks stay valid: AttentionMechanism::cache_valid_until().
+  // None: any.
+  std::optional<int64_t> cache_valid_until() const { return cache_valid_until_; }
 
   void list(ModuleContents& contents) const override;
 
@@ -75,7 +76,7 @@ class Stack final : public Module {
   std::optional<Norm> norm;
 
  private:
-  int64_t angles_change_after_ = 0;
+  std::optional<int64_t> cache_valid_until_;
 };
 
 }  // namespace qkv

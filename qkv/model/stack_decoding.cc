@@ -11,7 +11,7 @@ StackDecoding::StackDecoding(const Stack& stack, StackRows rows, Logits logits)
 
 // These rows begin again, empty, in their places and get all of their tokens.
 StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<int32_t>> tokens) {
-  const int64_t limit = stack_.angles_change_after();
+  const int64_t limit = *stack_.cache_valid_until();
   history_.resize(static_cast<size_t>(rows()));
   Tokens extended(tokens.begin(), tokens.end());
   std::vector<int64_t> kept, order(extended.size());
@@ -44,7 +44,7 @@ StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<i
 
 Tensor StackDecoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
   const bool has_memory = stack_.blocks.front().cross_attention.has_value();
-  if (stack_.angles_change_after() == 0 || has_memory) return logits_(stack_.extend(rows_, tokens, pass));
+  if (!stack_.cache_valid_until() || has_memory) return logits_(stack_.extend(rows_, tokens, pass));
   return logits_(stack_.extend(rows_, with_restarts(tokens), pass));
 }
 

@@ -26,13 +26,13 @@ class StackDecoding final : public Decoding {
 
  private:
   using Tokens = std::vector<std::vector<int32_t>>;
-  // The tokens to extend by: rows that pass the length at which the angles of the model change begin again.
+  // The tokens to extend by: rows that pass the length until which cached keys are valid begin again.
   Tokens with_restarts(std::span<const std::vector<int32_t>> tokens);
 
   const Stack& stack_;
   StackRows rows_;
   Logits logits_;
-  Tokens history_;  // of every row, in a model whose angles change
+  Tokens history_;  // of every row, in a model whose cache does not stay valid
 };
 
 }  // namespace qkv

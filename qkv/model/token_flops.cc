@@ -59,12 +59,12 @@ std::array<bool, 3> projection_kind(const AttentionVariant& v) {
 int64_t projections(const MultiHeadAttentionOptions& o) { return o.variant.has_global_projections() ? 2 : 1; }
 
 void add_query_projections(MatrixFlops& flops, const MultiHeadAttention& attention, int64_t times) {
-  flops.add(attention.query, times);
+  flops.add(attention.projection.query, times);
   flops.add(attention.out);
 }
 void add_key_value_projections(MatrixFlops& flops, const MultiHeadAttention& attention, int64_t times) {
-  flops.add(attention.key, times);
-  flops.add(attention.value, times);
+  flops.add(attention.projection.key, times);
+  flops.add(attention.projection.value, times);
 }
 
 FlopCount output_projection(const TransformerConfig& c) {

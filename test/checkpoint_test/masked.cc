@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "qkv/layer/mechanism/global_tokens.h"
 #include "qkv/published/load_model.h"
 #include "test/checkpoint_test/reference.h"
 
@@ -20,7 +21,7 @@ struct Inputs {
     if (reference.file.has("token_type_ids")) types = reference.file.get("token_type_ids");
   }
 
-  Pass pass() const { return {.global_tokens = global_tokens}; }
+  Pass pass() const { return {.input = GlobalTokens{global_tokens}}; }
 
   Tensor ids, types, global_tokens;
   std::vector<int32_t> lengths;

@@ -92,7 +92,7 @@ void multi_head_case(Case& c) {
   c.knows_arguments({"layer", "embed_dim", "num_heads", "causal"});
   MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = c.integer("num_heads")});
   const Variable w = c.leaf("qkv.weight"), b = c.leaf_if_held("qkv.bias"), x = c.leaf("x");
-  Linear* projections[] = {&layer.query, &layer.key, &layer.value};
+  Linear* projections[] = {&layer.projection.query, &layer.projection.key, &layer.projection.value};
   for (int64_t n = 0; n < 3; ++n) set(*projections[n], part(w, 3, n), part(b, 3, n));
   set(c, layer.out, "fc");
   finish_attention(c, layer, {x, x, x}, causal_if(c.flag("causal")));
@@ -103,7 +103,7 @@ void packed_per_head_case(Case& c) {
   const int64_t heads = c.integer("num_heads");
   MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = heads});
   const Variable w = c.leaf("qkv_proj.weight"), b = c.leaf_if_held("qkv_proj.bias"), x = c.leaf("x");
-  Linear* projections[] = {&layer.query, &layer.key, &layer.value};
+  Linear* projections[] = {&layer.projection.query, &layer.projection.key, &layer.projection.value};
   for (int64_t n = 0; n < 3; ++n)
     set(*projections[n], part_of_heads(w, heads, 3, n), part_of_heads(b, heads, 3, n));
   set(c, layer.out, "o_proj");
@@ -115,9 +115,9 @@ void packed_per_head_case(Case& c) {
 void separate_case(Case& c) {
   c.knows_arguments({"layer", "embed_dim", "num_heads", "causal"});
   MultiHeadAttention layer({.d_model = c.integer("embed_dim"), .heads = c.integer("num_heads")});
-  set(c, layer.query, "q_linear");
-  set(c, layer.key, "k_linear");
-  set(c, layer.value, "v_linear");
+  set(c, layer.projection.query, "q_linear");
+  set(c, layer.projection.key, "k_linear");
+  set(c, layer.projection.value, "v_linear");
   set(c, layer.out, "out_linear");
   MaskPtr mask = causal_if(c.flag("causal"));
   if (c.holds("mask")) mask = mask & dense(c.tensor("mask"));

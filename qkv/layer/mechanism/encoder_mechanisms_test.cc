@@ -8,6 +8,7 @@
 #include "qkv/layer/attention_layer_test.h"
 #include "qkv/layer/mechanism/bigbird_evaluation.h"
 #include "qkv/layer/mechanism/falcon_alibi.h"
+#include "qkv/layer/mechanism/global_tokens.h"
 #include "qkv/layer/mechanism/longformer_separate.h"
 #include "qkv/layer/mechanism/mask.h"
 #include "qkv/test_support/tensors.h"
@@ -29,7 +30,8 @@ void expect_first_tokens_as_positions(const Separate& by_position, const Separat
   const Tensor x = random_tensor({2, 9, 16}, 1);
   const MaskPtr mask = padding({9, 6});
   Pass plain,
-      with_tokens = {.global_tokens = tokens_of(std::vector(2, std::vector<int32_t>{1, 1, 0, 0, 0, 0, 0, 0, 0}))};
+      with_tokens = {.input =
+                         GlobalTokens{tokens_of(std::vector(2, std::vector<int32_t>{1, 1, 0, 0, 0, 0, 0, 0, 0}))}};
   EXPECT_LT(largest_difference(first.forward(x, mask, plain).value(), given.forward(x, mask, with_tokens).value()),
             1e-6);
   EXPECT_GT(largest_difference(first.forward(x, mask, plain).value(), given.forward(x, mask, plain).value()), 1e-3);
@@ -43,11 +45,11 @@ TEST(GlobalTokens, AreAsTheFirstPositionsWhereTheyAreThem) {
 TEST(GlobalTokens, DifferFromRowToRow) {
   const MultiHeadAttention layer = layer_of(options_of(LongformerSeparate{.radius = 1}, AttentionUse::encoder));
   const Tensor x = random_tensor({2, 7, 16}, 1), tokens = tokens_of({{0, 0, 1, 0, 0, 1, 0}, {1, 0, 0, 0, 0, 0, 0}});
-  Pass both = {.global_tokens = tokens};
+  Pass both = {.input = GlobalTokens{tokens}};
   const Tensor batch = layer.forward(x, padding({7, 5}), both).value();
   for (int64_t b = 0; b < 2; ++b) {
     const int32_t length = b == 0 ? 7 : 5;
-    Pass alone = {.global_tokens = tokens.slice(0, b, b + 1).slice(1, 0, length).contiguous_copy()};
+    Pass alone = {.input = GlobalTokens{tokens.slice(0, b, b + 1).slice(1, 0, length).contiguous_copy()}};
     const Tensor row = x.slice(0, b, b + 1).slice(1, 0, length).contiguous_copy();
     EXPECT_LT(largest_difference(layer.forward(row, padding({length}), alone).value(),
                                  batch.slice(0, b, b + 1).slice(1, 0, length)),
@@ -59,8 +61,19 @@ TEST(GlobalTokens, DifferFromRowToRow) {
 TEST(GlobalTokens, AreNotForDecoding) {
   const MultiHeadAttention layer = layer_of(options_of(LongformerSeparate{.radius = 1}, AttentionUse::decoder));
   AttentionCache cache;
-  Pass pass = {.global_tokens = tokens_of({{1}})};
+  Pass pass = {.input = GlobalTokens{tokens_of({{1}})}};
   EXPECT_THROW(layer.extend(random_tensor({1, 1, 16}, 1), cache, pass), Error);
+}
+
+// The keys and values of global positions are projected from their sources, which a memory does not have.
+TEST(LongformerSeparate, TakesThreeSourcesAndNoMemory) {
+  const MultiHeadAttention layer =
+      layer_of(options_of(LongformerSeparate{.radius = 1, .globals = 2}, AttentionUse::encoder));
+  const Tensor x = random_tensor({2, 9, 16}, 1);
+  Pass pass;
+  EXPECT_TRUE(same_bits(layer.forward(x, x, x, padding({9, 6}), pass).value(),
+                        layer.forward(x, padding({9, 6}), pass).value()));
+  EXPECT_THROW(layer.project(x, x), Error);
 }
 
 // The weights of a layer, with the rule written out.

@@ -1,6 +1,6 @@
 // Longformer with separate projections for the queries of the global positions, and for the keys and values that these
-// queries attend to (Beltagy et al., 2020, section 3.1). The first positions and the tokens of Pass::global_tokens are
-// global.
+// queries attend to (Beltagy et al., 2020, section 3.1). The first positions are global, and the tokens of the pass
+// (global_tokens.h).
 //
 //     AttentionVariant variant = LongformerSeparate{.radius = 64, .globals = 2};          // "longformer-separate=64:2"
 //

@@ -10,6 +10,7 @@
 #include "qkv/attention/mask/first_keys.h"
 #include "qkv/attention/mask/global_tokens.h"
 #include "qkv/attention/mask/longformer.h"
+#include "qkv/layer/mechanism/global_tokens.h"
 #include "qkv/layer/mechanism/mechanism_of.h"
 
 namespace qkv {
@@ -95,7 +96,8 @@ class LongformerMechanism final : public MechanismOf<Longformer> {
   }
   void add_to_call(AttentionOptions& options, const AttentionPart&,
                    const AttentionCallContext& context) const override {
-    if (context.global_tokens.defined()) options.mask = options.mask | global_tokens(context.global_tokens);
+    if (const Tensor tokens = global_tokens_of(context.pass); tokens.defined())
+      options.mask = options.mask | global_tokens(tokens);
   }
 };
 

@@ -24,8 +24,8 @@ struct Strided {  // "strided=stride", in both directions: attention/mask/stride
   bool operator==(const Strided&) const = default;
 };
 
-// "longformer=radius:globals": attention/mask/longformer.h. The first tokens are global, and those of
-// Pass::global_tokens.
+// "longformer=radius:globals": attention/mask/longformer.h. The first tokens are global, and those of the pass
+// (mechanism/global_tokens.h).
 struct Longformer {
   int64_t radius = 0, globals = 0;
   bool operator==(const Longformer&) const = default;

@@ -2,21 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "qkv/base/error.h"
-
 namespace qkv {
-
-Variable AttentionMechanism::project_global(const AttentionPart&, GlobalProjection, const Variable&) const {
-  fail("attention mechanism", "'{}' has no projections of global positions", facts().name);
-}
-
-AttentionVariableResult AttentionMechanism::attend(const AttentionPart&, const AttentionHeads&, bool) const {
-  fail("attention mechanism", "'{}' does not replace attention()", facts().name);
-}
-
-Variable AttentionMechanism::extend(const AttentionPart&, const AttentionHeads&, AttentionCache&) const {
-  fail("attention mechanism", "'{}' does not replace attention()", facts().name);
-}
 
 std::string usage(const AttentionMechanism& mechanism) {
   std::string names;

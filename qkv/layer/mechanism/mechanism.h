@@ -7,7 +7,8 @@
 //     for (const AttentionMechanismPtr& m : attention_mechanisms()) fmt::print("{}  {}\n", usage(*m), m->facts().help);
 //
 // A new mechanism is a file with its aggregate and a class of MechanismOf (mechanism_of.h), which overrides what
-// differs from the defaults here, and a line in table.cc.
+// differs from the defaults here, and a line in table.cc. What only a few mechanisms do, such as rotating queries and keys,
+// is in interfaces of its own: optional.h.
 #pragma once
 
 #include <initializer_list>
@@ -23,12 +24,11 @@
 #include "qkv/layer/attention_use.h"
 #include "qkv/layer/mechanism/argument.h"
 #include "qkv/layer/module.h"
-#include "qkv/op/dropout.h"
 
 namespace qkv {
 
 class AttentionPart;
-struct AttentionCache;
+struct Pass;
 
 // The facts about its layer that a mechanism may need.
 struct AttentionSize {
@@ -43,18 +43,8 @@ struct AttentionCallContext {
   Variable q;                            // (B,H,T,D)
   Tensor key_lengths;                    // (B) i32
   std::optional<int64_t> position = {};  // of every query, in a decoding step; else query i has position i
-  Tensor global_tokens = {};             // of the pass: i32 (B,S)
+  const Pass& pass;
 };
-
-// The operands of a mechanism that replaces attention().
-struct AttentionHeads {
-  Variable q, k, v;      // (B,H,T,D), (B,G,S,D), (B,G,S,D)
-  MaskPtr mask;          // of the call and of the other mechanisms
-  Dropout dropout = {};  // of the weights
-};
-
-// The second projections of queries, keys and values.
-enum class GlobalProjection { query, key, value };
 
 class AttentionMechanism;
 using AttentionMechanismPtr = std::shared_ptr<const AttentionMechanism>;
@@ -115,22 +105,12 @@ class AttentionMechanism {
   // To the options of attention(): once, when the layer is made, and in every call.
   virtual void add_to(AttentionOptions&, const AttentionPart&) const {}
   virtual void add_to_call(AttentionOptions&, const AttentionPart&, const AttentionCallContext&) const {}
-  // Of the heads (B,N,T,D) of queries or keys.
-  virtual Variable rotate(const Variable& heads, int64_t /*first_position*/) const { return heads; }
   // Whether padding after a row changes its result, because that depends on the longest row of the batch.
   virtual bool depends_on_length() const { return false; }
+  // The longest sequence for which cached keys stay valid: a longer one has other keys at all of its positions. None: any.
+  virtual std::optional<int64_t> cache_valid_until() const { return {}; }
   // FLOPs of a visible (query, key) pair in one head, beside those of score and values.
   virtual double pair_flops(const AttentionSize&) const { return 0; }
-
-  // The number of first positions that have separate projections, project_global(), for their queries and for the keys
-  // and values that these attend to; the global tokens of the pass have them, too. None: no such projections.
-  virtual std::optional<int64_t> global_positions() const { return {}; }
-  virtual Variable project_global(const AttentionPart&, GlobalProjection, const Variable& source) const;
-
-  // Whether attend(), and in decoding extend(), which appends to the cache, are called instead of attention().
-  virtual bool replaces_attention() const { return false; }
-  virtual AttentionVariableResult attend(const AttentionPart&, const AttentionHeads&, bool with_weights) const;
-  virtual Variable extend(const AttentionPart&, const AttentionHeads&, AttentionCache&) const;
 };
 
 // Every mechanism, with its default arguments, in the order of the help.

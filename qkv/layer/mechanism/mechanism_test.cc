@@ -91,7 +91,7 @@ TEST(AttentionMechanisms, NameTheirParametersAfterThoseOfTheLayer) {
   MultiHeadAttention packed({.d_model = 4, .heads = 2, .kv_heads = 1, .packed = true});
   EXPECT_EQ(names_of(packed, ""),
             (std::vector<std::string>{"query_key_value.weight", "query_key_value.bias", "out.weight", "out.bias"}));
-  EXPECT_EQ(packed.query_key_value.weight.shape(), (Shape{8, 4}));
+  EXPECT_EQ(packed.projection.query_key_value.weight.shape(), (Shape{8, 4}));
 }
 
 // The first keys of the variant's masks stay visible; a decoder stays causal.
@@ -127,8 +127,8 @@ TEST(AttentionMechanisms, DotHasAnyScale) {
 TEST(AttentionMechanisms, DotIsScaledDotWithoutTheScale) {
   MultiHeadAttention scaled = layer_of(options_of(Full{}, AttentionUse::encoder));
   MultiHeadAttention dot = layer_of(options_of(Dot{}, AttentionUse::encoder));
-  for (float& x : dot.query.weight.mutable_value().span<float>()) x /= 2;  // sqrt(D), D = 4
-  for (float& x : dot.query.bias.mutable_value().span<float>()) x /= 2;
+  for (float& x : dot.projection.query.weight.mutable_value().span<float>()) x /= 2;  // sqrt(D), D = 4
+  for (float& x : dot.projection.query.bias.mutable_value().span<float>()) x /= 2;
   const Tensor x = random_tensor({2, 9, 16}, 14);
   Pass pass;
   EXPECT_LT(largest_difference(dot.forward(x, {}, pass).value(), scaled.forward(x, {}, pass).value()), 1e-6);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "qkv/attention/multi_token.h"
+#include "qkv/attention/multi_token_cache.h"
 #include "qkv/layer/attention_cache.h"
 #include "qkv/layer/attention_part.h"
 #include "qkv/layer/mechanism/mechanism_of.h"
+#include "qkv/layer/mechanism/optional.h"
 
 namespace qkv {
 namespace {
@@ -39,7 +41,7 @@ Variable norm_and_gate(const AttentionPart& part, const Variable& out) {
   return gate_heads(normalize_heads(out, part.parameter(norm)), part.parameter(gate), part.parameter(gate_bias));
 }
 
-class MultiTokenMechanism final : public MechanismOf<MultiToken> {
+class MultiTokenMechanism final : public MechanismOf<MultiToken>, public ReplacesAttention {
  public:
   using MechanismOf::MechanismOf;
   Facts facts() const override {
@@ -76,7 +78,6 @@ class MultiTokenMechanism final : public MechanismOf<MultiToken> {
     return static_cast<double>(2 * value.queries * value.keys + 2 * heads_per_group(size));
   }
 
-  bool replaces_attention() const override { return true; }
   AttentionVariableResult attend(const AttentionPart& part, const AttentionHeads& heads,
                                  bool with_weights) const override {
     const MultiTokenOptions options = options_of(part, heads);
@@ -86,8 +87,8 @@ class MultiTokenMechanism final : public MechanismOf<MultiToken> {
     return {norm_and_gate(part, result.out), result.weights, {}};
   }
   Variable extend(const AttentionPart& part, const AttentionHeads& heads, AttentionCache& cache) const override {
-    if (!cache.multi_token) cache.multi_token.emplace(options_of(part, heads));
-    return norm_and_gate(part, cache.multi_token->attend(heads.q.value(), heads.k.value(), heads.v.value()));
+    auto& past = cache.of<MultiTokenCache>(*this, options_of(part, heads));
+    return norm_and_gate(part, past.attend(heads.q.value(), heads.k.value(), heads.v.value()));
   }
 
  private:

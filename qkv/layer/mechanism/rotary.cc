@@ -4,6 +4,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/layer/mechanism/mechanism_of.h"
+#include "qkv/layer/mechanism/optional.h"
 #include "qkv/op/rotary.h"
 
 namespace qkv {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr double max_factor = 1e6, max_head_width = 1 << 16;
 
-class RotaryMechanism final : public MechanismOf<Rotary> {
+class RotaryMechanism final : public MechanismOf<Rotary>, public RotatesHeads {
  public:
   using MechanismOf::MechanismOf;
   Facts facts() const override {
@@ -70,6 +71,11 @@ class RotaryMechanism final : public MechanismOf<Rotary> {
   }
   bool depends_on_length() const override {
     return value.scaling.length == 0 && qkv::depends_on_length(value.scaling.type);
+  }
+  // LongRoPE has other angles in sequences that are longer than those of its training.
+  std::optional<int64_t> cache_valid_until() const override {
+    if (value.scaling.type != RotaryScalingType::longrope || !depends_on_length()) return {};
+    return value.scaling.original_positions;
   }
 
  private:

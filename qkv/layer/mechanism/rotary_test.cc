@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/layer/attention_variant_text.h"
+#include "qkv/layer/mechanism/optional.h"
 #include "qkv/op/rotary.h"
 #include "qkv/test_support/tensors.h"
 
@@ -14,6 +15,10 @@ using namespace test;
 
 const RotaryScaling yarn4 = {.type = RotaryScalingType::yarn, .factor = 4, .original_positions = 16};
 
+Variable rotate(const AttentionMechanismPtr& mechanism, const Variable& heads, int64_t first_position) {
+  return dynamic_cast<const RotatesHeads&>(*mechanism).rotate(heads, first_position);
+}
+
 TEST(RotaryMechanism, RotatesByItsScaling) {
   const Tensor heads = random_tensor({2, 3, 5, 8}, 1);
   const RotaryFrequencies f = rotary_frequencies(100, 6, yarn4);
@@ -22,8 +27,8 @@ TEST(RotaryMechanism, RotatesByItsScaling) {
       {.interleaved = true, .offset = 7, .width = 6, .frequencies = f.frequencies, .multiplier = f.multiplier});
   const AttentionMechanismPtr mechanism =
       mechanism_of(Rotary{.base = 100, .width = 6, .interleaved = true, .scaling = yarn4});
-  EXPECT_TRUE(same_bits(mechanism->rotate(heads, 7).value(), expected.value()));
-  EXPECT_TRUE(same_bits(mechanism_of(Rotary{.base = 100})->rotate(heads, 7).value(),
+  EXPECT_TRUE(same_bits(rotate(mechanism, heads, 7).value(), expected.value()));
+  EXPECT_TRUE(same_bits(rotate(mechanism_of(Rotary{.base = 100}), heads, 7).value(),
                         rotary(heads, {.base = 100, .offset = 7}).value()));
 }
 
@@ -32,7 +37,7 @@ TEST(RotaryMechanism, ProportionalRotatesPairsOfTheWholeHead) {
   const Tensor x = random_tensor({1, 1, 4, 8}, 1);
   const AttentionMechanismPtr mechanism =
       mechanism_of(Rotary{.base = 100, .width = 4, .scaling = {.type = RotaryScalingType::proportional}});
-  const Tensor y = mechanism->rotate(x, 0).value();
+  const Tensor y = rotate(mechanism, x, 0).value();
   for (int64_t i = 0; i < 4; ++i)
     for (int64_t c = 0; c < 4; ++c) {
       const double angle = c < 2 ? static_cast<double>(i) * std::pow(100.0, -2.0 * static_cast<double>(c) / 8) : 0;
@@ -104,7 +109,7 @@ TEST(RotaryMechanism, IsCheckedAgainstTheWidthOfAHead) {
 TEST(RotaryMechanism, WithoutALengthHasTheAnglesOfTheSequence) {
   const Variable x = random_tensor({1, 2, 12, 8}, 1);
   const auto rotated = [&](const RotaryScaling& scaling, int64_t first) {
-    return mechanism_of(Rotary{.scaling = scaling})->rotate(x, first).value();
+    return rotate(mechanism_of(Rotary{.scaling = scaling}), x, first).value();
   };
   RotaryScaling scaling = {.type = RotaryScalingType::dynamic, .factor = 4, .original_positions = 8};
   const Tensor whole = rotated(scaling, 0), later = rotated(scaling, 20);
@@ -118,6 +123,17 @@ TEST(RotaryMechanism, WithoutALengthHasTheAnglesOfTheSequence) {
                             .long_factors = {2, 2, 2, 2}};
   EXPECT_TRUE(same_bits(rotated(longrope, 17), rotated(longrope, 17)));
   EXPECT_THROW(rotated(longrope, 8), InputError) << "12 positions after 8 cached ones, which had other angles";
+}
+
+TEST(RotaryMechanism, CachedKeysOfLongRopeAreValidUntilTheLengthOfItsTraining) {
+  RotaryScaling scaling = {.type = RotaryScalingType::longrope, .factor = 4, .original_positions = 8};
+  EXPECT_EQ(mechanism_of(Rotary{.scaling = scaling})->cache_valid_until(), 8);
+  const AttentionVariant variant = Rotary{.scaling = scaling};
+  EXPECT_EQ(variant.cache_valid_until(), 8);
+  scaling.length = 40;
+  EXPECT_EQ(mechanism_of(Rotary{.scaling = scaling})->cache_valid_until(), std::nullopt);
+  EXPECT_EQ(mechanism_of(Rotary{.scaling = yarn4})->cache_valid_until(), std::nullopt);
+  EXPECT_EQ(AttentionVariant().cache_valid_until(), std::nullopt);
 }
 
 }  // namespace qkv::rotary_test

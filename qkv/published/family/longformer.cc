@@ -1,5 +1,5 @@
 // Longformer (Beltagy et al., 2020): RoBERTa with windows, and with separate projections for global tokens, which each
-// call names (Pass::global_tokens).
+// call names (GlobalTokens of the pass).
 #include "qkv/base/error.h"
 #include "qkv/layer/mechanism/longformer_separate.h"
 #include "qkv/published/family/family.h"
