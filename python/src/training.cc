@@ -16,6 +16,7 @@
 #include "qkv/model/architecture_table.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
+#include "qkv/train/train.h"
 
 namespace qkv::python {
 namespace {
