@@ -108,7 +108,7 @@ std::string fish_script(const CLI::App& program) {
   for (const CLI::App* command : commands_of(program)) {
     const std::string& name = command->get_name();
     names += name + " ";
-    out += fmt::format("complete -c qkv -n __fish_use_subcommand -a {} -d {}\n", name,
+    out += fmt::format("complete -c qkv -n __fish_use_subcommand -f -a {} -d {}\n", name,
                        quoted(command->get_description()));
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_lnames().empty()) continue;
@@ -121,7 +121,7 @@ std::string fish_script(const CLI::App& program) {
                          quoted(option->get_description()));
     }
   }
-  out += "complete -c qkv -n __fish_use_subcommand -a 'help version'\n";
+  out += "complete -c qkv -n __fish_use_subcommand -f -a 'help version'\n";
   out += fmt::format("complete -c qkv -n '__fish_seen_subcommand_from help' -f -a '{}'\n", names);
   out += fmt::format("complete -c qkv -n __fish_use_subcommand -l completion -r -f -a '{}'\n", shells);
   return out;

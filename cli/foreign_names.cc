@@ -42,6 +42,8 @@ constexpr ForeignName table[] = {
     {"src-lang|source-lang|src-language", "source-language"},
     {"tgt-lang|target-lang|tgt-language", "target-language"},
     {"prompts|message|instruction", "prompt"},
+    {"terms|terminology|glossary|constraints|force-words|force-decoding", "target-prefix",
+     ", the words that a translation begins with; words within it cannot be given"},
     // Training.
     {"lr|max-lr|peak-lr|learn-rate", "learning-rate"},
     {"batch-size|batchsize|bsz|mini-batch|micro-batch-size|per-device-train-batch-size|per-device-eval-batch-size",
@@ -98,6 +100,28 @@ constexpr ForeignName table[] = {
     {"device|gpu|gpus|cuda|n-gpu-layers|ngl|devices", "", "; qkv computes on the processor, on --threads of it"},
 };
 
+struct ForeignCommand {
+  std::string_view names, answer;
+};
+
+constexpr ForeignCommand commands[] = {
+    {"chat|cli|run", "qkv generate continues a text as it is; it applies no chat template"},
+    {"complete|completion|infer|inference|predict|sample",
+     "qkv generate continues a text, qkv translate translates"},
+    {"interactive|decode|decoder|translator|mt", "it is qkv translate, or qkv generate for a language model"},
+    {"fit|learn|preprocess|trainer", "it is qkv train, which reads text as it is"},
+    {"finetune|fine-tune", "it is qkv train --init MODEL"},
+    {"resume|continue", "it is qkv train --resume --model MODEL"},
+    {"eval|validate|test|bleu|sacrebleu|compare", "it is qkv evaluate"},
+    {"visualize|show|attention|view|draw|heatmap", "it is qkv inspect"},
+    {"embedding|embeddings|encode|vectors", "it is qkv embed"},
+    {"ppl|lm-score", "it is qkv perplexity"},
+    {"info|summary|params|config", "it is qkv describe"},
+    {"export|import", "it is qkv convert"},
+    {"curves|tensorboard", "it is qkv plot; qkv train --tensorboard writes event files"},
+    {"example|examples|tutorial|quickstart", "it is qkv demo"},
+};
+
 // Calls f with each name of "a|b|c" until it returns true.
 template <class F>
 bool any_name(std::string_view names, F f) {
@@ -131,6 +155,13 @@ std::string foreign_name(std::string_view given, std::span<const std::string_vie
     });
     if (!answer.empty()) return answer;
   }
+  return "";
+}
+
+std::string foreign_command(std::string_view given) {
+  const std::string name = spelled_as_flag(given);
+  for (const ForeignCommand& row : commands)
+    if (any_name(row.names, [&](std::string_view n) { return n == name; })) return fmt::format("; {}", row.answer);
   return "";
 }
 

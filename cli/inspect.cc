@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -20,6 +21,7 @@ struct InspectCommand {
   InferenceOptions held;
   bool text = false;
   int64_t layer = 0, head = 0;
+  std::optional<AttentionUse> use = {};
   Option *output_flag = nullptr, *layer_flag = nullptr, *head_flag = nullptr;
   int64_t beam = TranslateOptions().beam;
   Option* beam_flag = nullptr;
@@ -34,7 +36,7 @@ struct InspectCommand {
     check_flags();
     const TransformerConfig config = open_config("inspect", model);
     const Inspection inspection = inspection_of(config.architecture);
-    const Picture picture = picture_of(inspection, sentence);
+    const Picture picture = picture_of(inspection, sentence, use);
     const std::string in_terminal = text ? "\n" + text_view(picture, view()) : "";
     const bool saved = !text || output_flag->count() > 0;
     if (saved) picture.save(output);
@@ -96,6 +98,8 @@ Command add_inspect(App& parent) {
            "attention weights as .html (interactive), .svg or .png (static) or .json (numbers)", "FILE");
   app.add_flag("--text", c->text,
                "show the attention in the terminal; no file is written unless --output is given");
+  choice(app, "--attention", c->use,
+         "the attention that --text shows and a page opens with; automatic: the last of these");
   c->layer_flag =
       flag(app, "--layer", c->layer, "layer of --text, from 0; all: their mean", "N")->default_str("all");
   c->head_flag = flag(app, "--head", c->head, "head of --text, from 0; all: their mean", "N")->default_str("all");

@@ -11,6 +11,7 @@
 namespace qkv::cli {
 
 // All layers and heads.
-Picture picture_of(const Inspection& inspection, const std::string& sentence);
+// The page opens with the last group, or with that of `use`; UsageError if the model has no such attention.
+Picture picture_of(const Inspection& inspection, const std::string& sentence, std::optional<AttentionUse> use = {});
 
 }  // namespace qkv::cli

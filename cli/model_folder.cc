@@ -43,6 +43,11 @@ void check_is_model(const std::string& command, const std::string& folder) {
   refuse("it has no config.json");
 }
 
+// The tensors of a published model say it.
+bool has_head(const std::string& folder) {
+  return !is_published(folder) || read_model(folder).model->config().head;
+}
+
 struct Use {
   Architecture architecture;
   const char* model;
@@ -59,11 +64,17 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
   if (!is_published(folder) && !file_exists(find_in_model(folder, "config.json"))) return;
   const Architecture of_model = load_config(folder).architecture;
   const Architecture architecture = is_recurrent(of_model) ? Architecture::encoder_decoder : of_model;
-  for (const Use& use : uses)
-    if (use.architecture == architecture &&
-        std::find(use.commands.begin(), use.commands.end(), command) == use.commands.end())
-      fail<InputError>("qkv " + command, "--model {} is {}; use it with qkv {}", folder, use.model,
-                       name_list(use.commands));
+  for (const Use& use : uses) {
+    if (use.architecture != architecture ||
+        std::find(use.commands.begin(), use.commands.end(), command) != use.commands.end())
+      continue;
+    if (!has_head(folder))
+      fail<InputError>("qkv " + command,
+                       "--model {} is {} without a head for the logits of tokens; use it with qkv embed, describe",
+                       folder, use.model);
+    fail<InputError>("qkv " + command, "--model {} is {}; use it with qkv {}", folder, use.model,
+                     name_list(use.commands));
+  }
 }
 
 // Looks for the error in a folder only after reading failed, because a training may just be replacing the model.

@@ -63,8 +63,9 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
     if (command.app->get_name() == name) return command;
     names.push_back(command.app->get_name());
   }
-  fail<UsageError>("qkv", "unknown command '{}'{}", name,
-                   nearest(name, names) ? did_you_mean(name, names) : "; qkv --help lists them");
+  std::string answer = foreign_command(name);
+  if (answer.empty()) answer = nearest(name, names) ? did_you_mean(name, names) : "; qkv --help lists them";
+  fail<UsageError>("qkv", "unknown command '{}'{}", name, answer);
 }
 
 void refuse_extras(const CLI::App& app, const std::string& command_name) {

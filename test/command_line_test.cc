@@ -122,9 +122,47 @@ TEST_F(CommandLine, NamesOfOtherProgramsAreAnsweredByOurs) {
   answered("train", "--epochs", "--max-epochs");
   answered("train", "--num-layers", "--decoder-layers (and --encoder-layers, that of the encoder)");
   answered("evaluate", "--ref", "--references");
+  answered("translate", "--terminology", "--target-prefix, the words that a translation begins with");
   expect_error(bash("qkv train --gpu 0"), 2, {"unknown flag --gpu; qkv computes on the processor"});
   // A name is not answered by a flag that the command does not have.
   expect_error(bash("qkv convert --lr 3"), 2, {"qkv convert: unknown flag --lr\n"});
+}
+
+TEST_F(CommandLine, CommandsOfOtherProgramsAreAnsweredByOurs) {
+  expect_error(bash("qkv chat"), 2, {"unknown command 'chat'; qkv generate continues a text"});
+  expect_error(bash("qkv help fine_tune"), 2, {"unknown command 'fine_tune'; it is qkv train --init MODEL"});
+  expect_error(bash("qkv eval -m x"), 2, {"unknown command 'eval'; it is qkv evaluate"});
+  expect_error(bash("qkv Interactive"), 2, {"it is qkv translate"});
+}
+
+TEST_F(CommandLine, CompletionRunsInFishAndZshWhereTheyAreInstalled) {
+  const auto has = [](const char* shell) {
+    return std::system(fmt::format("command -v {} >/dev/null", shell).c_str()) == 0;
+  };
+  if (!has("fish") && !has("zsh")) GTEST_SKIP() << "neither fish nor zsh is installed";
+  write_file(at("tr.txt"), "a file that is not a command");
+  if (has("fish")) {
+    write_file(at("qkv.fish"), bash("qkv --completion fish").out);
+    const auto completed = [&](const std::string& line) {
+      return bash(fmt::format(
+                      "fish --no-config -c \"source qkv.fish; complete -C '{}'\" | cut -f 1 | sort | tr '\\n' ' '",
+                      line))
+          .out;
+    };
+    EXPECT_EQ(completed("qkv tr"), "train translate ");
+    EXPECT_EQ(completed("qkv train --recipe transformer-b"), "transformer-base transformer-big ");
+    EXPECT_EQ(completed("qkv inspect --attention "), "automatic cross decoder encoder ");
+  }
+  if (has("zsh")) {
+    write_file(at("_qkv"), bash("qkv --completion zsh").out);
+    // What the function offers, without a terminal.
+    const std::string ask =
+        "zsh -f -c 'compadd() { print -- ${@[2,-1]}; }; _files() { print files; }; source ./_qkv; ";
+    EXPECT_NE(bash(ask + "words=(qkv tr); CURRENT=2; _qkv'").out.find(" translate "), std::string::npos);
+    EXPECT_EQ(bash(ask + "words=(qkv inspect --attention \"\"); CURRENT=4; _qkv'").out,
+              "automatic encoder decoder cross\n");
+    EXPECT_EQ(bash(ask + "words=(qkv inspect --output \"\"); CURRENT=4; _qkv'").out, "files\n");
+  }
 }
 
 }  // namespace qkv::command_line_test

@@ -108,6 +108,8 @@ TEST_F(LanguageModels, InspectShowsAHeadOrTheirMeanInTheTerminal) {
   EXPECT_TRUE(mean.out.starts_with("I am cold.\n\nself-attention, mean of ")) << mean.out;
   EXPECT_NE(mean.out.find("shifted by one"), std::string::npos) << mean.out;
   EXPECT_NE(mean.err.find("attention.html"), std::string::npos) << "no file is written";
+  expect_error(bash("qkv inspect --model causal --text --attention cross 'I am cold.'"), 2,
+               {"qkv inspect: --attention cross: this model has self-attention only"});
   const Outcome head = bash("qkv inspect --model causal --text --layer 0 --head 1 --output both.svg 'I am cold.'");
   EXPECT_NE(head.out.find("\nself-attention, layer 0, head 1\n"), std::string::npos) << head.out;
   EXPECT_NE(read_file(at("both.svg")).find("head 1"), std::string::npos);
@@ -393,15 +395,15 @@ TEST_F(LanguageModels, AModelWhoseNumbersOverflowIsNamed) {
   for (const std::string command :
        {"generate --model causal-huge --seed 1 --prompt I", "generate --model causal-huge --beam 2",
         "perplexity --model causal-huge", "inspect --model causal-huge --output a.json I",
-        "fill-mask --model masked-huge", "translate --model pairs-huge",
-        "score --model pairs-huge --input pairs.tsv", "evaluate --model pairs-huge --input pairs.tsv",
-        "inspect --model pairs-huge --output a.json I"}) {
+        "fill-mask --model masked-huge", "embed --model causal-huge",
+        "embed --model masked-huge --normalize --format npy", "embed --model pairs-huge --pooling max",
+        "translate --model pairs-huge", "score --model pairs-huge --input pairs.tsv",
+        "evaluate --model pairs-huge --input pairs.tsv", "inspect --model pairs-huge --output a.json I"}) {
     const std::string name = command.substr(0, command.find(' ')),
                       model = command.substr(command.find("--model"),
                                              command.find("huge") + 4 - command.find("--model"));
     const Outcome outcome = bash("echo 'I am [MASK]' | qkv " + command);
-    expect_error(outcome, 1,
-                 {fmt::format("qkv {}: {}: the model computes logits of +infinity or NaN", name, model)});
+    expect_error(outcome, 1, {fmt::format("qkv {}: {}: the model computes +infinity or NaN", name, model)});
     EXPECT_EQ(outcome.out, "") << command;
   }
 }

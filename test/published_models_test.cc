@@ -130,7 +130,11 @@ TEST_F(PublishedModels, WithoutAnOutputMatrixAreForEmbeddingsAlone) {
   };
   refused(causal, {"generate", "generate --prompt a", "perplexity", "inspect a"});
   refused(pairs, {"translate", "score --input pairs.tsv", "evaluate --input pairs.tsv", "inspect a"});
-  expect_error(bash("echo a | qkv translate" + of(causal)), 1, {"is a causal model; use it with qkv "});
+  expect_error(bash("echo a | qkv translate" + of(causal)), 1,
+               {"is a causal model without a head for the logits of tokens; use it with qkv embed, describe\n"});
+  expect_error(
+      bash("echo a | qkv generate" + of(pairs)), 1,
+      {"is an encoder-decoder without a head for the logits of tokens; use it with qkv embed, describe\n"});
 }
 
 TEST_F(PublishedModels, ALineWithATokenThatHasNoRowIsAnsweredInItsPlace) {

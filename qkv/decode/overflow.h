@@ -1,4 +1,4 @@
-// Logits that are +infinity or NaN, because the numbers of a model have become too large: they have no probabilities.
+// Logits or vectors that are +infinity or NaN, because the numbers of a model have become too large.
 //
 //     try {
 //       generator.generate("the cat");
@@ -17,7 +17,7 @@ class Overflow : public Error {
  public:
   using Error::Error;
   static constexpr const char* reason =
-      "the model computes logits of +infinity or NaN, which have no probabilities: its weights or its settings are "
+      "the model computes +infinity or NaN in place of probabilities or vectors: its weights or its settings are "
       "wrong";
 };
 

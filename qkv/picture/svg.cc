@@ -14,6 +14,7 @@ namespace qkv {
 namespace {
 
 constexpr double margin = 24, gap = 14, title_font = 16, group_font = 13, caption_font = 11;
+constexpr double bold = 1.1;                         // how much wider than others, about
 constexpr double narrowest_title = 480;              // a title may widen a picture to this
 constexpr int64_t max_vector_cells = 6400;           // of a panel
 constexpr int64_t max_vector_cells_of_all = 25'000;  // of a picture: about 400 kB
@@ -67,7 +68,7 @@ std::string text(double x, double y, double font, std::string_view attributes, s
 // The title on one line: a longer one than the picture ends in an ellipsis, and is shown whole under the pointer.
 std::string title_text(const std::string& title, double y, double width) {
   return svg_label(
-      title, width / title_font,
+      title, width / (bold * title_font),
       fmt::format("x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\" font-weight=\"600\"", margin, y, title_font));
 }
 
@@ -210,7 +211,7 @@ std::string picture_svg(const PictureContent& content, const ColorScale& scale) 
   if (!content.title.empty()) {
     const double room = std::max(width, narrowest_title);
     body += title_text(content.title, margin + title_font, room);
-    width = std::max(width, std::min(label_width(label_text(content.title)) * title_font, room));
+    width = std::max(width, std::min(label_width(label_text(content.title)) * bold * title_font, room));
   }
   width += 2 * margin;
   const double height = y + margin - 6;

@@ -1,10 +1,12 @@
 #include "qkv/pipeline/embedder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "qkv/base/error.h"
 #include "qkv/decode/length_batches.h"
+#include "qkv/decode/overflow.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
@@ -23,6 +25,16 @@ namespace {
 std::string prepared(const std::string& sentence, const SentenceEncoder& published) {
   const bool is_lowered = published.lowercase && !utf8_error(sentence);
   return published.prompt + (is_lowered ? utf8_encode(lowercase(utf8_decode(sentence))) : sentence);
+}
+
+// Before vectors are normalised, which would make NaN of infinity.
+void check_finite_rows(const Tensor& vectors, const std::vector<size_t>& sentences) {
+  const auto W = static_cast<size_t>(vectors.dim(1));
+  const std::span<const float> numbers = vectors.span<float>();
+  const auto bad = std::find_if(numbers.begin(), numbers.end(), [](float x) { return !std::isfinite(x); });
+  if (bad != numbers.end())
+    fail<Overflow>("Embedder", "the vector of sentence {} holds {}",
+                   sentences[static_cast<size_t>(bad - numbers.begin()) / W] + 1, *bad);
 }
 
 }  // namespace
@@ -102,6 +114,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
     for (size_t p = 1; p < poolings.size(); ++p)
       pooled = concatenate({Variable(pooled), Variable(pool(states, padded.lengths, {.pooling = poolings[p]}))}, 1)
                    .value();
+    check_finite_rows(pooled, batch);
     if (normalizes) pooled = normalized_rows(pooled);
     for (size_t b = 0; b < batch.size(); ++b) {
       const auto row = pooled.span<float>().subspan(b * static_cast<size_t>(W), static_cast<size_t>(W));

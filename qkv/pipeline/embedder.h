@@ -13,7 +13,7 @@
 //
 // Sentences are batched by length; a vector does not depend on the other sentences, nor on the number of threads.
 // Errors: InputError for a folder that is not a model, files that do not fit together, and sentences that are not UTF-8
-// ("sentence 3", counted from 1); UsageError for options out of range.
+// ("sentence 3", counted from 1); UsageError for options out of range; Overflow for a vector that is not finite.
 // The member functions may be called by several threads at once.
 #pragma once
 

@@ -15,15 +15,22 @@
 // causal model and its text; rows and columns of a masked model are its inputs: bos, the tokens, eos.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "qkv/base/names.h"
 #include "qkv/pipeline/generator.h"
 #include "qkv/pipeline/mask_filler.h"
 #include "qkv/pipeline/translator.h"
 
 namespace qkv {
+
+constexpr auto names_of(AttentionUse) {
+  return std::array{Named{AttentionUse::encoder, "encoder"}, Named{AttentionUse::decoder, "decoder"},
+                    Named{AttentionUse::cross, "cross"}};
+}
 
 struct AttentionMaps {
   AttentionUse use = AttentionUse::encoder;

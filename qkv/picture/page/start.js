@@ -83,8 +83,10 @@ async function start() {
   }
   main.classList.toggle("single", panels.length === 1);
   main.append(...(panels.length === 1 ? [] : [maps]), detail);
+  const opened = data.groups[data.selected].panels[data.opened] || panels[0];
+  own.checked = state.own = opened.max < data.high / 3;  // on the common scale it would look empty
   repaint();
-  choose(data.groups[data.selected].panels[data.opened] || panels[0]);
+  choose(opened);
   dark.addEventListener("change", () => { repaint(); show(); });
   addEventListener("resize", () => { repaint(); show(); });
 }
