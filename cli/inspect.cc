@@ -20,7 +20,7 @@ struct InspectCommand {
   bool text = false;
   int64_t layer = 0, head = 0;
   Option *output_flag = nullptr, *layer_flag = nullptr, *head_flag = nullptr;
-  int64_t beam = TranslateOptions().beam;
+  int64_t beam = TranslateOptions().search.beam;
   Option* beam_flag = nullptr;
   int64_t max_input_tokens = 0;
   bool quiet = false;
@@ -72,7 +72,7 @@ struct InspectCommand {
       return inspect(open_mask_filler("inspect", model), sentence, FillMaskOptions().marker, max_input_tokens);
     const Translator translator = open_translator("inspect", model);
     InspectOptions options = {.translate = translator.defaults(), .max_input_tokens = max_input_tokens};
-    if (beam_flag->count() > 0) options.translate->beam = beam;
+    if (beam_flag->count() > 0) options.translate->search.beam = beam;
     if (!target.empty()) options.target = target;
     return inspect(translator, sentence, options);
   }

@@ -140,7 +140,11 @@ def test_the_signature_and_the_help_have_the_options_of_the_command():
 wrong = {
     "no such file": ({"train": "nowhere.tsv"}, FileNotFoundError, "nowhere.tsv"),
     "no file": ({}, ValueError, "train is required"),
-    "an unknown option": ({"dropuot": 0.1}, TypeError, "there is no option 'dropuot'; did you mean dropout?"),
+    "an unknown option": (
+        {"dropuot": 0.1},
+        TypeError,
+        "train() got an unexpected keyword argument 'dropuot'; did you mean 'dropout'?",
+    ),
     "half a step": ({"max_steps": 1.5}, TypeError, "max_steps must be an integer, got 1.5"),
     "a text for a number": ({"dropout": "many"}, TypeError, "dropout must be a number, got 'many'"),
     "true for a number": ({"warmup": True}, TypeError, "warmup must be an integer, got True"),
