@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/model_folder.h"
-#include "qkv/published/convert_model.h"
+#include "qkv/pipeline/convert_model.h"
 
 namespace qkv::cli {
 namespace {

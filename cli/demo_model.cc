@@ -25,7 +25,7 @@ class TranslatingModel final : public DemoModel {
 
   std::vector<std::string> answers(std::span<const std::string> sources) const override {
     std::vector<std::string> out;
-    for (const Translation& t : translator_.translate(sources, {.beam = 1})) out.push_back(t.text);
+    for (const Translation& t : translator_.translate(sources, {.search = {.beam = 1}})) out.push_back(t.text);
     return out;
   }
   Inspection inspect(const std::string& source) const override { return qkv::inspect(translator_, source); }

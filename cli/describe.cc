@@ -24,8 +24,7 @@ struct DescribeCommand {
   int run() {
     const int given = !model.empty() + !recipe.empty() + !layer.empty();
     require<UsageError>(given <= 1, "qkv describe", "--model, --recipe and --layer exclude each other");
-    const auto is_given = [](const Option* option) { return option->count() > 0; };
-    const bool flags = std::any_of(architecture_options.begin(), architecture_options.end(), is_given);
+    const bool flags = !given_names(architecture_options).empty();
     require<UsageError>(given == 1 || flags, "qkv describe",
                         "give --model FOLDER, --recipe NAME, --layer TEXT, or architecture flags");
     require<UsageError>(!flags || (model.empty() && layer.empty()), "qkv describe",
@@ -49,8 +48,7 @@ struct DescribeCommand {
       architecture = qkv::recipe(recipe);
     else if (is_recurrent(architecture.architecture))
       architecture = qkv::recipe(name_of(architecture.architecture));
-    for (Option* option : architecture_options)
-      if (option->count() > 0) option->run_callback();  // over the recipe
+    set_given_again(architecture_options);  // over the recipe
     architecture.source_vocabulary = architecture.target_vocabulary = vocabulary_size;
     architecture.check();
     return architecture;

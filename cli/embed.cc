@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/decoding_flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/npy.h"
@@ -92,14 +92,7 @@ Command add_embed(App& parent) {
   choice(app, "--format", c->format,
          "one line for each vector, numbers separated by tabs or a JSON array; or all vectors (lines, width) as a "
          "NumPy array, or as the tensor 'embeddings' of a safetensors file");
-  app.group("Vectors");
-  choice(app, "--pooling", c->options.pooling,
-         "how the hidden states of the tokens become one vector: their mean, the first or the last of them, "
-         "their maximum in each column, their sum divided by the root of the length; automatic: what a folder of "
-         "sentence-transformers says, else last for a causal model and mean for others");
-  app.add_flag("--normalize", c->options.normalize, "divide each vector by its L2 norm: dot products are cosines");
-  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
-  max_input_tokens_flag(app, c->options.max_input_tokens);
+  decoding_flags(app, c->options);
   strict_flag(app, c->strict, "an empty line (in arrays, zeros)");
   quiet_flag(app, c->quiet);
   weights_flag(app, c->held);

@@ -4,11 +4,10 @@
 #include <set>
 
 #include "cli/command.h"
+#include "cli/decoding_flags.h"
 #include "cli/evaluate_model.h"
-#include "cli/flags.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
-#include "cli/search_flags.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/metric/evaluation.h"
@@ -37,7 +36,7 @@ struct EvaluateCommand {
   std::string input, page, page_system;
   InferenceOptions held;
   TranslateOptions options;
-  ModelDefaults<TranslateOptions> defaults;
+  std::vector<Option*> flags;  // of the options
   EvaluateOptions metrics;
   bool lowercase = false, json = false, paired_bs = false, paired_ar = false, by_length = false, quiet = false;
   int64_t chrf_word_order = 0, limit = 0, resamples = 0, seed = BootstrapOptions().seed, page_attention = 20;
@@ -54,9 +53,12 @@ struct EvaluateCommand {
 
     std::vector<SystemOutput> systems = data.systems;
     for (size_t i = 0; i < models.size(); ++i) {
-      systems[i].lines = translations_to_evaluate(
-          models[i], data.sources,
-          {.file = data.source_file, .options = options, .held = held, .defaults = &defaults, .quiet = quiet});
+      systems[i].lines =
+          translations_to_evaluate(models[i], data.sources,
+                                   {.file = data.source_file,
+                                    .options = [&](const auto& defaults) { return given_over(defaults); },
+                                    .held = held,
+                                    .quiet = quiet});
       if (files.empty()) continue;
       for (const std::string& line : systems[i].lines) files[i]->print(line + "\n");
       files[i]->close();
@@ -100,6 +102,11 @@ struct EvaluateCommand {
         models.size());
     check_files();
     check_options(options);
+  }
+
+  TranslateOptions given_over(const TranslateOptions& defaults) {
+    set_defaults(options, defaults, flags);
+    return options;
   }
 
   void check_files() const {
@@ -270,9 +277,7 @@ Command add_evaluate(App& parent) {
   flag(app, "--page-system", c->page_system, "the model of --page-attention; default: the first --model", "FOLDER");
   app.group("Output");
   app.add_flag("--json", c->json, "print JSON");
-  add_search_flags(app, c->options, c->defaults);
-  c->defaults.without_flag(&TranslateOptions::min_length);
-  c->defaults.without_flag(&TranslateOptions::no_repeat_ngram);
+  c->flags = decoding_flags(app, c->options, {.headings = {"Search", "Input and output", "General"}});
   quiet_flag(app, c->quiet);
   weights_flag(app, c->held);
   threads_flag(app, c->threads);

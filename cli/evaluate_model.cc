@@ -12,8 +12,7 @@ namespace qkv::cli {
 std::vector<std::string> translations_to_evaluate(const std::string& model, std::span<const std::string> sources,
                                                   const ModelToEvaluate& how) {
   const Translator translator = open_translator("evaluate", model, how.held);
-  TranslateOptions options = how.options;
-  how.defaults->take(options, translator.defaults());
+  const TranslateOptions options = how.options(translator.defaults());
   check_options(options);
   if (!how.quiet)
     for (const std::string& ignored : ignored_by_translate(model)) say(ignored);

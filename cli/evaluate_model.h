@@ -1,23 +1,22 @@
 // Translating the sources of an evaluation with one of its models, with progress and reports of what was cut.
 //
-//     Lines lines = translations_to_evaluate("base", sources, {.file = "held-out.tsv", .options = options,
-//                                                              .defaults = &defaults});
+//     Lines lines = translations_to_evaluate("base", sources, {.file = "held-out.tsv",
+//                                                              .options = [](const auto& defaults) { return defaults; }});
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "cli/model_defaults.h"
 #include "qkv/pipeline/translator.h"
 
 namespace qkv::cli {
 
 struct ModelToEvaluate {
-  std::string file;  // of the sources, in messages
-  TranslateOptions options;
+  std::string file;                                                           // of the sources, in messages
+  std::function<TranslateOptions(const TranslateOptions& defaults)> options;  // for the defaults of the model
   InferenceOptions held;
-  const ModelDefaults<TranslateOptions>* defaults;
   bool quiet = false;
 };
 

@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/decoding_flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
@@ -87,14 +87,12 @@ Command add_fill_mask(App& parent) {
        "FILE");
   app.group("Answers");
   flag(app, "--mask", c->options.marker, "the text that marks a mask; each mask stands for one token", "TEXT");
-  flag(app, "--n-best", c->options.n_best, "number of texts per line; each list ends with a blank line", "N");
+  decoding_flags(app, c->options, {.notes = {{"n-best", "; each list ends with a blank line"}}});
   flag(app, "--top-k", c->options.top_k,
        "print the K most likely tokens of each mask with their probabilities, one line for each mask, then a blank "
        "line; 0: print texts",
        "K");
   app.add_flag("--scores", c->scores, "print the probability and a tab before each text");
-  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
-  max_input_tokens_flag(app, c->options.max_input_tokens);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   weights_flag(app, c->held);

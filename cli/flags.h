@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -100,16 +101,6 @@ inline Option* corpus_flag(App& app, std::string& corpus) {
               corpus_unit);
 }
 
-inline Option* max_input_tokens_flag(App& app, int64_t& value) {
-  return flag(app, "--max-input-tokens", value,
-              "longer lines are cut and reported; 0: the limit of the model, or 4096 if it has none", "TOKENS")
-      ->group("Input and output");
-}
-
-inline Option* batch_tokens_flag(App& app, int64_t& value, const std::string& help) {
-  return flag(app, "--batch-tokens", value, help, "TOKENS")->group("General");
-}
-
 inline Option* strict_flag(App& app, bool& value, const std::string& in_its_place = "an empty line") {
   return app
       .add_flag("--strict", value,
@@ -196,6 +187,11 @@ inline Option* duration_flag(App& app, const std::string& name, Seconds& value, 
   return app.add_reader(name, read, help)->type_name(unit)->default_str(duration_text(value));
 }
 
+template <class T>
+constexpr bool IsOptional = false;
+template <class T>
+constexpr bool IsOptional<std::optional<T>> = true;
+
 struct AddFlags {
   App& app;
   std::vector<Option*>& flags;  // those added, in their order
@@ -203,12 +199,14 @@ struct AddFlags {
   template <class T, class... Rest>
   void operator()(const Setting& setting, T& value, const Rest&...) {
     const std::string name = std::string("--") + setting.name;
-    if constexpr (WithNames<T>) {
+    if constexpr (WithNames<T> || IsOptional<T>) {
       flags.push_back(choice(app, name, value, setting.help));
     } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
       flags.push_back(variant_flag(app, name, value, setting.help, setting.unit));
     } else if constexpr (std::is_same_v<T, CorpusPaths>) {
       flags.push_back(corpora_flag(app, name, value, setting.help, setting.unit));
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      flags.push_back(list_flag(app, name, value, setting.help, setting.unit));
     } else if constexpr (std::is_same_v<T, Seconds>) {
       flags.push_back(duration_flag(app, name, value, setting.help, setting.unit));
     } else {
@@ -216,5 +214,19 @@ struct AddFlags {
     }
   }
 };
+
+// The names, without dashes, of the flags that were given.
+inline std::set<std::string> given_names(const std::vector<Option*>& flags) {
+  std::set<std::string> names;
+  for (const Option* f : flags)
+    if (f->count() > 0) names.insert(f->get_name().substr(2));
+  return names;
+}
+
+// Sets the variables of the flags that were given once more, after their defaults were.
+inline void set_given_again(const std::vector<Option*>& flags) {
+  for (Option* f : flags)
+    if (f->count() > 0) f->run_callback();
+}
 
 }  // namespace qkv::cli

@@ -4,9 +4,8 @@
 #include <random>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/decoding_flags.h"
 #include "cli/line_job.h"
-#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
 #include "cli/timings.h"
@@ -26,10 +25,7 @@ struct GenerateCommand {
   InferenceOptions held;
   Option* prompt_flag = nullptr;
   GenerateTextOptions options;
-  Option *beam_flag = nullptr, *temperature_flag = nullptr, *seed_flag = nullptr;
-  std::vector<Option*> sampling_flags;  // a beam search does not sample
-  ModelDefaults<GenerateTextOptions> defaults;
-  ModelDefaults<SamplingOptions> sampling_defaults;
+  std::vector<Option*> flags;  // of the options
   bool scores = false, strict = false, quiet = false, show_timings = false;
   Timings timings;
   int threads = 0;
@@ -49,7 +45,8 @@ struct GenerateCommand {
     timings = Timings();
     const Generator generator = open_generator("generate", model, held);
     timings.model_read();
-    take_defaults(generator.defaults());
+    set_defaults(options, defaults_for(options, given_names(flags), generator.defaults()), flags);
+    check_options(options);
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
     draw_seed();
@@ -61,24 +58,9 @@ struct GenerateCommand {
  private:
   // Each run draws other texts, unless the seed is given; small enough to be typed.
   void draw_seed() {
-    if (seed_flag->count() > 0 || options.beam != 1 || options.sampling.temperature == 0) return;
+    if (given_names(flags).contains("seed") || options.beam != 1 || options.sampling.temperature == 0) return;
     options.sampling.seed = std::random_device()() % 1'000'000;
     if (!quiet) say(fmt::format("drawing tokens at random; --seed {} repeats this", options.sampling.seed));
-  }
-
-  void take_defaults(const GenerateTextOptions& of_model) {
-    defaults.take(options, of_model);
-    const bool samples = std::any_of(sampling_flags.begin(), sampling_flags.end(),
-                                     [](const Option* given) { return given->count() > 0; });
-    if (beam_flag->count() == 0 && !samples) options.beam = of_model.beam;
-    if (options.beam == 1) sampling_defaults.take(options.sampling, of_model.sampling);
-    // A limit on what is drawn asks for drawing.
-    const bool limits = options.sampling.top_k != of_model.sampling.top_k ||
-                        options.sampling.top_p != of_model.sampling.top_p ||
-                        options.sampling.min_p != of_model.sampling.min_p;
-    if (limits && temperature_flag->count() == 0 && of_model.sampling.temperature == 0)
-      options.sampling.temperature = 1;
-    check_options(options);
   }
 
   // The only line breaks are those between answers.
@@ -169,7 +151,6 @@ struct GenerateCommand {
 Command add_generate(App& parent) {
   App& app = *parent.add_subcommand("generate", "continue a prompt, or every line of a text");
   const auto c = std::make_shared<GenerateCommand>();
-  GenerateTextOptions& o = c->options;
   model_flag(app, c->model)->required();
   texts_argument(app, c->prompts, "text to continue, as --prompt; or several texts", "TEXT");
   app.group("Input and output");
@@ -178,65 +159,13 @@ Command add_generate(App& parent) {
           ->default_str(no_prompt);
   flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "continuations, in the order of the prompts; -: standard output", "FILE");
-  app.group("Length");
-  ModelDefaults<GenerateTextOptions>& of_model = c->defaults;
-  const auto of_sampling = [&](Option* given, auto SamplingOptions::*option) {
-    c->sampling_flags.push_back(given);
-    c->sampling_defaults.of(given, option);
-  };
-  of_model.of(flag(app, "--max-tokens", o.max_tokens, "maximum length of an answer", "TOKENS"),
-              &GenerateTextOptions::max_tokens);
-  of_model.of(flag(app, "--min-tokens", o.min_tokens, "minimum length of an answer", "TOKENS"),
-              &GenerateTextOptions::min_tokens);
-  app.group("Sampling");
-  c->temperature_flag = flag(app, "--temperature", o.sampling.temperature,
-                             "divides the logits before a token is drawn; 0: always the most likely token", "T");
-  of_sampling(c->temperature_flag, &SamplingOptions::temperature);
-  of_sampling(flag(app, "--top-k", o.sampling.top_k, "draw from the K most likely tokens; 0: from all", "K"),
-              &SamplingOptions::top_k);
-  of_sampling(
-      flag(app, "--top-p", o.sampling.top_p,
-           "nucleus sampling: draw from the smallest set of tokens whose probabilities sum to P; 1: from all", "P"),
-      &SamplingOptions::top_p);
-  of_sampling(flag(app, "--min-p", o.sampling.min_p,
-                   "draw from tokens with at least P times the highest probability; 0: from all", "P"),
-              &SamplingOptions::min_p);
-  of_sampling(flag(app, "--repetition-penalty", o.sampling.repetition_penalty,
-                   "makes tokens that occurred before less likely; 1: none", "R"),
-              &SamplingOptions::repetition_penalty);
-  of_sampling(flag(app, "--no-repeat-ngram", o.sampling.no_repeat_ngram,
-                   "no sequence of N tokens occurs twice; 0: no such limit", "N"),
-              &SamplingOptions::no_repeat_ngram);
-  c->sampling_flags.push_back(list_flag(app, "--stop", o.stop,
-                                        "text that ends an answer and is not printed; may be given several times",
-                                        "TEXT")
-                                  ->group("Length"));
-  app.add_flag(
-         "--parse-special", o.parse_special,
-         "read special tokens of the vocabulary in a prompt, such as <|im_start|>, as these tokens; default: as "
-         "text")
-      ->group("Input and output");
-  c->seed_flag =
-      flag(app, "--seed", o.sampling.seed, "seed of the random numbers; default: another one in each run", "N")
-          ->default_str("");
-  flag(app, "--answers", o.answers,
-       "number of answers to each prompt, at most --beam if that is not 1; each list ends with a blank line", "N")
-      ->group("Input and output");
-  app.group("Beam search");
-  c->beam_flag = flag(app, "--beam", o.beam, "beam size, to search for the most likely text; 1: draw tokens", "N");
-  of_model.of(flag(app, "--length-penalty", o.length_penalty,
-                   "exponent alpha of the length penalty of beam search; 0: none", "ALPHA"),
-              &GenerateTextOptions::length_penalty);
-  of_model.of(
-      choice(app, "--length-normalization", o.length_normalization,
-             "length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or LENGTH^ALPHA"),
-      &GenerateTextOptions::length_normalization);
-  app.group("Input and output");
   app.add_flag(
       "--scores", c->scores,
       "print the log-probability and a tab before each answer; with --beam, divided by the length penalty");
-  batch_tokens_flag(app, o.batch_tokens, "batch size in tokens times --beam");
-  max_input_tokens_flag(app, o.max_input_tokens);
+  c->flags = decoding_flags(app, c->options,
+                            {.notes = {{"answers", "; each list ends with a blank line"},
+                                       {"seed", "; default: another one in each run"}}});
+  app.get_option("--seed")->default_str("");
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);

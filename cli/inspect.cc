@@ -23,7 +23,7 @@ struct InspectCommand {
   int64_t layer = 0, head = 0;
   std::optional<AttentionUse> use = {};
   Option *output_flag = nullptr, *layer_flag = nullptr, *head_flag = nullptr;
-  int64_t beam = TranslateOptions().beam;
+  int64_t beam = TranslateOptions().search.beam;
   Option* beam_flag = nullptr;
   int64_t max_input_tokens = 0;
   bool quiet = false;
@@ -76,7 +76,7 @@ struct InspectCommand {
                      max_input_tokens);
     const Translator translator = open_translator("inspect", model, held);
     InspectOptions options = {.translate = translator.defaults(), .max_input_tokens = max_input_tokens};
-    if (beam_flag->count() > 0) options.translate->beam = beam;
+    if (beam_flag->count() > 0) options.translate->search.beam = beam;
     if (!target.empty()) options.target = target;
     return inspect(translator, sentence, options);
   }

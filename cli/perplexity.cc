@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/decoding_flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
@@ -25,6 +25,7 @@ struct PerplexityCommand {
 
   int run() const {
     if (threads > 0) set_threads(threads);
+    visit_options(options, CheckRanges{"perplexity"});  // before anything is read
     Timings timings;
     const Generator generator = open_generator("perplexity", model, held);
     timings.model_read();
@@ -77,20 +78,9 @@ Command add_perplexity(App& parent) {
   flag(app, "--output", c->output,
        "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, whose end counts as a token; -: standard output",
        "FILE");
-  app.add_flag(
-      "--parse-special", c->options.parse_special,
-      "read special tokens of the vocabulary in a text, such as <|im_start|>, as these tokens; default: as "
-      "text");
   app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
   app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
-  app.group("Windows of long lines");
-  flag(app, "--context", c->options.context,
-       "number of tokens read at once; longer lines are read in windows; 0: the limit of the model, or 4096 if it "
-       "has none",
-       "TOKENS");
-  flag(app, "--stride", c->options.stride, "distance between the windows of a long line; 0: half of --context",
-       "TOKENS");
-  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
+  decoding_flags(app, c->options);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);

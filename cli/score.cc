@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/decoding_flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "qkv/base/threads.h"
@@ -22,7 +22,7 @@ struct ScoreCommand {
 
   int run() const {
     if (threads > 0) set_threads(threads);
-    check_batch_tokens(options.batch_tokens);
+    visit_options(options, CheckRanges{"score"});
     const Translator translator = open_translator("score", model, held);
     const TransformerConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
@@ -92,8 +92,7 @@ Command add_score(App& parent) {
   flag(app, "--output", c->output, "natural logarithms of p(target | source), one per line; -: standard output",
        "FILE");
   app.add_flag("--tokens", c->tokens, "print each target token and its log-probability after a tab");
-  batch_tokens_flag(app, c->options.batch_tokens, "batch size in tokens");
-  max_input_tokens_flag(app, c->options.max_input_tokens);
+  decoding_flags(app, c->options);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   weights_flag(app, c->held);

@@ -30,8 +30,7 @@ struct TrainCommand {
     base.max_time = options.max_time;
     const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
       options = defaults;
-      for (Option* f : flags)
-        if (f->count() > 0) f->run_callback();
+      set_given_again(flags);
       defaults = options;
     });
     const TrainResult result = train(completed);

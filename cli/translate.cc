@@ -1,12 +1,10 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/decoding_flags.h"
 #include "cli/line_job.h"
-#include "cli/model_defaults.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
-#include "cli/search_flags.h"
 #include "cli/text_input.h"
 #include "cli/timings.h"
 #include "qkv/base/threads.h"
@@ -23,19 +21,19 @@ struct TranslateCommand {
   std::vector<std::string> sentences;  // given as arguments
   InferenceOptions held;
   TranslateOptions options;
-  ModelDefaults<TranslateOptions> defaults;
+  std::vector<Option*> flags;  // of the options
   bool warned_of_tab = false;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
 
   int run() {
     if (threads > 0) set_threads(threads);
-    options.alignment = alignment;
     check_options(options);  // before anything is read
     Timings timings;
     const Translator translator = open_translator("translate", model, held);
     timings.model_read();
-    defaults.take(options, translator.defaults());
+    set_defaults(options, translator.defaults(), flags);
+    options.search.alignment = alignment;
     check_options(options);
     if (!quiet)
       for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
@@ -91,7 +89,7 @@ struct TranslateCommand {
 
   // n-best lists end with a blank line, so empty translations are left out of them.
   std::string lines_of(const Translation& t) const {
-    if (options.n_best == 1) return line_of(t) + "\n";
+    if (options.search.n_best == 1) return line_of(t) + "\n";
     std::string lines;
     for (const Candidate& answer : t.n_best)
       if (const std::string line = line_of(answer); !line.empty()) lines += line + "\n";
@@ -129,31 +127,13 @@ Command add_translate(App& parent) {
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
-  ModelDefaults<TranslateOptions>& of_model = c->defaults;
-  add_search_flags(app, c->options, of_model);
-  of_model.of(flag(app, "--no-repeat-ngram", c->options.no_repeat_ngram,
-                   "no sequence of N tokens occurs twice in a translation; 0: no such limit", "N"),
-              &TranslateOptions::no_repeat_ngram);
+  c->flags = decoding_flags(app, c->options, {.notes = {{"n-best", "; each list ends with a blank line"}}});
   app.group("Output of a line");
-  flag(app, "--n-best", c->options.n_best,
-       "number of translations per sentence, at most --beam without --alternatives; each list ends with a blank "
-       "line",
-       "N");
-  app.add_flag("--alternatives", c->options.alternatives,
-               "the --n-best translations differ in their first token, or in the first one after the prefix");
   app.add_flag("--target-prefix", c->prefixes,
                "lines are SENTENCE TAB PREFIX: the whole words that the translation begins with");
-  app.group("Languages");
-  flag(app, "--source-language", c->options.source_language,
-       "language of the input, for a multilingual model: the name of its token, such as eng_Latn", "TOKEN");
-  flag(app, "--target-language", c->options.target_language, "language of the translations", "TOKEN");
-  app.group("Output of a line");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
-  app.group("Search");
-  of_model.of(flag(app, "--min-length", c->options.min_length, "minimum length of a translation", "TOKENS"),
-              &TranslateOptions::min_length);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);

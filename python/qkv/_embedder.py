@@ -6,12 +6,17 @@ import json
 import os
 import warnings
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import _core
+from ._described import add_options
 from ._model_folder import model_folder
+from ._options import EmbedOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Embedder:
@@ -35,29 +40,14 @@ class Embedder:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
         return cls(folder, weights=weights)
 
-    def embed(
-        self,
-        sentences: str | Iterable[str],
-        *,
-        pooling: str | None = None,
-        normalize: bool = False,
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
-    ) -> np.ndarray:
-        """A vector for each sentence, float32 (N, C); (C,) for a single text. The options of `qkv embed`:
-
-        pooling           how the hidden states of the tokens become a vector: "mean", "first" or "last" of them,
-                          "max" of each column, "mean-sqrt-length"; None: what a folder of sentence-transformers
-                          says, else "last" for a causal model and "mean" for others
-        normalize         divide each vector by its L2 norm: dot products are cosines
-        batch_tokens      maximum number of tokens in a batch
-        max_input_tokens  longer sentences are cut; 0: the limit of the model, or 4096 if it has none
+    def embed(self, sentences: str | Iterable[str], **options: Unpack[EmbedOptions]) -> np.ndarray:
+        """A vector for each sentence, float32 (N, C); (C,) for a single text. The options of `qkv embed`.
 
         A vector does not depend on the other sentences, nor on the number of threads (qkv.set_threads). A sentence
         that is too long is cut, with a warning. Ctrl-C ends it after the current batch.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
-        vectors, truncated = self._embedder.embed(lines, pooling, normalize, batch_tokens, max_input_tokens)
+        vectors, truncated = self._embedder.embed(lines, dict(options))
         if truncated:
             warnings.warn(
                 f"{len(truncated)} of {len(lines)} sentences are longer than the model reads at once and were cut, "
@@ -82,3 +72,6 @@ class Embedder:
 
     def __repr__(self) -> str:
         return f"qkv.Embedder({self.model!r})"
+
+
+add_options(Embedder.embed, _core.decoding_options()["EmbedOptions"])

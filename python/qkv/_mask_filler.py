@@ -6,11 +6,16 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
+from ._described import add_options
 from ._inspection import Inspection, inspection_of
 from ._model_folder import model_folder
+from ._options import FillMaskOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -58,54 +63,19 @@ class MaskFiller:
         return cls(folder, weights=weights)
 
     @overload
-    def fill(  # type: ignore[overload-overlap]
-        self,
-        texts: str,
-        *,
-        top_k: int = 5,
-        n_best: int = 1,
-        marker: str = "[MASK]",
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
-    ) -> FilledText: ...
+    def fill(self, texts: str, **options: Unpack[FillMaskOptions]) -> FilledText: ...  # type: ignore[overload-overlap]
     @overload
-    def fill(
-        self,
-        texts: Iterable[str],
-        *,
-        top_k: int = 5,
-        n_best: int = 1,
-        marker: str = "[MASK]",
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
-    ) -> list[FilledText]: ...
+    def fill(self, texts: Iterable[str], **options: Unpack[FillMaskOptions]) -> list[FilledText]: ...
 
-    def fill(
-        self,
-        texts: str | Iterable[str],
-        *,
-        top_k: int = 5,
-        n_best: int = 1,
-        marker: str = "[MASK]",
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
-    ) -> FilledText | list[FilledText]:
+    def fill(self, texts: str | Iterable[str], **options: Unpack[FillMaskOptions]) -> FilledText | list[FilledText]:
         """The most likely tokens for each mask; a single result for a single text.
-
-        top_k             number of candidates for each mask
-        n_best            number of texts, the most likely of all combinations of candidates
-        marker            the text that marks a mask; each mask stands for one token
-        batch_tokens      maximum number of tokens in a batch
-        max_input_tokens  longer texts are cut; 0: the limit of the model, or 4096 tokens if it has none
 
         Several masks of a text are filled independently of one another. In a vocabulary of subwords the space
         before a mask is part of its token. A result does not depend on the other texts.
         """
         lines = [texts] if isinstance(texts, str) else list(texts)
         out = []
-        for source, (masks, found, truncated) in zip(
-            lines, self._filler.fill(lines, top_k, n_best, marker, batch_tokens, max_input_tokens)
-        ):
+        for source, (masks, found, truncated) in zip(lines, self._filler.fill(lines, dict(options))):
             candidates = [[MaskCandidate(*c) for c in mask] for mask in masks]
             text, probability = found[0]
             out.append(FilledText(text, probability, source, candidates, found, truncated))
@@ -126,3 +96,6 @@ class MaskFiller:
 
     def __repr__(self) -> str:
         return f"qkv.MaskFiller({self.model!r})"
+
+
+add_options(MaskFiller.fill, _core.decoding_options()["FillMaskOptions"])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _notebook
+from ._described import add_options
+from ._options import TrainOptions
 from ._translator import Translator
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def train(
     overwrite: bool = False,
     quiet: bool = False,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> TrainResult:
     """Trains a model as `qkv train` does, with the same options: on sentence pairs, or a language model on text.
 
@@ -87,7 +91,7 @@ def train(
     observer = _Observer([f for f in (bar and bar.add, callback) if f])
     on_record = observer if observer.functions else None
     result, number = _core.train(
-        os.fspath(model), recipe, resume, overwrite, quiet or bar is not None, options, on_record
+        os.fspath(model), recipe, resume, overwrite, quiet or bar is not None, dict(options), on_record
     )
     if observer.error:
         raise observer.error
@@ -116,25 +120,4 @@ class _Observer:
             return False
 
 
-def _describe() -> None:
-    """The options are defined once, in C++; they become the signature of train() and a paragraph of its help."""
-    table = _core.train_options()
-    width = max(len(name) for name, *_ in table)
-    lines = [f"{name:{width}}  {help} [{_shown(value, unit)}]" for name, value, unit, help in table]
-    mechanisms = _core.attention_mechanisms_help()
-    train.__doc__ = "\n\n".join([inspect.cleandoc(train.__doc__ or ""), "\n".join(lines), mechanisms]) + "\n"
-    signature = inspect.signature(train)
-    fixed = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
-    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value, *_ in table]
-    train.__signature__ = signature.replace(parameters=[fixed[0], *more, *fixed[1:]])  # type: ignore[attr-defined]
-
-
-def _shown(value: Any, unit: str) -> str:
-    if value is None:
-        return f"{unit}, by the size of the corpus"
-    if "|" in unit and not isinstance(value, bool):
-        return f"{unit}: {value}"
-    return str(value) if value != "" else unit
-
-
-_describe()
+add_options(train, _core.train_options(), _core.attention_mechanisms_help())

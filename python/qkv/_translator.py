@@ -6,11 +6,12 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from . import _core
+from . import _core, _options
+from ._described import add_options
 from ._inspection import Inspection, inspection_of
 from ._model_folder import model_folder
 from ._picture import Picture, heatmap
@@ -107,23 +108,10 @@ class PairScore:
         return f"PairScore(log_probability={self.log_probability:.4f}, {len(self.tokens)} tokens)"
 
 
-class TranslateOptions(TypedDict, total=False):
+class TranslateOptions(_options.TranslateOptions, total=False):
     """Options of Translator.translate(), for type checkers."""
 
-    beam: int
-    length_penalty: float
-    length_normalization: Literal["wu", "power"]
-    n_best: int
-    max_length: int
-    min_length: int
-    no_repeat_ngram: int
-    batch_tokens: int
-    max_input_tokens: int
-    alignment: bool
-    alternatives: bool
     prefixes: str | Iterable[str] | None
-    source_language: str
-    target_language: str
 
 
 class Translator:
@@ -133,7 +121,6 @@ class Translator:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
         self.model = model_folder(model)
         self._translator = _core.Translator(self.model, weights)
-        self._defaults = _core.translate_defaults(self.model)
 
     @classmethod
     def from_pretrained(
@@ -151,72 +138,32 @@ class Translator:
         self,
         sentences: str | Iterable[str],
         *,
-        beam: int | None = None,
-        length_penalty: float | None = None,
-        length_normalization: Literal["wu", "power"] | None = None,
-        n_best: int = 1,
-        max_length: int | None = None,
-        min_length: int | None = None,
-        no_repeat_ngram: int | None = None,
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
-        alignment: bool = False,
-        alternatives: bool = False,
         prefixes: str | Iterable[str] | None = None,
-        source_language: str = "",
-        target_language: str = "",
+        **options: Unpack[_options.TranslateOptions],
     ) -> Translation | list[Translation]:
-        """A translation for each sentence, in order; one for a single text. The options are the same as for
-        `qkv translate`; the generation_config.json of a published model replaces their defaults:
-
-        beam                  hypotheses of beam search, 4; 1: greedy search
-        length_penalty        exponent alpha of the length penalty, 1; 0: none
-        length_normalization  the length penalty: "wu", ((5 + length) / 6)^alpha, or "power", length^alpha
-        n_best                answers for each sentence, at most `beam`
-        max_length            maximum number of tokens; 0: in proportion to the source, within the model's context
-        min_length            minimum number of tokens
-        no_repeat_ngram       no sequence of n tokens occurs twice; 0: no such limit
-        batch_tokens          maximum number of source tokens in a batch
-        max_input_tokens      longer sentences are cut; 0: the limit of the model, or 4096 if it has none
-        alignment             compute alignments with the batch, not on first access
-        alternatives          the n_best answers differ in their first token, or in the first one after the prefix
-        prefixes              the whole words that each translation begins with; the score leaves them out
-        source_language       language of the input, for a multilingual model: the name of its token, "eng_Latn"
-        target_language       the same for the translations
+        """A translation for each sentence, in order; one for a single text.
 
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
-        after the current batch.
+        after the current batch. The options are the same as for `qkv translate`; the generation_config.json of a
+        published model replaces their defaults. And `prefixes` are the whole words that each translation begins
+        with; the score leaves them out.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
         given = [prefixes] if isinstance(prefixes, str) else list(prefixes or [])
         if given and len(given) != len(lines):
             raise ValueError(f"translate: there are {len(lines)} sentences and {len(given)} prefixes")
 
-        def search(lines: list[str], given: list[str], alignment: bool) -> list[Any]:
-            options = self._search_options(
-                beam=beam,
-                length_penalty=length_penalty,
-                length_normalization=length_normalization,
-                n_best=n_best,
-                max_length=max_length,
-                min_length=min_length,
-                no_repeat_ngram=no_repeat_ngram,
-                batch_tokens=batch_tokens,
-                max_input_tokens=max_input_tokens,
-                source_language=source_language,
-                target_language=target_language,
-                alignment=alignment,
-                alternatives=alternatives,
-            )
-            return self._translator.translate(lines, given, options)
-
         def alignments(index: int, answers: list[Any]) -> _Alignments:
-            one = lines[index : index + 1], given[index : index + 1]
-            found = [a[-1] for a in answers]
-            return _Alignments(found if alignment else None, lambda: [a[-1] for a in search(*one, True)[0][0]])
+            def find() -> list[np.ndarray | None]:
+                one = lines[index : index + 1], given[index : index + 1]
+                return [a[-1] for a in self._translator.translate(*one, {**options, "alignment": True})[0][0]]
+
+            return _Alignments([a[-1] for a in answers] if options.get("alignment") else None, find)
 
         out = []
-        for i, (answers, source_tokens, truncated) in enumerate(search(lines, given, alignment)):
+        for i, (answers, source_tokens, truncated) in enumerate(
+            self._translator.translate(lines, given, dict(options))
+        ):
             source, where = lines[i], alignments(i, answers)
             ranked = [_candidate(a, index, where) for index, a in enumerate(answers)]
             best = {f.name: getattr(ranked[0], f.name) for f in fields(Candidate)}
@@ -225,35 +172,16 @@ class Translator:
             )
         return out[0] if isinstance(sentences, str) else out
 
-    def _search_options(self, **given: Any) -> _core.TranslateOptions:
-        """The options; None stands for the value in the generation_config.json of a published model."""
-        names = ("beam", "length_penalty", "length_normalization", "max_length", "min_length", "no_repeat_ngram")
-        of_model = {name: getattr(self._defaults, name) for name in (*names, "early_stopping", "eos_at_max_length")}
-        return _core.TranslateOptions(**{**of_model, **{k: v for k, v in given.items() if v is not None}})
-
     def score(
-        self,
-        sources: Iterable[str],
-        targets: Iterable[str],
-        *,
-        batch_tokens: int = 4096,
-        max_input_tokens: int = 0,
+        self, sources: Iterable[str], targets: Iterable[str], **options: Unpack[_options.ScorePairsOptions]
     ) -> list[PairScore]:
-        """Log-probabilities of given translations: log p(target given source) of each sentence pair.
-
-        max_input_tokens  longer sentences are cut; 0: the limit of the model, or 4096 if it has none
-        """
-        return [
-            PairScore(*s)
-            for s in self._translator.score(
-                list(sources), list(targets), batch_tokens=batch_tokens, max_input_tokens=max_input_tokens
-            )
-        ]
+        """Log-probabilities of given translations: log p(target given source) of each sentence pair."""
+        return [PairScore(*s) for s in self._translator.score(list(sources), list(targets), dict(options))]
 
     def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
         """The attention weights of every layer and head: for a given target, or for the model's translation, found
         as translate() finds it."""
-        return inspection_of(sentence, self._translator.inspect(sentence, target, self._search_options(beam=beam)))
+        return inspection_of(sentence, self._translator.inspect(sentence, target, {"beam": beam}))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -271,3 +199,8 @@ class Translator:
 def _candidate(answer: tuple[Any, ...], index: int, alignments: _Alignments) -> Candidate:
     text, score, log_probability, tokens, _ = answer
     return Candidate(text, score, log_probability, tokens, index, alignments)
+
+
+_tables = _core.decoding_options()
+add_options(Translator.translate, _tables["TranslateOptions"])
+add_options(Translator.score, _tables["ScorePairsOptions"])

@@ -29,6 +29,7 @@ void bind_translator(nb::module_& m);
 void bind_generator(nb::module_& m);
 void bind_embedder(nb::module_& m);
 void bind_mask_filler(nb::module_& m);
+void bind_option_tables(nb::module_& m);
 void bind_training(nb::module_& m);
 
 // parameters: pre_conv, pre_mix, post_conv, post_head, post_mix; undefined where they are left out.

@@ -7,7 +7,9 @@
 
 #include "python/src/array.h"
 #include "python/src/bind.h"
+#include "python/src/settings.h"
 #include "python/src/text.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/model/describe.h"
 #include "qkv/model/model_file.h"
 
@@ -15,12 +17,10 @@ namespace qkv::python {
 namespace {
 
 // (an array (N, C), the indices of the sentences that were cut)
-nb::tuple embed(const Embedder& embedder, nb::list sentences, nb::handle pooling, bool normalize,
-                int64_t batch_tokens, int64_t max_input_tokens) {
+nb::tuple embed(const Embedder& embedder, nb::list sentences, const nb::dict& given) {
+  EmbedOptions options;
+  ReadSettings("Embedder.embed", given).into(options);
   const std::vector<std::string> lines = strings_of(sentences, "embed");
-  EmbedOptions options{.normalize = normalize, .batch_tokens = batch_tokens, .max_input_tokens = max_input_tokens};
-  if (!pooling.is_none())
-    options.pooling = value_named<Pooling>(string_of(pooling, "embed: pooling"), "embed", "pooling");
   Embeddings found;
   {
     const nb::gil_scoped_release unlocked;
@@ -42,8 +42,7 @@ void bind_embedder(nb::module_& m) {
             new (e) Embedder(folder, options);
           },
           "folder"_a, "weights"_a.none())
-      .def("embed", &embed, "sentences"_a, "pooling"_a.none(), "normalize"_a, "batch_tokens"_a,
-           "max_input_tokens"_a)
+      .def("embed", &embed)
       .def("width", [](const Embedder& e) { return e.vector_width(); })
       .def("config", [](const Embedder& e) { return to_json(e.model().config()); })
       .def("describe",

@@ -7,7 +7,9 @@
 
 #include "python/src/bind.h"
 #include "python/src/inspection.h"
+#include "python/src/settings.h"
 #include "python/src/text.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/model/describe.h"
 #include "qkv/model/model_file.h"
 
@@ -27,14 +29,10 @@ nb::tuple tuple_of(const FilledText& filled) {
   return nb::make_tuple(masks, texts, filled.truncated);
 }
 
-nb::list fill(const MaskFiller& filler, nb::list texts, int64_t top_k, int64_t n_best, nb::handle marker,
-              int64_t batch_tokens, int64_t max_input_tokens) {
+nb::list fill(const MaskFiller& filler, nb::list texts, const nb::dict& given) {
+  FillMaskOptions options;
+  ReadSettings("MaskFiller.fill", given).into(options);
   const std::vector<std::string> lines = strings_of(texts, "fill");
-  const FillMaskOptions options{.top_k = top_k,
-                                .n_best = n_best,
-                                .marker = string_of(marker, "fill: marker"),
-                                .batch_tokens = batch_tokens,
-                                .max_input_tokens = max_input_tokens};
   std::vector<FilledText> filled;
   {
     const nb::gil_scoped_release unlocked;
@@ -68,7 +66,7 @@ void bind_mask_filler(nb::module_& m) {
             new (f) MaskFiller(folder, options);
           },
           "folder"_a, "weights"_a.none())
-      .def("fill", &fill, "texts"_a, "top_k"_a, "n_best"_a, "marker"_a, "batch_tokens"_a, "max_input_tokens"_a)
+      .def("fill", &fill)
       .def("inspect", &inspect_masked, "text"_a, "marker"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
       .def("describe",

@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
   python::bind_generator(m);
   python::bind_embedder(m);
   python::bind_mask_filler(m);
+  python::bind_option_tables(m);
   python::bind_training(m);
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);

@@ -1,8 +1,6 @@
 """What does not fit is refused, with the name of what it is and, where shapes matter, of their axes; what only
 looks odd is taken."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -418,13 +416,6 @@ calls = {
         lambda: qkv.attention(q, k, v, is_causal=True),
         TypeError,
         r"^attention\(\) got an unexpected keyword argument 'is_causal'; qkv calls it mask=qkv.causal\(\)$",
-    ),
-    "sampling in the words of transformers": (
-        lambda: qkv.Generator.generate(
-            SimpleNamespace(_generator=qkv.Generator, _defaults={}), "a text", do_sample=True
-        ),
-        TypeError,
-        r"'do_sample'; qkv calls it temperature, which is above 0 where tokens are drawn$",
     ),
     "a name of the Hub for a folder": (
         lambda: qkv.Generator("gpt2"),

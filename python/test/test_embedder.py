@@ -53,8 +53,3 @@ def test_a_sentence_that_is_cut_is_a_warning(embedder):
 def test_a_translation_model_is_refused_by_its_architecture(trained, kind):
     with pytest.raises(ValueError, match="the architecture of this model is transformer: it does not"):
         kind(trained.model)
-
-
-def test_an_unknown_option_is_a_type_error():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'temprature'"):
-        qkv._generator._options({"temprature": 1}, {})

@@ -93,8 +93,8 @@ not_for_users = set(  # for mechanisms written in C++, or options structs that a
     BigBird BlockMap BlockOperand DistanceBias DotProductScore Dual EncodedPrompt KeyOperand KeyRange MappedMask
     Mask MaskAxes MaskPtr Modifier Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients
     ScoreOperands Tile TileDistances WeightDropout WeightOperand add_by_distance add_rows_product
-    check_batch_tokens check_options columns_product distance_bias first_queries gather_rows history_of map_rows
-    multiply_rows rows_product rotary_scaling_error search_options sum_by_distance PredictedWindow ProjectionBias
+    check_options columns_product distance_bias first_queries gather_rows history_of map_rows
+    multiply_rows rows_product rotary_scaling_error sum_by_distance PredictedWindow ProjectionBias
     TextFrame
     """.split()
 )

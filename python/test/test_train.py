@@ -159,7 +159,11 @@ wrong = {
         "train must be the name of a file or a list of such names, got 3",
     ),
     "a number among corpora": ({"train": ["a.tsv", 3]}, TypeError, "a list of such names, got ['a.tsv', 3]"),
-    "an unknown option": ({"dropuot": 0.1}, TypeError, "there is no option 'dropuot'; did you mean dropout?"),
+    "an unknown option": (
+        {"dropuot": 0.1},
+        TypeError,
+        "train() got an unexpected keyword argument 'dropuot'; did you mean 'dropout'?",
+    ),
     "half a step": ({"max_steps": 1.5}, TypeError, "max_steps must be an integer, got 1.5"),
     "a text for a number": ({"dropout": "many"}, TypeError, "dropout must be a number, got 'many'"),
     "true for a number": ({"warmup": True}, TypeError, "warmup must be an integer, got True"),

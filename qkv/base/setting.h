@@ -1,6 +1,6 @@
 // The name, unit, help text and range of a setting. Flags, configuration files, Python and their help are generated
 // from tables of settings, and so are the checks of ranges. A table is a function that calls visitor(Setting, field, ...)
-// for each setting: train/option_table.h, model/architecture_table.h.
+// for each setting: decode/option_table.h, train/option_table.h, model/architecture_table.h.
 //
 //     visitor(Setting{"top-p", "P", "nucleus sampling", {.from = 0, .to = 1}}, options.top_p);
 //     visit_sampling(options, CheckRanges{"sampling"});      // UsageError: sampling: top-p must be 0 to 1, got 2
@@ -34,7 +34,9 @@ struct Setting {
   const char* name;  // with dashes, as on the command line
   const char* unit;  // of its value: TOKENS, RATE; empty if the value is one of a list of names
   const char* help;
-  Range range = {};  // of a number
+  Range range = {};          // of a number
+  const char* heading = "";  // of a group of flags in the help
+  const char* key = "";      // its name in the files of other programs
 };
 
 // UsageError for a number that is out of its range. `where` names the operation.

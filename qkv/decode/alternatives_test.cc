@@ -50,11 +50,11 @@ TEST_F(Prefixes, BeginTheAnswersWhoseScoresAreThoseOfTheRest) {
 }
 
 TEST_F(Prefixes, ThatAreTheFirstTokensOfAnAnswerLeadToItAgain) {
-  const auto free = found({.max_length = 12});
+  const auto free = found({.beam = 1, .max_length = 12});
   std::vector<Ids> prefixes;
   for (const auto& answers : free)
     prefixes.emplace_back(answers[0].ids.begin(), answers[0].ids.begin() + answers[0].ids.size() / 2);
-  const auto led = found({.max_length = 12}, prefixes);
+  const auto led = found({.beam = 1, .max_length = 12}, prefixes);
   for (size_t i = 0; i < free.size(); ++i) EXPECT_EQ(led[i][0].ids, free[i][0].ids);
 }
 
@@ -102,8 +102,8 @@ TEST_F(Prefixes, AlternativesHaveTheMostLikelyFirstTokensAndTheScoresOfWholeAnsw
 }
 
 TEST_F(Prefixes, AlternativesOfGreedySearchIncludeItsOwnAnswer) {
-  const auto greedy = found({.max_length = 10});
-  const auto answers = found({.n_best = 3, .alternatives = true, .max_length = 10});
+  const auto greedy = found({.beam = 1, .max_length = 10});
+  const auto answers = found({.beam = 1, .n_best = 3, .alternatives = true, .max_length = 10});
   for (size_t i = 0; i < greedy.size(); ++i) {
     if (greedy[i][0].ids.empty()) continue;
     const bool same = std::any_of(answers[i].begin(), answers[i].end(),

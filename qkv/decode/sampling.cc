@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/decode/overflow.h"
 #include "qkv/kernel/kernels.h"
 
@@ -164,17 +165,7 @@ std::vector<int32_t> ends_of_repeated_ngrams(std::span<const int32_t> history, i
   return ends;
 }
 
-void check_options(const SamplingOptions& o) {
-  require<UsageError>(std::isfinite(o.temperature) && o.temperature >= 0, "sampling",
-                      "temperature must be finite and at least 0, got {}", o.temperature);
-  require<UsageError>(o.top_k >= 0, "sampling", "top-k must be at least 0, got {}", o.top_k);
-  require<UsageError>(o.top_p >= 0 && o.top_p <= 1, "sampling", "top-p must be 0 to 1, got {}", o.top_p);
-  require<UsageError>(o.min_p >= 0 && o.min_p <= 1, "sampling", "min-p must be 0 to 1, got {}", o.min_p);
-  require<UsageError>(o.repetition_penalty >= 0.01 && o.repetition_penalty <= 100, "sampling",
-                      "repetition-penalty must be 0.01 to 100, got {}", o.repetition_penalty);
-  require<UsageError>(o.no_repeat_ngram >= 0, "sampling", "no-repeat-ngram must be at least 0, got {}",
-                      o.no_repeat_ngram);
-}
+void check_options(const SamplingOptions& o) { visit_options(o, CheckRanges{"sampling"}); }
 
 std::vector<TokenProbability> sampling_distribution(std::span<const float> logits, std::span<const int32_t> history,
                                                     const SamplingOptions& options) {

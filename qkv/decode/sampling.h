@@ -36,15 +36,18 @@
 
 namespace qkv {
 
+// Ranges and help: decode/option_table.h.
 struct SamplingOptions {
-  double temperature = 1.0;         // at least 0; 0: greedy
+  double temperature = 1.0;         // 0: greedy
   int64_t top_k = 0;                // 0: off
-  double top_p = 1.0;               // 0 to 1; 1: off
-  double min_p = 0.0;               // 0 to 1; 0: off
-  double repetition_penalty = 1.0;  // 0.01 to 100; 1: off
+  double top_p = 1.0;               // 1: off
+  double min_p = 0.0;               // 0: off
+  double repetition_penalty = 1.0;  // 1: off
   int64_t no_repeat_ngram = 0;      // 0: off
   std::vector<int32_t> suppress_tokens = {};
   uint64_t seed = 1;
+
+  friend bool operator==(const SamplingOptions&, const SamplingOptions&) = default;
 };
 void check_options(const SamplingOptions& options);
 

@@ -8,6 +8,7 @@
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/alternatives.h"
 #include "qkv/decode/beam.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/decode/sampling.h"
 #include "qkv/decode/top_tokens.h"
 
@@ -176,21 +177,12 @@ std::vector<std::vector<int64_t>> search_some(const SearchTask& task, const Sear
 }  // namespace
 
 void check_options(const SearchOptions& o) {
-  constexpr int64_t max_beam = 256;
-  require<UsageError>(o.beam >= 1 && o.beam <= max_beam, "search", "beam must be 1 to {}, got {}", max_beam,
-                      o.beam);
-  const int64_t limit = o.alternatives ? max_beam : o.beam;
-  require<UsageError>(o.n_best >= 1 && o.n_best <= limit, "search", "n-best must be 1 to {}{}, got {}",
-                      o.alternatives ? "" : "the beam of ", limit, o.n_best);
+  visit_options(o, CheckRanges{"search"});
+  require<UsageError>(o.alternatives || o.n_best <= o.beam, "search", "n-best must be 1 to the beam of {}, got {}",
+                      o.beam, o.n_best);
   require<UsageError>(o.max_tokens >= 0, "search", "max-tokens must be at least 0, got {}", o.max_tokens);
-  require<UsageError>(std::isfinite(o.length_penalty), "search", "length-penalty must be finite, got {}",
-                      o.length_penalty);
-  require<UsageError>(o.no_repeat_ngram >= 0, "search", "no-repeat-ngram must be at least 0, got {}",
-                      o.no_repeat_ngram);
-  require<UsageError>(o.min_length >= 0 && o.max_length >= 0 && o.max_length_extra >= 0 &&
-                          o.max_length_ratio >= 0 && o.max_length_ratio <= 1e6,
-                      "search", "lengths must not be negative: min {}, max {}, ratio {}, extra {}", o.min_length,
-                      o.max_length, o.max_length_ratio, o.max_length_extra);
+  require<UsageError>(o.max_length_extra >= 0 && o.max_length_ratio >= 0 && o.max_length_ratio <= 1e6, "search",
+                      "lengths must not be negative: ratio {}, extra {}", o.max_length_ratio, o.max_length_extra);
 }
 
 void check_options(const SearchOptions& o, const TransformerConfig& config) {

@@ -48,29 +48,32 @@ constexpr auto names_of(LengthNormalization) {
   return std::array{Named{LengthNormalization::wu, "wu"}, Named{LengthNormalization::power, "power"}};
 }
 
+// Ranges and help of what a user chooses: decode/option_table.h. Below them, what the vocabulary and the batches of a
+// Translator decide.
 struct SearchOptions {
-  int64_t beam = 1;
+  int64_t beam = 4;             // 1: greedy search
   double length_penalty = 1.0;  // alpha
   LengthNormalization length_normalization = LengthNormalization::wu;
   bool early_stopping = true;
   bool eos_at_max_length = true;
-  std::optional<int32_t> forced_first_token = {};  // such as the target language of a multilingual model
-  int64_t n_best = 1;                              // at most beam
+  int64_t n_best = 1;         // at most beam
   bool alternatives = false;  // n_best answers with different first tokens (alternatives.h); n_best may exceed beam
   int64_t min_length = 0;     // in tokens, without eos
-  int64_t no_repeat_ngram =
-      0;  // tokens that would complete an n-gram a second time are excluded (sampling.h); 0: off
+  // Tokens that would complete an n-gram a second time are excluded (sampling.h); 0: off.
+  int64_t no_repeat_ngram = 0;
   // The maximum length for a source of S tokens: max_length, if not 0; else max_length_ratio * S +
   // max_length_extra, but not more than default_context() of the model. The model's position limit applies, too.
   int64_t max_length = 0;
   double max_length_ratio = 3.0;
   int64_t max_length_extra = 100;
+  bool alignment = false;
+
   // Maximum number of hypotheses times positions in the KV cache, for at least one sentence; 0: no limit.
   // Sentences beyond it are searched later, in batches of their own.
   int64_t max_tokens = 0;
-  bool alignment = false;
   int32_t bos = Tokenizer::bos, eos = Tokenizer::eos;  // eos -1: hypotheses end only at their maximum length
   std::vector<int32_t> suppress_tokens = {Tokenizer::pad, Tokenizer::bos};  // never generated
+  std::optional<int32_t> forced_first_token = {};  // such as the target language of a multilingual model
 };
 
 struct Hypothesis {

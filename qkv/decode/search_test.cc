@@ -57,7 +57,7 @@ TEST(Search, GreedyTakesTheMostLikelyTokenAtEveryStep) {
   for (const uint64_t seed : {1, 2, 3, 4}) {
     const Transformer model = random_model(seed);
     const std::vector<Ids> sentences = random_sentences(9, 8, seed);
-    const auto found = search(model, sentences, {.max_length = 20});
+    const auto found = search(model, sentences, {.beam = 1, .max_length = 20});
     for (size_t b = 0; b < sentences.size(); ++b) {
       EXPECT_EQ(found[b][0].ids, plain_greedy(model, sentences[b], 20));
       longest = std::max(longest, found[b][0].ids.size());

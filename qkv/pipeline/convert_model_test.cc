@@ -1,4 +1,4 @@
-#include "qkv/published/convert_model.h"
+#include "qkv/pipeline/convert_model.h"
 
 #include <csignal>
 #include <sys/resource.h>
@@ -164,9 +164,9 @@ TEST_F(ConvertModel, KeepsHowAPublishedModelSearchesAndSamples) {
   for (const char* name : {"bart", "marian", "m2m100", "t5", "ctranslate2-int8", "marian-npz"}) {
     const TranslateOptions before = translate_defaults(published(name)),
                            after = translate_defaults(converted(name));
-    EXPECT_EQ(before.beam, after.beam) << name;
-    EXPECT_EQ(before.length_normalization, after.length_normalization) << name;
-    EXPECT_EQ(before.max_length, after.max_length) << name;
+    EXPECT_EQ(before.search.beam, after.search.beam) << name;
+    EXPECT_EQ(before.search.length_normalization, after.search.length_normalization) << name;
+    EXPECT_EQ(before.search.max_length, after.search.max_length) << name;
   }
   EXPECT_EQ(generate_defaults(converted("gpt2")).sampling.temperature,
             generate_defaults(published("gpt2")).sampling.temperature);
@@ -181,8 +181,8 @@ TEST_F(ConvertModel, KeepsTheSettingsOfSearchInAConfigJson) {
   config.insert(config.find('{') + 1, "\"num_beams\": 7, \"no_repeat_ngram_size\": 2,");
   write_file(folder / "config.json", config);
   convert_model(folder, scratch_.path() / "new");
-  EXPECT_EQ(translate_defaults(scratch_.path() / "new").beam, 7);
-  EXPECT_EQ(translate_defaults(scratch_.path() / "new").no_repeat_ngram, 2);
+  EXPECT_EQ(translate_defaults(scratch_.path() / "new").search.beam, 7);
+  EXPECT_EQ(translate_defaults(scratch_.path() / "new").search.no_repeat_ngram, 2);
 }
 
 // In a process of its own, whose files are limited to 1000 bytes.

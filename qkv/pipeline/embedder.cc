@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/decode/length_batches.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/decode/overflow.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/model/causal.h"
@@ -88,7 +89,7 @@ Tensor Embedder::hidden(const Tensor& ids, const std::vector<int32_t>& lengths) 
 
 Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOptions& options,
                            const ProgressFunction& progress) const {
-  check_batch_tokens(options.batch_tokens);
+  visit_options(options, CheckRanges{"Embedder"});
   const NoGrad guard;
   const std::vector<Pooling> poolings = this->poolings(options);
   const bool normalizes = options.normalize || (published_.normalize && !options.pooling);

@@ -38,7 +38,7 @@ namespace qkv {
 struct EmbedOptions {
   std::optional<Pooling> pooling = {};  // none: as above
   bool normalize = false;               // to an L2 norm of 1
-  int64_t batch_tokens = 4096;          // sentences * tokens of the longest one in a batch, 1 to 1000000
+  int64_t batch_tokens = 4096;          // sentences * tokens of the longest one in a batch
   int64_t max_input_tokens = 0;         // a longer sentence is cut (encode_texts.h); 0: the limit of the model
 };
 

@@ -62,16 +62,19 @@ class EncodeOnce : public ::testing::Test {
 
 TEST_F(EncodeOnce, TranslationsAlignmentsAndAlternativesEncodeASourceOnce) {
   const int64_t sources = std::ssize(lines_);
-  EXPECT_EQ(encoded({.beam = 1}), sources);
-  EXPECT_EQ(encoded({.beam = 4, .n_best = 4, .max_length = 10, .alignment = true}), sources);
-  EXPECT_EQ(encoded({.beam = 2, .n_best = 3, .max_length = 10, .alignment = true, .alternatives = true}), sources);
+  EXPECT_EQ(encoded({.search = {.beam = 1}}), sources);
+  EXPECT_EQ(encoded({.search = {.beam = 4, .n_best = 4, .max_length = 10, .alignment = true}}), sources);
+  EXPECT_EQ(
+      encoded({.search = {.beam = 2, .n_best = 3, .alternatives = true, .max_length = 10, .alignment = true}}),
+      sources);
   // Hypotheses that do not fit into a batch are searched later.
-  EXPECT_EQ(encoded({.beam = 4, .n_best = 4, .max_length = 20, .batch_tokens = 60, .alignment = true}), sources);
+  EXPECT_EQ(encoded({.search = {.beam = 4, .n_best = 4, .max_length = 20, .alignment = true}, .batch_tokens = 60}),
+            sources);
 }
 
 TEST_F(EncodeOnce, AnInspectionEncodesItsSourceOnce) {
   model_->encoded = 0;
-  inspect(translator_, "I am cold", {.translate = TranslateOptions{.beam = 3, .max_length = 10}});
+  inspect(translator_, "I am cold", {.translate = TranslateOptions{.search = {.beam = 3, .max_length = 10}}});
   EXPECT_EQ(model_->encoded, 1);
 }
 

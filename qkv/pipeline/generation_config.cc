@@ -1,12 +1,20 @@
 #include "qkv/pipeline/generation_config.h"
 
 #include "qkv/base/error.h"
+#include "qkv/base/json.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/published/huggingface/hf_config.h"
 
 namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
+
+// What these functions read, besides the keys of the option table.
+constexpr const char* other_keys[] = {
+    "early_stopping",  "max_length",        "max_new_tokens",      "min_length",
+    "do_sample",       "typical_p",         "epsilon_cutoff",      "eta_cutoff",
+    "num_beam_groups", "diversity_penalty", "forced_eos_token_id", "exponential_decay_length_penalty"};
 
 std::optional<HfConfig> read_settings(const ModelFolder& folder) {
   const auto settings = folder.generation_config();
@@ -27,19 +35,30 @@ void check_settings(const Options& options, const std::string& file) {
 
 int64_t forced_end(const HfConfig& s) { return s.has("forced_eos_token_id") ? 1 : 0; }
 bool is_sampling(const HfConfig& s) { return s.flag("do_sample", false); }
-int64_t beams(const HfConfig& s, int64_t absent) { return s.count("num_beams", absent); }
+int64_t beams(const HfConfig& s) { return s.count("num_beams", 1); }
+
+// Takes the options whose keys the file has.
+struct ReadKeys {
+  const HfConfig& settings;
+
+  template <class T>
+  void operator()(const Setting& setting, T& value) const {
+    if (!*setting.key || !settings.has(setting.key)) return;
+    if constexpr (std::is_same_v<T, double>) value = settings.number(setting.key);
+    if constexpr (std::is_same_v<T, int64_t>)
+      value = setting.range.contains(0) ? settings.index(setting.key, 0) : settings.count(setting.key);
+  }
+};
 
 SamplingOptions read_sampling(const HfConfig& s) {
   SamplingOptions o;
-  o.temperature = 0;
   if (is_sampling(s)) {
-    o.temperature = s.number("temperature", 1.0);
-    o.top_k = s.index("top_k", 50);
-    o.top_p = s.number("top_p", o.top_p);
-    o.min_p = s.number("min_p", o.min_p);
+    o.top_k = 50;
+    option_table::visit_draws(o, ReadKeys{s});
+  } else {
+    o.temperature = 0;
   }
-  o.repetition_penalty = s.number("repetition_penalty", o.repetition_penalty);
-  o.no_repeat_ngram = s.index("no_repeat_ngram_size", 0);
+  option_table::visit_repetition(o, ReadKeys{s});
   return o;
 }
 
@@ -71,14 +90,13 @@ TranslateOptions translate_defaults(const fs::path& folder) {
 }
 
 TranslateOptions translate_defaults(const ModelFolder& folder) {
-  TranslateOptions o;
+  TranslateOptions all;
   const std::optional<HfConfig> settings = read_settings(folder);
-  if (!settings) return o;
+  if (!settings) return all;
   const HfConfig& s = *settings;
-  o.beam = beams(s, o.beam);
-  o.length_penalty = s.number("length_penalty", 1.0);
+  SearchOptions& o = all.search;
+  visit_options(o, ReadKeys{s});
   o.length_normalization = LengthNormalization::power;
-  o.no_repeat_ngram = s.index("no_repeat_ngram_size", 0);
   o.early_stopping = !s.says("early_stopping", "never") && s.flag("early_stopping", false);
   o.eos_at_max_length = false;
   // Lengths in the file count eos, if it is forced; all except those of new tokens also count the first token of every
@@ -88,8 +106,8 @@ TranslateOptions translate_defaults(const ModelFolder& folder) {
     o.max_length = std::max<int64_t>(s.count("max_new_tokens") - forced_end(s), 1);
   else if (s.has("max_length"))
     o.max_length = std::max<int64_t>(s.count("max_length") - 1 - forced_end(s), 1);
-  check_settings(o, s.file());
-  return o;
+  check_settings(all, s.file());
+  return all;
 }
 
 GenerateTextOptions generate_defaults(const fs::path& folder) {
@@ -103,14 +121,34 @@ GenerateTextOptions generate_defaults(const ModelFolder& folder) {
   const HfConfig& s = *settings;
   o.sampling = read_sampling(s);
   check_settings(o, s.file());
-  if (!is_sampling(s)) o.beam = beams(s, 1);
-  if (o.beam > 1) o.sampling = {};
+  option_table::visit_lengths(o, ReadKeys{s});
+  option_table::visit_beam(o, ReadKeys{s});
   o.length_normalization = LengthNormalization::power;
-  o.length_penalty = s.number("length_penalty", 1.0);
+  if (is_sampling(s)) o.beam = 1;
+  if (o.beam > 1) o.sampling = {};
   if (s.has("max_new_tokens")) o.max_tokens = std::max<int64_t>(s.count("max_new_tokens") - forced_end(s), 1);
-  o.min_tokens = s.index("min_new_tokens", 0);
   check_settings(o, s.file());
   return o;
+}
+
+GenerateTextOptions defaults_for(const GenerateTextOptions& given, const std::set<std::string>& names,
+                                 GenerateTextOptions of_model) {
+  const auto is_given = [&](const Setting& setting) { return names.contains(setting.name); };
+  bool samples = names.contains("stop");  // which a beam search excludes, too
+  const auto look = [&](const Setting& setting, const auto&) { samples |= is_given(setting); };
+  option_table::visit_draws(given.sampling, look);
+  option_table::visit_repetition(given.sampling, look);
+  of_model.beam = names.contains("beam") ? given.beam : samples ? 1 : of_model.beam;
+  if (of_model.beam != 1) {
+    of_model.sampling = {};
+  } else if (of_model.sampling.temperature == 0) {
+    const SamplingOptions &asked = given.sampling, &has = of_model.sampling;
+    const bool limits = (names.contains("top-k") && asked.top_k != has.top_k) ||
+                        (names.contains("top-p") && asked.top_p != has.top_p) ||
+                        (names.contains("min-p") && asked.min_p != has.min_p);
+    if (limits) of_model.sampling.temperature = 1;
+  }
+  return of_model;
 }
 
 std::vector<std::string> ignored_by_translate(const fs::path& folder) {
@@ -128,15 +166,33 @@ std::vector<std::string> ignored_by_generate(const fs::path& folder) {
   const HfConfig& s = *settings;
   Ignored ignored(s, "generated texts");
   if (is_sampling(s)) {
-    ignored.add("num_beams", beams(s, 1) > 1);
+    ignored.add("num_beams", beams(s) > 1);
     for (const auto& [key, neutral] :
          {std::pair("typical_p", 1.0), std::pair("epsilon_cutoff", 0.0), std::pair("eta_cutoff", 0.0)})
       ignored.add_unless(key, neutral);
-  } else if (beams(s, 1) > 1) {
+  } else if (beams(s) > 1) {
     ignored.add_unless("repetition_penalty", 1);
     ignored.add_unless("no_repeat_ngram_size", 0);
   }
   return ignored.messages;
+}
+
+std::string generation_settings(const ModelFolder& folder) {
+  const auto stored = folder.generation_config();
+  if (!stored) return "";
+  if (fs::path(stored->file).filename() == "generation_config.json") return stored->json;
+  const Json config = parse_json_object(without_bare_infinities(stored->json), stored->file);
+  Json settings = Json::object();
+  const auto copy = [&](const char* key) {
+    if (config.contains(key)) settings[key] = config[key];
+  };
+  const auto copy_key_of = [&](const Setting& setting, const auto&) { copy(setting.key); };
+  const SearchOptions search;
+  const GenerateTextOptions generate;
+  visit_options(search, copy_key_of);
+  visit_options(generate, copy_key_of);
+  for (const char* key : other_keys) copy(key);
+  return settings.dump(2) + "\n";
 }
 
 }  // namespace qkv

@@ -23,18 +23,18 @@ TEST_F(GenerationConfig, SetsTheOptionsOfATranslator) {
         R"({"num_beams": 5, "length_penalty": 2.0, "early_stopping": true, "max_length": 142,
         "min_length": 56, "no_repeat_ngram_size": 3, "forced_eos_token_id": 2})");
   const TranslateOptions o = translate_defaults(folder.path());
-  EXPECT_EQ(o.beam, 5);
-  EXPECT_EQ(o.length_penalty, 2.0);
-  EXPECT_EQ(o.length_normalization, LengthNormalization::power);
-  EXPECT_TRUE(o.early_stopping);
-  EXPECT_EQ(o.max_length, 140) << "without the first token and the end";
-  EXPECT_EQ(o.min_length, 55);
-  EXPECT_EQ(o.no_repeat_ngram, 3);
+  EXPECT_EQ(o.search.beam, 5);
+  EXPECT_EQ(o.search.length_penalty, 2.0);
+  EXPECT_EQ(o.search.length_normalization, LengthNormalization::power);
+  EXPECT_TRUE(o.search.early_stopping);
+  EXPECT_EQ(o.search.max_length, 140) << "without the first token and the end";
+  EXPECT_EQ(o.search.min_length, 55);
+  EXPECT_EQ(o.search.no_repeat_ngram, 3);
 }
 
 TEST_F(GenerationConfig, OlderFoldersHaveThemInConfigJson) {
-  EXPECT_EQ(translate_defaults(folder.path()).beam, 7);
-  EXPECT_FALSE(translate_defaults(folder.path()).early_stopping) << "as in transformers";
+  EXPECT_EQ(translate_defaults(folder.path()).search.beam, 7);
+  EXPECT_FALSE(translate_defaults(folder.path()).search.early_stopping) << "as in transformers";
 }
 
 TEST_F(GenerationConfig, SetsHowAGeneratorSamples) {
@@ -55,12 +55,32 @@ TEST_F(GenerationConfig, SetsHowAGeneratorSamples) {
   EXPECT_EQ(generate_defaults(folder.path()).max_tokens, 8) << "without the end";
 }
 
+TEST(DefaultsFor, KeepWhatTheGivenOptionsDoNotExclude) {
+  GenerateTextOptions searches, greedy;
+  searches.beam = 4, searches.length_penalty = 2;
+  greedy.sampling.temperature = 0, greedy.sampling.repetition_penalty = 1.2;
+
+  EXPECT_EQ(defaults_for({}, {}, searches).beam, 4);
+  EXPECT_EQ(defaults_for({}, {"max-tokens"}, searches).beam, 4);
+  for (const char* name : {"temperature", "no-repeat-ngram", "stop"})
+    EXPECT_EQ(defaults_for({}, {name}, searches).beam, 1) << name;
+  EXPECT_EQ(defaults_for({.beam = 8}, {"beam", "top-k"}, searches).beam, 8) << "which check_options() refuses";
+
+  EXPECT_EQ(defaults_for({}, {}, greedy).sampling, greedy.sampling);
+  EXPECT_EQ(defaults_for({.beam = 3}, {"beam"}, greedy).sampling, SamplingOptions())
+      << "a beam search does not sample";
+  EXPECT_EQ(defaults_for({.sampling = {.top_k = 5}}, {"top-k"}, greedy).sampling.temperature, 1);
+  EXPECT_EQ(defaults_for({.sampling = {.top_k = 0}}, {"top-k"}, greedy).sampling.temperature, 0) << "no limit";
+  EXPECT_EQ(defaults_for({.sampling = {.temperature = 0.5}}, {"temperature"}, greedy).sampling.repetition_penalty,
+            1.2);
+}
+
 TEST_F(GenerationConfig, IgnoredSettingsAreNamed) {
   const std::string file = (folder.path() / "generation_config.json").string();
   write("generation_config.json",
         R"({"early_stopping": "never", "repetition_penalty": 1.2, "num_beams": 4,
         "exponential_decay_length_penalty": [4, 1.1]})");
-  EXPECT_FALSE(translate_defaults(folder.path()).early_stopping);
+  EXPECT_FALSE(translate_defaults(folder.path()).search.early_stopping);
   EXPECT_EQ(ignored_by_translate(folder.path()),
             (std::vector<std::string>{file + ": 'exponential_decay_length_penalty' is ignored in translations",
                                       file + ": 'early_stopping' is ignored in translations",
@@ -79,7 +99,7 @@ TEST_F(GenerationConfig, IsTheDefaultOfTranslatorAndGenerator) {
     return std::filesystem::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / name;
   };
   const Translator translator(published("bart"));
-  EXPECT_EQ(translator.defaults().beam, translate_defaults(published("bart")).beam);
+  EXPECT_EQ(translator.defaults().search.beam, translate_defaults(published("bart")).search.beam);
   EXPECT_EQ(translator.translate("the cat").log_probability,
             translator.translate("the cat", translate_defaults(published("bart"))).log_probability);
   const Generator generator(published("gpt2"));
@@ -91,7 +111,7 @@ TEST_F(GenerationConfig, IsTheDefaultOfTranslatorAndGenerator) {
 TEST_F(GenerationConfig, AFolderOfOursHasTheDefaultsOfTheOptions) {
   const ScratchFolder ours;
   write_file(ours.path() / "config.json", R"({"d_model": 32})");
-  EXPECT_EQ(translate_defaults(ours.path()).length_normalization, LengthNormalization::wu);
+  EXPECT_EQ(translate_defaults(ours.path()).search.length_normalization, LengthNormalization::wu);
   EXPECT_EQ(generate_defaults(ours.path()).sampling.temperature, 1);
 }
 

@@ -26,11 +26,11 @@ uint64_t stream_of(const GenerateTextOptions& options, size_t prompt, size_t ans
       answer);
 }
 
-bool samples_by_default(const SamplingOptions& o) {
-  const SamplingOptions none;
-  return o.temperature == none.temperature && o.top_k == none.top_k && o.top_p == none.top_p &&
-         o.min_p == none.min_p && o.repetition_penalty == none.repetition_penalty &&
-         o.no_repeat_ngram == none.no_repeat_ngram;
+// Whether the distribution that tokens are drawn from is changed.
+bool changes_distribution(const SamplingOptions& options) {
+  SamplingOptions of_model;
+  of_model.seed = options.seed, of_model.suppress_tokens = options.suppress_tokens;
+  return options != of_model;
 }
 
 SearchOptions search_options(const GenerateTextOptions& o, const SpecialTokens& special) {
@@ -47,12 +47,7 @@ SearchOptions search_options(const GenerateTextOptions& o, const SpecialTokens& 
 }  // namespace
 
 void check_options(const GenerateTextOptions& o) {
-  check_batch_tokens(o.batch_tokens);
-  check_options(o.sampling);
-  require<UsageError>(o.max_tokens >= 1, "Generator", "max-tokens must be at least 1, got {}", o.max_tokens);
-  require<UsageError>(o.min_tokens >= 0, "Generator", "min-tokens must be at least 0, got {}", o.min_tokens);
-  require<UsageError>(o.answers >= 1 && o.answers <= 10'000, "Generator", "answers must be 1 to 10000, got {}",
-                      o.answers);
+  visit_options(o, CheckRanges{"Generator"});
   const StopStrings checks(o.stop);
   if (o.beam == 1) {
     require<UsageError>(o.answers == 1 || o.sampling.temperature > 0, "Generator",
@@ -60,10 +55,9 @@ void check_options(const GenerateTextOptions& o) {
                         o.answers);
     return;
   }
-  check_options(SearchOptions{.beam = o.beam, .length_penalty = o.length_penalty});
   require<UsageError>(o.answers <= o.beam, "Generator", "answers must be at most the beam of {}, got {}", o.beam,
                       o.answers);
-  require<UsageError>(samples_by_default(o.sampling), "Generator",
+  require<UsageError>(!changes_distribution(o.sampling), "Generator",
                       "beam {} finds the most likely texts: it excludes temperature, top-k, top-p, min-p, "
                       "repetition-penalty and no-repeat-ngram",
                       o.beam);
@@ -227,7 +221,7 @@ TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOp
 
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,
                                         const ProgressFunction& progress) const {
-  check_batch_tokens(options.batch_tokens);
+  visit_options(options, CheckRanges{"score"});
   const SpecialTokens& special = tokenizer_.special();
   const int32_t eos = tokenizer_.document_end();
   const ScoreDocumentsOptions how = {.context = options.context,

@@ -45,6 +45,7 @@ namespace qkv {
 
 struct TextModel;
 
+// Ranges and help: decode/option_table.h.
 struct GenerateTextOptions {
   int64_t max_tokens = 256;  // of an answer, its end included
   int64_t min_tokens = 0;
@@ -57,11 +58,10 @@ struct GenerateTextOptions {
   int64_t beam = 1;                   // from 2 on: beam search instead of sampling
   double length_penalty = 1.0;
   LengthNormalization length_normalization = LengthNormalization::wu;
-  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch, 1 to 1000000. A single
-  // text always fits.
+  // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch. A single text always fits.
   int64_t batch_tokens = 8192;
-  int64_t max_input_tokens =
-      0;  // of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model
+  // Of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model.
+  int64_t max_input_tokens = 0;
 };
 // UsageError for options that are out of range for any model.
 void check_options(const GenerateTextOptions& options);
@@ -74,8 +74,8 @@ struct GeneratedTexts {
 struct ScoreTextOptions {
   // Windows of long texts (score_documents.h); 0: the limit of the model, and half of that.
   int64_t context = 0, stride = 0;
-  int64_t batch_tokens = 4096;  // 1 to 1000000
-  bool parse_special = false;   // "<|im_start|>" in a text is that token
+  int64_t batch_tokens = 4096;
+  bool parse_special = false;  // "<|im_start|>" in a text is that token
 };
 
 struct TextScore {

@@ -101,9 +101,7 @@ void fill_text(FilledText& out, const Ids& ids, const MaskFiller& filler, const 
 }  // namespace
 
 void check_options(const FillMaskOptions& o) {
-  check_batch_tokens(o.batch_tokens);
-  require<UsageError>(o.top_k >= 1 && o.top_k <= 1000, "MaskFiller", "top-k must be 1 to 1000, got {}", o.top_k);
-  require<UsageError>(o.n_best >= 1 && o.n_best <= 100, "MaskFiller", "n-best must be 1 to 100, got {}", o.n_best);
+  visit_options(o, CheckRanges{"MaskFiller"});
   require<UsageError>(!o.marker.empty() && !utf8_error(o.marker), "MaskFiller",
                       "the marker of a mask must be a text, got {}", quoted_name(o.marker));
 }

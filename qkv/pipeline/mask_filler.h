@@ -34,10 +34,10 @@
 namespace qkv {
 
 struct FillMaskOptions {
-  int64_t top_k = 5;              // candidates for each mask, 1 to 1000; fewer if the vocabulary has fewer
-  int64_t n_best = 1;             // filled texts, 1 to 100
+  int64_t top_k = 5;              // candidates for each mask; fewer if the vocabulary has fewer
+  int64_t n_best = 1;             // filled texts
   std::string marker = "[MASK]";  // of a mask in the text
-  int64_t batch_tokens = 4096;    // texts * tokens of the longest one in a batch, 1 to 1000000
+  int64_t batch_tokens = 4096;    // texts * tokens of the longest one in a batch
   int64_t max_input_tokens = 0;   // a longer text is cut (encode_texts.h); 0: the limit of the model
 };
 // UsageError for options that are out of range.

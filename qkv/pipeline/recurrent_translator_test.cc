@@ -43,7 +43,7 @@ class RecurrentTranslator : public testing::TestWithParam<Architecture> {
 
 TEST_P(RecurrentTranslator, TranslatesEverySentenceIndependentlyOfTheOthers) {
   for (const int64_t beam : {1, 3}) {
-    const TranslateOptions options = {.beam = beam, .n_best = beam, .alignment = true};
+    const TranslateOptions options = {.search = {.beam = beam, .n_best = beam, .alignment = true}};
     const std::vector<Translation> together = translator_.translate(lines, options);
     for (size_t i = 0; i < lines.size(); ++i) {
       const Translation alone = translator_.translate(std::span(&lines[i], 1), options)[0];
@@ -99,8 +99,8 @@ TEST_P(RecurrentTranslator, ComesBackFromItsFolderAndEmbedsSentences) {
   const Translator back(folder);
   EXPECT_EQ(to_json(back.model().config()), to_json(translator_.model().config()));
   for (const std::string& line : lines)
-    EXPECT_EQ(back.translate(std::span(&line, 1), {.beam = 2})[0].score,
-              translator_.translate(std::span(&line, 1), {.beam = 2})[0].score);
+    EXPECT_EQ(back.translate(std::span(&line, 1), {.search = {.beam = 2}})[0].score,
+              translator_.translate(std::span(&line, 1), {.search = {.beam = 2}})[0].score);
   const Embedder embedder(folder);
   EXPECT_EQ(embedder.embed(lines).vectors.dim(1), GetParam() == Architecture::bahdanau ? 32 : 16);
   EXPECT_THROW(load_model(folder), InputError) << "not a Transformer";

@@ -118,7 +118,7 @@ TEST(ARowDoesNotDependOnItsBatch, InTranslationsAndTheirAlignments) {
     const Translator translator = random_translator(variant);
     ASSERT_TRUE(translator.model().config().depends_on_length());
     for (const bool begins : {false, true}) {
-      TranslateOptions options = {.beam = 3, .n_best = 3, .max_length = 14, .alignment = true};
+      TranslateOptions options = {.search = {.beam = 3, .n_best = 3, .max_length = 14, .alignment = true}};
       if (begins) options.prefixes = prefixes;
       const std::vector<Translation> together = translator.translate(sentences, options);
       for (size_t i = 0; i < sentences.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/decode/length_batches.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/pipeline/encode_texts.h"
 #include "qkv/pipeline/generation_config.h"
@@ -78,24 +79,10 @@ Candidate Translator::candidate(const Hypothesis& hypothesis) const {
           .alignment = hypothesis.alignment};
 }
 
-SearchOptions search_options(const TranslateOptions& options) {
-  return {.beam = options.beam,
-          .length_penalty = options.length_penalty,
-          .length_normalization = options.length_normalization,
-          .early_stopping = options.early_stopping,
-          .eos_at_max_length = options.eos_at_max_length,
-          .n_best = options.n_best,
-          .alternatives = options.alternatives,
-          .min_length = options.min_length,
-          .no_repeat_ngram = options.no_repeat_ngram,
-          .max_length = options.max_length,
-          .max_tokens = 4 * options.batch_tokens,
-          .alignment = options.alignment};
-}
-
 SearchOptions Translator::search_options_of(const TranslateOptions& options) const {
   const SpecialTokens& special = target_.special();
-  SearchOptions how = search_options(options);
+  SearchOptions how = options.search;
+  how.max_tokens = 4 * options.batch_tokens;
   how.bos = special.bos;
   how.eos = special.eos;
   how.suppress_tokens = special.suppressed;
@@ -106,20 +93,14 @@ SearchOptions Translator::search_options_of(const TranslateOptions& options) con
 }
 
 void check_options(const TranslateOptions& options) {
-  check_batch_tokens(options.batch_tokens);
-  check_options(search_options(options));
-}
-
-void check_batch_tokens(int64_t batch_tokens) {
-  constexpr int64_t largest = 1'000'000;
-  require<UsageError>(batch_tokens >= 1 && batch_tokens <= largest, "Translator",
-                      "batch-tokens must be 1 to {}, got {}", largest, batch_tokens);
+  visit_options(options, CheckRanges{"Translator"});
+  check_options(options.search);
 }
 
 std::vector<Translation> Translator::translate(std::span<const std::string> sentences,
                                                const TranslateOptions& options,
                                                const ProgressFunction& progress) const {
-  check_batch_tokens(options.batch_tokens);
+  check_options(options);
   SearchOptions how = search_options_of(options);
   check_options(how, model_->config());
   require<UsageError>(options.prefixes.empty() || options.prefixes.size() == sentences.size(), "Translator",
@@ -145,8 +126,8 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   }
   if (!prefixes.empty()) how.forced_first_token.reset();
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
-  for (const std::vector<size_t>& batch :
-       length_batches(lengths, {options.batch_tokens / options.beam, model_->config().depends_on_length()})) {
+  for (const std::vector<size_t>& batch : length_batches(
+           lengths, {options.batch_tokens / options.search.beam, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows, first;
     for (const size_t i : batch) {
       rows.push_back(sources[i].ids);
@@ -174,7 +155,7 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
   require<InputError>(sources.size() == targets.size(), "score",
                       "there must be one target for each source, got {} sources and {} targets", sources.size(),
                       targets.size());
-  check_batch_tokens(options.batch_tokens);
+  visit_options(options, CheckRanges{"score"});
   const int64_t longest = input_limit(model_->config(), options.max_input_tokens);
   const std::vector<EncodedSentence> from = encode_all(
                                          sources, source_,

@@ -1,7 +1,7 @@
 // Translation of sentences by a model with its vocabularies.
 //
 //     Translator translator("my-model");
-//     for (const Translation& t : translator.translate(lines, {.beam = 4})) fmt::print("{}\n", t.text);
+//     for (const Translation& t : translator.translate(lines, {.search = {.beam = 4}})) fmt::print("{}\n", t.text);
 //
 // Sentences are batched by length (length_batches.h), searched (search.h) and returned in their order; a
 // translation does not depend on the other sentences. A blank sentence has a blank translation. A source longer
@@ -32,21 +32,13 @@
 
 namespace qkv {
 
+// Ranges and help: decode/option_table.h.
 struct TranslateOptions {
-  int64_t beam = 4;
-  double length_penalty = 1.0;  // search.h
-  LengthNormalization length_normalization = LengthNormalization::wu;
-  int64_t n_best = 1;
-  int64_t max_length = 0;  // of a translation, in tokens; 0: in proportion to the source, as in search.h
-  int64_t min_length = 0;
-  int64_t no_repeat_ngram = 0;                           // no sequence of n tokens occurs twice; 0: off
-  bool early_stopping = true, eos_at_max_length = true;  // search.h
-  // Maximum number of beam * sentences * tokens of the longest source in a batch, 1 to 1000000; during the search,
-  // hypotheses * tokens may grow to four times as many. A single sentence always fits.
+  SearchOptions search = {};  // its tokens and max_tokens are set by the translator
+  // Maximum number of beam * sentences * tokens of the longest source in a batch; during the search, hypotheses * tokens
+  // may grow to four times as many. A single sentence always fits.
   int64_t batch_tokens = 4096;
   int64_t max_input_tokens = 0;  // a longer sentence is cut (encode_texts.h); 0: the limit of the model
-  bool alignment = false;
-  bool alternatives = false;  // the n_best differ in their first token, or in the first one after the prefix
   // The beginning of each translation, one for each sentence; empty: none. It is tokenized by itself, so it ends with a
   // whole token. Scores leave it out.
   std::vector<std::string> prefixes = {};
@@ -54,18 +46,15 @@ struct TranslateOptions {
   // the files of the model say.
   std::string source_language = {}, target_language = {};
 };
-
-SearchOptions search_options(const TranslateOptions& options);
 // UsageError for options that are out of range for any model.
 void check_options(const TranslateOptions& options);
-void check_batch_tokens(int64_t batch_tokens);
 
 // A translation of a sentence.
 struct Candidate {
   std::string text;
   double score = 0, log_probability = 0;
   std::vector<std::string> tokens;  // of the vocabulary; U+2581 stands for a space
-  Tensor alignment = {};            // (tokens, source tokens), with options.alignment
+  Tensor alignment = {};            // (tokens, source tokens), with options.search.alignment
 };
 
 struct Translation : Candidate {  // the best one

@@ -41,10 +41,11 @@ Translator random_translator(uint64_t seed, int64_t positions = 60) {
 TEST(Translator, KeepsTheOrderAndTranslatesEverySentenceIndependently) {
   const Translator translator = random_translator(1);
   for (const int64_t batch_tokens : {1, 100, 10000}) {
-    const auto together = translator.translate(lines(), {.beam = 2, .batch_tokens = batch_tokens});
+    const auto together = translator.translate(lines(), {.search = {.beam = 2}, .batch_tokens = batch_tokens});
     ASSERT_EQ(together.size(), lines().size());
     for (size_t i = 0; i < lines().size(); ++i) {
-      const Translation alone = translator.translate(std::vector<std::string>{lines()[i]}, {.beam = 2})[0];
+      const Translation alone =
+          translator.translate(std::vector<std::string>{lines()[i]}, {.search = {.beam = 2}})[0];
       EXPECT_EQ(together[i].text, alone.text);
       EXPECT_EQ(together[i].score, alone.score);
       EXPECT_FALSE(together[i].truncated);
@@ -59,14 +60,15 @@ TEST(Translator, CanBeStoppedBetweenBatches) {
   const auto stop = [&](int64_t) {
     if (++batches == 3) throw Stop();
   };
-  EXPECT_THROW(translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, stop), Stop);
+  EXPECT_THROW(translator.translate(lines(), {.search = {.beam = 1}, .batch_tokens = 1}, stop), Stop);
   EXPECT_EQ(batches, 3);
 }
 
 TEST(Translator, ReportsHowManySentencesAreDone) {
   const Translator translator = random_translator(1);
   std::vector<int64_t> translated, scored;
-  translator.translate(lines(), {.beam = 1, .batch_tokens = 1}, [&](int64_t done) { translated.push_back(done); });
+  translator.translate(lines(), {.search = {.beam = 1}, .batch_tokens = 1},
+                       [&](int64_t done) { translated.push_back(done); });
   translator.score(lines(), lines(), {.batch_tokens = 1}, [&](int64_t done) { scored.push_back(done); });
   for (const std::vector<int64_t>& counts : {translated, scored}) {
     EXPECT_TRUE(std::is_sorted(counts.begin(), counts.end()));
@@ -76,7 +78,7 @@ TEST(Translator, ReportsHowManySentencesAreDone) {
 }
 
 TEST(Translator, ABlankSentenceHasABlankTranslation) {
-  const auto t = random_translator(2).translate(lines(), {.beam = 1, .max_length = 5});
+  const auto t = random_translator(2).translate(lines(), {.search = {.beam = 1, .max_length = 5}});
   for (const size_t i : {2, 4}) {
     EXPECT_EQ(t[i].text, "");
     EXPECT_EQ(t[i].score, 0.0);
@@ -88,7 +90,7 @@ TEST(Translator, ABlankSentenceHasABlankTranslation) {
 TEST(Translator, GivesScoresTokensAlignmentAndTheNBest) {
   const Translator translator = random_translator(3);
   const auto translations = translator.translate(
-      lines(), {.beam = 3, .length_penalty = 0.5, .n_best = 3, .max_length = 12, .alignment = true});
+      lines(), {.search = {.beam = 3, .length_penalty = 0.5, .n_best = 3, .max_length = 12, .alignment = true}});
   std::vector<std::string> targets;
   for (const Translation& t : translations) {
     targets.push_back(t.text);
@@ -110,12 +112,12 @@ TEST(Translator, GivesScoresTokensAlignmentAndTheNBest) {
 TEST(Translator, ASourceThatIsTooLongIsCutAndMarked) {
   const Translator translator = random_translator(4, 20);
   const std::vector<std::string> sentences = {"I am cold.", std::string(5000, 'a'), "no"};
-  const auto t = translator.translate(sentences, {.beam = 2});
+  const auto t = translator.translate(sentences, {.search = {.beam = 2}});
   EXPECT_FALSE(t[0].truncated);
   EXPECT_TRUE(t[1].truncated);
   EXPECT_FALSE(t[2].truncated);
   EXPECT_EQ(t[1].source_tokens.size(), 20u);
-  EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.beam = 2})[0].text);
+  EXPECT_EQ(t[0].text, translator.translate(std::span(sentences).first(1), {.search = {.beam = 2}})[0].text);
 }
 
 // Position encodings without a table have no limit: a setting says how much of a long source is read.
@@ -133,18 +135,19 @@ TEST(Translator, PositionsWithoutATableReadAnyLength) {
                                                 }),
                                    source, target};
     const std::vector<std::string> sources = {std::string(300, 'a')}, targets = {std::string(50, 'b')};
-    const Translation t = translator.translate(sources, {.beam = 1, .max_length = 30})[0];
+    const Translation t = translator.translate(sources, {.search = {.beam = 1, .max_length = 30}})[0];
     EXPECT_FALSE(t.truncated);
     EXPECT_GT(t.source_tokens.size(), 300u);
     const PairScore score = translator.score(sources, targets)[0];
     EXPECT_FALSE(score.truncated);
     EXPECT_GT(score.tokens.size(), 50u);
-    const Translation cut = translator.translate(sources, {.beam = 1, .max_length = 2, .max_input_tokens = 9})[0];
+    const Translation cut =
+        translator.translate(sources, {.search = {.beam = 1, .max_length = 2}, .max_input_tokens = 9})[0];
     EXPECT_TRUE(cut.truncated);
     EXPECT_EQ(cut.source_tokens.size(), 9u);
     EXPECT_EQ(translator.score(sources, targets, {.max_input_tokens = 9})[0].tokens.size(), 9u);
     const std::vector<std::string> long_one = {std::string(900'000, 'a')};
-    const Translation bounded = translator.translate(long_one, {.beam = 1, .max_length = 2})[0];
+    const Translation bounded = translator.translate(long_one, {.search = {.beam = 1, .max_length = 2}})[0];
     EXPECT_TRUE(bounded.truncated);
     EXPECT_EQ(bounded.source_tokens.size(), 4096u);
   }
@@ -164,8 +167,8 @@ TEST(Translator, OptionsOutOfRangeAreUsageErrorsEvenWithoutSentences) {
   const Translator translator = random_translator(6);
   const std::vector<std::string> none;
   EXPECT_TRUE(translator.translate(none).empty());
-  EXPECT_THROW(translator.translate(none, {.beam = 0}), UsageError);
-  EXPECT_THROW(translator.translate(none, {.beam = 2, .n_best = 3}), UsageError);
+  EXPECT_THROW(translator.translate(none, {.search = {.beam = 0}}), UsageError);
+  EXPECT_THROW(translator.translate(none, {.search = {.beam = 2, .n_best = 3}}), UsageError);
   EXPECT_THROW(translator.translate(none, {.batch_tokens = 0}), UsageError);
 }
 
@@ -235,7 +238,7 @@ TEST(Inspect, HasTheWeightsOfEveryLayerWithTheirTokens) {
 
 TEST(Inspect, MatchesTheTranslationAndItsAlignment) {
   const Translator translator = random_translator(10);
-  const TranslateOptions options = {.beam = 3, .max_length = 8, .alignment = true};
+  const TranslateOptions options = {.search = {.beam = 3, .max_length = 8, .alignment = true}};
   const std::string sentence = "the old tower";
   const Translation t = translator.translate(std::vector<std::string>{sentence}, options)[0];
   const Inspection e = inspect(translator, sentence, {.translate = options});

@@ -1,9 +1,9 @@
 // Vocabularies with more tokens than the model has rows, as that of Gemma 3, and those of trainings that added a [PAD].
 #include <gtest/gtest.h>
 
+#include "qkv/pipeline/convert_model.h"
 #include "qkv/pipeline/embedder.h"
 #include "qkv/pipeline/generator.h"
-#include "qkv/published/convert_model.h"
 #include "qkv/published/published_folder_test.h"
 
 namespace qkv::vocabulary_rows_test {

@@ -44,7 +44,7 @@ class ModelFolder {
   // A model of one stack has the same tokenizer on both sides.
   virtual Tokenizer tokenizer(TokenizerSide side) = 0;
 
-  // The settings of search and sampling: generation_config.json, or what an older folder has of it elsewhere.
+  // The settings of search and sampling: generation_config.json, or in older folders config.json, among others.
   struct SettingsFile {
     std::string json, file;
   };

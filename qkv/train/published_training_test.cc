@@ -90,8 +90,8 @@ TEST_F(PublishedTrainingTest, KeepsHowTheModelSearchesAndSamples) {
              R"({"num_beams": 3, "length_penalty": 2.0, "no_repeat_ngram_size": 2})");
   const fs::path trained = train_from("bart", bart, pairs);
   EXPECT_EQ(read_file(trained / "generation_config.json"), read_file(bart / "generation_config.json"));
-  EXPECT_EQ(Translator(trained).defaults().beam, 3);
-  EXPECT_EQ(Translator(trained).defaults().length_normalization, LengthNormalization::power);
+  EXPECT_EQ(Translator(trained).defaults().search.beam, 3);
+  EXPECT_EQ(Translator(trained).defaults().search.length_normalization, LengthNormalization::power);
   EXPECT_EQ(Generator(train_from("gpt2", text)).defaults().sampling.temperature, 0) << "as in transformers";
   EXPECT_FALSE(fs::exists(train_from("bert", text) / "generation_config.json"))
       << "it neither searches nor samples";
@@ -102,7 +102,7 @@ TEST_F(PublishedTrainingTest, KeepsHowTheModelSearchesAndSamples) {
     o.vocabulary_size = 40, o.max_steps = 1, o.hold_out = 0;
   }));
   EXPECT_FALSE(fs::exists(trained / "generation_config.json"));
-  EXPECT_EQ(Translator(trained).defaults().length_normalization, LengthNormalization::wu);
+  EXPECT_EQ(Translator(trained).defaults().search.length_normalization, LengthNormalization::wu);
 }
 
 TEST_F(PublishedTrainingTest, LearnsWithTheIdsOfItsVocabulary) {

@@ -109,9 +109,9 @@ void Trainer::save_model_files() { save_model(folder_.root(), task_.model(), sta
 void Trainer::keep_search_settings() {
   const Architecture architecture = options_.architecture.architecture;
   if (options_.init.empty() || architecture == Architecture::masked) return;
-  const auto settings = open_model_folder(options_.init)->generation_config();
-  if (!settings) return;
-  write_file(folder_.root() / "generation_config.json", settings->json);
+  const std::string settings = generation_settings(*open_model_folder(options_.init));
+  if (settings.empty()) return;
+  write_file(folder_.root() / "generation_config.json", settings);
   progress_.note(
       fmt::format("generation_config.json is that of {}: how this model searches and samples", options_.init));
 }

@@ -155,12 +155,13 @@ std::vector<std::string> TranslationValidator::translate(const EncoderDecoder& m
     // Early in training a model does not end its sentences: short limits keep the validation fast.
     const SpecialTokens& special = data_.vocabularies.target.special();
     const auto answers = search(model, pad_ids(rows, tokens_.source, tokens_.pad), lengths,
-                                {.forced_first_token = special.forced_first,
+                                {.beam = 1,
                                  .max_length_ratio = 2.0,
                                  .max_length_extra = 10,
                                  .bos = special.bos,
                                  .eos = special.eos,
-                                 .suppress_tokens = special.suppressed});
+                                 .suppress_tokens = special.suppressed,
+                                 .forced_first_token = special.forced_first});
     for (size_t b = 0; b < rows.size(); ++b)
       translations[order[begin + b]] = data_.vocabularies.target.decode(answers[b].front().ids);
     begin += rows.size();

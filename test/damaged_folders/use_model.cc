@@ -27,7 +27,7 @@ void use_model(const std::filesystem::path& folder) {
     case Architecture::masked: Embedder(folder).embed(std::vector<std::string>{text}); break;
     default:
       ignored_by_translate(folder);
-      Translator(folder).translate(text, {.max_length = 3});
+      Translator(folder).translate(text, {.search = {.max_length = 3}});
       break;
   }
 }

@@ -4,38 +4,15 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
+#include "qkv/model/model_file.h"
 #include "qkv/published/family/family.h"
 #include "qkv/published/family/rope.h"
-#include "qkv/published/load_model.h"
 #include "qkv/published/published_model_folder.h"
 
 namespace qkv {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The settings of generation that older folders have in config.json.
-constexpr const char* generation_keys[] = {"num_beams",
-                                           "length_penalty",
-                                           "early_stopping",
-                                           "max_length",
-                                           "max_new_tokens",
-                                           "min_length",
-                                           "min_new_tokens",
-                                           "no_repeat_ngram_size",
-                                           "do_sample",
-                                           "temperature",
-                                           "top_k",
-                                           "top_p",
-                                           "min_p",
-                                           "typical_p",
-                                           "repetition_penalty",
-                                           "forced_eos_token_id",
-                                           "epsilon_cutoff",
-                                           "eta_cutoff",
-                                           "diversity_penalty",
-                                           "num_beam_groups",
-                                           "exponential_decay_length_penalty"};
 
 // A decoder with `is_causal` false also sees later tokens: it is an encoder of sentences, such as gte-Qwen2.
 TransformerConfig as_encoder(const HfConfig& hf, TransformerConfig c) {
@@ -75,12 +52,7 @@ class HuggingFaceFolder final : public PublishedModelFolder {
 
   std::optional<SettingsFile> generation_config() const override {
     if (auto settings = ModelFolder::generation_config()) return settings;
-    const Json json = parse_json_object(without_bare_infinities(read_file(settings_.file(), JsonLimits{}.bytes)),
-                                        settings_.file());
-    Json some = Json::object();
-    for (const char* key : generation_keys)
-      if (json.contains(key)) some[key] = json[key];
-    return SettingsFile{some.dump(2) + "\n", settings_.file()};
+    return SettingsFile{read_file(settings_.file(), JsonLimits{}.bytes), settings_.file()};
   }
 
  private:

@@ -1,9 +1,10 @@
-#include "qkv/published/convert_model.h"
+#include "qkv/pipeline/convert_model.h"
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/temporary_file.h"
+#include "qkv/pipeline/generation_config.h"
 #include "qkv/published/load_model.h"
 #include "qkv/published/marian/write_marian.h"
 #include "qkv/published/own_folder.h"
@@ -58,8 +59,8 @@ void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) 
     tokenizer.save(to / file);
   }
   save_model(to, *opened.saved.model, sums);
-  if (const auto settings = opened.saved.folder->generation_config())
-    write_file(to / "generation_config.json", settings->json);
+  if (const std::string settings = generation_settings(*opened.saved.folder); !settings.empty())
+    write_file(to / "generation_config.json", settings);
   if (file_exists(from / "modules.json")) copy_sentence_encoder(from, to);
 }
 
