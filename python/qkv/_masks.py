@@ -158,7 +158,7 @@ def every(step: int) -> Mask:
 
 
 def first_keys(count: int) -> Mask:
-    """The first `count` keys, in every row: with a window, the attention sinks of StreamingLLM (Xiao et al., 2024)."""
+    """The first `count` keys, in every row: beside a window, attention sinks (StreamingLLM, Xiao et al., 2024)."""
     return _Made(_core.first_keys(count))
 
 

@@ -172,13 +172,13 @@ def absolute_bias(table: Array) -> Modify:
 
 
 def falcon_alibi(slopes: Iterable[float], scale: float) -> Modify:
-    """ALiBi as in Falcon: s_ij <- s_ij + scale bf16(bf16(slope_h) bf16(j)), scale 1 / sqrt(D), for causal attention."""
+    """ALiBi as in Falcon, for causal attention: s <- s + scale bf16(bf16(slope_h) bf16(j)), scale 1 / sqrt(D)."""
     numbers = [float(slope) for slope in slopes]
     return Modify(lambda: _core.falcon_alibi(numbers, scale), name="falcon_alibi")
 
 
 def first_block_bias(block: int, copies: int) -> Modify:
-    """s_ij <- s_ij + ln(1 + copies) for keys in the first block and queries between the first and the last block."""
+    """s_ij <- s_ij + ln(1 + copies) for keys of the first block and queries between first and last block."""
     return Modify(lambda: _core.first_block_bias(block, copies), name="first_block_bias")
 
 

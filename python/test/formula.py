@@ -112,7 +112,9 @@ masks = {
     "dense, two axes": mask("dense", lambda: qkv.dense(table[0, 0]), table[0, 0]),
     "dense, three axes": mask("dense", lambda: qkv.dense(np.broadcast_to(table[0], (H, T, S))), table[0]),
     "first keys": mask(
-        "first_keys", lambda: qkv.causal() & (qkv.window(5) | qkv.first_keys(7)), (j <= p) & ((p - j <= 5) | (j < 7))
+        "first_keys",
+        lambda: qkv.causal() & (qkv.window(5) | qkv.first_keys(7)),
+        (j <= p) & ((p - j <= 5) | (j < 7)),
     ),
     "every": mask("every", lambda: qkv.every(7), (p - j) % 7 == 0),
     "around": mask("around", lambda: qkv.around(centers, 9.5), abs(j - centers[..., None]) <= 9.5),

@@ -55,9 +55,9 @@ void set(Case& c, MultiHeadAttention& attention, const std::string& prefix) {
   const auto weight = [&](const char* own, int64_t n) {
     return packed.defined() ? part(packed, 3, n) : c.leaf(prefix + own);
   };
-  set(attention.query, weight("q_proj_weight", 0), part(bias, 3, 0));
-  set(attention.key, weight("k_proj_weight", 1), part(bias, 3, 1));
-  set(attention.value, weight("v_proj_weight", 2), part(bias, 3, 2));
+  set(attention.projection.query, weight("q_proj_weight", 0), part(bias, 3, 0));
+  set(attention.projection.key, weight("k_proj_weight", 1), part(bias, 3, 1));
+  set(attention.projection.value, weight("v_proj_weight", 2), part(bias, 3, 2));
   set(c, attention.out, prefix + "out_proj");
 }
 
