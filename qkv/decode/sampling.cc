@@ -167,6 +167,15 @@ std::vector<int32_t> ends_of_repeated_ngrams(std::span<const int32_t> history, i
 
 void check_options(const SamplingOptions& o) { visit_options(o, CheckRanges{"sampling"}); }
 
+std::vector<std::string> sampling_names() {
+  std::vector<std::string> names;
+  const SamplingOptions options;
+  const auto add = [&](const Setting& setting, const auto&) { names.emplace_back(setting.name); };
+  option_table::visit_draws(options, add);
+  option_table::visit_repetition(options, add);
+  return names;
+}
+
 std::vector<TokenProbability> sampling_distribution(std::span<const float> logits, std::span<const int32_t> history,
                                                     const SamplingOptions& options) {
   check_options(options);

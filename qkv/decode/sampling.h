@@ -29,6 +29,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "qkv/decode/top_tokens.h"
@@ -50,6 +51,8 @@ struct SamplingOptions {
   friend bool operator==(const SamplingOptions&, const SamplingOptions&) = default;
 };
 void check_options(const SamplingOptions& options);
+// The options that change the distribution: "temperature", "top-k", ...
+std::vector<std::string> sampling_names();
 
 struct SamplingRow {
   std::span<const int32_t> history = {};  // the tokens before: prompt and generated ones

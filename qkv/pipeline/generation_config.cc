@@ -1,5 +1,8 @@
 #include "qkv/pipeline/generation_config.h"
 
+#include <map>
+#include <string_view>
+
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
 #include "qkv/decode/option_table.h"
@@ -60,6 +63,15 @@ SamplingOptions read_sampling(const HfConfig& s) {
   }
   option_table::visit_repetition(o, ReadKeys{s});
   return o;
+}
+
+// The limits on what is drawn, by name.
+std::map<std::string, double> limits_of(const SamplingOptions& options) {
+  std::map<std::string, double> limits;
+  option_table::visit_draws(options, [&](const Setting& setting, const auto& value) {
+    if (std::string_view(setting.name) != "temperature") limits[setting.name] = static_cast<double>(value);
+  });
+  return limits;
 }
 
 // Messages about settings that are ignored.
@@ -133,20 +145,15 @@ GenerateTextOptions generate_defaults(const ModelFolder& folder) {
 
 GenerateTextOptions defaults_for(const GenerateTextOptions& given, const std::set<std::string>& names,
                                  GenerateTextOptions of_model) {
-  const auto is_given = [&](const Setting& setting) { return names.contains(setting.name); };
   bool samples = names.contains("stop");  // which a beam search excludes, too
-  const auto look = [&](const Setting& setting, const auto&) { samples |= is_given(setting); };
-  option_table::visit_draws(given.sampling, look);
-  option_table::visit_repetition(given.sampling, look);
+  for (const std::string& name : sampling_names()) samples |= names.contains(name);
   of_model.beam = names.contains("beam") ? given.beam : samples ? 1 : of_model.beam;
   if (of_model.beam != 1) {
     of_model.sampling = {};
   } else if (of_model.sampling.temperature == 0) {
-    const SamplingOptions &asked = given.sampling, &has = of_model.sampling;
-    const bool limits = (names.contains("top-k") && asked.top_k != has.top_k) ||
-                        (names.contains("top-p") && asked.top_p != has.top_p) ||
-                        (names.contains("min-p") && asked.min_p != has.min_p);
-    if (limits) of_model.sampling.temperature = 1;
+    const std::map<std::string, double> asked = limits_of(given.sampling), has = limits_of(of_model.sampling);
+    for (const auto& [name, limit] : asked)
+      if (names.contains(name) && limit != has.at(name)) of_model.sampling.temperature = 1;
   }
   return of_model;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/base/random.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/pipeline/encode_texts.h"
@@ -58,9 +59,7 @@ void check_options(const GenerateTextOptions& o) {
   require<UsageError>(o.answers <= o.beam, "Generator", "answers must be at most the beam of {}, got {}", o.beam,
                       o.answers);
   require<UsageError>(!changes_distribution(o.sampling), "Generator",
-                      "beam {} finds the most likely texts: it excludes temperature, top-k, top-p, min-p, "
-                      "repetition-penalty and no-repeat-ngram",
-                      o.beam);
+                      "beam {} finds the most likely texts: it excludes {}", o.beam, name_list(sampling_names()));
   require<UsageError>(o.stop.empty(), "Generator", "beam {} excludes stop strings", o.beam);
 }
 
