@@ -12,7 +12,7 @@
 namespace qkv {
 namespace {
 
-// Codes of 8 or 16 bits, compressed, in base64: real weights need a half to one byte, even ones almost three.
+// Compressed and in base64: about this of a trained model and many weights, which have 8 bits; up to two where few have 16.
 constexpr double bytes_per_weight = 0.5;
 constexpr int64_t max_misses = 3;  // pages that were computed and did not fit
 

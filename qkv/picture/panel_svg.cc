@@ -63,22 +63,32 @@ std::string cells(const Panel& panel, const ColorScale& scale) {
   return out;
 }
 
+// A weight is a square of pixels: programs that smooth enlarged images, as librsvg does, then leave its middle sharp.
+// Large panels have cells of a few pixels anyway.
+int64_t pixels_of_a_weight(int64_t queries, int64_t keys) { return std::max(queries, keys) <= 100 ? 4 : 1; }
+
 // The same as an image, of which a large panel needs a tenth of the bytes.
 std::string cells_as_image(const Panel& panel, const ColorScale& scale) {
   const int zero = scale.low < 0 ? 127 : 0;
   std::vector<Color> palette;
   for (int i = 0; i < 255; ++i)
     palette.push_back(scale.color(scale.high * static_cast<float>(i - zero) / static_cast<float>(254 - zero)));
+  const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1),
+                side = pixels_of_a_weight(queries, keys);
+  const std::span<const float> weights = panel.weights.span<float>();
   std::vector<uint8_t> pixels;
-  for (const float weight : panel.weights.span<float>()) {
-    const float share = std::clamp(weight / scale.high, scale.low < 0 ? -1.0f : 0.0f, 1.0f);
-    pixels.push_back(static_cast<uint8_t>(zero + std::lround(share * static_cast<float>(254 - zero))));
+  for (int64_t y = 0; y < queries * side; ++y) {
+    for (int64_t j = 0; j < keys; ++j) {
+      const float weight = weights[static_cast<size_t>(y / side * keys + j)];
+      const float share = std::clamp(weight / scale.high, scale.low < 0 ? -1.0f : 0.0f, 1.0f);
+      const auto level = static_cast<uint8_t>(zero + std::lround(share * static_cast<float>(254 - zero)));
+      pixels.insert(pixels.end(), static_cast<size_t>(side), level);
+    }
   }
-  const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1);
   return fmt::format(
       "<image width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" "
       "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>\n",
-      keys, queries, base64_encoded(palette_png(pixels, keys, palette)));
+      keys, queries, base64_encoded(palette_png(pixels, keys * side, palette)));
 }
 
 std::string grid_lines(int64_t queries, int64_t keys, double cell) {
