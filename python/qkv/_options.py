@@ -4,7 +4,7 @@ tables of the library: qkv/decode/option_table.h, qkv/train/option_table.h and q
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
 
@@ -155,7 +155,7 @@ class TrainOptions(TypedDict, total=False):
     """
     train                   training data: sentence pairs as TSV (source TAB target), or two files with a
                             sentence per line; for architecture causal or masked, a file of text with a document
-                            per line; plain or gzip [FILE[,FILE]]
+                            per line; plain or gzip; given several times, all of it is trained on [FILE[,FILE]]
     valid                   validation data, in the same formats; default: the held-out data [FILE[,FILE]]
     hold_out                number of distinct source sentences, or lines of text, kept for validation; all
                             pairs with these sources are held out of training; default: a fiftieth of them
@@ -245,7 +245,7 @@ class TrainOptions(TypedDict, total=False):
                             [False]
     """
 
-    train: str | os.PathLike[str]
+    train: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     valid: str | os.PathLike[str]
     hold_out: int
     max_length: int
