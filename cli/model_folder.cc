@@ -95,9 +95,10 @@ auto read_from(const std::string& command, const std::string& folder, Read read)
 
 Option* weights_flag(App& app, InferenceOptions& options) {
   return choice(
-      app, "--weights", options.weights,
-      "numbers that weights are held as; automatic: as they are stored, f32 or bf16; bf16 takes half of the "
-      "memory");
+             app, "--weights", options.weights,
+             "numbers that weights are held as; automatic: as they are stored, f32 or bf16; bf16 takes half of the "
+             "memory")
+      ->group("General");
 }
 
 Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options) {
