@@ -89,11 +89,12 @@ std::string config_of(const Weights& weights) {
 
 // The tensors, by the names of Hugging Face.
 std::map<std::string, Tensor> tensors_of(Weights& weights) {
-  const auto [C, F, L, H, G, V, T] = weights.header();
+  const auto [C, F, layers, H, G, V, T] = weights.header();
   const int64_t width = C / H;
   std::map<std::string, Tensor> out;
   out["model.embed_tokens.weight"] = weights.take({V, C});
-  const auto take_layers = [&](const char* name, const Shape& shape, int64_t rotary_heads = 0) {
+  // Clang before version 16 does not capture a structured binding by itself.
+  const auto take_layers = [&, L = layers](const char* name, const Shape& shape, int64_t rotary_heads = 0) {
     for (int64_t n = 0; n < L; ++n) {
       const Tensor weight = weights.take(shape);
       out[fmt::format("model.layers.{}.{}.weight", n, name)] =
