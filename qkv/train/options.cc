@@ -140,7 +140,8 @@ std::filesystem::path options_file(const std::filesystem::path& model) {
 // The sizes of the vocabularies are not options: they are 0 here, which a model refuses.
 TransformerConfig config_of(Json architecture, const std::string& where) {
   require<InputError>(architecture.is_object(), where, "'architecture' must be an object");
-  architecture["source_vocabulary"] = architecture["target_vocabulary"] = 1;
+  // One after the other: a new member may move those before it.
+  for (const char* key : {"source_vocabulary", "target_vocabulary"}) architecture[key] = 1;
   TransformerConfig config = config_from_json(architecture.dump(), where);
   config.source_vocabulary = config.target_vocabulary = 0;
   return config;
