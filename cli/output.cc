@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <new>
 
 #include "qkv/text/utf8.h"
 
@@ -36,6 +37,12 @@ std::string Output::close_beside(const std::string& path) {
   return path;
 }
 
-void say(std::string_view message) { std::fputs((escape_controls(message) + "\n").c_str(), stderr); }
+void say(std::string_view message) noexcept {
+  try {
+    std::fputs((escape_controls(message) + "\n").c_str(), stderr);
+  } catch (const std::bad_alloc&) {
+    std::fputs("qkv: out of memory\n", stderr);
+  }
+}
 
 }  // namespace qkv::cli

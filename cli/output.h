@@ -25,7 +25,8 @@ class Output {
   std::unique_ptr<FileWriter> file_;
 };
 
-// A line on stderr, with control characters made visible. Failures to write it are ignored.
-void say(std::string_view message);
+// A line on stderr, with control characters made visible. Failures to write it are ignored; if there is no memory left to
+// make it, it is "qkv: out of memory".
+void say(std::string_view message) noexcept;
 
 }  // namespace qkv::cli

@@ -6,9 +6,22 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+
+namespace qkv::cli {
+// The parser asserts that a key follows the [ of a section, which it has not checked: an error in the file.
+struct NoKey {};
+constexpr void expect_key(bool there) {
+  if (!there) throw NoKey();
+}
+}  // namespace qkv::cli
+
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expr) qkv::cli::expect_key(static_cast<bool>(expr))
 #define TOML_MAX_NESTED_VALUES \
   8  // arrays and inline tables within one another; the default of 256 is meant for data
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include "cli/flags.h"
 #include "qkv/base/file.h"
@@ -63,9 +76,30 @@ std::string read_settings(const std::string& path) {
   return text;
 }
 
+bool lacks_a_key(std::string_view text) {
+  try {
+    (void)toml::parse(text);
+  } catch (const NoKey&) {
+    return true;
+  } catch (const toml::parse_error&) {
+  }
+  return false;
+}
+
+// The first line of the text up to which it lacks a key.
+size_t line_without_key(std::string_view text) {
+  std::vector<size_t> ends;  // of the lines
+  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) ends.push_back(end + 1);
+  const auto has_all_keys = [&](size_t end) { return !lacks_a_key(text.substr(0, end)); };
+  return static_cast<size_t>(std::partition_point(ends.begin(), ends.end(), has_all_keys) - ends.begin()) + 1;
+}
+
 toml::table parse_settings(const std::string& path, const std::string& text) {
   try {
     return toml::parse(text, path);
+  } catch (const NoKey&) {
+    fail<UsageError>(fmt::format("{}:{}", path, line_without_key(text)),
+                     "this is not TOML: a section must be [COMMAND]");
   } catch (const toml::parse_error& e) {
     std::string reason(e.description());
     constexpr std::string_view prefix = "Error while parsing ";

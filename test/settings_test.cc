@@ -96,6 +96,10 @@ TEST_F(Settings, AreRefusedAtOnceAndOnOneLineWhenTooLargeOrTooDeep) {
     expect_error(outcome, 2, {"nested.toml:1"});
   }
   expect_error(bash("qkv describe --config /dev/zero"), 1, {"/dev/zero", "more than 65536 bytes"});
+  for (const std::string section : {"[$x]\n", "[\n", "[[\x01"}) {
+    write_file(at("section.toml"), "heads = {a.b = 1}\n" + section);
+    expect_error(bash("qkv describe --config " + at("section.toml")), 2, {"section.toml:2", "this is not TOML"});
+  }
   write_file(at("control.toml"), "\"\\u001b[31m\" = 1\n");
   expect_error(bash("qkv describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
 }

@@ -65,6 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Pieces pieces(std::string(input.rest()), piece);
   std::istream stream(&pieces);
   LineReader piecewise(stream, "stream", options);
-  fuzz::expect(read_all(whole, options) == read_all(piecewise, options), "other lines from a stream");
+  const Outcome from_file = read_all(whole, options), from_stream = read_all(piecewise, options);
+  // A file of another kind is refused before its first line, a stream as soon as it has given enough bytes.
+  const bool other_kind = !from_file.complete && from_file.lines == 0 && !from_stream.complete;
+  fuzz::expect(other_kind || from_file == from_stream, "other lines from a stream");
   return 0;
 }

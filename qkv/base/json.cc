@@ -6,6 +6,7 @@
 #include <iterator>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -54,8 +55,10 @@ struct CountingIterator {
 // Checks each value before it is stored.
 class Reader final : public nlohmann::json_sax<Nlohmann> {
  public:
-  Reader(std::string_view text, std::string_view where, const JsonLimits& limits)
-      : text_(text), where_(where), limits_(limits) {}
+  enum class Expected { object, any_value };
+
+  Reader(std::string_view text, std::string_view where, const JsonLimits& limits, Expected expected)
+      : text_(text), where_(where), limits_(limits), expected_(expected) {}
 
   Json read() {
     const char* end = text_.data() + text_.size();
@@ -69,7 +72,7 @@ class Reader final : public nlohmann::json_sax<Nlohmann> {
   }
   bool end_object() override { return close(); }
   bool start_array(size_t) override {
-    if (open_.empty()) refuse("a list, expected an object");
+    if (open_.empty() && expected_ == Expected::object) refuse("a list, expected an object");
     open(Json::array());
     return true;
   }
@@ -112,12 +115,15 @@ class Reader final : public nlohmann::json_sax<Nlohmann> {
   bool close() {
     Json closed = std::move(open_.back().value);
     open_.pop_back();
-    if (!open_.empty()) return value(std::move(closed));
-    root_ = std::move(closed);
+    return open_.empty() ? root(std::move(closed)) : value(std::move(closed));
+  }
+  bool root(Json value) {
+    root_ = std::move(value);
     return true;
   }
   bool value(Json value) {
-    if (open_.empty()) refuse("a single value, expected an object");
+    if (open_.empty() && expected_ == Expected::object) refuse("a single value, expected an object");
+    if (open_.empty()) return root(std::move(value));
     Open& in = open_.back();
     if (in.value.is_object()) {
       in.value.append(std::move(in.name), std::move(value));
@@ -131,56 +137,80 @@ class Reader final : public nlohmann::json_sax<Nlohmann> {
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
     const std::string_view before = text_.substr(0, read_.bytes);
     const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-    fail<InputError>(where_, "this is not a JSON object: line {}, byte {}: {}",
+    fail<InputError>(where_, "this is not {}: line {}, byte {}: {}",
+                     expected_ == Expected::object ? "a JSON object" : "JSON",
                      std::count(before.begin(), before.end(), '\n') + 1, before.size() - line_begin + read_.ended,
                      fmt::format(format, std::forward<Args>(args)...));
   }
 
   std::string_view text_, where_;
   const JsonLimits& limits_;
+  Expected expected_;
   ReadSoFar read_;
   std::vector<Open> open_;  // objects and arrays
   Json root_;
 };
 
-Json from_nlohmann(const Nlohmann& json) {
-  Json out;
-  switch (json.type()) {
-    case Nlohmann::value_t::object:
-      out = Json::object();
-      for (const auto& [name, value] : json.items()) out.append(name, from_nlohmann(value));
-      return out;
-    case Nlohmann::value_t::array:
-      out = Json::array();
-      for (const Nlohmann& item : json) out.push_back(from_nlohmann(item));
-      return out;
-    case Nlohmann::value_t::string: return json.get_ref<const std::string&>();
-    case Nlohmann::value_t::boolean: return json.get<bool>();
-    case Nlohmann::value_t::number_integer: return json.get<int64_t>();
-    case Nlohmann::value_t::number_unsigned: return json.get<uint64_t>();
-    case Nlohmann::value_t::number_float: return json.get<double>();
-    default: return out;
-  }
-}
+// Writes the text of a value. Only scalars go through nlohmann: its arrays and objects allocate where they end.
+class Writer {
+ public:
+  explicit Writer(const Json::Format& format) : format_(format) {}
 
-Nlohmann to_nlohmann(const Json& json) {
-  if (json.is_object()) {
-    Nlohmann::object_t out;
-    for (const auto& [name, value] : json.items()) out.emplace_back(name, to_nlohmann(value));
-    return out;
+  std::string write(const Json& json) && {
+    append(json, 0);
+    return std::move(text_);
   }
-  if (json.is_array()) {
-    Nlohmann::array_t out;
-    for (const Json& item : json) out.push_back(to_nlohmann(item));
-    return out;
+
+ private:
+  void append(const Json& json, int depth) {
+    if (json.is_object()) {
+      append_list('{', '}', json.items(), depth, [&](const Json::Member& member) {
+        append_scalar(member.name);
+        text_ += format_.indent < 0 ? ":" : ": ";
+        append(member.value, depth + 1);
+      });
+    } else if (json.is_array()) {
+      append_list('[', ']', json.array_items(), depth, [&](const Json& item) { append(item, depth + 1); });
+    } else if (json.is_string()) {
+      append_scalar(json.text());
+    } else if (json.is_boolean()) {
+      append_scalar(json.get<bool>());
+    } else if (json.is_number_unsigned()) {
+      append_scalar(json.get<uint64_t>());
+    } else if (json.is_number_integer()) {
+      append_scalar(json.get<int64_t>());
+    } else if (json.is_number()) {
+      append_scalar(json.get<double>());
+    } else {
+      append_scalar(nullptr);
+    }
   }
-  if (json.is_string()) return json.text();
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_unsigned()) return json.get<uint64_t>();
-  if (json.is_number_integer()) return json.get<int64_t>();
-  if (json.is_number()) return json.get<double>();
-  return nullptr;
-}
+
+  template <class Items, class Append>
+  void append_list(char opening, char closing, const Items& items, int depth, Append append_item) {
+    text_ += opening;
+    bool first = true;
+    for (const auto& item : items) {
+      if (!std::exchange(first, false)) text_ += ',';
+      start_line(depth + 1);
+      append_item(item);
+    }
+    if (!first) start_line(depth);
+    text_ += closing;
+  }
+
+  void start_line(int depth) {
+    if (format_.indent >= 0) text_.append(1, '\n').append(static_cast<size_t>(format_.indent * depth), ' ');
+  }
+
+  void append_scalar(const Nlohmann& scalar) {
+    using Handler = Nlohmann::error_handler_t;
+    text_ += scalar.dump(-1, ' ', format_.ascii, format_.replace_invalid ? Handler::replace : Handler::strict);
+  }
+
+  const Json::Format& format_;
+  std::string text_;
+};
 
 // The double nearest to the shortest decimal form of a float: 0.1, not 0.10000000149.
 double shortest_double(float value) {
@@ -222,7 +252,10 @@ Json::Json(std::initializer_list<Json> items) {
   for (const Json& item : items) append(item[0].text(), item[1]);
 }
 
-Json::Json(const Json&) = default;
+// Not the copy constructor of std::variant: the one of GCC 12 destroys what it did not make where an allocation fails.
+Json::Json(const Json& other) {
+  std::visit([&](const auto& value) { value_ = value; }, other.value_);
+}
 Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(const Json&) = default;
 Json& Json::operator=(Json&&) noexcept = default;
@@ -243,17 +276,16 @@ Json Json::array(std::initializer_list<Json> items) {
 }
 
 Json Json::parse(std::string_view text) {
-  try {
-    return from_nlohmann(Nlohmann::parse(text));
-  } catch (const Nlohmann::exception& e) {
-    fail("json", "this is not JSON: {}", one_line(e.what()));
-  }
+  const JsonLimits limits{.bytes = SIZE_MAX, .depth = 1000, .name_bytes = SIZE_MAX};
+  return Reader(text, "json", limits, Reader::Expected::any_value).read();
 }
 
 std::optional<Json> Json::try_parse(std::string_view text) {
-  const Nlohmann json = Nlohmann::parse(text, nullptr, false);
-  if (json.is_discarded()) return {};
-  return from_nlohmann(json);
+  try {
+    return parse(text);
+  } catch (const InputError&) {
+    return {};
+  }
 }
 
 bool Json::is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
@@ -317,7 +349,7 @@ const Json::Array& Json::array_items() const {
 
 const Json& Json::operator[](size_t index) const {
   const Array& items = array_items();
-  require(index < items.size(), "json", "there is no item {}: {}", index, shown_json(*this));
+  if (index >= items.size()) fail("json", "there is no item {}: {}", index, shown_json(*this));
   return items[index];
 }
 
@@ -347,7 +379,7 @@ const Json& Json::value(std::string_view name) const {
 
 const Json& Json::at(std::string_view name) const {
   const Json* found = find(name);
-  require(found != nullptr, "json", "there is no {} in {}", quoted_name(name), shown_json(*this));
+  if (!found) fail("json", "there is no {} in {}", quoted_name(name), shown_json(*this));
   return *found;
 }
 
@@ -376,10 +408,8 @@ bool Json::operator==(const Json& other) const {
 }
 
 std::string Json::dump(const Format& format) const {
-  using Handler = Nlohmann::error_handler_t;
   try {
-    return to_nlohmann(*this).dump(format.indent, ' ', format.ascii,
-                                   format.replace_invalid ? Handler::replace : Handler::strict);
+    return Writer(format).write(*this);
   } catch (const Nlohmann::type_error& e) {
     fail("json", "{}", one_line(e.what()));
   }
@@ -392,9 +422,9 @@ std::ostream& operator<<(std::ostream& out, const Json& value) {
 Json parse_json_object(std::string_view text, std::string_view where, const JsonLimits& limits) {
   require<InputError>(text.size() <= limits.bytes, where,
                       "this is not a JSON object: {} bytes, expected at most {}", text.size(), limits.bytes);
-  return Reader(text, where, limits).read();
+  return Reader(text, where, limits, Reader::Expected::object).read();
 }
 
-std::string shown_json(const Json& value) { return one_line(value.dump({.replace_invalid = true})); }
+std::string ShownJson::text() const { return one_line(value.dump({.replace_invalid = true})); }
 
 }  // namespace qkv

@@ -27,6 +27,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace qkv {
 
 class Json {
@@ -166,9 +168,21 @@ struct JsonLimits {
 // `where` begins the error: the file.
 Json parse_json_object(std::string_view text, std::string_view where, const JsonLimits& limits = {});
 
-// A value as a message shows it: on one line, not too long.
-std::string shown_json(const Json& value);
+// A value as a message shows it: on one line, not too long. An argument of require(): the text is made only if the
+// requirement fails.
+struct ShownJson {
+  const Json& value;
+  std::string text() const;
+};
+inline ShownJson shown_json(const Json& value) { return {value}; }
 
 std::ostream& operator<<(std::ostream& out, const Json& value);
 
 }  // namespace qkv
+
+template <>
+struct fmt::formatter<qkv::ShownJson> : fmt::formatter<std::string> {
+  auto format(const qkv::ShownJson& shown, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(shown.text(), context);
+  }
+};

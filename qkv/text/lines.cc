@@ -24,7 +24,8 @@ bool LineReader::next(std::string& line) {
   line.clear();
   std::swap(line, line_);
   if (!std::exchange(complete_, false) && line.empty()) return false;
-  if (++number_ == 1) check_kind();
+  ++number_;
+  if (!kind_known_) check_kind();
   if (std::exchange(too_long_, false))
     fail<LineError>(where(), "a line of {} bytes or more{}", options_.max_bytes,
                     line.find('\r') == line.npos ? "" : ", with carriage returns in it: line ends of an old Mac?");
@@ -45,8 +46,7 @@ bool LineReader::gather(bool wait) {
       begin_ = 0;
       end_ = bytes_->read(buffer_.data(), buffer_.size());
       ended_ = end_ == 0;
-      if (number_ == 0 && first_bytes_.empty())
-        first_bytes_.assign(buffer_.data(), std::min(end_, file_kind_bytes));
+      first_bytes_.append(buffer_.data(), std::min(end_, file_kind_bytes - first_bytes_.size()));
       continue;
     }
     const char* from = buffer_.data() + begin_;
@@ -75,7 +75,8 @@ void LineReader::skip(size_t bytes) {
                       max_skipped);
 }
 
-void LineReader::check_kind() const {
+void LineReader::check_kind() {
+  kind_known_ = !options_.check_text || ended_ || first_bytes_.size() == file_kind_bytes;
   if (!options_.check_text) return;
   if (const std::string kind = file_kind(first_bytes_); !kind.empty()) fail<InputError>(name_, "{}", kind);
 }

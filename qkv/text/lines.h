@@ -50,7 +50,7 @@ class LineReader {
  private:
   bool gather(bool wait);
   void skip(size_t bytes);
-  void check_kind() const;
+  void check_kind();
   void check(const std::string& line) const;
 
   std::string name_;
@@ -58,7 +58,8 @@ class LineReader {
   std::unique_ptr<ByteSource> bytes_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   size_t begin_ = 0, end_ = 0;  // of the unused part of buffer_
-  std::string first_bytes_;     // of the file
+  std::string first_bytes_;     // of the file, as far as it was read
+  bool kind_known_ = false;     // from these: a pipe may have given fewer than the kind needs
   std::string line_;            // the next line, as far as it was read
   bool complete_ = false;       // line_ is
   bool too_long_ = false;

@@ -92,7 +92,7 @@ struct OptionReader {
   void operator()(const Setting& setting, Enum& value, OnResume) {
     const Json* j = find(setting.name);
     if (!j) return;
-    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : shown_json(*j), where,
+    value = value_named<Enum, InputError>(j->is_string() ? j->get<std::string>() : shown_json(*j).text(), where,
                                           fmt::format("'{}'", setting.name));
   }
 };
@@ -159,7 +159,7 @@ void check_architecture(TransformerConfig config) {
 std::string shown_setting(const std::string& key, const Json& value, const TrainOptions& options) {
   if (key == "learning-rate" && options.learning_rate == 0)
     return fmt::format("automatic ({:.3g})", options.rate());
-  return shown_json(value);
+  return shown_json(value).text();
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ std::string without_bare_infinities(std::string_view json) {
 
 void HfConfig::refuse(const Key& key, std::string_view why) const {
   const Json* value = values_->find(key);
-  fail<InputError>(file_, "'{}' is {}: {}", name_of(key), value ? shown_json(*value) : "missing", why);
+  fail<InputError>(file_, "'{}' is {}: {}", name_of(key), value ? shown_json(*value).text() : "missing", why);
 }
 
 }  // namespace qkv

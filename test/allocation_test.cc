@@ -1,0 +1,83 @@
+// Each allocation of a piece of work fails once: the work ends with std::bad_alloc, and nothing that was there changes.
+// The command as a whole is tested by lost_files_test.cc, with a sample of its allocations.
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/json.h"
+
+namespace qkv::allocation_test {
+
+thread_local int64_t allocations = 0, failing = 0;  // the number of the one that fails, from 1; 0: none
+
+void* allocate(size_t bytes) {
+  void* const block = ++allocations == failing ? nullptr : std::malloc(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+int64_t allocations_of(const std::function<void()>& work) {
+  const int64_t before = allocations;
+  work();
+  return allocations - before;
+}
+
+// How many allocations the work has, each of which has failed.
+int64_t fail_each_allocation(const std::function<void()>& work) {
+  work();  // what is made once, at the first use
+  const int64_t count = allocations_of(work);
+  for (int64_t n = 1; n <= count; ++n) {
+    bool failed = false;
+    failing = allocations + n;
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    failing = 0;
+    EXPECT_TRUE(failed) << "allocation " << n << " of " << count;
+  }
+  return count;
+}
+
+const char* const text =
+    R"({"a tensor with a long name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+                             "values": [true, null, -1, 2.5, "a string that is not short", {"empty": {}, "list": []}]})";
+
+TEST(EveryAllocationMayFail, OfReadingJson) {
+  EXPECT_GT(fail_each_allocation([] { Json::parse(text); }), 20);
+}
+
+TEST(EveryAllocationMayFail, OfCopyingAndChangingJson) {
+  const Json json = Json::parse(text), before = json;
+  Json assigned = {1, 2};
+  const auto work = [&] {
+    Json copy = json;
+    copy["a new member, the third"] = {{"shape", json["values"]}, {"offsets", {1, "text that is not short"}}};
+    assigned = copy;
+    assigned = nullptr;
+  };
+  EXPECT_GT(fail_each_allocation(work), 40);
+  EXPECT_EQ(json, before);
+}
+
+TEST(EveryAllocationMayFail, OfWritingJson) {
+  const Json json = Json::parse(text);
+  EXPECT_GT(fail_each_allocation([&] { json.dump(2); }), 20);
+}
+
+TEST(Json, LookingUpAMemberOrAnItemAllocatesNothing) {
+  const Json json = Json::parse(text);
+  EXPECT_EQ(allocations_of([&] { json.at("values")[4].text(); }), 0);
+}
+
+}  // namespace qkv::allocation_test
+
+void* operator new(size_t bytes) { return qkv::allocation_test::allocate(bytes); }
+void* operator new[](size_t bytes) { return qkv::allocation_test::allocate(bytes); }
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete[](void* block) noexcept { std::free(block); }
+void operator delete(void* block, size_t) noexcept { std::free(block); }
+void operator delete[](void* block, size_t) noexcept { std::free(block); }
