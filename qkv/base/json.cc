@@ -3,214 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
-#include <ostream>
-#include <set>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 
 namespace qkv {
 namespace {
-
-using Nlohmann = nlohmann::ordered_json;
-
-// An iterator that counts the bytes read: events of the parser carry no position.
-struct ReadSoFar {
-  size_t bytes = 0;
-  bool ended = false;  // read past the end
-};
-
-struct CountingIterator {
-  using difference_type = std::ptrdiff_t;
-  using value_type = char;
-  using pointer = const char*;
-  using reference = const char&;
-  using iterator_category = std::input_iterator_tag;
-
-  const char* at;
-  ReadSoFar* progress;
-
-  const char& operator*() const { return *at; }
-  CountingIterator& operator++() {
-    ++at;
-    ++progress->bytes;
-    return *this;
-  }
-  CountingIterator operator++(int) {
-    const CountingIterator before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const CountingIterator& end) const {
-    progress->ended |= at == end.at;
-    return at == end.at;
-  }
-  bool operator!=(const CountingIterator& end) const { return !(*this == end); }
-};
-
-// Checks each value before it is stored.
-class Reader final : public nlohmann::json_sax<Nlohmann> {
- public:
-  enum class Expected { object, any_value };
-
-  Reader(std::string_view text, std::string_view where, const JsonLimits& limits, Expected expected)
-      : text_(text), where_(where), limits_(limits), expected_(expected) {}
-
-  Json read() {
-    const char* end = text_.data() + text_.size();
-    Nlohmann::sax_parse(CountingIterator{text_.data(), &read_}, CountingIterator{end, &read_}, this);
-    return std::move(root_);
-  }
-
-  bool start_object(size_t) override {
-    open(Json::object());
-    return true;
-  }
-  bool end_object() override { return close(); }
-  bool start_array(size_t) override {
-    if (open_.empty() && expected_ == Expected::object) refuse("a list, expected an object");
-    open(Json::array());
-    return true;
-  }
-  bool end_array() override { return close(); }
-  bool key(std::string& name) override {
-    if (name.size() > limits_.name_bytes)
-      refuse("the name {} is longer than {} bytes", quoted_name(name), limits_.name_bytes);
-    if (!open_.back().names.insert(name).second) refuse("{} occurs twice", quoted_name(name));
-    open_.back().name = name;
-    return true;
-  }
-
-  bool null() override { return value(nullptr); }
-  bool boolean(bool v) override { return value(v); }
-  bool number_integer(int64_t v) override { return value(v); }
-  bool number_unsigned(uint64_t v) override { return value(v); }
-  bool number_float(double v, const std::string&) override { return value(v); }
-  bool string(std::string& v) override { return value(std::move(v)); }
-  bool binary(Nlohmann::binary_t&) override { return value(nullptr); }  // not in text
-
-  bool parse_error(size_t, const std::string& token, const Nlohmann::exception& e) override {
-    if (dynamic_cast<const Nlohmann::out_of_range*>(&e)) refuse("the number {} is too large", one_line(token));
-    if (read_.ended) refuse("unexpected end");
-    const char last = text_[read_.bytes - 1];
-    if (' ' <= last && last <= '~') refuse("unexpected '{}'", last);
-    refuse("unexpected byte 0x{:02x}", static_cast<unsigned char>(last));
-  }
-
- private:
-  struct Open {
-    Json value;
-    std::set<std::string> names;  // of the members so far
-    std::string name;             // of the next member
-  };
-
-  void open(Json empty) {
-    if (std::ssize(open_) == limits_.depth) refuse("nested more than {} levels deep", limits_.depth);
-    open_.push_back({std::move(empty), {}, {}});
-  }
-  bool close() {
-    Json closed = std::move(open_.back().value);
-    open_.pop_back();
-    return open_.empty() ? root(std::move(closed)) : value(std::move(closed));
-  }
-  bool root(Json value) {
-    root_ = std::move(value);
-    return true;
-  }
-  bool value(Json value) {
-    if (open_.empty() && expected_ == Expected::object) refuse("a single value, expected an object");
-    if (open_.empty()) return root(std::move(value));
-    Open& in = open_.back();
-    if (in.value.is_object()) {
-      in.value.append(std::move(in.name), std::move(value));
-    } else {
-      in.value.push_back(std::move(value));
-    }
-    return true;
-  }
-
-  template <class... Args>
-  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
-    const std::string_view before = text_.substr(0, read_.bytes);
-    const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-    fail<InputError>(where_, "this is not {}: line {}, byte {}: {}",
-                     expected_ == Expected::object ? "a JSON object" : "JSON",
-                     std::count(before.begin(), before.end(), '\n') + 1, before.size() - line_begin + read_.ended,
-                     fmt::format(format, std::forward<Args>(args)...));
-  }
-
-  std::string_view text_, where_;
-  const JsonLimits& limits_;
-  Expected expected_;
-  ReadSoFar read_;
-  std::vector<Open> open_;  // objects and arrays
-  Json root_;
-};
-
-// Writes the text of a value. Only scalars go through nlohmann: its arrays and objects allocate where they end.
-class Writer {
- public:
-  explicit Writer(const Json::Format& format) : format_(format) {}
-
-  std::string write(const Json& json) && {
-    append(json, 0);
-    return std::move(text_);
-  }
-
- private:
-  void append(const Json& json, int depth) {
-    if (json.is_object()) {
-      append_list('{', '}', json.items(), depth, [&](const Json::Member& member) {
-        append_scalar(member.name);
-        text_ += format_.indent < 0 ? ":" : ": ";
-        append(member.value, depth + 1);
-      });
-    } else if (json.is_array()) {
-      append_list('[', ']', json.array_items(), depth, [&](const Json& item) { append(item, depth + 1); });
-    } else if (json.is_string()) {
-      append_scalar(json.text());
-    } else if (json.is_boolean()) {
-      append_scalar(json.get<bool>());
-    } else if (json.is_number_unsigned()) {
-      append_scalar(json.get<uint64_t>());
-    } else if (json.is_number_integer()) {
-      append_scalar(json.get<int64_t>());
-    } else if (json.is_number()) {
-      append_scalar(json.get<double>());
-    } else {
-      append_scalar(nullptr);
-    }
-  }
-
-  template <class Items, class Append>
-  void append_list(char opening, char closing, const Items& items, int depth, Append append_item) {
-    text_ += opening;
-    bool first = true;
-    for (const auto& item : items) {
-      if (!std::exchange(first, false)) text_ += ',';
-      start_line(depth + 1);
-      append_item(item);
-    }
-    if (!first) start_line(depth);
-    text_ += closing;
-  }
-
-  void start_line(int depth) {
-    if (format_.indent >= 0) text_.append(1, '\n').append(static_cast<size_t>(format_.indent * depth), ' ');
-  }
-
-  void append_scalar(const Nlohmann& scalar) {
-    using Handler = Nlohmann::error_handler_t;
-    text_ += scalar.dump(-1, ' ', format_.ascii, format_.replace_invalid ? Handler::replace : Handler::strict);
-  }
-
-  const Json::Format& format_;
-  std::string text_;
-};
 
 // The double nearest to the shortest decimal form of a float: 0.1, not 0.10000000149.
 double shortest_double(float value) {
@@ -273,19 +72,6 @@ Json Json::array(std::initializer_list<Json> items) {
   Json out;
   out.value_ = Array(items);
   return out;
-}
-
-Json Json::parse(std::string_view text) {
-  const JsonLimits limits{.bytes = SIZE_MAX, .depth = 1000, .name_bytes = SIZE_MAX};
-  return Reader(text, "json", limits, Reader::Expected::any_value).read();
-}
-
-std::optional<Json> Json::try_parse(std::string_view text) {
-  try {
-    return parse(text);
-  } catch (const InputError&) {
-    return {};
-  }
 }
 
 bool Json::is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
@@ -406,25 +192,5 @@ bool Json::operator==(const Json& other) const {
     return number() == other.number();  // 1 and 1.0
   return value_ == other.value_;
 }
-
-std::string Json::dump(const Format& format) const {
-  try {
-    return Writer(format).write(*this);
-  } catch (const Nlohmann::type_error& e) {
-    fail("json", "{}", one_line(e.what()));
-  }
-}
-
-std::ostream& operator<<(std::ostream& out, const Json& value) {
-  return out << value.dump({.replace_invalid = true});
-}
-
-Json parse_json_object(std::string_view text, std::string_view where, const JsonLimits& limits) {
-  require<InputError>(text.size() <= limits.bytes, where,
-                      "this is not a JSON object: {} bytes, expected at most {}", text.size(), limits.bytes);
-  return Reader(text, where, limits, Reader::Expected::object).read();
-}
-
-std::string ShownJson::text() const { return one_line(value.dump({.replace_invalid = true})); }
 
 }  // namespace qkv
