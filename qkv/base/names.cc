@@ -43,7 +43,7 @@ std::string one_line(std::string_view text, size_t max_bytes) {
   return out;
 }
 
-std::string quoted_name(std::string_view name) { return fmt::format("'{}'", one_line(name)); }
+std::string QuotedName::text() const { return fmt::format("'{}'", one_line(name)); }
 
 std::string name_list(std::span<const std::string_view> names, std::string_view separator) {
   std::string out;

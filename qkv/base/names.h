@@ -32,7 +32,14 @@ Named(Enum, const char*) -> Named<Enum>;
 
 // Text from outside, made fit for a message: one line, control characters as \x1b, at most `max_bytes` bytes.
 std::string one_line(std::string_view text, size_t max_bytes = 120);
-std::string quoted_name(std::string_view name);  // the same between quotation marks: 'name'
+
+// The same between quotation marks: 'name'. As an argument of require() it is only made if the requirement fails.
+struct QuotedName {
+  std::string_view name;
+  std::string text() const;
+  operator std::string() const { return text(); }
+};
+inline QuotedName quoted_name(std::string_view name) { return {name}; }
 
 // "all, target, none", or with another separator.
 std::string name_list(std::span<const std::string_view> names, std::string_view separator = ", ");
@@ -75,3 +82,10 @@ Enum value_named(std::string_view given, std::string_view where, std::string_vie
 }
 
 }  // namespace qkv
+
+template <>
+struct fmt::formatter<qkv::QuotedName> : fmt::formatter<std::string> {
+  auto format(const qkv::QuotedName& quoted, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(quoted.text(), context);
+  }
+};

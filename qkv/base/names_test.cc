@@ -58,7 +58,7 @@ TEST(OneLine, HasNoControlCharactersAndIsNotTooLong) {
   EXPECT_EQ(one_line("abcdef", 6), "abcdef");
   EXPECT_EQ(one_line("abcdefg", 6), "abcdef...");
   EXPECT_EQ(one_line("abcde\xc3\xa9z", 6), "abcde...") << "no half character";
-  EXPECT_EQ(quoted_name("a\tb"), "'a\\x09b'");
+  EXPECT_EQ(quoted_name("a\tb").text(), "'a\\x09b'");
 }
 
 TEST(Nearest, IsNoneForAVeryLongWord) {

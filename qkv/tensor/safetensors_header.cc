@@ -124,15 +124,15 @@ class HeaderReader final : public nlohmann::json_sax<json> {
 
   std::string where() const {
     if (depth_ == 0) return "the header";
-    return in_metadata_ ? std::string(safetensors_metadata_key) : "tensor " + quoted_name(entry_.name);
+    return in_metadata_ ? std::string(safetensors_metadata_key) : "tensor " + quoted_name(entry_.name).text();
   }
 
   std::string expected() const {
     if (depth_ <= 1) return "an object";
-    if (in_metadata_) return "a text for " + quoted_name(key_);
+    if (in_metadata_) return "a text for " + quoted_name(key_).text();
     if (key_ == "dtype") return "a text for dtype";
     if (key_ == "shape" || key_ == "data_offsets") return "a list of whole numbers >= 0 for " + key_;
-    return "the fields dtype, shape and data_offsets, not " + quoted_name(key_);
+    return "the fields dtype, shape and data_offsets, not " + quoted_name(key_).text();
   }
 
   void finish_entry() {

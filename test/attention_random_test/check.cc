@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,13 @@ std::vector<Named> expected(const Drawn& call, Precision precision) {
     if (parameters[i].requires_grad())
       all.push_back({fmt::format("gradient of parameter {}", i), r.parameters.at(i)});
   return all;
+}
+
+double largest(const std::vector<double>& values) {
+  double most = 0;
+  for (const double value : values)
+    if (std::isfinite(value)) most = std::max(most, std::abs(value));
+  return most;
 }
 
 Tensor gradient_of(const Variable& x) {  // zero where none arrived
@@ -69,7 +77,9 @@ std::string excess_error(const Drawn& call, const std::vector<Tensor>& got) {
     const std::vector<double>& wanted = exact[n].tensor.values;
     const double ours = largest_difference(doubles(got[n]), wanted),
                  theirs = largest_difference(plain[n].tensor.values, wanted), deviation = exact[n].tensor.error;
-    if (!(ours <= 2 * theirs + 2 * deviation))
+    // Few values give a chance estimate of the error; one rounding of the largest is always allowed.
+    const double rounding = is_float ? std::numeric_limits<float>::epsilon() * largest(wanted) : 0;
+    if (!(ours <= 2 * theirs + 2 * deviation + rounding))
       return fmt::format("{} has the error {}, the plain computation {}, of rounding {} is expected", exact[n].name,
                          ours, theirs, deviation);
   }

@@ -23,7 +23,7 @@ int32_t id_of(const std::string& token, const YAML::Node& value, const std::stri
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   require<InputError>(error == std::errc() && end == text.data() + text.size() && id >= 0 && id < largest_id, where,
                       "the id of {} must be a number from 0 to {}, got {}", quoted_name(token), largest_id - 1,
-                      value.IsScalar() ? quoted_name(text)
+                      value.IsScalar() ? quoted_name(text).text()
                       : value.IsNull() ? "nothing"
                                        : "a list or a map");
   return id;
