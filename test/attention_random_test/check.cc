@@ -28,10 +28,10 @@ std::vector<Named> expected(const Drawn& call, Precision precision) {
 }
 
 double largest(const std::vector<double>& values) {
-  double most = 0;
+  double maximum = 0;
   for (const double value : values)
-    if (std::isfinite(value)) most = std::max(most, std::abs(value));
-  return most;
+    if (std::isfinite(value)) maximum = std::max(maximum, std::abs(value));
+  return maximum;
 }
 
 Tensor gradient_of(const Variable& x) {  // zero where none arrived
