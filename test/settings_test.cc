@@ -100,6 +100,11 @@ TEST_F(Settings, AreRefusedAtOnceAndOnOneLineWhenTooLargeOrTooDeep) {
     write_file(at("section.toml"), "heads = {a.b = 1}\n" + section);
     expect_error(bash("qkv describe --config " + at("section.toml")), 2, {"section.toml:2", "this is not TOML"});
   }
+  for (const std::string key : {"h\xc3\xa9 = 1\n", "h = {a\xc9\x9d = 1}\n"}) {
+    write_file(at("letters.toml"),
+               "train = [\"\"\"\xc3\xa9\"\"\", '\xc3\xa9', \"\\\"\xc3\xa9\"] # \xc3\xa9\n" + key);
+    expect_error(bash("qkv describe --config " + at("letters.toml")), 2, {"letters.toml:2", "is not ASCII"});
+  }
   write_file(at("control.toml"), "\"\\u001b[31m\" = 1\n");
   expect_error(bash("qkv describe --config " + at("control.toml")), 2, {"control.toml", "unknown key '\\x1b[31m'"});
 }
