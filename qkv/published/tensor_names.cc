@@ -29,6 +29,13 @@ void TensorNames::tensor(const std::string& parameter, const std::string& name, 
   sources_[parameter] = {.name = name, .part = part};
 }
 
+void TensorNames::fused_attention(const std::string& layer, const std::string& name, const FusedRows& rows,
+                                  bool transposed) {
+  linear(layer + ".query", name, {.rows = rows.query, .transposed = transposed});
+  linear(layer + ".key", name, {.rows = rows.key, .transposed = transposed});
+  linear(layer + ".value", name, {.rows = rows.value, .transposed = transposed});
+}
+
 void TensorNames::ignore(const std::string& suffix) { ignored_.push_back(suffix); }
 
 void TensorNames::linear(const std::string& layer, const std::string& name, const TensorPart& part) {

@@ -43,6 +43,9 @@ class TensorNames {
 
   void tensor(const std::string& parameter, const std::string& name, const TensorPart& part = {});
   void linear(const std::string& layer, const std::string& name, const TensorPart& part = {});
+  // Queries, keys and values of an attention layer in one matrix.
+  void fused_attention(const std::string& layer, const std::string& name, const FusedRows& rows,
+                       bool transposed = false);
   void norm(const std::string& layer, const std::string& name) { linear(layer, name); }
   // Ignores tensors whose names end like this: ".attn.bias"
   void ignore(const std::string& suffix);

@@ -38,10 +38,7 @@ TensorNames falcon_tensors(const HfConfig& hf, const TransformerConfig& ours) {
   names.tensor("embedding.tokens", "transformer.word_embeddings.weight");
   names.output("lm_head.weight");
   for_each_layer(ours.decoder_layers, "transformer.h.", [&](const std::string& to, const std::string& from) {
-    const std::string fused = from + "self_attention.query_key_value";
-    names.linear(to + "self_attention.query", fused, {.rows = rows.query});
-    names.linear(to + "self_attention.key", fused, {.rows = rows.key});
-    names.linear(to + "self_attention.value", fused, {.rows = rows.value});
+    names.fused_attention(to + "self_attention", from + "self_attention.query_key_value", rows);
     names.linear(to + "self_attention.out", from + "self_attention.dense");
     names.norm(to + "norm1", from + (two_norms ? "ln_attn" : "input_layernorm"));
     names.linear(to + "feed_forward.up", from + "mlp.dense_h_to_4h");

@@ -33,15 +33,12 @@ TransformerConfig gpt2_config(const HfConfig& hf) {
 
 TensorNames gpt2_tensors(const HfConfig&, const TransformerConfig& ours) {
   TensorNames names("transformer.");
-  const int64_t C = ours.d_model;
+  const FusedRows rows = fused_rows(1, 1, ours.d_model);
   names.tensor("embedding.tokens", "transformer.wte.weight");
   names.tensor("embedding.positions", "transformer.wpe.weight");
   names.output("lm_head.weight");
   for_each_layer(ours.decoder_layers, "transformer.h.", [&](const std::string& to, const std::string& from) {
-    const std::string fused = from + "attn.c_attn";
-    names.linear(to + "self_attention.query", fused, {.rows = row_range(0, C), .transposed = true});
-    names.linear(to + "self_attention.key", fused, {.rows = row_range(C, 2 * C), .transposed = true});
-    names.linear(to + "self_attention.value", fused, {.rows = row_range(2 * C, 3 * C), .transposed = true});
+    names.fused_attention(to + "self_attention", from + "attn.c_attn", rows, /*transposed=*/true);
     names.linear(to + "self_attention.out", from + "attn.c_proj", {.transposed = true});
     names.norm(to + "norm1", from + "ln_1");
     names.linear(to + "feed_forward.up", from + "mlp.c_fc", {.transposed = true});

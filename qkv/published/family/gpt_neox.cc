@@ -23,10 +23,7 @@ TensorNames gpt_neox_tensors(const HfConfig&, const TransformerConfig& ours) {
   names.output("embed_out.weight");
   names.fallback("lm_head.weight", "embed_out.weight");  // its name in version 5 of transformers
   for_each_layer(ours.decoder_layers, "gpt_neox.layers.", [&](const std::string& to, const std::string& from) {
-    const std::string fused = from + "attention.query_key_value";
-    names.linear(to + "self_attention.query", fused, {.rows = rows.query});
-    names.linear(to + "self_attention.key", fused, {.rows = rows.key});
-    names.linear(to + "self_attention.value", fused, {.rows = rows.value});
+    names.fused_attention(to + "self_attention", from + "attention.query_key_value", rows);
     names.linear(to + "self_attention.out", from + "attention.dense");
     names.norm(to + "norm1", from + "input_layernorm");
     names.linear(to + "feed_forward.up", from + "mlp.dense_h_to_4h");

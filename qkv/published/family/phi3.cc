@@ -15,12 +15,12 @@ TransformerConfig phi3_config(const HfConfig& hf) {
 
 TensorNames phi3_tensors(const HfConfig& hf, const TransformerConfig& ours) {
   TensorNames names = family::llama.tensors(hf, ours);
-  const int64_t D = ours.head_width, queries = ours.heads * D, keys = ours.kv_heads * D, F = ours.ffn;
+  const int64_t kv_heads = ours.kv_heads == 0 ? ours.heads : ours.kv_heads;
+  const FusedRows rows = fused_rows(1, ours.heads / kv_heads, kv_heads * ours.head_width);
+  const int64_t F = ours.ffn;
   for_each_layer(ours.decoder_layers, "model.layers.", [&](const std::string& to, const std::string& from) {
-    const std::string fused = from + "self_attn.qkv_proj", gated = from + "mlp.gate_up_proj";
-    names.linear(to + "self_attention.query", fused, {.rows = row_range(0, queries)});
-    names.linear(to + "self_attention.key", fused, {.rows = row_range(queries, queries + keys)});
-    names.linear(to + "self_attention.value", fused, {.rows = row_range(queries + keys, queries + 2 * keys)});
+    const std::string gated = from + "mlp.gate_up_proj";
+    names.fused_attention(to + "self_attention", from + "self_attn.qkv_proj", rows);
     names.linear(to + "feed_forward.gate", gated, {.rows = row_range(0, F)});
     names.linear(to + "feed_forward.up", gated, {.rows = row_range(F, 2 * F)});
   });
