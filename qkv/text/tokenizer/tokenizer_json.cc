@@ -55,9 +55,20 @@ struct JsonTokenizer::Parts {
       is_byte_level = is_byte_level_decoder(fields.object("decoder"));
     }
     if (fields.has("added_tokens")) read_added_tokens(fields);
+    for (const auto* parts : {&post.single, &post.pair})
+      for (const PostProcessor::Part& part : *parts)
+        require<InputError>(part.text >= 0 || part.id < size(), fields.where(),
+                            "the post-processor adds the token {}, which is not one of the {} of the vocabulary",
+                            part.id, size());
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
+
+  int64_t size() const {
+    auto size = std::ssize(model->tokens());
+    for (const auto& [id, added] : added_by_id) size = std::max<int64_t>(size, id + 1);
+    return size;
+  }
 
   void read_added_tokens(const JsonFields& fields) {
     std::vector<AddedToken> tokens[2];
@@ -224,11 +235,7 @@ bool JsonTokenizer::is_special(int32_t id) const {
   return found != parts_->added_by_id.end() && found->second->special;
 }
 
-int64_t JsonTokenizer::size() const {
-  auto size = std::ssize(parts_->model->tokens());
-  for (const auto& [id, added] : parts_->added_by_id) size = std::max<int64_t>(size, id + 1);
-  return size;
-}
+int64_t JsonTokenizer::size() const { return parts_->size(); }
 
 std::vector<int32_t> JsonTokenizer::before() const {
   std::vector<int32_t> ids;

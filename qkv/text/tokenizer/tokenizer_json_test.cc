@@ -225,4 +225,15 @@ TEST(JsonTokenizer, DamagedFilesAreErrorsOrStillTokenizers) {
   }
 }
 
+TEST(JsonTokenizer, APostProcessorAddsTokensOfTheVocabulary) {
+  Json json = small_bpe();
+  const int64_t size = tokenizer_of(json).size();
+  const auto with_end = [&](int64_t id) {
+    json["post_processor"] = {{"type", "RobertaProcessing"}, {"cls", {"a", 0}}, {"sep", {"c", id}}};
+    return tokenizer_of(json).encode("a").ids.back();
+  };
+  EXPECT_EQ(with_end(size - 1), size - 1);
+  EXPECT_THROW(with_end(size), InputError);
+}
+
 }  // namespace qkv::tokenizer_json_test
