@@ -42,8 +42,8 @@ constexpr ForeignName table[] = {
     {"src-lang|source-lang|src-language", "source-language"},
     {"tgt-lang|target-lang|tgt-language", "target-language"},
     {"prompts|message|instruction", "prompt"},
-    {"terms|terminology|glossary|constraints|force-words|force-decoding", "target-prefix",
-     ", the words that a translation begins with; words within it cannot be given"},
+    {"terminology|glossary|constraints|force-words|lexicon", "terms"},
+    {"force-decoding", "target-prefix"},
     // Training.
     {"lr|max-lr|peak-lr|learn-rate", "learning-rate"},
     {"batch-size|batchsize|bsz|mini-batch|micro-batch-size|per-device-train-batch-size|per-device-eval-batch-size",

@@ -17,7 +17,7 @@ namespace qkv::cli {
 namespace {
 
 struct TranslateCommand {
-  std::string model, input = "-", output = "-";
+  std::string model, input = "-", output = "-", terms;
   std::vector<std::string> sentences;  // given as arguments
   InferenceOptions held;
   TranslateOptions options;
@@ -29,10 +29,12 @@ struct TranslateCommand {
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
+    const std::vector<Term> given_terms = terms.empty() ? std::vector<Term>() : read_terms(terms);
     Timings timings;
     const Translator translator = open_translator("translate", model, held);
     timings.model_read();
     set_defaults(options, translator.defaults(), flags);
+    options.terms = given_terms;
     options.search.alignment = alignment;
     check_options(options);
     if (!quiet)
@@ -131,6 +133,11 @@ Command add_translate(App& parent) {
   app.group("Output of a line");
   app.add_flag("--target-prefix", c->prefixes,
                "lines are SENTENCE TAB PREFIX: the whole words that the translation begins with");
+  flag(app, "--terms", c->terms,
+       "terms and their translations, SOURCE TAB TARGET on each line: where a sentence has the term, its "
+       "translation has "
+       "the translation of the term",
+       "FILE");
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
@@ -143,7 +150,8 @@ Command add_translate(App& parent) {
       "Examples:\n"
       "  qkv translate -m my-model \"I am cold.\" \"Go on.\"\n"
       "  qkv translate -m my-model -i sentences.txt -o translations.txt --beam 8\n"
-      "  qkv translate -m my-model --n-best 3 --scores < sentences.txt");
+      "  qkv translate -m my-model --n-best 3 --scores < sentences.txt\n"
+      "  qkv translate -m my-model --terms terms.tsv -i sentences.txt");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -122,7 +122,8 @@ TEST_F(CommandLine, NamesOfOtherProgramsAreAnsweredByOurs) {
   answered("train", "--epochs", "--max-epochs");
   answered("train", "--num-layers", "--decoder-layers (and --encoder-layers, that of the encoder)");
   answered("evaluate", "--ref", "--references");
-  answered("translate", "--terminology", "--target-prefix, the words that a translation begins with");
+  answered("translate", "--terminology", "--terms");
+  answered("translate", "--force-decoding", "--target-prefix");
   expect_error(bash("qkv train --gpu 0"), 2, {"unknown flag --gpu; qkv computes on the processor"});
   // A name is not answered by a flag that the command does not have.
   expect_error(bash("qkv convert --lr 3"), 2, {"qkv convert: unknown flag --lr\n"});

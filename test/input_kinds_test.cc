@@ -72,4 +72,19 @@ TEST_F(InputKinds, WhatIsNotAModelFolderIsAnsweredByTheWayToOne) {
                {"it is a file of one; give the folder, model;"});
 }
 
+TEST_F(InputKinds, TermsAreTranslatedAsTheirListSays) {
+  const std::string translate = "qkv translate -m model --max-length 12 ";
+  write_file(at("terms.tsv"), "Go\tal a\n");
+  const Outcome found = bash(translate + "--terms terms.tsv 'Go on.' 'I am cold.'");
+  EXPECT_EQ(found.code, 0) << found.err;
+  EXPECT_NE(found.out.substr(0, found.out.find('\n')).find("al a"), std::string::npos) << found.out;
+  EXPECT_EQ(found.out.substr(found.out.find('\n') + 1), bash(translate + "'I am cold.'").out);
+  expect_error(bash(translate + "--terms terms.tsv --alternatives --n-best 2 Go"), 2, {"alternatives"});
+  write_file(at("terms.tsv"), "Go\tal\nGo\n");
+  expect_error(bash(translate + "--terms terms.tsv Go"), 1, {"terms.tsv:2", "SOURCE TAB TRANSLATION, got 'Go'"});
+  write_file(at("terms.tsv"), "Go\t\u4f60\n");
+  expect_error(bash(translate + "--terms terms.tsv Go"), 2,
+               {"has characters that the vocabulary of this model lacks"});
+}
+
 }  // namespace qkv::input_kinds_test

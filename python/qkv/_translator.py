@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -112,6 +112,7 @@ class TranslateOptions(_options.TranslateOptions, total=False):
     """Options of Translator.translate(), for type checkers."""
 
     prefixes: str | Iterable[str] | None
+    terms: Mapping[str, str] | None
 
 
 class Translator:
@@ -139,6 +140,7 @@ class Translator:
         sentences: str | Iterable[str],
         *,
         prefixes: str | Iterable[str] | None = None,
+        terms: Mapping[str, str] | None = None,
         **options: Unpack[_options.TranslateOptions],
     ) -> Translation | list[Translation]:
         """A translation for each sentence, in order; one for a single text.
@@ -146,23 +148,25 @@ class Translator:
         A translation does not depend on the others, nor on the number of threads (qkv.set_threads). Ctrl-C ends it
         after the current batch. The options are the same as for `qkv translate`; the generation_config.json of a
         published model replaces their defaults. And `prefixes` are the whole words that each translation begins
-        with; the score leaves them out.
+        with; the score leaves them out. `terms` are words or phrases of the source with their translations: where a
+        sentence has one, its translation has the translation of the term.
         """
         lines = [sentences] if isinstance(sentences, str) else list(sentences)
         given = [prefixes] if isinstance(prefixes, str) else list(prefixes or [])
         if given and len(given) != len(lines):
             raise ValueError(f"translate: there are {len(lines)} sentences and {len(given)} prefixes")
+        pairs = list((terms or {}).items())
 
         def alignments(index: int, answers: list[Any]) -> _Alignments:
             def find() -> list[np.ndarray | None]:
-                one = lines[index : index + 1], given[index : index + 1]
+                one = lines[index : index + 1], given[index : index + 1], pairs
                 return [a[-1] for a in self._translator.translate(*one, {**options, "alignment": True})[0][0]]
 
             return _Alignments([a[-1] for a in answers] if options.get("alignment") else None, find)
 
         out = []
         for i, (answers, source_tokens, truncated) in enumerate(
-            self._translator.translate(lines, given, dict(options))
+            self._translator.translate(lines, given, pairs, dict(options))
         ):
             source, where = lines[i], alignments(i, answers)
             ranked = [_candidate(a, index, where) for index, a in enumerate(answers)]

@@ -31,10 +31,14 @@ TranslateOptions options_of(const Translator& translator, const nb::dict& given,
 }
 
 // A tuple for every sentence: ([an answer, ...], source tokens, whether the source was cut).
-nb::list translate(const Translator& translator, nb::list sentences, nb::list prefixes, const nb::dict& given) {
+// terms: pairs of texts.
+nb::list translate(const Translator& translator, nb::list sentences, nb::list prefixes, nb::list terms,
+                   const nb::dict& given) {
   TranslateOptions options = options_of(translator, given, "Translator.translate");
   const std::vector<std::string> lines = strings_of(sentences, "translate");
   options.prefixes = strings_of(prefixes, "translate: prefixes");
+  for (const nb::handle pair : terms)
+    options.terms.push_back({string_of(pair[0], "translate: terms"), string_of(pair[1], "translate: terms")});
   std::vector<Translation> translations;
   {
     const nb::gil_scoped_release unlocked;

@@ -76,6 +76,20 @@ def test_prefixes_begin_translations_and_alternatives_differ_behind_them(transla
         translator.translate(["one two"], prefixes=["1", "2"])
 
 
+def test_terms_have_their_translations(translator):
+    free, other = translator.translate(["Go on.", "no"], max_length=20)
+    word = other.text.split()[0]
+    found, same = translator.translate(["Go on.", "no"], terms={"Go": word}, max_length=20)
+    assert word in found.text
+    assert same.text == other.text
+    assert found.alignment.shape[0] == len(found.tokens)
+    assert translator.translate("Go on.", terms={}, max_length=20).text == free.text
+    with pytest.raises(ValueError, match="source and a translation"):
+        translator.translate("Go on.", terms={"Go": ""})
+    with pytest.raises(TypeError):
+        translator.translate("Go on.", terms={"Go": 3})
+
+
 def test_the_heat_map_of_a_translation_is_its_alignment(translator):
     t = translator.translate("one two")
     assert all(token in t.heatmap().svg() for token in ("one two \N{RIGHTWARDS ARROW} 12", "&lt;/s&gt;"))

@@ -11,24 +11,34 @@ double length_penalty(int64_t tokens, double alpha, LengthNormalization normaliz
   return std::pow(normalization == LengthNormalization::wu ? (5.0 + length) / 6.0 : length, alpha);
 }
 
-Beam::Beam(const SearchOptions& options, int64_t max_length)
-    : options_(options), max_length_(max_length), live_{{.parent = 0, .ids = {}, .log_probability = 0.0}} {}
+Beam::Beam(const SearchOptions& options, int64_t max_length, RequiredPhrases phrases, PhraseProgress progress)
+    : options_(options),
+      phrases_(std::move(phrases)),
+      width_(phrases_.empty() ? options.beam : std::max(options.beam, phrases_.tokens() + 1)),
+      max_length_(max_length),
+      live_{{.parent = 0, .ids = {}, .log_probability = 0.0, .progress = std::move(progress)}} {}
 
-// The candidates for the next step, best first. `beam` tokens of every row are enough: no more can stay live.
+// The candidates for the next step, best first. `width` tokens of every row are enough: no more can stay live.
 void Beam::collect(const TopTokens& top, int64_t first_row) {
   continuations_.clear();
   const auto add = [&](size_t parent, int32_t id, float log_probability) {
     continuations_.push_back({live_[parent].log_probability + log_probability, static_cast<int64_t>(parent), id});
+    PhraseProgress& progress = continuations_.back().progress;
+    if (phrases_.empty()) return;
+    progress = id == options_.eos ? live_[parent].progress : phrases_.after(live_[parent].progress, id);
   };
   if (length_ < max_length_)
-    for (size_t i = 0; i < live_.size(); ++i)
-      for (const TokenChoice& choice : top.row(first_row + static_cast<int64_t>(i)))
-        add(i, choice.id, choice.log_probability);
+    for (size_t i = 0; i < live_.size(); ++i) {
+      const int64_t row = first_row + static_cast<int64_t>(i);
+      for (const TokenChoice& choice : top.row(row)) add(i, choice.id, choice.log_probability);
+      for (const TokenChoice& choice : top.extra(row)) add(i, choice.id, choice.log_probability);
+    }
   if (options_.eos < 0) return sort_continuations();
   const bool only_eos = continuations_.empty();
   if (length_ >= options_.min_length || only_eos)
     for (size_t i = 0; i < live_.size(); ++i)
-      if (const float eos = top.eos(first_row + static_cast<int64_t>(i)); only_eos || std::isfinite(eos))
+      if (const float eos = top.eos(first_row + static_cast<int64_t>(i));
+          only_eos || (std::isfinite(eos) && may_finish(live_[i].progress)))
         add(i, options_.eos, eos);
   sort_continuations();
 }
@@ -39,23 +49,32 @@ void Beam::sort_continuations() {
   });
 }
 
+// Whether all phrases are met, or, at the maximum length, as many tokens of them as in any hypothesis.
+bool Beam::may_finish(const PhraseProgress& progress) const {
+  if (phrases_.empty() || phrases_.complete(progress)) return true;
+  if (length_ < max_length_ || !finished_.empty()) return false;
+  return std::all_of(live_.begin(), live_.end(),
+                     [&](const Live& other) { return other.progress.tokens <= progress.tokens; });
+}
+
 void Beam::advance(const TopTokens& top, int64_t first_row) {
   collect(top, first_row);
   const auto beam = static_cast<size_t>(options_.beam);
-  std::vector<Live> next;
-  for (size_t rank = 0; rank < continuations_.size() && next.size() < beam; ++rank) {
-    const auto& [log_probability, parent, id] = continuations_[rank];
+  size_t rank = 0;  // among the continuations that have all phrases
+  for (const auto& [log_probability, parent, id, progress] : continuations_) {
     const Live& from = live_[static_cast<size_t>(parent)];
-    if (id == options_.eos) {
-      if (rank < beam) finish(from, log_probability, std::ssize(from.ids) + 1);
-      continue;
-    }
-    next.push_back({parent, from.ids, log_probability});
-    next.back().ids.push_back(id);
+    if (id == options_.eos && may_finish(progress) && rank < beam)
+      finish(from, log_probability, std::ssize(from.ids) + 1);
+    rank += phrases_.empty() || phrases_.complete(progress);
   }
+  std::vector<Live> next;
+  choose_live(next);
   const auto finish_as_they_are = [&] {
     for (const Live& hypothesis : live_)
-      finish(hypothesis, hypothesis.log_probability, std::max<int64_t>(std::ssize(hypothesis.ids), 1));
+      if (may_finish(hypothesis.progress))
+        finish(hypothesis, hypothesis.log_probability, std::max<int64_t>(std::ssize(hypothesis.ids), 1));
+    if (finished_.empty())
+      finish(live_.front(), live_.front().log_probability, std::max<int64_t>(std::ssize(live_.front().ids), 1));
   };
   if (next.empty() && finished_.empty()) finish_as_they_are();  // without eos
   ++length_;
@@ -66,6 +85,31 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
     live_.clear();
   }
   done_ = live_.empty() || (options_.early_stopping ? finished_.size() >= beam || cannot_improve() : is_worse());
+}
+
+// The best continuations without eos: first an equal share for every number of met tokens, then the best of the others.
+void Beam::choose_live(std::vector<Live>& next) const {
+  const auto width = static_cast<size_t>(width_);
+  const auto groups = static_cast<size_t>(phrases_.tokens()) + 1;
+  std::vector<size_t> free(groups, width / groups);
+  free.back() += width % groups;
+  std::vector<bool> chosen(continuations_.size());
+  size_t count = 0;
+  for (const bool shared : {true, false})
+    for (size_t i = 0; i < continuations_.size() && count < width; ++i) {
+      if (continuations_[i].id == options_.eos || chosen[i]) continue;
+      size_t& of_group = free[static_cast<size_t>(continuations_[i].progress.tokens)];
+      if (shared && of_group == 0) continue;
+      if (shared) --of_group;
+      chosen[i] = true;
+      ++count;
+    }
+  for (size_t i = 0; i < continuations_.size(); ++i) {
+    if (!chosen[i]) continue;
+    const auto& [log_probability, parent, id, progress] = continuations_[i];
+    next.push_back({parent, live_[static_cast<size_t>(parent)].ids, log_probability, progress});
+    next.back().ids.push_back(id);
+  }
 }
 
 void Beam::finish(const Live& hypothesis, double log_probability, int64_t tokens) {

@@ -9,11 +9,16 @@
 //     }
 //     std::vector<Hypothesis> best = beam.take_best();
 //
+// With phrases that every answer must contain (required_phrases.h), the live hypotheses are as evenly distributed over the
+// numbers of met tokens as the candidates allow, the width is at least one more than these tokens, and a hypothesis without
+// all of them is finished only at the maximum length, if there is no other.
+//
 // With beam 1 this is greedy search. Ties go to the better parent, then to the lower id.
 #pragma once
 
 #include <vector>
 
+#include "qkv/decode/required_phrases.h"
 #include "qkv/decode/search.h"
 #include "qkv/decode/top_tokens.h"
 
@@ -25,13 +30,18 @@ class Beam {
     int64_t parent;  // index in live() of the previous step
     std::vector<int32_t> ids;
     double log_probability;
+    PhraseProgress progress = {};
   };
 
   // max_length: of a translation in tokens, without eos.
-  Beam(const SearchOptions& options, int64_t max_length);
+  Beam(const SearchOptions& options, int64_t max_length, RequiredPhrases phrases = {},
+       PhraseProgress progress = {});
 
   bool done() const { return done_; }
   const std::vector<Live>& live() const { return live_; }  // best first; one empty hypothesis at the start
+  int64_t width() const { return width_; }                 // how many may be live
+  // That each of live() needs for a phrase; for TopTokensOptions::extra_in_rows.
+  std::vector<int32_t> wanted(size_t row) const { return phrases_.next_tokens(live_[row].progress); }
   // Row first_row + i of top belongs to live()[i].
   void advance(const TopTokens& top, int64_t first_row);
   std::vector<Hypothesis> take_best();  // at most n_best, best first
@@ -41,16 +51,20 @@ class Beam {
     double log_probability;
     int64_t parent;
     int32_t id;
+    PhraseProgress progress = {};
   };
   void collect(const TopTokens& top, int64_t first_row);
   void sort_continuations();
+  void choose_live(std::vector<Live>& next) const;
+  bool may_finish(const PhraseProgress& progress) const;
   void finish(const Live& hypothesis, double log_probability, int64_t tokens);
   bool cannot_improve() const;
   bool is_worse() const;
   double score(double log_probability, int64_t tokens) const;  // tokens with eos
 
   SearchOptions options_;
-  int64_t max_length_, length_ = 0;
+  RequiredPhrases phrases_;
+  int64_t width_, max_length_, length_ = 0;
   bool done_ = false;
   std::vector<Live> live_;
   std::vector<Continuation> continuations_;

@@ -31,8 +31,17 @@ class Batch {
     std::iota(active_.begin(), active_.end(), size_t{0});
     for (const int64_t i : sequences) {
       if (options.no_repeat_ngram > 0) first_.push_back(task.first[static_cast<size_t>(i)]);
-      beams_.emplace_back(options, task.max_lengths[static_cast<size_t>(i)]);
       tokens_.push_back(task.first[static_cast<size_t>(i)]);
+      const int64_t max_length = task.max_lengths[static_cast<size_t>(i)];
+      if (task.phrases.empty()) {
+        beams_.emplace_back(options, max_length);
+        continue;
+      }
+      RequiredPhrases phrases(task.phrases[static_cast<size_t>(i)]);
+      PhraseProgress progress;
+      for (const int32_t id : tokens_.back()) progress = phrases.after(progress, id);
+      beams_.emplace_back(options, max_length, std::move(phrases), std::move(progress));
+      has_phrases_ = true;
     }
   }
 
@@ -43,10 +52,11 @@ class Batch {
     const Tensor logits = rows_of_model_->extend(tokens_, pass);
     const TopTokens top = is_first_step_ && options_.forced_first_token
                               ? forced_token(logits.dim(0), *options_.forced_first_token)
-                              : top_tokens(logits, options_.beam,
+                              : top_tokens(logits, width(),
                                            {.eos = options_.eos,
                                             .suppress_tokens = options_.suppress_tokens,
-                                            .suppress_in_rows = repeated_ngrams(logits.dim(0))});
+                                            .suppress_in_rows = repeated_ngrams(logits.dim(0)),
+                                            .extra_in_rows = wanted_tokens(logits.dim(0))});
     is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
@@ -68,6 +78,22 @@ class Batch {
   const std::vector<std::vector<size_t>>& deferred() const { return deferred_; }
 
  private:
+  int64_t width() const {
+    int64_t largest = options_.beam;
+    for (const size_t i : active_) largest = std::max(largest, beams_[i].width());
+    return largest;
+  }
+
+  // The tokens that bring a required phrase forward, for every row.
+  std::vector<std::vector<int32_t>> wanted_tokens(int64_t rows) const {
+    if (!has_phrases_) return {};
+    std::vector<std::vector<int32_t>> wanted(static_cast<size_t>(rows));
+    for (size_t i = 0; i < active_.size(); ++i)
+      for (size_t row = 0; row < beams_[active_[i]].live().size(); ++row)
+        wanted[i * static_cast<size_t>(rows_) + row] = beams_[active_[i]].wanted(row);
+    return wanted;
+  }
+
   // The tokens that would complete an n-gram a second time, for every row.
   std::vector<std::vector<int32_t>> repeated_ngrams(int64_t rows) const {
     if (first_.empty()) return {};
@@ -133,7 +159,7 @@ class Batch {
 
   const SearchOptions& options_;
   std::unique_ptr<Decoding> rows_of_model_;
-  bool is_first_step_ = true;
+  bool is_first_step_ = true, has_phrases_ = false;
   std::vector<Beam> beams_;
   std::vector<size_t> active_;                // sequences, in the order of their rows
   int64_t rows_ = 1;                          // of every active sequence
@@ -202,6 +228,11 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
   require(task.first.size() == task.max_lengths.size(), "search",
           "each sequence needs its first tokens and a maximum length, got {} and {}", task.first.size(),
           task.max_lengths.size());
+  require(task.phrases.empty() || task.phrases.size() == task.first.size(), "search",
+          "there must be phrases for each of the {} sequences, or none, got {}", task.first.size(),
+          task.phrases.size());
+  require<UsageError>(task.phrases.empty() || !options.alternatives, "search",
+                      "alternatives cannot be searched with required phrases");
   const NoGrad guard;
   std::vector<std::vector<Hypothesis>> found(task.first.size());
   if (found.empty()) return found;
@@ -218,7 +249,8 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
 
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
                                             const SearchOptions& options,
-                                            std::span<const std::vector<int32_t>> prefixes) {
+                                            std::span<const std::vector<int32_t>> prefixes,
+                                            std::span<const std::vector<std::vector<int32_t>>> phrases) {
   check_options(options, model.config());
   require(prefixes.empty() || prefixes.size() == encoded.lengths.size(), "search",
           "there must be one prefix for each of the {} sources, or none, got {}", encoded.lengths.size(),
@@ -226,6 +258,7 @@ std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const E
   std::vector<int64_t> all(encoded.lengths.size());
   std::iota(all.begin(), all.end(), int64_t{0});
   SearchTask task;
+  task.phrases = {phrases.begin(), phrases.end()};
   task.start = [&](std::span<const int64_t> sentences) {
     const bool whole = std::equal(sentences.begin(), sentences.end(), all.begin(), all.end());
     return model.start(whole ? encoded : gather_rows(encoded, sentences));
@@ -246,14 +279,15 @@ std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const E
 
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options,
-                                            std::span<const std::vector<int32_t>> prefixes) {
+                                            std::span<const std::vector<int32_t>> prefixes,
+                                            std::span<const std::vector<std::vector<int32_t>>> phrases) {
   check_options(options, model.config());
   require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()), "search",
           "source must be (B,S) with B lengths, got {} and {} lengths", source.shape(), lengths.size());
   if (lengths.empty()) return {};
   const NoGrad guard;
   Pass pass;
-  return search(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), options, prefixes);
+  return search(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), options, prefixes, phrases);
 }
 
 }  // namespace qkv

@@ -90,16 +90,20 @@ struct SearchTask {
   std::vector<std::vector<int32_t>>
       first;                         // the tokens that each sequence begins with: bos, or a prompt; not empty
   std::vector<int64_t> max_lengths;  // of what follows them, in tokens, without eos
+  // The phrases that each answer must contain (required_phrases.h), in what it begins with or after it; none: nothing.
+  std::vector<std::vector<std::vector<int32_t>>> phrases = {};
 };
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options = {});
 
-// prefixes: what each answer begins with, tokens without bos; none: nothing.
+// prefixes: what each answer begins with, tokens without bos; phrases: what each contains (required_phrases.h). None: nothing.
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
                                             const SearchOptions& options = {},
-                                            std::span<const std::vector<int32_t>> prefixes = {});
+                                            std::span<const std::vector<int32_t>> prefixes = {},
+                                            std::span<const std::vector<std::vector<int32_t>>> phrases = {});
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {},
-                                            std::span<const std::vector<int32_t>> prefixes = {});
+                                            std::span<const std::vector<int32_t>> prefixes = {},
+                                            std::span<const std::vector<std::vector<int32_t>>> phrases = {});
 
 // The checks of search(): UsageError for options out of range, for any model or for this one.
 void check_options(const SearchOptions& options);

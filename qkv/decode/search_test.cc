@@ -10,6 +10,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
+#include "qkv/decode/all_translations_test.h"
 #include "qkv/decode/model_test.h"
 #include "qkv/decode/score.h"
 
@@ -64,35 +65,6 @@ TEST(Search, GreedyTakesTheMostLikelyTokenAtEveryStep) {
     }
   }
   EXPECT_GT(longest, 3u) << "the test needs translations of some length";
-}
-
-// All translations of at most three tokens, scored by the whole decoder.
-std::vector<Hypothesis> all_translations(const Transformer& model, const Ids& sentence,
-                                         const SearchOptions& options) {
-  std::vector<Ids> targets;
-  const std::function<void(const Ids&)> extend = [&](const Ids& ids) {
-    targets.push_back(ids);
-    if (ids.size() == 3) return;
-    for (int32_t id = 3; id < model.config().target_vocabulary; ++id) {
-      Ids longer = ids;
-      longer.push_back(id);
-      extend(longer);
-    }
-  };
-  extend({});
-  const std::vector<Ids> sources(targets.size(), sentence);
-  const PaddedBatch source = pad_batch(sources);
-  const std::vector<TargetScore> scores = score_targets(model, source.ids, source.lengths, targets);
-  std::vector<Hypothesis> out;
-  for (size_t i = 0; i < targets.size(); ++i)
-    out.push_back({targets[i],
-                   scores[i].log_probability / length_penalty(static_cast<int64_t>(targets[i].size()) + 1,
-                                                              options.length_penalty, options.length_normalization),
-                   scores[i].log_probability,
-                   {}});
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-  return out;
 }
 
 TEST(Search, AWideBeamFindsTheBestTranslation) {

@@ -59,6 +59,9 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
   top.eos_.resize(static_cast<size_t>(R));
   require(options.suppress_in_rows.empty() || std::ssize(options.suppress_in_rows) == R, "top_tokens",
           "suppress_in_rows must have {} rows, as the logits, got {}", R, options.suppress_in_rows.size());
+  require(options.extra_in_rows.empty() || std::ssize(options.extra_in_rows) == R, "top_tokens",
+          "extra_in_rows must have {} rows, as the logits, got {}", R, options.extra_in_rows.size());
+  top.extra_.resize(options.extra_in_rows.size());
   const float* data = logits.data<float>();
   const std::vector<int32_t> none;
   parallel_for(R, [&](int64_t r) {
@@ -92,6 +95,15 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
     top.eos_[static_cast<size_t>(r)] = options.eos >= 0 ? log_p + (of_eos - x[best_id]) : minus_infinity;
     for (int64_t i = 0; i < best.length(); ++i)
       choices[i].log_probability = log_p + (choices[i].log_probability - x[best_id]);
+    if (options.extra_in_rows.empty()) return;
+    for (const int32_t id : options.extra_in_rows[static_cast<size_t>(r)]) {
+      require(id >= 0 && id < V, "top_tokens", "an extra token must be an id of the vocabulary of {}, got {}", V,
+              id);
+      const bool in_row =
+          std::any_of(choices, choices + best.length(), [&](const TokenChoice& c) { return c.id == id; });
+      if (!in_row && std::isfinite(x[id]))
+        top.extra_[static_cast<size_t>(r)].push_back({id, log_p + (x[id] - x[best_id])});
+    }
   });
   return top;
 }

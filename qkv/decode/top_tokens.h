@@ -31,6 +31,11 @@ class TopTokens {
     return {choices_.data() + r * count_, static_cast<size_t>(lengths_[static_cast<size_t>(r)])};
   }
   float eos(int64_t r) const { return eos_[static_cast<size_t>(r)]; }
+  // The tokens that TopTokensOptions::extra_in_rows asks for and that are not in the row.
+  std::span<const TokenChoice> extra(int64_t r) const {
+    if (extra_.empty()) return {};
+    return extra_[static_cast<size_t>(r)];
+  }
 
  private:
   friend TopTokens top_tokens(const Tensor& logits, int64_t count, const struct TopTokensOptions& options);
@@ -40,12 +45,14 @@ class TopTokens {
   std::vector<TokenChoice> choices_;
   std::vector<int64_t> lengths_;
   std::vector<float> eos_;
+  std::vector<std::vector<TokenChoice>> extra_;
 };
 
 struct TopTokensOptions {
   int32_t eos = 2;                                          // -1: none
   std::vector<int32_t> suppress_tokens = {};                // ids that are not candidates
   std::vector<std::vector<int32_t>> suppress_in_rows = {};  // and those of every row by itself; empty: none
+  std::vector<std::vector<int32_t>> extra_in_rows = {};     // ids that are wanted besides the best; empty: none
 };
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
 // One token for each row, of log-probability 0, and no eos.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/decode/padded_batch.h"
@@ -79,6 +80,20 @@ Candidate Translator::candidate(const Hypothesis& hypothesis) const {
           .alignment = hypothesis.alignment};
 }
 
+// The tokens of the translations that the terms of a sentence must have.
+std::vector<std::vector<int32_t>> Translator::phrases_of(const Terminology& terms,
+                                                         std::string_view sentence) const {
+  std::vector<std::vector<int32_t>> phrases;
+  for (const std::string& translation : terms.translations(sentence)) {
+    phrases.push_back(encode_within(target_, translation));
+    const std::vector<int32_t>& ids = phrases.back();
+    require<UsageError>(!ids.empty() && std::find(ids.begin(), ids.end(), target_.special().unk) == ids.end(),
+                        "terms", "{} has characters that the vocabulary of this model lacks",
+                        quoted_name(translation));
+  }
+  return phrases;
+}
+
 SearchOptions Translator::search_options_of(const TranslateOptions& options) const {
   const SpecialTokens& special = target_.special();
   SearchOptions how = options.search;
@@ -125,16 +140,24 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
     if (sources[i].blank()) out[i].n_best.emplace_back();
   }
   if (!prefixes.empty()) how.forced_first_token.reset();
+  std::vector<std::vector<std::vector<int32_t>>> phrases(options.terms.empty() ? 0 : sentences.size());
+  if (!phrases.empty()) {
+    const Terminology terms(options.terms);
+    encode_texts(std::ssize(sentences), "sentence",
+                 [&](size_t i) { phrases[i] = phrases_of(terms, sentences[i]); });
+  }
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch : length_batches(
            lengths, {options.batch_tokens / options.search.beam, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows, first;
+    std::vector<std::vector<std::vector<int32_t>>> required;
     for (const size_t i : batch) {
       rows.push_back(sources[i].ids);
+      if (!phrases.empty()) required.push_back(phrases[i]);
       if (!prefixes.empty()) first.push_back(prefixes[i].ids);
     }
     const PaddedBatch source = pad_batch(rows);
-    const auto found = search(*model_, source.ids, source.lengths, how, first);
+    const auto found = search(*model_, source.ids, source.lengths, how, first, required);
     for (size_t b = 0; b < batch.size(); ++b) {
       Translation& translation = out[batch[b]];
       for (const Hypothesis& hypothesis : found[b]) translation.n_best.push_back(candidate(hypothesis));

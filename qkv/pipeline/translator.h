@@ -28,6 +28,7 @@
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/store_parameters.h"
 #include "qkv/pipeline/encoded_sentence.h"
+#include "qkv/pipeline/terms.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -42,6 +43,9 @@ struct TranslateOptions {
   // The beginning of each translation, one for each sentence; empty: none. It is tokenized by itself, so it ends with a
   // whole token. Scores leave it out.
   std::vector<std::string> prefixes = {};
+  // Translations that terms must have wherever they occur (terms.h): beam search keeps hypotheses that contain them. One
+  // that does not fit into the maximum length is left out.
+  std::vector<Term> terms = {};
   // The languages of a multilingual model, by their tokens: "deu_Latn", or "de" for "__de__" and ">>de<<". Empty: as
   // the files of the model say.
   std::string source_language = {}, target_language = {};
@@ -115,6 +119,7 @@ class Translator {
   void check(const std::string& where) const;
   static std::vector<EncodedSentence> encode_all(std::span<const std::string> sentences, const Tokenizer& tokenizer,
                                                  const EncodeSentenceOptions& options);
+  std::vector<std::vector<int32_t>> phrases_of(const Terminology& terms, std::string_view sentence) const;
   Candidate candidate(const Hypothesis& hypothesis) const;
 
   std::shared_ptr<const EncoderDecoder> model_;

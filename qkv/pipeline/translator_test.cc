@@ -53,6 +53,22 @@ TEST(Translator, KeepsTheOrderAndTranslatesEverySentenceIndependently) {
   }
 }
 
+TEST(Translator, TermsHaveTheirTranslations) {
+  const Translator translator = random_translator(1);
+  const TranslateOptions options{.search = {.beam = 2, .max_length = 40},
+                                 .terms = {{"cold", "fab"}, {"old", "lid jab"}}};
+  const std::vector<Translation> plain = translator.translate(lines(), {.search = options.search}),
+                                 found = translator.translate(lines(), options);
+  for (size_t i = 0; i < lines().size(); ++i) {
+    const bool cold = lines()[i].find(" cold") != std::string::npos,
+               old = lines()[i].find(" old") != std::string::npos;
+    EXPECT_TRUE(!cold || found[i].text.find("fab") != std::string::npos) << found[i].text;
+    EXPECT_TRUE(!old || found[i].text.find("lid jab") != std::string::npos) << found[i].text;
+    EXPECT_TRUE(cold || old || found[i].text == plain[i].text) << found[i].text;
+  }
+  EXPECT_THROW(translator.translate(lines(), {.terms = {{"cold", "\u4f60"}}}), UsageError);
+}
+
 TEST(Translator, CanBeStoppedBetweenBatches) {
   const Translator translator = random_translator(1);
   struct Stop {};

@@ -1,0 +1,43 @@
+// Terminology: terms of the source language with the translations that they must have.
+//
+//     const Terminology terms({{"Transformer", "Transformer"}, {"attention head", "Aufmerksamkeitskopf"}});
+//     terms.translations("An attention head.")                  // {"Aufmerksamkeitskopf"}
+//
+// A term is found where it stands in the sentence as it is written, upper and lower case included, with no letter or number
+// before or after it; in scripts that do not separate words, such as Chinese, anywhere. The leftmost and longest terms are
+// found, and none within another. Errors: UsageError for a term without a source or a translation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qkv/text/tokenizer.h"
+#include "qkv/text/tokenizer/string_finder.h"
+
+namespace qkv {
+
+struct Term {
+  std::string source, target;
+};
+
+class Terminology {
+ public:
+  explicit Terminology(std::vector<Term> terms);
+  std::vector<std::string> translations(std::string_view sentence) const;  // once for every occurrence
+
+ private:
+  const Term* term_at(std::string_view sentence, size_t at, int32_t longest) const;
+
+  std::vector<Term> terms_;
+  StringFinder finder_;
+};
+
+// SOURCE TAB TARGET on each line; blank lines are skipped. InputError, with the line, for any other.
+std::vector<Term> read_terms(const std::string& path);
+
+// The tokens of a phrase within a text: after a word and a space.
+std::vector<int32_t> encode_within(const Tokenizer& tokenizer, std::string_view phrase);
+
+}  // namespace qkv
