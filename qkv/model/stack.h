@@ -16,37 +16,22 @@
 #include "qkv/layer/block.h"
 #include "qkv/layer/token_embedding.h"
 #include "qkv/model/encoded.h"
+#include "qkv/model/row_groups.h"
 
 namespace qkv {
 
-// Rows of tokens that grow: what their blocks keep of the positions so far. Rows that are at the same position form
-// groups that are computed together.
-class StackRows {
- public:
-  int64_t count() const;
-  int64_t position(int64_t row) const;  // the number of its tokens so far
+// What the blocks keep of the positions so far of some rows, which are at the same position.
+struct StackGroup {
+  int64_t rows = 0, position = 0;
+  std::vector<AttentionCache> caches = {};  // per block
+  std::vector<Block::Memory> memory = {};   // per block with cross-attention
+  std::vector<int32_t> memory_lengths = {};
 
-  // Row r continues row source[r]. Rows may be repeated, dropped and permuted; this is fast if the rows of a sentence
-  // stay adjacent.
-  void reorder(std::span<const int64_t> source);
-  // The rows of the other follow these.
-  void join(StackRows other);
-
- private:
-  friend class Stack;
-  struct Group {
-    int64_t rows = 0, position = 0;
-    std::vector<AttentionCache> caches;  // per block
-    std::vector<Block::Memory> memory;   // per block with cross-attention; adjacent rows share a row of it
-    std::vector<int32_t> memory_lengths = {};
-    Group select(std::span<const int64_t> from, bool replaces = false) const;
-    int64_t rows_per_memory() const { return memory.empty() ? 1 : rows / memory.front().keys_values.k.dim(0); }
-  };
-  // Groups whose rows all get equally many tokens.
-  void split_by_length(std::span<const int64_t> lengths);
-
-  std::vector<Group> groups_;
+  bool has_memory() const { return !memory.empty(); }
+  int64_t rows_per_memory() const { return memory.empty() ? 1 : rows / memory.front().keys_values.k.dim(0); }
+  StackGroup select(std::span<const int64_t> from, bool replaces) const;
 };
+using StackRows = RowGroups<StackGroup>;
 
 class Stack final : public Module {
  public:

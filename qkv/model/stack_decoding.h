@@ -19,7 +19,7 @@ class StackDecoding final : public Decoding {
 
   using Decoding::extend;
   int64_t rows() const override { return rows_.count(); }
-  int64_t position(int64_t row) const override { return rows_.position(row); }
+  int64_t position(int64_t row) const override { return rows_.group_of(row).position; }
   Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
   void reorder(std::span<const int64_t> source) override;
   void join(Decoding& other) override;
