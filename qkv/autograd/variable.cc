@@ -16,8 +16,8 @@ std::atomic<uint64_t> next_sequence{1};
 template <class T>
 void add_to(Tensor& sum, const Tensor& x) {
   const std::span<T> s = sum.span<T>();
-  const Tensor packed = x.contiguous_copy();
-  const std::span<const T> v = packed.span<T>();
+  const Tensor contiguous = x.contiguous_copy();
+  const std::span<const T> v = contiguous.span<T>();
   parallel_ranges(static_cast<int64_t>(s.size()), 16384, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) s[i] = T(static_cast<float>(s[i]) + static_cast<float>(v[i]));
   });

@@ -12,8 +12,8 @@
 //     int64_t rows_per_memory() const;                    // adjacent rows that share a row of the memory, as many for each
 //     Group select(std::span<const int64_t> from, bool replaces) const;
 //
-// select() gives the group of these of its rows. `from` has equally many adjacent rows for each row of the memory.
-// `replaces`: nobody else selects rows of this group, so the result may share its caches.
+// select() returns the group of these of its rows. `from` has equally many adjacent rows for each row of the memory.
+// `replaces`: the group is not selected from again, so the result may share its caches.
 #pragma once
 
 #include <cstdint>

@@ -76,14 +76,14 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
                                    options.first_position >= 0 && positions.dim(0) >= options.first_position + T),
           "embedding", "positions {} to {} of a table of {}", options.first_position, options.first_position + T,
           positions.defined() ? positions.shape() : Shape{});
-  const Tensor packed_ids = ids.contiguous_copy();
-  const auto id = packed_ids.span<int32_t>();
+  const Tensor contiguous_ids = ids.contiguous_copy();
+  const auto id = contiguous_ids.span<int32_t>();
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);
 
   Tensor y = Tensor::empty({B, T, C});
   const TableRows table_rows(table);
-  const Tensor packed_positions = positions.defined() ? positions.value().contiguous_copy() : Tensor();
-  const float* p = positions.defined() ? packed_positions.data<float>() + options.first_position * C : nullptr;
+  const Tensor contiguous_positions = positions.defined() ? positions.value().contiguous_copy() : Tensor();
+  const float* p = positions.defined() ? contiguous_positions.data<float>() + options.first_position * C : nullptr;
   float* out = y.data<float>();
   for_each_row(B * T, C, [&](int64_t r) {
     const float* position = p ? p + r % T * C : nullptr;
@@ -94,12 +94,12 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
   std::vector<Variable> inputs = {table.master()};
   if (positions.defined()) inputs.push_back(positions);
   return record("embedding", std::move(inputs), y,
-                [packed_ids, V, C, scale = options.scale, first = options.first_position,
+                [contiguous_ids, V, C, scale = options.scale, first = options.first_position,
                  shape = positions.defined() ? positions.shape() : Shape{}](const Tensor& grad,
                                                                             const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
                   std::vector<Tensor> grads(needs.size());
-                  if (needs[0]) grads[0] = table_gradient(packed_ids, dy, V, C, scale);
+                  if (needs[0]) grads[0] = table_gradient(contiguous_ids, dy, V, C, scale);
                   if (needs.size() > 1 && needs[1]) grads[1] = position_gradient(dy, shape, first);
                   return grads;
                 });

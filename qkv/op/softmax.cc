@@ -45,8 +45,8 @@ Variable masked_softmax(const Variable& x, const Tensor& lengths) {
               (lengths.shape() == Shape{x.dim(0)} || lengths.shape() == Shape{x.dim(0), x.dim(1)}),
           "masked_softmax", "x is {}, lengths are {} {}: expected i32 (B) or (B,T)", describe("BTS", x.shape()),
           name_of(lengths.dtype()), lengths.shape());
-  const Tensor packed = lengths.contiguous_copy();
-  const auto n = packed.span<int32_t>();
+  const Tensor contiguous = lengths.contiguous_copy();
+  const auto n = contiguous.span<int32_t>();
   for (const int32_t length : n)
     require(length >= 0 && length <= x.dim(2), "masked_softmax", "a length is 0 to S {}, got {}", x.dim(2), length);
   const int64_t rows_each = lengths.rank() == 1 ? x.dim(1) : 1;

@@ -49,10 +49,10 @@ void check_for_saving(const std::string& file, const NamedTensors& tensors) {
   }
 }
 
-std::string_view bytes_of(const Tensor& packed) {
-  const int64_t size = size_of(packed.dtype());
-  return {reinterpret_cast<const char*>(packed.storage()->data()) + packed.offset() * size,
-          static_cast<size_t>(packed.numel() * size)};
+std::string_view bytes_of(const Tensor& contiguous) {
+  const int64_t size = size_of(contiguous.dtype());
+  return {reinterpret_cast<const char*>(contiguous.storage()->data()) + contiguous.offset() * size,
+          static_cast<size_t>(contiguous.numel() * size)};
 }
 
 // The length and the JSON, padded with blanks so that the data begins at a multiple of eight.

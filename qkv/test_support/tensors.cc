@@ -46,8 +46,8 @@ Tensor with_gaps_between_elements(const Tensor& x) {
 Tensor as_float(const Tensor& x) { return (x.dtype() == DType::f32 ? x : x.to(DType::f32)).contiguous_copy(); }
 
 std::vector<double> doubles(const Tensor& x) {
-  const Tensor packed = as_float(x);
-  return {packed.span<float>().begin(), packed.span<float>().end()};
+  const Tensor floats = as_float(x);
+  return {floats.span<float>().begin(), floats.span<float>().end()};
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
