@@ -1,0 +1,103 @@
+// What a configuration must fulfil. Ranges, and which models have a field, are in architecture_table.h; here is what
+// depends on more than one field.
+#include <vector>
+
+#include "qkv/base/error.h"
+#include "qkv/model/architecture_table.h"
+#include "qkv/model/config.h"
+#include "qkv/model/field_value.h"
+#include "qkv/model/position_mechanism.h"
+
+namespace qkv {
+namespace {
+
+void check_models_of_fields(const TransformerConfig& c) {
+  const TransformerConfig defaults;
+  std::vector<Json> usual;
+  visit_fields(defaults,
+               [&](const Setting&, const auto& field, const FieldUse&) { usual.push_back(field_value(field)); });
+  auto next = usual.begin();
+  visit_fields(c, [&](const Setting& setting, const auto& field, const FieldUse& use) {
+    const bool is_usual = field_value(field) == *next++;
+    if (!is_usual) require_field("model", setting, use, c.architecture);
+  });
+}
+
+void check_vocabularies(const TransformerConfig& c) {
+  const auto [architecture, source, target] = std::tuple(c.architecture, c.source_vocabulary, c.target_vocabulary);
+  require<UsageError>(!is_language_model(architecture) || source == target, "model",
+                      "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),
+                      source, target);
+  require<UsageError>(!ties_embeddings(c.tie) || source == target, "model",
+                      "tie {} needs one vocabulary, got {} source and {} target tokens", name_of(c.tie), source,
+                      target);
+}
+
+void check_sizes(const TransformerConfig& c) {
+  constexpr int64_t largest_table = int64_t{1} << 28;
+  require<UsageError>(c.positions != Positions::learned || c.max_positions <= largest_table / c.d_model, "model",
+                      "max-positions {} times d-model {} must be at most {} with learned positions",
+                      c.max_positions, c.d_model, largest_table);
+  require<UsageError>(c.head_width > 0 || c.d_model % c.heads == 0, "model",
+                      "heads {} must divide d-model {}, or head-width must be given", c.heads, c.d_model);
+  require<UsageError>(c.kv_heads == 0 || c.heads % c.kv_heads == 0, "model", "kv-heads {} must divide heads {}",
+                      c.kv_heads, c.heads);
+  require<UsageError>(c.decoder_heads == 0 || ((c.head_width > 0 || c.d_model % c.decoder_heads == 0) &&
+                                               (c.kv_heads == 0 || c.decoder_heads % c.kv_heads == 0)),
+                      "model", "decoder-heads {} must divide d-model {}, and kv-heads {} must divide it",
+                      c.decoder_heads, c.d_model, c.kv_heads);
+}
+
+void check_attention(const TransformerConfig& c) {
+  const bool same = c.self_attention.encoder == c.self_attention.decoder;
+  const AttentionSize encoder = c.encoder_block().attention(AttentionUse::encoder).size();
+  const AttentionSize decoder = c.decoder_block().attention(AttentionUse::decoder).size();
+  const AttentionSize cross = c.decoder_block().attention(AttentionUse::cross).size();
+  check_variant(mechanism_of_positions(c.positions), encoder, "'positions'");
+  for (const auto& [variant, layers] : c.self_attention.encoder.groups())
+    check_variant(with_positions(variant, c.positions), encoder,
+                  same ? "self-attention" : "encoder-self-attention");
+  for (const auto& [variant, layers] : c.self_attention.decoder.groups())
+    check_variant(with_positions(variant, c.positions), decoder,
+                  same ? "self-attention" : "decoder-self-attention");
+  for (const auto& [variant, layers] : c.cross_attention.groups()) check_variant(variant, cross, "cross-attention");
+}
+
+void check_recurrent(const TransformerConfig& c) {
+  require<UsageError>(c.cross_attention.groups().size() <= 1, "model",
+                      "a {} model has one attention, cross-attention must be one variant, got '{}'",
+                      name_of(c.architecture), to_string(c.cross_attention));
+  require<UsageError>(c.architecture != Architecture::bahdanau || c.decoder_layers == 1, "model",
+                      "the decoder of a bahdanau model has 1 layer, got decoder-layers {}", c.decoder_layers);
+  require<UsageError>(c.architecture != Architecture::luong || c.encoder_layers == c.decoder_layers, "model",
+                      "a luong model has as many encoder-layers as decoder-layers, got {} and {}", c.encoder_layers,
+                      c.decoder_layers);
+  const AttentionVariant variant = c.recurrent_attention();
+  const int64_t C = c.d_model, E = c.architecture == Architecture::bahdanau ? 2 * C : C;
+  check_variant(variant,
+                {.use = AttentionUse::cross,
+                 .d_model = C,
+                 .head_width = C,
+                 .query_width = C,
+                 .key_width = E,
+                 .value_width = E},
+                "cross-attention");
+  require<UsageError>(E == C || variant.get<Additive>() || variant.get<Bilinear>() || !variant.reads_keys(),
+                      "model",
+                      "the encoder states of a bahdanau model are twice as wide as those of its decoder: "
+                      "cross-attention must be additive, bilinear or location, got {}",
+                      to_string(c.cross_attention));
+}
+
+}  // namespace
+
+void TransformerConfig::check() const {
+  visit_fields(*this, CheckRanges{"model"});
+  check_models_of_fields(*this);
+  check_vocabularies(*this);
+  if (is_recurrent(architecture)) return check_recurrent(*this);
+  check_sizes(*this);
+  check_attention(*this);
+}
+
+}  // namespace qkv
