@@ -1,10 +1,12 @@
-// Every field of TransformerConfig, row by row: name, unit, help, range, which models have it, and how it stands in
+// Every field of TransformerConfig and of RecurrentConfig, row by row: name, unit, help, range, which models have it, and how it stands in
 // config.json. Made from these rows: flags, settings files, arguments of Python, config.json, the checks of ranges, and
 // the errors for settings that the architecture does not have. The order is that of config.json and of the help.
 //
 //     visit_fields(config, [](const Setting& setting, auto& field, const FieldUse& use) { ... });
 //     visit_architecture(config, [](const Setting& setting, auto& field) { ... });  // those that users choose
 #pragma once
+
+#include <type_traits>
 
 #include "qkv/base/setting.h"
 #include "qkv/model/config.h"
@@ -39,6 +41,10 @@ std::string key_of(const Setting& setting, const FieldUse& use);
 // UsageError: "train: heads is for Transformers: a luong model has none".
 void require_field(std::string_view where, const Setting& setting, const FieldUse& use, Architecture architecture);
 
+// A TransformerConfig has all rows, a RecurrentConfig those of Models::all.
+template <class Config>
+constexpr bool has_transformer_fields = std::is_same_v<std::remove_const_t<Config>, TransformerConfig>;
+
 namespace architecture_table {
 
 inline constexpr double largest_size = 1 << 24;
@@ -55,15 +61,8 @@ void visit_vocabularies(Config& c, Visitor&& visitor) {
           of_all);
 }
 
-// What users choose: each row is a flag.
 template <class Config, class Visitor>
-void visit_settings(Config& c, Visitor&& visitor) {
-  visitor(Setting{"architecture", "",
-                  "class of the model: transformer, an encoder-decoder trained on sentence pairs; causal, a "
-                  "language model, and masked, a model that predicts masked tokens, both trained on plain text; "
-                  "bahdanau and luong, recurrent encoder-decoders"},
-          c.architecture, of_all);
-  visitor(Setting{"d-model", "N", "width C of the model", size}, c.d_model, of_all);
+void visit_widths(Config& c, Visitor&& visitor) {
   visitor(Setting{"heads", "N", "query heads H; divides d-model unless head-width is given", size}, c.heads,
           of_transformers);
   visitor(
@@ -72,9 +71,10 @@ void visit_settings(Config& c, Visitor&& visitor) {
   visitor(Setting{"head-width", "N", "width D of a head; 0: d-model / heads", small_or_0}, c.head_width,
           of_transformers);
   visitor(Setting{"ffn", "N", "width F of the feed-forward network", size}, c.ffn, of_transformers);
-  visitor(Setting{"encoder-layers", "N", "number of encoder layers", layers}, c.encoder_layers, of_all);
-  visitor(Setting{"decoder-layers", "N", "number of decoder layers", layers}, c.decoder_layers, of_all);
-  visitor(Setting{"dropout", "RATE", "dropout of embeddings and sublayers", below_one}, c.dropout, of_all);
+}
+
+template <class Config, class Visitor>
+void visit_sublayers(Config& c, Visitor&& visitor) {
   visitor(Setting{"attention-dropout", "RATE", "dropout of attention weights", below_one}, c.attention_dropout,
           of_transformers);
   visitor(Setting{"ffn-dropout", "RATE", "dropout inside the feed-forward network", below_one}, c.ffn_dropout,
@@ -92,8 +92,10 @@ void visit_settings(Config& c, Visitor&& visitor) {
   visitor(Setting{"gated-ffn", "true|false", "gated feed-forward network (SwiGLU, GEGLU)"}, c.gated_ffn,
           of_transformers);
   visitor(Setting{"positions", "", "position encoding"}, c.positions, of_transformers);
-  visitor(Setting{"tie", "", "embeddings that share one matrix; all: one vocabulary for both languages"}, c.tie,
-          of_all);
+}
+
+template <class Config, class Visitor>
+void visit_self_attention(Config& c, Visitor&& visitor) {
   visitor(Setting{"attention-bias", "true|false", "biases of the attention projections"}, c.attention_bias,
           of_transformers);
   visitor(Setting{"ffn-bias", "true|false", "biases of the feed-forward network"}, c.ffn_bias, of_transformers);
@@ -107,11 +109,33 @@ void visit_settings(Config& c, Visitor&& visitor) {
           c.self_attention.encoder, of_transformers);
   visitor(Setting{"decoder-self-attention", "VARIANT", "attention variant of decoder self-attention only"},
           c.self_attention.decoder, of_transformers);
+}
+
+// What users choose: each row is a flag.
+template <class Config, class Visitor>
+void visit_settings(Config& c, Visitor&& visitor) {
+  constexpr bool of_transformer = has_transformer_fields<Config>;
+  visitor(Setting{"architecture", "",
+                  "class of the model: transformer, an encoder-decoder trained on sentence pairs; causal, a "
+                  "language model, and masked, a model that predicts masked tokens, both trained on plain text; "
+                  "bahdanau and luong, recurrent encoder-decoders"},
+          c.architecture, of_all);
+  visitor(Setting{"d-model", "N", "width C of the model", size}, c.d_model, of_all);
+  if constexpr (of_transformer) visit_widths(c, visitor);
+  visitor(Setting{"encoder-layers", "N", "number of encoder layers", layers}, c.encoder_layers, of_all);
+  visitor(Setting{"decoder-layers", "N", "number of decoder layers", layers}, c.decoder_layers, of_all);
+  visitor(Setting{"dropout", "RATE", "dropout of embeddings and sublayers", below_one}, c.dropout, of_all);
+  if constexpr (of_transformer) visit_sublayers(c, visitor);
+  visitor(Setting{"tie", "", "embeddings that share one matrix; all: one vocabulary for both languages"}, c.tie,
+          of_all);
+  if constexpr (of_transformer) visit_self_attention(c, visitor);
   visitor(
       Setting{"cross-attention", "VARIANT", "attention variant of cross-attention, or one for each layer in turn"},
       c.cross_attention, of_all);
-  visitor(Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions", size},
-          c.max_positions, of_transformers);
+  if constexpr (of_transformer)
+    visitor(
+        Setting{"max-positions", "N", "maximum tokens of a sequence with sinusoidal or learned positions", size},
+        c.max_positions, of_transformers);
 }
 
 // What only published families use: no flags.
@@ -146,7 +170,7 @@ template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visitor) {
   architecture_table::visit_vocabularies(c, visitor);
   architecture_table::visit_settings(c, visitor);
-  architecture_table::visit_published(c, visitor);
+  if constexpr (has_transformer_fields<Config>) architecture_table::visit_published(c, visitor);
 }
 
 // The same configuration for another architecture: fields that this does not have get their defaults.

@@ -64,12 +64,6 @@ bool TransformerConfig::depends_on_length() const {
   return (has_encoder() && depends(self_attention.encoder)) || (has_decoder() && depends(self_attention.decoder));
 }
 
-AttentionVariant TransformerConfig::recurrent_attention() const {
-  const AttentionVariant variant = cross_attention.of_layer(0);
-  if (variant.has(AttentionMechanism::Role::score)) return variant;
-  return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Dot{};
-}
-
 NormOptions TransformerConfig::norm_options() const {
   return {.kind = norm_kind, .eps = norm_eps, .weight_offset = norm_weight_offset};
 }

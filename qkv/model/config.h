@@ -135,7 +135,6 @@ struct TransformerConfig {
   bool has_decoder() const { return architecture != Architecture::masked; }
   BlockOptions encoder_block(int64_t index = 0) const;
   BlockOptions decoder_block(int64_t index = 0) const;
-  AttentionVariant recurrent_attention() const;  // cross_attention, or the paper's score where it has none
   NormOptions norm_options() const;
   std::optional<NormOptions> final_norm() const;  // of a stack; none in post-LN
   TokenEmbeddingOptions embedding_options() const;

@@ -1,12 +1,12 @@
-// What a configuration must fulfil. Ranges, and which models have a field, are in architecture_table.h; here is what
-// depends on more than one field.
+#include "qkv/model/config_check.h"
+
 #include <vector>
 
 #include "qkv/base/error.h"
 #include "qkv/model/architecture_table.h"
-#include "qkv/model/config.h"
 #include "qkv/model/field_value.h"
 #include "qkv/model/position_mechanism.h"
+#include "qkv/model/recurrent_config.h"
 
 namespace qkv {
 namespace {
@@ -21,16 +21,6 @@ void check_models_of_fields(const TransformerConfig& c) {
     const bool is_usual = field_value(field) == *next++;
     if (!is_usual) require_field("model", setting, use, c.architecture);
   });
-}
-
-void check_vocabularies(const TransformerConfig& c) {
-  const auto [architecture, source, target] = std::tuple(c.architecture, c.source_vocabulary, c.target_vocabulary);
-  require<UsageError>(!is_language_model(architecture) || source == target, "model",
-                      "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),
-                      source, target);
-  require<UsageError>(!ties_embeddings(c.tie) || source == target, "model",
-                      "tie {} needs one vocabulary, got {} source and {} target tokens", name_of(c.tie), source,
-                      target);
 }
 
 void check_sizes(const TransformerConfig& c) {
@@ -63,39 +53,22 @@ void check_attention(const TransformerConfig& c) {
   for (const auto& [variant, layers] : c.cross_attention.groups()) check_variant(variant, cross, "cross-attention");
 }
 
-void check_recurrent(const TransformerConfig& c) {
-  require<UsageError>(c.cross_attention.groups().size() <= 1, "model",
-                      "a {} model has one attention, cross-attention must be one variant, got '{}'",
-                      name_of(c.architecture), to_string(c.cross_attention));
-  require<UsageError>(c.architecture != Architecture::bahdanau || c.decoder_layers == 1, "model",
-                      "the decoder of a bahdanau model has 1 layer, got decoder-layers {}", c.decoder_layers);
-  require<UsageError>(c.architecture != Architecture::luong || c.encoder_layers == c.decoder_layers, "model",
-                      "a luong model has as many encoder-layers as decoder-layers, got {} and {}", c.encoder_layers,
-                      c.decoder_layers);
-  const AttentionVariant variant = c.recurrent_attention();
-  const int64_t C = c.d_model, E = c.architecture == Architecture::bahdanau ? 2 * C : C;
-  check_variant(variant,
-                {.use = AttentionUse::cross,
-                 .d_model = C,
-                 .head_width = C,
-                 .query_width = C,
-                 .key_width = E,
-                 .value_width = E},
-                "cross-attention");
-  require<UsageError>(E == C || variant.get<Additive>() || variant.get<Bilinear>() || !variant.reads_keys(),
-                      "model",
-                      "the encoder states of a bahdanau model are twice as wide as those of its decoder: "
-                      "cross-attention must be additive, bilinear or location, got {}",
-                      to_string(c.cross_attention));
-}
-
 }  // namespace
 
+void check_tie(Tie tie, int64_t source_vocabulary, int64_t target_vocabulary) {
+  require<UsageError>(!ties_embeddings(tie) || source_vocabulary == target_vocabulary, "model",
+                      "tie {} needs one vocabulary, got {} source and {} target tokens", name_of(tie),
+                      source_vocabulary, target_vocabulary);
+}
+
 void TransformerConfig::check() const {
-  visit_fields(*this, CheckRanges{"model"});
   check_models_of_fields(*this);
-  check_vocabularies(*this);
-  if (is_recurrent(architecture)) return check_recurrent(*this);
+  if (is_recurrent(architecture)) return recurrent_config(*this).check();
+  visit_fields(*this, CheckRanges{"model"});
+  require<UsageError>(!is_language_model(architecture) || source_vocabulary == target_vocabulary, "model",
+                      "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),
+                      source_vocabulary, target_vocabulary);
+  check_tie(tie, source_vocabulary, target_vocabulary);
   check_sizes(*this);
   check_attention(*this);
 }
