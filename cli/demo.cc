@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -10,6 +9,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_variant_text.h"
+#include "qkv/model/architecture_table.h"
 #include "qkv/train/train.h"
 
 namespace qkv::cli {
@@ -63,7 +63,7 @@ struct DemoCommand {
   std::vector<Option*> architecture_flags = {};
   std::string program;  // argv[0]
 
-  int run() const {
+  int run() {
     require<UsageError>(task == "dates" || task == "numbers", "qkv demo", "TASK must be dates or numbers, got '{}'",
                         task);
     const bool dates = task == "dates";
@@ -114,16 +114,12 @@ struct DemoCommand {
   }
 
   // A recurrent model has one layer, if no other number is given.
-  TransformerConfig architecture_of_model() const {
-    TransformerConfig config = architecture;
-    if (!is_recurrent(config.architecture)) return config;
-    const auto one_if_not_given = [&](const char* flag, int64_t& layers) {
-      const auto same = [&](const Option* option) { return option->get_name() == flag && option->count() > 0; };
-      if (std::none_of(architecture_flags.begin(), architecture_flags.end(), same)) layers = 1;
-    };
-    one_if_not_given("--encoder-layers", config.encoder_layers);
-    one_if_not_given("--decoder-layers", config.decoder_layers);
-    return config;
+  const TransformerConfig& architecture_of_model() {
+    if (!is_recurrent(architecture.architecture)) return architecture;
+    architecture = for_architecture(demo_architecture(), architecture.architecture);
+    architecture.encoder_layers = architecture.decoder_layers = 1;
+    set_given_again(architecture_flags);
+    return architecture;
   }
 
   static bool holds(const std::filesystem::path& file, const std::string& text) {

@@ -50,6 +50,7 @@
 #include "qkv/model/masked.h"
 #include "qkv/model/model_file.h"
 #include "qkv/model/pooling.h"
+#include "qkv/model/recurrent_config.h"
 #include "qkv/model/transformer.h"
 #include "qkv/picture/curves.h"
 #include "qkv/picture/evaluation_attention.h"

@@ -181,11 +181,7 @@ class TrainOptions(TypedDict, total=False):
     heads                   query heads H; divides d-model unless head-width is given [N]
     kv_heads                key/value heads G (grouped-query); divides heads; 0: equal to heads [0]
     head_width              width D of a head; 0: d-model / heads [0]
-    query_key_norm          normalize the queries and keys of every head [False]
-    attention_bias          biases of the attention projections [True]
     ffn                     width F of the feed-forward network [N]
-    gated_ffn               gated feed-forward network (SwiGLU, GEGLU) [False]
-    ffn_bias                biases of the feed-forward network [True]
     encoder_layers          number of encoder layers [N]
     decoder_layers          number of decoder layers [N]
     dropout                 dropout of embeddings and sublayers [RATE]
@@ -198,15 +194,19 @@ class TrainOptions(TypedDict, total=False):
     norm_kind               layer norm or RMS norm [layer|rms: layer]
     norm_eps                added to the variance in a norm [1e-05]
     activation              activation of the feed-forward network [relu|gelu|gelu-tanh|silu|quick-gelu: relu]
+    gated_ffn               gated feed-forward network (SwiGLU, GEGLU) [False]
     positions               position encoding [sinusoidal|learned|rotary|alibi|relative-bias|none: sinusoidal]
-    max_positions           maximum tokens of a sequence with sinusoidal or learned positions [1024]
+    tie                     embeddings that share one matrix; all: one vocabulary for both languages
+                            [all|embeddings|target|none: all]
+    attention_bias          biases of the attention projections [True]
+    ffn_bias                biases of the feed-forward network [True]
+    query_key_norm          normalize the queries and keys of every head [False]
     self_attention          attention variant of encoder and decoder self-attention, or one for each layer in
                             turn: full*1,window=64*3 [full]
     encoder_self_attention  attention variant of encoder self-attention only [full]
     decoder_self_attention  attention variant of decoder self-attention only [full]
     cross_attention         attention variant of cross-attention, or one for each layer in turn [full]
-    tie                     embeddings that share one matrix; all: one vocabulary for both languages
-                            [all|embeddings|target|none: all]
+    max_positions           maximum tokens of a sequence with sinusoidal or learned positions [1024]
     batch_tokens            batch size in target tokens, padding included [TOKENS]
     batch_sentences         batch size in sentence pairs instead; 0: use batch-tokens [0]
     accumulate              gradient accumulation: batches per update [N]
@@ -262,11 +262,7 @@ class TrainOptions(TypedDict, total=False):
     heads: int
     kv_heads: int
     head_width: int
-    query_key_norm: bool
-    attention_bias: bool
     ffn: int
-    gated_ffn: bool
-    ffn_bias: bool
     encoder_layers: int
     decoder_layers: int
     dropout: float
@@ -276,13 +272,17 @@ class TrainOptions(TypedDict, total=False):
     norm_kind: Literal["layer", "rms"]
     norm_eps: float
     activation: Literal["relu", "gelu", "gelu-tanh", "silu", "quick-gelu"]
+    gated_ffn: bool
     positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative-bias", "none"]
-    max_positions: int
+    tie: Literal["all", "embeddings", "target", "none"]
+    attention_bias: bool
+    ffn_bias: bool
+    query_key_norm: bool
     self_attention: str
     encoder_self_attention: str
     decoder_self_attention: str
     cross_attention: str
-    tie: Literal["all", "embeddings", "target", "none"]
+    max_positions: int
     batch_tokens: int
     batch_sentences: int
     accumulate: int

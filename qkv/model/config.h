@@ -53,9 +53,6 @@ constexpr bool is_language_model(Architecture architecture) {
 constexpr bool is_recurrent(Architecture architecture) {
   return architecture == Architecture::bahdanau || architecture == Architecture::luong;
 }
-// Whether a setting ("d_model", a key of config.json) means anything in a model of this architecture: a recurrent one
-// has vocabularies, d_model, layers, dropout, cross_attention and tie.
-bool has_setting(Architecture architecture, std::string_view key);
 
 // Position encoding: sinusoidal and learned vectors are added to the embeddings; rotary, alibi and relative_bias
 // are mechanisms of every self-attention.
@@ -138,7 +135,6 @@ struct TransformerConfig {
   bool has_decoder() const { return architecture != Architecture::masked; }
   BlockOptions encoder_block(int64_t index = 0) const;
   BlockOptions decoder_block(int64_t index = 0) const;
-  AttentionVariant recurrent_attention() const;  // cross_attention, or the paper's score where it has none
   NormOptions norm_options() const;
   std::optional<NormOptions> final_norm() const;  // of a stack; none in post-LN
   TokenEmbeddingOptions embedding_options() const;

@@ -1,8 +1,11 @@
 #include "qkv/model/config.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
+#include "qkv/model/architecture_table.h"
 
 namespace qkv::config_test {
 
@@ -188,23 +191,27 @@ TEST(Config, OnlySinusoidalAndLearnedPositionsHaveALimit) {
 }
 
 // The error of check(), or "".
-std::string refused(Architecture architecture, void (*change)(TransformerConfig&)) {
-  TransformerConfig c = recipe(name_of(architecture));
-  c.source_vocabulary = c.target_vocabulary = 9;
-  change(c);
+std::string error_of(const TransformerConfig& config) {
   try {
-    c.check();
+    config.check();
     return "";
   } catch (const UsageError& e) {
     return e.what();
   }
 }
 
+std::string refused(Architecture architecture, void (*change)(TransformerConfig&)) {
+  TransformerConfig c = recipe(name_of(architecture));
+  c.source_vocabulary = c.target_vocabulary = 9;
+  change(c);
+  return error_of(c);
+}
+
 TEST(Config, ARecurrentModelHasNoSettingsOfTransformers) {
   using C = TransformerConfig;
   for (const Architecture architecture : {Architecture::bahdanau, Architecture::luong}) {
-    EXPECT_EQ(refused(architecture, [](C& c) { c.d_model = 250; }), "") << "heads do not count";
-    EXPECT_EQ(refused(architecture, [](C& c) { c.positions = Positions::none; }), "");
+    EXPECT_EQ(refused(architecture, [](C& c) { c.d_model = 250; }), "")
+        << "no heads, which would have to divide it";
     struct Case {
       void (*change)(C&);
       const char* expected;
@@ -217,7 +224,11 @@ TEST(Config, ARecurrentModelHasNoSettingsOfTransformers) {
              Case{[](C& c) { c.attention_dropout = 0.1f; }, "attention-dropout is for Transformers"},
              Case{[](C& c) { c.ffn_dropout = 0.1f; }, "ffn-dropout is for Transformers"},
              Case{[](C& c) { c.positions = Positions::rotary; }, "positions is for Transformers"},
-             Case{[](C& c) { c.self_attention = SlidingWindow{4}; }, "has no self-attention"},
+             Case{[](C& c) { c.self_attention = SlidingWindow{4}; }, "self-attention is for Transformers"},
+             Case{[](C& c) { c.heads = 2; }, "heads is for Transformers"},
+             Case{[](C& c) { c.norm_order = NormOrder::post; }, "norm is for Transformers"},
+             Case{[](C& c) { c.embedding_scale = 2; }, "embedding-scale is for Transformers"},
+             Case{[](C& c) { c.decoder_ffn = 64; }, "decoder-ffn is for encoder-decoder Transformers: a "},
              Case{[](C& c) {
                     c.cross_attention = {{Additive{}, 1}, {Bilinear{}, 1}};
                   },
@@ -242,6 +253,82 @@ TEST(Config, ARecurrentModelHasNoSettingsOfTransformers) {
   with_heads.insert(with_heads.find("\"tie\""), "\"heads\": 4, ");
   EXPECT_NE(error_of(with_heads).find("unknown key 'heads'"), std::string::npos);
   EXPECT_NE(error_of(text.replace(text.find("local-p"), 7, "window")).find("cross-attention"), std::string::npos);
+}
+
+// Another value than the default.
+void change(int64_t& value) { value += 3; }
+void change(float& value) { value = value * 0.5f + 0.25f; }
+void change(bool& value) { value = !value; }
+void change(AttentionPattern& value) { value = SlidingWindow{9}; }
+void change(SelfAttention& value) { value = SlidingWindow{9}; }
+template <WithNames Enum>
+void change(Enum& value) {
+  const auto names = names_of(Enum{});
+  value = names.front().value == value ? names.back().value : names.front().value;
+}
+template <class T>
+void change(std::optional<T>& value) {
+  value.emplace();
+}
+
+TEST(Config, EveryFieldIsWrittenAndRefusedByModelsWithoutIt) {
+  for (const Architecture architecture :
+       {Architecture::encoder_decoder, Architecture::causal, Architecture::luong}) {
+    TransformerConfig usual;
+    usual.architecture = architecture, usual.source_vocabulary = usual.target_vocabulary = 9;
+    std::set<std::string> names;
+    visit_fields(usual, [&](const Setting& setting, const auto&, const FieldUse& use) {
+      EXPECT_TRUE(names.insert(setting.name).second) << setting.name << " has two rows";
+      if (setting.name == std::string("architecture")) return;
+      TransformerConfig config = usual;
+      visit_fields(config, [&](const Setting& other, auto& field, const FieldUse&) {
+        if (other.name == std::string(setting.name)) change(field);
+      });
+      const std::string of_others = fmt::format(" is for {}: a ", name_of(use.models));
+      const bool is_refused = error_of(config).find(of_others) != std::string::npos;
+      EXPECT_EQ(is_refused, !has_field(use.models, architecture)) << setting.name << ": " << error_of(config);
+      EXPECT_TRUE(is_refused || to_json(config) != to_json(usual)) << setting.name << " is not written";
+      EXPECT_EQ(to_json(for_architecture(config, architecture)) == to_json(usual), is_refused) << setting.name;
+    });
+  }
+}
+
+TEST(Config, TheFileHasOneOrderAndRareKeysOnlyWhenTheyAreChanged) {
+  TransformerConfig c = unusual();
+  c.head_activation = Activation::gelu, c.logit_softcap = 30;
+  EXPECT_EQ(to_json(c), R"({
+  "architecture": "transformer",
+  "format": 1,
+  "source_vocabulary": 11,
+  "target_vocabulary": 12,
+  "d_model": 24,
+  "heads": 6,
+  "kv_heads": 2,
+  "head_width": 10,
+  "ffn": 40,
+  "encoder_layers": 3,
+  "decoder_layers": 1,
+  "dropout": 0.25,
+  "attention_dropout": 0.1,
+  "ffn_dropout": 0.05,
+  "norm_order": "pre",
+  "norm_kind": "rms",
+  "norm_eps": 1e-06,
+  "activation": "gelu",
+  "gated_ffn": true,
+  "positions": "learned",
+  "tie": "target",
+  "attention_bias": false,
+  "ffn_bias": false,
+  "query_key_norm": true,
+  "encoder_self_attention": "window=5+softmax-with-sink",
+  "decoder_self_attention": "dilated=6:2",
+  "cross_attention": "additive",
+  "max_positions": 77,
+  "head_activation": "gelu",
+  "logit_softcap": 30.0
+}
+)");
 }
 
 TEST(Config, RecipesAreThoseOfTheirNames) {

@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/model/architecture_table.h"
 #include "qkv/model/make_model.h"
 #include "qkv/model/transformer.h"
 
@@ -168,17 +169,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = LocalM{2}; }},
         Case{"Bahdanau",
              [](TransformerConfig& c) {
-               c.architecture = Architecture::bahdanau, c.kv_heads = 0;
+               c = for_architecture(c, Architecture::bahdanau);
                c.encoder_layers = 2, c.decoder_layers = 1;
              }},
         Case{"Luong",
              [](TransformerConfig& c) {
-               c.architecture = Architecture::luong, c.kv_heads = 0;
+               c = for_architecture(c, Architecture::luong);
                c.encoder_layers = 2, c.decoder_layers = 2;
              }},
         Case{"LuongLocal",
              [](TransformerConfig& c) {
-               c.architecture = Architecture::luong, c.kv_heads = 0;
+               c = for_architecture(c, Architecture::luong);
                c.encoder_layers = 1, c.decoder_layers = 1;
                c.cross_attention = Dot{} + LocalP{2};
              }}),

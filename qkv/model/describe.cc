@@ -5,6 +5,7 @@
 #include "qkv/base/error.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
+#include "qkv/model/recurrent_config.h"
 
 namespace qkv {
 namespace {
@@ -133,7 +134,7 @@ Cached cached(const TransformerConfig& c) {
     case Architecture::masked: return {};
     case Architecture::bahdanau: return {.source = 3 * c.d_model, .source_formula = "4 * 3 C"};
     case Architecture::luong: {
-      const AttentionVariant variant = c.recurrent_attention();
+      const AttentionVariant variant = recurrent_config(c).attention();
       const bool keys = variant.get<Bilinear>() || variant.get<Additive>();  // projected
       return {.source = (keys ? 2 : 1) * c.d_model, .source_formula = keys ? "4 * 2 C" : "4 C"};
     }

@@ -8,6 +8,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/layer/parameter_groups.h"
+#include "qkv/model/architecture_table.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
 #include "qkv/model/token_flops.h"
@@ -253,10 +254,9 @@ TEST(Describe, BytesAreThoseOfTheFormatOfTheWeights) {
 }
 
 TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
-  TransformerConfig c = small();
+  TransformerConfig c = for_architecture(small(), Architecture::bahdanau);
   c.encoder_layers = c.decoder_layers = 1;
   constexpr int64_t W = 16, S = 7;
-  c.architecture = Architecture::bahdanau;
   // Two Gru of 3 W (W + W); keys (W, 2 W); a Gru of [y; c], query W W, readout (2 W, W + W + 2 W).
   EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (2 * 3 * W * 2 * W + 2 * W * W));
   const int64_t decoder = 3 * W * (3 * W) + 3 * W * W + W * W + 2 * W * 4 * W;

@@ -7,6 +7,7 @@
 #include "qkv/layer/block.h"
 #include "qkv/layer/parameter_groups.h"
 #include "qkv/model/make_model.h"
+#include "qkv/model/recurrent_config.h"
 
 namespace qkv {
 namespace {
@@ -138,11 +139,11 @@ class RecurrentParts final : public ModuleContents {
 
 // Attention of a state, over the keys around its position if there is a window; width C for the score, E for the
 // values.
-FlopCount context_flops(const TransformerConfig& c, int64_t S) {
-  const AttentionVariant variant = c.recurrent_attention();
+FlopCount context_flops(const RecurrentConfig& c, int64_t S) {
+  const AttentionVariant variant = c.attention();
   const Additive* const additive = variant.get<Additive>();
   const int64_t D = additive && additive->width > 0 ? additive->width : c.d_model;
-  const int64_t E = c.architecture == Architecture::bahdanau ? 2 * c.d_model : c.d_model;
+  const int64_t E = c.encoder_width();
   int64_t keys = S;
   if (const LocalM* window = variant.get<LocalM>()) keys = std::min(S, 2 * window->radius + 1);
   if (const LocalP* window = variant.get<LocalP>()) keys = std::min(S, 2 * window->radius + 1);
@@ -166,7 +167,8 @@ std::vector<FlopCount> recurrent_flops(const TransformerConfig& c, int64_t S, bo
     std::erase_if(rows, [](const FlopCount& row) { return row.flops == 0; });
     return rows;
   }
-  return {count(parts.target, "decoder: cells, attention and readout"), context_flops(c, S), output_projection(c)};
+  return {count(parts.target, "decoder: cells, attention and readout"), context_flops(recurrent_config(c), S),
+          output_projection(c)};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/masked.h"
+#include "qkv/model/recurrent_config.h"
 #include "qkv/op/concatenate.h"
 #include "qkv/pipeline/encode_texts.h"
 #include "qkv/pipeline/translator.h"
@@ -55,7 +56,7 @@ Embedder::Embedder(std::shared_ptr<const Model> model, Tokenizer tokenizer, cons
 
 int64_t Embedder::width() const {
   const TransformerConfig& config = model_->config();
-  return config.architecture == Architecture::bahdanau ? 2 * config.d_model : config.d_model;
+  return is_recurrent(config.architecture) ? recurrent_config(config).encoder_width() : config.d_model;
 }
 
 int64_t Embedder::input_limit(int64_t max_input_tokens) const {

@@ -9,6 +9,7 @@
 
 #include "qkv/base/file.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/model/architecture_table.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/make_model.h"
@@ -40,7 +41,7 @@ class PackedModel : public testing::TestWithParam<std::tuple<Kind, WeightFormat>
     c.source_vocabulary = c.target_vocabulary = 320;
     c.d_model = 64, c.heads = 4, c.ffn = 128, c.encoder_layers = 2;
     c.decoder_layers = c.architecture == Architecture::bahdanau ? 1 : 2;
-    std::unique_ptr<Model> model = make_model(c);
+    std::unique_ptr<Model> model = make_model(for_architecture(c, c.architecture));
     randomise(*model, 3);
     return model;
   }

@@ -116,16 +116,14 @@ std::map<std::string, std::string> texts_of(const TrainOptions& options) {
 
 // A setting that the architecture does not have would change nothing.
 void check_settings(const TrainOptions& before, const TrainOptions& after) {
-  const Architecture architecture = after.architecture.architecture;
   Texts old, now;
   visit_architecture(before.architecture, old);
   visit_architecture(after.architecture, now);
-  for (const auto& [name, value] : now.values) {
-    std::string key = name;
-    std::replace(key.begin(), key.end(), '-', '_');
-    require<UsageError>(value == old.values[name] || has_setting(architecture, key), "train",
-                        "{} is for Transformers: a {} model has none", name, name_of(architecture));
-  }
+  architecture_table::visit_settings(after.architecture,
+                                     [&](const Setting& setting, const auto&, const FieldUse& use) {
+                                       if (now.values[setting.name] != old.values[setting.name])
+                                         require_field("train", setting, use, after.architecture.architecture);
+                                     });
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+#include "qkv/model/recurrent_config.h"
+
+#include <map>
+#include <string_view>
+
+#include "qkv/base/error.h"
+#include "qkv/model/architecture_table.h"
+#include "qkv/model/config_check.h"
+
+namespace qkv {
+
+AttentionVariant RecurrentConfig::attention() const {
+  const AttentionVariant variant = cross_attention.of_layer(0);
+  if (variant.has(AttentionMechanism::Role::score)) return variant;
+  return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Dot{};
+}
+
+void RecurrentConfig::check() const {
+  visit_fields(*this, CheckRanges{"model"});
+  check_tie(tie, source_vocabulary, target_vocabulary);
+  require<UsageError>(cross_attention.groups().size() <= 1, "model",
+                      "a {} model has one attention, cross-attention must be one variant, got '{}'",
+                      name_of(architecture), to_string(cross_attention));
+  require<UsageError>(architecture != Architecture::bahdanau || decoder_layers == 1, "model",
+                      "the decoder of a bahdanau model has 1 layer, got decoder-layers {}", decoder_layers);
+  require<UsageError>(architecture != Architecture::luong || encoder_layers == decoder_layers, "model",
+                      "a luong model has as many encoder-layers as decoder-layers, got {} and {}", encoder_layers,
+                      decoder_layers);
+  const AttentionVariant variant = attention();
+  const int64_t C = d_model, E = encoder_width();
+  check_variant(variant,
+                {.use = AttentionUse::cross,
+                 .d_model = C,
+                 .head_width = C,
+                 .query_width = C,
+                 .key_width = E,
+                 .value_width = E},
+                "cross-attention");
+  require<UsageError>(E == C || variant.get<Additive>() || variant.get<Bilinear>() || !variant.reads_keys(),
+                      "model",
+                      "the encoder states of a bahdanau model are twice as wide as those of its decoder: "
+                      "cross-attention must be additive, bilinear or location, got {}",
+                      to_string(cross_attention));
+}
+
+RecurrentConfig recurrent_config(const TransformerConfig& config) {
+  require<UsageError>(is_recurrent(config.architecture), "model", "a {} model is not recurrent",
+                      name_of(config.architecture));
+  std::map<std::string_view, const void*> fields;
+  visit_fields(config,
+               [&](const Setting& setting, const auto& field, const FieldUse&) { fields[setting.name] = &field; });
+  RecurrentConfig out;
+  visit_fields(out, [&]<class T>(const Setting& setting, T& field, const FieldUse&) {
+    field = *static_cast<const T*>(fields.at(setting.name));  // of the same row, so of the same type
+  });
+  return out;
+}
+
+}  // namespace qkv
