@@ -1,6 +1,9 @@
 // config.json: every field of the configuration that its architecture has (architecture_table.h).
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
+#include <type_traits>
 
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
