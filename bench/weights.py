@@ -1,4 +1,4 @@
-"""Weights held as f32 and as bf16: loading, memory and decoding of a Llama with random weights, stored as bf16.
+"""Weights held as f32, as bf16 and in place: loading, memory and decoding of a Llama with random weights, stored as bf16.
 
     python bench/weights.py --qkv build/cli/qkv --layers 24 --width 1024 --rounds 3
 
@@ -82,9 +82,12 @@ def write_model(folder, vocabulary, width, ffn, layers, heads):
     return at // 2
 
 
+WAYS = {"f32": ["--weights", "f32"], "bf16": ["--weights", "bf16"], "mapped": ["--map"]}
+
+
 def run(qkv, folder, weights, threads, tokens):
-    """Seconds, and the largest resident memory in bytes."""
-    command = [qkv, "generate", "--model", folder, "--weights", weights, "--threads", str(threads), "--quiet"]
+    """Seconds, and the largest resident memory in bytes, which for mapped weights other processes share."""
+    command = [qkv, "generate", "--model", folder, *WAYS[weights], "--threads", str(threads), "--quiet"]
     command += ["--prompt", "5 6 7 8", "--temperature", "0"]
     command += ["--max-tokens", str(tokens), "--min-tokens", str(tokens)]
     begin = time.perf_counter()
@@ -115,14 +118,14 @@ def main():
         for threads in o.threads:
             best = {}
             for _ in range(o.rounds):
-                for weights in ("f32", "bf16"):
+                for weights in WAYS:
                     short, memory = run(o.qkv, folder, weights, threads, 1)
                     long, _ = run(o.qkv, folder, weights, threads, 1 + o.tokens)
                     old = best.get(weights, (1e9, 1e9, memory))
                     best[weights] = (min(old[0], short), min(old[1], long), min(old[2], memory))
             for weights, (short, long, memory) in best.items():
                 print(
-                    f"{weights:4}  {threads} threads  first token after {short:.2f} s  "
+                    f"{weights:6}  {threads} threads  first token after {short:.2f} s  "
                     f"{o.tokens / (long - short):.1f} tokens/s  resident {memory / 1e6:.0f} MB, "
                     f"{memory / stored:.2f} of the file"
                 )

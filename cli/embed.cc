@@ -95,7 +95,7 @@ Command add_embed(App& parent) {
   decoding_flags(app, c->options);
   strict_flag(app, c->strict, "an empty line (in arrays, zeros)");
   quiet_flag(app, c->quiet);
-  weights_flag(app, c->held);
+  weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "npy and safetensors are kept in memory until the input ends.\n\n"

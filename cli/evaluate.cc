@@ -279,7 +279,7 @@ Command add_evaluate(App& parent) {
   app.add_flag("--json", c->json, "print JSON");
   c->flags = decoding_flags(app, c->options, {.headings = {"Search", "Input and output", "General"}});
   quiet_flag(app, c->quiet);
-  weights_flag(app, c->held);
+  weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -95,7 +95,7 @@ Command add_fill_mask(App& parent) {
   app.add_flag("--scores", c->scores, "print the probability and a tab before each text");
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
-  weights_flag(app, c->held);
+  weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

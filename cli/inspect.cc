@@ -111,7 +111,7 @@ Command add_inspect(App& parent) {
        "most 33 million weights",
        "TOKENS");
   quiet_flag(app, c->quiet);
-  weights_flag(app, c->held);
+  weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

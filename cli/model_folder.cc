@@ -93,11 +93,14 @@ auto read_from(const std::string& command, const std::string& folder, Read read)
 
 }  // namespace
 
-Option* weights_flag(App& app, InferenceOptions& options) {
-  return choice(
-             app, "--weights", options.weights,
-             "numbers that weights are held as; automatic: as they are stored, f32 or bf16; bf16 takes half of the "
-             "memory")
+void weight_flags(App& app, InferenceOptions& options) {
+  choice(
+      app, "--weights", options.weights,
+      "numbers that weights are held as; automatic: as they are stored, f32 or bf16; bf16 takes half of the memory")
+      ->group("General");
+  app.add_flag("--map", options.map,
+               "use weights in place in the mapped file: processes share them, and a model is ready sooner; tokens "
+               "take longer")
       ->group("General");
 }
 

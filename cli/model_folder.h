@@ -18,7 +18,7 @@
 namespace qkv::cli {
 
 // How its weights are held.
-Option* weights_flag(App& app, InferenceOptions& options);
+void weight_flags(App& app, InferenceOptions& options);
 
 Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options);
 Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options);

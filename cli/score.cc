@@ -95,7 +95,7 @@ Command add_score(App& parent) {
   decoding_flags(app, c->options);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
-  weights_flag(app, c->held);
+  weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -144,7 +144,7 @@ Command add_translate(App& parent) {
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
-  weights_flag(app, c->held);
+  weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

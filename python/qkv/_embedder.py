@@ -28,17 +28,21 @@ class Embedder:
         similarity = a @ b
     """
 
-    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
-        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
+    def __init__(
+        self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None, map: bool = False
+    ) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory.
+        map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
+        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe."""
         self.model = model_folder(model)
-        self._embedder = _core.Embedder(self.model, weights)
+        self._embedder = _core.Embedder(self.model, weights, map)
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None, map: bool = False
     ) -> Embedder:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights)
+        return cls(folder, weights=weights, map=map)
 
     def embed(self, sentences: str | Iterable[str], **options: Unpack[EmbedOptions]) -> np.ndarray:
         """A vector for each sentence, float32 (N, C); (C,) for a single text. The options of `qkv embed`.

@@ -101,17 +101,21 @@ class Generator:
         print(piece, end="", flush=True)
     """
 
-    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
-        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
+    def __init__(
+        self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None, map: bool = False
+    ) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory.
+        map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
+        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe."""
         self.model = model_folder(model)
-        self._generator = _core.Generator(self.model, weights)
+        self._generator = _core.Generator(self.model, weights, map)
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None, map: bool = False
     ) -> Generator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights)
+        return cls(folder, weights=weights, map=map)
 
     @overload
     def generate(self, prompts: str, **options: Unpack[GenerateTextOptions]) -> GeneratedTexts: ...  # type: ignore[overload-overlap]

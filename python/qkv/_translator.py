@@ -118,17 +118,21 @@ class TranslateOptions(_options.TranslateOptions, total=False):
 class Translator:
     """A trained model with its vocabularies, from its folder. Several threads may use it at once."""
 
-    def __init__(self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None) -> None:
-        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory."""
+    def __init__(
+        self, model: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None, map: bool = False
+    ) -> None:
+        """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory.
+        map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
+        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe."""
         self.model = model_folder(model)
-        self._translator = _core.Translator(self.model, weights)
+        self._translator = _core.Translator(self.model, weights, map)
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None
+        cls, folder: str | os.PathLike[str], *, weights: Literal["f32", "bf16"] | None = None, map: bool = False
     ) -> Translator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights)
+        return cls(folder, weights=weights, map=map)
 
     @overload
     def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...  # type: ignore[overload-overlap]

@@ -60,12 +60,13 @@ void bind_mask_filler(nb::module_& m) {
   nb::class_<MaskFiller>(m, "MaskFiller")
       .def(
           "__init__",
-          [](MaskFiller* f, const std::filesystem::path& folder, const std::optional<std::string>& weights) {
-            const InferenceOptions options = inference_options(weights, "MaskFiller");
+          [](MaskFiller* f, const std::filesystem::path& folder, const std::optional<std::string>& weights,
+             bool map) {
+            const InferenceOptions options = inference_options(weights, map, "MaskFiller");
             const nb::gil_scoped_release unlocked;
             new (f) MaskFiller(folder, options);
           },
-          "folder"_a, "weights"_a.none())
+          "folder"_a, "weights"_a.none(), "map"_a)
       .def("fill", &fill)
       .def("inspect", &inspect_masked, "text"_a, "marker"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })

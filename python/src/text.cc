@@ -31,9 +31,9 @@ std::vector<std::string> strings_of(nb::handle texts, const char* name) {
   return out;
 }
 
-InferenceOptions inference_options(const std::optional<std::string>& weights, const char* where) {
-  if (!weights) return {};
-  return {.weights = value_named<WeightFormat>(*weights, where, "weights")};
+InferenceOptions inference_options(const std::optional<std::string>& weights, bool map, const char* where) {
+  if (!weights) return {.map = map};
+  return {.weights = value_named<WeightFormat>(*weights, where, "weights"), .map = map};
 }
 
 void check_signals() {

@@ -89,12 +89,13 @@ void bind_translator(nb::module_& m) {
   nb::class_<Translator>(m, "Translator")
       .def(
           "__init__",
-          [](Translator* t, const std::filesystem::path& folder, const std::optional<std::string>& weights) {
-            const InferenceOptions options = inference_options(weights, "Translator");
+          [](Translator* t, const std::filesystem::path& folder, const std::optional<std::string>& weights,
+             bool map) {
+            const InferenceOptions options = inference_options(weights, map, "Translator");
             const nb::gil_scoped_release unlocked;
             new (t) Translator(folder, options);
           },
-          "folder"_a, "weights"_a.none())
+          "folder"_a, "weights"_a.none(), "map"_a)
       .def("translate", &translate)
       .def("score", &score)
       .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())

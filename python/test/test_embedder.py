@@ -44,6 +44,11 @@ def test_weights_are_held_in_the_format_asked_for(trained, embedder):
         qkv.Embedder(trained.model, weights="int8")
 
 
+def test_weights_in_place_have_the_same_results(trained, embedder):
+    mapped = qkv.Embedder.from_pretrained(trained.model, map=True)
+    assert np.array_equal(mapped.embed(sentences), embedder.embed(sentences))
+
+
 def test_a_sentence_that_is_cut_is_a_warning(embedder):
     with pytest.warns(UserWarning, match="1 of 2 sentences"):
         embedder.embed(["one", "one " * 5000])

@@ -83,8 +83,8 @@ void move_file(const std::filesystem::path& from, const std::filesystem::path& t
 // Syncs a folder to disk, if the file system supports it.
 void force_folder(const std::filesystem::path& folder);
 
-// A regular file that stays open, to be read at any offset by any thread. It is not mapped into memory: if another
-// program truncates it, reading is an InputError and not a signal.
+// A regular file that stays open, to be read at any offset by any thread. If another program truncates it, reading is an
+// InputError, and not a signal as with file_mapping.h.
 class RandomAccessFile {
  public:
   explicit RandomAccessFile(const std::filesystem::path& path);
@@ -93,6 +93,7 @@ class RandomAccessFile {
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   int64_t size() const { return size_; }
+  int descriptor() const { return file_; }
   void read(int64_t begin, std::span<std::byte> to) const;  // all of `to`, or an InputError
 
  private:

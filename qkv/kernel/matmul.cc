@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <type_traits>
+#include <utility>
 
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/kernel/matmul_in_place.h"
 #include "qkv/tensor/storage.h"
 
 namespace qkv::kernel {
@@ -102,16 +104,20 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
 
 struct PackedMatrix::Data {
   std::shared_ptr<Storage> storage;
-  int64_t rows, width;
+  int64_t rows, width;             // of a panel
+  const void* in_place = nullptr;  // instead of panels: a weight in storage, whose rows are `stride` apart
+  int64_t stride = 0;
 
   template <class Element>
   Element* at(int64_t panel, int64_t row) const {
     return reinterpret_cast<Element*>(storage->data()) + (panel * rows + row) * width;
   }
   template <class Element>
-  const Element* column(int64_t i) const {  // its numbers are `width` apart
+  const Element* column(int64_t i) const {  // its numbers are step() apart
+    if (in_place) return static_cast<const Element*>(in_place) + i * stride;
     return at<Element>(i / width, 0) + i % width;
   }
+  int64_t step() const { return in_place ? 1 : width; }
 };
 
 template <class Element>
@@ -133,23 +139,35 @@ PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns), data_
 PackedMatrix::PackedMatrix(Bf16Matrix b)
     : rows_(b.rows), columns_(b.columns), format_(WeightFormat::bf16), data_(packed(b)) {}
 
+template <class Element>
+PackedMatrix PackedMatrix::placed(MatrixOf<Element> w, std::shared_ptr<Storage> storage) {
+  PackedMatrix out;
+  out.rows_ = w.columns, out.columns_ = w.rows;
+  if constexpr (sizeof(Element) == 2) out.format_ = WeightFormat::bf16;
+  out.data_ = std::make_shared<Data>(Data{std::move(storage), w.columns, 0, w.data, w.row_stride});
+  return out;
+}
+PackedMatrix PackedMatrix::in_place(Matrix w, std::shared_ptr<Storage> s) { return placed(w, std::move(s)); }
+PackedMatrix PackedMatrix::in_place(Bf16Matrix w, std::shared_ptr<Storage> s) { return placed(w, std::move(s)); }
+
 void PackedMatrix::copy_column(int64_t column, float* to) const {
-  const int64_t width = data_->width;
+  const int64_t step = data_->step();
   if (format_ == WeightFormat::bf16) {
     const uint16_t* from = data_->column<uint16_t>(column);
-    for (int64_t row = 0; row < rows_; ++row) to[row] = std::bit_cast<float>(uint32_t{from[row * width]} << 16);
+    for (int64_t row = 0; row < rows_; ++row) to[row] = std::bit_cast<float>(uint32_t{from[row * step]} << 16);
     return;
   }
   const float* from = data_->column<float>(column);
-  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * width];
+  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * step];
 }
 
 void PackedMatrix::copy_column(int64_t column, uint16_t* to) const {
   const uint16_t* from = data_->column<uint16_t>(column);
-  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * data_->width];
+  const int64_t step = data_->step();
+  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * step];
 }
 
-int64_t PackedMatrix::bytes() const { return data_ ? data_->storage->bytes() : 0; }
+int64_t PackedMatrix::bytes() const { return data_ && !data_->in_place ? data_->storage->bytes() : 0; }
 
 namespace {
 
@@ -162,6 +180,10 @@ namespace {
 // tile of them.
 template <class Element>
 void multiply_packed(Matrix a, const PackedMatrix& b, Destination c, MatmulOptions options) {
+  if (b.data().in_place)
+    return multiply_in_place(
+        a, MatrixOf<Element>(b.data().column<Element>(0), b.columns(), b.rows(), b.data().stride, 1), c.data,
+        c.row_stride, options);
   const MatmulKernels& k = kernels().matmul;
   const int64_t K = a.columns, N = b.columns(), panels = ceil_div(N, k.width);
   const int64_t wanted = std::min(K * N / 8192, a.rows * panels / 64);

@@ -12,6 +12,10 @@
 // A weight may be packed as bf16, which takes half of the memory and half of the time to read it: the product has the bits
 // of that by the rounded weight as floats.
 //
+// A weight (out x in) may also be used where it is, such as in a mapped file, without a copy:
+//
+//     PackedMatrix w = PackedMatrix::in_place(Bf16Matrix(weight, out, in), storage);      // the same bits
+//
 // K and N are at least 1, M may be 0. Arguments are not checked: the ops that call it have checked them.
 #pragma once
 
@@ -19,6 +23,10 @@
 #include <memory>
 
 #include "qkv/kernel/weight_format.h"
+
+namespace qkv {
+class Storage;
+}
 
 namespace qkv::kernel {
 
@@ -44,11 +52,14 @@ class PackedMatrix {
   PackedMatrix() = default;             // empty: rows() is 0
   explicit PackedMatrix(Matrix b);      // as f32
   explicit PackedMatrix(Bf16Matrix b);  // as bf16
+  // The transpose of w, whose column_stride is 1, not packed. The storage holds w, which must not change.
+  static PackedMatrix in_place(Matrix w, std::shared_ptr<Storage> storage);
+  static PackedMatrix in_place(Bf16Matrix w, std::shared_ptr<Storage> storage);
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   WeightFormat format() const { return format_; }
-  int64_t bytes() const;  // of the packed copy
+  int64_t bytes() const;  // of the packed copy; 0 of a weight in place
   // The rows() numbers of a column, as they were before packing; as uint16_t if the format is bf16.
   void copy_column(int64_t column, float* to) const;
   void copy_column(int64_t column, uint16_t* to) const;
@@ -59,6 +70,8 @@ class PackedMatrix {
  private:
   template <class Element>
   static std::shared_ptr<const Data> packed(MatrixOf<Element> b);
+  template <class Element>
+  static PackedMatrix placed(MatrixOf<Element> w, std::shared_ptr<Storage> storage);
 
   int64_t rows_ = 0, columns_ = 0;
   WeightFormat format_ = WeightFormat::f32;

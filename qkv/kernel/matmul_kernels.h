@@ -39,6 +39,31 @@ struct PanelKernels {
                Element* panel);
 };
 
+// c (rows x columns) (+)= a (rows x depth) times the transpose of rows of a weight as they stand in memory: element (k, n)
+// of b is weight[n * weight_stride + k], at any address that suits its type.
+template <class Element>
+struct WeightRowsProduct {
+  const float* a;
+  int64_t a_row_stride, a_column_stride;
+  int64_t rows, depth;
+  const Element* weight;
+  int64_t weight_stride;
+  float* c;
+  int64_t c_row_stride;
+  int64_t columns;    // any number: rows of the weight
+  bool accumulate;    // start from c, else from 0
+  const float* bias;  // added at the end, unless null
+  bool relu;
+};
+
+template <class Element>
+struct WeightRowKernels {
+  // For few rows of a: numbers of the weight are transposed in registers.
+  void (*multiply)(const WeightRowsProduct<Element>& product);
+  // For many: an f32 panel of columns <= width rows of the weight.
+  void (*transpose)(const Element* weight, int64_t weight_stride, int64_t columns, int64_t depth, float* panel);
+};
+
 struct MatmulKernels {
   int width;  // columns of a panel
   int rows;   // rows that are computed at a time: cut at multiples of it
@@ -48,6 +73,8 @@ struct MatmulKernels {
   void (*pack_rows)(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles);
   void (*widen)(const uint16_t* panel, int64_t depth,
                 float* floats);  // rows of a bf16 panel as those of an f32 one
+  WeightRowKernels<float> f32_rows;
+  WeightRowKernels<uint16_t> bf16_rows;
 
   template <class Element>
   const PanelKernels<Element>& of() const {
@@ -55,6 +82,13 @@ struct MatmulKernels {
       return f32;
     else
       return bf16;
+  }
+  template <class Element>
+  const WeightRowKernels<Element>& rows_of() const {
+    if constexpr (sizeof(Element) == 4)
+      return f32_rows;
+    else
+      return bf16_rows;
   }
 };
 

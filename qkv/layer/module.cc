@@ -83,9 +83,14 @@ Parameter Parameter::matrix(const Axis& rows, const Axis& columns, Initialise in
 void Parameter::pack(const Tensor& values, WeightFormat format) const {
   require(is_matrix() && values.shape() == shape(), "Parameter", "{} cannot be the packed values of a parameter {}",
           values.shape(), shape());
-  Weight packed = Weight::packed(values, format);
+  hold(Weight::packed(values, format));
+}
+
+void Parameter::hold(const Weight& weight) const {
+  require(is_matrix() && weight.is_packed() && weight.shape() == shape(), "Parameter",
+          "a weight {} cannot be held by a parameter {}", weight.shape(), shape());
   state_->weight.reset();
-  state_->weight.get([&] { return packed; });
+  state_->weight.get([&] { return weight; });
   state_->variable.reset();
 }
 

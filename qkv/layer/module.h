@@ -61,6 +61,7 @@ class Parameter {
   // Of a matrix: holds these values, f32 or bf16, packed in a format, and no variable any more. Not while another thread
   // uses it.
   void pack(const Tensor& values, WeightFormat format) const;
+  void hold(const Weight& weight) const;  // the same of a weight that is packed or in place
   // What it holds: f32, or bf16 if it is packed so. A copy if it is packed.
   Tensor values() const { return weight().values(); }
 

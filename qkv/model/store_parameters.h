@@ -15,10 +15,19 @@ namespace qkv {
 // How a model that is read for inference holds its matrices.
 struct InferenceOptions {
   std::optional<WeightFormat> weights = {};  // none: bf16 if the files hold bf16, which loses nothing; else f32
+  // Safetensors files are mapped, and matrices that they hold in this format are used in place: processes with the same
+  // model share them, and it is ready sooner; each token takes longer. The files must not be written in place or
+  // truncated meanwhile (base/file_mapping.h); replacing them by renaming, as this library does, is safe.
+  bool map = false;
 };
 
-// The values, f32 or bf16, have the shape of the parameter.
-using StoreParameter = std::function<void(const Parameter& parameter, const Tensor& values)>;
+struct StoreParameter {
+  // The values, f32 or bf16, have the shape of the parameter.
+  std::function<void(const Parameter& parameter, const Tensor& values)> store;
+  bool maps = false;  // files are mapped where they can be: values in read-only memory are used in place
+
+  void operator()(const Parameter& parameter, const Tensor& values) const { store(parameter, values); }
+};
 
 // As variables in f32.
 StoreParameter store_for_training();

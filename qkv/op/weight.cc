@@ -66,6 +66,19 @@ Weight Weight::packed(const Tensor& values, WeightFormat format) {
   return w;
 }
 
+Weight Weight::in_place(const Tensor& values) {
+  require(values.rank() == 2 && values.contiguous(), "Weight::in_place",
+          "a weight must be (N,K) and contiguous, got {}", values.shape());
+  Weight w;
+  w.state_ = std::make_shared<State>(State{.shape = values.shape()});
+  kernel::PackedMatrix& matrix = w.state_->forward.matrix;
+  if (values.dtype() == DType::bf16)
+    matrix = kernel::PackedMatrix::in_place(matrix_at<uint16_t>(values.data<bfloat16>(), values), values.storage());
+  else
+    matrix = kernel::PackedMatrix::in_place(matrix_at<float>(values.data<float>(), values), values.storage());
+  return w;
+}
+
 const Shape& Weight::shape() const {
   require(defined(), "Weight", "the weight is undefined");
   return state_->shape;

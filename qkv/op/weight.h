@@ -1,12 +1,13 @@
-// A weight matrix (N,K): the right-hand side of a product x W^T and a table of rows. It is held in one of two ways:
+// A weight matrix (N,K): the right-hand side of a product x W^T and a table of rows. It is held in one of three ways:
 //
 //     Weight trained = variable;                                     // f32 values that are trained, the master
 //     Weight w = Weight::packed(values, WeightFormat::bf16);         // for inference, in a number format
+//     Weight w = Weight::in_place(values);                           // for inference, not copied: of a mapped file
 //     Variable y = linear(x, w);
 //
 // A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held only in
 // the layout of the product, for f32 in half of the memory of a trained one that is used, with the same results; it has
-// no gradients. Copies are the same weight, and any number of threads may use it.
+// no gradients. One in place takes no memory and has the same results too; its products are slower. Copies are the same weight, and any number of threads may use it.
 #pragma once
 
 #include <memory>
@@ -23,6 +24,9 @@ class Weight {
   Weight(const Tensor& values) : Weight(Variable(values)) {}  // NOLINT: a constant
   // f32 or bf16 values (N,K), which are converted to the format: bf16 is rounded to nearest.
   static Weight packed(const Tensor& values, WeightFormat format);
+  // f32 or bf16 values (N,K), contiguous, which must not change as long as the weight is used. For what it can do,
+  // it counts as packed.
+  static Weight in_place(const Tensor& values);
 
   bool defined() const { return state_ != nullptr; }
   const Shape& shape() const;
@@ -33,7 +37,7 @@ class Weight {
   const Variable& master() const;         // undefined if it is packed: on the tape, a constant
   kernel::PackedMatrix forward() const;   // W^T (K x N), for y = x W^T
   kernel::PackedMatrix backward() const;  // W (N x K), for dx = dy W; an error if it is packed
-  Tensor values() const;                  // f32, or bf16 if that is the format; a copy if it is packed
+  Tensor values() const;                  // f32, or bf16 if that is the format; a copy if it is packed or in place
 
  private:
   struct State;

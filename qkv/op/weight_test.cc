@@ -4,6 +4,7 @@
 
 #include "qkv/op/embedding.h"
 #include "qkv/op/linear.h"
+#include "qkv/tensor/storage.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::weight_test {
@@ -29,6 +30,23 @@ TEST(Weight, PackedIsMultipliedAndReadLikeTheSameNumbersAsAVariable) {
     EXPECT_EQ(packed.values().dtype(), element_type(format));
     EXPECT_TRUE(same_bits(packed.values().to(DType::f32), rounded(values, format)));
   }
+}
+
+TEST(Weight, InPlaceIsMultipliedAndReadLikeAPackedOneAndTakesNoMemory) {
+  const Tensor x = random_tensor({5, 33}, 2), ids = Tensor::from(std::vector<int32_t>{0, 69, 64, 63}, {1, 4});
+  for (const WeightFormat format : formats) {
+    const Tensor values = random_tensor({70, 33}, 1).to(element_type(format));
+    const Weight packed = Weight::packed(values, format);
+    const int64_t before = storage_statistics().used_bytes;
+    const Weight placed = Weight::in_place(values);
+    EXPECT_EQ(storage_statistics().used_bytes, before);
+    EXPECT_EQ(placed.format(), format);
+    EXPECT_TRUE(placed.is_packed());
+    EXPECT_TRUE(same_bits(linear(x, placed).value(), linear(x, packed).value()));
+    EXPECT_TRUE(same_bits(embedding(ids, placed).value(), embedding(ids, packed).value()));
+    EXPECT_TRUE(same_bits(placed.values().to(DType::f32), values.to(DType::f32)));
+  }
+  EXPECT_THROW(Weight::in_place(random_tensor({33, 70}, 1).transpose(0, 1)), Error);
 }
 
 TEST(Weight, PacksStridedValuesAndValuesInEitherType) {

@@ -62,7 +62,8 @@ class OwnFolder final : public ModelFolder {
       require<InputError>(is_there, path().string(), "not a model folder: there is no {} in it", config_file);
     };
     require_config(written || file_exists(file));
-    const SafetensorsFile parameters = SafetensorsFile::load(file);
+    SafetensorsFile parameters = SafetensorsFile::load(file);
+    if (store.maps) parameters.map();
     const auto stored = parameters.metadata().find(config_key);
     const bool is_stored = stored != parameters.metadata().end();
     require_config(written || is_stored);

@@ -127,6 +127,21 @@ std::string shown(const std::vector<std::string>& names) {
   return text;
 }
 
+// A view where they are neighbors, such as the queries of a tensor of queries, keys and values.
+Tensor rows_of(const Tensor& whole, const std::vector<int64_t>& rows) {
+  const auto apart = [](int64_t a, int64_t b) { return b != a + 1; };
+  if (std::adjacent_find(rows.begin(), rows.end(), apart) == rows.end())
+    return whole.slice(0, rows.front(), rows.back() + 1);
+  Shape shape = whole.shape();
+  shape[0] = std::ssize(rows);
+  Tensor taken = Tensor::empty(shape, whole.dtype());
+  for (int64_t i = 0; i < std::ssize(rows); ++i) {
+    const int64_t row = rows[static_cast<size_t>(i)];
+    taken.slice(0, i, i + 1).copy_from(whole.slice(0, row, row + 1));
+  }
+  return taken;
+}
+
 // The part of a tensor, with the shape of the parameter.
 Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wanted, const std::string& where) {
   Tensor value = source.part.transposed && whole.rank() == 2 ? whole.transpose(0, 1).contiguous_copy() : whole;
@@ -135,14 +150,7 @@ Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wan
     require<InputError>(value.rank() >= 1 && *std::max_element(rows.begin(), rows.end()) < value.dim(0), where,
                         "tensor {} is {}, and has fewer rows than the model reads from it",
                         quoted_name(source.name), whole.shape());
-    Shape shape = value.shape();
-    shape[0] = std::ssize(rows);
-    Tensor taken = Tensor::empty(shape, value.dtype());
-    for (int64_t i = 0; i < std::ssize(rows); ++i) {
-      const int64_t row = rows[static_cast<size_t>(i)];
-      taken.slice(0, i, i + 1).copy_from(value.slice(0, row, row + 1));
-    }
-    value = taken;
+    value = rows_of(value, rows);
   }
   const bool is_one_row = value.rank() == wanted.rank() + 1 && value.dim(0) == 1;  // final_logits_bias
   if (is_one_row && value.numel() == wanted.numel()) value = value.reshape(wanted);
@@ -185,6 +193,7 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
 
 void read_published_parameters(PublishedModel& from, const std::function<Model&(const TransformerConfig&)>& make,
                                const StoreParameter& store) {
+  if (store.maps) from.tensors.map();
   NamedTensorsOf tensors(from.tensors, from.names);
   from.config.head = has_head(from.config, from.names, tensors);
   from.config.tie = tie_of(from.config, from.names, tensors);

@@ -99,6 +99,10 @@ PublishedTensors PublishedTensors::of(std::map<std::string, Tensor> tensors, con
   return out;
 }
 
+void PublishedTensors::map() {
+  for (SafetensorsFile& file : files_) file.map();
+}
+
 std::vector<std::string> PublishedTensors::names() const {
   std::vector<std::string> names;
   for (const auto& [name, file] : files_of_) names.push_back(name);

@@ -25,6 +25,7 @@ class PublishedTensors {
   // Holds tensors that were read from another format, from a file of that many bytes.
   static PublishedTensors of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes);
 
+  void map();                                          // files, as SafetensorsFile::map()
   const std::string& where() const { return where_; }  // for messages
   std::vector<std::string> names() const;
   bool has(std::string_view name) const {

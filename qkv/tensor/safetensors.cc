@@ -127,17 +127,29 @@ void SafetensorsFile::read(const SafetensorsEntry& e, std::byte* to) const {
   file_->read(header_.data_begin + e.begin, {to, static_cast<size_t>(e.end - e.begin)});
 }
 
+void SafetensorsFile::map() { mapping_ = FileMapping::of(*file_); }
+
+// In place if the file is mapped: the header was checked to lie within its bytes.
+Tensor SafetensorsFile::get_as(DType type, const SafetensorsEntry& e) const {
+  const int64_t at = header_.data_begin + e.begin;
+  if (mapping_ && e.end > e.begin && at % size_of(type) == 0) {
+    auto* const data = const_cast<std::byte*>(mapping_->bytes().data()) + at;
+    const std::shared_ptr<void> owner = std::const_pointer_cast<FileMapping>(mapping_);
+    return Tensor::view(Storage::borrow(data, e.end - e.begin, owner, /*writable=*/false), type, {e.shape.numel()},
+                        {1})
+        .reshape(e.shape);
+  }
+  Tensor out = Tensor::empty(e.shape, type);
+  read(e, out.storage()->data());
+  return out;
+}
+
 Tensor SafetensorsFile::get(std::string_view name) const {
   const SafetensorsEntry& e = entry(name);
-  const auto as = [&](DType type) {
-    Tensor out = Tensor::empty(e.shape, type);
-    read(e, out.storage()->data());
-    return out;
-  };
-  if (e.dtype == "F32") return as(DType::f32);
-  if (e.dtype == "BF16") return as(DType::bf16);
-  if (e.dtype == "I32") return as(DType::i32);
-  if (e.dtype == "U8" || e.dtype == "BOOL") return as(DType::u8);
+  if (e.dtype == "F32") return get_as(DType::f32, e);
+  if (e.dtype == "BF16") return get_as(DType::bf16, e);
+  if (e.dtype == "I32") return get_as(DType::i32, e);
+  if (e.dtype == "U8" || e.dtype == "BOOL") return get_as(DType::u8, e);
   std::vector<std::byte> data(static_cast<size_t>(e.end - e.begin));
   read(e, data.data());
   if (e.dtype == "F16") return converted<float, uint16_t>(data, e.shape, float_of_half);

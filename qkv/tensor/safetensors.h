@@ -12,7 +12,8 @@
 //
 // The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their bytes
 // in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have none and are
-// read without it. The file stays open, and get() reads the tensor from it.
+// read without it. The file stays open, and get() reads the tensor from it. After map(), get() gives tensors whose numbers
+// need no conversion where they are in the file, in read-only memory that all processes share (base/file_mapping.h).
 #pragma once
 
 #include <filesystem>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "qkv/base/file.h"
+#include "qkv/base/file_mapping.h"
 #include "qkv/tensor/safetensors_header.h"
 #include "qkv/tensor/tensor.h"
 
@@ -32,6 +34,9 @@ namespace qkv {
 class SafetensorsFile {
  public:
   static SafetensorsFile load(const std::filesystem::path& path);
+
+  // Tensors that are not aligned, and files that the system does not map, are read as before.
+  void map();
 
   std::vector<std::string> names() const;  // in the order of their data
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
@@ -44,9 +49,11 @@ class SafetensorsFile {
 
  private:
   void read(const SafetensorsEntry& entry, std::byte* to) const;
+  Tensor get_as(DType type, const SafetensorsEntry& entry) const;
 
   std::string path_;  // for messages
   std::shared_ptr<const RandomAccessFile> file_;
+  std::shared_ptr<const FileMapping> mapping_;  // after map()
   SafetensorsHeader header_;
   std::map<std::string, size_t, std::less<>> index_;  // name to index in header_.entries
 };

@@ -356,4 +356,39 @@ TEST_F(Safetensors, RandomDamageIsRefusedOrHarmless) {
   EXPECT_LT(refused, 5000);
 }
 
+// A header of one byte more leaves every number at an odd address.
+TEST_F(Safetensors, MappedGivesTheSameTensorsInPlaceWhereTheyAreAligned) {
+  const std::string header =
+      R"({"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[1,2],"data_offsets":[8,12]},)"
+      R"("h":{"dtype":"F16","shape":[1],"data_offsets":[12,14]},"none":{"dtype":"F32","shape":[0,3],"data_offsets":[14,14]}})";
+  const std::string data =
+      bytes_of<float>({1.5f, -2}) + bytes_of<uint16_t>({0x3f80, 0xc000}) + bytes_of<uint16_t>({0x3c00});
+  const size_t blanks = 8 - header.size() % 8;
+  for (const bool aligned : {true, false}) {
+    SafetensorsFile file = load(file_bytes(header + std::string(blanks + (aligned ? 0 : 1), ' '), data));
+    file.map();
+    fs::remove(path);
+    const Tensor a = file.get("a", {2, 1}), b = file.get("b", {1, 2}), h = file.get("h");
+    EXPECT_EQ(a.storage()->writable(), !aligned);
+    EXPECT_EQ(b.storage()->writable(), !aligned);
+    EXPECT_TRUE(h.storage()->writable()) << "converted";
+    EXPECT_EQ(a.at<float>({0, 0}), 1.5f);
+    EXPECT_EQ(a.at<float>({1, 0}), -2);
+    EXPECT_EQ(b.to(DType::f32).at<float>({0, 1}), -2);
+    EXPECT_EQ(h.at<float>({0}), 1);
+    EXPECT_EQ(file.get("none").numel(), 0);
+  }
+}
+
+TEST_F(Safetensors, ATensorOutlivesTheMappedFile) {
+  Tensor a;
+  {
+    SafetensorsFile file =
+        load(file_bytes(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}       )", bytes_of<float>({7})));
+    file.map();
+    a = file.get("a");
+  }
+  EXPECT_EQ(a.at<float>({0}), 7);
+}
+
 }  // namespace qkv::safetensors_test

@@ -109,4 +109,8 @@ PanelKernels<uint16_t> bf16_panels();
 void widen_panel(const uint16_t* panel, int64_t depth, float* floats);
 void pack_rows(const float* a, int64_t column_stride, int64_t rows, int64_t depth, float* tiles);
 
+// weight_rows.cc
+WeightRowKernels<float> float_weight_rows();
+WeightRowKernels<uint16_t> bf16_weight_rows();
+
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -73,7 +73,9 @@ const Kernels& table() {
                  .f32 = float_panels(),
                  .bf16 = bf16_panels(),
                  .pack_rows = pack_rows,
-                 .widen = widen_panel},
+                 .widen = widen_panel,
+                 .f32_rows = float_weight_rows(),
+                 .bf16_rows = bf16_weight_rows()},
   };
   return all;
 }

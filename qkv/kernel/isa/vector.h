@@ -95,9 +95,9 @@ QKV_INLINE vf zip_high(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 6, 
 
 // A vector from two halves in memory; and zip_low, zip_high within each half.
 #if defined(__AVX512F__)
-QKV_INLINE vf load_halves(const float* low, const float* high) {
-  const __m512d v = _mm512_castpd256_pd512(_mm256_castps_pd(_mm256_loadu_ps(low)));
-  return reinterpret_cast<vf>(_mm512_maskz_insertf64x4(0xff, v, _mm256_castps_pd(_mm256_loadu_ps(high)), 1));
+QKV_INLINE vf load_halves(const char* low, const char* high) {
+  const auto half = [](const char* at) { return _mm256_loadu_pd(reinterpret_cast<const double*>(at)); };
+  return reinterpret_cast<vf>(_mm512_maskz_insertf64x4(0xff, _mm512_castpd256_pd512(half(low)), half(high), 1));
 }
 QKV_INLINE vf zip_low_of_halves(vf a, vf b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27);
@@ -106,9 +106,9 @@ QKV_INLINE vf zip_high_of_halves(vf a, vf b) {
   return __builtin_shufflevector(a, b, 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 #elif defined(__AVX2__)
-QKV_INLINE vf load_halves(const float* low, const float* high) {
-  return reinterpret_cast<vf>(
-      _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1));
+QKV_INLINE vf load_halves(const char* low, const char* high) {
+  const auto half = [](const char* at) { return _mm_loadu_ps(reinterpret_cast<const float*>(at)); };
+  return reinterpret_cast<vf>(_mm256_insertf128_ps(_mm256_castps128_ps256(half(low)), half(high), 1));
 }
 QKV_INLINE vf zip_low_of_halves(vf a, vf b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13); }
 QKV_INLINE vf zip_high_of_halves(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15); }
@@ -133,24 +133,28 @@ QKV_INLINE void zip_rounds(vf (&x)[count], Low low, High high) {
 // Transposes `lanes` vectors as a square matrix.
 QKV_INLINE void transpose(vf (&square)[lanes]) { zip_rounds(square, zip_low, zip_high); }
 
-// The transpose of a square in memory, rows `stride` apart. Halves of two rows are loaded into one vector, which saves
-// a round, and no shuffle crosses halves, which is faster on AVX2.
-QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[lanes]) {
+// The transpose of a square in memory at any address, rows `stride` bytes apart. Halves of two rows are loaded into one
+// vector, which saves a round, and no shuffle crosses halves, which is faster on AVX2.
+QKV_INLINE void load_transposed(const char* in, int64_t stride, vf (&square)[lanes]) {
 #if defined(__AVX2__)
   constexpr int half = lanes / 2;
 #pragma GCC unroll 2
   for (int c = 0; c < lanes; c += half) {
     vf x[half];
+    const char* const at = in + c * int64_t{4};
 #pragma GCC unroll 8
-    for (int r = 0; r < half; ++r) x[r] = load_halves(in + r * stride + c, in + (r + half) * stride + c);
+    for (int r = 0; r < half; ++r) x[r] = load_halves(at + r * stride, at + (r + half) * stride);
     zip_rounds(x, zip_low_of_halves, zip_high_of_halves);
 #pragma GCC unroll 8
     for (int r = 0; r < half; ++r) square[c + r] = x[r];
   }
 #else
-  for (int r = 0; r < lanes; ++r) square[r] = load(in + r * stride);
+  for (int r = 0; r < lanes; ++r) __builtin_memcpy(&square[r], in + r * stride, sizeof(vf));
   transpose(square);
 #endif
+}
+QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[lanes]) {
+  load_transposed(reinterpret_cast<const char*>(in), stride * 4, square);
 }
 
 // Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums is
