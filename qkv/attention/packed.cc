@@ -79,7 +79,7 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
   check_inputs(q.value(), k.value(), v.value());
   if (options.score && options.score->reads_positions())
     fail("attention_packed",
-         "{} depends on positions of keys and is not for packed sequences: call attention() for each",
+         "{} depends on the positions of keys, so it cannot take packed sequences: call attention() for each",
          options.score->name());
   if (const DType dtype = q.value().dtype();
       dtype == DType::bf16 &&

@@ -10,7 +10,7 @@
 // query i on the key axis is i + S - T.
 //
 // A mask that knows whole ranges of keys is faster as a class derived from Mask (mask.h); std::make_shared of it
-// converts to MaskPtr.
+// converts to MaskPtr. Errors: an empty rule.
 #pragma once
 
 #include <functional>

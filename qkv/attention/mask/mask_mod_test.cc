@@ -70,11 +70,11 @@ TEST(MaskMod, IsEvaluatedOncePerShape) {
   };
   EXPECT_EQ(call(1, 100), 100 * 100);
   EXPECT_EQ(call(1, 100), 0);
-  EXPECT_EQ(call(3, 100), 0) << "the batch does not matter";
+  EXPECT_EQ(call(3, 100), 0) << "the batch size does not matter";
   EXPECT_EQ(call(1, 130), 130 * 130);
-  EXPECT_EQ(call(1, 100), 0) << "the shape before is kept";
+  EXPECT_EQ(call(1, 100), 0) << "the previous shape is kept";
   for (const int64_t T : {10, 20, 30, 40}) call(1, T);
-  EXPECT_EQ(call(1, 100), 100 * 100) << "but not for ever";
+  EXPECT_EQ(call(1, 100), 100 * 100) << "but not forever";
 }
 
 TEST(MaskMod, ServesConcurrentCalls) {

@@ -5,7 +5,7 @@
 //
 //     Tensor y = attention(q, k, v, {.modify = {falcon_alibi(alibi_slopes(8), 0.125f)}, .mask = causal()});   // D = 64
 //
-// Without the rounding it would be alibi() with slopes that are multiplied by the scale, because the softmax ignores a
+// Without the rounding it would be alibi() with slopes multiplied by the scale, because the softmax ignores a
 // term that all keys of a query share. For causal attention only: there the farthest key has the lowest bias.
 //
 // Errors: slopes that are not one number per query head; a scale that is not finite.

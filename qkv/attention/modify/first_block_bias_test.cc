@@ -7,7 +7,7 @@ namespace qkv::first_block_bias_test {
 
 using namespace test;
 
-TEST(FirstBlockBias, IsItsFormulaInEveryInput) {
+TEST(FirstBlockBias, EqualsItsFormulaInEveryInput) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 6, .S = 8, .D = 3, .E = 2};
   for (const bool is_causal : {false, true})
     check_op("first_block_bias",

@@ -9,7 +9,7 @@ using namespace test;
 
 const AttentionShape small{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2};
 
-TEST(Softcap, IsItsFormulaForwardAndBackward) {
+TEST(Softcap, EqualsItsFormulaForwardAndBackward) {
   for (const double cap : {0.3, 2.0, 50.0})
     for (const bool is_causal : {false, true})
       check_op(

@@ -6,7 +6,7 @@
 
 namespace qkv::internal {
 
-// The kernels of this machine.
+// The kernels of the instruction set in use.
 inline const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
 inline const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
@@ -30,8 +30,8 @@ void convolved_scores(const MultiTokenCall& call, const RowBlock& block, int64_t
 void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, float* p,
                        const uint64_t* visible, float* c);
 
-// Dropout, of the weights and of their gradient: rows of one head, in place, of the keys from `key` on. A pair has the
-// random number that it has in weight_dropout().
+// Applies dropout in place, to the weights or to their gradient: rows of one head, of the keys from `key` on. A pair
+// has the same random number as in weight_dropout().
 void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t key, int64_t keys,
                   float* w);
 
