@@ -9,8 +9,8 @@
 // - no result depends on the number of threads or on the instruction set (kernels.h),
 // - a row of a product has the same bits for any M and any row index, packed or not.
 //
-// A weight may be packed as bf16, which takes half of the memory and half of the time to read it: the product has the bits
-// of that by the rounded weight as floats.
+// A weight may be packed as bf16, which halves its memory and the time to read it. The product has the same bits as
+// one by the rounded weight held as floats.
 //
 // K and N are at least 1, M may be 0. Arguments are not checked: the ops that call it have checked them.
 #pragma once

@@ -5,9 +5,9 @@
 // columns one after another. An element of c is one chain of multiply-adds over k, in order, in any block: so the bits
 // of a row do not depend on its neighbors.
 //
-// The elements of panels are floats or bf16 (uint16_t), which are widened to floats, in registers or before many rows: a
-// product has the bits of the product by the same numbers as floats. The bf16 instructions of a processor (AVX512_BF16, AMX) are not used
-// here: they would round a to bf16 as well, and sum in an order of their own.
+// The elements of a panel are floats or bf16 (uint16_t). bf16 is widened to floats, in registers or, where many rows
+// share it, once beforehand: a product has the same bits as one by the same numbers as floats. The bf16 instructions
+// of a processor (AVX512_BF16, AMX) are not used here: they would also round a to bf16, and sum in another order.
 #pragma once
 
 #include <cstdint>

@@ -87,7 +87,7 @@ TEST(MultiTokenKernels, CorrelationIsTheGradientOfTheTaps) {
   });
 }
 
-TEST(MultiTokenKernels, SoftmaxIsThatOfTheVisibleScores) {
+TEST(MultiTokenKernels, SoftmaxReadsOnlyVisibleScores) {
   for_every_set([](const MultiTokenKernels& k, int lanes, const std::string& isa) {
     const int64_t keys = 9, width = lanes;
     Row s = Row::normal(keys * width, 3), maximum(width), sum(width), clear(keys * width), before = s;

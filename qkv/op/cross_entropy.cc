@@ -61,7 +61,7 @@ Tensor times(Tensor x, float factor) {
   return x;
 }
 
-// The loss of a token from its logits, of one pass or two; and their gradients, unless null.
+// The loss of a token from its logits, in one pass or two, and the gradients of these unless they are null.
 struct TokenLoss {
   int64_t V;
   float factor;  // of the gradients
@@ -71,7 +71,7 @@ struct TokenLoss {
   float operator()(const float* logits, int32_t target, float* dlogits) const {
     return kernel::kernels().rows.cross_entropy(logits, V, target, options.label_smoothing, factor, dlogits);
   }
-  // Gradients must be elsewhere.
+  // Gradients must not overlap the logits.
   float operator()(const float* p, const float* q, int32_t target, float* dp, float* dq) const {
     const kernel::RowKernels& rows = kernel::kernels().rows;
     const float a = options.r_drop / 4, half = factor / 2;

@@ -68,14 +68,14 @@ Tensor position_gradient(const Tensor& dy, const Shape& shape, int64_t first_pos
 
 Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOptions& options) {
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.shape().rank() == 2, "embedding",
-          "ids are i32 (B,T), the table is f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
+          "ids must be i32 (B,T), the table f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
           table.shape());
   const int64_t B = ids.dim(0), T = ids.dim(1), V = table.dim(0), C = table.dim(1);
   const Variable& positions = options.positions;
   require(!positions.defined() || (positions.value().rank() == 2 && positions.dim(1) == C &&
                                    options.first_position >= 0 && positions.dim(0) >= options.first_position + T),
-          "embedding", "positions {} to {} of a table of {}", options.first_position, options.first_position + T,
-          positions.defined() ? positions.shape() : Shape{});
+          "embedding", "positions [{}, {}) do not fit a table of {}", options.first_position,
+          options.first_position + T, positions.defined() ? positions.shape() : Shape{});
   const Tensor contiguous_ids = ids.contiguous_copy();
   const auto id = contiguous_ids.span<int32_t>();
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);

@@ -9,7 +9,7 @@
 //     Tensor other = sinusoidal(100, 512, {.layout = SinusoidLayout::halves, .first = 100});
 //
 // Row i is position first + i. C may be odd with the layout interleaved, else it is even. Computed in double. Errors: a
-// negative length or position, a width that the layout does not take.
+// negative length or position, a width that the layout does not have.
 #pragma once
 
 #include "qkv/base/names.h"

@@ -6,8 +6,8 @@
 //     Variable states = recurrence(gru_cell, input, w, b, {.lengths = lengths});
 //
 // The state is `parts` vectors of W numbers, of which the first is h. Beyond the length of a row its state is carried
-// through unchanged; in reverse the loop begins with the last position, so a row begins with its own last one. A row
-// has the same bits whatever the rest of the batch and the padding.
+// through unchanged, also in reverse, where a row therefore begins with its own last position. A row has the same bits
+// whatever the rest of the batch and the padding.
 #pragma once
 
 #include "qkv/op/weight.h"

@@ -1,7 +1,7 @@
 // Frequencies of rotary position embedding (op/rotary.h) in models that were extended to longer texts than they were
 // first trained on: f'_c and the multiplier m of cosines and sines, from f_c = base^(-2c/d), c < d/2.
 //
-//     none           f'_c = f_c                                                            m = 1, as where nothing is said
+//     none           f'_c = f_c                                                            m = 1, as wherever no m is given
 //     linear         f'_c = f_c / factor          position interpolation (Chen et al., 2023)
 //     dynamic        f'_c = base'^(-2c/d),  base' = base (1 + factor (max(n, P) / P - 1))^(d/(d-2))
 //                                                 NTK-aware (bloc97 and emozilla, 2023; in Peng et al., 2023, appendix B)
@@ -24,7 +24,7 @@
 //     const RotaryFrequencies f = rotary_frequencies(5e5, 128, scaling);
 //     Variable rotated = rotary(q, {.frequencies = f.frequencies, .multiplier = f.multiplier});
 //
-// Errors: what rotary_scaling_error() says.
+// Errors: those that rotary_scaling_error() describes.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct RotaryFrequencies {
 RotaryFrequencies rotary_frequencies(double base, int64_t width, const RotaryScaling& scaling = {},
                                      int64_t head_width = 0);
 
-// What is missing, does not fit, or is not read by the type, or "".
+// Describes a setting that is missing, does not fit or is not read by the type; "" if there is none.
 std::string rotary_scaling_error(double base, int64_t width, const RotaryScaling& scaling);
 
 }  // namespace qkv

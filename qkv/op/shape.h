@@ -1,6 +1,8 @@
 // Changes of shape. They copy only if the memory order requires it.
 //
 //     Variable heads = transpose(reshape(x, {B, T, H, D}), 1, 2);     // (B,H,T,D), a view
+//
+// Errors: a shape, axis or range that does not fit, a width that is not a multiple of the number of heads.
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -220,7 +220,7 @@ QKV_INLINE vf exp2_polynomial(vf f) {
 
 // 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 that is exact at 0 (relative error
 // 9.2e-8, with rounding 1.7e-7), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers set to
-// zero what must be.
+// zero what must be zero.
 QKV_INLINE vf exp2(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   x = max(broadcast(-126.0f), x);           // in this order NaN stays NaN
