@@ -42,7 +42,7 @@ std::vector<double> statistics(const std::string& hypothesis, const std::vector<
     references_words.push_back(symbols(reference, options, numbers));
 
   const auto length = static_cast<int64_t>(words.size());
-  const auto closeness = [&](const std::u32string& reference) {  // of two equally close lengths the shorter
+  const auto closeness = [&](const std::u32string& reference) {  // the shorter of two equally close lengths
     const auto size = static_cast<int64_t>(reference.size());
     return std::pair(std::abs(size - length), size);
   };

@@ -1,5 +1,5 @@
 // Confidence intervals of corpus scores by bootstrap resampling (Koehn, 2004), with the same resamples as sacreBLEU:
-// the sentences are drawn with replacement, 1,000 times, and the score is computed of each resample.
+// the sentences are drawn with replacement, 1,000 times, and each resample is scored.
 //
 //     const auto statistics = bleu_statistics(hypotheses, references);
 //     Confidence c = bootstrap(statistics, [](std::span<const double> sums) { return bleu_of(sums).score; });

@@ -49,7 +49,7 @@ TEST(Bootstrap, AgreesWithSacreBleu) {
          7.639859);
 }
 
-TEST(Bootstrap, RefusesNothing) {
+TEST(Bootstrap, RejectsNoSentencesAndNoSamples) {
   const auto first = [](std::span<const double> sums) { return sums[0]; };
   EXPECT_THROW(bootstrap({}, first), InputError);
   EXPECT_THROW(bootstrap({{1.0}}, first, {.samples = 0}), UsageError);

@@ -8,13 +8,13 @@
 namespace qkv::metric {
 
 inline bool is_digit(char32_t c) { return c >= U'0' && c <= U'9'; }
-// ASCII punctuation but ' , - . which depend on their neighbors.
+// ASCII punctuation except ' , - . which depend on their neighbors.
 bool is_western_mark(char32_t c);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
 std::u32string unescape(std::u32string_view text);  // &quot; &amp; &lt; &gt;
 
-// Spaces around every character that the predicate holds for.
+// Puts spaces around every character that the predicate holds for.
 template <class Predicate>
 std::u32string isolate(std::u32string_view text, Predicate holds) {
   std::u32string out;

@@ -36,7 +36,7 @@ Exchanges exchanges(const metric::Statistics& baseline, const metric::Statistics
 
 double paired_bootstrap(std::span<const double> baseline, std::span<const double> system, double difference) {
   require<InputError>(!baseline.empty() && baseline.size() == system.size(), "paired bootstrap",
-                      "{} resamples of the baseline and {} of the system: they are compared one to one",
+                      "{} resamples of the baseline and {} of the system: expected equal numbers, at least 1",
                       baseline.size(), system.size());
   std::vector<double> differences;
   double sum = 0;
@@ -54,7 +54,7 @@ double paired_randomization(const metric::Statistics& baseline, const metric::St
                             FunctionRef<double(std::span<const double>)> score,
                             const RandomizationOptions& options) {
   require<InputError>(!baseline.empty() && baseline.size() == system.size(), "paired randomization",
-                      "{} sentences of the baseline and {} of the system: they are compared one to one",
+                      "{} sentences of the baseline and {} of the system: expected equal numbers, at least 1",
                       baseline.size(), system.size());
   require<UsageError>(options.trials >= 1, "paired randomization", "trials must be at least 1, got {}",
                       options.trials);

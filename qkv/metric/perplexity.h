@@ -11,7 +11,7 @@
 //     unigram.add(training_ids);
 //     double baseline = unigram.score(validation_ids).perplexity();
 //
-// A model that has learned nothing but how frequent words are reaches the perplexity of the unigram model, which is
+// A model that has learned only the frequencies of words reaches the perplexity of the unigram model, which is
 // smoothed by adding one (Laplace; Jurafsky and Martin, "Speech and Language Processing", section 3.6).
 // Errors: Error for ids outside the vocabulary, and for shapes that do not fit.
 #pragma once

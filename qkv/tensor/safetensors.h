@@ -12,7 +12,7 @@
 //
 // The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their bytes
 // in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have none and are
-// read without it. The file stays open, and get() reads the tensor from it.
+// read unverified. The file stays open, and get() reads the tensor from it.
 #pragma once
 
 #include <filesystem>
@@ -37,7 +37,7 @@ class SafetensorsFile {
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   Tensor get(std::string_view name) const;
   Tensor get(std::string_view name, const Shape& expected) const;
-  // The header entry of a tensor; with `expected`, an InputError if it has another shape.
+  // The header entry of a tensor. InputError if it has another shape than `expected`.
   const SafetensorsEntry& entry(std::string_view name) const;
   const SafetensorsEntry& entry(std::string_view name, const Shape& expected) const;
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }  // without the checksum
@@ -51,7 +51,7 @@ class SafetensorsFile {
   std::map<std::string, size_t, std::less<>> index_;  // name to index in header_.entries
 };
 
-SafetensorsHeader read_safetensors_header(const std::filesystem::path& path);  // without a look at the numbers
+SafetensorsHeader read_safetensors_header(const std::filesystem::path& path);  // does not read the numbers
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 

@@ -71,15 +71,16 @@ class Pool {
  private:
   using Sizes = std::map<int64_t, std::byte*>;  // the first block of each capacity
 
-  // Before a new block: where sizes grow from step to step, as in decoding, blocks that have become too small would
-  // pile up. The pool holds at most a quarter more than was ever used at a time, and 16 MiB.
+  // Called before a new block: where sizes grow from step to step, as in decoding, blocks that have become too small
+  // would accumulate. The pool holds at most a quarter more than was ever used at a time, plus 16 MiB.
   void make_room(int64_t capacity) {
     const int64_t needed = std::max(statistics_.peak_bytes, statistics_.used_bytes + capacity);
     const int64_t excess = statistics_.pool_bytes + capacity - (needed + needed / 4 + (16 << 20));
     if (excess > 0) release(excess, free_.lower_bound(capacity));
   }
 
-  // At least so many bytes if there are as many free: of blocks below `from`, the largest first, then of those above.
+  // Releases at least this number of bytes, if as many are free: blocks below `from` first, then those above, in both
+  // cases the largest first.
   void release(int64_t bytes, Sizes::iterator from) {
     const int64_t target = statistics_.pool_bytes - bytes;
     const auto empty = [&](Sizes::value_type& size) {
