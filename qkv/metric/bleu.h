@@ -57,8 +57,8 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::str
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const BleuOptions& options = {});
 
-// Per sentence: hypothesis and reference length, matches by order, totals by order. bleu_of() computes the score from
-// their sums.
+// Per sentence: hypothesis and reference length, matches by order, totals by order. bleu_of() computes the score
+// from their sums.
 metric::Statistics bleu_statistics(std::span<const std::string> hypotheses,
                                    std::span<const std::vector<std::string>> reference_streams,
                                    const BleuOptions& options = {});

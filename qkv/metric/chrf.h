@@ -7,8 +7,8 @@
 //     ChrfScore plus = chrf(hypotheses, references, {.word_order = 2});        // chrF2++
 //
 // Lines are plain text; any bytes are accepted, a byte that is not UTF-8 is a character of its own. Scores are in
-// percent. Of several references, the one with the best score counts. InputError for no lines, or different numbers of references
-// and hypotheses.
+// percent. Of several references, the one with the best score counts. InputError for no lines, or different numbers
+// of references and hypotheses.
 #pragma once
 
 #include <span>
@@ -41,8 +41,8 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::str
                const ChrfOptions& options = {});
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const ChrfOptions& options = {});
-// Per sentence and order: n-grams of the hypothesis, of the reference, and in both. chrf_of() computes the score from
-// their sums.
+// Per sentence and order: n-grams of the hypothesis, of the reference, and in both. chrf_of() computes the score
+// from their sums.
 metric::Statistics chrf_statistics(std::span<const std::string> hypotheses,
                                    std::span<const std::vector<std::string>> reference_streams,
                                    const ChrfOptions& options = {});

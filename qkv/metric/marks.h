@@ -1,5 +1,5 @@
-// Common steps of the tokenizers of BLEU and TER: spaces around punctuation, equivalent to the regular expressions of
-// NIST's mteval scripts.
+// Common steps of the tokenizers of BLEU and TER: spaces around punctuation, equivalent to the regular expressions
+// of NIST's mteval scripts.
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@ std::u32string isolate(std::u32string_view text, Predicate holds) {
   return out;
 }
 
-// Finds adjacent characters that match, from left to right and without overlap, as a global substitution by a regular
-// expression does, and puts spaces around the first or second of the two.
+// Finds adjacent characters that match, from left to right and without overlap, as a global substitution by a
+// regular expression does, and puts spaces around the first or second of the two.
 enum class Mark { first, second };
 template <class First, class Second>
 std::u32string isolate_in_pairs(std::u32string_view text, First first, Second second, Mark mark) {

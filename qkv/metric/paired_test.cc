@@ -1,5 +1,5 @@
-// Every number of test/golden/paired.json, which sacreBLEU 2.6.0 computed: scores, p-values, means and intervals of five
-// systems by both tests, with one reference and with two, for two seeds.
+// Every number of test/golden/paired.json, which sacreBLEU 2.6.0 computed: scores, p-values, means and intervals of
+// five systems by both tests, with one reference and with two, for two seeds.
 #include "qkv/metric/paired.h"
 
 #include <fstream>

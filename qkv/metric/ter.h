@@ -1,16 +1,16 @@
-// TER, the translation edit rate (Snover et al., 2006), equal to that of sacreBLEU: the number of edits that turn the
-// hypothesis into the reference, over the number of words of the reference. An edit inserts, deletes or replaces a
-// word, or moves a block of words.
+// TER, the translation edit rate (Snover et al., 2006), equal to that of sacreBLEU: the number of edits that turn
+// the hypothesis into the reference, over the number of words of the reference. An edit inserts, deletes or
+// replaces a word, or moves a block of words.
 //
 //     TER = 100 edits / reference length            0 is best; more than 100 is possible
 //
 //     TerScore score = ter(hypotheses, references);
 //     fmt::print("{}\n", score.to_string());               // TER = 25.09
 //
-// Finding the minimum with moves is NP-hard. As in Tercom, the best move is made repeatedly as long as it reduces the
-// edit distance. Lines are plain text, split at white space; any bytes are accepted. Of several references, the closest
-// one gives the edits, and the mean of their lengths is the reference length. InputError for no lines, or different
-// numbers of references and hypotheses.
+// Finding the minimum with moves is NP-hard. As in Tercom, the best move is made repeatedly as long as it reduces
+// the edit distance. Lines are plain text, split at white space; any bytes are accepted. Of several references, the
+// closest one gives the edits, and the mean of their lengths is the reference length. InputError for no lines, or
+// different numbers of references and hypotheses.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Every field of TransformerConfig and of RecurrentConfig, row by row: name, unit, help, range, the models that have
-// it, and its key in config.json. From these rows follow the flags, settings files, arguments of Python, config.json,
-// the checks of ranges, and the errors for settings that an architecture does not have. Their order is that of
-// config.json and of the help.
+// Every field of TransformerConfig and of RecurrentConfig, row by row: name, unit, help, range, the models that
+// have it, and its key in config.json. From these rows follow the flags, settings files, arguments of Python,
+// config.json, the checks of ranges, and the errors for settings that an architecture does not have. Their order is
+// that of config.json and of the help.
 //
 //     visit_fields(config, [](const Setting& setting, auto& field, const FieldUse& use) { ... });
 //     visit_architecture(config, [](const Setting& setting, auto& field) { ... });  // those that users choose

@@ -1,7 +1,7 @@
 // Rows of tokens that grow, in groups that are computed together: the bookkeeping of a Decoding.
 //
 //     RowGroups<Group> rows(Group{...});                  // one group of Group::rows rows
-//     rows.split_by_length({1, 1, 5});                    // rows of a group get the same number of tokens from now on
+//     rows.split_by_length({1, 1, 5});                    // now all rows of a group get the same number of tokens
 //     rows.reorder({0, 0, 1});                            // two continuations of row 0, one of row 1
 //     for (Group& group : rows.groups()) ...              // rows in order: those of the first group come first
 //
@@ -12,8 +12,8 @@
 //     int64_t rows_per_memory() const;                    // adjacent rows that share a row of the memory
 //     Group select(std::span<const int64_t> from, bool replaces) const;
 //
-// select() returns a group of the given rows, in this order. `from` has the same number of adjacent rows for each row
-// of the memory that it uses.
+// select() returns a group of the given rows, in this order. `from` has the same number of adjacent rows for each
+// row of the memory that it uses.
 // `replaces`: the group is not selected from again, so the result may share its caches.
 #pragma once
 
@@ -47,8 +47,8 @@ class RowGroups {
   std::vector<Group>& groups() { return groups_; }
   const Group& group_of(int64_t row) const { return groups_[place_of(row).group]; }
 
-  // Row r continues row source[r]. Rows may be repeated, dropped and permuted; this is fast if the rows that share a
-  // row of the memory stay adjacent.
+  // Row r continues row source[r]. Rows may be repeated, dropped and permuted; this is fast if the rows that share
+  // a row of the memory stay adjacent.
   void reorder(std::span<const int64_t> source);
   // Appends the rows of the other.
   void join(RowGroups other) {

@@ -48,8 +48,8 @@ TEST(Split, IsUndoneByConcatenate) {
         [](const Doubles& x) { return x[0]; });
 }
 
-// Positions that are not used have a zero gradient, those that are used twice have the sum of both, and another use of
-// the whole adds its own.
+// Positions that are not used have a zero gradient, those that are used twice have the sum of both, and another use
+// of the whole adds its own.
 TEST(Split, AddsUpTheGradientsOfItsUses) {
   check_op(
       "uses", {random_tensor({2, 3}, 1)},

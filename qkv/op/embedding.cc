@@ -31,8 +31,8 @@ class TableRows {
   kernel::PackedMatrix packed_;
 };
 
-// dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one thread, in
-// the order of the rows.
+// dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one
+// thread, in the order of the rows.
 Tensor table_gradient(const Tensor& ids, const Tensor& dy, int64_t V, int64_t C, float scale) {
   Tensor dtable = Tensor::zeros({V, C});
   const auto id = ids.span<int32_t>();

@@ -9,8 +9,8 @@
 //
 // Shapes: input (B,T,3W), already projected, for all positions at once; w (3W,W), b (3W), optional; h (B,T,W); the
 // initial state (B,W). Lengths and reverse: see recurrence.h. One op with its own backward: gates are not separate
-// tensors, and the gradient of w is one product over all positions. Errors: shapes that do not fit together, lengths
-// outside [0, T].
+// tensors, and the gradient of w is one product over all positions. Errors: shapes that do not fit together,
+// lengths outside [0, T].
 #pragma once
 
 #include "qkv/op/recurrence.h"

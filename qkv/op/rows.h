@@ -1,5 +1,5 @@
-// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend on
-// the number of threads.
+// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend
+// on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void for_each_range(int64_t n, Range range) {
   parallel_ranges(n, 16384, range);
 }
 
-// Sums over rows: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are cut into at most 64
-// pieces, depending only on their number; the sums of the pieces are added in order.
+// Sums over rows: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are cut into at
+// most 64 pieces, depending only on their number; the sums of the pieces are added in order.
 Tensor sum_over_rows(int64_t rows, int64_t width, FunctionRef<void(int64_t, int64_t, float*)> accumulate);
 
 // The sum of the rows of x, reshaped to (rows, width): shape (width).

@@ -4,9 +4,9 @@
 //     Weight w = Weight::packed(values, WeightFormat::bf16);         // for inference, in a number format
 //     Variable y = linear(x, w);
 //
-// A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held only
-// in the layout of the product: as f32 it gives the same results as a trained one in half of the memory. It has no
-// gradients. Copies are the same weight, and any number of threads may use it.
+// A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held
+// only in the layout of the product: as f32 it gives the same results as a trained one in half of the memory. It
+// has no gradients. Copies are the same weight, and any number of threads may use it.
 #pragma once
 
 #include <memory>

@@ -3,9 +3,10 @@
 //     const Terminology terms({{"Transformer", "Transformer"}, {"attention head", "Aufmerksamkeitskopf"}});
 //     terms.translations("An attention head.")                  // {"Aufmerksamkeitskopf"}
 //
-// A term is found where the sentence has exactly its characters, in the same case, and no letter or number before or
-// after them; in scripts that do not separate words, such as Chinese, anywhere. Matches do not overlap: the leftmost is
-// taken and, of several that begin there, the longest. Errors: UsageError for a term without a source or a translation.
+// A term is found where the sentence has exactly its characters, in the same case, and no letter or number before
+// or after them; in scripts that do not separate words, such as Chinese, anywhere. Matches do not overlap: the
+// leftmost is taken and, of several that begin there, the longest. Errors: UsageError for a term without a source
+// or a translation.
 #pragma once
 
 #include <cstdint>

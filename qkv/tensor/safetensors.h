@@ -10,9 +10,9 @@
 // | I64                        | the numbers as i32; an InputError if one overflows   |
 // | any other                  | an InputError that names the type                    |
 //
-// The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their bytes
-// in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have none and are
-// read unverified. The file stays open, and get() reads the tensor from it.
+// The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their
+// bytes in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have
+// none and are read unverified. The file stays open, and get() reads the tensor from it.
 #pragma once
 
 #include <filesystem>
@@ -55,9 +55,9 @@ SafetensorsHeader read_safetensors_header(const std::filesystem::path& path);  /
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// Replaces the file as a whole, or does not change it (file.h). The data is in the order given, wider types first so
-// that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The key of the checksum,
-// "qkv.checksum", is reserved in the metadata.
+// Replaces the file as a whole, or does not change it (file.h). The data is in the order given, wider types first
+// so that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The key of the
+// checksum, "qkv.checksum", is reserved in the metadata.
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

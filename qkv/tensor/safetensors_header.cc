@@ -29,8 +29,8 @@ int64_t size_of_dtype(std::string_view name) {
   return 0;
 }
 
-// A SAX parser that accepts only the structure of a header, so that no header, however deep or long, needs more memory
-// than its own size. depth_ is the number of open braces and brackets:
+// A SAX parser that accepts only the structure of a header, so that no header, however deep or long, needs more
+// memory than its own size. depth_ is the number of open braces and brackets:
 //     1: names   2: the fields of a tensor, or metadata   3: the numbers of "shape" or "data_offsets"
 class HeaderReader final : public nlohmann::json_sax<json> {
  public:

@@ -1,5 +1,5 @@
-// A tensor: shared storage with a shape and strides (in elements). Copying a Tensor copies the view, not the numbers;
-// clone() copies the numbers.
+// A tensor: shared storage with a shape and strides (in elements). Copying a Tensor copies the view, not the
+// numbers; clone() copies the numbers.
 //
 //     Tensor x = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
 //     Tensor t = x.transpose(0, 1);            // a view, no copy

@@ -6,9 +6,9 @@
 //
 //     Variable y = attention(q, k, v, {.modify = {absolute_bias(table)}});
 //
-// bias(), in contrast, has the T and S of the call. Where only the distance matters, relative_bias() and alibi() need
-// fewer numbers and have no longest position. The table may have any strides. Errors: a table of another shape, or of
-// another number of heads.
+// bias(), in contrast, has the T and S of the call. Where only the distance matters, relative_bias() and alibi()
+// need fewer numbers and have no longest position. The table may have any strides. Errors: a table of another
+// shape, or of another number of heads.
 #pragma once
 
 #include "qkv/attention/modify/modifier.h"

@@ -1,5 +1,5 @@
 // ALiBi as in Falcon: a bias by the position of the key, rounded to bf16 three times, and scaled as the scores are
-// (Almazrouei et al., "The Falcon Series of Open Language Models", 2023; the rounding is that of the published code).
+// (Almazrouei et al., "The Falcon Series of Open Language Models", 2023; rounded as in the published code).
 //
 //     s_ij <- s_ij + scale bf16( bf16(slope_h) bf16(j) )          slopes (H), as in alibi.h; scale: 1 / sqrt(D)
 //

@@ -1,6 +1,6 @@
-// First-block bias: the keys of block 0 count 1 + copies times for the queries between the first and the last block.
-// It is BigBird as Hugging Face transformers evaluates it: there every random block is a copy of block 0, whereas
-// the paper draws them (Zaheer et al., "Big Bird: Transformers for Longer Sequences", 2020).
+// First-block bias: the keys of block 0 count 1 + copies times for the queries between the first and the last
+// block. It is BigBird as Hugging Face transformers evaluates it: there every random block is a copy of block 0,
+// whereas the paper draws them (Zaheer et al., "Big Bird: Transformers for Longer Sequences", 2020).
 //
 //     s_ij <- s_ij + ln(1 + copies)       if J = 0, I > 0 and I is not the last block of the keys
 //                                         I = p_i / block, J = j / block, p_i = i + S - T

@@ -11,7 +11,7 @@ inline const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi
 inline const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
 // Rows of one head of a block, (width x row_width), and their transpose (columns x width). Zero in the lanes
-// without a query and behind the columns.
+// without a query and past the columns.
 struct PackedRows {
   float *rows = nullptr, *transposed = nullptr;
   int64_t row_width = 0, columns = 0;
@@ -30,8 +30,8 @@ void convolved_scores(const MultiTokenCall& call, const RowBlock& block, int64_t
 void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, float* p,
                        const uint64_t* visible, float* c);
 
-// Applies dropout in place, to the weights or to their gradient: rows of one head, of the keys from `key` on. A pair
-// has the same random number as in weight_dropout().
+// Applies dropout in place, to the weights or to their gradient: rows of one head, of the keys from `key` on. A
+// pair has the same random number as in weight_dropout().
 void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t key, int64_t keys,
                   float* w);
 

@@ -30,8 +30,8 @@ class Normalizer {
   // to running.rescale. A query without visible keys has the sum 0, and keeps it.
   virtual void finish(const QueryBlock& block, kernel::RunningSoftmax running) const = 0;
 
-  // Changes s from scores to weights, by the statistics from finish(). `slope`, not null if needs_slope() in a backward,
-  // receives what backward() needs.
+  // Changes s from scores to weights, by the statistics from finish(). `slope`, not null if needs_slope() in a
+  // backward, receives what backward() needs.
   virtual void weights(const Tile& tile, float* s, const float* maximum, const float* inverse_sum,
                        float* slope) const = 0;
   // Changes grad from the gradient of the weights to that of the scores; delta_i = sum_j w_ij grad_ij.

@@ -106,8 +106,8 @@ TEST(Additive, HandlesSaturatedFeatures) {
   expect_close(result.weights, {low / total, high / total, high / total}, 1e-6, "weights");
 }
 
-// exp(q + k) is computed as exp(q) exp(k) while both are far from overflow. A key too large for that must not change
-// the scores of others.
+// exp(q + k) is computed as exp(q) exp(k) while both are far from overflow. A key too large for that must not
+// change the scores of others.
 TEST(Additive, DoesNotDependOnHowTanhIsComputed) {
   const Sizes n{{1, 1, 1, 40, 37, 5, 3}, 5, 21};
   std::vector<Tensor> all = inputs(n);

@@ -1,5 +1,5 @@
-// Dropout by Philox4x32-10 (Salmon et al., 2011), for lanes / 2 calls at once: every 32-bit number of a call is in the
-// low half of a 64-bit lane, where the widening product reads it. The high halves are ignored until the end.
+// Dropout by Philox4x32-10 (Salmon et al., 2011), for lanes / 2 calls at once: every 32-bit number of a call is in
+// the low half of a 64-bit lane, where the widening product reads it. The high halves are ignored until the end.
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/rows.h"
 

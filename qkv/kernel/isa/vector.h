@@ -1,8 +1,8 @@
 // The vector type of an instruction set: the only difference between the builds of one kernel.
 //
-// Arithmetic, comparison and selection are GCC's and clang's vector extensions; intrinsics are used only for the rest.
-// kernel/isa/*.cc use nothing outside this namespace: an inline function of the standard library compiled here with
-// AVX-512 flags could be the copy that the linker keeps for the whole program.
+// Arithmetic, comparison and selection are GCC's and clang's vector extensions; intrinsics are used only for the
+// rest. kernel/isa/*.cc use nothing outside this namespace: an inline function of the standard library compiled
+// here with AVX-512 flags could be the copy that the linker keeps for the whole program.
 #pragma once
 
 #include <stdint.h>
@@ -133,8 +133,8 @@ QKV_INLINE void zip_rounds(vf (&x)[count], Low low, High high) {
 // Transposes `lanes` vectors as a square matrix.
 QKV_INLINE void transpose(vf (&square)[lanes]) { zip_rounds(square, zip_low, zip_high); }
 
-// The transpose of a square in memory, rows `stride` apart. Halves of two rows are loaded into one vector, which saves
-// a round, and no shuffle crosses halves, which is faster on AVX2.
+// The transpose of a square in memory, rows `stride` apart. Halves of two rows are loaded into one vector, which
+// saves a round, and no shuffle crosses halves, which is faster on AVX2.
 QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[lanes]) {
 #if defined(__AVX2__)
   constexpr int half = lanes / 2;
@@ -153,8 +153,8 @@ QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[la
 #endif
 }
 
-// Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums is
-// that of sum_lanes().
+// Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums
+// is that of sum_lanes().
 QKV_INLINE vf sums_of_lanes(vf (&v)[lanes]) {
 #pragma GCC unroll 4
   for (int half = lanes / 2; half > 0; half /= 2)
