@@ -84,7 +84,7 @@ TEST(MultiToken, EqualsTheFormulaOverManyBlocks) {
   expect_gradients(reference, reference.inputs(60), padding({33, 150}));
 }
 
-TEST(MultiToken, WithoutParametersItIsAttention) {
+TEST(MultiToken, WithoutParametersEqualsAttention) {
   ReferenceMultiToken reference = {.B = 1, .H = 2, .G = 2, .T = 70, .S = 70, .D = 8, .E = 8};
   reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i; };
   expect_gradients(reference, reference.inputs(1), causal());
@@ -126,7 +126,7 @@ TEST(MultiToken, DropsTheWeightsThatMultiplyTheValues) {
   expect_gradients(reference, reference.inputs(20), {});
 }
 
-TEST(MultiToken, WeightsAreWhatMultipliesTheValues) {
+TEST(MultiToken, ReturnsTheWeightsThatMultiplyTheValues) {
   ReferenceMultiToken reference = {.B = 2, .H = 4, .G = 4, .T = 90, .S = 80, .D = 4, .E = 4};
   reference.pre_queries = 2, reference.pre_keys = 3, reference.post_queries = 3, reference.post_keys = 3,
   reference.post_head = 2;

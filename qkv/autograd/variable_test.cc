@@ -106,7 +106,7 @@ TEST(Variable, OnlyNeededGradientsAreComputed) {
   EXPECT_FALSE(add(constant, constant).requires_grad());
 }
 
-TEST(Variable, AnUndefinedGradientStandsForZero) {
+TEST(Variable, AnUndefinedGradientMeansZero) {
   const Variable a = leaf({2}), b = leaf({2});
   const Variable hidden = multiply(a, a);
   record("op", {hidden, b}, Tensor::from({1}, {1}),
@@ -153,7 +153,7 @@ TEST(Variable, WrongGradientsAreRejected) {
   EXPECT_THROW(few.backward(), Error);
 }
 
-TEST(Variable, OnlyALeafIsWrittenAndEveryWriteIsAVersion) {
+TEST(Variable, OnlyALeafMayBeWrittenAndEveryWriteIncrementsItsVersion) {
   Variable a = leaf({2});
   const uint64_t before = a.version();
   a.mutable_value().fill(4);

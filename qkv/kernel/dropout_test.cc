@@ -31,7 +31,7 @@ TEST(Dropout, EveryElementIsDecidedByItsOwnNumberOnEveryInstructionSet) {
   });
 }
 
-TEST(Dropout, BitsDoNotDependOnCuts) {
+TEST(Dropout, BitsDoNotDependOnHowAnArrayIsCut) {
   const DropoutKey key = dropout_key(3, 4, 0.1f);
   for_every_isa([&](const RowKernels& k, const std::string& isa) {
     const int64_t n = 700;

@@ -74,7 +74,7 @@ metric::Statistics statistics(std::span<const std::string> hypotheses, const met
   return rows;
 }
 
-// From the sums of matches, totals and lengths to precisions, brevity penalty and score.
+// Computes precisions, brevity penalty and score from the sums of matches, totals and lengths.
 void finish(BleuScore& s, const BleuOptions& options) {
   const auto orders = static_cast<size_t>(options.max_order);
   s.precisions.assign(orders, 0.0);

@@ -133,7 +133,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const int64_t piece = std::clamp<int64_t>((int64_t{2} << 20) / V / 64 * 64, 64, 1024);
   Tensor x_piece = Tensor::empty({piece, C}), logits = Tensor::empty({piece, V}),
          dx_piece = Tensor::empty({piece, C});
-  // Of one pass, gradients are written over the logits.
+  // With one pass, gradients are written over the logits.
   Tensor dlogits = two_passes && with_gradient ? Tensor::empty({piece, V}) : logits;
   Tensor losses = Tensor::zeros({tokens}), dx, dw, db;
   if (with_gradient) {

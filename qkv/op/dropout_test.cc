@@ -30,7 +30,7 @@ TEST(Dropout, DropsTheSameElementsInTheBackward) {
   EXPECT_TRUE(same_bits(x.grad(), dropout(ones({7, 300}), options).value()));
 }
 
-TEST(Dropout, DependsOnSeedAndStreamAloneNotOnThreads) {
+TEST(Dropout, DependsOnlyOnSeedAndStream) {
   const int before = threads();
   const Tensor x = ones({100003});
   const auto drop = [&](uint64_t seed, uint64_t stream) {

@@ -18,7 +18,7 @@ class TableRows {
     else
       values_ = table.values().contiguous_copy();
   }
-  // In place, or copied to `memory`.
+  // The row, in place or copied to `memory`.
   const float* row(int64_t id, float* memory) const {
     if (values_.defined()) return values_.data<float>() + id * columns_;
     packed_.copy_column(id, memory);

@@ -6,7 +6,8 @@
 //
 // A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held
 // only in the layout of the product: as f32 it gives the same results as a trained one in half of the memory. It
-// has no gradients. Copies are the same weight, and any number of threads may use it.
+// has no gradients. Copies are the same weight, and any number of threads may use it. Errors: values that
+// are not (N,K); backward() of a packed weight.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,7 @@ std::string message_of(const std::function<void()>& act) {
   return "no error";
 }
 
-TEST_F(Safetensors, GivesBackWhatWasSaved) {
+TEST_F(Safetensors, LoadsWhatWasSaved) {
   const Tensor real = Tensor::from({1.5f, -0.0f, std::numeric_limits<float>::infinity(), 4, 5, 1e-40f}, {2, 3});
   const Tensor whole = Tensor::from(std::vector<int32_t>{1, -2, INT32_MIN}, {3});
   const std::vector<uint8_t> mask = {0, 1, 255};

@@ -5,7 +5,9 @@
 //     Tensor t = x.transpose(0, 1);            // a view, no copy
 //     float  s = t.at<float>({2, 0});          // 3
 //
-// Element access by data<T>() checks the type and, for the non-const form, that the memory may be written.
+// Element access by data<T>() checks the type and, for the non-const form, that the memory may be written. Errors:
+// an axis, index, range or shape that does not fit, another type, read-only memory; reshape() and span() of a
+// tensor that is not contiguous.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ TEST(Blocks, EqualTheirTable) {
       }
 }
 
-TEST(Blocks, AreExactAboutTilesThatAreBlocks) {
+TEST(Blocks, ClassifyTilesOfWholeBlocksExactly) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 128, .S = 256, .D = 4, .E = 4};
   Tensor table = Tensor::zeros({1, 1, 2, 4}, DType::u8);
   table.data<uint8_t>()[1] = table.data<uint8_t>()[2] = 1;  // queries [0, 64) see keys [64, 192)

@@ -77,7 +77,7 @@ TEST(MaskMod, IsEvaluatedOncePerShape) {
   EXPECT_EQ(call(1, 100), 100 * 100) << "but not forever";
 }
 
-TEST(MaskMod, ServesConcurrentCalls) {
+TEST(MaskMod, MayBeUsedByConcurrentCalls) {
   const MaskPtr mask = mask_mod([](auto, auto, int64_t i, int64_t j) { return (i + 2 * j) % 3 == 0; });
   const auto call = [&](int64_t T) {
     const Tensor x = random_tensor({1, 1, T, 4}, static_cast<uint64_t>(T));

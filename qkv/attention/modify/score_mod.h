@@ -43,7 +43,7 @@ concept ScoreModOf = std::is_invocable_r_v<Score, const F&, Score, int64_t, int6
 
 }  // namespace internal
 
-// Of a function that has no gradient of its own.
+// For a function whose derivative only the options can give.
 ModifierPtr score_mod(ScoreMod f, ScoreModOptions options = {});
 
 template <class F>

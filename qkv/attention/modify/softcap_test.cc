@@ -38,7 +38,7 @@ TEST(Softcap, BoundsEveryScore) {
   expect_close(weights, {std::exp(-2) / total, 1 / total, std::exp(2) / total}, 1e-6, "weights");
 }
 
-TEST(Softcap, KeepsPairsMaskedThatABiasMasked) {
+TEST(Softcap, KeepsPairsMaskedByABias) {
   const Variable q(random_tensor({1, 1, 2, 3}, 1), {.requires_grad = true}), k(random_tensor({1, 1, 4, 3}, 2));
   const float masked = -INFINITY;
   const Variable pairs(Tensor::from({0, masked, 0, masked, masked, masked, masked, masked}, {1, 1, 2, 4}),
