@@ -33,7 +33,8 @@ struct Sequences {
   std::vector<AttentionCall> calls;
   std::vector<ForwardResult> results;
 
-  // run(n) for every sequence: long ones one after another, each of them parallel; short ones in parallel.
+  // Calls run(n) for every sequence: long ones one after another, each computed in parallel; short ones in
+  // parallel.
   template <class Run>
   void for_each(Run run) const {
     const auto work = [&](size_t n) { return calls[n].shape.T * calls[n].shape.S; };

@@ -19,7 +19,8 @@ Row head_rows(int64_t keys, int64_t width, int64_t border, int64_t zero_lanes, u
   return x;
 }
 
-// visit(index in out, index in in, index in taps) for every product of a convolution that stays within its lanes.
+// Calls visit(index in out, index in in, index in taps) for every product of a convolution that stays within its
+// lanes.
 template <class Visit>
 void each_product(int64_t keys, int64_t width, int64_t border, const Taps& t, Visit visit) {
   for (int64_t j = 0; j < keys; ++j)

@@ -22,7 +22,7 @@
 
 namespace qkv {
 
-// Smoothing of orders without any match (Chen and Cherry, 2014).
+// Smoothing of orders without a match (Chen and Cherry, 2014).
 enum class BleuSmoothing {
   none,         // the score is zero
   floor,        // smoothing_value matches, default 0.1

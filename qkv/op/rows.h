@@ -12,7 +12,7 @@ namespace qkv {
 // About 64 KiB per piece: enough work for a thread, small enough for a cache.
 inline int64_t rows_per_piece(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)); }
 
-// each(row) over all rows of a given width.
+// Calls each(row) for all rows of a given width.
 template <class Each>
 void for_each_row(int64_t rows, int64_t width, Each each) {
   parallel_ranges(rows, rows_per_piece(width), [&](int64_t begin, int64_t end) {
@@ -20,7 +20,7 @@ void for_each_row(int64_t rows, int64_t width, Each each) {
   });
 }
 
-// range(begin, end) over n elements, cut at multiples of 16384.
+// Calls range(begin, end) for n elements, cut at multiples of 16384.
 template <class Range>
 void for_each_range(int64_t n, Range range) {
   parallel_ranges(n, 16384, range);

@@ -46,7 +46,7 @@ void mix_heads(const HeadMix& mix, const StridedHeads& in, bool transposed, int6
 void mix_chunk(const HeadMix& mix, bool transposed, const RowBlock& block, const KeyRange& keys,
                const StridedHeads& heads, int64_t H);
 
-// visit(first float, number of floats) for pieces of a few rows: all heads of a piece fit in the L1 cache.
+// Calls visit(first float, number of floats) for pieces of a few rows: all heads of a piece fit in the L1 cache.
 template <class Visit>
 void for_each_piece(const RowBlock& block, const KeyRange& keys, int64_t piece_rows, Visit visit) {
   for (int64_t key = keys.begin; key < keys.end; key += piece_rows)

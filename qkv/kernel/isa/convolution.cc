@@ -88,7 +88,7 @@ constexpr Correlate correlate_passes[] = {
 #endif
 };
 
-// pass(taps, first) over parts of about equal size of the taps along the keys.
+// Calls pass(taps, first) for parts of about equal size of the taps along the keys.
 template <class Pass>
 void for_each_pass(const Convolution& c, Pass pass) {
   const int64_t passes = (c.key_taps + max_taps - 1) / max_taps;

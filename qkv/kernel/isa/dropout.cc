@@ -60,7 +60,7 @@ QKV_INLINE void draw(const DropoutKey& key, uint64_t position, uint16_t* numbers
   *reinterpret_cast<vw_unaligned*>(numbers + block / 2) = zip_high(a, b);
 }
 
-// body(at, i, kept) for every vector of the row; kept is all ones for the elements that are kept.
+// Calls body(at, i, kept) for every vector of the row; kept is all ones for the elements that are kept.
 template <class F>
 QKV_INLINE void each_kept(int64_t n, const DropoutKey& key, int64_t first_index, F body) {
   uint16_t numbers[block + lanes] = {};  // the last vector of a row may read beyond the block
