@@ -9,8 +9,8 @@
 // topological order, and frees what each saved. A gradient that reaches a leaf is added to its gradient: gradients
 // accumulate until zero_grad().
 //
-// Inside a NoGrad scope nothing is recorded. Errors: backward() of more than one number without a gradient, of a
-// value that no input requires a gradient for, or twice on the same values.
+// Inside a NoGrad scope nothing is recorded. Errors: backward() of more than one number without an
+// upstream gradient, of a value none of whose inputs requires a gradient, or twice on the same values.
 #pragma once
 
 #include <functional>
