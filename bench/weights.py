@@ -1,4 +1,4 @@
-"""Weights held as f32, as bf16 and in place: loading, memory and decoding of a Llama with random weights, stored as bf16.
+"""Weights as f32, as bf16 and in place: loading, memory and decoding of a Llama with random bf16 weights.
 
     python bench/weights.py --qkv build/cli/qkv --layers 24 --width 1024 --rounds 3
 

@@ -36,7 +36,7 @@ inputs = {
         "attention: .*same number of keys S.*(S 7.*S 6|k is .2, 2, 7, 8., v is .2, 2, 6, 6.)",
     ),
     "v longer than k": (dict(k=k[:, :, :-1]), ValueError, "attention: .*same number of keys S"),
-    "batches differ": (dict(q=q[:1]), ValueError, "attention: the batch B differs; q is .B 1"),
+    "batch sizes": (dict(q=q[:1]), ValueError, "attention: q, k and v must have the same batch size B; q is .B 1"),
     "widths differ": (dict(q=q[..., :7]), ValueError, "attention: .*same width D.*D 7"),
     "heads of k and v differ": (dict(v=v[:, :1]), ValueError, "attention: .*same number of heads G"),
     "heads that do not divide": (
@@ -301,7 +301,7 @@ calls = {
     "birds of an even window": (
         lambda: qkv.bigbird(window_blocks=2),
         ValueError,
-        "bigbird: window_blocks is an odd number, got 2",
+        "bigbird: window_blocks must be odd and positive, got 2",
     ),
     "birds of other heads": (lambda: qkv.attention(q, k, v, mask=qkv.bigbird(heads=3)), ValueError, "3"),
     "a function that answers with numbers": (

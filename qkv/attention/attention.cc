@@ -18,7 +18,7 @@ struct Request {
   const AttentionOptions& options;
   Weights weights = Weights::none;
   bool with_backward = false;            // a backward will follow, even if nothing is recorded
-  const ForwardResult* known = nullptr;  // of an earlier forward, which is not computed again
+  const ForwardResult* known = nullptr;  // the result of an earlier forward, which is not computed again
 };
 
 struct Response {

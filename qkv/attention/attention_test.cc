@@ -154,7 +154,8 @@ TEST(Attention, RecordsTheWeightsOfAScoreForASingleBf16Query) {
 
 #ifdef QKV_TEST_AMX
 TEST(Attention, TakesBf16ThroughTileRegisters) {
-  if (!kernel::cpu_has("avx512_bf16") || kernel::kernels().lanes != 16) GTEST_SKIP() << "no products of bf16 here";
+  if (!kernel::cpu_has("avx512_bf16") || kernel::kernels().lanes != 16)
+    GTEST_SKIP() << "this CPU has no bf16 products";
   kernel::Kernels tiled = kernel::kernels();
   tiled.attention.bf16 = &kernel::amx_in_software::bf16_kernels();
   const kernel::UseKernels guard(tiled);
@@ -188,7 +189,7 @@ TEST(Attention, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
   for (const float x : k.grad().span<float>()) EXPECT_FALSE(std::isnan(x));
 }
 
-TEST(Attention, AWidthOfZeroComparesNothingAndAllKeysCountTheSame) {
+TEST(Attention, AKeyWidthOfZeroGivesAllKeysEqualWeights) {
   const Tensor nothing = Tensor::zeros({1, 1, 3, 0}), v = random_tensor({1, 1, 3, 2}, 1);
   const Tensor out = attention(nothing, nothing, v, {.mask = causal()});
   for (int64_t i = 0; i < 3; ++i)
@@ -201,7 +202,7 @@ TEST(Attention, AWidthOfZeroComparesNothingAndAllKeysCountTheSame) {
 
 TEST(Attention, ColumnsOfValuesDoNotDependOnEachOther) {
   const Tensor q = random_tensor({2, 2, 70, 16}, 1), k = random_tensor({2, 2, 100, 16}, 2);
-  const Tensor v = random_tensor({2, 2, 100, 67}, 3), first = v.slice(3, 0, 64);  // whole vectors, or not
+  const Tensor v = random_tensor({2, 2, 100, 67}, 3), first = v.slice(3, 0, 64);  // 67: a partial vector
   for (const MaskPtr& mask : {MaskPtr(), causal(), window(9)})
     EXPECT_TRUE(
         same_bits(attention(q, k, first, {.mask = mask}), attention(q, k, v, {.mask = mask}).slice(3, 0, 64)));
@@ -245,7 +246,7 @@ TEST(Attention, ReadsStridedInputsAndKeepsTheirMemoryOrder) {
       same_bits(y, attention(q.transpose(1, 2).clone(), k.transpose(1, 2).clone(), k.transpose(1, 2).clone())));
 }
 
-TEST(Attention, RejectsWhatDoesNotFit) {
+TEST(Attention, RejectsInvalidArguments) {
   const auto message = [](const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}) {
     return error_of([&] { attention(q, k, v, options); });
   };

@@ -6,7 +6,7 @@
 //     cache.reorder({0, 0, 2});              // row b continues row source[b]: beam search
 //
 // f32 or bf16, as the first append(). Memory grows by doubling, so append() copies little but the new positions.
-// Errors: keys and values whose shapes or types do not continue the ones before.
+// Errors: keys and values whose shapes or types do not match the earlier ones.
 #pragma once
 
 #include <span>

@@ -42,7 +42,7 @@ TEST_P(KeyValueCacheOf, ReorderedRowsContinueTheirSource) {
 INSTANTIATE_TEST_SUITE_P(DTypes, KeyValueCacheOf, testing::Values(DType::f32, DType::bf16),
                          [](const auto& dtype) { return std::string(name_of(dtype.param)); });
 
-TEST(KeyValueCache, RejectsWhatDoesNotContinue) {
+TEST(KeyValueCache, RejectsOtherShapesAndTypes) {
   const Tensor k = Tensor::zeros({2, 1, 1, 4}), bf16 = Tensor::zeros({2, 1, 1, 4}, DType::bf16);
   KeyValueCache cache;
   EXPECT_EQ(

@@ -138,7 +138,7 @@ TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
   EXPECT_EQ(passes(one), "-> single query");
   EXPECT_EQ(passes(x, {.single_queries = true}), "-> single query");
   const std::string not_f32 = "single query: T is 3, not 1\nbf16 tiles: inputs are f32\n";
-  EXPECT_EQ(passes(many), not_f32 + "one f32 tile: 300 keys, a tile has 128\n-> f32 tiles");
+  EXPECT_EQ(passes(many), not_f32 + "one f32 tile: S is 300, a tile has 128 keys\n-> f32 tiles");
   EXPECT_EQ(passes(x), not_f32 + fmt::format("one f32 tile: E 6 is not a multiple of {} SIMD lanes\n-> f32 tiles",
                                              kernel::kernels().lanes));
   const Inputs whole = inputs(1, 1, 1, 3, 3, 4, 16);
@@ -179,7 +179,7 @@ TEST(Explain, AHugeCallIsExplainedWithoutBeingRun) {
   EXPECT_NE(plan.text().find("G"), std::string::npos);
 }
 
-TEST(Explain, RejectsWhatDoesNotFit) {
+TEST(Explain, RejectsInvalidShapes) {
   const Inputs x = inputs(1, 4, 2, 3, 3);
   EXPECT_EQ(
       error_of([&] {

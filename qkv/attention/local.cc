@@ -25,7 +25,8 @@ PredictedWindow local_p(const Variable& q, const Variable& w_p, const Variable& 
               v_p.shape() == Shape{w_p.dim(0)},
           "local_p", "q (B,H,T,D) is {}, w_p (F,D) is {}, v_p (F) is {}", q.shape(), w_p.shape(), v_p.shape());
   require(lengths.dtype() == DType::i32 && lengths.shape() == Shape{q.dim(0)}, "local_p",
-          "lengths are i32 of shape (B), got {} {} for B {}", name_of(lengths.dtype()), lengths.shape(), q.dim(0));
+          "lengths must be i32 of shape (B), got {} {} for B {}", name_of(lengths.dtype()), lengths.shape(),
+          q.dim(0));
   require(radius > 0, "local_p", "the radius must be positive, got {}", radius);
   const Variable features = tanh(linear(convert(q, DType::f32), w_p));
   const Variable share = sigmoid(linear(features, reshape(v_p, {1, v_p.dim(0)})));

@@ -11,6 +11,8 @@
 //                                      .reweigh = {near.reweigh}});
 //
 // Shapes   q (B,H,T,D), w_p (F,D), v_p (F), lengths (B) i32; p (B,H,T). Key positions begin with 0.
+// Errors   a negative radius, for local_p one that is not positive; shapes or types that do not fit together.
+//
 // The gradient flows to w_p, v_p and q through the Gaussian window; the edges of the mask are constants.
 #pragma once
 

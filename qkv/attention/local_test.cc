@@ -35,7 +35,7 @@ std::vector<double> formula(const AttentionShape& n, const Doubles& x, const std
   return reference_attention(call).out.values;
 }
 
-TEST(LocalP, IsItsFormulaInEveryInputAndWeight) {
+TEST(LocalP, EqualsItsFormulaInEveryInputAndWeight) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 4, .S = 11, .D = 3, .E = 2};
   const int64_t F = 4;
   const Tensor lengths = Tensor::from(std::vector<int32_t>{11, 4}, {2});
@@ -62,14 +62,14 @@ TEST(LocalP, TakesBf16) {
   EXPECT_TRUE(same_bits(bf16.p.value(), f32.p.value()));
 }
 
-TEST(Local, RejectsWhatDoesNotFit) {
+TEST(Local, RejectsInvalidArguments) {
   const Tensor q = Tensor::zeros({2, 1, 3, 4}), w = Tensor::zeros({5, 4}), v = Tensor::zeros({5});
   const Tensor lengths = Tensor::zeros({2}, DType::i32);
   EXPECT_EQ(error_of([] { local_m(-1); }), "local_m: the radius must not be negative, got -1");
   EXPECT_EQ(error_of([&] { local_p(q, w, Tensor::zeros({4}), lengths, 2); }),
             "local_p: q (B,H,T,D) is (2, 1, 3, 4), w_p (F,D) is (5, 4), v_p (F) is (4)");
   EXPECT_EQ(error_of([&] { local_p(q, w, v, v, 2); }),
-            "local_p: lengths are i32 of shape (B), got f32 (5) for B 2");
+            "local_p: lengths must be i32 of shape (B), got f32 (5) for B 2");
   EXPECT_EQ(error_of([&] { local_p(q, w, v, lengths, 0); }), "local_p: the radius must be positive, got 0");
 }
 

@@ -10,9 +10,9 @@
 //
 //     convolve(X, K)[i][j] = sum_a sum_b K[a][b] X[i - (c_q - 1) + a][j - before + b]     a < c_q, b < c_k
 //
-// Each head has its own convolution; it reads masked pairs, and pairs outside the matrix, as 0, and no later
-// queries. Steps without a parameter are left out. Rows of the resulting P need not sum to 1. With the same seed and
-// stream, dropout keeps the pairs that weight_dropout() keeps in attention().
+// Each head has its own convolution, which reads masked pairs and pairs outside the matrix as 0, and no later
+// queries. Steps without a parameter are left out. Rows of the resulting P need not sum to 1. With the same seed
+// and stream, dropout keeps the pairs that weight_dropout() keeps in attention().
 //
 //     MultiTokenOptions options = {.pre_conv = taps, .pre_mix = mix, .mask = causal()};
 //     Variable y = multi_token_attention(q, k, v, options);

@@ -5,8 +5,8 @@
 //     cache.reorder({0, 0, 2});             // as KeyValueCache
 //
 // f32 or bf16. The results have the bits of one call over all positions, for masks that depend on positions counted
-// from the last key: causal(), window(). Of the queries c_q - 1 per convolution are kept, whatever the length.
-// Errors: q, k and v whose shapes or types do not continue the ones before.
+// from the last key: causal(), window(). The last c_q - 1 queries per convolution are kept, whatever the length.
+// Errors: q, k and v whose shapes or types do not match the earlier ones.
 #pragma once
 
 #include "qkv/attention/cache.h"

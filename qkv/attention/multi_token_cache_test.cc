@@ -70,7 +70,7 @@ TEST(MultiTokenCache, ReorderedRowsContinueTheirSource) {
   EXPECT_TRUE(same_bits(next, rows(x.attend(plain, 40, 41))));
 }
 
-TEST(MultiTokenCache, RejectsWhatDoesNotContinue) {
+TEST(MultiTokenCache, RejectsOtherShapesAndTypes) {
   MultiTokenCache cache(options_for(4));
   const Tensor q = Tensor::zeros({1, 4, 1, 8}), k = Tensor::zeros({1, 2, 1, 8});
   cache.attend(q, k, k);

@@ -84,7 +84,7 @@ TEST(MultiToken, EqualsTheFormulaOverManyBlocks) {
   expect_gradients(reference, reference.inputs(60), padding({33, 150}));
 }
 
-TEST(MultiToken, WithoutParametersItIsAttention) {
+TEST(MultiToken, WithoutParametersEqualsAttention) {
   ReferenceMultiToken reference = {.B = 1, .H = 2, .G = 2, .T = 70, .S = 70, .D = 8, .E = 8};
   reference.sees = [](int64_t, int64_t i, int64_t j) { return j <= i; };
   expect_gradients(reference, reference.inputs(1), causal());
@@ -126,7 +126,7 @@ TEST(MultiToken, DropsTheWeightsThatMultiplyTheValues) {
   expect_gradients(reference, reference.inputs(20), {});
 }
 
-TEST(MultiToken, WeightsAreWhatMultipliesTheValues) {
+TEST(MultiToken, ReturnsTheWeightsThatMultiplyTheValues) {
   ReferenceMultiToken reference = {.B = 2, .H = 4, .G = 4, .T = 90, .S = 80, .D = 4, .E = 4};
   reference.pre_queries = 2, reference.pre_keys = 3, reference.post_queries = 3, reference.post_keys = 3,
   reference.post_head = 2;
@@ -269,7 +269,7 @@ TEST(MultiToken, TakesBf16) {
                "out");
 }
 
-TEST(MultiToken, GatesOneNumberOrAHead) {
+TEST(MultiToken, GatesEachNumberOrWholeHeads) {
   const Tensor out = random_tensor({2, 3, 4, 5}, 1), bias = random_tensor({1}, 2);
   const auto gated = [](const Doubles& x, bool each_number) {
     return each(x[0], [&](size_t i) {
@@ -321,7 +321,7 @@ TEST(MultiToken, GatesAndNormalizesBf16) {
             DType::bf16);
 }
 
-TEST(MultiToken, GatesAndNormsNameThemselvesInErrors) {
+TEST(MultiToken, ErrorsNameTheGateOrNorm) {
   const Tensor out = Tensor::zeros({2, 3, 4, 6}), weight = Tensor::zeros({6}), bf16 = weight.to(DType::bf16);
   EXPECT_EQ(error_of([&] { normalize_heads(out, bf16); }),
             "normalize_heads: weight must be f32 (E) with E 6, it is bf16 (6)");
@@ -339,7 +339,7 @@ TEST(MultiToken, GatesAndNormsNameThemselvesInErrors) {
             "gate_heads: bias must be f32 (1), it is f32 (6)");
 }
 
-TEST(MultiToken, RejectsWhatDoesNotFit) {
+TEST(MultiToken, RejectsInvalidOptions) {
   const Tensor x = Tensor::zeros({1, 4, 5, 8});
   const auto message = [&](const MultiTokenOptions& options) {
     return error_of([&] { multi_token_attention(x, x, x, options); });

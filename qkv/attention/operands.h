@@ -11,9 +11,9 @@ namespace qkv {
 
 // A block of queries, or of output gradients.
 struct BlockOperand {
-  const float* transposed;  // (depth, width), rows `stride` apart; zero in the lanes behind the last query
+  const float* transposed;  // (depth, width), rows `stride` apart; zero in the lanes after the last query
   int64_t depth, stride;
-  // (row_depth, row_width), for the backward only: one row per query (or two), zero behind the last column.
+  // (row_depth, row_width), for the backward only: one row per query (or two), zero after the last column.
   const float* rows;
   int64_t row_depth, row_width, row_stride;
   int64_t queries_per_row;  // 2 in VNNI layout, else 1

@@ -33,7 +33,8 @@ struct Sequences {
   std::vector<AttentionCall> calls;
   std::vector<ForwardResult> results;
 
-  // run(n) for every sequence: long ones one after another, each of them parallel; short ones in parallel.
+  // Calls run(n) for every sequence: long ones one after another, each computed in parallel; short ones in
+  // parallel.
   template <class Run>
   void for_each(Run run) const {
     const auto work = [&](size_t n) { return calls[n].shape.T * calls[n].shape.S; };
@@ -79,7 +80,7 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
   check_inputs(q.value(), k.value(), v.value());
   if (options.score && options.score->reads_positions())
     fail("attention_packed",
-         "{} depends on positions of keys and is not for packed sequences: call attention() for each",
+         "{} depends on the positions of keys, so it cannot take packed sequences: call attention() for each",
          options.score->name());
   if (const DType dtype = q.value().dtype();
       dtype == DType::bf16 &&

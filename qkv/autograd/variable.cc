@@ -126,7 +126,7 @@ uint64_t Variable::version() const { return node_->version; }
 
 void Variable::backward() const {
   require(value().numel() == 1, "backward",
-          "a value of shape {} needs an upstream gradient; only one number does not", shape());
+          "a value of shape {} needs an upstream gradient; only a single number needs none", shape());
   Tensor one = Tensor::empty(shape());
   one.fill(1.0f);
   backward(one);

@@ -5,11 +5,12 @@
 //     y.backward();                            // w.grad() is 2 w = {6, 6}
 //
 // An op computes its value and calls record() with its inputs and a function from the gradient of its output to the
-// gradients of its inputs. backward() visits the recorded nodes from the newest to the oldest, which is a topological
-// order, and frees what each saved. A gradient that reaches a leaf is added to its gradient: gradients accumulate until
-// zero_grad().
+// gradients of its inputs. backward() visits the recorded nodes from the newest to the oldest, which is a
+// topological order, and frees what each saved. A gradient that reaches a leaf is added to its gradient: gradients
+// accumulate until zero_grad().
 //
-// Inside a NoGrad scope nothing is recorded.
+// Inside a NoGrad scope nothing is recorded. Errors: backward() of more than one number without an
+// upstream gradient, of a value none of whose inputs requires a gradient, or twice on the same values.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,8 @@ namespace qkv {
 
 class Variable;
 
-// From the gradient of the output of an op to those of its inputs, in their order. An undefined tensor means zero; a
-// gradient that is not needed (needs[i] is false) may be left undefined.
+// From the gradient of the output of an op to those of its inputs, in their order. An undefined tensor means zero;
+// a gradient that is not needed (needs[i] is false) may be left undefined.
 using Backward = std::function<std::vector<Tensor>(const Tensor& grad, const std::vector<bool>& needs)>;
 
 class Variable {
@@ -64,8 +65,8 @@ class Variable {
   std::shared_ptr<Node> node_;
 };
 
-// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored. An input that
-// is undefined is a constant.
+// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored. An input
+// that is undefined is a constant.
 Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
 
 // Whether an op on these inputs will be recorded; if not, it need not save anything for its backward.

@@ -74,7 +74,7 @@ TEST(Variable, ADiamondSumsItsPaths) {
 }
 
 // A tensor that an op hands to two inputs must not be written through either.
-TEST(Variable, SharedGradientsStayApart) {
+TEST(Variable, ASharedGradientIsCopiedBeforeItIsWritten) {
   const Variable a = leaf({1}), b = leaf({1});
   const Variable left = add(a, b), right = add(a, b);  // their gradients arrive as one tensor
   add(add(left, right), left).backward();
@@ -91,7 +91,7 @@ TEST(Variable, SharedGradientsStayApart) {
   EXPECT_EQ(values(upstream), (List{1})) << "the caller's tensor was written";
 }
 
-TEST(Variable, OnlyWhatIsWantedIsComputed) {
+TEST(Variable, OnlyNeededGradientsAreComputed) {
   const Variable a = leaf({2}), constant(Tensor::from({3}, {1}));
   std::vector<bool> asked;
   const Variable y = record("op", {a, constant}, Tensor::from({1}, {1}),
@@ -106,7 +106,7 @@ TEST(Variable, OnlyWhatIsWantedIsComputed) {
   EXPECT_FALSE(add(constant, constant).requires_grad());
 }
 
-TEST(Variable, AnUndefinedGradientStandsForZero) {
+TEST(Variable, AnUndefinedGradientMeansZero) {
   const Variable a = leaf({2}), b = leaf({2});
   const Variable hidden = multiply(a, a);
   record("op", {hidden, b}, Tensor::from({1}, {1}),
@@ -141,7 +141,7 @@ TEST(Variable, ASecondBackwardIsAnErrorThatNamesTheOp) {
   }
 }
 
-TEST(Variable, WrongGradientsAreRefused) {
+TEST(Variable, WrongGradientsAreRejected) {
   const Variable a = leaf({1, 2}), constant(Tensor::zeros({2}));
   EXPECT_THROW(add(a, a).backward(), Error) << "not a scalar";
   EXPECT_THROW(add(a, a).backward(Tensor::zeros({3})), Error) << "another shape";
@@ -153,7 +153,7 @@ TEST(Variable, WrongGradientsAreRefused) {
   EXPECT_THROW(few.backward(), Error);
 }
 
-TEST(Variable, OnlyALeafIsWrittenAndEveryWriteIsAVersion) {
+TEST(Variable, OnlyALeafMayBeWrittenAndEveryWriteIncrementsItsVersion) {
   Variable a = leaf({2});
   const uint64_t before = a.version();
   a.mutable_value().fill(4);

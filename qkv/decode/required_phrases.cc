@@ -33,7 +33,7 @@ PhraseProgress RequiredPhrases::after(PhraseProgress progress, int32_t id) const
     last.insert(last.begin(), phrase.begin(), phrase.begin() + progress.matched);
     progress.tokens -= progress.matched;
   }
-  // The begun phrase goes on, or another one that begins alike, or a later token begins one.
+  // The phrase that was begun continues, or another one with the same beginning, or a later token begins one.
   while (!last.empty() && phrase_that_begins(last, progress) < 0) last.erase(last.begin());
   progress.begun = last.empty() ? -1 : phrase_that_begins(last, progress);
   progress.matched = std::ssize(last);

@@ -3,12 +3,12 @@
 //
 //     const RequiredPhrases phrases({{17, 4}, {9}});
 //     PhraseProgress progress = phrases.after({}, 17);
-//     phrases.next_tokens(progress)                       // {4}: the phrase that was begun goes on; at first {17, 9}
+//     phrases.next_tokens(progress)                       // {4} continues the phrase that was begun; at first {17, 9}
 //     phrases.complete(progress)                          // false: 1 of 3 tokens are met
 //
-// beam.h keeps hypotheses of every number of met tokens alive, and finishes those that have met all. A phrase that was
-// begun and does not go on is not met; its tokens may begin another one. Phrases are met in any order, one after another.
-// The tokens of a phrase are adjacent, and no two phrases share one.
+// beam.h keeps hypotheses of every number of met tokens alive, and finishes those that have met all. A phrase that
+// was begun and does not continue is not met; its tokens may begin another one. Phrases are met in any order, one
+// after another. The tokens of a phrase are adjacent, and no two phrases share one.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class RequiredPhrases {
   bool empty() const { return phrases_.empty(); }
   int64_t tokens() const { return tokens_; }
   PhraseProgress after(PhraseProgress progress, int32_t id) const;
-  // That bring it forward: the next one of the phrase that was begun, else the first ones of those not met.
+  // The tokens that advance it: the next one of the phrase that was begun, else the first ones of those not met.
   std::vector<int32_t> next_tokens(const PhraseProgress& progress) const;
   bool complete(const PhraseProgress& progress) const { return progress.tokens == tokens_; }
 

@@ -31,7 +31,7 @@ TEST(RequiredPhrases, AreMetInAnyOrder) {
     EXPECT_FALSE(phrases.complete(after(phrases, ids)));
 }
 
-TEST(RequiredPhrases, APhraseThatDoesNotGoOnIsNotMet) {
+TEST(RequiredPhrases, APhraseThatDoesNotContinueIsNotMet) {
   const RequiredPhrases phrases({{1, 2, 3}});
   EXPECT_EQ(after(phrases, {1, 2}).tokens, 2);
   EXPECT_EQ(after(phrases, {1, 2, 7}).tokens, 0);
@@ -39,13 +39,13 @@ TEST(RequiredPhrases, APhraseThatDoesNotGoOnIsNotMet) {
   EXPECT_TRUE(phrases.complete(after(phrases, {1, 2, 1, 2, 3})));
 }
 
-TEST(RequiredPhrases, MayBeginAlike) {
+TEST(RequiredPhrases, MayHaveTheSameBeginning) {
   const RequiredPhrases phrases({{1, 2}, {1, 3}, {1, 3}});
   EXPECT_TRUE(phrases.complete(after(phrases, {1, 3, 1, 2, 1, 3})));
   EXPECT_FALSE(phrases.complete(after(phrases, {1, 3, 1, 2}))) << "a phrase given twice is there twice";
 }
 
-TEST(RequiredPhrases, HaveTokens) { EXPECT_THROW(RequiredPhrases(std::vector<Ids>(1)), Error); }
+TEST(RequiredPhrases, MustNotBeEmpty) { EXPECT_THROW(RequiredPhrases(std::vector<Ids>(1)), Error); }
 
 void expect_equal(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -96,7 +96,7 @@ TEST(SearchWithPhrases, EveryAnswerHasItsPhrases) {
     }
 }
 
-TEST(SearchWithPhrases, PhrasesOfASentenceChangeNoOther) {
+TEST(SearchWithPhrases, PhrasesOfASentenceChangeNoOtherSentence) {
   const Transformer model = random_model(3);
   const std::vector<Ids> sentences = random_sentences(4, 8, 2);
   const PaddedBatch source = pad_batch(sentences);

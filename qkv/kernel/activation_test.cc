@@ -63,7 +63,7 @@ TEST(Activations, EqualTheFormulasAtEveryWidth) {
 }
 
 // Every 1/1024 from -20 to 20, against the size of the value or of the range of the input, whichever is larger.
-TEST(Activations, AreExactToAFewRoundingsOverTheirWholeRange) {
+TEST(Activations, AreAccurateToAFewRoundingErrorsOverTheirWholeRange) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     const int64_t n = 40 * 1024 + 1;
     Row x(n), y(n);

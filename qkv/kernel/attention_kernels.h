@@ -1,13 +1,13 @@
 // The kernels of attention on one tile: a block of queries by a block of keys.
 //
 // One orientation everywhere: lanes are queries, rows are keys. A tile of scores s holds the score of key j and
-// query i at s[j * width + i]; width is the number of queries rounded up to a multiple of the SIMD width. Statistics
-// of the softmax are then vectors over queries: no sum or maximum runs across lanes, and K and V are read as they are
-// stored.
+// query i at s[j * width + i]; width is the number of queries rounded up to a multiple of the SIMD width.
+// Statistics of the softmax are then vectors over queries: no sum or maximum runs across lanes, and K and V are
+// read as they are stored.
 //
-// Products work on units of 32 bits: a float, or two bf16 that are neighbors along the summed axis, the first in the
-// low half (VNNI layout). A product of two units is a product of floats, or the sum of two products of bf16; sums are
-// floats in both. So one algorithm serves both types; only the packing of the operands differs.
+// Products work on units of 32 bits: a float, or two bf16 that are neighbors along the summed axis, the first in
+// the low half (VNNI layout). A product of two units is a product of floats, or the sum of two products of bf16;
+// sums are floats in both. So one algorithm serves both types; only the packing of the operands differs.
 //
 // The score of a masked pair is minus infinity; its weight is exactly zero.
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace qkv::kernel {
 
-// C (rows x width) = A (rows x depth) B (depth x width), plus C times a factor that the kind of product sets. A may be
-// read along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a multiple
-// of the SIMD width. a and b are units, c are floats, strides count units.
+// C (rows x width) = A (rows x depth) B (depth x width), plus C times a factor that the kind of product sets. A may
+// be read along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a
+// multiple of the SIMD width. a and b are units, c are floats, strides count units.
 struct TileProduct {
   const float* a;
   int64_t a_row_stride, a_column_stride;
@@ -36,8 +36,8 @@ struct TileProducts {
   void (*rescale)(const TileProduct&, const float* factor);  // C = C * factor[column] + A B
 };
 
-// The running statistics of the online softmax (Milakov and Gimelshein, 2018) of a block of queries: the largest score
-// so far, the sum of exp(score - maximum), and the factor that rescales earlier sums after a step.
+// The running statistics of the online softmax (Milakov and Gimelshein, 2018) of a block of queries: the largest
+// score so far, the sum of exp(score - maximum), and the factor that rescales earlier sums after a step.
 struct RunningSoftmax {
   float* maximum;
   float* sum;
@@ -52,7 +52,7 @@ struct Bf16Kernels {
   TileProducts products;
   // Whether an A that is summed over keys should be transposed when it is packed, instead of read along columns.
   bool columns_as_rows;
-  // Rows of bf16 to VNNI layout: out (ceil(rows/2) x width) units; zero behind the last row and column.
+  // Rows of bf16 to VNNI layout: out (ceil(rows/2) x width) units; zero after the last row and column.
   void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
                      int64_t width);
   // The same from rows of floats (rows x width), rounded.
@@ -60,9 +60,9 @@ struct Bf16Kernels {
   // n floats rounded to bf16.
   void (*round)(const float* in, int64_t n, uint16_t* out);
 
-  // The kernels of the same names below, with results rounded for the products: rows are bf16 (keys x width), columns
-  // are in VNNI layout (ceil(keys/2) x width units). s and grad are only read, but weights() writes s. Scores are
-  // still to be multiplied by `scale` > 0.
+  // The kernels of the same names below, with results rounded for the products: rows are bf16 (keys x width),
+  // columns are in VNNI layout (ceil(keys/2) x width units). s and grad are only read, but weights() writes s.
+  // Scores are still to be multiplied by `scale` > 0.
   void (*softmax_step)(const float* s, int64_t keys, int64_t width, float scale, RunningSoftmax, float* columns);
   void (*weights)(float* s, int64_t keys, int64_t width, float scale, const float* maximum,
                   const float* inverse_sum, uint16_t* rows);
@@ -70,8 +70,8 @@ struct Bf16Kernels {
                            uint16_t* rows, float* columns);
 };
 
-// Single queries, as in decoding: lanes are columns of keys and values, and the scores of a query are a row. Several
-// queries that read the same keys read them once. T is float, or uint16_t for the bits of a bf16.
+// Single queries, as in decoding: lanes are columns of keys and values, and the scores of a query are a row.
+// Several queries that read the same keys read them once. T is float, or uint16_t for the bits of a bf16.
 template <class T>
 struct SingleScores {  // s_ij = scale * q_i . k_j
   const float* q;

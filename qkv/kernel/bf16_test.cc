@@ -1,4 +1,4 @@
-// Products of bf16, on every instruction set that has them: against double precision.
+// Products of bf16, on every instruction set that has them, compared with double precision.
 #include <cmath>
 #include <vector>
 
@@ -94,7 +94,7 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
 }
 
 TEST(Bf16Kernels, MultiplyEveryShapeAndKind) {
-  if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
+  if (sets().empty()) GTEST_SKIP() << "this CPU has no bf16 products";
   for (const Set& set : sets())
     for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale})
       for (const bool along_rows : {true, false})
@@ -105,7 +105,7 @@ TEST(Bf16Kernels, MultiplyEveryShapeAndKind) {
 }
 
 TEST(Bf16Kernels, InterleavesRowsAndPadsWithZeros) {
-  if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
+  if (sets().empty()) GTEST_SKIP() << "this CPU has no bf16 products";
   const int64_t rows = 5, columns = 19, stride = 23, width = 32;
   const std::vector<bfloat16> in = random_bf16(rows * stride, 3);
   for (const Set& set : sets()) {
@@ -120,7 +120,7 @@ TEST(Bf16Kernels, InterleavesRowsAndPadsWithZeros) {
 }
 
 TEST(Bf16Kernels, RoundsToTheNearest) {
-  if (sets().empty()) GTEST_SKIP() << "no products of bf16 here";
+  if (sets().empty()) GTEST_SKIP() << "this CPU has no bf16 products";
   const int64_t rows = 3, width = 32;
   Random random(33, 0);
   std::vector<float> in(static_cast<size_t>(rows * width));
@@ -131,7 +131,7 @@ TEST(Bf16Kernels, RoundsToTheNearest) {
     set.bf16->interleave_rounded(in.data(), rows, width, reinterpret_cast<float*>(interleaved.data()));
     for (int64_t i = 0; i < rows * width - 5; ++i)
       EXPECT_EQ(plain[static_cast<size_t>(i)], bfloat16(in[static_cast<size_t>(i)]).bits);
-    EXPECT_EQ(plain[static_cast<size_t>(rows * width - 5)], 7);  // nothing behind the end is written
+    EXPECT_EQ(plain[static_cast<size_t>(rows * width - 5)], 7);  // nothing is written past the end
     for (int64_t r = 0; r < 4; ++r)
       for (int64_t i = 0; i < width; ++i)
         EXPECT_EQ(interleaved[static_cast<size_t>((r / 2 * width + i) * 2 + r % 2)],

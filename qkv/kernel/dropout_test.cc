@@ -31,7 +31,7 @@ TEST(Dropout, EveryElementIsDecidedByItsOwnNumberOnEveryInstructionSet) {
   });
 }
 
-TEST(Dropout, BitsDoNotDependOnCuts) {
+TEST(Dropout, BitsDoNotDependOnHowAnArrayIsCut) {
   const DropoutKey key = dropout_key(3, 4, 0.1f);
   for_every_isa([&](const RowKernels& k, const std::string& isa) {
     const int64_t n = 700;
@@ -53,7 +53,7 @@ TEST(Dropout, KeepsTheShareThatItsRateSpecifies) {
       k.dropout(ones.data(), n, dropout_key(1, 2, rate), 0, y.data());
       const double lost = static_cast<double>(std::count(y.begin(), y.end(), 0.0f)) / static_cast<double>(n);
       EXPECT_NEAR(lost, rate, rate == 0.0f ? 0.0 : 2e-3) << isa;
-      EXPECT_NEAR(k.sum(y.data(), n) / static_cast<double>(n), 1.0, 0.06) << isa;  // the mean stays
+      EXPECT_NEAR(k.sum(y.data(), n) / static_cast<double>(n), 1.0, 0.06) << isa;  // the mean is preserved
     }
   });
 }

@@ -33,7 +33,7 @@ TEST(Elementwise, SumsAndProductsEqualTheFormulas) {
   });
 }
 
-TEST(Elementwise, BitsDoNotDependOnCuts) {
+TEST(Elementwise, BitsDoNotDependOnHowAnArrayIsCut) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     const int64_t n = 300;
     Row a = Row::normal(n, 1), b = Row::normal(n, 2), old = Row::normal(n, 3), whole = old, cut = old;

@@ -94,7 +94,7 @@ TEST(InstructionSets, ProductsHaveTheSameBits) {
   }
 }
 
-// A tile: `rows` of numbers by `queries`, zero in the lanes behind them.
+// A tile: `rows` of numbers by `queries`, zero in the lanes after them.
 struct TileRows {
   int64_t rows, queries, width;
   Row memory;

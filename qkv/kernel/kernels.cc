@@ -57,8 +57,8 @@ namespace {
 }
 
 #if defined(__x86_64__) && defined(__linux__)
-// The CPU has tiles of bf16, and the system lets this process use them: Linux saves their 8 KiB per thread only after
-// a request.
+// The CPU has tiles of bf16, and the system lets this process use them: Linux saves their 8 KiB per thread only
+// after a request.
 bool may_use_amx() {
   static const bool may = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;

@@ -1,15 +1,15 @@
-// The kernels, chosen once for this CPU: kernels().rows.relu(...) uses the best instruction set (ISA) that was compiled
-// in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one; it is an error if
-// the CPU does not have it.
+// The kernels, chosen once for this CPU: kernels().rows.relu(...) uses the best instruction set (ISA) that was
+// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one; it is
+// an error if the CPU does not have it.
 //
 // The kernels in isa/ use no tensors, threads or exceptions: they work on one piece of memory. Callers, such as
 // matmul.h, cut the work into pieces (base/threads.h); the bits of an element do not depend on the cut.
 //
-// Kernels of floats give the same bits on avx2, avx512, avx512_bf16 and amx: sums across lanes are made of partial sums
-// whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only estimates.
-// generic has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of bf16: the
-// order of their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as floats, and
-// have the same bits everywhere.
+// Kernels of floats give the same bits on avx2, avx512, avx512_bf16 and amx: sums across lanes are made of partial
+// sums whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only
+// estimates. generic has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of
+// bf16: the order of their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as
+// floats, and have the same bits everywhere.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ class UseKernels {
   const Kernels* before_;
 };
 
-// While it is in scope, its thread treats denormal floats (below 1.2e-38) as zero. Small attention weights pass through
-// them, and some processors need a hundred times as long for each.
+// While it is in scope, its thread treats denormal floats (below 1.2e-38) as zero. Small attention weights pass
+// through them, and some processors need a hundred times as long for each.
 class FlushDenormals {
  public:
   FlushDenormals();

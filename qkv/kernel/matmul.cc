@@ -37,12 +37,12 @@ struct Panels {
   int64_t step, stride;
 };
 
-// Rows no further apart than this are read in place: a block of them fits the second-level cache, and packing it would
-// cost more than it saves.
+// Rows no further apart than this are read in place: a block of them fits the second-level cache, and packing it
+// would cost more than it saves.
 constexpr int64_t max_stride = 256;
 
-// b as panels, packed into `memory` or in place. In blocks of rows, several panels in turn: a row of a narrow panel is
-// a fraction of a cache line, and rows may be far apart.
+// b as panels, packed into `memory` or in place. In blocks of rows, several panels in turn: a row of a narrow panel
+// is a fraction of a cache line, and rows may be far apart.
 Panels panels_of(Matrix b, float* memory) {
   const MatmulKernels& k = kernels().matmul;
   // Narrower panels use too little of each cache line; and a partial vector would be read past the end.
@@ -171,13 +171,13 @@ int64_t PackedMatrix::bytes() const { return data_ && !data_->in_place ? data_->
 
 namespace {
 
-// An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than handing
-// them out. The larger b is, the more rows share one reading of it; if b is small, few rows keep the piece of a in the
-// first-level cache, and one thread writes whole rows of c. Within an item the sum runs in blocks of k, so that the
-// block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
+// An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than
+// handing them out. The larger b is, the more rows share one reading of it; if b is small, few rows keep the piece
+// of a in the first-level cache, and one thread writes whole rows of c. Within an item the sum runs in blocks of k,
+// so that the block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
 //
-// The block of a bf16 panel is widened once where many rows share it: in registers it would be widened again for every
-// tile of them.
+// The block of a bf16 panel is widened once where many rows share it: in registers it would be widened again for
+// every tile of them.
 template <class Element>
 void multiply_packed(Matrix a, const PackedMatrix& b, Destination c, MatmulOptions options) {
   if (b.data().in_place)
@@ -244,10 +244,10 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
     multiply_packed<float>(a, b, {c, c_row_stride}, options);
 }
 
-// The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then every
-// item packs its rows of a and multiplies them by the panels. What an item packs stays in the second-level cache, and
-// each packed number is used in a hundred multiply-adds or more. Blocks of columns keep the panels in the third-level
-// cache.
+// The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then
+// every item packs its rows of a and multiplies them by the panels. What an item packs stays in the second-level
+// cache, and each packed number is used in a hundred multiply-adds or more. Blocks of columns keep the panels in
+// the third-level cache.
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns == 0) return;
   if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns, options);

@@ -9,8 +9,8 @@
 // - no result depends on the number of threads or on the instruction set (kernels.h),
 // - a row of a product has the same bits for any M and any row index, packed or not.
 //
-// A weight may be packed as bf16, which takes half of the memory and half of the time to read it: the product has the bits
-// of that by the rounded weight as floats.
+// A weight may be packed as bf16, which halves its memory and the time to read it. The product has the same bits as
+// one by the rounded weight held as floats.
 //
 // A weight (out x in) may also be used where it is, such as in a mapped file, without a copy:
 //
@@ -45,8 +45,8 @@ struct MatrixOf {
 using Matrix = MatrixOf<float>;
 using Bf16Matrix = MatrixOf<uint16_t>;
 
-// A right-hand side in the layout of the kernels. Immutable and cheap to copy: copies share the memory, and any number
-// of threads may use it at the same time.
+// A right-hand side in the layout of the kernels. Immutable and cheap to copy: copies share the memory, and any
+// number of threads may use it at the same time.
 class PackedMatrix {
  public:
   PackedMatrix() = default;             // empty: rows() is 0
@@ -86,8 +86,8 @@ struct MatmulOptions {
 
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options = {});
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options = {});
-// count products of one shape: a, b and c of product i are i strides (in elements) behind those of product 0. A stride
-// of 0 in a or b shares the factor.
+// count products of one shape: a, b and c of product i are i strides (in elements) after those of product 0. A
+// stride of 0 in a or b shares the factor.
 struct MatmulBatch {
   int64_t count;
   int64_t a_stride, b_stride, c_stride;

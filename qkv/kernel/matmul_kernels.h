@@ -1,13 +1,14 @@
 // The kernels of matrix products. Callers use matmul.h.
 //
-// b (K x N) is packed into panels of `width` columns; a panel holds its K rows one after another, columns behind the
-// last one are zero. a (M x K) is read in place, or packed too: in tiles of at most `rows` rows, a tile holding its K
-// columns one after another. An element of c is one chain of multiply-adds over k, in order, in any block: so the bits
-// of a row do not depend on its neighbors.
+// b (K x N) is packed into panels of `width` columns; a panel holds its K rows one after another, columns after
+// the last one are zero. a (M x K) is read in place, or packed too: in tiles of at most `rows` rows, a tile holding
+// its K columns one after another. An element of c is one chain of multiply-adds over k, in order, in any block: so
+// the bits of a row do not depend on its neighbors.
 //
-// The elements of panels are floats or bf16 (uint16_t), which are widened to floats, in registers or before many rows: a
-// product has the bits of the product by the same numbers as floats. The bf16 instructions of a processor (AVX512_BF16, AMX) are not used
-// here: they would round a to bf16 as well, and sum in an order of their own.
+// The elements of a panel are floats or bf16 (uint16_t). bf16 is widened to floats, in registers or, where many
+// rows share it, once beforehand: a product has the same bits as one by the same numbers as floats. The bf16
+// instructions of a processor (AVX512_BF16, AMX) are not used here: they would also round a to bf16, and sum in
+// another order.
 #pragma once
 
 #include <cstdint>

@@ -185,7 +185,7 @@ TEST(Matmul, InsideAParallelRegionTheBitsAreTheSame) {
   for (const auto& result : inside) EXPECT_EQ(result, outside);
 }
 
-TEST(MatmulBatch, EveryProductIsItsOwn) {
+TEST(MatmulBatch, EveryProductEqualsASeparateCall) {
   const int64_t count = 5, M = 3, K = 4, N = 6;
   const std::vector<float> a = normal(count * M * K, 1), b = normal(K * N, 2);
   std::vector<float> c(static_cast<size_t>(count * M * N));
@@ -285,7 +285,7 @@ TEST(PackedAsBf16, TakesHalfOfTheMemoryAndReturnsItsColumns) {
 }
 
 // NaN and infinity appear only in the results whose formula contains them.
-TEST(PackedMatmul, NotANumberStaysInItsRow) {
+TEST(PackedMatmul, NaNStaysInItsRow) {
   const int64_t M = 9, K = 20, N = 70;
   std::vector<float> a = normal(M * K, 1), b = normal(K * N, 2), c(static_cast<size_t>(M * N));
   a[4 * K + 3] = NAN;

@@ -11,8 +11,8 @@ namespace qkv::kernel {
 
 // Over keys j and queries i of a head:
 //     out[j][i] = sum_a sum_b taps[a][b] in[j + b - key_before][i + a - query_before]
-// It reads key_before rows in front of `in` and the other taps behind it. Past the ends of a row of queries it reads
-// the neighboring rows: callers keep zeros there, or ignore those lanes.
+// It reads key_before rows before `in` and the other taps after it. Past the ends of a row of queries it
+// reads the neighboring rows: callers keep zeros there, or ignore those lanes.
 struct Convolution {
   const float* in;
   float* out;
@@ -32,7 +32,7 @@ struct MultiTokenKernels {
   void (*convolve)(const Convolution&);
   // The gradient of the taps, grad being that of `out` (whose values are not read):
   //     taps[a][b] += sum_ji grad[j][i] in[j + b - key_before][i + a - query_before]
-  // grad is zero in the first query_before lanes, and in a row behind the last one.
+  // grad is zero in the first query_before lanes, and in a row after the last one.
   void (*correlate)(const Convolution&, const float* grad, double* taps);
 
   // out = s where it is visible, else 0. out may be s.

@@ -19,7 +19,8 @@ Row head_rows(int64_t keys, int64_t width, int64_t border, int64_t zero_lanes, u
   return x;
 }
 
-// visit(index in out, index in in, index in taps) for every product of a convolution that stays within its lanes.
+// Calls visit(index in out, index in in, index in taps) for every product of a convolution that stays within its
+// lanes.
 template <class Visit>
 void each_product(int64_t keys, int64_t width, int64_t border, const Taps& t, Visit visit) {
   for (int64_t j = 0; j < keys; ++j)
@@ -37,7 +38,7 @@ TEST(MultiTokenKernels, ConvolutionEqualsTheFormula) {
     for (const Taps& t : {Taps{1, 1, 0, 0}, Taps{6, 11, 5, 5}, Taps{2, 3, 1, 0}, Taps{3, 20, 0, 19},
                           Taps{4, 35, 3, 17}, Taps{5, 16, 4, 7}, Taps{2, 13, 1, 6}}) {
       const int64_t keys = 37, width = 2 * lanes, border = t.keys;
-      // Reads past the end of a row find the zeros of the first lanes of the next; reads in front of it are wrong.
+      // Reads past the end of a row find the zeros of the first lanes of the next; reads before it are wrong.
       Row in = head_rows(keys, width, border, t.queries - 1, 1), taps = Row::normal(t.queries * t.keys, 2),
           out(keys * width);
       k.convolve({.in = in.data() + border * width,
@@ -87,7 +88,7 @@ TEST(MultiTokenKernels, CorrelationIsTheGradientOfTheTaps) {
   });
 }
 
-TEST(MultiTokenKernels, SoftmaxIsThatOfTheVisibleScores) {
+TEST(MultiTokenKernels, SoftmaxReadsOnlyVisibleScores) {
   for_every_set([](const MultiTokenKernels& k, int lanes, const std::string& isa) {
     const int64_t keys = 9, width = lanes;
     Row s = Row::normal(keys * width, 3), maximum(width), sum(width), clear(keys * width), before = s;

@@ -1,6 +1,6 @@
-// Row-wise and element-wise kernels of a Transformer: everything but matrix products and attention. x, y and so on are
-// rows of n contiguous floats, n >= 0 (softmax, norms and cross_entropy: n >= 1). An output may be the same memory as
-// any input row of the same length, unless the comment excludes it; they must not overlap in part.
+// Row-wise and element-wise kernels of a Transformer: everything but matrix products and attention. x, y and so on
+// are rows of n contiguous floats, n >= 0 (softmax, norms and cross_entropy: n >= 1). An output may be the same
+// memory as any input row of the same length, unless the comment excludes it; they must not overlap in part.
 //
 // The result for an element depends on its row only, not on its address or the thread. Element-wise kernels give an
 // element the same bits however a long array is cut into calls.
@@ -11,8 +11,8 @@
 namespace qkv::kernel {
 
 // Dropout as a function of (seed, stream, index): element i of a stream is kept iff its 16-bit random number is
-// below `threshold`; kept elements are multiplied by `scale`. The number is the 16-bit number i % 8 (low half of each
-// 32-bit number first) of philox(seed, stream, i / 8), base/random.h.
+// below `threshold`; kept elements are multiplied by `scale`. The number is the 16-bit number i % 8 (low half of
+// each 32-bit number first) of philox(seed, stream, i / 8), base/random.h.
 struct DropoutKey {
   uint64_t seed, stream;
   uint32_t threshold;  // 0 .. 65536: 65536 (1 - rate)
@@ -70,8 +70,8 @@ struct RowKernels {
   // dlogits (may be null) = scale (p - (1 - e) onehot(target) - e / n).
   float (*cross_entropy)(const float* logits, int64_t n, int64_t target, float smoothing, float scale,
                          float* dlogits);
-  // KL(p | q) + KL(q | p) = sum (p - q) (log p - log q), p = softmax(x), q = softmax(y); dx and dy (may both be null;
-  // not x, not y) += scale times the gradients.
+  // KL(p | q) + KL(q | p) = sum (p - q) (log p - log q), p = softmax(x), q = softmax(y); dx and dy (may both be
+  // null; not x, not y) += scale times the gradients.
   float (*symmetric_divergence)(const float* x, const float* y, int64_t n, float scale, float* dx, float* dy);
 
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);

@@ -26,7 +26,7 @@ inline const std::vector<int64_t>& widths() {
   return all;
 }
 
-// n floats at `shift` floats behind an aligned address, with a guard behind them that no kernel may touch.
+// n floats at `shift` floats past an aligned address, followed by a guard that no kernel may touch.
 class Row {
  public:
   static constexpr float guard = 12345.0f;

@@ -26,7 +26,7 @@ TEST(Softmax, EqualsTheFormulaAtEveryWidth) {
   });
 }
 
-TEST(Softmax, MinusInfinityGetsZeroAndARowOfItIsZero) {
+TEST(Softmax, MinusInfinityHasWeightZeroEvenInARowOfNothingElse) {
   for_every_isa([](const RowKernels& k, const std::string&) {
     for (int64_t n : {1, 5, 16, 33}) {
       Row x(n), y(n);

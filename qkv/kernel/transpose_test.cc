@@ -1,4 +1,4 @@
-// Transposes, on every instruction set: exact, for whole squares and for edges; nothing is written behind the edges.
+// Transposes on every instruction set: exact for whole squares and for edges; nothing is written past the edges.
 #include <cmath>
 #include <vector>
 

@@ -4,7 +4,7 @@
 // | f32    | a float                                   | floats, one chain of multiply-adds                       |
 // | bf16   | the upper half of a float, 2 bytes        | the same chain: a bf16 is widened to a float in registers |
 //
-// A format is a row of this table, a case of WeightFormat with its name and size, and its kernels (isa/matmul.cc).
+// A new format needs a row here, a case of WeightFormat with its name and size, and kernels (isa/matmul.cc).
 #pragma once
 
 #include <array>

@@ -42,7 +42,7 @@ std::vector<double> statistics(const std::string& hypothesis, const std::vector<
     references_words.push_back(symbols(reference, options, numbers));
 
   const auto length = static_cast<int64_t>(words.size());
-  const auto closeness = [&](const std::u32string& reference) {  // of two equally close lengths the shorter
+  const auto closeness = [&](const std::u32string& reference) {  // the shorter of two equally close lengths
     const auto size = static_cast<int64_t>(reference.size());
     return std::pair(std::abs(size - length), size);
   };
@@ -74,7 +74,7 @@ metric::Statistics statistics(std::span<const std::string> hypotheses, const met
   return rows;
 }
 
-// From the sums of matches, totals and lengths to precisions, brevity penalty and score.
+// Computes precisions, brevity penalty and score from the sums of matches, totals and lengths.
 void finish(BleuScore& s, const BleuOptions& options) {
   const auto orders = static_cast<size_t>(options.max_order);
   s.precisions.assign(orders, 0.0);

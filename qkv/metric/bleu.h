@@ -22,7 +22,7 @@
 
 namespace qkv {
 
-// Smoothing of orders without any match (Chen and Cherry, 2014).
+// Smoothing of orders without a match (Chen and Cherry, 2014).
 enum class BleuSmoothing {
   none,         // the score is zero
   floor,        // smoothing_value matches, default 0.1
@@ -57,7 +57,8 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::str
 BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const BleuOptions& options = {});
 
-// Per sentence: hypothesis and reference length, matches by order, totals by order; and the score from their sums.
+// Per sentence: hypothesis and reference length, matches by order, totals by order. bleu_of() computes the score
+// from their sums.
 metric::Statistics bleu_statistics(std::span<const std::string> hypotheses,
                                    std::span<const std::vector<std::string>> reference_streams,
                                    const BleuOptions& options = {});

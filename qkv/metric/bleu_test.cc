@@ -11,7 +11,7 @@ namespace qkv::bleu_test {
 
 using Lines = std::vector<std::string>;
 
-TEST(Bleu, OfThePaperSClippingExample) {
+TEST(Bleu, ClipsMatchesAsInThePaper) {
   // Papineni et al., section 2.1: "the" occurs twice in the reference, so 2 of 7 count.
   const BleuScore score =
       bleu(Lines{"the the the the the the the"}, Lines{"the cat is on the mat"}, {.max_order = 1});
@@ -26,7 +26,7 @@ TEST(Bleu, IsTheGeometricMeanTimesTheBrevityPenalty) {
   EXPECT_NEAR(score.score, 100 * std::exp(1 - 6.0 / 5) * mean, 1e-10);
 }
 
-TEST(Bleu, TakesTheClosestReferenceLengthAndTheShorterOfTwoEquallyClose) {
+TEST(Bleu, TakesTheClosestReferenceLengthOrTheShorterOfTwo) {
   const std::vector<Lines> references{{"a b c d e f"}, {"a b"}, {"a b c d"}};
   EXPECT_EQ(bleu(Lines{"a b c"}, references, {.tokenizer = BleuTokenizer::none}).reference_length, 2);
   EXPECT_EQ(bleu(Lines{"a b c d e"}, references, {.tokenizer = BleuTokenizer::none}).reference_length, 4);
@@ -40,7 +40,7 @@ TEST(Bleu, OfAnEmptyTranslationIsZeroNotNan) {
   EXPECT_NEAR(sentence_bleu("a", {"a"}).score, 100, 1e-10) << "but with effective order";
 }
 
-TEST(Bleu, ReportsWhatIsWrongWithItsLines) {
+TEST(Bleu, RejectsInvalidLinesAndOptions) {
   try {
     bleu(Lines{"a", "b"}, Lines{"a"});
     FAIL();

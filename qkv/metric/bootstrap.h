@@ -1,5 +1,5 @@
-// Confidence intervals of corpus scores by bootstrap resampling (Koehn, 2004), with the same resamples as sacreBLEU:
-// the sentences are drawn with replacement, 1,000 times, and the score is computed of each resample.
+// Confidence intervals of corpus scores by bootstrap resampling (Koehn, 2004), with the same resamples as
+// sacreBLEU: the sentences are drawn with replacement, 1,000 times, and each resample is scored.
 //
 //     const auto statistics = bleu_statistics(hypotheses, references);
 //     Confidence c = bootstrap(statistics, [](std::span<const double> sums) { return bleu_of(sums).score; });
@@ -29,8 +29,8 @@ struct Confidence {
 Confidence bootstrap(const metric::Statistics& rows, FunctionRef<double(std::span<const double>)> score,
                      const BootstrapOptions& options = {});
 
-// The two steps of bootstrap(). Systems with the same number of sentences are resampled in the same way, so the scores
-// of two systems are pairs (paired.h).
+// The two steps of bootstrap(). Systems with the same number of sentences are resampled in the same way, so the
+// scores of two systems are pairs (paired.h).
 std::vector<double> resampled_scores(const metric::Statistics& rows,
                                      FunctionRef<double(std::span<const double>)> score,
                                      const BootstrapOptions& options = {});

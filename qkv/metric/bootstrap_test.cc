@@ -23,7 +23,8 @@ TEST(NumpyRandom, DrawsWhatNumpyDraws) {
   EXPECT_EQ(large.below(1), 0u);
 }
 
-// The numbers of sacreBLEU 2.6.0 for the 40 pairs of test/golden/metrics.json, which it computes in single precision.
+// The numbers of sacreBLEU 2.6.0 for the 40 pairs of test/golden/metrics.json, which it computes in single
+// precision.
 TEST(Bootstrap, AgreesWithSacreBleu) {
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references(1);
@@ -49,7 +50,7 @@ TEST(Bootstrap, AgreesWithSacreBleu) {
          7.639859);
 }
 
-TEST(Bootstrap, RefusesNothing) {
+TEST(Bootstrap, RejectsNoSentencesAndNoSamples) {
   const auto first = [](std::span<const double> sums) { return sums[0]; };
   EXPECT_THROW(bootstrap({}, first), InputError);
   EXPECT_THROW(bootstrap({{1.0}}, first, {.samples = 0}), UsageError);

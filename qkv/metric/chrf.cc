@@ -98,7 +98,7 @@ metric::Statistics statistics(std::span<const std::string> hypotheses, const met
   require<UsageError>(options.character_order >= 0 && options.word_order >= 0 &&
                           options.character_order + options.word_order >= 1 && options.beta > 0,
                       "chrf",
-                      "character_order {}, word_order {}, beta {}: expected orders of at least 0, one of them 1, "
+                      "character_order {}, word_order {}, beta {}: expected orders of at least 0, not both 0, "
                       "and a positive beta",
                       options.character_order, options.word_order, options.beta);
   metric::Statistics rows;

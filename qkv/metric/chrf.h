@@ -1,5 +1,5 @@
-// chrF (Popovic, 2015) and chrF++ (Popovic, 2017), equal to those of sacreBLEU: the F score of character n-grams; in
-// chrF++ of word n-grams too.
+// chrF (Popovic, 2015) and chrF++ (Popovic, 2017), equal to those of sacreBLEU: the F score of character n-grams
+// and, in chrF++, of word n-grams.
 //
 //     chrF = 100 (1 + beta^2) P R / (beta^2 P + R)       P, R: precision and recall averaged over the orders
 //
@@ -7,8 +7,8 @@
 //     ChrfScore plus = chrf(hypotheses, references, {.word_order = 2});        // chrF2++
 //
 // Lines are plain text; any bytes are accepted, a byte that is not UTF-8 is a character of its own. Scores are in
-// percent. Of several references the best one counts. InputError for no lines, or different numbers of references
-// and hypotheses.
+// percent. Of several references, the one with the best score counts. InputError for no lines, or different numbers
+// of references and hypotheses.
 #pragma once
 
 #include <span>
@@ -41,7 +41,8 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::str
                const ChrfOptions& options = {});
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
                const ChrfOptions& options = {});
-// Per sentence and order: n-grams of the hypothesis, of the reference, and in both; and the score from their sums.
+// Per sentence and order: n-grams of the hypothesis, of the reference, and in both. chrf_of() computes the score
+// from their sums.
 metric::Statistics chrf_statistics(std::span<const std::string> hypotheses,
                                    std::span<const std::vector<std::string>> reference_streams,
                                    const ChrfOptions& options = {});

@@ -26,18 +26,18 @@ TEST(Chrf, SplitsOneMarkOffAWordForWordNgrams) {
   EXPECT_NEAR(sentence_chrf("(hi", {"( hi"}, words).score, 100, 1e-10);
 }
 
-TEST(Chrf, OfNothingIsZeroNotNan) {
+TEST(Chrf, OfEmptyLinesIsZeroNotNan) {
   EXPECT_EQ(chrf(Lines{""}, Lines{""}).score, 0);
   EXPECT_EQ(chrf(Lines{""}, Lines{"a"}).score, 0);
   EXPECT_EQ(chrf(Lines{"a"}, Lines{""}).score, 0);
 }
 
-TEST(Chrf, NamesItself) {
+TEST(Chrf, IsNamedAfterItsBetaAndWordOrder) {
   EXPECT_EQ(chrf(Lines{"a"}, Lines{"a"}, {.word_order = 2}).to_string(), "chrF2++ = 100.00");
   EXPECT_EQ(chrf(Lines{"a"}, Lines{"a"}, {.beta = 3}).to_string(), "chrF3 = 100.00");
 }
 
-TEST(Chrf, ReportsWhatIsWrong) {
+TEST(Chrf, RejectsInvalidLinesAndOptions) {
   EXPECT_THROW(chrf(Lines{"a", "b"}, Lines{"a"}), InputError);
   EXPECT_THROW(chrf(Lines{}, Lines{}), InputError);
   EXPECT_THROW(chrf(Lines{"a"}, Lines{"a"}, {.character_order = 0}), UsageError);

@@ -176,7 +176,7 @@ class Mover {
     return words_[static_cast<size_t>(word)] == reference_[static_cast<size_t>(at)];
   }
 
-  // Words that match the reference elsewhere are moved to that position, if both they and the words there are wrong.
+  // Words that match the reference elsewhere are moved there, if both they and the words there are wrong.
   void try_moves(const Alignment& alignment, int64_t begin, int64_t at, int64_t length) {
     if (!any(alignment.hypothesis_wrong, begin, length) || !any(alignment.reference_wrong, at, length)) return;
     const int64_t position = alignment.positions[static_cast<size_t>(at)];

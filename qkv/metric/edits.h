@@ -2,8 +2,8 @@
 //
 //     int64_t n = edits(U"bca", U"abc");        // 1: a word moves to the front
 //
-// Follows Tercom (Snover et al., 2006) as sacreBLEU does, with its limits: moves of at most 10 words over at most 50
-// positions, at most 1,000 of them tried, and an edit distance limited to a band around the diagonal.
+// Follows Tercom (Snover et al., 2006) as sacreBLEU does, with its limits: moves of at most 10 words over at most
+// 50 positions, at most 1,000 of them tried, and an edit distance limited to a band around the diagonal.
 #pragma once
 
 #include <cstdint>

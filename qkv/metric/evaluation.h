@@ -83,8 +83,8 @@ class Evaluation {
              const EvaluateOptions& options = {});
 
   std::vector<SystemResult> results() const;
-  // By the number of words, separated by white space, in these texts, one for each sentence: the sources, or references.
-  // The limits are those of compare-mt; buckets without sentences are left out.
+  // Buckets by the number of words, separated by white space, in these texts, one for each sentence: the sources,
+  // or references. The limits are those of compare-mt; buckets without sentences are left out.
   std::vector<LengthBucket> by_length(std::span<const std::string> texts) const;
   std::vector<SentenceScores> sentence_scores(size_t system) const;
 

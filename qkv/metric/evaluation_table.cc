@@ -32,7 +32,7 @@ std::string interval_text(const Confidence& c) {
   return fmt::format(" (\u03bc = {:.2f} \u00b1 {:.2f})", c.mean, c.half_width);
 }
 
-// baseline: of the first system. Equal scores are marked by no test: both give systems that are the same the smallest p.
+// baseline: of the first system. Equal scores are never marked: both tests give identical systems the smallest p.
 std::string cell(const MetricResult& result, const MetricResult& baseline) {
   std::string text = fmt::format("{:.2f}", result.score);
   if (result.confidence) text += interval_text(*result.confidence);

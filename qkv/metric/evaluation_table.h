@@ -22,11 +22,11 @@ class Json;
 std::string metric_line(const MetricResult& result);
 Json metric_json(const MetricResult& result);
 
-// Several systems. Below the table are the signatures, and what p is.
+// Several systems. Below the table are the signatures and an explanation of p.
 std::string results_table(std::span<const SystemResult> results);
 Json results_json(std::span<const SystemResult> results);
 
-// measured: what was counted, "source words".
+// `measured` names what was counted: "source words".
 std::string length_table(std::span<const LengthBucket> buckets, std::string_view measured);
 Json length_json(std::span<const LengthBucket> buckets);
 

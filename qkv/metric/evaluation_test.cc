@@ -21,7 +21,7 @@ Evaluation example() {
       {{"the cat sat", twelve, "hello world"}}, {.confidence = true});
 }
 
-TEST(Evaluation, ScoresEverySystemAsItsMetricsDo) {
+TEST(Evaluation, ScoresEverySystemLikeTheMetrics) {
   const Evaluation e = example();
   const std::vector<SystemResult> results = e.results();
   ASSERT_EQ(results.size(), 2u);
@@ -75,7 +75,7 @@ TEST(Evaluation, ScoresOfASentenceAreThoseOfTheSentenceMetrics) {
   EXPECT_THROW((void)e.sentence_scores(2), UsageError);
 }
 
-TEST(Evaluation, RefusesSystemsThatDoNotFit) {
+TEST(Evaluation, RejectsSystemsThatDoNotFit) {
   EXPECT_THROW(Evaluation({}, {{"a"}}), InputError);
   EXPECT_THROW(Evaluation({{"a", {"x"}}}, {}), InputError);
   EXPECT_THROW(Evaluation({{"a", {}}}, {{}}), InputError);
@@ -83,7 +83,7 @@ TEST(Evaluation, RefusesSystemsThatDoNotFit) {
   EXPECT_THROW((void)example().by_length(Lines{"x"}), InputError);
 }
 
-TEST(EvaluationTable, AlignsColumnsAndMarksWhatIsSignificant) {
+TEST(EvaluationTable, AlignsColumnsAndMarksSignificantDifferences) {
   std::vector<SystemResult> results = {
       {.name = "short", .metrics = {{.name = "BLEU", .signature = "nrefs:1", .score = 36.2}}, .sentences = 4},
       {.name = "a longer name",

@@ -172,7 +172,7 @@ std::string signature_of(const std::string& key) {
   return signature(bleu_options(key.substr(key.find("bleu-") + 5), key.starts_with("sentence-")));
 }
 
-TEST(SacreBleu, SignsItsOptionsTheSameWay) {
+TEST(SacreBleu, HasTheSameSignatures) {
   for (const auto& [key, wanted] : golden()["signatures"].items())
     EXPECT_EQ(signature_of(key) + "|version:2.6.0", wanted) << key;
 }

@@ -1,5 +1,5 @@
-// Common steps of the tokenizers of BLEU and TER: spaces around punctuation, equivalent to the regular expressions of
-// NIST's mteval scripts.
+// Common steps of the tokenizers of BLEU and TER: spaces around punctuation, equivalent to the regular expressions
+// of NIST's mteval scripts.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 namespace qkv::metric {
 
 inline bool is_digit(char32_t c) { return c >= U'0' && c <= U'9'; }
-// ASCII punctuation but ' , - . which depend on their neighbors.
+// ASCII punctuation except ' , - . which depend on their neighbors.
 bool is_western_mark(char32_t c);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
 std::u32string unescape(std::u32string_view text);  // &quot; &amp; &lt; &gt;
 
-// Spaces around every character that the predicate holds for.
+// Puts spaces around every character that the predicate holds for.
 template <class Predicate>
 std::u32string isolate(std::u32string_view text, Predicate holds) {
   std::u32string out;
@@ -29,8 +29,8 @@ std::u32string isolate(std::u32string_view text, Predicate holds) {
   return out;
 }
 
-// Finds adjacent characters that match, from left to right and without overlap, as a global substitution by a regular
-// expression does, and puts spaces around the first or second of the two.
+// Finds adjacent characters that match, from left to right and without overlap, as a global substitution by a
+// regular expression does, and puts spaces around the first or second of the two.
 enum class Mark { first, second };
 template <class First, class Second>
 std::u32string isolate_in_pairs(std::u32string_view text, First first, Second second, Mark mark) {

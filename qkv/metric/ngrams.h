@@ -1,4 +1,4 @@
-// Counts of the n-grams of a sequence of symbols. A symbol is a character (chrF) or a word numbered by Words (BLEU).
+// Counts of the n-grams of a sequence of symbols: characters (chrF) or words that are numbered by Words (BLEU).
 //
 //     NgramCounts counts = count_ngrams(U"banana", 2);     // ba 1, an 2, na 2
 //     int64_t shared = matches(counts, count_ngrams(U"bandana", 2));

@@ -16,7 +16,7 @@ class NumpyRandom {
   explicit NumpyRandom(uint32_t seed);
 
   uint32_t below(uint32_t n);  // 0 to n - 1, n >= 1
-  // As one call of integers(2, size, dtype=bool) draws all of them: 32 from a word, its lowest bit first.
+  // Draws as one call of integers(2, size, dtype=bool) does for all of them: 32 from a word, its lowest bit first.
   bool boolean();
 
  private:

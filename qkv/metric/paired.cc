@@ -15,8 +15,8 @@ double p_value(int64_t larger, size_t draws) {
   return static_cast<double>(larger + 1) / static_cast<double>(draws + 1);
 }
 
-// What changes in the sums of the baseline when it has the output of the system for a sentence; only sentences where
-// that is not zero.
+// What changes in the sums of the baseline when it has the output of the system for a sentence; only sentences
+// where that is not zero.
 struct Exchanges {
   std::vector<size_t> sentences;
   std::vector<double> deltas;  // (sentences, statistics)
@@ -36,7 +36,7 @@ Exchanges exchanges(const metric::Statistics& baseline, const metric::Statistics
 
 double paired_bootstrap(std::span<const double> baseline, std::span<const double> system, double difference) {
   require<InputError>(!baseline.empty() && baseline.size() == system.size(), "paired bootstrap",
-                      "{} resamples of the baseline and {} of the system: they are compared one to one",
+                      "{} resamples of the baseline and {} of the system: expected equal numbers, at least 1",
                       baseline.size(), system.size());
   std::vector<double> differences;
   double sum = 0;
@@ -54,12 +54,12 @@ double paired_randomization(const metric::Statistics& baseline, const metric::St
                             FunctionRef<double(std::span<const double>)> score,
                             const RandomizationOptions& options) {
   require<InputError>(!baseline.empty() && baseline.size() == system.size(), "paired randomization",
-                      "{} sentences of the baseline and {} of the system: they are compared one to one",
+                      "{} sentences of the baseline and {} of the system: expected equal numbers, at least 1",
                       baseline.size(), system.size());
   require<UsageError>(options.trials >= 1, "paired randomization", "trials must be at least 1, got {}",
                       options.trials);
-  // Statistics are counts, so differences and sums of them are exact: a trial that exchanges everything has exactly the
-  // difference of the systems, and does not count as a larger one.
+  // Statistics are counts, so differences and sums of them are exact: a trial that exchanges everything has exactly
+  // the difference of the systems, and does not count as a larger one.
   const std::vector<double> of_baseline = metric::sum(baseline), of_system = metric::sum(system);
   const double difference = std::abs(score(of_baseline) - score(of_system));
   const Exchanges all = exchanges(baseline, system);

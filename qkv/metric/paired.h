@@ -6,8 +6,8 @@
 //     double q = paired_randomization(a, b, score);         // a, b: bleu_statistics() of the same sentences
 //
 // Paired bootstrap resampling (Koehn, 2004) scores both systems on the same resamples of the sentences. Approximate
-// randomization (Riezler and Maxwell, 2005) exchanges the outputs of the systems for a random half of the sentences.
-// sacreBLEU scores resamples in single precision, here they are scored in double precision.
+// randomization (Riezler and Maxwell, 2005) exchanges the outputs of the systems for a random half of the
+// sentences. sacreBLEU scores resamples in single precision; here they are scored in double precision.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Every number of test/golden/paired.json, which sacreBLEU 2.6.0 computed: scores, p-values, means and intervals of five
-// systems by both tests, with one reference and with two, for two seeds.
+// Every number of test/golden/paired.json, which sacreBLEU 2.6.0 computed: scores, p-values, means and intervals of
+// five systems by both tests, with one reference and with two, for two seeds.
 #include "qkv/metric/paired.h"
 
 #include <fstream>
@@ -73,7 +73,7 @@ TEST(Paired, ASystemDoesNotDifferFromItself) {
   EXPECT_EQ(paired_bootstrap(scores, scores, 0), 0.01);  // no resample differs more
 }
 
-TEST(Paired, RefusesWhatIsNotPaired) {
+TEST(Paired, RejectsInputsThatAreNotPaired) {
   EXPECT_THROW(paired_randomization({{1.0}}, {{1.0}, {2.0}}, first_sum), InputError);
   EXPECT_THROW(paired_randomization({}, {}, first_sum), InputError);
   EXPECT_THROW(paired_randomization({{1.0}}, {{1.0}}, first_sum, {.trials = 0}), UsageError);

@@ -1,5 +1,5 @@
-// Metrics of language models: perplexity and accuracy from sums over tokens, and the perplexity of a unigram model to
-// compare with.
+// Metrics of language models: perplexity and accuracy from sums over tokens, and the perplexity of a unigram model
+// to compare with.
 //
 //     perplexity = exp(-sum of log p(token) / number of tokens)
 //
@@ -11,7 +11,7 @@
 //     unigram.add(training_ids);
 //     double baseline = unigram.score(validation_ids).perplexity();
 //
-// A model that has learned nothing but how frequent words are reaches the perplexity of the unigram model, which is
+// A model that has learned only the frequencies of words reaches the perplexity of the unigram model, which is
 // smoothed by adding one (Laplace; Jurafsky and Martin, "Speech and Language Processing", section 3.6).
 // Errors: Error for ids outside the vocabulary, and for shapes that do not fit.
 #pragma once
@@ -41,8 +41,8 @@ struct Accuracy {
   double fraction() const;  // 0 without tokens
 };
 
-// The targets (N) i32 that are not ignore_index, and those whose logit in (N,V) f32 is the largest; of equal ones the
-// lowest id counts.
+// The targets (N) i32 that are not ignore_index, and those whose logit in (N,V) f32 is the largest; of equal ones
+// the lowest id counts.
 Accuracy accuracy(const Tensor& logits, const Tensor& targets, int32_t ignore_index = -1);
 
 class UnigramModel {

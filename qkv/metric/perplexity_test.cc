@@ -52,7 +52,7 @@ TEST(Unigram, ProbabilitiesAreSmoothedByAddingOne) {
   EXPECT_NEAR(score.perplexity(), std::pow(0.4 * 0.2 * 0.1, -1.0 / 3), 1e-12);
 }
 
-TEST(Perplexity, ErrorsNameTheArgument) {
+TEST(Perplexity, RejectsInvalidIdsAndShapes) {
   UnigramModel unigram(5);
   EXPECT_THROW(UnigramModel(0), Error);
   EXPECT_THROW(unigram.add(Ids{1, 5}), Error);

@@ -1,16 +1,16 @@
-// TER, the translation edit rate (Snover et al., 2006), equal to that of sacreBLEU: the number of edits that turn the
-// hypothesis into the reference, over the number of words of the reference. An edit inserts, deletes or replaces a
-// word, or moves a block of words.
+// TER, the translation edit rate (Snover et al., 2006), equal to that of sacreBLEU: the number of edits that turn
+// the hypothesis into the reference, over the number of words of the reference. An edit inserts, deletes or
+// replaces a word, or moves a block of words.
 //
 //     TER = 100 edits / reference length            0 is best; more than 100 is possible
 //
 //     TerScore score = ter(hypotheses, references);
 //     fmt::print("{}\n", score.to_string());               // TER = 25.09
 //
-// Finding the minimum with moves is NP-hard; as in Tercom, the best move is made greedily while one reduces the edit
-// distance. Lines are plain text, split at white space; any bytes are accepted. Of several references the closest
-// one counts, and the mean of their lengths. InputError for no lines, or different numbers of references and
-// hypotheses.
+// Finding the minimum with moves is NP-hard. As in Tercom, the best move is made repeatedly as long as it reduces
+// the edit distance. Lines are plain text, split at white space; any bytes are accepted. Of several references, the
+// closest one gives the edits, and the mean of their lengths is the reference length. InputError for no lines, or
+// different numbers of references and hypotheses.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ TerScore ter(std::span<const std::string> hypotheses, std::span<const std::strin
              const TerOptions& options = {});
 TerScore ter(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> reference_streams,
              const TerOptions& options = {});
-// Per sentence: edits and reference length; and the score from their sums.
+// Per sentence: edits and reference length. ter_of() computes the score from their sums.
 metric::Statistics ter_statistics(std::span<const std::string> hypotheses,
                                   std::span<const std::vector<std::string>> reference_streams,
                                   const TerOptions& options = {});

@@ -43,7 +43,7 @@ TEST(Edits, StaysWithinItsBounds) {
   }
 }
 
-TEST(Ter, OfThePaperSExample) {
+TEST(Ter, CountsTheEditsOfThePapersExample) {
   // Snover et al., section 2: "this week" moves, two words replace "the Saudis", "American" is inserted.
   const Lines reference{"SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times"};
   const Lines hypothesis{"THIS WEEK THE SAUDIS denied information published in the new york times"};
@@ -53,7 +53,7 @@ TEST(Ter, OfThePaperSExample) {
   EXPECT_NEAR(score.score, 100.0 * 4 / 13, 1e-12);
 }
 
-TEST(Ter, OfNothing) {
+TEST(Ter, HandlesEmptyLines) {
   EXPECT_EQ(ter(Lines{""}, Lines{""}).score, 0);
   EXPECT_EQ(ter(Lines{"a"}, Lines{""}).score, 100);
   EXPECT_EQ(ter(Lines{""}, Lines{"a b"}).score, 100);

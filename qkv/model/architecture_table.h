@@ -1,6 +1,7 @@
-// Every field of TransformerConfig and of RecurrentConfig, row by row: name, unit, help, range, which models have it, and how it stands in
-// config.json. Made from these rows: flags, settings files, arguments of Python, config.json, the checks of ranges, and
-// the errors for settings that the architecture does not have. The order is that of config.json and of the help.
+// Every field of TransformerConfig and of RecurrentConfig, row by row: name, unit, help, range, the models that
+// have it, and its key in config.json. From these rows follow the flags, settings files, arguments of Python,
+// config.json, the checks of ranges, and the errors for settings that an architecture does not have. Their order is
+// that of config.json and of the help.
 //
 //     visit_fields(config, [](const Setting& setting, auto& field, const FieldUse& use) { ... });
 //     visit_architecture(config, [](const Setting& setting, auto& field) { ... });  // those that users choose
@@ -52,7 +53,7 @@ inline constexpr Range size = {.from = 1, .to = largest_size}, size_or_0 = {.fro
 inline constexpr Range small_or_0 = {.from = 0, .to = 65536}, layers = {.from = 1, .to = 1000};
 inline constexpr FieldUse of_all = {.models = Models::all}, of_transformers = {};
 
-// Numbers that the tokenizers decide.
+// Numbers that follow from the tokenizers.
 template <class Config, class Visitor>
 void visit_vocabularies(Config& c, Visitor&& visitor) {
   visitor(Setting{"source-vocabulary", "TOKENS", "size V of the source vocabulary", size}, c.source_vocabulary,
@@ -111,7 +112,7 @@ void visit_self_attention(Config& c, Visitor&& visitor) {
           c.self_attention.decoder, of_transformers);
 }
 
-// What users choose: each row is a flag.
+// Settings that users choose: each row is a flag.
 template <class Config, class Visitor>
 void visit_settings(Config& c, Visitor&& visitor) {
   constexpr bool of_transformer = has_transformer_fields<Config>;
@@ -138,7 +139,7 @@ void visit_settings(Config& c, Visitor&& visitor) {
         c.max_positions, of_transformers);
 }
 
-// What only published families use: no flags.
+// Settings that only published families use: they have no flags.
 template <class Config, class Visitor>
 void visit_published(Config& c, Visitor&& visitor) {
   const auto row = [&](const char* name, auto& field, const Range& range = {},
@@ -173,7 +174,7 @@ void visit_fields(Config& c, Visitor&& visitor) {
   if constexpr (has_transformer_fields<Config>) architecture_table::visit_published(c, visitor);
 }
 
-// The same configuration for another architecture: fields that this does not have get their defaults.
+// The same configuration for another architecture: fields that it does not have get their defaults.
 TransformerConfig for_architecture(TransformerConfig config, Architecture architecture);
 
 template <class Config, class Visitor>

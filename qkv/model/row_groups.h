@@ -1,18 +1,19 @@
 // Rows of tokens that grow, in groups that are computed together: the bookkeeping of a Decoding.
 //
 //     RowGroups<Group> rows(Group{...});                  // one group of Group::rows rows
-//     rows.split_by_length({1, 1, 5});                    // rows of a group get equally many tokens from now on
+//     rows.split_by_length({1, 1, 5});                    // now all rows of a group get the same number of tokens
 //     rows.reorder({0, 0, 1});                            // two continuations of row 0, one of row 1
 //     for (Group& group : rows.groups()) ...              // rows in order: those of the first group come first
 //
 // A Group has:
 //
 //     int64_t rows;
-//     bool has_memory() const;                            // a row of it for each source, such as its encoded tokens
-//     int64_t rows_per_memory() const;                    // adjacent rows that share a row of the memory, as many for each
+//     bool has_memory() const;                            // with a row for each source, such as its encoded tokens
+//     int64_t rows_per_memory() const;                    // adjacent rows that share a row of the memory
 //     Group select(std::span<const int64_t> from, bool replaces) const;
 //
-// select() returns the group of these of its rows. `from` has equally many adjacent rows for each row of the memory.
+// select() returns a group of the given rows, in this order. `from` has the same number of adjacent rows for each
+// row of the memory that it uses.
 // `replaces`: the group is not selected from again, so the result may share its caches.
 #pragma once
 
@@ -46,10 +47,10 @@ class RowGroups {
   std::vector<Group>& groups() { return groups_; }
   const Group& group_of(int64_t row) const { return groups_[place_of(row).group]; }
 
-  // Row r continues row source[r]. Rows may be repeated, dropped and permuted; this is fast if the rows that share a row of
-  // the memory stay adjacent.
+  // Row r continues row source[r]. Rows may be repeated, dropped and permuted; this is fast if the rows that share
+  // a row of the memory stay adjacent.
   void reorder(std::span<const int64_t> source);
-  // The rows of the other follow these.
+  // Appends the rows of the other.
   void join(RowGroups other) {
     for (Group& group : other.groups_) groups_.push_back(std::move(group));
   }
@@ -107,7 +108,7 @@ void RowGroups<Group>::reorder(std::span<const int64_t> source) {
   groups_ = std::move(groups);
 }
 
-// Makes groups of rows that get equally many tokens. Rows that share a row of the memory do.
+// Makes groups of rows that get the same number of tokens, as rows that share a row of the memory must.
 template <class Group>
 void RowGroups<Group>::split_by_length(std::span<const int64_t> lengths) {
   std::vector<Group> groups;

@@ -6,6 +6,8 @@
 //     quick_gelu(x) = x sigmoid(1.702 x)
 //
 //     Variable y = gelu(linear(x, w, b));
+//
+// Any shape. The gradient of relu at 0 is 0.
 #pragma once
 
 #include "qkv/autograd/variable.h"

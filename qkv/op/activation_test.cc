@@ -31,7 +31,7 @@ void check(const Case& c, const Tensor& x) {
       [&](const Doubles& v) { return each(v[0], [&](size_t i) { return c.formula(v[0][i]); }); });
 }
 
-TEST(Activation, IsItsFormulaAndHasItsSlope) {
+TEST(Activation, EqualsItsFormulaAndSlope) {
   for (const Case& c : cases) {
     check(c, random_tensor({2, 3, 7}, 1, 2.0));
     check(c, random_tensor({1}, 2));

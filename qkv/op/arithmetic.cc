@@ -72,7 +72,8 @@ Variable scale(const Variable& x, float factor) {
 }
 
 Variable scale(const Variable& x, const Variable& factor) {
-  require(factor.shape() == Shape{1}, "scale", "the factor is one number, of shape (1), got {}", factor.shape());
+  require(factor.shape() == Shape{1}, "scale", "the factor must be one number, of shape (1), got {}",
+          factor.shape());
   const float by = factor.value().at<float>({0});
   const Tensor in = x.value().contiguous_copy();
   return record("scale", {x, factor}, scaled(in, by), [in, by](const Tensor& grad, const std::vector<bool>& needs) {
@@ -85,7 +86,7 @@ Variable scale(const Variable& x, const Variable& factor) {
 }
 
 Variable divide(const Variable& x, const Variable& divisor) {
-  require(divisor.shape() == Shape{1}, "divide", "the divisor is one number, of shape (1), got {}",
+  require(divisor.shape() == Shape{1}, "divide", "the divisor must be one number, of shape (1), got {}",
           divisor.shape());
   const float by = divisor.value().at<float>({0});
   const Tensor y = scaled(x.value().contiguous_copy(), 1.0f / by);

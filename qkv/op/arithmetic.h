@@ -6,6 +6,8 @@
 //     Variable w = divide(x, width);                // width (1): one number for all elements
 //     Variable v = scale(x, gain);                  // gain (1)
 //     Variable s = sum(x);                          // shape (1)
+//
+// Errors: a and b of different shapes; a factor or divisor that is not of shape (1).
 #pragma once
 
 #include "qkv/autograd/variable.h"

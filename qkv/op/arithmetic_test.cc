@@ -8,7 +8,7 @@ using namespace test;
 
 const Shape shapes[] = {{3, 5}, {1}, {0, 3}, {2, 1, 4, 3}};
 
-TEST(Arithmetic, AddMultiplyAndScaleAreTheirFormulas) {
+TEST(Arithmetic, AddMultiplyAndScaleEqualTheirFormulas) {
   for (const Shape& shape : shapes) {
     const std::vector<Tensor> two = {random_tensor(shape, 1), random_tensor(shape, 2)};
     check_op(
@@ -40,7 +40,7 @@ TEST(Arithmetic, AddMultiplyAndScaleAreTheirFormulas) {
   }
 }
 
-TEST(Arithmetic, OneValueMayStandOnBothSides) {
+TEST(Arithmetic, BothOperandsMayBeTheSame) {
   check_op(
       "square", {random_tensor({4}, 1)}, [](const Variables& x) { return multiply(x[0], x[0]); },
       [](const Doubles& x) { return each(x[0], [&](size_t i) { return x[0][i] * x[0][i]; }); });
@@ -49,12 +49,12 @@ TEST(Arithmetic, OneValueMayStandOnBothSides) {
       [](const Doubles& x) { return each(x[0], [&](size_t i) { return 2 * x[0][i]; }); });
 }
 
-TEST(Arithmetic, SaysWhichShapesDoNotAgree) {
+TEST(Arithmetic, RejectsShapesThatDoNotAgree) {
   const Variable a = Tensor::zeros({2, 3}), b = Tensor::zeros({3, 2});
   EXPECT_EQ(error_of([&] { add(a, b); }), "add: shapes must agree: (2, 3) and (3, 2)");
   EXPECT_EQ(error_of([&] { multiply(a, b); }), "multiply: shapes must agree: (2, 3) and (3, 2)");
-  EXPECT_EQ(error_of([&] { scale(a, b); }), "scale: the factor is one number, of shape (1), got (3, 2)");
-  EXPECT_EQ(error_of([&] { divide(a, b); }), "divide: the divisor is one number, of shape (1), got (3, 2)");
+  EXPECT_EQ(error_of([&] { scale(a, b); }), "scale: the factor must be one number, of shape (1), got (3, 2)");
+  EXPECT_EQ(error_of([&] { divide(a, b); }), "divide: the divisor must be one number, of shape (1), got (3, 2)");
 }
 
 }  // namespace qkv::arithmetic_test

@@ -1,6 +1,8 @@
 // Batched matrix product: out[n] = a[n] b[n].
 //
 //     Variable c = batch_matmul(a, b);       // a (N,R,K), b (N,K,C), c (N,R,C)
+//
+// Errors: shapes that do not agree in N and K.
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -6,7 +6,7 @@ namespace qkv::batch_matmul_test {
 
 using namespace test;
 
-TEST(BatchMatmul, IsAProductOfMatricesPerEntry) {
+TEST(BatchMatmul, IsOneMatrixProductPerEntry) {
   struct Sizes {
     int64_t N, R, K, C;
   };
@@ -26,7 +26,7 @@ TEST(BatchMatmul, IsAProductOfMatricesPerEntry) {
         });
 }
 
-TEST(BatchMatmul, SaysWhatMustAgree) {
+TEST(BatchMatmul, RejectsShapesThatDoNotAgree) {
   const Variable a = Tensor::zeros({2, 3, 4}), b = Tensor::zeros({2, 5, 6});
   EXPECT_EQ(error_of([&] { batch_matmul(a, b); }),
             "batch_matmul: a (N,R,K) is (2, 3, 4), b (N,K,C) is (2, 5, 6): N and K must agree");

@@ -46,8 +46,8 @@ Variable concatenate(const std::vector<Variable>& parts, int axis) {
   });
 }
 
-// The positions share one gradient: the first that is reached makes it and passes it to `all`, the others are written
-// into it. `all` is older than every position, so it is visited when all that were reached have written.
+// The positions share one gradient: the first one that the backward reaches makes it and passes it to `all`, the
+// others write into it. `all` was recorded before every position, so it is visited after all of them have written.
 std::vector<Variable> split(const Variable& x, int axis) {
   const Variable all = record("split", {x}, x.value(), [](const Tensor& grad, const std::vector<bool>&) {
     return std::vector<Tensor>{grad};

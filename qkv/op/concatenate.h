@@ -4,8 +4,8 @@
 //     std::vector<Variable> steps = split(x, 1);                // x (B,T,C): T views, (B,1,C) each
 //     Variable whole = concatenate(steps, 1);                   // x
 //
-// split() is for loops over time: the gradients of all positions are written into one tensor, where slice() would make
-// a tensor of the shape of x for each. Errors: no tensor; shapes that differ on another axis.
+// split() is for loops over time: the gradients of all positions are written into one tensor, where slice() would
+// make a tensor of the shape of x for each. Errors: no tensor; shapes that differ on another axis.
 #pragma once
 
 #include "qkv/autograd/variable.h"

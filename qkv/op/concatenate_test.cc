@@ -24,7 +24,7 @@ std::vector<double> formula(const Doubles& x, int64_t outer, const std::vector<i
   return y;
 }
 
-TEST(Concatenate, IsItsFormula) {
+TEST(Concatenate, EqualsItsFormula) {
   check_op(
       "last axis", {random_tensor({2, 3, 4}, 1), random_tensor({2, 3, 1}, 2), random_tensor({2, 3, 2}, 3)},
       [](const Variables& x) { return concatenate(x, 2); },
@@ -48,8 +48,8 @@ TEST(Split, IsUndoneByConcatenate) {
         [](const Doubles& x) { return x[0]; });
 }
 
-// Positions that are not used have a zero gradient, those that are used twice have the sum of both, and another use of
-// the whole adds its own.
+// Positions that are not used have a zero gradient, those that are used twice have the sum of both, and another use
+// of the whole adds its own.
 TEST(Split, AddsUpTheGradientsOfItsUses) {
   check_op(
       "uses", {random_tensor({2, 3}, 1)},
@@ -70,7 +70,7 @@ TEST(Split, AddsUpTheGradientsOfItsUses) {
       });
 }
 
-TEST(Concatenate, SaysWhatIsWrong) {
+TEST(Concatenate, RejectsPartsThatDoNotFit) {
   EXPECT_EQ(error_of([] {
               concatenate({Tensor::zeros({2, 3}), Tensor::zeros({3, 3})}, 1);
             }),

@@ -4,7 +4,7 @@
 
 namespace qkv::convert_test {
 
-TEST(Convert, RoundsToBf16AndTheGradientComesBackAsFloats) {
+TEST(Convert, RoundsToBf16AndConvertsTheGradientToFloats) {
   const Variable x(Tensor::full({2, 3}, 1.0f + 0x1p-9f), {.requires_grad = true});
   const Variable y = convert(x, DType::bf16);
   EXPECT_EQ(y.value().dtype(), DType::bf16);

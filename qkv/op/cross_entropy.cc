@@ -61,7 +61,7 @@ Tensor times(Tensor x, float factor) {
   return x;
 }
 
-// The loss of a token from its logits, of one pass or two; and their gradients, unless null.
+// The loss of a token from its logits, in one pass or two, and the gradients of these unless they are null.
 struct TokenLoss {
   int64_t V;
   float factor;  // of the gradients
@@ -71,7 +71,7 @@ struct TokenLoss {
   float operator()(const float* logits, int32_t target, float* dlogits) const {
     return kernel::kernels().rows.cross_entropy(logits, V, target, options.label_smoothing, factor, dlogits);
   }
-  // Gradients must be elsewhere.
+  // Gradients must not overlap the logits.
   float operator()(const float* p, const float* q, int32_t target, float* dp, float* dq) const {
     const kernel::RowKernels& rows = kernel::kernels().rows;
     const float a = options.r_drop / 4, half = factor / 2;
@@ -133,7 +133,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const int64_t piece = std::clamp<int64_t>((int64_t{2} << 20) / V / 64 * 64, 64, 1024);
   Tensor x_piece = Tensor::empty({piece, C}), logits = Tensor::empty({piece, V}),
          dx_piece = Tensor::empty({piece, C});
-  // Of one pass, gradients are written over the logits.
+  // With one pass, gradients are written over the logits.
   Tensor dlogits = two_passes && with_gradient ? Tensor::empty({piece, V}) : logits;
   Tensor losses = Tensor::zeros({tokens}), dx, dw, db;
   if (with_gradient) {

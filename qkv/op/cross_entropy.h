@@ -4,9 +4,9 @@
 //
 // and 0 where the target is ignore_index. The loss is the sum over tokens, or their mean over those not ignored.
 //
-// R-Drop (Wu et al., "R-Drop: Regularized Dropout for Neural Networks", 2021) draws the predictions of two passes over
-// the same tokens together, which differ by their dropout. With its weight a, rows n and n + N/2 are the passes over
-// token n:
+// R-Drop (Wu et al., "R-Drop: Regularized Dropout for Neural Networks", 2021) penalizes the difference between the
+// predictions of two passes over the same tokens, which differ only in their dropout. With its weight a, rows n and
+// n + N/2 are the passes over token n:
 //
 //     loss of a token = (CE_p + CE_q) / 2 + (a / 4) (KL(p | q) + KL(q | p))
 //
@@ -15,7 +15,7 @@
 //
 // Shapes: logits (N,V), targets (N) i32, x (N,C), w (V,C), b (V); loss (1), token_losses (N), with R-Drop (N/2).
 // Errors: a target outside [0, V) that is not ignore_index; with R-Drop, an odd N, or two passes with different
-// targets; mean over no token gives 0.
+// targets. The mean over no tokens is 0.
 #pragma once
 
 #include "qkv/op/weight.h"

@@ -77,7 +77,7 @@ Tensor ids(const std::vector<int32_t>& values) {
   return Tensor::from(values, {static_cast<int64_t>(values.size())});
 }
 
-TEST(CrossEntropy, IsItsFormula) {
+TEST(CrossEntropy, EqualsItsFormula) {
   for (const auto& [targets, options] : settings) {
     const Tensor logits = random_tensor({static_cast<int64_t>(targets.size()), 7}, 1, 3.0);
     check_op(
@@ -95,7 +95,7 @@ TEST(CrossEntropy, IsItsFormula) {
   }
 }
 
-TEST(LinearCrossEntropy, IsTheLossOfTheProduct) {
+TEST(LinearCrossEntropy, EqualsTheLossOfTheProduct) {
   for (const auto& [targets, options] : settings) {
     const auto N = static_cast<int64_t>(targets.size());
     check_op(
@@ -115,7 +115,7 @@ TEST(LinearCrossEntropy, IsTheLossOfTheProduct) {
 
 class LinearCrossEntropyInPieces : public ::testing::TestWithParam<float> {};
 
-TEST_P(LinearCrossEntropyInPieces, AgreesWithTwoOps) {
+TEST_P(LinearCrossEntropyInPieces, EqualsTheTwoOpsItReplaces) {
   const int64_t N = 2500, C = 8, V = 40;
   std::vector<int32_t> targets;
   for (int64_t n = 0; n < N; ++n) targets.push_back(static_cast<int32_t>(n % (N / 2) * 7 % V));
@@ -134,7 +134,7 @@ TEST_P(LinearCrossEntropyInPieces, AgreesWithTwoOps) {
 
 INSTANTIATE_TEST_SUITE_P(RDrop, LinearCrossEntropyInPieces, ::testing::Values(0.0f, 5.0f));
 
-TEST(CrossEntropy, OfTwoEqualPassesIsThatOfOne) {
+TEST(CrossEntropy, TwoEqualPassesHaveTheLossOfOne) {
   const Tensor once = random_tensor({3, 7}, 1, 3.0);
   Tensor twice = Tensor::empty({6, 7});
   for (int64_t i = 0; i < 21; ++i) twice.data<float>()[i] = twice.data<float>()[21 + i] = once.data<float>()[i];
@@ -151,7 +151,7 @@ TEST(CrossEntropy, IsStableForLargeLogits) {
   EXPECT_FLOAT_EQ(losses.at<float>({1}), 2e4f);
 }
 
-TEST(CrossEntropy, SaysWhichTargetIsWrong) {
+TEST(CrossEntropy, RejectsInvalidTargetsAndOptions) {
   const Variable logits = Tensor::zeros({2, 5});
   EXPECT_EQ(error_of([&] {
               cross_entropy(logits, ids({1, 5}));

@@ -4,7 +4,7 @@
 //     Variable z = dropout_add(x, residual, ...);      // residual + dropout(x) in one pass
 //
 // Whether an element is kept is a function of (seed, stream, its index): no mask is stored for the backward. A rate
-// of 0 is the identity.
+// of 0 is the identity. Errors: a rate outside [0, 1); x and residual of different shapes.
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -30,7 +30,7 @@ TEST(Dropout, DropsTheSameElementsInTheBackward) {
   EXPECT_TRUE(same_bits(x.grad(), dropout(ones({7, 300}), options).value()));
 }
 
-TEST(Dropout, DependsOnSeedAndStreamAloneNotOnThreads) {
+TEST(Dropout, DependsOnlyOnSeedAndStream) {
   const int before = threads();
   const Tensor x = ones({100003});
   const auto drop = [&](uint64_t seed, uint64_t stream) {
@@ -72,7 +72,7 @@ TEST(Dropout, WithoutARateIsTheIdentity) {
       [](const Doubles& d) { return each(d[0], [&](size_t i) { return d[0][i] + d[1][i]; }); });
 }
 
-TEST(Dropout, SaysWhatIsWrong) {
+TEST(Dropout, RejectsInvalidRatesAndShapes) {
   EXPECT_EQ(error_of([] { dropout(ones({2}), {.rate = 1.0f}); }), "dropout: the rate must be in [0, 1), got 1");
   EXPECT_EQ(error_of([] { dropout(ones({2}), {.rate = -0.5f}); }), "dropout: the rate must be in [0, 1), got -0.5");
   EXPECT_EQ(error_of([] { dropout_add(ones({2}), ones({3}), {.rate = 0.5f}); }),

@@ -18,7 +18,7 @@ class TableRows {
     else
       values_ = table.values().contiguous_copy();
   }
-  // In place, or copied to `memory`.
+  // The row, in place or copied to `memory`.
   const float* row(int64_t id, float* memory) const {
     if (values_.defined()) return values_.data<float>() + id * columns_;
     packed_.copy_column(id, memory);
@@ -31,8 +31,8 @@ class TableRows {
   kernel::PackedMatrix packed_;
 };
 
-// dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one thread, in
-// the order of the rows.
+// dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one
+// thread, in the order of the rows.
 Tensor table_gradient(const Tensor& ids, const Tensor& dy, int64_t V, int64_t C, float scale) {
   Tensor dtable = Tensor::zeros({V, C});
   const auto id = ids.span<int32_t>();
@@ -68,14 +68,14 @@ Tensor position_gradient(const Tensor& dy, const Shape& shape, int64_t first_pos
 
 Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOptions& options) {
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.shape().rank() == 2, "embedding",
-          "ids are i32 (B,T), the table is f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
+          "ids must be i32 (B,T), the table f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
           table.shape());
   const int64_t B = ids.dim(0), T = ids.dim(1), V = table.dim(0), C = table.dim(1);
   const Variable& positions = options.positions;
   require(!positions.defined() || (positions.value().rank() == 2 && positions.dim(1) == C &&
                                    options.first_position >= 0 && positions.dim(0) >= options.first_position + T),
-          "embedding", "positions {} to {} of a table of {}", options.first_position, options.first_position + T,
-          positions.defined() ? positions.shape() : Shape{});
+          "embedding", "positions [{}, {}) do not fit a table of {}", options.first_position,
+          options.first_position + T, positions.defined() ? positions.shape() : Shape{});
   const Tensor contiguous_ids = ids.contiguous_copy();
   const auto id = contiguous_ids.span<int32_t>();
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);

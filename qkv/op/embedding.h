@@ -5,7 +5,7 @@
 //     Variable x = embedding(ids, table, {.scale = std::sqrt(512.0f), .positions = sinusoidal(T, 512)});
 //
 // positions (at least first_position + T, C) may be a parameter (learned positions) and then receives a gradient.
-// Errors: an id outside the table.
+// Errors: an id or a position outside its table, tables of different widths.
 #pragma once
 
 #include "qkv/op/weight.h"

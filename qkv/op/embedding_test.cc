@@ -39,7 +39,7 @@ TEST(Embedding, TakesIdsOfAnyStrideAndNone) {
   EXPECT_EQ(embedding(Tensor::zeros({2, 0}, DType::i32), table).shape(), (Shape{2, 0, 4}));
 }
 
-TEST(Embedding, SaysWhatIsOutside) {
+TEST(Embedding, RejectsIdsAndPositionsOutsideTheTables) {
   const Variable table = Tensor::zeros({5, 4});
   const auto with = [&](const std::vector<int32_t>& id, const EmbeddingOptions& options = {}) {
     return error_of([&] { embedding(Tensor::from(id, {1, static_cast<int64_t>(id.size())}), table, options); });
@@ -47,11 +47,11 @@ TEST(Embedding, SaysWhatIsOutside) {
   EXPECT_EQ(with({0, 5}), "embedding: id 5 is not in the table of V 5 rows");
   EXPECT_EQ(with({-1}), "embedding: id -1 is not in the table of V 5 rows");
   EXPECT_EQ(with({0, 1}, {.positions = Tensor::zeros({6, 4}), .first_position = 5}),
-            "embedding: positions 5 to 7 of a table of (6, 4)");
+            "embedding: positions [5, 7) do not fit a table of (6, 4)");
   EXPECT_EQ(error_of([&] {
               embedding(Tensor::zeros({2, 2}), table);
             }),
-            "embedding: ids are i32 (B,T), the table is f32 (V,C); got f32 (2, 2) and (5, 4)");
+            "embedding: ids must be i32 (B,T), the table f32 (V,C); got f32 (2, 2) and (5, 4)");
 }
 
 }  // namespace qkv::embedding_test

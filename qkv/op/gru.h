@@ -5,12 +5,12 @@
 //     n = tanh(x_n + r * u_n)
 //     h_t = (1 - z) * n + z * h_(t-1)
 //
-//     Variable h = gru(linear(x, w_x, b_x), w, b, {.lengths = lengths});      // all positions; the last ones: a slice
+//     Variable h = gru(linear(x, w_x, b_x), w, b, {.lengths = lengths});      // h of all positions
 //
-// Shapes: input (B,T,3W), projected before, for all positions at once; w (3W,W), b (3W), optional; h (B,T,W); the
-// initial state (B,W). Lengths, reverse: recurrence.h. One op with a backward of its own: gates are not separate
-// tensors, and the gradient of w is one product over all positions. Errors: shapes that do not fit together, lengths
-// outside [0, T].
+// Shapes: input (B,T,3W), already projected, for all positions at once; w (3W,W), b (3W), optional; h (B,T,W); the
+// initial state (B,W). Lengths and reverse: see recurrence.h. One op with its own backward: gates are not separate
+// tensors, and the gradient of w is one product over all positions. Errors: shapes that do not fit together,
+// lengths outside [0, T].
 #pragma once
 
 #include "qkv/op/recurrence.h"

@@ -13,7 +13,7 @@ kernel::Matrix matrix(const Tensor& x, int64_t rows) { return {x.data<float>(), 
 
 Variable linear(const Variable& x, const Weight& w, const Variable& b) {
   require(w.shape().rank() == 2 && x.value().rank() >= 1 && x.dim(-1) == w.dim(1) && w.dim(1) > 0, "linear",
-          "x (..., K) is {}, w (N, K) is {}: K must agree, and not be 0", x.shape(), w.shape());
+          "x (..., K) is {}, w (N, K) is {}: K must agree and be positive", x.shape(), w.shape());
   require(!b.defined() || b.shape() == Shape{w.dim(0)}, "linear", "w (N, K) is {}, b (N) is {}: N must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
   const Tensor in = x.value().contiguous_copy();

@@ -23,7 +23,7 @@ Row formula(const Row& x, const Row& w, const Row& b, int64_t K) {
   return y;
 }
 
-TEST(Linear, IsItsFormulaWithAndWithoutBias) {
+TEST(Linear, EqualsItsFormulaWithAndWithoutBias) {
   struct Sizes {
     Shape rows;
     int64_t K, N;
@@ -70,10 +70,10 @@ TEST(Linear, AWeightTiedToAnEmbeddingGetsBothGradients) {
       });
 }
 
-TEST(Linear, SaysWhatMustAgree) {
+TEST(Linear, RejectsShapesThatDoNotAgree) {
   const Variable x = Tensor::zeros({2, 3}), w = Tensor::zeros({5, 4});
   EXPECT_EQ(error_of([&] { linear(x, w); }),
-            "linear: x (..., K) is (2, 3), w (N, K) is (5, 4): K must agree, and not be 0");
+            "linear: x (..., K) is (2, 3), w (N, K) is (5, 4): K must agree and be positive");
   EXPECT_NE(error_of([&] { linear(Tensor::zeros({2, 0}), Tensor::zeros({3, 0})); }), "no error");
   EXPECT_EQ(error_of([&] {
               linear(Tensor::zeros({2, 4}), w, Tensor::zeros({4}));

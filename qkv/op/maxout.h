@@ -4,7 +4,7 @@
 //
 //     Variable t = maxout(linear(x, w, b), 2);
 //
-// The gradient belongs to the first of equal numbers. Errors: a width that is not a multiple of `pieces`.
+// The gradient goes to the first of equal numbers. Errors: a width that is not a multiple of `pieces`.
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -8,7 +8,7 @@ namespace qkv::maxout_test {
 
 using namespace test;
 
-TEST(Maxout, IsItsFormula) {
+TEST(Maxout, EqualsItsFormula) {
   for (const int64_t pieces : {1, 2, 3})
     check_op(
         std::to_string(pieces) + " pieces", {random_tensor({2, 5, 12}, 1)},
@@ -27,7 +27,7 @@ TEST(Maxout, GivesTheGradientToTheFirstOfEqualNumbers) {
   EXPECT_TRUE(same_bits(x.grad(), Tensor::from({5, 0, 0, 7}, {1, 4})));
 }
 
-TEST(Maxout, SaysWhatIsWrong) {
+TEST(Maxout, RejectsWidthsThatDoNotFit) {
   EXPECT_EQ(error_of([] {
               maxout(Tensor::zeros({2, 3}));
             }),

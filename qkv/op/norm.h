@@ -6,6 +6,8 @@
 //
 //     Variable y = layer_norm(x, weight, bias, 1e-5f);
 //     Variable z = layer_norm(x, weight, /*bias=*/{});
+//
+// Errors of layer_norm and rms_norm: a weight or bias that is not (C), a C of 0.
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -6,7 +6,7 @@ namespace qkv::norm_test {
 
 using namespace test;
 
-TEST(LayerNorm, IsItsFormula) {
+TEST(LayerNorm, EqualsItsFormula) {
   constexpr double eps = 1e-5;
   for (const Shape& shape : {Shape{2, 3, 8}, {1, 2}, {5, 33}, {0, 4}, {7}}) {
     const int64_t C = shape.dim(-1);
@@ -27,7 +27,7 @@ TEST(LayerNorm, IsItsFormula) {
   }
 }
 
-TEST(LayerNorm, WithoutABiasIsTheOneWithABiasOfZero) {
+TEST(LayerNorm, WithoutABiasEqualsABiasOfZero) {
   const Tensor x = random_tensor({3, 8}, 1), weight = random_tensor({8}, 2);
   const Variable a(x, {.requires_grad = true}), b(x, {.requires_grad = true});
   const Variable y = layer_norm(a, weight, {}), z = layer_norm(b, weight, Tensor::zeros({8}));
@@ -37,7 +37,7 @@ TEST(LayerNorm, WithoutABiasIsTheOneWithABiasOfZero) {
   EXPECT_TRUE(same_bits(a.grad(), b.grad()));
 }
 
-TEST(RmsNorm, IsItsFormula) {
+TEST(RmsNorm, EqualsItsFormula) {
   constexpr double eps = 1e-6;
   for (const Shape& shape : {Shape{2, 3, 8}, {1, 1}, {5, 33}, {0, 4}, {7}}) {
     const int64_t C = shape.dim(-1);
@@ -56,7 +56,7 @@ TEST(RmsNorm, IsItsFormula) {
   }
 }
 
-TEST(UnitNorm, IsItsFormula) {
+TEST(UnitNorm, EqualsItsFormula) {
   for (const Shape& shape : {Shape{2, 3, 8}, {2, 1}, {5, 33}, {0, 4}, {7}}) {
     const int64_t C = shape.dim(-1);
     check_op(
@@ -87,7 +87,7 @@ TEST(LayerNorm, ARowOfEqualNumbersIsTheBias) {
   EXPECT_TRUE(same_bits(y.value().slice(0, 1, 2).reshape({6}), bias));
 }
 
-TEST(Norm, SaysWhichWidthsDiffer) {
+TEST(Norm, RejectsWidthsThatDiffer) {
   const Variable x = Tensor::zeros({2, 4}), w = Tensor::zeros({3});
   EXPECT_EQ(error_of([&] { layer_norm(x, w, w); }),
             "layer_norm: x (..., C) is (2, 4), weight (C) is (3), bias (C) is (3)");

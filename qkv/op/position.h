@@ -8,8 +8,8 @@
 //     Tensor table = sinusoidal(100, 512);          // positions 0 to 99, (100, 512)
 //     Tensor other = sinusoidal(100, 512, {.layout = SinusoidLayout::halves, .first = 100});
 //
-// Row i is position first + i. C may be odd with the layout interleaved, else it is even. Computed in double. Errors: a
-// negative length or position, a width that the layout does not take.
+// Row i is position first + i. C may be odd with the layout interleaved, else it is even. Computed in double.
+// Errors: a negative length or position, a width that the layout does not have.
 #pragma once
 
 #include "qkv/base/names.h"

@@ -6,7 +6,7 @@ namespace qkv::position_test {
 
 using namespace test;
 
-TEST(Sinusoidal, IsItsFormulaForEvenAndOddWidths) {
+TEST(Sinusoidal, EqualsItsFormulaForEvenAndOddWidths) {
   for (const int64_t width : {1, 2, 7, 16}) {
     std::vector<double> wanted;
     for (int64_t p = 3; p < 23; ++p)
@@ -42,7 +42,7 @@ TEST(Sinusoidal, IsAccurateAtLargePositions) {
   EXPECT_FLOAT_EQ(y.at<float>({0, 1}), static_cast<float>(std::cos(1e6)));
 }
 
-TEST(Sinusoidal, SaysWhatIsWrong) {
+TEST(Sinusoidal, RejectsInvalidLengthsAndWidths) {
   EXPECT_EQ(sinusoidal(0, 4).shape(), (Shape{0, 4}));
   EXPECT_EQ(error_of([] { sinusoidal(-1, 4); }),
             "sinusoidal: expected length >= 0, width >= 1 and first >= 0, got length -1, width 4, first 0");

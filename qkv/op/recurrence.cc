@@ -58,7 +58,7 @@ Call checked(const RecurrenceCell& cell, const Variable& input, const Weight& w,
           .reverse = o.reverse};
 }
 
-// Without `save`, one position's room is enough for what the cell saves.
+// Without `save`, what the cell saves of a position is overwritten by the next one.
 struct Forward {
   Tensor states, saved;
 };
@@ -96,7 +96,7 @@ Tensor previous_outputs(const Call& c, const Tensor& states) {
   return previous;
 }
 
-// One position of a row: d.state holds the gradient from the later positions, to which that of the output is added.
+// One position of a row: d.state holds the gradient from the later positions; that of the output is added to it.
 void row_backward(const Call& c, const Forward& f, int64_t at, const float* before, const float* dy,
                   const RecurrenceCell::Gradients& d) {
   for (int64_t i = 0; i < c.state_width(); ++i) d.state[i] += dy[at * c.state_width() + i];

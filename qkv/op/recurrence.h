@@ -1,13 +1,14 @@
-// What gru() and lstm() share: the loop over time of a recurrent layer, forward and backward. A cell computes one row
-// of one position; the product of the states with the recurrent weights, and the gradients of the weights, are here.
+// What gru() and lstm() share: the loop over time of a recurrent layer, forward and backward. A cell computes one
+// row of one position; the product of the states with the recurrent weights, and the gradients of the weights, are
+// here.
 //
 //     hidden_t = h_(t-1) W^T + b,    state_t = cell(input_t, hidden_t, state_(t-1))
 //
 //     Variable states = recurrence(gru_cell, input, w, b, {.lengths = lengths});
 //
-// The state is `parts` vectors of W numbers, of which the first is h. Beyond the length of a row its state is carried
-// through unchanged; in reverse the loop begins with the last position, so a row begins with its own last one. A row
-// has the same bits whatever the rest of the batch and the padding.
+// The state is `parts` vectors of W numbers, of which the first is h. Beyond the length of a row its state is
+// carried through unchanged, also in reverse, where a row therefore begins with its own last position. A row has
+// the same bits whatever the rest of the batch and the padding.
 #pragma once
 
 #include "qkv/op/weight.h"
@@ -23,8 +24,8 @@ struct RecurrenceOptions {
 // `saved` (saved_width W) is what the forward of a row keeps for its backward.
 struct RecurrenceCell {
   static constexpr int64_t saved_width = 4;
-  // Where the backward of a row writes: `input` and `hidden` (gates W each), and `state`, which holds the gradient of
-  // the state and becomes that of the state before, without the part that flows through `hidden`.
+  // Where the backward of a row writes: `input` and `hidden` (gates W each), and `state`, which holds the gradient
+  // of the state and becomes that of the state before, without the part that flows through `hidden`.
   struct Gradients {
     float *input, *hidden, *state;
   };

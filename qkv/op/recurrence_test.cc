@@ -1,4 +1,4 @@
-// gru() and lstm(): their formulas, and what they promise about padding, direction and neighbours.
+// gru() and lstm(): their formulas, and their guarantees on padding, direction and neighbours.
 #include <cmath>
 
 #include "qkv/op/concatenate.h"
@@ -78,7 +78,7 @@ RecurrenceOptions options(const Sizes& n, const Variable& initial) {
   return {.initial = initial, .lengths = Tensor::from(n.lengths, {n.B}), .reverse = n.reverse};
 }
 
-TEST(Recurrence, IsItsFormula) {
+TEST(Recurrence, EqualsItsFormula) {
   for (const Cell& cell : cells)
     for (const Sizes& n : {Sizes{1, 1, 1, {1}}, {3, 4, 5, {4, 4, 4}}, {4, 5, 3, {2, 5, 0, 4}}, {2, 0, 3, {0, 0}}})
       for (const bool reverse : {false, true}) {
@@ -91,7 +91,7 @@ TEST(Recurrence, IsItsFormula) {
       }
 }
 
-TEST(Recurrence, BeginsWithZerosAndWithoutBiasUnlessGiven) {
+TEST(Recurrence, HasNoInitialStateAndNoBiasByDefault) {
   const Sizes n = {2, 3, 4, {3, 3}};
   for (const Cell& cell : cells) {
     const std::vector<Tensor> all = inputs(cell, n);
@@ -111,7 +111,7 @@ TEST(Recurrence, BeginsWithZerosAndWithoutBiasUnlessGiven) {
   }
 }
 
-TEST(Recurrence, PositionByPositionHasTheBitsOfTheWhole) {
+TEST(Recurrence, PositionByPositionHasTheBitsOfTheWholeSequence) {
   const Sizes n = {3, 6, 20, {6, 6, 6}};
   for (const Cell& cell : cells) {
     const std::vector<Tensor> x = inputs(cell, n);
@@ -155,7 +155,7 @@ TEST(Recurrence, ARowDependsNeitherOnPaddingNorOnItsNeighbours) {
     }
 }
 
-TEST(Recurrence, SaysWhatIsWrong) {
+TEST(Recurrence, RejectsShapesThatDoNotFit) {
   const Tensor x = Tensor::zeros({2, 3, 12}), w = Tensor::zeros({12, 4});
   EXPECT_EQ(error_of([&] { gru(x, Tensor::zeros({12, 3}), {}); }), "gru: w must be (3 W, W), got (12, 3)");
   EXPECT_EQ(error_of([&] {
@@ -170,7 +170,7 @@ TEST(Recurrence, SaysWhatIsWrong) {
   EXPECT_EQ(error_of([&] {
               gru(x, w, {}, {.lengths = Tensor::from(std::vector<int32_t>{1, 4}, {2})});
             }),
-            "gru: length 4 is not in 0 .. T 3");
+            "gru: lengths must be 0 to T 3, got 4");
 }
 
 }  // namespace qkv::recurrence_test

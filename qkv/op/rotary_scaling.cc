@@ -85,7 +85,7 @@ RotaryFrequencies proportional_frequencies(double base, int64_t d, const RotaryS
   return {f};
 }
 
-// A member that is not at its default although the type does not read it, or "".
+// An error for a member that the type does not read and that is not at its default; "" if there is none.
 std::string unread(const RotaryScaling& o) {
   const RotaryScaling defaults;
   using Types = std::initializer_list<RotaryScalingType>;
@@ -153,7 +153,7 @@ RotaryFrequencies rotary_frequencies(double base, int64_t width, const RotarySca
           base);
   require(width >= 2 && width % 2 == 0, "rotary_frequencies", "the width must be even and positive, got {}", width);
   require(head_width >= width && head_width % 2 == 0, "rotary_frequencies",
-          "the width {} must be at most that of a head, an even number, got {}", width, head_width);
+          "the width {} must be at most the width of a head, which must be even, got {}", width, head_width);
   const std::string error = rotary_scaling_error(base, width, scaling);
   require(error.empty(), "rotary_frequencies", "{}", error);
   require(scaling.length > 0 || !depends_on_length(scaling.type), "rotary_frequencies",

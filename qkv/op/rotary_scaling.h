@@ -1,7 +1,7 @@
-// Frequencies of rotary position embedding (op/rotary.h) in models that were extended to longer texts than they were
-// first trained on: f'_c and the multiplier m of cosines and sines, from f_c = base^(-2c/d), c < d/2.
+// Frequencies of rotary position embedding (op/rotary.h) in models that were extended to longer texts than they
+// were first trained on: f'_c and the multiplier m of cosines and sines, from f_c = base^(-2c/d), c < d/2.
 //
-//     none           f'_c = f_c                                                            m = 1, as where nothing is said
+//     none           f'_c = f_c                                                            m = 1, the default
 //     linear         f'_c = f_c / factor          position interpolation (Chen et al., 2023)
 //     dynamic        f'_c = base'^(-2c/d),  base' = base (1 + factor (max(n, P) / P - 1))^(d/(d-2))
 //                                                 NTK-aware (bloc97 and emozilla, 2023; in Peng et al., 2023, appendix B)
@@ -15,16 +15,16 @@
 //                                                 (Ding et al., "LongRoPE", 2024)
 //     proportional   f'_c = base^(-2c/D) / factor for c < d/2, 0 for the other pairs of the D columns   (Gemma 4, 2025)
 //
-// P: original_positions, the length of the first training. n: length, the longest sequence that the angles are for. A
-// fixed n makes decoding steps equal the whole. As a mechanism of attention (layer/mechanism/rotary.h), 0 derives n
-// from the sequence, as Hugging Face does: the cached keys of a growing sequence stay as they are, so results depend on
-// where the prompt ended and, in a padded batch, on its longest row.
+// P: original_positions, the length of the first training. n: length, the longest sequence that the angles are for.
+// A fixed n makes decoding steps equal the whole. As a mechanism of attention (layer/mechanism/rotary.h), 0 derives
+// n from the sequence, as Hugging Face does: the cached keys of a growing sequence stay as they are, so results
+// depend on where the prompt ended and, in a padded batch, on its longest row.
 //
 //     const RotaryScaling scaling = {.type = RotaryScalingType::llama3, .factor = 8, .original_positions = 8192};
 //     const RotaryFrequencies f = rotary_frequencies(5e5, 128, scaling);
 //     Variable rotated = rotary(q, {.frequencies = f.frequencies, .multiplier = f.multiplier});
 //
-// Errors: what rotary_scaling_error() says.
+// Errors: those that rotary_scaling_error() describes.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ struct RotaryFrequencies {
 RotaryFrequencies rotary_frequencies(double base, int64_t width, const RotaryScaling& scaling = {},
                                      int64_t head_width = 0);
 
-// What is missing, does not fit, or is not read by the type, or "".
+// Describes a setting that is missing, does not fit or is not read by the type; "" if there is none.
 std::string rotary_scaling_error(double base, int64_t width, const RotaryScaling& scaling);
 
 }  // namespace qkv

@@ -64,7 +64,7 @@ TEST(RotaryScaling, HasTheFrequenciesOfPublishedModels) {
 }
 
 // As in the source of Llama 3: by wavelengths.
-TEST(RotaryScaling, OfLlama3InterpolatesLongWavelengths) {
+TEST(RotaryScaling, Llama3InterpolatesLongWavelengths) {
   const RotaryScaling scaling = {.type = llama3,
                                  .factor = 32,
                                  .original_positions = 1000,
@@ -81,7 +81,7 @@ TEST(RotaryScaling, OfLlama3InterpolatesLongWavelengths) {
   expect_frequencies(rotary_frequencies(10000, 64, scaling), expected, 1, 1e-13);
 }
 
-TEST(RotaryScaling, OfFactorOneChangesNothing) {
+TEST(RotaryScaling, AFactorOfOneChangesNothing) {
   const std::vector<double> plain = rotary_frequencies(10000, 16).frequencies;
   for (const RotaryScaling& scaling : {RotaryScaling{.type = linear},
                                        {.type = llama3, .original_positions = 100},
@@ -96,7 +96,7 @@ TEST(RotaryScaling, OfFactorOneChangesNothing) {
     expect_frequencies(rotary_frequencies(10000, 16, scaling), plain, 1, 1e-14);
 }
 
-TEST(RotaryScaling, SaysWhatIsMissingOrNotRead) {
+TEST(RotaryScaling, RejectsSettingsThatAreMissingOrNotRead) {
   const auto error = [](const RotaryScaling& scaling, int64_t width = 8) {
     return rotary_scaling_error(10000, width, scaling);
   };

@@ -30,7 +30,7 @@ void check_rotary(const Shape& shape, const RotaryOptions& o) {
       [&](const Doubles& d) { return formula(d[0], shape.dim(2), shape.dim(3), o); });
 }
 
-TEST(Rotary, IsItsFormula) {
+TEST(Rotary, EqualsItsFormula) {
   for (const Shape& shape : {Shape{2, 3, 5, 8}, {1, 1, 1, 2}, {2, 1, 4, 6}, {1, 2, 0, 4}})
     for (const RotaryOptions& o :
          {RotaryOptions{}, {.interleaved = true}, {.offset = 37}, {.interleaved = true, .base = 500, .offset = 2}})
@@ -54,7 +54,7 @@ TEST(Rotary, TakesFrequenciesAndAMultiplier) {
   }
 }
 
-TEST(Rotary, ASinglePositionHasTheBitsOfTheWhole) {
+TEST(Rotary, ASinglePositionHasTheBitsOfTheWholeSequence) {
   const RotaryOptions o = {.width = 6, .frequencies = {1, 0.3, 0.01}, .multiplier = 1.2};
   const Tensor x = random_tensor({2, 3, 50, 8}, 1), whole = rotary(x, o).value();
   for (const int64_t t : {0, 1, 17, 49}) {
@@ -85,7 +85,7 @@ TEST(Rotary, KeepsTheMemoryOrderOfSplitHeads) {
   EXPECT_TRUE(y.transpose(1, 2).contiguous());
 }
 
-TEST(Rotary, SaysWhatIsWrong) {
+TEST(Rotary, RejectsInvalidShapesAndOptions) {
   EXPECT_EQ(error_of([] {
               rotary(Tensor::zeros({1, 2, 3, 5}));
             }),

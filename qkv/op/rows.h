@@ -1,5 +1,5 @@
-// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend on
-// the number of threads.
+// For row-wise ops: parallel loops over the rows of a tensor, and sums over rows in an order that does not depend
+// on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace qkv {
 // About 64 KiB per piece: enough work for a thread, small enough for a cache.
 inline int64_t rows_per_piece(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)); }
 
-// each(row) over all rows of a given width.
+// Calls each(row) for all rows of a given width.
 template <class Each>
 void for_each_row(int64_t rows, int64_t width, Each each) {
   parallel_ranges(rows, rows_per_piece(width), [&](int64_t begin, int64_t end) {
@@ -20,14 +20,14 @@ void for_each_row(int64_t rows, int64_t width, Each each) {
   });
 }
 
-// range(begin, end) over n elements, cut at multiples of 16384.
+// Calls range(begin, end) for n elements, cut at multiples of 16384.
 template <class Range>
 void for_each_range(int64_t n, Range range) {
   parallel_ranges(n, 16384, range);
 }
 
-// Sums over rows: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are cut into at most 64
-// pieces, depending only on their number; the sums of the pieces are added in order.
+// Sums over rows: accumulate(begin, end, sums) adds rows [begin, end) to `width` sums. The rows are cut into at
+// most 64 pieces, depending only on their number; the sums of the pieces are added in order.
 Tensor sum_over_rows(int64_t rows, int64_t width, FunctionRef<void(int64_t, int64_t, float*)> accumulate);
 
 // The sum of the rows of x, reshaped to (rows, width): shape (width).

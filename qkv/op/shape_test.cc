@@ -30,7 +30,7 @@ TEST(ShapeOps, MoveNumbersAndTheirGradientsBack) {
   check_moves("nothing", {0, 3, 8}, [](const Variable& x) { return split_heads(x, 2); });
 }
 
-TEST(ShapeOps, PutNumbersWhereTheyBelong) {
+TEST(ShapeOps, PutNumbersAtTheirPositions) {
   const Tensor x = Tensor::from({0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 4});  // two positions of two heads of width two
   EXPECT_EQ(doubles(split_heads(x, 2).value()), (std::vector<double>{0, 1, 4, 5, 2, 3, 6, 7}));
   EXPECT_TRUE(same_bits(join_heads(split_heads(x, 2)).value(), x));
@@ -49,13 +49,13 @@ TEST(ShapeOps, SlicesOfOneValueAddUpTheirGradients) {
       });
 }
 
-TEST(ShapeOps, CuttingHeadsCopiesNothing) {
+TEST(ShapeOps, SplittingHeadsCopiesNothing) {
   const Variable x = random_tensor({2, 3, 8}, 1);
   EXPECT_EQ(split_heads(x, 2).value().storage(), x.value().storage());
   EXPECT_EQ(join_heads(split_heads(x, 2)).value().storage(), x.value().storage());
 }
 
-TEST(ShapeOps, SayWhatDoesNotFit) {
+TEST(ShapeOps, RejectShapesThatDoNotFit) {
   EXPECT_EQ(error_of([] {
               split_heads(Tensor::zeros({2, 3, 8}), 3);
             }),

@@ -48,7 +48,8 @@ Variable masked_softmax(const Variable& x, const Tensor& lengths) {
   const Tensor contiguous = lengths.contiguous_copy();
   const auto n = contiguous.span<int32_t>();
   for (const int32_t length : n)
-    require(length >= 0 && length <= x.dim(2), "masked_softmax", "a length is 0 to S {}, got {}", x.dim(2), length);
+    require(length >= 0 && length <= x.dim(2), "masked_softmax", "lengths must be 0 to S {}, got {}", x.dim(2),
+            length);
   const int64_t rows_each = lengths.rank() == 1 ? x.dim(1) : 1;
   return softmax_rows("masked_softmax", x,
                       [n, rows_each](int64_t m) { return int64_t{n[static_cast<size_t>(m / rows_each)]}; });

@@ -4,7 +4,8 @@
 //     Variable w = softmax(x);                         // x (..., S)
 //     Variable w = masked_softmax(x, lengths);         // x (B,T,S), lengths (B) or (B,T), i32
 //
-// Masked entries, rows of length 0 and entries of minus infinity give zero.
+// Masked entries, rows of length 0 and entries of minus infinity give zero. Errors: lengths of another shape or
+// type, or outside [0, S].
 #pragma once
 
 #include "qkv/autograd/variable.h"

@@ -19,7 +19,7 @@ std::vector<double> formula(const std::vector<double>& x, int64_t S,
   return y;
 }
 
-TEST(Softmax, IsItsFormula) {
+TEST(Softmax, EqualsItsFormula) {
   for (const Shape& shape : {Shape{3, 5}, {1, 1}, {4}, {2, 2, 37}, {0, 3}, {3, 0}})
     check_op(
         to_string(shape), {random_tensor(shape, 1, 3.0)}, [](const Variables& v) { return softmax(v[0]); },
@@ -31,7 +31,7 @@ TEST(Softmax, IsStableForLargeNumbersAndGivesMinusInfinityNoWeight) {
   expect_close(y, {0.5, 0.5, 0, 0}, 1e-7, "weights");
 }
 
-TEST(MaskedSoftmax, OnlyTheFirstEntriesOfARowTakePart) {
+TEST(MaskedSoftmax, OnlyTheFirstEntriesOfARowHaveWeights) {
   const std::vector<int32_t> of_batch = {3, 0}, of_row = {1, 5, 0, 4, 2, 3};
   check_op(
       "(B)", {random_tensor({2, 3, 5}, 1, 3.0)},
@@ -45,13 +45,13 @@ TEST(MaskedSoftmax, OnlyTheFirstEntriesOfARowTakePart) {
       [&](const Doubles& d) { return formula(d[0], 5, [&](int64_t row) { return of_row[row]; }); });
 }
 
-TEST(MaskedSoftmax, SaysWhichLengthsDoNotFit) {
+TEST(MaskedSoftmax, RejectsLengthsThatDoNotFit) {
   const Variable x = Tensor::zeros({2, 3, 5});
   const auto with = [&](const std::vector<int32_t>& lengths, const Shape& shape) {
     return error_of([&] { masked_softmax(x, Tensor::from(lengths, shape)); });
   };
-  EXPECT_EQ(with({1, 6}, {2}), "masked_softmax: a length is 0 to S 5, got 6");
-  EXPECT_EQ(with({1, -1}, {2}), "masked_softmax: a length is 0 to S 5, got -1");
+  EXPECT_EQ(with({1, 6}, {2}), "masked_softmax: lengths must be 0 to S 5, got 6");
+  EXPECT_EQ(with({1, -1}, {2}), "masked_softmax: lengths must be 0 to S 5, got -1");
   EXPECT_EQ(with({1, 1, 1}, {3}),
             "masked_softmax: x is (B 2, T 3, S 5), lengths are i32 (3): expected i32 (B) or (B,T)");
   EXPECT_NE(error_of([&] { masked_softmax(x, Tensor::zeros({2})); }), "no error");

@@ -5,9 +5,10 @@
 //     Weight w = Weight::in_place(values);                           // for inference, not copied: of a mapped file
 //     Variable y = linear(x, w);
 //
-// A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held only in
-// the layout of the product, for f32 in half of the memory of a trained one that is used, with the same results; it has
-// no gradients. One in place takes no memory and has the same results too; its products are slower. Copies are the same weight, and any number of threads may use it.
+// A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held
+// only in the layout of the product: as f32 it gives the same results as a trained one in half of the memory. It
+// has no gradients. One in place takes no memory and gives the same results, by slower products. Copies are the same
+// weight, and any number of threads may use it. Errors: values that are not (N,K); backward() of a packed weight.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ const WeightFormat formats[] = {WeightFormat::f32, WeightFormat::bf16};
 
 Tensor rounded(const Tensor& values, WeightFormat format) { return values.to(element_type(format)).to(DType::f32); }
 
-TEST(Weight, PackedIsMultipliedAndReadLikeTheSameNumbersAsAVariable) {
+TEST(Weight, APackedWeightGivesTheResultsOfAVariable) {
   const Tensor values = random_tensor({70, 33}, 1), x = random_tensor({5, 33}, 2);
   const Tensor ids = Tensor::from(std::vector<int32_t>{0, 69, 64, 63}, {1, 4});
   for (const WeightFormat format : formats) {
@@ -59,7 +59,7 @@ TEST(Weight, PacksStridedValuesAndValuesInEitherType) {
     EXPECT_TRUE(same_bits(Weight::packed(halves, format).values().to(DType::f32), halves.to(DType::f32)));
 }
 
-TEST(Weight, AProductByAPackedOneHasNoGradient) {
+TEST(Weight, AProductByAPackedWeightHasNoGradient) {
   const Variable x(random_tensor({2, 4}, 1), {.requires_grad = true});
   const Variable y = linear(x, Weight::packed(random_tensor({3, 4}, 2), WeightFormat::bf16));
   try {

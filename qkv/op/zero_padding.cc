@@ -21,10 +21,10 @@ Tensor padded_with_zeros(const Tensor& x, const Tensor& lengths) {
 
 std::span<const int32_t> checked_lengths(const char* op, const Tensor& lengths, int64_t B, int64_t T) {
   require(lengths.dtype() == DType::i32 && lengths.shape() == Shape{B} && lengths.contiguous(), op,
-          "lengths are i32 of shape (B), got {} {} for B {}", name_of(lengths.dtype()), lengths.shape(), B);
+          "lengths must be i32 of shape (B), got {} {} for B {}", name_of(lengths.dtype()), lengths.shape(), B);
   const std::span<const int32_t> all = lengths.span<int32_t>();
   for (const int32_t length : all)
-    require(length >= 0 && length <= T, op, "length {} is not in 0 .. T {}", length, T);
+    require(length >= 0 && length <= T, op, "lengths must be 0 to T {}, got {}", T, length);
   return all;
 }
 

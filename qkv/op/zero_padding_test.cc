@@ -10,7 +10,7 @@ using namespace test;
 
 const Tensor lengths = Tensor::from(std::vector<int32_t>{2, 0, 3}, {3});
 
-TEST(ZeroPadding, IsItsFormula) {
+TEST(ZeroPadding, EqualsItsFormula) {
   check_op(
       "lengths 2, 0, 3", {random_tensor({3, 3, 4}, 1)},
       [](const Variables& x) { return zero_padding(x[0], lengths); },
@@ -29,15 +29,15 @@ TEST(ZeroPadding, ReplacesEvenNaN) {
   EXPECT_TRUE(std::isnan(y.at<float>({0, 1, 1})));
 }
 
-TEST(ZeroPadding, SaysWhatIsWrong) {
+TEST(ZeroPadding, RejectsLengthsThatDoNotFit) {
   EXPECT_EQ(error_of([] {
               zero_padding(Tensor::zeros({2, 3, 4}), lengths);
             }),
-            "zero_padding: lengths are i32 of shape (B), got i32 (3) for B 2");
+            "zero_padding: lengths must be i32 of shape (B), got i32 (3) for B 2");
   EXPECT_EQ(error_of([] {
               zero_padding(Tensor::zeros({3, 2, 4}), lengths);
             }),
-            "zero_padding: length 3 is not in 0 .. T 2");
+            "zero_padding: lengths must be 0 to T 2, got 3");
 }
 
 }  // namespace qkv::zero_padding_test

@@ -11,7 +11,7 @@
 namespace qkv {
 namespace {
 
-// Of a script that separates words.
+// Whether the character is part of a word of a script that separates words.
 bool is_of_word(char32_t point) {
   constexpr char32_t first_of_east_asia = 0x2e80;
   return point < first_of_east_asia && !is_space(point) && !is_punctuation(point) && !is_symbol(point);

@@ -3,9 +3,10 @@
 //     const Terminology terms({{"Transformer", "Transformer"}, {"attention head", "Aufmerksamkeitskopf"}});
 //     terms.translations("An attention head.")                  // {"Aufmerksamkeitskopf"}
 //
-// A term is found where it stands in the sentence as it is written, upper and lower case included, with no letter or number
-// before or after it; in scripts that do not separate words, such as Chinese, anywhere. The leftmost and longest terms are
-// found, and none within another. Errors: UsageError for a term without a source or a translation.
+// A term is found where the sentence has exactly its characters, in the same case, and no letter or number before
+// or after them; in scripts that do not separate words, such as Chinese, anywhere. Matches do not overlap: the
+// leftmost is taken and, of several that begin there, the longest. Errors: UsageError for a term without a source
+// or a translation.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ class Terminology {
   StringFinder finder_;
 };
 
-// SOURCE TAB TARGET on each line; blank lines are skipped. InputError, with the line, for any other.
+// SOURCE TAB TRANSLATION on each line; blank lines are skipped. InputError, with its number, for any other line.
 std::vector<Term> read_terms(const std::string& path);
 
-// The tokens of a phrase within a text: after a word and a space.
+// The tokens that a phrase has within a text, after a word and a space.
 std::vector<int32_t> encode_within(const Tokenizer& tokenizer, std::string_view phrase);
 
 }  // namespace qkv

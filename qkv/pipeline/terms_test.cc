@@ -11,7 +11,7 @@ namespace qkv::terms_test {
 using Texts = std::vector<std::string>;
 using Terms = std::vector<Term>;
 
-TEST(Terminology, AreWholeWordsAsTheyAreWritten) {
+TEST(Terminology, AreWholeWordsInTheSameCase) {
   const Terminology terms(Terms{{"head", "Kopf"}, {"A", "B"}});
   EXPECT_EQ(terms.translations("The head, the head."), (Texts{"Kopf", "Kopf"}));
   EXPECT_EQ(terms.translations("(head)A"), (Texts{"Kopf", "B"}));
@@ -26,12 +26,12 @@ TEST(Terminology, AreTheLongestThatFit) {
   EXPECT_EQ(terms.translations("New, York"), (Texts{"neu", "York"}));
 }
 
-TEST(Terminology, StandAnywhereWhereWordsAreNotSeparated) {
+TEST(Terminology, AreFoundAnywhereWhereWordsAreNotSeparated) {
   const Terminology terms(Terms{{"\u6ce8\u610f", "attention"}});
   EXPECT_EQ(terms.translations("\u81ea\u6ce8\u610f\u529b"), (Texts{"attention"}));
 }
 
-TEST(Terminology, TheLastOfEqualOnesCounts) {
+TEST(Terminology, TheLastOfEqualTermsCounts) {
   EXPECT_EQ(Terminology(Terms{{"a", "x"}, {"a", "y"}}).translations("a"), (Texts{"y"}));
 }
 

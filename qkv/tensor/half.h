@@ -1,4 +1,4 @@
-// f16 of files, IEEE binary16, as a float: subnormal numbers and infinities, too.
+// f16 in files (IEEE binary16) to float, including subnormal numbers and infinities.
 #pragma once
 
 #include <bit>

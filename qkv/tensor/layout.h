@@ -5,8 +5,8 @@
 
 namespace qkv {
 
-// A tensor of the given shape without gaps, whose axes are ordered in memory as those of `like`: for a (B,H,T,D) view
-// of (B,T,H,D) memory the result is such a view too, so joining its heads copies nothing.
+// A tensor of the given shape without gaps, whose axes are ordered in memory as those of `like`: for a (B,H,T,D)
+// view of (B,T,H,D) memory the result is such a view too, so joining its heads copies nothing.
 Tensor empty_in_order_of(const Tensor& like, const Shape& shape, DType dtype = DType::f32);
 
 }  // namespace qkv

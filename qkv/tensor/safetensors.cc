@@ -76,7 +76,8 @@ std::string header_bytes(const std::string& file, const NamedTensors& tensors,
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
   require(static_cast<int64_t>(text.size()) <= safetensors_header_limit, "safetensors",
-          "{}: a header of {} bytes, the format allows {}", file, text.size(), safetensors_header_limit);
+          "{}: the header would be {} bytes long, the format allows {}", file, text.size(),
+          safetensors_header_limit);
   std::string length(8, '\0');
   for (size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> 8 * i & 255);
   return length + text;

@@ -10,10 +10,11 @@
 // | I64                        | the numbers as i32; an InputError if one overflows   |
 // | any other                  | an InputError that names the type                    |
 //
-// The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their bytes
-// in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have none and are
-// read without it. The file stays open, and get() reads the tensor from it. After map(), get() gives tensors whose numbers
-// need no conversion where they are in the file, in read-only memory that all processes share (base/file_mapping.h).
+// The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their
+// bytes in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have
+// none and are read unverified. The file stays open, and get() reads the tensor from it. After map(), get() gives
+// tensors whose numbers need no conversion where they are in the file, in read-only memory that all processes share
+// (base/file_mapping.h).
 #pragma once
 
 #include <filesystem>
@@ -42,7 +43,7 @@ class SafetensorsFile {
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   Tensor get(std::string_view name) const;
   Tensor get(std::string_view name, const Shape& expected) const;
-  // The header entry of a tensor; with `expected`, an InputError if it has another shape.
+  // The header entry of a tensor. InputError if it has another shape than `expected`.
   const SafetensorsEntry& entry(std::string_view name) const;
   const SafetensorsEntry& entry(std::string_view name, const Shape& expected) const;
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }  // without the checksum
@@ -58,13 +59,13 @@ class SafetensorsFile {
   std::map<std::string, size_t, std::less<>> index_;  // name to index in header_.entries
 };
 
-SafetensorsHeader read_safetensors_header(const std::filesystem::path& path);  // without a look at the numbers
+SafetensorsHeader read_safetensors_header(const std::filesystem::path& path);  // does not read the numbers
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// Replaces the file as a whole, or does not change it (file.h). The data is in the order given, wider types first so
-// that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The key of the checksum,
-// "qkv.checksum", is reserved in the metadata.
+// Replaces the file as a whole, or does not change it (file.h). The data is in the order given, wider types first
+// so that every number is aligned; equal input gives equal bytes. Strided tensors are packed. The key of the
+// checksum, "qkv.checksum", is reserved in the metadata.
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

@@ -10,8 +10,8 @@
 namespace qkv {
 namespace {
 
-// The offset of the sum in a header written by this library. In JSON a quote inside a text is escaped, so the match can
-// only be a key and the beginning of its value.
+// The offset of the sum in a header written by this library. In JSON a quote inside a string is escaped, so the
+// match can only be a key and the beginning of its value.
 size_t offset_of_sum(std::string_view header) {
   const std::string before = fmt::format("\"{}\":\"", safetensors_checksum_key);
   const size_t at = header.find(before);

@@ -1,4 +1,5 @@
-// The checksum of a safetensors file: an entry of its metadata, computed over all bytes of the file with a sum of 0.
+// The checksum of a safetensors file: an entry of its metadata, computed over all bytes of the file with 0 in its
+// place.
 //
 //     {"__metadata__": {"qkv.checksum": "crc32:1a2b3c4d", ...}, ...}
 //

@@ -29,8 +29,8 @@ int64_t size_of_dtype(std::string_view name) {
   return 0;
 }
 
-// A SAX parser that accepts only the structure of a header, so that no header, however deep or long, needs more memory
-// than its own size. depth_ is the number of open braces and brackets:
+// A SAX parser that accepts only the structure of a header, so that no header, however deep or long, needs more
+// memory than its own size. depth_ is the number of open braces and brackets:
 //     1: names   2: the fields of a tensor, or metadata   3: the numbers of "shape" or "data_offsets"
 class HeaderReader final : public nlohmann::json_sax<json> {
  public:
@@ -79,11 +79,11 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   bool end_array() override { return --depth_, true; }
 
   bool string(string_t& text) override {
-    if (depth_ != 2) return unexpected("a text");
+    if (depth_ != 2) return unexpected("a string");
     if (in_metadata_) {
       header_.metadata.emplace(key_, text);
     } else {
-      if (key_ != "dtype") return unexpected("a text");
+      if (key_ != "dtype") return unexpected("a string");
       refuse_if(!entry_.dtype.empty(), "{}: dtype occurs twice", where());
       refuse_if(size_of_dtype(text) == 0, "{}: dtype {} is unknown", where(), quoted_name(text));
       entry_.dtype = text;
@@ -129,8 +129,8 @@ class HeaderReader final : public nlohmann::json_sax<json> {
 
   std::string expected() const {
     if (depth_ <= 1) return "an object";
-    if (in_metadata_) return "a text for " + quoted_name(key_).text();
-    if (key_ == "dtype") return "a text for dtype";
+    if (in_metadata_) return "a string for " + quoted_name(key_).text();
+    if (key_ == "dtype") return "a string for dtype";
     if (key_ == "shape" || key_ == "data_offsets") return "a list of whole numbers >= 0 for " + key_;
     return "the fields dtype, shape and data_offsets, not " + quoted_name(key_).text();
   }

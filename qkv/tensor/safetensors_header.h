@@ -39,8 +39,8 @@ struct SafetensorsHeader {
   int64_t data_begin = 0;  // of the data, from the start of the file
 };
 
-// The end of the header, 8 + n, from the first eight bytes of a file (fewer if it is shorter) and its size. The name is
-// for messages.
+// The end of the header, 8 + n, from the first eight bytes of a file (fewer if it is shorter) and its size. The
+// name is for messages.
 int64_t safetensors_header_end(std::string_view first_bytes, int64_t file_bytes, const std::string& file_name);
 
 // `bytes` are those up to the end of the header, of a file of `file_bytes`.

@@ -55,7 +55,7 @@ std::string message_of(const std::function<void()>& act) {
   return "no error";
 }
 
-TEST_F(Safetensors, GivesBackWhatWasSaved) {
+TEST_F(Safetensors, LoadsWhatWasSaved) {
   const Tensor real = Tensor::from({1.5f, -0.0f, std::numeric_limits<float>::infinity(), 4, 5, 1e-40f}, {2, 3});
   const Tensor whole = Tensor::from(std::vector<int32_t>{1, -2, INT32_MIN}, {3});
   const std::vector<uint8_t> mask = {0, 1, 255};
@@ -88,7 +88,7 @@ TEST_F(Safetensors, GivesBackWhatWasSaved) {
   EXPECT_EQ(file.get("none").shape(), (Shape{0, 4}));
 }
 
-TEST_F(Safetensors, AFileWithoutTensorsIsOne) {
+TEST_F(Safetensors, AFileMayHaveNoTensors) {
   save_safetensors(path, {});
   EXPECT_TRUE(SafetensorsFile::load(path).names().empty());
 }
@@ -223,7 +223,7 @@ struct Broken {
 
 std::string entry(const std::string& fields) { return R"({"x":{)" + fields + "}}"; }
 
-TEST_F(Safetensors, ABrokenHeaderIsRefusedWithItsReason) {
+TEST_F(Safetensors, ABrokenHeaderIsRejectedWithItsReason) {
   const std::string eight(8, 'x');
   const std::string good = R"("dtype":"F32","shape":[2],"data_offsets":[0,8])";
   const std::string metadata = R"({"__metadata__":)";
@@ -252,10 +252,11 @@ TEST_F(Safetensors, ABrokenHeaderIsRefusedWithItsReason) {
       {file_bytes(R"({"x":{)" + good + R"(},"x":{)" + good + "}}", eight), "two tensors have the name 'x'"},
       {file_bytes(entry(R"("dtype":"F33","shape":[2],"data_offsets":[0,8])"), eight), "dtype 'F33' is unknown"},
       {file_bytes(entry(R"("dtype":["F32"],"shape":[2],"data_offsets":[0,8])"), eight),
-       "a text for dtype, got an array"},
-      {file_bytes(entry(R"("dtype":null,"shape":[2],"data_offsets":[0,8])"), eight), "a text for dtype, got null"},
+       "a string for dtype, got an array"},
+      {file_bytes(entry(R"("dtype":null,"shape":[2],"data_offsets":[0,8])"), eight),
+       "a string for dtype, got null"},
       {file_bytes(entry(R"("dtype":"F32","shape":2,"data_offsets":[0,8])"), eight), "for shape, got 2"},
-      {file_bytes(entry(R"("dtype":"F32","shape":"2","data_offsets":[0,8])"), eight), "for shape, got a text"},
+      {file_bytes(entry(R"("dtype":"F32","shape":"2","data_offsets":[0,8])"), eight), "for shape, got a string"},
       {file_bytes(entry(R"("dtype":"F32","shape":[-2],"data_offsets":[0,8])"), eight), "for shape, got -2"},
       {file_bytes(entry(R"("dtype":"F32","shape":[2.5],"data_offsets":[0,8])"), eight), "for shape, got 2.5"},
       {file_bytes(entry(R"("dtype":"F32","shape":[[2]],"data_offsets":[0,8])"), eight), "for shape, got an array"},
@@ -289,8 +290,8 @@ TEST_F(Safetensors, ABrokenHeaderIsRefusedWithItsReason) {
        "tensor 'y': offsets [4, 8) overlap those of another tensor, expected to begin at 6"},
       {file_bytes(entry(good), eight + "more"), "12 bytes of data, but the tensors end at 8"},
       {file_bytes(metadata + "3}"), "__metadata__: expected an object, got 3"},
-      {file_bytes(metadata + R"({"step":3}})"), "__metadata__: expected a text for 'step', got 3"},
-      {file_bytes(metadata + R"({"step":{}}})"), "__metadata__: expected a text for 'step', got an object"},
+      {file_bytes(metadata + R"({"step":3}})"), "__metadata__: expected a string for 'step', got 3"},
+      {file_bytes(metadata + R"({"step":{}}})"), "__metadata__: expected a string for 'step', got an object"},
       {file_bytes(metadata + R"({"a":"1","a":"2"}})"), "metadata 'a' occurs twice"},
       {file_bytes(metadata + R"({},"__metadata__":{}})"), "__metadata__ occurs twice"},
   };
@@ -302,7 +303,7 @@ TEST_F(Safetensors, ABrokenHeaderIsRefusedWithItsReason) {
   }
 }
 
-TEST_F(Safetensors, ADeepOrLongHeaderIsRefusedAtOnce) {
+TEST_F(Safetensors, ADeepOrLongHeaderIsRejectedAtOnce) {
   for (const std::string& open : {std::string("["), std::string("{\"x\":"), std::string("{\"x\":{\"shape\":[")}) {
     std::string bomb = open[0] == '[' ? "{\"x\":" : "";
     while (bomb.size() < 1'000'000) bomb += open;
@@ -315,7 +316,7 @@ TEST_F(Safetensors, ADeepOrLongHeaderIsRefusedAtOnce) {
 
 // Bytes of a valid file are changed, removed, doubled or replaced by other numbers: reading must either throw an
 // InputError or give tensors that can be read to their end.
-TEST_F(Safetensors, RandomDamageIsRefusedOrHarmless) {
+TEST_F(Safetensors, RandomDamageIsRejectedOrHarmless) {
   save_safetensors(path,
                    {{"weight", Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3})},
                     {"ids", Tensor::from(std::vector<int32_t>{1, 2, 3}, {3})},

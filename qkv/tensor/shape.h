@@ -58,7 +58,8 @@ std::string to_string(const Description& description);
 
 }  // namespace qkv
 
-// Only "{}". Not templates over the context: every file that checks shapes would compile all of fmt's formatting again.
+// For "{}" only. Not templates over the context, with which every file that checks shapes would compile all of
+// fmt's formatting again.
 template <>
 struct fmt::formatter<qkv::Shape> {
   constexpr auto parse(format_parse_context& context) { return context.begin(); }

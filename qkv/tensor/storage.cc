@@ -13,7 +13,7 @@
 namespace qkv {
 namespace {
 
-// Eight sizes per power of two: at most an eighth is wasted, and batches of slightly different lengths share blocks.
+// Eight sizes per power of two: at most an eighth is wasted, and batches of similar lengths share blocks.
 int64_t size_class(int64_t bytes) {
   if (bytes <= 256) return 256;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);
@@ -71,15 +71,16 @@ class Pool {
  private:
   using Sizes = std::map<int64_t, std::byte*>;  // the first block of each capacity
 
-  // Before a new block: where sizes grow from step to step, as in decoding, blocks that have become too small would
-  // pile up. The pool holds at most a quarter more than was ever used at a time, and 16 MiB.
+  // Called before a new block: where sizes grow from step to step, as in decoding, blocks that have become too
+  // small would accumulate. The pool holds at most a quarter more than was ever used at a time, plus 16 MiB.
   void make_room(int64_t capacity) {
     const int64_t needed = std::max(statistics_.peak_bytes, statistics_.used_bytes + capacity);
     const int64_t excess = statistics_.pool_bytes + capacity - (needed + needed / 4 + (16 << 20));
     if (excess > 0) release(excess, free_.lower_bound(capacity));
   }
 
-  // At least so many bytes if there are as many free: of blocks below `from`, the largest first, then of those above.
+  // Releases at least this number of bytes, if as many are free: blocks below `from` first, then those above, in
+  // both cases the largest first.
   void release(int64_t bytes, Sizes::iterator from) {
     const int64_t target = statistics_.pool_bytes - bytes;
     const auto empty = [&](Sizes::value_type& size) {
@@ -118,8 +119,8 @@ Storage::~Storage() {
   if (capacity_ > 0) pool().give(data_, capacity_);
 }
 
-// Uses a block of up to twice the size: with batches of different shapes the pool would otherwise hold a set of blocks
-// for every shape.
+// Uses a block of up to twice the size: with batches of different shapes the pool would otherwise hold a set of
+// blocks for every shape.
 std::shared_ptr<Storage> Storage::allocate(int64_t bytes) { return allocate(bytes, 2); }
 std::shared_ptr<Storage> Storage::allocate_to_keep(int64_t bytes) { return allocate(bytes, 1); }
 

@@ -1,5 +1,5 @@
-// Memory of tensors: 64-byte aligned, counted, and pooled: a training step with the shapes of the one before allocates
-// nothing from the system. Free blocks are kept up to a quarter of the most that was ever used at a time.
+// Memory of tensors: 64-byte aligned, counted, and pooled: a training step with the same shapes as the one before
+// allocates nothing from the system. Free blocks are kept up to a quarter of the most memory ever used at a time.
 //
 //     StorageStatistics before = storage_statistics();   // system_allocations grows until the pool is warm
 #pragma once

@@ -44,8 +44,8 @@ TEST(Storage, SlightlyDifferentLengthsShareBlocks) {
   EXPECT_EQ(storage_statistics().system_allocations, before);
 }
 
-// As the caches of a search do: every step needs more than the one before, whose blocks are too small.
-TEST(Storage, WhatIsKeptTakesNoLargerBlock) {
+// A block to keep is of its own size, although a larger one is free.
+TEST(Storage, ABlockToKeepIsNotALargerOne) {
   release_unused_storage();
   Storage::allocate(900'000);
   const int64_t before = storage_statistics().used_bytes;
@@ -55,7 +55,7 @@ TEST(Storage, WhatIsKeptTakesNoLargerBlock) {
   EXPECT_GE(storage_statistics().used_bytes - before, 1'400'000) << "the free block";
 }
 
-TEST(Storage, SizesThatGrowDoNotPileUp) {
+TEST(Storage, TooSmallBlocksDoNotAccumulateWhereSizesGrow) {
   release_unused_storage();
   Tensor cache;
   for (int64_t n = 1 << 16; n < 1 << 22; n += n / 8) {
@@ -67,7 +67,7 @@ TEST(Storage, SizesThatGrowDoNotPileUp) {
   EXPECT_LT(storage_statistics().pool_bytes, 80 << 20) << "all of them together are 145 MiB";
 }
 
-TEST(Storage, CountsWhatIsInUseAndGivesTheRestBack) {
+TEST(Storage, CountsUsedBytesAndReturnsFreeBlocksToTheSystem) {
   release_unused_storage();
   const StorageStatistics before = storage_statistics();
   {
@@ -102,7 +102,7 @@ TEST(Storage, BorrowedMemoryKeepsItsOwnerAndItsProtection) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST(Storage, RefusesAbsurdSizes) {
+TEST(Storage, RejectsImpossibleSizes) {
   EXPECT_THROW(Storage::allocate(-1), Error);
   EXPECT_THROW(Storage::allocate(int64_t{1} << 60), Error);
 }

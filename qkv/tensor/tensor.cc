@@ -20,7 +20,7 @@ Shape contiguous_strides(const Shape& shape) {
 
 int checked_axis(const Shape& shape, int axis, const char* op) {
   const int a = axis < 0 ? axis + shape.rank() : axis;
-  require(a >= 0 && a < shape.rank(), op, "axis {} of a tensor with shape {}", axis, shape);
+  require(a >= 0 && a < shape.rank(), op, "axis {} is out of range for shape {}", axis, shape);
   return a;
 }
 
@@ -112,11 +112,12 @@ Tensor Tensor::from(const std::vector<int32_t>& values, const Shape& shape) {
 
 Tensor Tensor::view(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape, const Shape& strides,
                     int64_t offset) {
-  require(strides.rank() == shape.rank(), "Tensor::view", "shape {} with strides {}", shape, strides);
+  require(strides.rank() == shape.rank(), "Tensor::view",
+          "expected a stride for each axis, got shape {} and strides {}", shape, strides);
   int64_t last = offset;
   for (int i = 0; i < shape.rank(); ++i) last += std::max<int64_t>(shape[i] - 1, 0) * strides[i];
   require(std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride >= 0; }), "Tensor::view",
-          "negative strides {}", strides);
+          "strides must not be negative, got {}", strides);
   require(offset >= 0 && (shape.numel() == 0 || (last + 1) * size_of(dtype) <= storage->bytes()), "Tensor::view",
           "shape {} with strides {} at offset {} does not fit in {} bytes", shape, strides, offset,
           storage->bytes());

@@ -1,11 +1,13 @@
-// A tensor: shared storage with a shape and strides (in elements). Copying a Tensor copies the view, not the numbers;
-// clone() copies the numbers.
+// A tensor: shared storage with a shape and strides (in elements). Copying a Tensor copies the view, not the
+// numbers; clone() copies the numbers.
 //
 //     Tensor x = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
 //     Tensor t = x.transpose(0, 1);            // a view, no copy
 //     float  s = t.at<float>({2, 0});          // 3
 //
-// Element access by data<T>() checks the type and, for the non-const form, that the memory may be written.
+// Element access by data<T>() checks the type and, for the non-const form, that the memory may be written. Errors:
+// an axis, index, range or shape that does not fit, another type, read-only memory; reshape() and span() of a
+// tensor that is not contiguous.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ TEST(Tensor, TransposeSwapsAxesWithoutCopying) {
   EXPECT_THROW(x.transpose(0, 3), Error);
 }
 
-TEST(Tensor, SliceAndSelectAreWindows) {
+TEST(Tensor, SliceAndSelectAreViews) {
   Tensor x = counting({3, 4});
   EXPECT_EQ(values(x.slice(1, 1, 3)), (List{1, 2, 5, 6, 9, 10}));
   EXPECT_EQ(values(x.slice(-2, 2, 3)), (List{8, 9, 10, 11}));

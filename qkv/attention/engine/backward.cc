@@ -160,7 +160,7 @@ class SpanTask {
     write_block(dq_block, block, scale, dq);
   }
 
-  // w: P to W; dw: dW to dP.
+  // Turns w from P into W, and dw from dW into dP.
   void reweigh(const Tile& tile, float* w, float* dw) const {
     for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, w);
     for (size_t r = 0; r < call_.reweigh.size(); ++r)
@@ -168,7 +168,7 @@ class SpanTask {
     for (const ReweigherPtr& reweigher : call_.reweigh) reweigher->multiply(tile, dw);
   }
 
-  // ds: dP to the gradient of the raw scores, which is returned packed.
+  // Turns ds from dP into the gradient of the raw scores, and returns it packed.
   WeightOperand gradient(const Tile& tile, const float* p, const float* slope, const float* delta,
                          float* const* modified, float* ds, const WeightPacker& packer) const {
     if (call_.is_bf16() && call_.modify.empty()) {
@@ -218,7 +218,7 @@ class SpanTask {
   TileScope scope_;
 };
 
-// sum += the parts of the spans, in their order.
+// Adds the parts of the spans to sum, in their order.
 void add_parts(std::span<const Tensor> parts, Tensor& sum) {
   const int64_t D = sum.dim(3);
   parallel_ranges(sum.numel() / D, 64, [&](int64_t begin, int64_t end) {

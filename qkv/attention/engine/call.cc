@@ -21,7 +21,7 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
     check(x->rank() == 4, "expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)");
     check(x->dim(3) <= 1 || x->stride(3) == 1, "the last axis must be contiguous");
   }
-  check(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "the batch B differs");
+  check(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "q, k and v must have the same batch size B");
   check(k.dim(1) == v.dim(1), "k and v must have the same number of heads G");
   check(k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0, "G key/value heads must divide H query heads");
   check(k.dim(2) == v.dim(2), "k and v must have the same number of keys S");

@@ -97,7 +97,7 @@ class HeadTask {
       kernel::kernels().rows.scale(out + i * stride, running.rescale[i], E, out + i * stride);
   }
 
-  // Scores to packed weights that are not yet divided by their sum.
+  // Turns scores into packed weights that are not yet divided by their sum.
   WeightOperand weigh(const Tile& tile, float* s, const kernel::RunningSoftmax& running,
                       const WeightPacker& packer) const {
     if (call_.is_bf16() && call_.reweigh.empty()) {

@@ -32,7 +32,7 @@ std::string why_not_bf16_tiles(const PassRequest& r) {
 }
 
 std::string why_not_one_f32_tile(const PassRequest& r) {
-  if (r.shape.S > max_block_keys) return fmt::format("{} keys, a tile has {}", r.shape.S, max_block_keys);
+  if (r.shape.S > max_block_keys) return fmt::format("S is {}, a tile has {} keys", r.shape.S, max_block_keys);
   if (r.shape.E == round_to_lanes(r.shape.E)) return "";
   return fmt::format("E {} is not a multiple of {} SIMD lanes", r.shape.E, lanes());
 }

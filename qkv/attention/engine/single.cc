@@ -2,7 +2,7 @@
 // keys and values. The keys are cut into spans that run in parallel, each with a softmax of its own, and the spans
 // are merged in order. All queries that share keys read a tile of them together, while it is in the cache.
 //
-// The spans depend on S alone and no query on the others, so results do not depend on threads or the batch.
+// The spans depend on S alone, and no query depends on another, so results do not depend on threads or the batch.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ void load_query(const AttentionCall& call, const QueryBlock& block, int64_t quer
   for (int64_t d = 0; d < call.shape.D; ++d) q[d] = static_cast<float>(from[d]);
 }
 
-// Rows of scores, of `queries` queries in q (queries, D).
+// The rows of scores of the `queries` queries in q (queries, D).
 void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int64_t queries, float* s) {
   const auto& kernels = kernel::kernels().attention;
   const auto from = [&](const auto* k) {
@@ -111,7 +111,7 @@ class QueryGroup {
  private:
   static constexpr int64_t max_together = 4;  // queries per call of a kernel
 
-  // Query i of those that read the key/value head.
+  // Query i of those that read this key/value head.
   QueryBlock block(int64_t i) const {
     return single_query_block(call_, batch_, kv_head_ * group_ + i / call_.shape.T, i % call_.shape.T);
   }
@@ -158,7 +158,7 @@ class QueryGroup {
       kernels.single.output(from(row_pointer(call_.v, tile.batch, tile.kv_head(), tile.key)));
   }
 
-  // Scores to weights that are not yet divided by their sum.
+  // Turns scores into weights that are not yet divided by their sum.
   void weigh(const Tile& tile, const uint64_t* visible, float* s, const kernel::RunningSoftmax& running) const {
     if (!call_.modify.empty())
       as_tile(tile, s, [&](float* padded) {
@@ -172,7 +172,7 @@ class QueryGroup {
       });
   }
 
-  // change(tile) for a mechanism that works on tiles: the row is the first lane of one.
+  // Calls change(tile) for a mechanism that works on tiles; the row is the first lane of that tile.
   template <class Change>
   static void as_tile(const Tile& tile, float* row, Change change) {
     Scratch scratch;

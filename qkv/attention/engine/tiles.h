@@ -42,8 +42,8 @@ inline const uint16_t* bf16_row_pointer(const Tensor& x, int64_t batch, int64_t 
   return reinterpret_cast<const uint16_t*>(row_pointer<bfloat16>(x, batch, head, row));
 }
 
-// visit(tile, visibility) for every tile of the block with keys in `clip` that is not masked, in the order of the
-// keys. Tiles begin at even keys, so VNNI units are not split.
+// Calls visit(tile, visibility) for every tile of the block with keys in `clip` that is not masked, in the order of
+// the keys. Tiles begin at even keys, so VNNI units are not split.
 template <class Visit>
 void for_each_visible_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
   const KeyRange range = call.mask ? call.mask->key_range(block) : clip;
@@ -62,7 +62,7 @@ class PartialTile {
   struct Piece {
     Tile tile;
     bool fully_visible;
-    uint64_t visible[max_block_keys];  // else: as filled by Mask::fill()
+    uint64_t visible[max_block_keys];  // unless fully_visible: as filled by Mask::fill()
   };
 
   PartialTile(const Mask& mask, const Tile& tile);
@@ -76,8 +76,8 @@ class PartialTile {
   int64_t count_ = 0;
 };
 
-// visit(tile, visible) for everything that the engine computes of a block: fully visible tiles, and the pieces of
-// partial ones. visible is null for a fully visible tile or piece.
+// Calls visit(tile, visible) for everything that the engine computes in a block: fully visible tiles, and the
+// pieces of partially masked ones. visible is null for a fully visible tile or piece.
 template <class Visit>
 void for_each_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
   for_each_visible_tile(call, block, clip, [&](const Tile& tile, Visibility visibility) {

@@ -6,7 +6,7 @@
 namespace qkv::internal {
 namespace {
 
-// visit(tile, w) with the weights (keys x width) of every tile of a block that is not masked.
+// Calls visit(tile, w) with the weights (keys x width) of every tile of a block that is not masked.
 template <class Visit>
 void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statistics, const QueryBlock& block,
                       Visit visit) {

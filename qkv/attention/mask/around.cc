@@ -72,7 +72,7 @@ class Around final : public Mask {
 
 MaskPtr around(const Tensor& centers, double radius) {
   require(centers.dtype() == DType::f32 && (centers.rank() == 2 || centers.rank() == 3), "around",
-          "centers are f32 of shape (B, H, T) or (B, T), got {} {}", name_of(centers.dtype()), centers.shape());
+          "centers must be f32 of shape (B, H, T) or (B, T), got {} {}", name_of(centers.dtype()), centers.shape());
   require(radius >= 0, "around", "the radius must not be negative, got {}", radius);
   return std::make_shared<Around>(centers.contiguous_copy(), radius);
 }

@@ -16,7 +16,7 @@ Tensor centers(const Shape& shape, int64_t S, uint64_t stream) {
   return x;
 }
 
-TEST(Around, EqualsItsRadius) {
+TEST(Around, ShowsTheKeysWithinTheRadius) {
   for (const AttentionShape& n : mask_shapes())
     for (const double radius : {0.0, 0.5, 3.0, 70.25}) {
       const Tensor of_heads = centers({n.B, n.H, n.T}, n.S, 1), shared = centers({n.B, n.T}, n.S, 2);
@@ -41,7 +41,7 @@ TEST(Around, IncludesItsBounds) {
              [](int64_t, int64_t, int64_t i, int64_t j) { return i == 0 ? j >= 2 && j <= 4 : j >= 3 && j <= 6; });
 }
 
-TEST(Around, RejectsWhatDoesNotFit) {
+TEST(Around, RejectsInvalidCentersAndRadii) {
   const AttentionShape n{.B = 1, .H = 2, .G = 2, .T = 3, .S = 9, .D = 1, .E = 1};
   EXPECT_EQ(error_of([&] {
               around(Tensor::zeros({1, 1, 3}), 1)->check(n);
@@ -52,7 +52,7 @@ TEST(Around, RejectsWhatDoesNotFit) {
             }),
             "around: the centers are (B 3, T 1) for B 1, H 2 and T 3");
   EXPECT_EQ(error_of([] { around(Tensor::zeros({3}), 1); }),
-            "around: centers are f32 of shape (B, H, T) or (B, T), got f32 (3)");
+            "around: centers must be f32 of shape (B, H, T) or (B, T), got f32 (3)");
   EXPECT_EQ(error_of([] { around(Tensor::zeros({1, 3}), -1); }), "around: the radius must not be negative, got -1");
   EXPECT_EQ(error_of([] {
               around(Tensor::full({1, 3}, NAN), 1);

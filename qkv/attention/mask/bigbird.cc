@@ -15,8 +15,8 @@ void check(const BigBirdOptions& o) {
   require(o.block > 0 && o.heads > 0 && o.random_blocks >= 0, "bigbird",
           "block {} and heads {} must be positive, random_blocks {} must not be negative", o.block, o.heads,
           o.random_blocks);
-  require(o.window_blocks > 0 && o.window_blocks % 2 == 1, "bigbird", "window_blocks is an odd number, got {}",
-          o.window_blocks);
+  require(o.window_blocks > 0 && o.window_blocks % 2 == 1, "bigbird",
+          "window_blocks must be odd and positive, got {}", o.window_blocks);
 }
 
 // The block of a position; negative for negative positions.

@@ -10,7 +10,8 @@
 // A block draws random_blocks / 2 (rounded down and up in turn) of the earlier blocks that it does not see already,
 // and is seen by those that it drew: on average it sees random_blocks, before and after it. The draw is a function
 // of (seed, head, I), not of the length, so padding or growing a sequence does not change its mask.
-// Errors: an even window.
+// Errors: a block size, window or number of heads that is not positive; an even window; a negative number of random
+// blocks; heads other than 1 and H.
 #pragma once
 
 #include <vector>

@@ -70,7 +70,7 @@ class Blocks final : public Mask {
 
 MaskPtr blocks(const Tensor& table, int64_t block) {
   require(table.dtype() == DType::u8 && table.rank() == 4, "blocks",
-          "the table is u8 of shape (B, H, blocks of T, blocks of S), got {} {}", name_of(table.dtype()),
+          "the table must be u8 of shape (B, H, blocks of T, blocks of S), got {} {}", name_of(table.dtype()),
           table.shape());
   require(block > 0, "blocks", "the block size must be positive, got {}", block);
   return std::make_shared<Blocks>(table.contiguous_copy(), block);

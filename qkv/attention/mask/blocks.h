@@ -6,7 +6,7 @@
 //     Tensor y = attention(q, k, v, {.mask = blocks(table, 64)});
 //
 // table is u8 of shape (B or 1, H or 1, ceil(T/block), ceil(S/block)). The cost is proportional to the visible
-// blocks: masked tiles are skipped.
+// blocks: masked tiles are skipped. Errors: a table of another shape or type, a block size that is not positive.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

@@ -28,7 +28,7 @@ TEST(Blocks, EqualTheirTable) {
       }
 }
 
-TEST(Blocks, AreExactAboutTilesThatAreBlocks) {
+TEST(Blocks, ClassifyTilesOfWholeBlocksExactly) {
   const AttentionShape n{.B = 1, .H = 1, .G = 1, .T = 128, .S = 256, .D = 4, .E = 4};
   Tensor table = Tensor::zeros({1, 1, 2, 4}, DType::u8);
   table.data<uint8_t>()[1] = table.data<uint8_t>()[2] = 1;  // queries [0, 64) see keys [64, 192)
@@ -42,11 +42,11 @@ TEST(Blocks, AreExactAboutTilesThatAreBlocks) {
   EXPECT_EQ(mask->classify({first, 192, 64}), Visibility::masked);
 }
 
-TEST(Blocks, RejectWhatDoesNotFit) {
+TEST(Blocks, RejectInvalidTablesAndSizes) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 100, .S = 100, .D = 4, .E = 4};
   EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 2}), 64), Error) << "floats";
   EXPECT_THROW(blocks(Tensor::zeros({2, 2}, DType::u8), 64), Error) << "two axes";
-  EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 2}, DType::u8), 0), Error) << "no size";
+  EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 2}, DType::u8), 0), Error) << "a block size of 0";
   EXPECT_THROW(blocks(Tensor::zeros({1, 1, 2, 3}, DType::u8), 64)->check(n), Error) << "too many blocks of keys";
   EXPECT_NO_THROW(blocks(Tensor::zeros({2, 1, 2, 2}, DType::u8), 64)->check(n));
 }

@@ -57,7 +57,7 @@ class Dense final : public internal::MappedMask {
 
 MaskPtr dense(const Tensor& table) {
   require(table.dtype() == DType::u8 && table.rank() == 4, "dense",
-          "the table is u8 of shape (B, H, T, S), got {} {}", name_of(table.dtype()), table.shape());
+          "the table must be u8 of shape (B, H, T, S), got {} {}", name_of(table.dtype()), table.shape());
   return std::make_shared<Dense>(table);
 }
 

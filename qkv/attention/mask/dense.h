@@ -5,7 +5,7 @@
 //     Tensor y = attention(q, k, v, {.mask = dense(table)});
 //
 // The table must not change afterwards: it is read once per shape and stored as a block map, with one bit per pair
-// where a block is partially masked.
+// where a block is partially masked. Errors: a table of another shape or type.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

@@ -46,7 +46,7 @@ TEST(Dense, KeyRangeIsExact) {
                     [&](auto, auto, auto, int64_t j) { return sees(0, 0, 100, j); });
 }
 
-TEST(Dense, RejectsWhatDoesNotFit) {
+TEST(Dense, RejectsOtherShapesAndTypes) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   try {
     dense(Tensor::zeros({1, 1, 3, 4}, DType::u8))->check(n);

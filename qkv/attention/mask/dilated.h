@@ -6,6 +6,7 @@
 //     Tensor y = attention(q, k, v, {.mask = causal() & dilated(64, 4)});
 //
 // The engine computes whole tiles: the cost is that of a window of radius * dilation.
+// Errors: a negative radius, a dilation that is not positive.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

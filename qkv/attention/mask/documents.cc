@@ -131,7 +131,7 @@ class Documents final : public Mask {
 MaskPtr documents(const Tensor& of_queries, const Tensor& of_keys) {
   for (const Tensor* ids : {&of_queries, &of_keys})
     require(ids->dtype() == DType::i32 && ids->rank() == 2, "documents",
-            "ids are i32 of shape (B, T) or (B, S), got {} {}", name_of(ids->dtype()), ids->shape());
+            "ids must be i32 of shape (B, T) or (B, S), got {} {}", name_of(ids->dtype()), ids->shape());
   return std::make_shared<Documents>(of_queries.contiguous_copy(), of_keys.contiguous_copy());
 }
 

@@ -5,7 +5,7 @@
 //     Tensor y = attention(q, k, v, {.mask = causal() & documents(ids)});
 //
 // Ids need not be sorted or contiguous. Tiles without a common document are skipped, so contiguous documents cost
-// as much as separate calls.
+// as much as separate calls. Errors: ids of another shape or type.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

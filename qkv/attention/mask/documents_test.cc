@@ -58,7 +58,7 @@ TEST(Documents, SkipsTheTilesBetweenDocuments) {
   EXPECT_EQ(mask->classify({first, 0, 6}), Visibility::partial);
 }
 
-TEST(Documents, RejectsWhatDoesNotFit) {
+TEST(Documents, RejectsOtherShapesAndTypes) {
   const AttentionShape n{.B = 2, .H = 1, .G = 1, .T = 3, .S = 5, .D = 4, .E = 4};
   try {
     documents(ids({0, 0, 0}, 1, 3))->check(n);

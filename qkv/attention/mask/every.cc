@@ -25,7 +25,7 @@ class Every final : public Mask {
   std::string name() const override { return fmt::format("every({})", step_); }
 
  private:
-  // The first query of the tile, or behind it, that sees its key j: in [0, step).
+  // The first query of the tile, or after it, that sees its key j: in [0, step).
   int64_t first_query(const Tile& tile, int64_t j) const {
     const int64_t ahead = (tile.key + j - tile.shape->position(tile.query)) % step_;
     return ahead < 0 ? ahead + step_ : ahead;

@@ -3,6 +3,8 @@
 //     visible(i, j)  <=>  (p - j) mod step = 0        p = i + S - T
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() & every(8)});
+//
+// Errors: a step that is not positive.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

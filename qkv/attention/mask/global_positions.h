@@ -4,7 +4,7 @@
 //
 //     Tensor y = attention(q, k, v, {.mask = window(256) | global_positions({0})});
 //
-// In any order; positions after the last key are ignored. Errors: a negative position.
+// Positions may be in any order; those after the last key are ignored. Errors: a negative position.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ class GlobalTokens final : public Mask {
   void check(const AttentionShape& shape) const override {
     const auto rows = std::ssize(rows_);
     require((rows == 1 || rows == shape.B) && length_ == shape.S, "global_tokens",
-            "tokens are ({},{}), must be (B or 1, S) with B {} and S {}", rows, length_, shape.B, shape.S);
+            "tokens must be (B or 1, S) with B {} and S {}, got ({},{})", shape.B, shape.S, rows, length_);
   }
   KeyRange key_range(const QueryBlock& block) const override { return row(block)->key_range(block); }
   Visibility classify(const Tile& tile) const override { return row(tile)->classify(tile); }

@@ -6,6 +6,7 @@
 //     Tensor y = attention(q, k, v, {.mask = longformer(256, {0})});
 //
 // The cost is proportional to T * (2 radius + 1 + 2 global positions). Causal: causal() & longformer(...).
+// Errors: a negative radius or position.
 #pragma once
 
 #include <utility>

@@ -68,7 +68,7 @@ class Not final : public Mask {
  public:
   explicit Not(MaskPtr a) : a_(std::move(a)) {}
   void check(const AttentionShape& shape) const override { a_->check(shape); }
-  // Without the first and the last keys that all queries of the block see in a_.
+  // Leaves out the first and the last keys that all queries of the block see in a_.
   KeyRange key_range(const QueryBlock& block) const override {
     KeyRange range{0, block.shape->S};
     while (range.begin < range.end) {

@@ -9,6 +9,7 @@
 //     classify(tile)     masked: the tile is skipped; visible: computed without a mask; partial: fill() decides
 //     fill(tile)         for partially masked tiles: one uint64_t per key, bit i set if query i of the tile sees it
 // The first two may be conservative (a wider range; partial for a tile that is fully visible), never the opposite.
+// Errors: ! of an empty mask; a mask that does not fit the shapes of a call.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 // query i on the key axis is i + S - T.
 //
 // A mask that knows whole ranges of keys is faster as a class derived from Mask (mask.h); std::make_shared of it
-// converts to MaskPtr.
+// converts to MaskPtr. Errors: an empty rule.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct MaskModOptions {
   bool per_batch = true, per_head = true;
 };
 
-// From a rule of a tile, which fills `visible` like Mask::fill().
+// A mask from a rule of whole tiles, which fills `visible` like Mask::fill().
 MaskPtr tile_mask_mod(std::function<void(const Tile& tile, uint64_t* visible)> rule,
                       const MaskModOptions& options = {});
 

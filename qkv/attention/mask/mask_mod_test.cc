@@ -70,14 +70,14 @@ TEST(MaskMod, IsEvaluatedOncePerShape) {
   };
   EXPECT_EQ(call(1, 100), 100 * 100);
   EXPECT_EQ(call(1, 100), 0);
-  EXPECT_EQ(call(3, 100), 0) << "the batch does not matter";
+  EXPECT_EQ(call(3, 100), 0) << "the batch size does not matter";
   EXPECT_EQ(call(1, 130), 130 * 130);
-  EXPECT_EQ(call(1, 100), 0) << "the shape before is kept";
+  EXPECT_EQ(call(1, 100), 0) << "the previous shape is kept";
   for (const int64_t T : {10, 20, 30, 40}) call(1, T);
-  EXPECT_EQ(call(1, 100), 100 * 100) << "but not for ever";
+  EXPECT_EQ(call(1, 100), 100 * 100) << "but not forever";
 }
 
-TEST(MaskMod, ServesConcurrentCalls) {
+TEST(MaskMod, MayBeUsedByConcurrentCalls) {
   const MaskPtr mask = mask_mod([](auto, auto, int64_t i, int64_t j) { return (i + 2 * j) % 3 == 0; });
   const auto call = [&](int64_t T) {
     const Tensor x = random_tensor({1, 1, T, 4}, static_cast<uint64_t>(T));

@@ -70,7 +70,7 @@ TEST(Mask, KeyRangeIsExact) {
   }
 }
 
-TEST(Mask, AnEmptyOneMasksNothing) {
+TEST(Mask, AnEmptyMaskMasksNothing) {
   const MaskPtr none;
   EXPECT_EQ((none & causal())->name(), "causal()");
   EXPECT_EQ((causal() & none)->name(), "causal()");

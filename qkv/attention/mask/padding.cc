@@ -80,7 +80,7 @@ MaskPtr padding(std::vector<int32_t> lengths) { return std::make_shared<Padding>
 
 MaskPtr padding(const Tensor& lengths) {
   require(lengths.dtype() == DType::i32 && (lengths.rank() == 1 || lengths.rank() == 2), "padding",
-          "lengths are i32 of shape (B) or (B, T), got {} {}", name_of(lengths.dtype()), lengths.shape());
+          "lengths must be i32 of shape (B) or (B, T), got {} {}", name_of(lengths.dtype()), lengths.shape());
   const Tensor contiguous = lengths.contiguous_copy();
   if (lengths.rank() == 2) return std::make_shared<PaddingPerQuery>(contiguous);
   const auto values = contiguous.span<int32_t>();

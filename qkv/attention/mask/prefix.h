@@ -5,7 +5,7 @@
 //
 //     Tensor y = attention(q, k, v, {.mask = causal() | prefix({4, 9})});
 //
-// The same mask as padding(), by the name for its use with | instead of &.
+// The same mask as padding(), by the name for its use with | instead of &. Errors: those of padding().
 #pragma once
 
 #include "qkv/attention/mask/padding.h"

@@ -1,4 +1,4 @@
-// The patterns of long sequences, against their rules.
+// The masks for long sequences, compared with their rules.
 #include <cstdlib>
 #include <numeric>
 #include <set>
@@ -17,7 +17,7 @@ namespace qkv::sparse_test {
 
 using namespace test;
 
-TEST(Global, SeesAllAndIsSeenByAll) {
+TEST(GlobalPositions, SeeAllKeysAndAreSeenByAllQueries) {
   for (const std::vector<int64_t>& list : std::vector<std::vector<int64_t>>{{}, {0}, {90, 3, 3, 4, 64}, {1000}}) {
     const std::set<int64_t> positions(list.begin(), list.end());
     for (const AttentionShape& n : mask_shapes()) {
@@ -39,7 +39,7 @@ TEST(Global, SeesAllAndIsSeenByAll) {
             "global_positions: positions must not be negative, got -1");
 }
 
-TEST(Every, DilatedAndStridedAreTheirRules) {
+TEST(Every, DilatedAndStridedEqualTheirRules) {
   for (const AttentionShape& n : mask_shapes()) {
     for (const int64_t step : {1, 2, 7, 100}) {
       check_mask(every(step), n, [&](auto, auto, int64_t i, int64_t j) { return (n.position(i) - j) % step == 0; });
@@ -77,12 +77,13 @@ TEST(BigBird, HasWindowGlobalAndRandomBlocks) {
       EXPECT_EQ(before, i % 2 == 0 ? 1 : 2) << "row " << i;
     }
   }
-  EXPECT_NEAR(static_cast<double>(drawn) / static_cast<double>(n), 3.0, 0.2) << "of a row";
-  EXPECT_GT(differ, 0) << "heads draw for themselves";
-  EXPECT_EQ(error_of([] { bigbird({.window_blocks = 2}); }), "bigbird: window_blocks is an odd number, got 2");
+  EXPECT_NEAR(static_cast<double>(drawn) / static_cast<double>(n), 3.0, 0.2) << "random blocks per row";
+  EXPECT_GT(differ, 0) << "each head draws its own blocks";
+  EXPECT_EQ(error_of([] { bigbird({.window_blocks = 2}); }),
+            "bigbird: window_blocks must be odd and positive, got 2");
 }
 
-TEST(BigBird, AsAMaskIsItsTable) {
+TEST(BigBird, TheMaskEqualsItsTable) {
   for (const AttentionShape& n : mask_shapes())
     for (const int64_t block : {1, 3, 16}) {
       const BigBirdOptions options = {.block = block, .window_blocks = 1, .random_blocks = 4, .heads = n.H};
@@ -105,7 +106,7 @@ TEST(BigBird, DrawsTheSameForAnyLength) {
   }
 }
 
-TEST(Longformer, CostsWhatItSees) {
+TEST(Longformer, CostsLittleMoreThanItsVisiblePairs) {
   const int64_t T = 4096;
   const Tensor x = Tensor::zeros({1, 1, 1, 1}).expand({1, 1, T, 64});
   const AttentionPlan plan = attention_plan(x, x, x, {.mask = longformer(256, {0, 1, 2, 3})});

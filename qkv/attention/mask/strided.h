@@ -6,6 +6,7 @@
 //     Tensor y = attention(q, k, v, {.mask = strided(64)});
 //
 // Every tile has visible keys, so this takes as long as causal(), unlike a window.
+// Errors: a stride that is not positive.
 #pragma once
 
 #include "qkv/attention/mask/mask.h"

@@ -6,7 +6,7 @@
 //     Tensor y = attention(q, k, v, {.mask = causal() & window(256)});   // its own and 256 earlier positions
 //     Tensor z = attention(q, k, v, {.mask = window(128, 128)});
 //
-// offset: S - T by default, the last query is at the last key.
+// offset: S - T by default, the last query is at the last key. Errors: a bound below -1.
 #pragma once
 
 #include <optional>

@@ -58,8 +58,8 @@ class AbsoluteBias final : public Modifier {
   std::string name() const override { return fmt::format("absolute_bias({} positions)", table_.dim(1)); }
 
  private:
-  // The queries and keys of a tile that have numbers in the table: the first queries may be before position 0, the last
-  // ones and the last keys beyond the table.
+  // The queries and keys of a tile that have numbers in the table: the first queries may be before position 0, the
+  // last ones and the last keys beyond the table.
   struct Part {
     int64_t skipped, position, queries, keys;  // position: of the first query
     Part(const Tile& tile, int64_t N) {

@@ -8,7 +8,7 @@ namespace qkv::absolute_bias_test {
 
 using namespace test;
 
-TEST(AbsoluteBias, IsItsFormulaInEveryInputAndNumber) {
+TEST(AbsoluteBias, EqualsItsFormulaInEveryInputAndNumber) {
   for (const auto& [T, S] : {std::pair<int64_t, int64_t>{3, 5}, {5, 3}})  // some queries are before position 0
     for (const int64_t N : {1, 3, 4, 9}) {
       const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = T, .S = S, .D = 3, .E = 2};
@@ -56,7 +56,7 @@ TEST(AbsoluteBias, ReadsNumbersOfAnyStrides) {
   EXPECT_TRUE(same_bits(of(with_gaps_between_elements(packed)), wanted)) << "nothing contiguous";
 }
 
-TEST(AbsoluteBias, HasANameAndRejectsWhatDoesNotFit) {
+TEST(AbsoluteBias, HasANameAndRejectsOtherShapes) {
   EXPECT_EQ(absolute_bias(Tensor::zeros({2, 6, 6}))->name(), "absolute_bias(6 positions)");
   const Tensor q = Tensor::zeros({1, 2, 3, 4});
   EXPECT_EQ(error_of([&] {

@@ -7,7 +7,7 @@ namespace qkv::alibi_test {
 
 using namespace test;
 
-TEST(Alibi, IsItsFormulaInEveryInputAndSlope) {
+TEST(Alibi, EqualsItsFormulaInEveryInputAndSlope) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2};
   for (const bool is_causal : {false, true})
     check_op("alibi",
@@ -41,7 +41,7 @@ TEST(Alibi, TakesConstantSlopes) {
                  {.is_causal = true, .stream = 1});
 }
 
-TEST(Alibi, RejectsWhatDoesNotFit) {
+TEST(Alibi, RejectsInvalidSlopes) {
   const Tensor q = Tensor::zeros({1, 2, 3, 4});
   EXPECT_EQ(error_of([&] { attention(q, q, q, {.modify = {alibi(alibi_slopes(3))}}); }),
             "alibi: 3 slopes for H 2 query heads");

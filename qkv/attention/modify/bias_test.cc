@@ -15,7 +15,7 @@ Shape bias_shape(const AttentionShape& n, int ones) {
   return shape;
 }
 
-TEST(Bias, IsItsFormulaInEveryInputAndNumber) {
+TEST(Bias, EqualsItsFormulaInEveryInputAndNumber) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 3, .S = 4, .D = 3, .E = 2};
   for (int ones = 0; ones < 16; ++ones)
     check_op(
@@ -75,7 +75,7 @@ TEST(Bias, MinusInfinityMasksThePair) {
   for (int64_t d = 0; d < 4; ++d) EXPECT_EQ(y.q.grad().at<float>({0, 1, 5, d}), 0.0f);
 }
 
-TEST(Bias, RejectsWhatDoesNotFit) {
+TEST(Bias, RejectsOtherShapes) {
   const Tensor q = Tensor::zeros({2, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.modify = {bias(Tensor::zeros({1, 2, 4, 3}))}});

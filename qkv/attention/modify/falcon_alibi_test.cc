@@ -8,7 +8,7 @@ namespace qkv::falcon_alibi_test {
 
 using namespace test;
 
-TEST(FalconAlibi, IsItsFormulaInEveryInput) {
+TEST(FalconAlibi, EqualsItsFormulaInEveryInput) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2};
   const std::vector<float> slopes = {0.7f, 0.3f};
   for (const bool is_causal : {false, true})
@@ -41,7 +41,7 @@ TEST(FalconAlibi, RoundsThePositionOfTheKeyToBf16) {
   }
 }
 
-TEST(FalconAlibi, RejectsWhatDoesNotFit) {
+TEST(FalconAlibi, RejectsInvalidSlopesAndScales) {
   const Tensor q = Tensor::zeros({1, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.modify = {falcon_alibi({1, 2, 3}, 0.5f)}});

@@ -7,7 +7,7 @@ namespace qkv::first_block_bias_test {
 
 using namespace test;
 
-TEST(FirstBlockBias, IsItsFormulaInEveryInput) {
+TEST(FirstBlockBias, EqualsItsFormulaInEveryInput) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 6, .S = 8, .D = 3, .E = 2};
   for (const bool is_causal : {false, true})
     check_op("first_block_bias",
@@ -28,7 +28,7 @@ TEST(FirstBlockBias, AddsToItsPartOfEveryTile) {
                      {.is_causal = block % 3 == 0, .stream = stream += 10});
 }
 
-// 4 blocks of 5: with 3 more copies of block 0 written out as keys, the queries of blocks 1 and 2 get the same output.
+// 4 blocks of 5: with 3 more copies of block 0 among the keys, the queries of blocks 1 and 2 get the same output.
 TEST(FirstBlockBias, CountsTheKeysOfBlockZeroOnceMoreForEachCopy) {
   const Tensor q = random_tensor({1, 2, 20, 4}, 1), k = random_tensor({1, 2, 20, 4}, 2),
                v = random_tensor({1, 2, 20, 3}, 3);

@@ -20,8 +20,8 @@ class Modifier {
   virtual ~Modifier() = default;
   virtual void check(const AttentionShape&) const {}
   virtual void forward(const Tile& tile, float* s) const = 0;
-  // ds: from the gradient of the modified scores to that of the scores. `saved` are the scores before or after
-  // forward(), as saves() specifies, or null. The gradients of parameters() are added to `parameters`.
+  // Changes ds from the gradient of the modified scores to that of the raw scores. `saved` holds the scores before
+  // or after forward(), as saves() specifies, or is null. The gradients of parameters() are added to `parameters`.
   virtual void backward(const Tile& tile, const float* saved, float* ds, float* parameters) const = 0;
   enum class Saves { nothing, raw, modified };
   virtual Saves saves() const { return Saves::nothing; }

@@ -72,7 +72,8 @@ class RelativeBias final : public Modifier {
   std::string name() const override { return fmt::format("relative_bias({} buckets)", table_.dim(0)); }
 
  private:
-  // visit(bucket, begin, end) for the runs of the tile's distances: those with t in [begin, end) are in the bucket.
+  // Calls visit(bucket, begin, end) for the runs of the tile's distances: those with t in [begin, end) are in the
+  // bucket.
   template <class Visit>
   void for_each_run(const Tile& tile, Visit visit) const {
     const TileDistances distances(tile);

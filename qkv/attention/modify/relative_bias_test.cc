@@ -7,7 +7,7 @@ namespace qkv::relative_bias_test {
 
 using namespace test;
 
-TEST(RelativeBias, IsItsFormulaInEveryInputAndEntry) {
+TEST(RelativeBias, EqualsItsFormulaInEveryInputAndEntry) {
   const AttentionShape n{.B = 2, .H = 2, .G = 1, .T = 6, .S = 9, .D = 3, .E = 2};
   for (const bool bidirectional : {false, true}) {
     const RelativeBuckets buckets{bidirectional, 6, 5};
@@ -60,7 +60,7 @@ TEST(RelativeBias, FindsTheBucketOfEveryDistance) {
       }
 }
 
-TEST(RelativeBias, RejectsWhatDoesNotFit) {
+TEST(RelativeBias, RejectsOtherShapes) {
   const Tensor q = Tensor::zeros({1, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.modify = {relative_bias(Tensor::zeros({32, 3}))}});

@@ -17,7 +17,7 @@ class ScoreModModifier final : public Modifier {
       }
   }
 
-  // A score that f made -infinity has the weight 0 and so the gradient 0, whatever the derivative of f is there.
+  // A score that f made -infinity has weight 0 and therefore gradient 0, whatever the derivative of f is there.
   void backward(const Tile& tile, const float* raw, float* ds, float* /*parameters*/) const override {
     require(static_cast<bool>(options_.derivative), "score_mod",
             "{} has no derivative: write it as a function of `auto score`, or give .derivative", options_.name);

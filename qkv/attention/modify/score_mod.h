@@ -1,5 +1,5 @@
-// A score modification of your own, as a function of one score and its position (score_mod of FlexAttention: Dong et
-// al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", 2024).
+// A score modification of your own, as a function of one score and its position (score_mod of FlexAttention: Dong
+// et al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", 2024).
 //
 //     s_ij <- f(s_ij, b, h, i, j)              b batch, h query head, i query, j key, all counted from 0
 //
@@ -8,14 +8,14 @@
 //     });
 //     Variable y = attention(q, k, v, {.modify = {decay}});
 //
-// A function of `auto score` is called with float, and for gradients with Dual (modify/dual.h), which knows + - * /,
+// A function of `auto score` is called with float, and for gradients with Dual (modify/dual.h), which has + - * /,
 // exp, log, sqrt, tanh, abs, min, max and comparisons. A function of `float score` has a gradient only if its
-// derivative with respect to the score is given: score_mod(f, {.derivative = g}), g with the parameters of f. -infinity
-// masks the key.
+// derivative with respect to the score is given: score_mod(f, {.derivative = g}), g with the parameters of f.
+// -infinity masks the key.
 //
-// The function is called once for every computed score, by several threads. A modification with parameters to learn, or
-// one that should be as fast as those of the library, derives from Modifier (modifier.h) and works on whole tiles.
-// Errors: an Error in the backward pass of a function without a derivative.
+// The function is called once for every computed score, by several threads. A modification with parameters to
+// learn, or one that should be as fast as those of the library, derives from Modifier (modifier.h) and works on
+// whole tiles. Errors: an Error in the backward pass of a function without a derivative.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ concept ScoreModOf = std::is_invocable_r_v<Score, const F&, Score, int64_t, int6
 
 }  // namespace internal
 
-// Of a function that has no gradient of its own.
+// For a function whose derivative only the options can give.
 ModifierPtr score_mod(ScoreMod f, ScoreModOptions options = {});
 
 template <class F>

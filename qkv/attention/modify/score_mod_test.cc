@@ -34,7 +34,7 @@ void expect_same_results(const Results& got, const Results& wanted, double toler
   for (size_t n = 0; n < 3; ++n) expect_close(got.grads[n], doubles(wanted.grads[n]), tolerance, std::to_string(n));
 }
 
-TEST(ScoreMod, OfAutoHasTheGradientOfItsFormula) {
+TEST(ScoreMod, AFunctionOfAutoHasTheGradientOfItsFormula) {
   const ModifierPtr mod = score_mod([](auto s, int64_t, int64_t, int64_t, int64_t) {
     using std::tanh;
     return 2 * tanh(s / 2);
@@ -43,7 +43,7 @@ TEST(ScoreMod, OfAutoHasTheGradientOfItsFormula) {
   expect_same_results(run(mod, DType::bf16), run(softcap(2), DType::bf16), 2e-2);
 }
 
-TEST(ScoreMod, IsGivenThePositionOfEveryScore) {
+TEST(ScoreMod, GetsThePositionOfEveryScore) {
   const Tensor slopes = Tensor::from({0.5f, 0.25f, 0.125f, 0.0625f}, {4});
   const ModifierPtr mod = score_mod([](auto s, int64_t b, int64_t h, int64_t i, int64_t j) {
     const int64_t position = i + 150 - 70;
@@ -53,7 +53,7 @@ TEST(ScoreMod, IsGivenThePositionOfEveryScore) {
   expect_same_results(run(mod), run(alibi(slopes)), 3e-6);
 }
 
-TEST(ScoreMod, OfFloatHasTheGradientThatItIsGiven) {
+TEST(ScoreMod, AFunctionOfFloatHasTheGivenDerivative) {
   const auto f = [](float s, int64_t, int64_t, int64_t, int64_t) { return 2 * std::tanh(s / 2); };
   const auto g = [](float s, int64_t, int64_t, int64_t, int64_t) { return 1 - std::pow(std::tanh(s / 2), 2.0f); };
   expect_same_results(run(score_mod(f, {.derivative = g})), run(softcap(2)), 3e-6);

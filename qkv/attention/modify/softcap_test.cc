@@ -9,7 +9,7 @@ using namespace test;
 
 const AttentionShape small{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3, .E = 2};
 
-TEST(Softcap, IsItsFormulaForwardAndBackward) {
+TEST(Softcap, EqualsItsFormulaForwardAndBackward) {
   for (const double cap : {0.3, 2.0, 50.0})
     for (const bool is_causal : {false, true})
       check_op(
@@ -38,7 +38,7 @@ TEST(Softcap, BoundsEveryScore) {
   expect_close(weights, {std::exp(-2) / total, 1 / total, std::exp(2) / total}, 1e-6, "weights");
 }
 
-TEST(Softcap, KeepsPairsMaskedThatABiasMasked) {
+TEST(Softcap, KeepsPairsMaskedByABias) {
   const Variable q(random_tensor({1, 1, 2, 3}, 1), {.requires_grad = true}), k(random_tensor({1, 1, 4, 3}, 2));
   const float masked = -INFINITY;
   const Variable pairs(Tensor::from({0, masked, 0, masked, masked, masked, masked, masked}, {1, 1, 2, 4}),

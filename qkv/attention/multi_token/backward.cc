@@ -88,7 +88,7 @@ class BackwardPass {
               (keys.end - keys.begin) * block.width, {p_.of(slot, block, 0) + at, p_.head_stride()}, H_);
   }
 
-  // P from the softmax statistics of the forward, and post_conv of it into g.
+  // Computes P from the softmax statistics of the forward, and its post_conv into g.
   void weigh(int64_t slot, int64_t head) {
     const RowBlock& block = block_of(slot);
     const int64_t width = block.width;
@@ -108,7 +108,7 @@ class BackwardPass {
     convolved_weights(call_, block, head, p, visible_.outputs(slot, head), g_.of(slot, block, head));
   }
 
-  // dV, and the gradient of the input of post_mix: from g to g, a few keys of all heads at a time.
+  // Computes dV and, in place in g, the gradient of the input of post_mix, a few keys of all heads at a time.
   void values_backward(int64_t slot, int64_t chunk) {
     constexpr int64_t piece_keys = 16;
     const RowBlock& block = block_of(slot);
@@ -165,7 +165,7 @@ class BackwardPass {
                     .depth = block.outputs});
   }
 
-  // Through post_conv and the softmax, g to g.
+  // Propagates g through post_conv and the softmax, in place.
   void weights_backward(int64_t slot, int64_t head) {
     const RowBlock& block = block_of(slot);
     const int64_t count = block.count(), width = block.width;
@@ -210,7 +210,7 @@ class BackwardPass {
     }
   }
 
-  // Through pre_conv to the gradient of the scores, g to g, and dQ.
+  // Propagates g through pre_conv, in place, to the gradient of the scores, and computes dQ.
   void scores_backward(int64_t slot, int64_t head) {
     const RowBlock& block = block_of(slot);
     const int64_t count = block.count(), width = block.width;

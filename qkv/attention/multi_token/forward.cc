@@ -84,7 +84,8 @@ class ForwardPass {
     std::copy_n(c, block.count() * width, s);
   }
 
-  // Of the rows of this block; earlier blocks have written those of the halo, except for the history.
+  // Stores the statistics of the rows of this block. Earlier blocks have written those of the halo, except for the
+  // history.
   void keep_statistics(const RowBlock& block, int64_t head, const float* maximum, const float* inverse_sum) {
     const bool is_first = block.out_row(call_.history) == 0;
     const int64_t lane = is_first ? std::max(block.weight_lane, block.first_real_lane()) : block.out_lane;

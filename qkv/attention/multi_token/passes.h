@@ -1,5 +1,6 @@
 // The forward and the backward pass of multi-token attention (a drawing is in ARCHITECTURE.md). Both iterate over
-// the row blocks in order; a step of a block runs in parallel over its heads, or, to mix heads, over chunks of keys.
+// the row blocks in order; a step of a block runs in parallel over its heads, or, to mix heads, over chunks of
+// keys.
 #pragma once
 
 #include "qkv/attention/multi_token/call.h"

@@ -87,7 +87,7 @@ class MaskBits {
   std::vector<uint64_t> bits_;
 };
 
-// step(slot, head), and step(slot, chunk), for all of them in parallel.
+// Calls step(slot, head), and step(slot, chunk), for all of them in parallel.
 template <class Step>
 void for_each_head_of(const RowBlocks& blocks, int64_t heads, Step step) {
   parallel_for(std::ssize(blocks) * heads, [&](int64_t item) {

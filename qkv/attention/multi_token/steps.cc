@@ -3,7 +3,7 @@
 namespace qkv::internal {
 namespace {
 
-constexpr int64_t slack = 64;  // floats that products may read behind the end of packed rows
+constexpr int64_t slack = 64;  // floats that products may read past the end of packed rows
 
 }  // namespace
 

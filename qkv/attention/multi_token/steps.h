@@ -6,12 +6,12 @@
 
 namespace qkv::internal {
 
-// The kernels of this machine.
+// The kernels of the instruction set in use.
 inline const kernel::MultiTokenKernels& loops() { return kernel::kernels().multi_token; }
 inline const kernel::TileProducts& products() { return kernel::kernels().attention.products; }
 
 // Rows of one head of a block, (width x row_width), and their transpose (columns x width). Zero in the lanes
-// without a query and behind the columns.
+// without a query and past the columns.
 struct PackedRows {
   float *rows = nullptr, *transposed = nullptr;
   int64_t row_width = 0, columns = 0;
@@ -30,8 +30,8 @@ void convolved_scores(const MultiTokenCall& call, const RowBlock& block, int64_t
 void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, float* p,
                        const uint64_t* visible, float* c);
 
-// Dropout, of the weights and of their gradient: rows of one head, in place, of the keys from `key` on. A pair has the
-// random number that it has in weight_dropout().
+// Applies dropout in place, to the weights or to their gradient: rows of one head, of the keys from `key` on. A
+// pair has the same random number as in weight_dropout().
 void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t key, int64_t keys,
                   float* w);
 
@@ -46,7 +46,7 @@ void mix_heads(const HeadMix& mix, const StridedHeads& in, bool transposed, int6
 void mix_chunk(const HeadMix& mix, bool transposed, const RowBlock& block, const KeyRange& keys,
                const StridedHeads& heads, int64_t H);
 
-// visit(first float, number of floats) for pieces of a few rows: all heads of a piece fit in the L1 cache.
+// Calls visit(first float, number of floats) for pieces of a few rows: all heads of a piece fit in the L1 cache.
 template <class Visit>
 void for_each_piece(const RowBlock& block, const KeyRange& keys, int64_t piece_rows, Visit visit) {
   for (int64_t key = keys.begin; key < keys.end; key += piece_rows)

@@ -38,7 +38,7 @@ std::vector<Tensor> inputs(const AttentionShape& n, float sigma) {
 }
 
 // At these sigmas no distance is near the edge of a kernel.
-TEST(KernelWeights, AreTheirFormulasInEveryInputAndTheWidth) {
+TEST(KernelWeights, EqualTheirFormulasInEveryInputAndTheWidth) {
   for (const NamedKernel& kernel : kernels)
     for (const auto& [n, sigma] : {std::pair<AttentionShape, float>{{1, 1, 1, 1, 1, 2, 1}, 5.0f},
                                    {{2, 2, 1, 3, 5, 2, 2}, 1.3f},

@@ -21,7 +21,8 @@ class Normalizer {
   virtual ~Normalizer() = default;
   virtual void check(const AttentionShape&) const {}
 
-  // s (keys x width): from scores to weights that are not yet divided by their sum. Masked scores are masked_score.
+  // Changes s (keys x width) from scores to weights that are not yet divided by their sum. Masked scores are
+  // masked_score.
   virtual void step(const Tile& tile, float* s, kernel::RunningSoftmax running) const = 0;
   // The same for the single-query pass: a row of n scores.
   virtual void step_row(float* s, int64_t n, kernel::RunningSoftmax running) const = 0;
@@ -29,11 +30,11 @@ class Normalizer {
   // to running.rescale. A query without visible keys has the sum 0, and keeps it.
   virtual void finish(const QueryBlock& block, kernel::RunningSoftmax running) const = 0;
 
-  // s: from scores to weights, by the statistics from finish(). `slope`, not null if needs_slope() in a backward,
-  // receives what backward() needs.
+  // Changes s from scores to weights, by the statistics from finish(). `slope`, not null if needs_slope() in a
+  // backward, receives what backward() needs.
   virtual void weights(const Tile& tile, float* s, const float* maximum, const float* inverse_sum,
                        float* slope) const = 0;
-  // grad: from the gradient of the weights to that of the scores; delta_i = sum_j w_ij grad_ij.
+  // Changes grad from the gradient of the weights to that of the scores; delta_i = sum_j w_ij grad_ij.
   virtual void backward(const Tile& tile, const float* weights, const float* slope, const float* delta,
                         float* grad) const = 0;
   virtual bool needs_slope() const { return false; }

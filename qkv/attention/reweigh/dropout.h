@@ -6,6 +6,7 @@
 //
 // Which weights are dropped is a function of (seed, stream, batch, head, query, key): the same in forward and
 // backward, for any number of threads and any tile size.
+// Errors: a rate outside [0, 1).
 #pragma once
 
 #include "qkv/attention/reweigh/reweigher.h"

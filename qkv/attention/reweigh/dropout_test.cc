@@ -35,7 +35,7 @@ TEST(WeightDropout, DiffersBetweenSeedsStreamsBatchRowsAndHeads) {
                             size_t from_b) {
     int64_t count = 0;
     for (size_t i = 0; i < 64 * 64; ++i) count += (a[from_a + i] == 0) != (b[from_b + i] == 0);
-    return std::abs(static_cast<double>(count) - 2048) < 200;  // half of the pairs, give or take six deviations
+    return std::abs(static_cast<double>(count) - 2048) < 200;  // half of the pairs, within six standard deviations
   };
   for (size_t other = 1; other < 4; ++other) EXPECT_TRUE(disagree(f, 0, f, other * 64 * 64));
   EXPECT_TRUE(disagree(f, 0, factors({.rate = 0.5, .seed = 2, .stream = 2}, n), 0));
@@ -51,7 +51,7 @@ TEST(WeightDropout, DropsTheSameWeightsInTheBackward) {
   expect_attention(x, with(dropout), wanted);
 }
 
-TEST(WeightDropout, DoesNotDependOnTheTileNorOnThreads) {
+TEST(WeightDropout, DependsNeitherOnTheTileNorOnThreads) {
   const AttentionShape n{.B = 2, .H = 3, .G = 3, .T = 150, .S = 200, .D = 4, .E = 4};
   const ReweigherPtr reweigher = weight_dropout({.rate = 0.5, .seed = 7, .stream = 8});
   const QueryBlock block{&n, 1, 2, 64, 64, 64};

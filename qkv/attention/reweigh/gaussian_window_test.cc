@@ -35,7 +35,7 @@ const AttentionShape shapes[] = {{.B = 2, .H = 2, .G = 1, .T = 3, .S = 5, .D = 3
                                  {.B = 1, .H = 1, .G = 1, .T = 7, .S = 4, .D = 2, .E = 3},
                                  {.B = 1, .H = 2, .G = 2, .T = 5, .S = 300, .D = 2, .E = 2}};
 
-TEST(GaussianWindow, IsItsFormulaInEveryInputAndPosition) {
+TEST(GaussianWindow, EqualsItsFormulaInEveryInputAndPosition) {
   for (const AttentionShape& n : shapes) {
     const double sigma = static_cast<double>(n.S) / 5;
     check_op(
@@ -128,7 +128,7 @@ TEST(GaussianWindow, WorksInEveryPass) {
   }
 }
 
-TEST(GaussianWindow, RejectsWhatDoesNotFit) {
+TEST(GaussianWindow, RejectsInvalidArguments) {
   const Tensor q = Tensor::zeros({2, 2, 3, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, q, q, {.reweigh = {gaussian_window(Tensor::zeros({2, 1, 3}), 1)}});

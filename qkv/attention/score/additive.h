@@ -4,8 +4,8 @@
 //
 //     additive(w_q, w_k, w_v)   s_ij = w_v . tanh(w_q q_i + w_k k_j)   w_q (F, Dq), w_k (F, Dk), w_v (F)
 //     concat(w, w_v)            s_ij = w_v . tanh(w [q_i ; k_j])       w (F, Dq + Dk), w_v (F)
-//     additive(w_v)             s_ij = w_v . tanh(q_i + k_j)           of queries and keys that are projected already,
-//                                                                      of width F: keys that serve many calls
+//     additive(w_v)             s_ij = w_v . tanh(q_i + k_j)           of queries and keys of width F that are
+//                                                                      projected once, for many calls
 //
 //     Tensor y = attention(q, k, v, {.score = additive(w_q, w_k, w_v)});
 //

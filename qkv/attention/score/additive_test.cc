@@ -28,7 +28,7 @@ std::vector<Tensor> inputs(const Sizes& sizes) {
           random_tensor({F, key_width}, 5, 0.5),  random_tensor({F}, 6)};
 }
 
-TEST(Additive, IsItsFormulaInEveryInputAndWeight) {
+TEST(Additive, EqualsItsFormulaInEveryInputAndWeight) {
   for (const Sizes& n :
        {Sizes{{1, 1, 1, 1, 1, 1, 1}, 1, 1}, {{2, 2, 1, 3, 4, 5, 2}, 3, 6}, {{1, 4, 2, 5, 5, 2, 3}, 2, 19}})
     for (const bool is_causal : {false, true})
@@ -57,7 +57,7 @@ TEST(Additive, SumsItsGradientsOverAllTiles) {
       {.value = 2e-6, .gradient = 1e-5});
 }
 
-TEST(Additive, TakesQueriesAndKeysThatAreProjected) {
+TEST(Additive, TakesProjectedQueriesAndKeys) {
   const Sizes n{{2, 4, 2, 3, 5, 6, 2}, 6, 6};
   const std::vector<Tensor> x = inputs(n);
   std::vector<double> identity(36);
@@ -72,7 +72,7 @@ TEST(Additive, TakesQueriesAndKeysThatAreProjected) {
 }
 
 // Queries of width 3, keys of width 2.
-TEST(Concat, IsAdditiveWithConcatenatedWeights) {
+TEST(Concat, EqualsAdditiveWithConcatenatedWeights) {
   const Sizes n{{2, 2, 1, 3, 4, 3, 2}, 2, 4};
   const std::vector<Tensor> x = inputs(n);
   check_op(
@@ -106,7 +106,7 @@ TEST(Additive, HandlesSaturatedFeatures) {
   expect_close(result.weights, {low / total, high / total, high / total}, 1e-6, "weights");
 }
 
-// exp(q + k) is computed as exp(q) exp(k) while both are far from overflow. A key for which it is not must not
+// exp(q + k) is computed as exp(q) exp(k) while both are far from overflow. A key too large for that must not
 // change the scores of others.
 TEST(Additive, DoesNotDependOnHowTanhIsComputed) {
   const Sizes n{{1, 1, 1, 40, 37, 5, 3}, 5, 21};

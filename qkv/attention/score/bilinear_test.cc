@@ -6,7 +6,7 @@ namespace qkv::bilinear_test {
 
 using namespace test;
 
-TEST(Bilinear, IsItsFormulaInEveryInputAndNumber) {
+TEST(Bilinear, EqualsItsFormulaInEveryInputAndNumber) {
   for (const auto& [Dq, Dk] : {std::pair<int64_t, int64_t>{3, 5}, {6, 2}, {4, 4}})
     for (const ScoreCall& call : score_calls(Dq, Dk)) {
       std::vector<Tensor> inputs = call.inputs();
@@ -29,7 +29,7 @@ TEST(Bilinear, ReadsAMatrixOfAnyStrides) {
   EXPECT_TRUE(same_bits(of(with_gaps_between_elements(m)), of(m)));
 }
 
-TEST(Bilinear, GivesItsGradientTwice) {  // the same score in two calls
+TEST(Bilinear, SumsTheGradientsOfTwoCalls) {
   const Variable m(random_tensor({3, 4}, 1), {.requires_grad = true});
   const ScorePtr score = bilinear(m);
   const Variable q = random_tensor({1, 1, 2, 3}, 2), k = random_tensor({1, 1, 5, 4}, 3);
@@ -41,7 +41,7 @@ TEST(Bilinear, GivesItsGradientTwice) {  // the same score in two calls
   expect_close(m.grad(), twice, 1e-7, "twice");
 }
 
-TEST(Bilinear, RejectsWhatDoesNotFit) {
+TEST(Bilinear, RejectsOtherWidths) {
   const Tensor q = Tensor::zeros({1, 1, 2, 3}), k = Tensor::zeros({1, 1, 2, 4});
   EXPECT_EQ(error_of([&] {
               attention(q, k, k, {.score = bilinear(Tensor::zeros({4, 3}))});

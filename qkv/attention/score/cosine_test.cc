@@ -6,7 +6,7 @@ namespace qkv::cosine_test {
 
 using namespace test;
 
-TEST(Cosine, IsItsFormulaInEveryInput) {
+TEST(Cosine, EqualsItsFormulaInEveryInput) {
   for (const float scale : {1.0f, 7.5f})
     for (const ScoreCall& call : score_calls(5, 5))
       check_op("cosine", call.inputs(),
@@ -17,7 +17,7 @@ TEST(Cosine, IsItsFormulaInEveryInput) {
                {.value = 3e-6, .gradient = 2e-5, .strided = false});
 }
 
-TEST(Cosine, LearnsItsGain) {
+TEST(Cosine, HasAGradientForItsGain) {
   for (const ScoreCall& call : score_calls(5, 5)) {
     std::vector<Tensor> inputs = call.inputs();
     inputs.push_back(Tensor::full({1}, -1.7f));
@@ -32,7 +32,7 @@ TEST(Cosine, LearnsItsGain) {
   }
 }
 
-TEST(Cosine, DoesNotSeeLengths) {
+TEST(Cosine, DoesNotDependOnTheNorms) {
   const Tensor q = random_tensor({1, 2, 3, 8}, 1), k = random_tensor({1, 2, 9, 8}, 2);
   Tensor longer = k.clone();
   for (float& x : longer.span<float>()) x *= 1024.0f;  // a power of two: not a bit changes

@@ -7,7 +7,7 @@ namespace qkv::distance_test {
 
 using namespace test;
 
-TEST(Distance, IsItsFormulaInEveryInput) {
+TEST(Distance, EqualsItsFormulaInEveryInput) {
   for (const int64_t D : {1, 3, 6})
     for (const ScoreCall& call : score_calls(D, D))
       check_op("distance", call.inputs(),
@@ -18,7 +18,7 @@ TEST(Distance, IsItsFormulaInEveryInput) {
                {.value = 3e-6, .gradient = 1e-5, .strided = false});
 }
 
-TEST(Gaussian, IsItsFormulaInEveryInputAndItsWidth) {
+TEST(Gaussian, EqualsItsFormulaInEveryInputAndItsWidth) {
   for (const float sigma : {0.7f, 1.5f})
     for (const ScoreCall& call : score_calls(3, 3)) {
       std::vector<Tensor> inputs = call.inputs();

@@ -5,6 +5,8 @@
 //
 //     Tensor y = attention(q, k, v);                            // scaled dot product
 //     Tensor z = attention(q, k, v, {.score = dot(0.3f)});
+//
+// Errors: a scale that is not finite.
 #pragma once
 
 #include "qkv/attention/score/score.h"

@@ -7,7 +7,7 @@ namespace qkv::location_test {
 
 using namespace test;
 
-TEST(Location, IsItsFormulaWithFewerRowsAndWithMore) {
+TEST(Location, EqualsItsFormulaWithFewerRowsAndWithMore) {
   for (const int64_t rows : {1, 3, 4, 9})
     for (const ScoreCall& call : score_calls(5, 2)) {
       const std::vector<Tensor> x = call.inputs();
@@ -41,16 +41,17 @@ TEST(Location, MasksKeysAfterTheLastRow) {
   for (const double x : doubles(all.weights.slice(3, 131, 300))) ASSERT_EQ(x, 0.0);
 }
 
-TEST(Location, RejectsWhatDoesNotFit) {
+TEST(Location, RejectsOtherWidthsAndPackedSequences) {
   const Tensor q = Tensor::zeros({1, 1, 2, 3}), packed = Tensor::zeros({2, 1, 3});
   const Tensor w = Tensor::zeros({5, 4});
   EXPECT_EQ(error_of([&] { attention(q, q, q, {.score = location(w)}); }),
             "location: w (rows, Dq) is (5, 4) for Dq 3");
-  EXPECT_EQ(error_of([&] {
-              attention_packed(packed, packed, packed, {0, 2}, {0, 2}, {.score = location(w)});
-            }),
-            "attention_packed: location(w) depends on positions of keys and is not for packed sequences: call "
-            "attention() for each");
+  EXPECT_EQ(
+      error_of([&] {
+        attention_packed(packed, packed, packed, {0, 2}, {0, 2}, {.score = location(w)});
+      }),
+      "attention_packed: location(w) depends on the positions of keys, so it cannot take packed sequences: call "
+      "attention() for each");
 }
 
 }  // namespace qkv::location_test

@@ -44,7 +44,7 @@ class Score {
   virtual int64_t prepared_width(int64_t q_width, int64_t /*k_width*/) const { return q_width; }
   // Masks the keys that have no score.
   virtual MaskPtr mask(const AttentionShape&) const { return {}; }
-  // Whether scores depend on the positions of the keys. Not for packed sequences.
+  // Whether scores depend on the positions of the keys; attention_packed() rejects such a score.
   virtual bool reads_positions() const { return false; }
   // s (keys x width): the score of key j and query i at s[j * width + i].
   virtual void forward(const Tile& tile, const ScoreOperands& operands, float* s) const = 0;
@@ -53,7 +53,7 @@ class Score {
   // The factor of a score that is a multiple of the dot product. The bf16 and single-query passes take only such
   // scores. backward() leaves the factor out: the engine multiplies dq and dk by it, once.
   virtual std::optional<float> dot_scale(int64_t /*D*/) const { return {}; }
-  // What forward() reads beside q and k, and backward() has gradients for.
+  // What forward() reads in addition to q and k, and backward() computes gradients of.
   virtual std::vector<Variable> parameters() const { return {}; }
   // Floating-point operations per (query, key) pair, without the projections; a multiply-add counts as two.
   virtual double pair_flops(int64_t D) const { return 2.0 * static_cast<double>(D); }

@@ -18,9 +18,9 @@
 //     Variable y = attention(q, k, v, {.score = manhattan});
 //
 // backward() adds ds * df/dq and ds * df/dk. The functions are called once for every computed score, by several
-// threads; the gradients of a query or key are summed in a fixed order. Queries and keys of bf16 arrive as floats. A
-// score with parameters to learn, or one that should be as fast as those of the library, derives from Score (score.h).
-// Errors: an Error in the backward pass where no backward was given.
+// threads; the gradients of a query or key are summed in a fixed order. Queries and keys of bf16 arrive as floats.
+// A score with parameters to learn, or one that should be as fast as those of the library, derives from Score
+// (score.h). Errors: an Error in the backward pass where no backward was given.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ TEST(ScoreFunction, HasTheValuesAndGradientsOfItsFormula) {
     }
 }
 
-TEST(ScoreFunction, WithoutABackwardRefusesOne) {
+TEST(ScoreFunction, WithoutABackwardHasNoGradient) {
   const ScorePtr score = score_function([](const float*, const float*, int64_t) { return 1.0f; });
   EXPECT_THROW(results(score, 3, DType::f32), Error);
   EXPECT_THROW(score_function(nullptr), Error);

@@ -119,7 +119,7 @@ TEST(EveryScore, GivesASingleQueryTheResultsItHasAmongOthers) {
   }
 }
 
-TEST(EveryScore, ServesPackedSequences) {
+TEST(EveryScore, TakesPackedSequences) {
   const Tensor q = random_tensor({9, 2, D}, 1), k = random_tensor({12, 2, D}, 2);
   for (const ScorePtr& score : scores()) {
     if (score->reads_positions()) continue;

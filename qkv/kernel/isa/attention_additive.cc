@@ -2,8 +2,8 @@
 // Only the sums over f leave the registers: the (queries, keys, features) array is never stored.
 //
 // With E = e^2(q + k) = e^2q e^2k and r = 1 / (1 + E), tanh(q + k) = 1 - 2r and its slope is 4r (1 - r). So an
-// exponential is computed once per query and once per key, and a pair costs a few multiply-adds and half a division.
-// A tile where the product of two 1 + E might overflow computes every tanh instead.
+// exponential is computed once per query and once per key, and a pair costs a few multiply-adds and half a
+// division. A tile where the product of two 1 + E might overflow computes every tanh instead.
 
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/vector.h"

@@ -1,5 +1,5 @@
-// Attention of single queries, as in decoding: lanes are columns of keys and values. Limited by the memory bandwidth of
-// reading K and V; bf16 halves it.
+// Attention of single queries, as in decoding: lanes are columns of keys and values. Limited by the memory
+// bandwidth of reading K and V; bf16 halves it.
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// a b + c, fused explicitly: a compiler may not fuse them behind the loop of load_part_as_float().
+// a b + c, fused explicitly: a compiler may not fuse them after the loop of load_part_as_float().
 QKV_INLINE vf fused(vf a, vf b, vf c) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vf>(
@@ -34,9 +34,9 @@ constexpr int max_queries = 4;
 template <int Q>
 constexpr int run_of_keys = lanes / Q > 8 ? lanes / Q / 8 : 1;
 
-// The scores of Q queries and lanes / Q keys, `apart` rows from run to run: 16 partial sums for each (query, key) pair,
-// then one tree adds up all of them. A pair is summed in the same order for every Q. If there are fewer keys, the last
-// one is repeated.
+// The scores of Q queries and lanes / Q keys, `apart` rows from run to run: 16 partial sums for each (query, key)
+// pair, then one tree adds up all of them. A pair is summed in the same order for every Q. If there are fewer keys,
+// the last one is repeated.
 template <int Q, bool all, class T>
 QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int64_t apart, int keys) {
   constexpr int at_once = lanes / Q, run = run_of_keys<Q>;
@@ -120,8 +120,8 @@ void scores(const SingleScores<T>& x) {
   for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
-// NV vectors of columns, or the last `rest` columns (NV = 1). The keys of a stream are added to two sums in turn, so
-// that additions overlap; the order does not depend on the number of columns.
+// NV vectors of columns, or the last `rest` columns (NV = 1). The keys of a stream are added to two sums in turn,
+// so that additions overlap; the order does not depend on the number of columns.
 template <int Q, int NV, class T>
 void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest = 0) {
   vf even[Q][NV] = {}, odd[Q][NV] = {};

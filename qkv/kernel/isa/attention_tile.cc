@@ -1,5 +1,5 @@
-// The steps between the two matrix products of a tile: masking, online softmax, softmax backward; and the transposes
-// of queries and outputs.
+// The steps between the two matrix products of a tile: masking, online softmax, softmax backward; and the
+// transposes of queries and outputs.
 
 #include <math.h>
 

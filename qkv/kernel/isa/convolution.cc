@@ -39,8 +39,8 @@ void convolve_pass(const Convolution& c, int64_t first) {
   }
 }
 
-// Vectors of `in` are aligned, gradients are shifted: one unaligned load is shared by all taps of a row. Sums of floats
-// are short, and are added up in double.
+// Vectors of `in` are aligned, gradients are shifted: one unaligned load is shared by all taps of a row. Sums of
+// floats are short, and are added up in double.
 template <int taps>
 void correlate_pass(const Convolution& c, const float* grad, double* out, int64_t first) {
   constexpr int64_t few_keys = 32;
@@ -88,7 +88,7 @@ constexpr Correlate correlate_passes[] = {
 #endif
 };
 
-// pass(taps, first) over parts of about equal size of the taps along the keys.
+// Calls pass(taps, first) for parts of about equal size of the taps along the keys.
 template <class Pass>
 void for_each_pass(const Convolution& c, Pass pass) {
   const int64_t passes = (c.key_taps + max_taps - 1) / max_taps;

@@ -1,5 +1,5 @@
-// Dropout by Philox4x32-10 (Salmon et al., 2011), for lanes / 2 calls at once: every 32-bit number of a call is in the
-// low half of a 64-bit lane, where the widening product reads it. The high halves are ignored until the end.
+// Dropout by Philox4x32-10 (Salmon et al., 2011), for lanes / 2 calls at once: every 32-bit number of a call is in
+// the low half of a 64-bit lane, where the widening product reads it. The high halves are ignored until the end.
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/rows.h"
 
@@ -60,7 +60,7 @@ QKV_INLINE void draw(const DropoutKey& key, uint64_t position, uint16_t* numbers
   *reinterpret_cast<vw_unaligned*>(numbers + block / 2) = zip_high(a, b);
 }
 
-// body(at, i, kept) for every vector of the row; kept is all ones for the elements that are kept.
+// Calls body(at, i, kept) for every vector of the row; kept is all ones for the elements that are kept.
 template <class F>
 QKV_INLINE void each_kept(int64_t n, const DropoutKey& key, int64_t first_index, F body) {
   uint16_t numbers[block + lanes] = {};  // the last vector of a row may read beyond the block

@@ -60,8 +60,8 @@ float symmetric_divergence(const float* x, const float* y, int64_t n, float scal
   const float x_max = max_over(x, n, -INFINITY), y_max = max_over(y, n, -INFINITY);
   const auto p = [&](auto at, int64_t i) { return weight(at, x + i, x_max); };
   const auto q = [&](auto at, int64_t i) { return weight(at, y + i, y_max); };
-  // log p - log q up to a constant, which cancels in everything below. Where a weight is zero, its term is zero, also
-  // for an infinite difference.
+  // log p - log q up to a constant, which cancels in everything below. Where a weight is zero, its term is zero,
+  // even if the difference is infinite.
   const auto difference = [&](auto at, int64_t i) { return at(x + i) - at(y + i); };
   const auto term = [](vf w, vf d) { return w == 0.0f ? vf{} : w * d; };
   const double p_sum = long_sum(n, p), q_sum = long_sum(n, q);

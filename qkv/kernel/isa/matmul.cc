@@ -97,7 +97,7 @@ Tile<Element> tile_of(int64_t rows, int64_t vectors, bool whole) {
   return vectors == 2 ? tile_of<Element, 2, false>(rows) : tile_of<Element, 1, false>(rows);
 }
 
-// Tiles of about equal height: 8 rows are 4 + 4, not 6 + 2. each(row, rows) for every tile.
+// Tiles of about equal height: 8 rows are 4 + 4, not 6 + 2. Calls each(row, rows) for every tile.
 template <class Each>
 void for_each_tile(int64_t rows, Each each) {
   const int64_t tiles = (rows + tile_rows - 1) / tile_rows;

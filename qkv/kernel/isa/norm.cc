@@ -9,8 +9,8 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// A row that may be null. No branch may stand between a product and the sum that uses it: compilers would fuse the two
-// in whole vectors but not in the last one, or the other way round.
+// A row that may be null. No branch may stand between a product and the sum that uses it: compilers would fuse the
+// two in whole vectors but not in the last one, or the other way round.
 template <class At>
 QKV_INLINE vf load_or(At at, const float* row, int64_t i, float otherwise) {
   return row ? at(row + i) : broadcast(otherwise);

@@ -1,5 +1,5 @@
-// Loops over rows by vectors. A kernel is a function of the index of a vector; whole vectors and the partial vector at
-// the end of a row are computed by the same lines:
+// Loops over rows by vectors. A kernel is a function of the index of a vector; whole vectors and the partial vector
+// at the end of a row are computed by the same lines:
 //
 //     each(n, [&](auto at, int64_t i) { at.put(y + i, max(zero, at(x + i))); });
 #pragma once
@@ -20,7 +20,7 @@ struct Part {
   __attribute__((always_inline)) vf operator()(const float* p) const { return load_part(p, count); }
   __attribute__((always_inline)) vf operator()(const uint16_t* p) const { return load_part_as_float(p, count); }
   __attribute__((always_inline)) void put(float* p, vf v) const { store_part(p, v, count); }
-  // Zero in the lanes behind the end of the row.
+  // Zero in the lanes past the end of the row.
   __attribute__((always_inline)) vf only(vf v) const { return lane_numbers < count ? v : vf{}; }
 };
 
@@ -31,10 +31,10 @@ QKV_INLINE void each(int64_t n, F body) {
   if (i < n) body(Part{static_cast<int>(n - i)}, i);
 }
 
-// The sum of term(at, i) over a row, in `count` partial sums: sum l adds the terms l, l + count, ..., and a tree adds
-// the sums. So the order depends on n alone, on every instruction set. `count` is a multiple of 16; more sums let more
-// additions overlap, if terms are cheap. Behind the end of the row at() gives zeros; a term that is not zero there must
-// pass through at.only().
+// The sum of term(at, i) over a row, in `count` partial sums: sum l adds the terms l, l + count, ..., and a tree
+// adds the sums. So the order depends on n alone, on every instruction set. `count` is a multiple of 16; more sums
+// let more additions overlap, if terms are cheap. Past the end of the row at() gives zeros; a term that is not
+// zero there must pass through at.only().
 template <int count = 32, class F>
 QKV_INLINE float sum_over(int64_t n, F term) {
   constexpr int vectors = count / lanes;

@@ -1,9 +1,9 @@
-// The matrix product of a tile: MR rows of C times NV vectors of columns are in registers in the loop over the depth.
+// The matrix product of a tile: MR rows by NV vectors of columns of C stay in registers in the loop over the depth.
 //
 //     C[m][n] (+)= sum_k A(m, k) B[k][n]        A broadcast, B loaded, one multiply-add of units each
 //
-// Rows are cut into panels of about equal height (64 rows are 11 + 11 + ..., not 12 + ... + 4). Unit is a float or two
-// bf16: see attention_kernels.h.
+// Rows are cut into panels of about equal height (64 rows are 11 + 11 + ..., not 12 + ... + 4). Unit is a float or
+// two bf16: see attention_kernels.h.
 #pragma once
 
 #include "qkv/kernel/attention_kernels.h"

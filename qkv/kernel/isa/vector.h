@@ -1,8 +1,8 @@
 // The vector type of an instruction set: the only difference between the builds of one kernel.
 //
-// Arithmetic, comparison and selection are GCC's and clang's vector extensions; intrinsics are used only for the rest.
-// kernel/isa/*.cc use nothing outside this namespace: an inline function of the standard library compiled here with
-// AVX-512 flags could be the copy that the linker keeps for the whole program.
+// Arithmetic, comparison and selection are GCC's and clang's vector extensions; intrinsics are used only for the
+// rest. kernel/isa/*.cc use nothing outside this namespace: an inline function of the standard library compiled
+// here with AVX-512 flags could be the copy that the linker keeps for the whole program.
 #pragma once
 
 #include <stdint.h>
@@ -157,8 +157,8 @@ QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[la
   load_transposed(reinterpret_cast<const char*>(in), stride * 4, square);
 }
 
-// Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums is
-// that of sum_lanes().
+// Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums
+// is that of sum_lanes().
 QKV_INLINE vf sums_of_lanes(vf (&v)[lanes]) {
 #pragma GCC unroll 4
   for (int half = lanes / 2; half > 0; half /= 2)
@@ -224,7 +224,7 @@ QKV_INLINE vf exp2_polynomial(vf f) {
 
 // 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 that is exact at 0 (relative error
 // 9.2e-8, with rounding 1.7e-7), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers set to
-// zero what must be.
+// zero what must be zero.
 QKV_INLINE vf exp2(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   x = max(broadcast(-126.0f), x);           // in this order NaN stays NaN

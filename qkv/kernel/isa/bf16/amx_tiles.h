@@ -1,5 +1,5 @@
-// The tile registers of AMX: eight tiles of 16 rows by 64 bytes, and one instruction that multiplies two tiles of bf16
-// and adds to a tile of floats.
+// The tile registers of AMX: eight tiles of 16 rows by 64 bytes, and one instruction that multiplies two tiles of
+// bf16 and adds to a tile of floats.
 //
 // With QKV_AMX_IN_SOFTWARE the registers are memory and the instruction is a loop, to test product_amx.cc on any
 // processor.

@@ -41,7 +41,7 @@ Operand squares_of_a(const TileProduct& t, const float* a, int64_t rows, float* 
   return {memory, square, square_size};
 }
 
-// The last rows of sixteen columns of B as a square: zero behind the last row, whatever the memory holds there.
+// The last rows of sixteen columns of B as a square: zero after the last row, whatever the memory holds there.
 void last_square_of_b(const TileProduct& t, const float* b, float* memory) {
   const int64_t from = t.depth / square * square;
   for (int64_t r = 0; r < square; ++r)
@@ -61,8 +61,8 @@ void write_square(const TileProduct& t, const float* sums, const float* factor, 
   }
 }
 
-// Two squares of rows by one or two of columns. If `whole`, C is loaded and stored as tiles: it has all rows, and is
-// overwritten without a scale, or added to.
+// Two squares of rows by one or two of columns. If `whole`, C is loaded and stored as tiles: it has all rows, and
+// is overwritten without a scale, or added to.
 template <bool two_columns, Update update, bool whole>
 void block(const TileProduct& t, const Operand (&a)[2], const float* b, int64_t rows, const float* factor,
            float* c) {

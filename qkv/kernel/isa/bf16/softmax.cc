@@ -1,4 +1,4 @@
-// The softmax of a tile with results rounded to bf16, in the layouts that the products read: one pass over the tile.
+// The softmax of a tile with results rounded to bf16, in the layouts that the products read, in one pass.
 
 #include <math.h>
 
