@@ -139,8 +139,9 @@ void ScenarioRun::inject(const FaultPlan& plan) {
   ++tally_.runs;
   tally_.failures += outcome.injected;
   const bool killed = outcome.signal == SIGKILL && plan.error == kill_process && outcome.injected > 0;
-  // Libraries that do not check the result of malloc() may end the process: its files are safe all the same.
-  const bool may_crash = plan.call == Call::malloc;
+  // Libraries that do not check the result of malloc(), or whose noexcept functions allocate (CLI11's), may end the
+  // process: its files are safe all the same.
+  const bool may_crash = plan.call == Call::malloc || (plan.call == Call::allocate && outcome.signal == SIGABRT);
   check_outcome(outcome, killed || (may_crash && outcome.signal != 0), what);
   const Snapshot now = take_snapshot(folder_);
   const std::string where = fmt::format("{} ({})", what, killed ? "killed" : last_line(outcome.error));
