@@ -11,6 +11,7 @@
 // after another. The tokens of a phrase are adjacent, and no two phrases share one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
