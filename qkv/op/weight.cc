@@ -104,15 +104,12 @@ kernel::PackedMatrix Weight::backward() const {
 Tensor Weight::values() const {
   if (!is_packed()) return master().value();
   const kernel::PackedMatrix& columns = state_->forward.matrix;
-  Tensor out = Tensor::empty(shape(), element_type(format()));
+  Tensor out = Tensor::empty(shape());
   const int64_t K = dim(1);
   for_each_row(dim(0), K, [&](int64_t n) {
-    if (out.dtype() == DType::bf16)
-      columns.copy_column(n, reinterpret_cast<uint16_t*>(out.data<bfloat16>() + n * K));
-    else
-      columns.copy_column(n, out.data<float>() + n * K);
+    columns.copy_column(n, out.data<float>() + n * K);
   });
-  return out;
+  return out.to(element_type(format()));
 }
 
 }  // namespace qkv
