@@ -16,58 +16,22 @@
 
 #include <cstdint>
 
+#include "qkv/kernel/block_layout.h"
+
 namespace qkv::kernel {
-
-inline constexpr int quantized_width = 16;  // columns of a panel
-inline constexpr int step_depth = 4;        // numbers along k in a step
-inline constexpr int step_bytes = quantized_width * step_depth;
-inline constexpr int scale_depth = 32;   // activations that share a scale in products of blocks
-inline constexpr int chunk_depth = 256;  // numbers along k that are unpacked at a time
-inline constexpr int min_group = 16;
-inline constexpr int max_groups = chunk_depth / min_group;  // of a block
-
-// How a block of `block` numbers along k of 16 columns is packed: one after another
-//   d           16 halves: the scale of the block
-//   minimum     16 halves: the minimum, if has_minimum
-//   scales      16 int8 for each group: integer factors of d, if group_scales
-//   minimums    16 uint8 for each group: integer factors of minimum, if both
-//   low plane   `low` bits of each q; a vector of 64 bytes holds 8 / low steps, from the low bits up
-//   high plane  the `high` bits above these, in the same order
-struct BlockLayout {
-  int block;                      // 32 or 256
-  int group;                      // 16 or 32
-  int low, high;                  // bits: 8, 4 or 2; 0, 1 or 2
-  int zero;                       // a power of two, or 0
-  bool has_minimum;               // never together with low = 8
-  bool group_scales;              // else a block is one group
-  const int8_t* table = nullptr;  // q is an index into these 16 numbers, to which zero = 128 is added
-
-  constexpr int groups() const { return block / group; }
-  constexpr int steps() const { return block / step_depth; }
-  constexpr int minimum_at() const { return 2 * quantized_width; }
-  constexpr int scales_at() const { return minimum_at() + (has_minimum ? 2 * quantized_width : 0); }
-  constexpr int minimums_at() const { return scales_at() + (group_scales ? groups() * quantized_width : 0); }
-  constexpr int low_at() const {
-    return minimums_at() + (group_scales && has_minimum ? groups() * quantized_width : 0);
-  }
-  constexpr int high_at() const { return low_at() + steps() * step_bytes * low / 8; }
-  constexpr int bytes() const { return high_at() + steps() * step_bytes * high / 8; }
-  // Numbers may need all 8 bits.
-  constexpr bool is_wide() const { return low == 8 || table != nullptr; }
-};
 
 // A chunk of a panel, unpacked.
 struct UnpackedChunk {
   uint8_t* numbers;  // a step after another
   float* scales;     // 16 for each group
-  float* minimums;   // the same, negated; null in a product without minimums
+  float* minimums;   // the same, negated
 };
 
 // Rows of activations, quantised; row r begins at r times the stride.
 struct QuantizedRows {
   int8_t* numbers;
   int64_t stride;
-  float* scales;  // of each scale_depth numbers, or one
+  float* scales;  // of each unit_depth numbers, or one
   int64_t scale_stride;
   int32_t* offsets;  // of each group: -zero times the sum of its numbers
   float* sums;       // of each group: the sum of its numbers times their scale
@@ -92,13 +56,31 @@ struct Int8Product {
   QuantizedResult result;
 };
 
-struct BlockProduct {
+// Few rows by a whole panel, whose numbers are unpacked in registers.
+struct PanelOfBlocksProduct {
+  QuantizedRows a;
+  int64_t rows;          // up to few_rows
+  const uint8_t* panel;  // blocks, one after another
+  int64_t blocks;
+  QuantizedResult result;
+};
+inline constexpr int few_rows = 4;
+
+// Any number of rows by a chunk of a panel, unpacked.
+struct ChunkProduct {
   QuantizedRows a;  // from the chunk's first number on
-  int64_t rows, groups;
+  int64_t rows, blocks;
   UnpackedChunk chunk;
   float* totals;     // rows x 16: of the chunks before, and where to add
   bool first, last;  // chunk: totals start at 0; the result is written
   QuantizedResult result;
+};
+
+// The kernels of one layout.
+struct BlockKernels {
+  void (*multiply_few)(const PanelOfBlocksProduct& product);
+  void (*unpack)(const uint8_t* blocks, int64_t count, const UnpackedChunk& to);
+  void (*multiply_chunk)(const ChunkProduct& product);
 };
 
 struct QuantizedKernels {
@@ -107,9 +89,7 @@ struct QuantizedKernels {
   void (*quantize)(const float* x, int64_t count, int64_t depth, int group, int zero, int8_t* numbers,
                    float* scales, int32_t* offsets, float* sums);
   void (*multiply_int8)(const Int8Product& product);
-  // blocks of a panel, one after another in memory
-  void (*unpack)(const BlockLayout& layout, const uint8_t* blocks, int64_t count, const UnpackedChunk& to);
-  void (*multiply_blocks)(const BlockLayout& layout, const BlockProduct& product);
+  const BlockKernels* blocks;  // of block_layouts[i]
 };
 
 }  // namespace qkv::kernel

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "qkv/base/error.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -171,12 +172,19 @@ class Int8Form final : public QuantizedForm {
   }
 };
 
+const BlockLayout& layout_of(WeightFormat format) {
+  const auto* found = std::find_if(std::begin(block_layouts), std::end(block_layouts),
+                                   [&](const BlockLayout& layout) { return layout.format == format; });
+  require(found != std::end(block_layouts), "matmul", "a weight of {} is not made of blocks", name_of(format));
+  return *found;
+}
+
 // A panel: blocks of 16 columns, one after another (BlockLayout).
 class BlockForm final : public QuantizedForm {
  public:
-  BlockForm(const BlockFormat& format, int64_t K, int64_t N)
-      : QuantizedForm(format.format, K, N, K / format.layout.block * format.layout.bytes()),
-        layout_(format.layout) {}
+  BlockForm(WeightFormat format, int64_t K, int64_t N)
+      : QuantizedForm(format, K, N, K / layout_of(format).block * layout_of(format).bytes()),
+        layout_(layout_of(format)) {}
 
   void fill(const BlockFormat& format, const uint8_t* stored, int64_t row_stride);
   void copy_column(int64_t n, float* to) const override;
@@ -184,11 +192,13 @@ class BlockForm final : public QuantizedForm {
  private:
   uint8_t* block_at(int64_t i, int64_t k) const { return panel(i) + k / layout_.block * layout_.bytes(); }
 
-  Activations activations() const override { return {scale_depth, layout_.group, layout_.zero}; }
+  Activations activations() const override { return {unit_depth, layout_.group, layout_.zero}; }
   void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                        const QuantizedResult& result) const override;
 
-  BlockLayout layout_;
+  const BlockKernels& block_kernels() const { return kernels().quantized.blocks[&layout_ - block_layouts]; }
+
+  const BlockLayout& layout_;
 };
 
 // Adds `bits` bits of number k of column n to a plane.
@@ -235,7 +245,7 @@ void BlockForm::copy_column(int64_t n, float* to) const {
   const UnpackedChunk chunk = unpacked_chunk(scratch);
   const int64_t column = n % quantized_width;
   for (int64_t k = 0; k < rows(); k += layout_.block) {
-    kernels().quantized.unpack(layout_, block_at(n / quantized_width, k), 1, chunk);
+    block_kernels().unpack(block_at(n / quantized_width, k), 1, chunk);
     for (int64_t j = 0; j < layout_.block; ++j) {
       const int64_t at = j / layout_.group * quantized_width + column;
       const int number = chunk.numbers[j / step_depth * step_bytes + column * step_depth + j % step_depth];
@@ -247,26 +257,31 @@ void BlockForm::copy_column(int64_t n, float* to) const {
 
 void BlockForm::multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                                 const QuantizedResult& result) const {
+  const int64_t K = this->rows(), blocks = K / layout_.block;
+  if (rows <= few_rows) {
+    for (int64_t i = first; i < end; ++i)
+      block_kernels().multiply_few(
+          {.a = a, .rows = rows, .panel = panel(i), .blocks = blocks, .result = at_panel(result, first, i)});
+    return;
+  }
   Scratch scratch;
   const UnpackedChunk chunk = unpacked_chunk(scratch);
-  const UnpackedChunk used = {chunk.numbers, chunk.scales, layout_.has_minimum ? chunk.minimums : nullptr};
   float* const totals = scratch.floats(rows * quantized_width);
-  const int64_t K = this->rows();
   for (int64_t i = first; i < end; ++i)
     for (int64_t k = 0; k < K; k += chunk_depth) {
       const int64_t depth = std::min<int64_t>(chunk_depth, K - k);
-      kernels().quantized.unpack(layout_, block_at(i, k), depth / layout_.block, chunk);
+      block_kernels().unpack(block_at(i, k), depth / layout_.block, chunk);
       QuantizedRows part = a;
-      part.numbers += k, part.scales += k / scale_depth;
+      part.numbers += k, part.scales += k / unit_depth;
       part.offsets += k / layout_.group, part.sums += k / layout_.group;
-      kernels().quantized.multiply_blocks(layout_, {.a = part,
-                                                    .rows = rows,
-                                                    .groups = depth / layout_.group,
-                                                    .chunk = used,
-                                                    .totals = totals,
-                                                    .first = k == 0,
-                                                    .last = k + depth == K,
-                                                    .result = at_panel(result, first, i)});
+      block_kernels().multiply_chunk({.a = part,
+                                      .rows = rows,
+                                      .blocks = depth / layout_.block,
+                                      .chunk = chunk,
+                                      .totals = totals,
+                                      .first = k == 0,
+                                      .last = k + depth == K,
+                                      .result = at_panel(result, first, i)});
     }
 }
 
@@ -301,7 +316,7 @@ PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, 
 }
 
 PackedMatrix pack_blocks(const BlockFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K) {
-  auto form = std::make_shared<BlockForm>(format, K, N);
+  auto form = std::make_shared<BlockForm>(format.format, K, N);
   form->fill(format, rows, row_stride);
   return PackedMatrix(std::move(form));
 }

@@ -23,10 +23,10 @@ struct BlockNumbers {
   uint8_t numbers[chunk_depth] = {};  // q
 };
 
+// Blocks as they are stored; their layout is the one of the format in block_layouts.
 struct BlockFormat {
   WeightFormat format;
-  BlockLayout layout;
-  int bytes;  // of a stored block
+  int bytes;  // of a block
   void (*take_apart)(const uint8_t* block, BlockNumbers& to);
 };
 

@@ -115,12 +115,14 @@ TEST(QuantizedMatrix, ARowWithANumberThatIsNotFiniteIsNaN) {
 
 // Blocks of random numbers in a layout, stored as BlockNumbers, and the floats that they stand for.
 struct RandomBlocks {
+  BlockLayout layout;
   BlockFormat format;
   int64_t N, K;
   std::vector<BlockNumbers> blocks;
 
-  RandomBlocks(const BlockLayout& layout, int64_t n, int64_t k)
-      : format{WeightFormat::q4_0, layout, sizeof(BlockNumbers),
+  RandomBlocks(const BlockLayout& of, int64_t n, int64_t k)
+      : layout(of),
+        format{of.format, sizeof(BlockNumbers),
                [](const uint8_t* block, BlockNumbers& to) { std::memcpy(&to, block, sizeof(to)); }},
         N(n),
         K(k) {
@@ -137,54 +139,31 @@ struct RandomBlocks {
     }
   }
   PackedMatrix packed() const {
-    const int64_t row = K / format.layout.block * int64_t{sizeof(BlockNumbers)};
+    const int64_t row = K / layout.block * int64_t{sizeof(BlockNumbers)};
     return pack_blocks(format, reinterpret_cast<const uint8_t*>(blocks.data()), row, N, K);
   }
   int number(int64_t n, int64_t k) const {  // q - zero
-    const BlockLayout& l = format.layout;
-    const int q = block(n, k).numbers[k % l.block];
-    return l.table ? l.table[q] : q - l.zero;
+    const int q = block(n, k).numbers[k % layout.block];
+    return layout.has_table ? iq4_nl_table[q] : q - layout.zero;
   }
   float scale(int64_t n, int64_t k) const {
-    const BlockLayout& l = format.layout;
     const float d = float_of_half(block(n, k).d);
-    return l.group_scales ? d * static_cast<float>(block(n, k).scales[k % l.block / l.group]) : d;
+    return layout.group_scales ? d * static_cast<float>(block(n, k).scales[k % layout.block / layout.group]) : d;
   }
   float minimum(int64_t n, int64_t k) const {
-    const BlockLayout& l = format.layout;
-    if (!l.has_minimum) return 0;
+    if (!layout.has_minimum) return 0;
     const float m = float_of_half(block(n, k).minimum);
-    return l.group_scales ? m * static_cast<float>(block(n, k).minimums[k % l.block / l.group]) : m;
+    return layout.group_scales ? m * static_cast<float>(block(n, k).minimums[k % layout.block / layout.group]) : m;
   }
 
  private:
   const BlockNumbers& block(int64_t n, int64_t k) const {
-    return blocks[static_cast<size_t>((n * K + k) / format.layout.block)];
+    return blocks[static_cast<size_t>((n * K + k) / layout.block)];
   }
 };
 
-constexpr int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-const BlockLayout layouts[] = {
-    {.block = 32, .group = 32, .low = 8, .high = 0, .zero = 128, .has_minimum = false, .group_scales = false},
-    {.block = 32, .group = 32, .low = 4, .high = 0, .zero = 8, .has_minimum = false, .group_scales = false},
-    {.block = 32, .group = 32, .low = 4, .high = 0, .zero = 0, .has_minimum = true, .group_scales = false},
-    {.block = 32, .group = 32, .low = 4, .high = 1, .zero = 16, .has_minimum = false, .group_scales = false},
-    {.block = 32,
-     .group = 32,
-     .low = 4,
-     .high = 0,
-     .zero = 128,
-     .has_minimum = false,
-     .group_scales = false,
-     .table = table},
-    {.block = 256, .group = 32, .low = 4, .high = 0, .zero = 0, .has_minimum = true, .group_scales = true},
-    {.block = 256, .group = 32, .low = 4, .high = 1, .zero = 0, .has_minimum = true, .group_scales = true},
-    {.block = 256, .group = 16, .low = 4, .high = 2, .zero = 32, .has_minimum = false, .group_scales = true},
-    {.block = 256, .group = 16, .low = 2, .high = 0, .zero = 0, .has_minimum = true, .group_scales = true},
-    {.block = 256, .group = 16, .low = 2, .high = 1, .zero = 4, .has_minimum = false, .group_scales = true}};
-
 TEST(BlockMatrix, IsExactSumsOfIntegersInOneChainOverTheGroups) {
-  for (const BlockLayout& layout : layouts)
+  for (const BlockLayout& layout : block_layouts)
     for (const auto [M, K, N] : {std::array<int64_t, 3>{1, 256, 1}, {3, 512, 17}, {13, 768, 40}}) {
       const RandomBlocks w(layout, N, K);
       const std::vector<float> a = normal(M * K, 1), got = product({a.data(), M, K}, w.packed());
@@ -212,7 +191,7 @@ TEST(BlockMatrix, IsExactSumsOfIntegersInOneChainOverTheGroups) {
 }
 
 TEST(BlockMatrix, CopiesItsColumnsAsFloats) {
-  for (const BlockLayout& layout : layouts) {
+  for (const BlockLayout& layout : block_layouts) {
     const RandomBlocks w(layout, 19, 512);
     const PackedMatrix packed = w.packed();
     std::vector<float> column(512);
@@ -226,7 +205,7 @@ TEST(BlockMatrix, CopiesItsColumnsAsFloats) {
 }
 
 TEST(BlockMatrix, TakesLittleMoreMemoryThanItsBits) {
-  for (const BlockLayout& layout : layouts) {
+  for (const BlockLayout& layout : block_layouts) {
     const RandomBlocks w(layout, 32, 512);
     const double bits = static_cast<double>(w.packed().bytes()) * 8 / (32 * 512);
     EXPECT_LE(bits, layout.low + layout.high + 1.13);
@@ -237,7 +216,7 @@ TEST(QuantizedMatrix, NoBitDependsOnTheInstructionSetNeighborsOrThreads) {
   const int64_t M = 150, K = 768, N = 200;
   const std::vector<float> a = normal(M * K, 1), weights = normal(N * K, 2), bias = normal(N, 3);
   std::vector<PackedMatrix> matrices = {pack_int8({weights.data(), N, K})};
-  for (const BlockLayout& layout : layouts) matrices.push_back(RandomBlocks(layout, N, K).packed());
+  for (const BlockLayout& layout : block_layouts) matrices.push_back(RandomBlocks(layout, N, K).packed());
   const MatmulOptions options = {.bias = bias.data(), .relu = true};
   const int before = threads();
   for (const PackedMatrix& w : matrices) {
@@ -265,7 +244,7 @@ TEST(QuantizedMatrix, AddsToTheResultAndReadsATransposedFactor) {
   std::vector<float> transposed(a.size());
   for (int64_t m = 0; m < M; ++m)
     for (int64_t k = 0; k < K; ++k) transposed[static_cast<size_t>(k * M + m)] = a[static_cast<size_t>(m * K + k)];
-  for (const PackedMatrix& w : {pack_int8({weights.data(), N, K}), RandomBlocks(layouts[1], N, K).packed()}) {
+  for (const PackedMatrix& w : {pack_int8({weights.data(), N, K}), RandomBlocks(block_layouts[1], N, K).packed()}) {
     std::vector<float> expected = product({a.data(), M, K}, w);
     EXPECT_EQ(product(Matrix(transposed.data(), K, M).transposed(), w), expected);
     for (float& y : expected) y += 0.5f;

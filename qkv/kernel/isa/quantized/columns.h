@@ -152,11 +152,11 @@ QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) { return dot(sum, NarrowWeig
 #endif
 
 template <bool wide>
-QKV_INLINE auto weights_of_step(const uint8_t* numbers) {
+QKV_INLINE auto weights_of_step(vb numbers) {
   if constexpr (wide)
-    return wide_weights(load_bytes(numbers));
+    return wide_weights(numbers);
   else
-    return narrow_weights(load_bytes(numbers));
+    return narrow_weights(numbers);
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE
