@@ -1,0 +1,24 @@
+#include "qkv/kernel/format/q4_0.h"
+
+#include "qkv/kernel/format/five_bits.h"
+
+namespace qkv {
+
+bool encode_q4_0(const float* x, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ4_0*>(block);
+  const float d = largest_with_sign(x, 32) / -8, inverse = inverse_or_zero(d);
+  if (!to.d.store(d)) return false;
+  for (int j = 0; j < 32; ++j) {
+    const int q = std::min(static_cast<int>(x[j] * inverse + 8.5f), 15);
+    store_four_bits(q, to.q, j);
+  }
+  return true;
+}
+
+void decode_q4_0(const uint8_t* block, float* y) {
+  const auto& from = *reinterpret_cast<const BlockQ4_0*>(block);
+  const float d = from.d.value();
+  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(four_bits(from.q, j) - 8);
+}
+
+}  // namespace qkv

@@ -1,0 +1,44 @@
+#include "qkv/kernel/format/q5_k.h"
+
+#include "qkv/kernel/format/offset_parts.h"
+#include "qkv/kernel/format/six_bits.h"
+
+namespace qkv {
+
+bool encode_q5_k(const float* x, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ5_K*>(block);
+  EncodedParts parts;
+  if (!encode_parts(x, {.parts = 8, .width = 32, .high = 31, .highest = 63}, parts)) return false;
+  SixBits scales;
+  std::copy_n(parts.scale.begin(), 8, scales.scale);
+  std::copy_n(parts.offset.begin(), 8, scales.offset);
+  pack(scales, to.scales);
+  for (size_t l = 0; l < 32; ++l) {
+    int high = 0;
+    for (size_t p = 0; p < 8; ++p) high |= parts.q[32 * p + l] >> 4 << p;
+    to.high[l] = static_cast<uint8_t>(high);
+    for (size_t h = 0; h < 4; ++h)
+      to.q[32 * h + l] = static_cast<uint8_t>((parts.q[64 * h + l] & 15) | (parts.q[64 * h + 32 + l] & 15) << 4);
+  }
+  to.d = parts.d;
+  to.dmin = parts.dmin;
+  return true;
+}
+
+void decode_q5_k(const uint8_t* block, float* y) {
+  const auto& from = *reinterpret_cast<const BlockQ5_K*>(block);
+  const float d = from.d.value(), dmin = from.dmin.value();
+  const SixBits scales = unpacked(from.scales);
+  for (int p = 0; p < 8; ++p) {
+    const float scale = d * static_cast<float>(scales.scale[p]),
+                offset = dmin * static_cast<float>(scales.offset[p]);
+    const uint8_t* q = from.q + 32 * (p / 2);
+    const int shift = 4 * (p % 2);
+    for (int i = 0; i < 32; ++i) {
+      const int number = (q[i] >> shift & 15) | (from.high[i] >> p & 1) << 4;
+      y[32 * p + i] = scale * static_cast<float>(number) - offset;
+    }
+  }
+}
+
+}  // namespace qkv

@@ -1,0 +1,72 @@
+#include "qkv/kernel/format/stored_format.h"
+
+#include "qkv/kernel/format/iq4_nl.h"
+#include "qkv/kernel/format/q2_k.h"
+#include "qkv/kernel/format/q3_k.h"
+#include "qkv/kernel/format/q4_0.h"
+#include "qkv/kernel/format/q4_1.h"
+#include "qkv/kernel/format/q4_k.h"
+#include "qkv/kernel/format/q5_0.h"
+#include "qkv/kernel/format/q5_1.h"
+#include "qkv/kernel/format/q5_k.h"
+#include "qkv/kernel/format/q6_k.h"
+#include "qkv/kernel/format/q8_0.h"
+
+namespace qkv {
+namespace {
+
+constexpr StoredFormat row_of(WeightFormat format, const char* name, bool (*encode)(const float*, uint8_t*),
+                              void (*decode)(const uint8_t*, float*)) {
+  const WeightBlock block = block_of(format);
+  return {format, name, block.numbers, block.bytes, encode, decode};
+}
+
+constexpr StoredFormat stored_formats[] = {
+    row_of(WeightFormat::q8_0, "q8_0", encode_q8_0, decode_q8_0),
+    row_of(WeightFormat::q4_0, "q4_0", encode_q4_0, decode_q4_0),
+    row_of(WeightFormat::q4_1, "q4_1", encode_q4_1, decode_q4_1),
+    row_of(WeightFormat::q5_0, "q5_0", encode_q5_0, decode_q5_0),
+    row_of(WeightFormat::q5_1, "q5_1", encode_q5_1, decode_q5_1),
+    row_of(WeightFormat::q2_k, "q2_k", encode_q2_k, decode_q2_k),
+    row_of(WeightFormat::q3_k, "q3_k", encode_q3_k, decode_q3_k),
+    row_of(WeightFormat::q4_k, "q4_k", encode_q4_k, decode_q4_k),
+    row_of(WeightFormat::q5_k, "q5_k", encode_q5_k, decode_q5_k),
+    row_of(WeightFormat::q6_k, "q6_k", encode_q6_k, decode_q6_k),
+    row_of(WeightFormat::iq4_nl, "iq4_nl", encode_iq4_nl, decode_iq4_nl),
+};
+
+const StoredFormat* find_stored_format(WeightFormat format) {
+  for (const StoredFormat& row : stored_formats)
+    if (row.format == format) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_blocks(WeightFormat format) { return find_stored_format(format) != nullptr; }
+
+const StoredFormat& stored_format(WeightFormat format) {
+  const StoredFormat* found = find_stored_format(format);
+  require(found != nullptr, "stored format", "the format must have blocks, got {}", name_of(format));
+  return *found;
+}
+
+int64_t row_bytes(const StoredFormat& format, int64_t K) {
+  require(K >= 0 && K % format.block == 0, "stored format", "a row of {} must be a multiple of {} numbers, got {}",
+          format.name, format.block, K);
+  return K / format.block * format.block_bytes;
+}
+
+bool encode_row(const StoredFormat& format, const float* x, int64_t K, uint8_t* to) {
+  const int64_t blocks = row_bytes(format, K) / format.block_bytes;
+  for (int64_t b = 0; b < blocks; ++b)
+    if (!format.encode(x + b * format.block, to + b * format.block_bytes)) return false;
+  return true;
+}
+
+void decode_row(const StoredFormat& format, const uint8_t* from, int64_t K, float* y) {
+  const int64_t blocks = row_bytes(format, K) / format.block_bytes;
+  for (int64_t b = 0; b < blocks; ++b) format.decode(from + b * format.block_bytes, y + b * format.block);
+}
+
+}  // namespace qkv
