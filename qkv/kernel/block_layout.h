@@ -23,8 +23,8 @@ inline constexpr int step_depth = 4;        // numbers along k in a step
 inline constexpr int step_bytes = quantized_width * step_depth;
 inline constexpr int unit_depth = 32;    // numbers along k that share a scale of the activations
 inline constexpr int chunk_depth = 256;  // numbers along k that are unpacked at a time
-inline constexpr int min_group = 16;
-inline constexpr int max_groups = chunk_depth / min_group;  // of a block
+inline constexpr int max_block = 256, min_group = 16;
+inline constexpr int max_groups = max_block / min_group;  // of a block
 
 struct BlockLayout {
   WeightFormat format;
@@ -68,9 +68,14 @@ inline constexpr BlockLayout block_layouts[] = {
      .zero = 32,
      .group_scales = true},
 };
+constexpr const BlockLayout& layout_of(WeightFormat format) {  // of a format of blocks
+  size_t i = 0;
+  while (block_layouts[i].format != format) ++i;
+  return block_layouts[i];
+}
 inline constexpr size_t block_layout_count = sizeof(block_layouts) / sizeof(block_layouts[0]);
 
-// Not symmetric: there is no zero.
+// The numbers of iq4_nl: denser near zero, as weights are. Not symmetric, and without zero.
 inline constexpr int8_t iq4_nl_table[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                             1,    13,   25,  38,  53,  69,  89,  113};
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "qkv/base/error.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -172,13 +171,6 @@ class Int8Form final : public QuantizedForm {
   }
 };
 
-const BlockLayout& layout_of(WeightFormat format) {
-  const auto* found = std::find_if(std::begin(block_layouts), std::end(block_layouts),
-                                   [&](const BlockLayout& layout) { return layout.format == format; });
-  require(found != std::end(block_layouts), "matmul", "a weight of {} is not made of blocks", name_of(format));
-  return *found;
-}
-
 // A panel: blocks of 16 columns, one after another (BlockLayout).
 class BlockForm final : public QuantizedForm {
  public:
@@ -186,7 +178,7 @@ class BlockForm final : public QuantizedForm {
       : QuantizedForm(format, K, N, K / layout_of(format).block * layout_of(format).bytes()),
         layout_(layout_of(format)) {}
 
-  void fill(const BlockFormat& format, const uint8_t* stored, int64_t row_stride);
+  void fill(const StoredFormat& format, const uint8_t* stored, int64_t row_stride);
   void copy_column(int64_t n, float* to) const override;
 
  private:
@@ -208,14 +200,14 @@ void put(uint8_t* plane, int bits, int64_t n, int k, int number) {
   byte = static_cast<uint8_t>(byte | (number & ((1 << bits) - 1)) << step % steps * bits);
 }
 
-void BlockForm::fill(const BlockFormat& format, const uint8_t* stored, int64_t row_stride) {
+void BlockForm::fill(const StoredFormat& format, const uint8_t* stored, int64_t row_stride) {
   parallel_for(panels(), [&](int64_t i) {
     std::fill_n(panel(i), rows() / layout_.block * layout_.bytes(), uint8_t{0});
     BlockNumbers numbers;
     const int64_t first = i * quantized_width, count = std::min<int64_t>(quantized_width, columns() - first);
     for (int64_t k = 0; k < rows(); k += layout_.block)
       for (int64_t n = 0; n < count; ++n) {
-        format.take_apart(stored + (first + n) * row_stride + k / layout_.block * format.bytes, numbers);
+        format.take_apart(stored + (first + n) * row_stride + k / layout_.block * format.block_bytes, numbers);
         uint8_t* const to = block_at(i, k);
         std::memcpy(to + 2 * n, &numbers.d, 2);
         if (layout_.has_minimum) std::memcpy(to + layout_.minimum_at() + 2 * n, &numbers.minimum, 2);
@@ -315,7 +307,8 @@ PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, 
   return PackedMatrix(std::move(form));
 }
 
-PackedMatrix pack_blocks(const BlockFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K) {
+PackedMatrix pack_blocks(const StoredFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N,
+                         int64_t K) {
   auto form = std::make_shared<BlockForm>(format.format, K, N);
   form->fill(format, rows, row_stride);
   return PackedMatrix(std::move(form));

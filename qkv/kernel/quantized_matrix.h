@@ -1,7 +1,7 @@
 // A weight matrix (N,K) as integers with scales, packed for products (quantized_kernels.h):
 //
 //     PackedMatrix w = pack_int8({weight, out, in});                        // from floats: a scale for each row
-//     PackedMatrix w = pack_blocks(block_format, rows, row_stride, out, in);  // from blocks, as files store them
+//     PackedMatrix w = pack_blocks(stored_format(f), rows, row_stride, out, in);  // from blocks, as files store them
 //
 // int8: w = scale * i with i in [-127, 127] and scale = max |w| / 127 of the row; the nearest integer, ties to even.
 //
@@ -10,31 +10,17 @@
 // activations with a number that is not finite gives NaN, so that no wrong number looks right.
 #pragma once
 
+#include "qkv/kernel/format/stored_format.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/kernel/quantized_kernels.h"
 
 namespace qkv::kernel {
-
-// A block of a row, taken apart: w = d * scale * (q - zero) - minimum * minimum_factor.
-struct BlockNumbers {
-  uint16_t d = 0, minimum = 0;        // halves
-  int8_t scales[max_groups] = {};     // factors of d for each group, where the layout has them
-  uint8_t minimums[max_groups] = {};  // factors of minimum
-  uint8_t numbers[chunk_depth] = {};  // q
-};
-
-// Blocks as they are stored; their layout is the one of the format in block_layouts.
-struct BlockFormat {
-  WeightFormat format;
-  int bytes;  // of a block
-  void (*take_apart)(const uint8_t* block, BlockNumbers& to);
-};
 
 // w has column_stride 1 and finite numbers.
 PackedMatrix pack_int8(Matrix w);
 // A row of int8 as it is stored: K numbers, then the scale.
 PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K);
 // K is a multiple of the block.
-PackedMatrix pack_blocks(const BlockFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K);
+PackedMatrix pack_blocks(const StoredFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K);
 
 }  // namespace qkv::kernel

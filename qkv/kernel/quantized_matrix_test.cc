@@ -116,14 +116,15 @@ TEST(QuantizedMatrix, ARowWithANumberThatIsNotFiniteIsNaN) {
 // Blocks of random numbers in a layout, stored as BlockNumbers, and the floats that they stand for.
 struct RandomBlocks {
   BlockLayout layout;
-  BlockFormat format;
+  StoredFormat format;
   int64_t N, K;
   std::vector<BlockNumbers> blocks;
 
   RandomBlocks(const BlockLayout& of, int64_t n, int64_t k)
       : layout(of),
-        format{of.format, sizeof(BlockNumbers),
-               [](const uint8_t* block, BlockNumbers& to) { std::memcpy(&to, block, sizeof(to)); }},
+        format{of.format, "",
+               of.block,  sizeof(BlockNumbers),
+               nullptr,   [](const uint8_t* block, BlockNumbers& to) { std::memcpy(&to, block, sizeof(to)); }},
         N(n),
         K(k) {
     Random random(9, static_cast<uint64_t>(n + k));

@@ -1,10 +1,15 @@
 #include "qkv/op/weight.h"
 
+#include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
+#include "qkv/kernel/format/stored_format.h"
+#include "qkv/kernel/quantized_matrix.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -20,6 +25,27 @@ kernel::PackedMatrix packed_form(const Tensor& w, bool transposed) {
   const auto oriented = [&](auto matrix) { return transposed ? matrix.transposed() : matrix; };
   if (w.dtype() == DType::bf16) return kernel::PackedMatrix(oriented(matrix_at<uint16_t>(w.data<bfloat16>(), w)));
   return kernel::PackedMatrix(oriented(matrix_at<float>(w.data<float>(), w)));
+}
+
+kernel::PackedMatrix quantized_form(const Tensor& values, WeightFormat format) {
+  const Tensor w = values.to(DType::f32).contiguous_copy();
+  const int64_t N = w.dim(0), K = w.dim(1);
+  const float* const x = w.data<float>();
+  const WeightFormat fitting = format_for_row(format, K);
+  for_each_row(N, K, [&](int64_t n) {
+    require(std::all_of(x + n * K, x + (n + 1) * K, [](float v) { return std::isfinite(v); }), "Weight::packed",
+            "a weight must be finite to be held as {}, but row {} of {} is not", name_of(format), n,
+            values.shape());
+  });
+  if (fitting == WeightFormat::int8) return kernel::pack_int8({x, N, K});
+  const StoredFormat& stored = stored_format(fitting);
+  const int64_t bytes = row_bytes(stored, K);
+  std::vector<uint8_t> rows(static_cast<size_t>(N * bytes));
+  for_each_row(N, K, [&](int64_t n) {
+    require(encode_row(stored, x + n * K, K, rows.data() + n * bytes), "Weight::packed",
+            "row {} of a weight {} has numbers that are too large for {}", n, values.shape(), name_of(fitting));
+  });
+  return kernel::pack_blocks(stored, rows.data(), bytes, N, K);
 }
 
 }  // namespace
@@ -62,7 +88,19 @@ Weight Weight::packed(const Tensor& values, WeightFormat format) {
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  w.state_->forward.matrix = packed_form(values.to(element_type(format)), true);
+  const bool is_quantized = format != WeightFormat::f32 && format != WeightFormat::bf16;
+  w.state_->forward.matrix =
+      is_quantized ? quantized_form(values, format) : packed_form(values.to(element_type(format)), true);
+  return w;
+}
+
+Weight Weight::packed_rows(WeightFormat format, const uint8_t* rows, int64_t N, int64_t K) {
+  Weight w;
+  w.state_ = std::make_shared<State>(State{.shape = {N, K}});
+  w.state_->forward.matrix =
+      format == WeightFormat::int8
+          ? kernel::pack_int8_rows(rows, K + 4, N, K)
+          : kernel::pack_blocks(stored_format(format), rows, row_bytes(stored_format(format), K), N, K);
   return w;
 }
 
@@ -106,9 +144,7 @@ Tensor Weight::values() const {
   const kernel::PackedMatrix& columns = state_->forward.matrix;
   Tensor out = Tensor::empty(shape());
   const int64_t K = dim(1);
-  for_each_row(dim(0), K, [&](int64_t n) {
-    columns.copy_column(n, out.data<float>() + n * K);
-  });
+  for_each_row(dim(0), K, [&](int64_t n) { columns.copy_column(n, out.data<float>() + n * K); });
   return out.to(element_type(format()));
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "qkv/kernel/block_layout.h"
 #include "qkv/tensor/half.h"
 
 namespace qkv {
@@ -15,7 +16,8 @@ namespace qkv {
 struct StoredHalf {
   uint8_t bytes[2];
 
-  float value() const { return float_of_half(static_cast<uint16_t>(bytes[0] | bytes[1] << 8)); }
+  uint16_t bits() const { return static_cast<uint16_t>(bytes[0] | bytes[1] << 8); }
+  float value() const { return float_of_half(bits()); }
   // False if x is not finite as f16.
   bool store(float x) {
     const uint16_t half = half_of_float(x);
@@ -23,6 +25,18 @@ struct StoredHalf {
     bytes[1] = static_cast<uint8_t>(half >> 8);
     return (half & 0x7c00u) != 0x7c00u;
   }
+};
+
+inline uint16_t negated(uint16_t half) { return half ^ 0x8000u; }
+
+// A block taken apart. For each number of a group
+//     y = d scale (q - zero) - minimum factor
+// where what a format lacks is 1 (scale, factor) or 0 (minimum), and zero is that of its layout (block_layout.h).
+struct BlockNumbers {
+  uint16_t d = 0, minimum = 0;                // f16
+  int8_t scales[kernel::max_groups] = {};     // of the groups
+  uint8_t minimums[kernel::max_groups] = {};  // their factors of the minimum
+  uint8_t numbers[kernel::max_block] = {};    // q
 };
 
 // The first number of the largest magnitude; a NaN if one is.

@@ -19,15 +19,16 @@ bool encode_q2_k(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q2_k(const uint8_t* block, float* y) {
+void take_apart_q2_k(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ2_K*>(block);
-  const float d = from.d.value(), dmin = from.dmin.value();
+  to.d = from.d.bits();
+  to.minimum = from.dmin.bits();
   for (int p = 0; p < 16; ++p) {
-    const float scale = d * static_cast<float>(from.scales[p] & 15),
-                offset = dmin * static_cast<float>(from.scales[p] >> 4);
+    to.scales[p] = static_cast<int8_t>(from.scales[p] & 15);
+    to.minimums[p] = from.scales[p] >> 4;
     const uint8_t* q = from.q + 32 * (p / 8) + 16 * (p % 2);
     const int shift = 2 * (p / 2 % 4);
-    for (int i = 0; i < 16; ++i) y[16 * p + i] = scale * static_cast<float>(q[i] >> shift & 3) - offset;
+    for (int i = 0; i < 16; ++i) to.numbers[16 * p + i] = q[i] >> shift & 3;
   }
 }
 

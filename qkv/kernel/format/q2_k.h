@@ -18,6 +18,6 @@ struct BlockQ2_K {
 static_assert(sizeof(BlockQ2_K) == 84);
 
 bool encode_q2_k(const float* x, uint8_t* block);
-void decode_q2_k(const uint8_t* block, float* y);
+void take_apart_q2_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -24,19 +24,17 @@ bool encode_q3_k(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q3_k(const uint8_t* block, float* y) {
+void take_apart_q3_k(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ3_K*>(block);
-  const float d = from.d.value();
+  to.d = from.d.bits();
   for (int p = 0; p < 16; ++p) {
     const int code = (from.scales[p % 8] >> (p < 8 ? 0 : 4) & 15) | (from.scales[8 + p % 4] >> 2 * (p / 4) & 3)
                                                                         << 4;
-    const float scale = d * static_cast<float>(code - 32);
+    to.scales[p] = static_cast<int8_t>(code - 32);
     const uint8_t *q = from.q + 32 * (p / 8) + 16 * (p % 2), *high = from.high + 16 * (p % 2);
     const int shift = 2 * (p / 2 % 4), bit = p / 2;
-    for (int i = 0; i < 16; ++i) {
-      const int number = (q[i] >> shift & 3) | (high[i] >> bit & 1) << 2;
-      y[16 * p + i] = scale * static_cast<float>(number - 4);
-    }
+    for (int i = 0; i < 16; ++i)
+      to.numbers[16 * p + i] = static_cast<uint8_t>((q[i] >> shift & 3) | (high[i] >> bit & 1) << 2);
   }
 }
 

@@ -19,6 +19,6 @@ struct BlockQ3_K {
 static_assert(sizeof(BlockQ3_K) == 110);
 
 bool encode_q3_k(const float* x, uint8_t* block);
-void decode_q3_k(const uint8_t* block, float* y);
+void take_apart_q3_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -15,10 +15,10 @@ bool encode_q4_0(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q4_0(const uint8_t* block, float* y) {
+void take_apart_q4_0(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ4_0*>(block);
-  const float d = from.d.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(four_bits(from.q, j) - 8);
+  to.d = from.d.bits();
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(four_bits(from.q, j));
 }
 
 }  // namespace qkv

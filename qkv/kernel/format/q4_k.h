@@ -17,6 +17,6 @@ struct BlockQ4_K {
 static_assert(sizeof(BlockQ4_K) == 144);
 
 bool encode_q4_k(const float* x, uint8_t* block);
-void decode_q4_k(const uint8_t* block, float* y);
+void take_apart_q4_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

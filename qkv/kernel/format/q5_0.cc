@@ -15,10 +15,10 @@ bool encode_q5_0(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q5_0(const uint8_t* block, float* y) {
+void take_apart_q5_0(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ5_0*>(block);
-  const float d = from.d.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(five_bits(from.high, from.q, j) - 16);
+  to.d = from.d.bits();
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(five_bits(from.high, from.q, j));
 }
 
 }  // namespace qkv

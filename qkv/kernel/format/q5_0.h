@@ -19,6 +19,6 @@ struct BlockQ5_0 {
 static_assert(sizeof(BlockQ5_0) == 22);
 
 bool encode_q5_0(const float* x, uint8_t* block);
-void decode_q5_0(const uint8_t* block, float* y);
+void take_apart_q5_0(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

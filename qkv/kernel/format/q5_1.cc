@@ -17,10 +17,11 @@ bool encode_q5_1(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q5_1(const uint8_t* block, float* y) {
+void take_apart_q5_1(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ5_1*>(block);
-  const float d = from.d.value(), m = from.m.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(five_bits(from.high, from.q, j)) + m;
+  to.d = from.d.bits();
+  to.minimum = negated(from.m.bits());
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(five_bits(from.high, from.q, j));
 }
 
 }  // namespace qkv

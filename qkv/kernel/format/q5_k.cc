@@ -25,19 +25,18 @@ bool encode_q5_k(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q5_k(const uint8_t* block, float* y) {
+void take_apart_q5_k(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ5_K*>(block);
-  const float d = from.d.value(), dmin = from.dmin.value();
+  to.d = from.d.bits();
+  to.minimum = from.dmin.bits();
   const SixBits scales = unpacked(from.scales);
   for (int p = 0; p < 8; ++p) {
-    const float scale = d * static_cast<float>(scales.scale[p]),
-                offset = dmin * static_cast<float>(scales.offset[p]);
+    to.scales[p] = static_cast<int8_t>(scales.scale[p]);
+    to.minimums[p] = scales.offset[p];
     const uint8_t* q = from.q + 32 * (p / 2);
     const int shift = 4 * (p % 2);
-    for (int i = 0; i < 32; ++i) {
-      const int number = (q[i] >> shift & 15) | (from.high[i] >> p & 1) << 4;
-      y[32 * p + i] = scale * static_cast<float>(number) - offset;
-    }
+    for (int i = 0; i < 32; ++i)
+      to.numbers[32 * p + i] = static_cast<uint8_t>((q[i] >> shift & 15) | (from.high[i] >> p & 1) << 4);
   }
 }
 

@@ -19,6 +19,6 @@ struct BlockQ5_K {
 static_assert(sizeof(BlockQ5_K) == 176);
 
 bool encode_q5_k(const float* x, uint8_t* block);
-void decode_q5_k(const uint8_t* block, float* y);
+void take_apart_q5_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

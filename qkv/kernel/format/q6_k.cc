@@ -21,18 +21,16 @@ bool encode_q6_k(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q6_k(const uint8_t* block, float* y) {
+void take_apart_q6_k(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ6_K*>(block);
-  const float d = from.d.value();
+  to.d = from.d.bits();
   for (int p = 0; p < 16; ++p) {
-    const float scale = d * static_cast<float>(from.scales[p]);
+    to.scales[p] = from.scales[p];
     const int half = p / 8, s = p / 2 % 4;
     const uint8_t* low = from.q + 64 * half + 32 * (s % 2) + 16 * (p % 2);
     const uint8_t* high = from.high + 32 * half + 16 * (p % 2);
-    for (int i = 0; i < 16; ++i) {
-      const int number = (low[i] >> 4 * (s / 2) & 15) | (high[i] >> 2 * s & 3) << 4;
-      y[16 * p + i] = scale * static_cast<float>(number - 32);
-    }
+    for (int i = 0; i < 16; ++i)
+      to.numbers[16 * p + i] = static_cast<uint8_t>((low[i] >> 4 * (s / 2) & 15) | (high[i] >> 2 * s & 3) << 4);
   }
 }
 

@@ -19,6 +19,6 @@ struct BlockQ6_K {
 static_assert(sizeof(BlockQ6_K) == 210);
 
 bool encode_q6_k(const float* x, uint8_t* block);
-void decode_q6_k(const uint8_t* block, float* y);
+void take_apart_q6_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

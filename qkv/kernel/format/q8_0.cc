@@ -10,10 +10,10 @@ bool encode_q8_0(const float* x, uint8_t* block) {
   return true;
 }
 
-void decode_q8_0(const uint8_t* block, float* y) {
+void take_apart_q8_0(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ8_0*>(block);
-  const float d = from.d.value();
-  for (int j = 0; j < 32; ++j) y[j] = static_cast<float>(from.q[j]) * d;
+  to.d = from.d.bits();
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(from.q[j] + 128);
 }
 
 }  // namespace qkv

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "qkv/kernel/format/block.h"
 #include "qkv/kernel/weight_format.h"
 
 namespace qkv {
@@ -23,7 +24,7 @@ struct StoredFormat {
   int block;                                       // numbers of a block
   int block_bytes;                                 // and its bytes
   bool (*encode)(const float* x, uint8_t* block);  // false: it cannot hold these numbers; the block is undefined
-  void (*decode)(const uint8_t* block, float* y);
+  void (*take_apart)(const uint8_t* block, BlockNumbers& to);
 };
 
 bool has_blocks(WeightFormat format);
