@@ -103,6 +103,7 @@ int64_t PackedMatrix::columns() const { return form_ ? form_->columns() : 0; }
 WeightFormat PackedMatrix::format() const { return form_ ? form_->format() : WeightFormat::f32; }
 int64_t PackedMatrix::bytes() const { return form_ ? form_->bytes() : 0; }
 void PackedMatrix::copy_column(int64_t column, float* to) const { form_->copy_column(column, to); }
+void PackedMatrix::copy_stored(int64_t column, uint8_t* to) const { form_->copy_stored(column, to); }
 
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns() == 0) return;

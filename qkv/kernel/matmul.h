@@ -66,6 +66,8 @@ class PackedMatrix {
   int64_t bytes() const;  // of the packed copy; 0 of a weight in place
   // The rows() numbers of a column, as the product uses them.
   void copy_column(int64_t column, float* to) const;
+  // The same as the format stores them, without loss: row_bytes(format(), rows()) bytes.
+  void copy_stored(int64_t column, uint8_t* to) const;
 
   const Form& form() const { return *form_; }
 

@@ -1,6 +1,7 @@
 // Products by a weight as it stands in memory, which was not packed (PackedMatrix::in_place() in matmul.h).
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
@@ -102,6 +103,9 @@ class InPlaceForm final : public PackedMatrix::Form {
       else
         to[k] = from[k];
     }
+  }
+  void copy_stored(int64_t column, uint8_t* to) const override {
+    std::memcpy(to, weight_.data + column * weight_.row_stride, static_cast<size_t>(rows()) * sizeof(Element));
   }
   int64_t bytes() const override { return 0; }
 

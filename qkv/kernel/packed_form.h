@@ -24,6 +24,7 @@ class PackedMatrix::Form {
   // c = a b with the options; a has at least one row and one column.
   virtual void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const = 0;
   virtual void copy_column(int64_t column, float* to) const = 0;
+  virtual void copy_stored(int64_t column, uint8_t* to) const = 0;
   virtual int64_t bytes() const = 0;
 
  private:

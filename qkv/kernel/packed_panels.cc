@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "qkv/base/scratch.h"
@@ -36,6 +37,11 @@ class PanelForm final : public PackedMatrix::Form {
       else
         to[row] = number;
     }
+  }
+  void copy_stored(int64_t column, uint8_t* to) const override {
+    const Element* from = at_panel(column / width_, 0) + column % width_;
+    for (int64_t row = 0; row < rows(); ++row)
+      std::memcpy(to + row * int64_t{sizeof(Element)}, from + row * width_, sizeof(Element));
   }
   int64_t bytes() const override { return storage_->bytes(); }
 

@@ -150,6 +150,11 @@ class Int8Form final : public QuantizedForm {
     const float scale = scales(n / quantized_width)[n % quantized_width];
     for (int64_t k = 0; k < rows(); ++k) to[k] = scale * static_cast<float>(from[place(n, k)] - 128);
   }
+  void copy_stored(int64_t n, uint8_t* to) const override {
+    const uint8_t* const from = panel(n / quantized_width);
+    for (int64_t k = 0; k < rows(); ++k) to[k] = static_cast<uint8_t>(from[place(n, k)] - 128);
+    std::memcpy(to + rows(), scales(n / quantized_width) + n % quantized_width, 4);
+  }
 
  private:
   int64_t steps() const { return pieces_of(rows(), step_depth); }
@@ -180,6 +185,7 @@ class BlockForm final : public QuantizedForm {
 
   void fill(const StoredFormat& format, const uint8_t* stored, int64_t row_stride);
   void copy_column(int64_t n, float* to) const override;
+  void copy_stored(int64_t n, uint8_t* to) const override;
 
  private:
   uint8_t* block_at(int64_t i, int64_t k) const { return panel(i) + k / layout_.block * layout_.bytes(); }
@@ -209,8 +215,8 @@ void BlockForm::fill(const StoredFormat& format, const uint8_t* stored, int64_t 
       for (int64_t n = 0; n < count; ++n) {
         format.take_apart(stored + (first + n) * row_stride + k / layout_.block * format.block_bytes, numbers);
         uint8_t* const to = block_at(i, k);
-        std::memcpy(to + 2 * n, &numbers.d, 2);
-        if (layout_.has_minimum) std::memcpy(to + layout_.minimum_at() + 2 * n, &numbers.minimum, 2);
+        std::memcpy(to + 2 * n, numbers.d.bytes, 2);
+        if (layout_.has_minimum) std::memcpy(to + layout_.minimum_at() + 2 * n, numbers.minimum.bytes, 2);
         for (int g = 0; layout_.group_scales && g < layout_.groups(); ++g) {
           const int64_t at = g * quantized_width + n;
           to[layout_.scales_at() + at] = static_cast<uint8_t>(numbers.scales[g]);
@@ -244,6 +250,35 @@ void BlockForm::copy_column(int64_t n, float* to) const {
       const float scaled = chunk.scales[at] * static_cast<float>(number - layout_.zero);
       to[k + j] = layout_.has_minimum ? scaled + chunk.minimums[at] : scaled;
     }
+  }
+}
+
+// The inverse of put().
+int take(const uint8_t* plane, int bits, int64_t n, int k) {
+  const int step = k / step_depth, steps = 8 / bits;
+  const int byte = plane[step / steps * step_bytes + n * step_depth + k % step_depth];
+  return byte >> step % steps * bits & ((1 << bits) - 1);
+}
+
+void BlockForm::copy_stored(int64_t n, uint8_t* to) const {
+  const StoredFormat& stored = stored_format(format());
+  const int64_t column = n % quantized_width;
+  BlockNumbers numbers;
+  for (int64_t k = 0; k < rows(); k += layout_.block, to += stored.block_bytes) {
+    const uint8_t* const from = block_at(n / quantized_width, k);
+    std::memcpy(numbers.d.bytes, from + 2 * column, 2);
+    if (layout_.has_minimum) std::memcpy(numbers.minimum.bytes, from + layout_.minimum_at() + 2 * column, 2);
+    for (int g = 0; layout_.group_scales && g < layout_.groups(); ++g) {
+      const int64_t at = g * quantized_width + column;
+      numbers.scales[g] = static_cast<int8_t>(from[layout_.scales_at() + at]);
+      if (layout_.has_minimum) numbers.minimums[g] = from[layout_.minimums_at() + at];
+    }
+    for (int j = 0; j < layout_.block; ++j) {
+      int q = take(from + layout_.low_at(), layout_.low, column, j);
+      if (layout_.high > 0) q |= take(from + layout_.high_at(), layout_.high, column, j) << layout_.low;
+      numbers.numbers[j] = static_cast<uint8_t>(q);
+    }
+    stored.put_together(numbers, to);
   }
 }
 

@@ -122,17 +122,21 @@ struct RandomBlocks {
 
   RandomBlocks(const BlockLayout& of, int64_t n, int64_t k)
       : layout(of),
-        format{of.format, "",
-               of.block,  sizeof(BlockNumbers),
-               nullptr,   [](const uint8_t* block, BlockNumbers& to) { std::memcpy(&to, block, sizeof(to)); }},
+        format{of.format,
+               "",
+               of.block,
+               sizeof(BlockNumbers),
+               nullptr,
+               nullptr,
+               [](const uint8_t* block, BlockNumbers& to) { std::memcpy(&to, block, sizeof(to)); }},
         N(n),
         K(k) {
     Random random(9, static_cast<uint64_t>(n + k));
     const auto below = [&](int bound) { return static_cast<int>(random.bits() % static_cast<uint32_t>(bound)); };
     for (int64_t i = 0; i < N * K / layout.block; ++i) {
       BlockNumbers block;
-      block.d = half_of_float(static_cast<float>(random.normal()) * 0.01f);
-      block.minimum = half_of_float(static_cast<float>(random.normal()) * 0.01f);
+      block.d.store(static_cast<float>(random.normal()) * 0.01f);
+      block.minimum.store(static_cast<float>(random.normal()) * 0.01f);
       for (int8_t& scale : block.scales) scale = static_cast<int8_t>(below(256) - 128);
       for (uint8_t& minimum : block.minimums) minimum = static_cast<uint8_t>(below(64));
       for (uint8_t& q : block.numbers) q = static_cast<uint8_t>(below(1 << (layout.low + layout.high)));
@@ -148,12 +152,12 @@ struct RandomBlocks {
     return layout.has_table ? iq4_nl_table[q] : q - layout.zero;
   }
   float scale(int64_t n, int64_t k) const {
-    const float d = float_of_half(block(n, k).d);
+    const float d = block(n, k).d.value();
     return layout.group_scales ? d * static_cast<float>(block(n, k).scales[k % layout.block / layout.group]) : d;
   }
   float minimum(int64_t n, int64_t k) const {
     if (!layout.has_minimum) return 0;
-    const float m = float_of_half(block(n, k).minimum);
+    const float m = block(n, k).minimum.value();
     return layout.group_scales ? m * static_cast<float>(block(n, k).minimums[k % layout.block / layout.group]) : m;
   }
 

@@ -142,6 +142,11 @@ Cached cached(const TransformerConfig& c) {
   return {};
 }
 
+double bytes_per_number(WeightFormat format) {
+  const WeightBlock block = block_of(format);
+  return static_cast<double>(block.bytes) / block.numbers;
+}
+
 std::string memory(const TransformerConfig& c, WeightFormat format) {
   int64_t weights = 0, others = 0;
   make_model(c)->for_each_parameter([&](const std::string&, const Parameter& parameter) {
@@ -154,7 +159,7 @@ std::string memory(const TransformerConfig& c, WeightFormat format) {
   std::vector<TableRow> out = {
       {plain ? "Bytes (f32)" : fmt::format("Bytes (weights {}, all else f32)", name_of(format)), "", "formula"},
       {"parameters", bytes_text(static_cast<double>(bytes_of(format, weights) + 4 * others)),
-       plain ? "4 parameters" : fmt::format("{} weights + 4 others", bytes_of(format, 1))},
+       plain ? "4 parameters" : fmt::format("{:.4g} weights + 4 others", bytes_per_number(format))},
       {"training: parameters, gradients, two moments of Adam", of(4 * P), "16 parameters"}};
   if (rows.target > 0)
     out.push_back({"KV cache per target token of a hypothesis", of(rows.target), rows.target_formula});

@@ -31,7 +31,7 @@ kernel::PackedMatrix quantized_form(const Tensor& values, WeightFormat format) {
   const Tensor w = values.to(DType::f32).contiguous_copy();
   const int64_t N = w.dim(0), K = w.dim(1);
   const float* const x = w.data<float>();
-  const WeightFormat fitting = format_for_row(format, K);
+  const WeightFormat fitting = format_for_rows(format, K);
   for_each_row(N, K, [&](int64_t n) {
     require(std::all_of(x + n * K, x + (n + 1) * K, [](float v) { return std::isfinite(v); }), "Weight::packed",
             "a weight must be finite to be held as {}, but row {} of {} is not", name_of(format), n,
@@ -39,7 +39,7 @@ kernel::PackedMatrix quantized_form(const Tensor& values, WeightFormat format) {
   });
   if (fitting == WeightFormat::int8) return kernel::pack_int8({x, N, K});
   const StoredFormat& stored = stored_format(fitting);
-  const int64_t bytes = row_bytes(stored, K);
+  const int64_t bytes = row_bytes(fitting, K);
   std::vector<uint8_t> rows(static_cast<size_t>(N * bytes));
   for_each_row(N, K, [&](int64_t n) {
     require(encode_row(stored, x + n * K, K, rows.data() + n * bytes), "Weight::packed",
@@ -88,19 +88,22 @@ Weight Weight::packed(const Tensor& values, WeightFormat format) {
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  const bool is_quantized = format != WeightFormat::f32 && format != WeightFormat::bf16;
   w.state_->forward.matrix =
-      is_quantized ? quantized_form(values, format) : packed_form(values.to(element_type(format)), true);
+      is_quantized(format) ? quantized_form(values, format) : packed_form(values.to(element_type(format)), true);
   return w;
 }
 
-Weight Weight::packed_rows(WeightFormat format, const uint8_t* rows, int64_t N, int64_t K) {
+Weight Weight::packed(const StoredValues& values) {
+  const WeightFormat format = values.format();
+  if (!is_quantized(format)) return packed(values.tensor(), format);
+  const int64_t N = values.shape()[0], K = values.shape()[1];
+  const Tensor contiguous = values.tensor().contiguous_copy();
+  const auto* const rows = contiguous.data<uint8_t>();
   Weight w;
-  w.state_ = std::make_shared<State>(State{.shape = {N, K}});
-  w.state_->forward.matrix =
-      format == WeightFormat::int8
-          ? kernel::pack_int8_rows(rows, K + 4, N, K)
-          : kernel::pack_blocks(stored_format(format), rows, row_bytes(stored_format(format), K), N, K);
+  w.state_ = std::make_shared<State>(State{.shape = values.shape()});
+  w.state_->forward.matrix = format == WeightFormat::int8
+                                 ? kernel::pack_int8_rows(rows, row_bytes(format, K), N, K)
+                                 : kernel::pack_blocks(stored_format(format), rows, row_bytes(format, K), N, K);
   return w;
 }
 
@@ -146,6 +149,15 @@ Tensor Weight::values() const {
   const int64_t K = dim(1);
   for_each_row(dim(0), K, [&](int64_t n) { columns.copy_column(n, out.data<float>() + n * K); });
   return out.to(element_type(format()));
+}
+
+StoredValues Weight::stored() const {
+  if (!is_quantized(format())) return values();
+  const int64_t K = dim(1), bytes = row_bytes(format(), K);
+  Tensor rows = Tensor::empty({dim(0), bytes}, DType::u8);
+  for_each_row(dim(0), K,
+               [&](int64_t n) { state_->forward.matrix.copy_stored(n, rows.data<uint8_t>() + n * bytes); });
+  return {rows, format(), K};
 }
 
 }  // namespace qkv

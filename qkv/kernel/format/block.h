@@ -16,8 +16,7 @@ namespace qkv {
 struct StoredHalf {
   uint8_t bytes[2];
 
-  uint16_t bits() const { return static_cast<uint16_t>(bytes[0] | bytes[1] << 8); }
-  float value() const { return float_of_half(bits()); }
+  float value() const { return float_of_half(static_cast<uint16_t>(bytes[0] | bytes[1] << 8)); }
   // False if x is not finite as f16.
   bool store(float x) {
     const uint16_t half = half_of_float(x);
@@ -27,13 +26,13 @@ struct StoredHalf {
   }
 };
 
-inline uint16_t negated(uint16_t half) { return half ^ 0x8000u; }
+inline StoredHalf negated(StoredHalf x) { return {{x.bytes[0], static_cast<uint8_t>(x.bytes[1] ^ 0x80)}}; }
 
 // A block taken apart. For each number of a group
 //     y = d scale (q - zero) - minimum factor
 // where what a format lacks is 1 (scale, factor) or 0 (minimum), and zero is that of its layout (block_layout.h).
 struct BlockNumbers {
-  uint16_t d = 0, minimum = 0;                // f16
+  StoredHalf d = {}, minimum = {};
   int8_t scales[kernel::max_groups] = {};     // of the groups
   uint8_t minimums[kernel::max_groups] = {};  // their factors of the minimum
   uint8_t numbers[kernel::max_block] = {};    // q

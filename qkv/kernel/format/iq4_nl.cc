@@ -43,18 +43,23 @@ float best_table_scale(const float* x) {
 
 }  // namespace
 
-bool encode_iq4_nl(const float* x, uint8_t* block) {
-  auto& to = *reinterpret_cast<BlockIQ4_NL*>(block);
+bool encode_iq4_nl(const float* x, BlockNumbers& to) {
   if (!fits_search(largest_magnitude(x, 32))) return false;
   if (!to.d.store(best_table_scale(x))) return false;
   const float inverse = inverse_or_zero(to.d.value());
-  for (int j = 0; j < 32; ++j) store_four_bits(nearest_in_table(x[j] * inverse), to.q, j);
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(nearest_in_table(x[j] * inverse));
   return true;
+}
+
+void put_together_iq4_nl(const BlockNumbers& from, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockIQ4_NL*>(block);
+  to.d = from.d;
+  for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[j], to.q, j);
 }
 
 void take_apart_iq4_nl(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockIQ4_NL*>(block);
-  to.d = from.d.bits();
+  to.d = from.d;
   for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(four_bits(from.q, j));
 }
 

@@ -16,7 +16,8 @@ struct BlockIQ4_NL {
 };
 static_assert(sizeof(BlockIQ4_NL) == 18);
 
-bool encode_iq4_nl(const float* x, uint8_t* block);
+bool encode_iq4_nl(const float* x, BlockNumbers& to);
+void put_together_iq4_nl(const BlockNumbers& from, uint8_t* block);
 void take_apart_iq4_nl(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

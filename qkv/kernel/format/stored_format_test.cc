@@ -85,6 +85,19 @@ TEST(StoredFormat, DecodesTheBitsOfTheGgufPackage) {
   }
 }
 
+TEST(StoredFormat, TakingABlockApartLosesNothing) {
+  std::mt19937 engine(8);
+  for (const StoredFormat* format : all_formats())
+    for (int round = 0; round < 50; ++round) {
+      std::vector<uint8_t> bytes(static_cast<size_t>(format->block_bytes)), again(bytes.size());
+      for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(engine() >> 24);
+      BlockNumbers numbers;
+      format->take_apart(bytes.data(), numbers);
+      format->put_together(numbers, again.data());
+      EXPECT_EQ(again, bytes) << format->name;
+    }
+}
+
 TEST(StoredFormat, EncodesTheBytesOfTheGgufPackage) {
   const Tensor x = fixture().get("x");
   for (const WeightFormat of :
