@@ -39,4 +39,11 @@ class References {
   std::vector<std::span<const std::string>> streams_;
 };
 
+// The references of one sentence, as streams of one line.
+inline std::vector<std::vector<std::string>> streams_of(const std::vector<std::string>& references) {
+  std::vector<std::vector<std::string>> streams(references.size());
+  for (size_t i = 0; i < streams.size(); ++i) streams[i] = {references[i]};
+  return streams;
+}
+
 }  // namespace qkv::metric

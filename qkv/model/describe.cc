@@ -197,7 +197,7 @@ std::string arithmetic(const TransformerConfig& c, const DescribeOptions& o) {
   if (c.architecture == Architecture::masked)
     return flop_table(title("token", 'S', S), source, o.batch * S) + "\n" +
            flop_table("Per masked token", target, o.batch * S);
-  const std::string of_target =
+  std::string of_target =
       flop_table(title(c.has_encoder() ? "target token" : "token", 'T', T), target, o.batch * T) + "\n" +
       decoding_step(c, o);
   if (source.empty()) return of_target;

@@ -54,11 +54,11 @@ class NamedTensorsOf {
     const auto found = instead_.find(full);
     const std::string& name = found == instead_.end() ? full : found->second;
     const bool strips = !has_prefix_ && name.starts_with(names_.prefix());
-    const std::string stored = strips ? name.substr(names_.prefix().size()) : name;
+    std::string stored = strips ? name.substr(names_.prefix().size()) : name;
     // Norms in files of 2018 and 2019.
     for (const auto& [now, before] : {std::pair(".weight", ".gamma"), std::pair(".bias", ".beta")})
       if (stored.ends_with(now) && !tensors_.has(stored)) {
-        const std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
+        std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
         if (tensors_.has(old)) return old;
       }
     return stored;

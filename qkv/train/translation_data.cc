@@ -19,7 +19,7 @@ Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Sid
   const auto next = [&](std::string& sentence) { return sentences(sentence) && ++count; };
   const char* of = side == Side::both ? "joint" : side == Side::source ? "source" : "target";
   double seconds = 0;
-  const Tokenizer tokenizer = [&] {
+  Tokenizer tokenizer = [&] {
     const ElapsedTime time(progress, fmt::format("training the tokenizer: {} vocabulary of at most {} tokens", of,
                                                  options.vocabulary_size));
     Tokenizer trained = Tokenizer::train(next, options.tokenizer_options());
