@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/model/check_finite.h"
@@ -176,7 +177,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
     check_finite(value, where, source.name);
     store(parameter, value);
   });
-  require<InputError>(missing.empty(), where, "{} tensors are missing: {}", missing.size(), shown(missing));
+  require<InputError>(missing.empty(), where, "{} missing: {}", counted(missing.size(), "tensor is", "tensors are"),
+                      shown(missing));
   for (const auto& [copy, of] : names.copies()) {
     if (!tensors.has(copy)) continue;
     const Tensor values = tensors.get(copy);
@@ -185,8 +187,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
   }
   for (const auto& [unread, of] : names.fallbacks()) tensors.skip(unread);
   const std::vector<std::string> left_over = tensors.left_over();
-  require<InputError>(left_over.empty(), where, "{} tensors do not belong to this model: {}", left_over.size(),
-                      shown(left_over));
+  require<InputError>(left_over.empty(), where, "{} not belong to this model: {}",
+                      counted(left_over.size(), "tensor does", "tensors do"), shown(left_over));
 }
 
 }  // namespace

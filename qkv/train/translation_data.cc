@@ -1,5 +1,6 @@
 #include "qkv/train/translation_data.h"
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/published/own_folder.h"
 #include "qkv/text/holdout.h"
@@ -26,8 +27,8 @@ Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Sid
     seconds = time.seconds();
     return trained;
   }();
-  progress.note(fmt::format("{} vocabulary of {} tokens trained on {} sentences in {}", of, tokenizer.size(), count,
-                            format_seconds(seconds)));
+  progress.note(fmt::format("{} vocabulary of {} tokens trained on {} in {}", of, tokenizer.size(),
+                            counted(count, "sentence"), format_seconds(seconds)));
   return tokenizer;
 }
 
