@@ -37,7 +37,7 @@ std::string one_line(std::string_view text, size_t max_bytes = 120);
 struct QuotedName {
   std::string_view name;
   std::string text() const;
-  operator std::string() const { return text(); }
+  operator std::string() const { return text(); }  // NOLINT: implicit on purpose, it is a text
 };
 inline QuotedName quoted_name(std::string_view name) { return {name}; }
 

@@ -78,9 +78,9 @@ struct SearchOptions {
 
 struct Hypothesis {
   std::vector<int32_t> ids;  // without bos and eos, with the prefix
-  double score;
-  double log_probability;  // of what follows the prefix
-  Tensor alignment;        // (ids, S), with options.alignment (alignment.h)
+  double score = 0;
+  double log_probability = 0;  // of what follows the prefix
+  Tensor alignment;            // (ids, S), with options.alignment (alignment.h)
 };
 
 // The sequences of a model to search, by their indices.

@@ -34,9 +34,9 @@ namespace qkv::kernel {
 // A view: element (i, j) is data[i * row_stride + j * column_stride]; one of the two strides is 1.
 template <class Element>
 struct MatrixOf {
-  const Element* data;
-  int64_t rows, columns;
-  int64_t row_stride, column_stride;
+  const Element* data = nullptr;
+  int64_t rows = 0, columns = 0;
+  int64_t row_stride = 0, column_stride = 0;
 
   MatrixOf(const Element* at, int64_t r, int64_t c) : MatrixOf(at, r, c, c, 1) {}
   MatrixOf(const Element* at, int64_t r, int64_t c, int64_t row, int64_t column)

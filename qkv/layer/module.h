@@ -82,7 +82,7 @@ class Parameter {
     Shape shape;
     std::string formula;
     Initialise initialise;
-    float value;
+    float value = 0.0f;
     bool is_matrix = false;
     OnDemand<Variable> variable;
     OnDemand<Weight> weight;  // of the variable, or packed

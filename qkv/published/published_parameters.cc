@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/model/check_finite.h"
@@ -54,11 +55,11 @@ class NamedTensorsOf {
     const auto found = instead_.find(full);
     const std::string& name = found == instead_.end() ? full : found->second;
     const bool strips = !has_prefix_ && name.starts_with(names_.prefix());
-    const std::string stored = strips ? name.substr(names_.prefix().size()) : name;
+    std::string stored = strips ? name.substr(names_.prefix().size()) : name;
     // Norms in files of 2018 and 2019.
     for (const auto& [now, before] : {std::pair(".weight", ".gamma"), std::pair(".bias", ".beta")})
       if (stored.ends_with(now) && !tensors_.has(stored)) {
-        const std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
+        std::string old = stored.substr(0, stored.size() - std::string_view(now).size()) + before;
         if (tensors_.has(old)) return old;
       }
     return stored;
@@ -176,7 +177,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
     check_finite(value, where, source.name);
     store(parameter, value);
   });
-  require<InputError>(missing.empty(), where, "{} tensors are missing: {}", missing.size(), shown(missing));
+  require<InputError>(missing.empty(), where, "{} missing: {}", counted(missing.size(), "tensor is", "tensors are"),
+                      shown(missing));
   for (const auto& [copy, of] : names.copies()) {
     if (!tensors.has(copy)) continue;
     const Tensor values = tensors.get(copy);
@@ -185,8 +187,8 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
   }
   for (const auto& [unread, of] : names.fallbacks()) tensors.skip(unread);
   const std::vector<std::string> left_over = tensors.left_over();
-  require<InputError>(left_over.empty(), where, "{} tensors do not belong to this model: {}", left_over.size(),
-                      shown(left_over));
+  require<InputError>(left_over.empty(), where, "{} not belong to this model: {}",
+                      counted(left_over.size(), "tensor does", "tensors do"), shown(left_over));
 }
 
 }  // namespace
