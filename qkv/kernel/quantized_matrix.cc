@@ -98,7 +98,7 @@ class QuantizedForm : public PackedMatrix::Form {
 // An item of work is a piece of the rows by a group of panels: about 16 items, unless they would cost less than handing them
 // out. A panel is read once for the rows of a piece, whose numbers stay in the second-level cache.
 void QuantizedForm::multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const {
-  constexpr int64_t max_block = 512, max_piece = 64, least_work = 400'000;  // rows, rows, multiply-adds
+  constexpr int64_t max_block = 512, max_piece = 64, min_work = 400'000;  // rows, rows, multiply-adds
   for (int64_t first_row = 0; first_row < a.rows; first_row += max_block) {
     Matrix block = a;
     block.data += first_row * a.row_stride, block.rows = std::min(max_block, a.rows - first_row);
@@ -107,7 +107,7 @@ void QuantizedForm::multiply(Matrix a, float* c, int64_t c_row_stride, const Mat
     const int64_t pieces = pieces_of(block.rows, max_piece), rows = rounded_up(pieces_of(block.rows, pieces), 8);
     const int64_t work_of_panel = std::min(rows, block.rows) * this->rows() * quantized_width;
     const int64_t group =
-        std::clamp(std::max(pieces * panels() / 16, least_work / work_of_panel), int64_t{1}, panels());
+        std::clamp(std::max(pieces * panels() / 16, min_work / work_of_panel), int64_t{1}, panels());
     const int64_t groups = pieces_of(panels(), group);
     parallel_for(pieces * groups, [&](int64_t item) {
       const int64_t row = item / groups * rows, first = item % groups * group;

@@ -55,10 +55,10 @@ void save_model(const fs::path& folder, const Model& model, const VocabularyChec
 namespace {
 
 // The format of the most numbers.
-WeightFormat most_common(const std::map<WeightFormat, int64_t>& numbers) {
-  const auto most = std::max_element(numbers.begin(), numbers.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == numbers.end() ? WeightFormat::f32 : most->first;
+WeightFormat largest_share(const std::map<WeightFormat, int64_t>& numbers) {
+  const auto largest = std::max_element(numbers.begin(), numbers.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  return largest == numbers.end() ? WeightFormat::f32 : largest->first;
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ WeightFormat held_weights(const Model& model) {
   model.for_each_parameter([&](const std::string&, const Parameter& parameter) {
     if (parameter.is_matrix()) numbers[parameter.weight().format()] += parameter.shape().numel();
   });
-  return most_common(numbers);
+  return largest_share(numbers);
 }
 
 WeightFormat stored_weights(const fs::path& folder) {
@@ -90,7 +90,7 @@ WeightFormat stored_weights(const fs::path& folder) {
   } catch (const InputError&) {  // the numbers of an incomplete folder are not described
     return WeightFormat::f32;
   }
-  return most_common(numbers);
+  return largest_share(numbers);
 }
 
 NamedTensors parameters_of(const Model& model) {

@@ -15,13 +15,13 @@ Codes best_codes(const float* x, const float* w, const OffsetParts& layout, Scal
   const Codes near{nearest_within(exact.scale * inverse_or_zero(d), 0, layout.highest),
                    nearest_within(exact.offset * inverse_or_zero(dmin), 0, layout.highest)};
   Codes best = near;
-  float least = -1;
+  float min_error = -1;
   for (const int scale : {near.scale, near.scale - 1, near.scale + 1})
     for (const int offset : {near.offset, near.offset - 1, near.offset + 1}) {
       if (scale < 0 || scale > layout.highest || offset < 0 || offset > layout.highest) continue;
       const ScaleAndOffset s{d * static_cast<float>(scale), dmin * static_cast<float>(offset)};
       const float error = error_of(x, w, layout.width, s, {0, layout.high});
-      if (least < 0 || error < least) best = {scale, offset}, least = error;
+      if (min_error < 0 || error < min_error) best = {scale, offset}, min_error = error;
     }
   return best;
 }

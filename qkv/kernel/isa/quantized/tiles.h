@@ -29,15 +29,15 @@ QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[parts])
   }
 }
 
-// tile(rows, first row) for all rows: tiles of `most`, then of 4, 2 and 1.
-template <int most, class Tile>
+// tile(rows, first row) for all rows: tiles of max_tile_rows, then of 4, 2 and 1.
+template <int max_tile_rows, class Tile>
 QKV_INLINE void for_each_row_tile(int64_t rows, Tile tile) {
   int64_t row = 0;
-  if constexpr (most == 8)
+  if constexpr (max_tile_rows == 8)
     for (; rows - row >= 8; row += 8) tile.template operator()<8>(row);
-  if constexpr (most >= 4)
+  if constexpr (max_tile_rows >= 4)
     for (; rows - row >= 4; row += 4) tile.template operator()<4>(row);
-  if constexpr (most >= 2)
+  if constexpr (max_tile_rows >= 2)
     for (; rows - row >= 2; row += 2) tile.template operator()<2>(row);
   for (; row < rows; ++row) tile.template operator()<1>(row);
 }
