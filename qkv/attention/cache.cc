@@ -55,8 +55,33 @@ void KeyValueCache::append(const Tensor& k, const Tensor& v) {
   length_ = after;
 }
 
+namespace {
+
+// Whether each row can be copied over another in place: rows that are copied stay where they are.
+bool is_in_place(std::span<const int64_t> source, int64_t rows) {
+  if (std::ssize(source) != rows) return false;
+  return std::all_of(source.begin(), source.end(), [&](int64_t row) {
+    return row >= 0 && row < rows && source[static_cast<size_t>(row)] == row;
+  });
+}
+
+}  // namespace
+
+// In beam search most rows stay (Beam::keep_rows).
 void KeyValueCache::reorder(std::span<const int64_t> source) {
   if (!k_.defined()) return;
+  const bool is_shared = k_.storage().use_count() > 1 || v_.storage().use_count() > 1;  // with a copy of this cache
+  if (!is_shared && is_in_place(source, k_.dim(0))) {
+    parallel_for(std::ssize(source), [&](int64_t b) {
+      const int64_t from = source[static_cast<size_t>(b)];
+      if (from == b) return;
+      for (const Tensor& x : {k_, v_}) {
+        const Tensor rows = x.slice(2, 0, length_);
+        rows.select(0, b).copy_from(rows.select(0, from));
+      }
+    });
+    return;
+  }
   const auto gathered = [&](const Tensor& x) {
     Tensor out = Tensor::empty({static_cast<int64_t>(source.size()), x.dim(1), x.dim(2), x.dim(3)}, x.dtype());
     gather(source, out.slice(2, 0, length_), x.slice(2, 0, length_));

@@ -5,7 +5,8 @@
 //     Tensor y = attention(q, cache.keys(), cache.values());
 //     cache.reorder({0, 0, 2});              // row b continues row source[b]: beam search
 //
-// f32 or bf16, as the first append(). Memory grows by doubling, so append() copies little but the new positions.
+// f32 or bf16, as the first append(). Memory grows by doubling, so append() copies little but the new positions; reorder()
+// copies only rows that change, if these are not needed elsewhere and no copy of the cache exists.
 // Errors: keys and values whose shapes or types do not match the earlier ones.
 #pragma once
 

@@ -39,6 +39,24 @@ TEST_P(KeyValueCacheOf, ReorderedRowsContinueTheirSource) {
   EXPECT_TRUE(same_bits(cache.values(), gather_rows(v, source)));
 }
 
+// The first and the last keep all rows that are copied; the middle one needs row 0 and replaces it.
+TEST_P(KeyValueCacheOf, RowsReorderedInPlaceAreThoseOfACopy) {
+  const Tensor k = draw({5, 2, 3, 4}, 1), v = draw({5, 2, 3, 6}, 2);
+  for (const std::vector<int64_t>& source :
+       {std::vector<int64_t>{0, 0, 2, 2, 4}, {1, 0, 0, 3, 4}, {3, 3, 3, 3, 4}}) {
+    KeyValueCache cache;
+    cache.append(k.slice(2, 0, 2), v.slice(2, 0, 2));
+    cache.append(k.slice(2, 2, 3), v.slice(2, 2, 3));
+    const KeyValueCache before = cache;
+    cache.reorder(source);  // of memory that `before` shares
+    cache.reorder(source);  // of its own memory
+    const Tensor k_twice = gather_rows(gather_rows(k, source), source);
+    EXPECT_TRUE(same_bits(cache.keys(), k_twice));
+    EXPECT_TRUE(same_bits(cache.values(), gather_rows(gather_rows(v, source), source)));
+    EXPECT_TRUE(same_bits(before.keys(), k) && same_bits(before.values(), v));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(DTypes, KeyValueCacheOf, testing::Values(DType::f32, DType::bf16),
                          [](const auto& dtype) { return std::string(name_of(dtype.param)); });
 

@@ -29,7 +29,7 @@ void Beam::collect(const TopTokens& top, int64_t first_row) {
   };
   if (length_ < max_length_)
     for (size_t i = 0; i < live_.size(); ++i) {
-      const int64_t row = first_row + static_cast<int64_t>(i);
+      const int64_t row = first_row + live_[i].row;
       for (const TokenChoice& choice : top.row(row)) add(i, choice.id, choice.log_probability);
       for (const TokenChoice& choice : top.extra(row)) add(i, choice.id, choice.log_probability);
     }
@@ -37,7 +37,7 @@ void Beam::collect(const TopTokens& top, int64_t first_row) {
   const bool only_eos = continuations_.empty();
   if (length_ >= options_.min_length || only_eos)
     for (size_t i = 0; i < live_.size(); ++i)
-      if (const float eos = top.eos(first_row + static_cast<int64_t>(i));
+      if (const float eos = top.eos(first_row + live_[i].row);
           only_eos || (std::isfinite(eos) && may_finish(live_[i].progress)))
         add(i, options_.eos, eos);
   sort_continuations();
@@ -107,8 +107,28 @@ void Beam::choose_live(std::vector<Live>& next) const {
   for (size_t i = 0; i < continuations_.size(); ++i) {
     if (!chosen[i]) continue;
     const auto& [log_probability, parent, id, progress] = continuations_[i];
-    next.push_back({parent, live_[static_cast<size_t>(parent)].ids, log_probability, progress});
+    const Live& from = live_[static_cast<size_t>(parent)];
+    next.push_back({parent, from.ids, log_probability, progress, std::ssize(next), from.row});
     next.back().ids.push_back(id);
+  }
+}
+
+void Beam::keep_rows(int64_t rows) {
+  std::vector<bool> taken(static_cast<size_t>(rows));
+  std::vector<Live*> others;
+  for (Live& hypothesis : live_) {
+    const int64_t row = hypothesis.row_before;
+    if (row < rows && !taken[static_cast<size_t>(row)]) {
+      taken[static_cast<size_t>(row)] = true;
+      hypothesis.row = row;
+    } else {
+      others.push_back(&hypothesis);
+    }
+  }
+  size_t row = 0;
+  for (Live* hypothesis : others) {
+    while (taken[row]) ++row;
+    hypothesis->row = static_cast<int64_t>(row++);
   }
 }
 

@@ -31,6 +31,7 @@ class Beam {
     std::vector<int32_t> ids;
     double log_probability;
     PhraseProgress progress = {};
+    int64_t row = 0, row_before = 0;  // of its decoding among those of the beam; and of its parent
   };
 
   // max_length: of a translation in tokens, without eos.
@@ -42,8 +43,11 @@ class Beam {
   int64_t width() const { return width_; }                 // how many may be live
   // That each of live() needs for a phrase; for TopTokensOptions::extra_in_rows.
   std::vector<int32_t> wanted(size_t row) const { return phrases_.next_tokens(live_[row].progress); }
-  // Row first_row + i of top belongs to live()[i].
+  // Row first_row + live()[i].row of top belongs to live()[i]. The new ones get rows in their order.
   void advance(const TopTokens& top, int64_t first_row);
+  // Assigns the rows 0 .. rows - 1 again so that few must be copied: a hypothesis continues the row of its parent if it is the
+  // first to do so.
+  void keep_rows(int64_t rows);
   std::vector<Hypothesis> take_best();  // at most n_best, best first
 
  private:

@@ -56,6 +56,31 @@ TEST(Beam, AHypothesisKnowsItsParent) {
   EXPECT_EQ(beam.live()[1].ids, (Ids{4, 3, 3}));
 }
 
+TEST(Beam, TheFirstOfEachParentKeepsItsRow) {
+  Beam beam({.beam = 3, .length_penalty = 0}, 10);
+  beam.advance(rows({{0.01, 0.5, 0.49}}, 3), 0);
+  beam.advance(rows({{0.01, 0.09, 0.9}, {0.02, 0.5, 0.48}}, 3), 0);
+  ASSERT_EQ(beam.live().size(), 3u);  // 3 4, 4 3, 4 4
+  beam.keep_rows(3);
+  EXPECT_EQ(beam.live()[0].row, 0);
+  EXPECT_EQ(beam.live()[1].row, 1);
+  EXPECT_EQ(beam.live()[2].row, 2);
+  EXPECT_EQ(beam.live()[2].row_before, 1);
+  // 4 4 goes on twice and 3 4 once; row 1 is free for the second of them.
+  beam.advance(rows({{0.01, 0.9, 0.09}, {0.998, 0.001, 0.001}, {0.01, 0.5, 0.49}}, 3), 0);
+  beam.keep_rows(3);
+  ASSERT_EQ(beam.live().size(), 3u);
+  EXPECT_EQ(beam.live()[0].ids, (Ids{3, 4, 3}));
+  EXPECT_EQ(beam.live()[0].row, 0);
+  EXPECT_EQ(beam.live()[1].ids, (Ids{4, 4, 3}));
+  EXPECT_EQ(beam.live()[1].row, 2);
+  EXPECT_EQ(beam.live()[2].ids, (Ids{4, 4, 4}));
+  EXPECT_EQ(beam.live()[2].row, 1);
+  // The probabilities of 4 4 4 are in row 1 now.
+  beam.advance(rows({{0.98, 0.01, 0.01}, {0.001, 0.001, 0.998}, {0.98, 0.01, 0.01}}, 3), 0);
+  EXPECT_EQ(beam.live()[0].ids, (Ids{4, 4, 4, 4}));
+}
+
 TEST(Beam, EosOutsideTheBestContinuationsFinishesNothing) {
   Beam beam({.beam = 2, .length_penalty = 0}, 10);
   beam.advance(rows({{0.2, 0.4, 0.4}}, 2), 0);  // eos is third

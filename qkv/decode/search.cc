@@ -85,13 +85,17 @@ class Batch {
     return largest;
   }
 
+  size_t row_of(size_t sentence, const Beam::Live& hypothesis) const {
+    return sentence * static_cast<size_t>(rows_) + static_cast<size_t>(hypothesis.row);
+  }
+
   // The tokens that bring a required phrase forward, for every row.
   std::vector<std::vector<int32_t>> wanted_tokens(int64_t rows) const {
     if (!has_phrases_) return {};
     std::vector<std::vector<int32_t>> wanted(static_cast<size_t>(rows));
     for (size_t i = 0; i < active_.size(); ++i)
-      for (size_t row = 0; row < beams_[active_[i]].live().size(); ++row)
-        wanted[i * static_cast<size_t>(rows_) + row] = beams_[active_[i]].wanted(row);
+      for (size_t n = 0; n < beams_[active_[i]].live().size(); ++n)
+        wanted[row_of(i, beams_[active_[i]].live()[n])] = beams_[active_[i]].wanted(n);
     return wanted;
   }
 
@@ -100,11 +104,10 @@ class Batch {
     if (first_.empty()) return {};
     std::vector<std::vector<int32_t>> repeated(static_cast<size_t>(rows));
     for (size_t i = 0; i < active_.size(); ++i)
-      for (size_t row = 0; row < beams_[active_[i]].live().size(); ++row) {
+      for (const Beam::Live& hypothesis : beams_[active_[i]].live()) {
         std::vector<int32_t> history = first_[active_[i]];
-        const std::vector<int32_t>& ids = beams_[active_[i]].live()[row].ids;
-        history.insert(history.end(), ids.begin(), ids.end());
-        repeated[i * static_cast<size_t>(rows_) + row] = ends_of_repeated_ngrams(history, options_.no_repeat_ngram);
+        history.insert(history.end(), hypothesis.ids.begin(), hypothesis.ids.end());
+        repeated[row_of(i, hypothesis)] = ends_of_repeated_ngrams(history, options_.no_repeat_ngram);
       }
     return repeated;
   }
@@ -131,7 +134,7 @@ class Batch {
     return positions;
   }
 
-  // Makes `rows` rows for each active sequence; where there are fewer hypotheses the last one is repeated.
+  // Makes `rows` rows for each active sequence; where there are fewer hypotheses the others continue with any token.
   void prepare_step(int64_t rows) {
     const std::vector<int64_t> indices = remaining(rows);
     std::vector<size_t> active;
@@ -139,12 +142,17 @@ class Batch {
     tokens_.clear();
     for (const int64_t i : indices) {
       active.push_back(active_[static_cast<size_t>(i)]);
-      const Beam& beam = beams_[active.back()];
+      Beam& beam = beams_[active.back()];
+      beam.keep_rows(rows);
+      const auto first = std::ssize(parents);
       for (int64_t row = 0; row < rows; ++row) {
-        const auto last = static_cast<int64_t>(beam.live().size()) - 1;
-        const Beam::Live& live = beam.live()[static_cast<size_t>(std::min(row, last))];
-        parents.push_back(i * rows_ + live.parent);
-        tokens_.push_back({live.ids.back()});
+        parents.push_back(i * rows_ + std::min(row, rows_ - 1));
+        tokens_.push_back({beam.live().front().ids.back()});
+      }
+      for (const Beam::Live& hypothesis : beam.live()) {
+        const auto row = static_cast<size_t>(first + hypothesis.row);
+        parents[row] = i * rows_ + hypothesis.row_before;
+        tokens_[row] = {hypothesis.ids.back()};
       }
     }
     if (!active.empty() && !is_identity(parents)) rows_of_model_->reorder(parents);

@@ -73,15 +73,15 @@ class RecurrentDecoding final : public Decoding {
 
     bool has_memory() const { return true; }
     int64_t rows_per_memory() const { return rows / memory.values.dim(0); }
-    Group select(std::span<const int64_t> from, bool) const {
-      Group some = *this;
+    static Group select(Group some, std::span<const int64_t> from, bool) {
+      const int64_t rows_per_memory = some.rows_per_memory();
       some.rows = std::ssize(from);
       some.state.reorder(from);
       std::vector<int64_t> sources;  // of adjacent rows
       for (const int64_t row : from)
-        if (const int64_t source = row / rows_per_memory(); sources.empty() || sources.back() != source)
+        if (const int64_t source = row / rows_per_memory; sources.empty() || sources.back() != source)
           sources.push_back(source);
-      if (!are_all_rows(sources, memory.values.dim(0))) some.memory.reorder(sources);
+      if (!are_all_rows(sources, some.memory.values.dim(0))) some.memory.reorder(sources);
       return some;
     }
   };

@@ -10,11 +10,11 @@
 //     int64_t rows;
 //     bool has_memory() const;                            // with a row for each source, such as its encoded tokens
 //     int64_t rows_per_memory() const;                    // adjacent rows that share a row of the memory
-//     Group select(std::span<const int64_t> from, bool replaces) const;
+//     static Group select(Group group, std::span<const int64_t> from, bool replaces);
 //
-// select() returns a group of the given rows, in this order. `from` has the same number of adjacent rows for each
+// select() returns the given rows of a group, in this order. `from` has the same number of adjacent rows for each
 // row of the memory that it uses.
-// `replaces`: the group is not selected from again, so the result may share its caches.
+// `replaces`: the group is not selected from again; then it is moved, and the result may share its caches.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,8 @@ void RowGroups<Group>::reorder(std::span<const int64_t> source) {
   const auto add = [&] {
     if (from.empty()) return;
     const size_t group = places[begin].group;
-    groups.push_back(groups_[group].select(from, uses[group] == std::ssize(from)));
+    const bool replaces = uses[group] == std::ssize(from);
+    groups.push_back(Group::select(replaces ? std::move(groups_[group]) : groups_[group], from, replaces));
     from.clear();
   };
   for (size_t i = 0; i < places.size();) {
@@ -128,7 +129,7 @@ void RowGroups<Group>::split_by_length(std::span<const int64_t> lengths) {
               "all rows of a sentence must get equally many tokens");
       std::vector<int64_t> from(end - begin);
       std::iota(from.begin(), from.end(), static_cast<int64_t>(begin));
-      groups.push_back(group.select(from, false));
+      groups.push_back(Group::select(group, from, false));
     }
   }
   groups_ = std::move(groups);

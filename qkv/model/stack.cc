@@ -19,20 +19,22 @@ Block::Memory select(const Block::Memory& memory, std::span<const int64_t> from,
 }  // namespace
 
 // A copy of all rows in their order would share the caches of a group that stays.
-StackGroup StackGroup::select(std::span<const int64_t> from, bool replaces) const {
-  StackGroup some = *this;
-  some.rows = static_cast<int64_t>(from.size());
-  if (!replaces || !are_all_rows(from, rows))
+StackGroup StackGroup::select(StackGroup some, std::span<const int64_t> from, bool replaces) {
+  const int64_t rows_per_memory = some.rows_per_memory();
+  if (!replaces || !are_all_rows(from, some.rows))
     for (AttentionCache& cache : some.caches) cache.reorder(from);
-  if (memory.empty()) return some;
+  some.rows = static_cast<int64_t>(from.size());
+  if (some.memory.empty()) return some;
   std::vector<int64_t> sentences;
   for (const int64_t row : from)
-    if (const int64_t sentence = row / rows_per_memory(); sentences.empty() || sentences.back() != sentence)
+    if (const int64_t sentence = row / rows_per_memory; sentences.empty() || sentences.back() != sentence)
       sentences.push_back(sentence);
-  if (are_all_rows(sentences, static_cast<int64_t>(memory_lengths.size()))) return some;
-  some.memory_lengths.clear();
+  if (are_all_rows(sentences, static_cast<int64_t>(some.memory_lengths.size()))) return some;
+  std::vector<int32_t> lengths_of_some;
+  lengths_of_some.reserve(sentences.size());
   for (const int64_t sentence : sentences)
-    some.memory_lengths.push_back(memory_lengths[static_cast<size_t>(sentence)]);
+    lengths_of_some.push_back(some.memory_lengths[static_cast<size_t>(sentence)]);
+  some.memory_lengths = std::move(lengths_of_some);
   const MaskPtr mask = padding(some.memory_lengths);
   const Tensor lengths = Tensor::from(some.memory_lengths, {static_cast<int64_t>(sentences.size())});
   for (Block::Memory& m : some.memory) m = qkv::select(m, sentences, mask, lengths);

@@ -29,7 +29,8 @@ struct StackGroup {
 
   bool has_memory() const { return !memory.empty(); }
   int64_t rows_per_memory() const { return memory.empty() ? 1 : rows / memory.front().keys_values.k.dim(0); }
-  StackGroup select(std::span<const int64_t> from, bool replaces) const;
+  // These rows. If they replace the group, it is moved here, so that caches can be reordered in place.
+  static StackGroup select(StackGroup group, std::span<const int64_t> from, bool replaces);
 };
 using StackRows = RowGroups<StackGroup>;
 
