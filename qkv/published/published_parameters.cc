@@ -200,7 +200,7 @@ void read_published_parameters(PublishedModel& from, const std::function<Model&(
   const Model& model = make(from.config);
   // Before memory is allocated: every number in the files takes at least a byte.
   const bool is_one_file = from.config_file == from.tensors.where();
-  require<InputError>(model.parameter_count() <= from.tensors.bytes(), from.tensors.where(),
+  require<InputError>(model.parameter_count() <= from.tensors.max_numbers(), from.tensors.where(),
                       "{} bytes cannot hold the {} parameters of {}", from.tensors.bytes(), model.parameter_count(),
                       is_one_file ? "the settings in it" : from.config_file);
   read_tensors(model, from.names, tensors, from.tensors.where(), store);

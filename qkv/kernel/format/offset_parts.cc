@@ -15,13 +15,13 @@ Codes best_codes(const float* x, const float* w, const OffsetParts& layout, Scal
   const Codes near{nearest_within(exact.scale * inverse_or_zero(d), 0, layout.highest),
                    nearest_within(exact.offset * inverse_or_zero(dmin), 0, layout.highest)};
   Codes best = near;
-  float least = -1;
+  float min_error = -1;
   for (const int scale : {near.scale, near.scale - 1, near.scale + 1})
     for (const int offset : {near.offset, near.offset - 1, near.offset + 1}) {
       if (scale < 0 || scale > layout.highest || offset < 0 || offset > layout.highest) continue;
       const ScaleAndOffset s{d * static_cast<float>(scale), dmin * static_cast<float>(offset)};
       const float error = error_of(x, w, layout.width, s, {0, layout.high});
-      if (least < 0 || error < least) best = {scale, offset}, least = error;
+      if (min_error < 0 || error < min_error) best = {scale, offset}, min_error = error;
     }
   return best;
 }
@@ -34,16 +34,17 @@ bool encode_parts(const float* x, const OffsetParts& layout, EncodedParts& to) {
   if (!fits_search(largest)) return false;
   if (is_zero_in_blocks(largest)) return to.d.store(0) && to.dmin.store(0);
   std::array<ScaleAndOffset, 16> exact;
-  ScaleAndOffset most;
+  ScaleAndOffset largest_of_parts;
   for (int p = 0; p < layout.parts; ++p) {
     const float* part = x + p * layout.width;
     const Importance w(part, layout.width);
     ScaleAndOffset& s = exact[static_cast<size_t>(p)];
     s = scale_and_offset_for(part, w.data(), layout.width, layout.high);
-    most = {std::max(most.scale, s.scale), std::max(most.offset, s.offset)};
+    largest_of_parts = {std::max(largest_of_parts.scale, s.scale), std::max(largest_of_parts.offset, s.offset)};
   }
   const auto highest = static_cast<float>(layout.highest);
-  if (!to.d.store(most.scale / highest) || !to.dmin.store(most.offset / highest)) return false;
+  if (!to.d.store(largest_of_parts.scale / highest) || !to.dmin.store(largest_of_parts.offset / highest))
+    return false;
   const float d = to.d.value(), dmin = to.dmin.value();
   for (int p = 0; p < layout.parts; ++p) {
     const float* part = x + p * layout.width;

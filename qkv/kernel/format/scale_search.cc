@@ -12,7 +12,7 @@ namespace {
 constexpr float widths[] = {0,    -0.9f, -0.75f, -0.6f, -0.45f, -0.3f, -0.2f, -0.1f,
                             0.1f, 0.2f,  0.3f,   0.45f, 0.6f,   0.75f, 0.9f};
 
-// The least-squares scale for x rounded with the scale 1 / inverse, and how much of sum w x^2 it explains.
+// The min_error-squares scale for x rounded with the scale 1 / inverse, and how much of sum w x^2 it explains.
 struct Fit {
   float scale = 0, explained = 0;
 };
@@ -63,10 +63,10 @@ ScaleAndOffset scale_and_offset_for(const float* x, const float* w, int n, int h
   if (is_zero_in_blocks(top - low)) return {};
   const CodeRange range{0, high};
   ScaleAndOffset best{(top - low) / static_cast<float>(high), -low};
-  float least = error_of(x, w, n, best, range);
+  float min_error = error_of(x, w, n, best, range);
   float sw = 0, sx = 0;
   for (int i = 0; i < n; ++i) sw += w[i], sx += w[i] * x[i];
-  // x ~ scale q - offset in least squares, for x rounded with `rounded`.
+  // x ~ scale q - offset in min_error squares, for x rounded with `rounded`.
   const auto try_rounding = [&](ScaleAndOffset rounded) {
     const float inverse = inverse_or_zero(rounded.scale);
     float sq = 0, sxq = 0, sqq = 0;
@@ -82,7 +82,7 @@ ScaleAndOffset scale_and_offset_for(const float* x, const float* w, int n, int h
     if (s.offset < 0) s = {sxq / sqq, 0};
     if (!(s.scale > 0)) return;
     const float error = error_of(x, w, n, s, range);
-    if (error < least) best = s, least = error;
+    if (error < min_error) best = s, min_error = error;
   };
   for (const float width : widths) try_rounding({(top - low) / (static_cast<float>(high) + width), -low});
   try_rounding(best);

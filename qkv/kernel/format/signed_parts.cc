@@ -7,11 +7,11 @@ namespace {
 int best_code(const float* x, const float* w, const SignedParts& layout, float exact, float d) {
   const int near = nearest_within(exact * inverse_or_zero(d), layout.scales.low, layout.scales.high);
   int best = near;
-  float least = -1;
+  float min_error = -1;
   for (const int code : {near, near - 1, near + 1}) {
     if (code < layout.scales.low || code > layout.scales.high) continue;
     const float error = error_of(x, w, 16, {d * static_cast<float>(code), 0}, layout.numbers);
-    if (least < 0 || error < least) best = code, least = error;
+    if (min_error < 0 || error < min_error) best = code, min_error = error;
   }
   return best;
 }

@@ -100,13 +100,13 @@ TEST(StoredFormat, EncodesTheBytesOfTheGgufPackage) {
 
 // x of one part rounded with its own maximum and minimum, and scales that are not rounded at all.
 double plain_error(std::span<const float> x, int low, int high, bool offset) {
-  float least = 0, most = 0, magnitude = 0;
+  float min_x = 0, max_x = 0, magnitude = 0;
   for (const float v : x)
-    least = std::min(least, v), most = std::max(most, v), magnitude = std::max(magnitude, std::fabs(v));
-  const float scale = offset ? (most - least) / static_cast<float>(high) : magnitude / static_cast<float>(-low);
+    min_x = std::min(min_x, v), max_x = std::max(max_x, v), magnitude = std::max(magnitude, std::fabs(v));
+  const float scale = offset ? (max_x - min_x) / static_cast<float>(high) : magnitude / static_cast<float>(-low);
   double sum = 0;
   for (const float v : x) {
-    const float zero = offset ? least : 0;
+    const float zero = offset ? min_x : 0;
     const float q =
         std::clamp(std::nearbyint((v - zero) / scale), static_cast<float>(low), static_cast<float>(high));
     const double difference = double{v} - (q * scale + zero);
