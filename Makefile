@@ -41,7 +41,7 @@ check:              ## format, include rules, vocabulary, ASCII, sizes, notices,
 	@script/setup check
 	@script/check
 
-tidy: setup         ## clang-tidy on the library and the command: tens of minutes
+tidy: setup         ## clang-tidy on the library and the command: minutes
 	@script/tidy
 
 coverage: setup     ## which lines the tests reach, by folder: half an hour

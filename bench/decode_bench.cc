@@ -1,58 +1,158 @@
-// Searching translations: 32 sentences of 10 to 20 tokens, answers of 15, with random weights.
+// Speed of translating: sentences through a model with random weights, exactly `--tokens` target tokens each.
 //
-//     bench/decode_bench --benchmark_filter=base        items are answered tokens
-#include <benchmark/benchmark.h>
+//     decode_bench --recipe base --weights int8 --batch 64 --beam 4
+//     decode_bench --recipe tiny --vocabulary 8000 --source ids.txt --tokens 30 --beam 1 --batch 1 --threads 2 --json
+//
+// The source is a file with the token ids of a sentence in a line, or random: 512 sentences of 10 to 40 tokens. They are
+// translated sorted by length, `batch` at a time. The first batch warms up; the fastest of `--repeat` rounds counts.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "qkv/base/names.h"
 #include "qkv/base/random.h"
+#include "qkv/base/threads.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/search.h"
-#include "qkv/decode/top_tokens.h"
+#include "qkv/kernel/instruction_set.h"
 #include "qkv/model/transformer.h"
 
 namespace {
 
 using namespace qkv;
+using Sentences = std::vector<std::vector<int32_t>>;
 
-PaddedBatch sentences(int64_t count) {
-  Random random(1);
-  std::vector<std::vector<int32_t>> rows(static_cast<size_t>(count));
-  for (auto& row : rows) {
-    row.resize(10 + random.below(11));
-    for (int32_t& id : row) id = 4 + static_cast<int32_t>(random.below(7000));
+struct Settings {
+  std::string recipe = "tiny", weights = "f32", source;
+  int64_t vocabulary = 8000, tokens = 30, beam = 1, batch = 64, sentences = 512;
+  int threads = 2, repeat = 3;
+  bool json = false;
+};
+
+Sentences read_sentences(const std::string& path, int64_t vocabulary) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  Sentences out;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::vector<int32_t> ids;
+    for (int64_t id = 0; words >> id;) {
+      if (id < 0 || id >= vocabulary)
+        throw std::runtime_error("id " + std::to_string(id) + " is not in the vocabulary");
+      ids.push_back(static_cast<int32_t>(id));
+    }
+    if (!words.eof()) throw std::runtime_error("a line must be token ids, got: " + line);
+    if (!ids.empty()) out.push_back(ids);
   }
-  return pad_batch(rows, {.append = Tokenizer::eos});
+  if (out.empty()) throw std::runtime_error("there are no sentences in " + path);
+  return out;
 }
 
-Transformer model_of(const char* name, int64_t vocabulary) {
-  TransformerConfig config = recipe(name);
-  config.source_vocabulary = config.target_vocabulary = vocabulary;
-  return {config, 1};
-}
-
-void search_with(benchmark::State& state, const char* name, int64_t vocabulary) {
-  const Transformer model = model_of(name, vocabulary);
-  const PaddedBatch source = sentences(32);
-  const SearchOptions options = {.beam = state.range(0), .min_length = 15, .max_length = 15};
-  model.pack_for_inference();
-  search(model, source.ids, source.lengths, options);  // the memory of later searches
-  for (auto _ : state) benchmark::DoNotOptimize(search(model, source.ids, source.lengths, options));
-  state.SetItemsProcessed(state.iterations() * 32 * 15);
-}
-
-void search_tiny(benchmark::State& state) { search_with(state, "transformer-tiny", 8000); }
-void search_base(benchmark::State& state) { search_with(state, "transformer-base", 32000); }
-
-void top_of_32000(benchmark::State& state) {
-  Tensor logits = Tensor::empty({128, 32000});
+Sentences random_sentences(const Settings& s) {
   Random random(1);
-  for (float& x : logits.span<float>()) x = static_cast<float>(random.normal());
-  for (auto _ : state)
-    benchmark::DoNotOptimize(top_tokens(logits, state.range(0), {.eos = 2, .suppress_tokens = {0, 1}}));
-  state.SetItemsProcessed(state.iterations() * 128);
+  Sentences out(static_cast<size_t>(s.sentences));
+  for (auto& ids : out) {
+    ids.resize(10 + random.below(31));
+    for (int32_t& id : ids) id = 4 + static_cast<int32_t>(random.below(static_cast<uint64_t>(s.vocabulary - 4)));
+  }
+  return out;
 }
 
-BENCHMARK(search_tiny)->Arg(1)->Arg(4)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(search_base)->Arg(1)->Arg(4)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(top_of_32000)->Arg(1)->Arg(4)->UseRealTime()->Unit(benchmark::kMillisecond);
+// Batches of sentences of similar length, each with eos.
+std::vector<PaddedBatch> batches_of(Sentences sentences, int64_t batch) {
+  std::stable_sort(sentences.begin(), sentences.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::vector<PaddedBatch> out;
+  for (size_t first = 0; first < sentences.size(); first += static_cast<size_t>(batch)) {
+    const size_t end = std::min(first + static_cast<size_t>(batch), sentences.size());
+    const Sentences part(sentences.begin() + static_cast<int64_t>(first),
+                         sentences.begin() + static_cast<int64_t>(end));
+    out.push_back(pad_batch(part, {.append = Tokenizer::eos}));
+  }
+  return out;
+}
+
+double resident_mb() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+int run(int argc, char** argv) {
+  Settings s;
+  CLI::App app("Times the search of translations by a model with random weights.");
+  app.add_option("--recipe", s.recipe, "size of the model")->check(CLI::IsMember({"tiny", "small", "base"}));
+  app.add_option("--vocabulary", s.vocabulary)->check(CLI::Range(16, 1'000'000))->capture_default_str();
+  app.add_option("--source", s.source, "file with the token ids of a sentence in a line; default: random");
+  app.add_option("--sentences", s.sentences, "number of random ones")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--tokens", s.tokens, "target tokens of each")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--beam", s.beam)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--batch", s.batch, "sentences at a time")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--weights", s.weights, "number format")->capture_default_str();
+  app.add_option("--threads", s.threads)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--repeat", s.repeat, "rounds")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_flag("--json", s.json, "one line of JSON");
+  CLI11_PARSE(app, argc, argv);
+
+  const auto format = value_named<WeightFormat>(s.weights, "decode_bench", "--weights");
+  set_threads(s.threads);
+  const NoGrad guard;
+  TransformerConfig config = recipe("transformer-" + s.recipe);
+  config.source_vocabulary = config.target_vocabulary = s.vocabulary;
+  const Transformer model(config, 1);
+  model.pack_for_inference(format);
+  const Sentences sentences = s.source.empty() ? random_sentences(s) : read_sentences(s.source, s.vocabulary);
+  const std::vector<PaddedBatch> batches = batches_of(sentences, s.batch);
+  const SearchOptions options = {.beam = s.beam, .min_length = s.tokens, .max_length = s.tokens};
+
+  search(model, batches[0].ids, batches[0].lengths, options);
+  double fastest = 0;
+  for (int round = 0; round < s.repeat; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    for (const PaddedBatch& batch : batches) search(model, batch.ids, batch.lengths, options);
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    fastest = round == 0 ? ms : std::min(fastest, ms);
+  }
+  const double count = static_cast<double>(sentences.size()) * static_cast<double>(s.tokens);
+  const double rate = count / fastest * 1000;
+  if (s.json) {
+    const nlohmann::ordered_json line = {{"recipe", s.recipe},
+                                         {"vocabulary", s.vocabulary},
+                                         {"weights", s.weights},
+                                         {"beam", s.beam},
+                                         {"batch", s.batch},
+                                         {"threads", s.threads},
+                                         {"instruction_set", instruction_set()},
+                                         {"sentences", sentences.size()},
+                                         {"tokens", s.tokens},
+                                         {"ms", fastest},
+                                         {"tokens_per_s", rate},
+                                         {"resident_mb", resident_mb()}};
+    std::cout << line.dump() << "\n";
+  } else {
+    std::cout << s.recipe << ", " << s.weights << ", beam " << s.beam << ", batch " << s.batch << ": "
+              << static_cast<int64_t>(rate) << " tokens/s, " << static_cast<int64_t>(resident_mb()) << " MB\n";
+  }
+  return 0;
+}
 
 }  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "decode_bench: " << e.what() << "\n";
+    return 1;
+  }
+}

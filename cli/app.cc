@@ -88,9 +88,9 @@ Option* App::add_arguments(const std::string& name, std::vector<std::string>& va
       *app_.add_option(name, read, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(any, any));
 }
 
-Option* App::add_reader(const std::string& name, std::function<void(const std::string&)> read,
+Option* App::add_reader(const std::string& name, const std::function<void(const std::string&)>& read,
                         const std::string& help) {
-  return add(*app_.add_option_function<std::string>(name, std::move(read), help));
+  return add(*app_.add_option_function<std::string>(name, read, help));
 }
 
 Option* App::get_option(const std::string& name) {

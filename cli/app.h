@@ -47,6 +47,8 @@ class Option {
 class App {
  public:
   explicit App(CLI::App& app);  // which must live longer
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
   ~App();
 
   App* add_subcommand(const std::string& name, const std::string& help);
@@ -56,7 +58,7 @@ class App {
   Option* add_value(const std::string& name, T& value, const std::string& help);
   // All arguments that belong to no flag, as they are.
   Option* add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  Option* add_reader(const std::string& name, std::function<void(const std::string&)> read,
+  Option* add_reader(const std::string& name, const std::function<void(const std::string&)>& read,
                      const std::string& help);
   void group(const std::string& heading);       // of the flags that are added next, in the help
   Option* get_option(const std::string& name);  // of those added here

@@ -30,13 +30,13 @@ Command add_convert(App& parent) {
   flag(app, "--output", c->output, "folder to write, which must be new or empty", "FOLDER")->required();
   app.group("Output");
   choice(app, "--format", c->format, "qkv; huggingface: Marian, for post-LN models with one vocabulary");
-  choice(
-      app, "--weights", c->stored.weights,
-      "numbers that weights are stored as; automatic: as in the model, f32 or bf16; bf16 takes half of the space");
+  choice(app, "--weights", c->stored.weights,
+         "numbers that weights are stored as; automatic: as in the model; bf16 takes half of the space of f32, "
+         "int8 a quarter, q4_k a seventh");
   app.footer(
       "Examples:\n"
       "  qkv convert -m opus-mt-en-de -o ours\n"
-      "  qkv convert -m ours -o smaller --weights bf16\n"
+      "  qkv convert -m ours -o smaller --weights int8\n"
       "  qkv convert -m ours -o marian --format huggingface\n"
       "  ct2-transformers-converter --model marian --output_dir ct2");
   return {&app, [c] { return c->run(); }};

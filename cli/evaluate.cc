@@ -8,6 +8,7 @@
 #include "cli/evaluate_model.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/metric/evaluation.h"
@@ -150,8 +151,8 @@ struct EvaluateCommand {
       if (first.empty()) first = file, count = lines;
       require<InputError>(lines > 0, file, "no sentences to evaluate: it is empty");
       require<InputError>(lines == count, file,
-                          "{} lines, but {} has {}: each hypothesis needs one line of every reference file", lines,
-                          first, count);
+                          "{}, but {} has {}: each hypothesis needs one line of every reference file",
+                          counted(lines, "line"), first, count);
     };
     if (!input.empty()) {
       read_pairs(data);

@@ -34,11 +34,23 @@ std::string names_of_flag(const CLI::Option& option) {
   return names + option.get_name();
 }
 
+// Names that would fill a line are in the description instead.
+bool has_many_names(const CLI::Option& option) {
+  return option.get_type_name().size() > 70 && option.get_type_name().find('|') != std::string::npos;
+}
+
 std::string value_of_flag(const CLI::Option& option) {
   const std::string given = option.get_default_str();
   if (option.get_expected_max() == 0) return given == "true" ? "=true" : "";
-  const std::string unit = option.get_type_name();
+  const std::string unit = has_many_names(option) ? "NAME" : option.get_type_name();
   return (unit.empty() ? "" : " " + unit) + (given.empty() ? "" : "=" + given);
+}
+
+std::string description_of_flag(const CLI::Option& option) {
+  if (!has_many_names(option)) return option.get_description();
+  std::string names;
+  for (const char c : option.get_type_name()) names += c == '|' ? std::string(", ") : std::string(1, c);
+  return option.get_description() + "; one of " + names;
 }
 
 // "Usage: qkv train --model FOLDER [OPTIONS]".
@@ -70,7 +82,7 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  std::string text = option->get_description();
+  std::string text = description_of_flag(*option);
   const size_t width = 100 - get_column_width();
   for (size_t begin = 0; text.size() - begin > width;) {
     size_t space = text.rfind(' ', begin + width);

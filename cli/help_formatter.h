@@ -18,6 +18,7 @@ std::vector<const CLI::Option*> flags_of_group(const CLI::App& command, const st
 // "-m, --model", and what follows it: " FOLDER", " N=4".
 std::string names_of_flag(const CLI::Option& option);
 std::string value_of_flag(const CLI::Option& option);
+std::string description_of_flag(const CLI::Option& option);
 
 class HelpFormatter : public CLI::Formatter {
  public:

@@ -14,6 +14,7 @@ int64_t group_of(const Inspection& inspection, AttentionUse use) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const AttentionMaps& maps) { return maps.use == use; });
   std::vector<std::string> titles;
+  titles.reserve(all.size());
   for (const AttentionMaps& maps : all) titles.push_back(maps.title);
   require<UsageError>(found != all.end(), "qkv inspect", "--attention {}: this model has {} only", name_of(use),
                       name_list(titles));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <unistd.h>
 
+#include "qkv/base/counted.h"
 #include "qkv/text/bytes.h"
 
 namespace qkv::cli {
@@ -76,8 +77,8 @@ void LineJob::check_interrupt() const {
 int LineJob::keep_partial() {
   progress_.clear();
   if (!total_) total_ = count_lines(options_.input);
-  const std::string lines =
-      total_ ? fmt::format("{} of {} lines", printed_, *total_) : fmt::format("{} lines", printed_);
+  const std::string lines = total_ ? fmt::format("{} of {}", printed_, counted(*total_, "line"))
+                                   : fmt::format("{}", counted(printed_, "line"));
   if (printed_ == 0) {
     cli::say(fmt::format("qkv {}: interrupted before the first lines were done; {} is not written",
                          options_.command, options_.output));

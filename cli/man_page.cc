@@ -26,7 +26,7 @@ std::string preformatted(const std::string& text) {
 
 std::string flag_entry(const CLI::Option& option) {
   return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", plain(names_of_flag(option)), plain(value_of_flag(option)),
-                     plain(option.get_description()));
+                     plain(description_of_flag(option)));
 }
 
 std::string flags_of(const CLI::App& app) {

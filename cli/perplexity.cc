@@ -9,6 +9,7 @@
 #include "cli/model_folder.h"
 #include "cli/text_input.h"
 #include "cli/timings.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/generator.h"
 #include "qkv/text/utf8.h"
@@ -50,8 +51,8 @@ struct PerplexityCommand {
       if (total) job.print(fmt::format("{:.4f}\t{:.4f}\t{}\n", sum.perplexity(), sum.cross_entropy(), sum.tokens));
     });
     if (code == 0)
-      job.say(fmt::format("{} line{}, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", texts,
-                          texts == 1 ? "" : "s", sum.tokens, -sum.cross_entropy(), sum.perplexity()));
+      job.say(fmt::format("{}, {}, log-probability per token {:.4f}, perplexity {:.3f}", counted(texts, "line"),
+                          counted(sum.tokens, "token"), -sum.cross_entropy(), sum.perplexity()));
     if (show_timings) timings.print();
     return code;
   }

@@ -5,6 +5,7 @@
 #include "cli/decoding_flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/translator.h"
 #include "qkv/text/corpus.h"
@@ -65,11 +66,10 @@ struct ScoreCommand {
       ++pairs;
     }
     std::string to_string() const {
-      const std::string count = fmt::format("{} pair{}", pairs, pairs == 1 ? "" : "s");
-      if (tokens == 0) return count;
+      if (tokens == 0) return fmt::format("{}", counted(pairs, "pair"));
       const double mean = log_probability / static_cast<double>(tokens);
-      return fmt::format("{}, {} tokens, log-probability per token {:.4f}, perplexity {:.3f}", count, tokens, mean,
-                         std::exp(-mean));
+      return fmt::format("{}, {}, log-probability per token {:.4f}, perplexity {:.3f}", counted(pairs, "pair"),
+                         counted(tokens, "token"), mean, std::exp(-mean));
     }
   };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -24,7 +23,7 @@ constexpr void expect_key(bool there) {
 #pragma pop_macro("NDEBUG")
 
 #include "cli/flags.h"
-#include "qkv/base/file.h"
+#include "cli/toml_text.h"
 #include "qkv/base/names.h"
 
 namespace qkv::cli {
@@ -60,50 +59,6 @@ struct Source {
   }
 };
 
-// Where the string or comment that begins there ends; npos: none begins there.
-size_t end_of_text(std::string_view toml, size_t at) {
-  if (toml[at] == '#') return std::min(toml.find('\n', at), toml.size());
-  if (toml[at] != '"' && toml[at] != '\'') return toml.npos;
-  const std::string three(3, toml[at]);
-  const std::string_view quote = std::string_view(three).substr(0, toml.substr(at).starts_with(three) ? 3 : 1);
-  for (at += quote.size(); at < toml.size() && !toml.substr(at).starts_with(quote); ++at) {
-    if (quote.size() == 1 && toml[at] == '\n') return at;  // the parser says what is wrong
-    if (quote.front() == '"' && toml[at] == '\\') ++at;
-  }
-  return std::min(at + quote.size(), toml.size());
-}
-
-// TOML allows characters that are not ASCII only in strings and comments, and the parser relies on it.
-void check_ascii(const std::string& path, std::string_view toml) {
-  size_t at = toml.starts_with("\xef\xbb\xbf") ? 3 : 0;
-  while (at < toml.size()) {
-    if (const size_t end = end_of_text(toml, at); end != toml.npos) {
-      at = end;
-    } else if (const auto byte = static_cast<unsigned char>(toml[at++]); byte >= 0x80) {
-      const auto line = 1 + std::count(toml.begin(), toml.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-      fail<UsageError>(fmt::format("{}:{}", path, line),
-                       "this is not TOML: outside of a string, 0x{:02x} is not ASCII", byte);
-    }
-  }
-}
-
-// Tables within tables are destroyed recursively, so their depth is bounded before they are made: by the dots of a
-// line (a.b.c.d = 1) times the nested values that the parser allows.
-std::string read_settings(const std::string& path) {
-  constexpr size_t max_bytes = 64 << 10, max_dots = 100;
-  std::string text = read_file_or_pipe(path, max_bytes);
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const auto dots = static_cast<size_t>(std::count(line.begin(), line.end(), '.'));
-    require<UsageError>(dots <= max_dots, fmt::format("{}:{}", path, number),
-                        "a line with {} dots, expected at most {}: KEY = VALUE, or [COMMAND]", dots, max_dots);
-  }
-  check_ascii(path, text);
-  return text;
-}
-
 bool lacks_a_key(std::string_view text) {
   try {
     (void)toml::parse(text);
@@ -114,19 +69,11 @@ bool lacks_a_key(std::string_view text) {
   return false;
 }
 
-// The first line of the text up to which it lacks a key.
-size_t line_without_key(std::string_view text) {
-  std::vector<size_t> ends;  // of the lines
-  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) ends.push_back(end + 1);
-  const auto has_all_keys = [&](size_t end) { return !lacks_a_key(text.substr(0, end)); };
-  return static_cast<size_t>(std::partition_point(ends.begin(), ends.end(), has_all_keys) - ends.begin()) + 1;
-}
-
 toml::table parse_settings(const std::string& path, const std::string& text) {
   try {
     return toml::parse(text, path);
   } catch (const NoKey&) {
-    fail<UsageError>(fmt::format("{}:{}", path, line_without_key(text)),
+    fail<UsageError>(fmt::format("{}:{}", path, first_line_where(text, lacks_a_key)),
                      "this is not TOML: a section must be [COMMAND]");
   } catch (const toml::parse_error& e) {
     std::string reason(e.description());
@@ -155,7 +102,6 @@ class Arguments {
       : command_(command), source_(source), known_(flag_names(command)), typed_(typed) {}
 
   // A later value of a key replaces an earlier one.
-
   void add(std::string_view key, const toml::source_region& at, const toml::node& value) {
     out_[std::string(key)].clear();
     const bool is_flag = std::find(known_.begin(), known_.end(), key) != known_.end();
@@ -261,7 +207,7 @@ class Arguments {
 // Keys before the first section, and those of the command's own section.
 std::vector<std::string> arguments_of(CLI::App& command, const std::string& path,
                                       std::span<const std::string> typed) {
-  const std::string text = read_settings(path);
+  const std::string text = read_toml(path);
   const toml::table table = parse_settings(path, text);
   const Source source{path};
   const std::vector<std::string_view> sections = command_names(*command.get_parent());

@@ -1,31 +1,13 @@
 #include "cli/text_input.h"
 
-#include <algorithm>
-#include <cstring>
-#include <memory>
 #include <unistd.h>
 
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "qkv/text/bytes.h"
 
 namespace qkv::cli {
 namespace {
-
-class StringSource final : public ByteSource {
- public:
-  explicit StringSource(std::string text) : text_(std::move(text)) {}
-  size_t read(char* to, size_t size) override {
-    const size_t n = std::min(size, text_.size() - at_);
-    std::memcpy(to, text_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  bool ready() override { return true; }
-
- private:
-  std::string text_;
-  size_t at_ = 0;
-};
 
 LineReader given_lines(const TextInput& input) {
   std::string text;
@@ -35,7 +17,7 @@ LineReader given_lines(const TextInput& input) {
                         one_line(line, 60));
     text += line + "\n";
   }
-  return {std::make_unique<StringSource>(std::move(text)), "argument"};
+  return {string_bytes(std::move(text)), "argument"};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/peak_memory.h"
 
 namespace qkv::cli {
@@ -12,20 +13,18 @@ std::string rate(int64_t tokens, double seconds) {
   return seconds > 0 ? fmt::format(", {:.0f} tokens/s", static_cast<double>(tokens) / seconds) : "";
 }
 
-std::string count(int64_t tokens) { return fmt::format("{} token{}", tokens, tokens == 1 ? "" : "s"); }
-
 }  // namespace
 
 std::vector<std::string> Timings::lines() const {
   std::vector<std::string> out = {fmt::format("the model was read in {:.2f} s", model_seconds_)};
   const double writing = seconds_ - prompt_seconds_;
   if (prompt_seconds_ > 0)
-    out.push_back(
-        fmt::format("{} of the prompt in {:.2f} s{}", count(read_), prompt_seconds_, rate(read_, prompt_seconds_)));
+    out.push_back(fmt::format("{} of the prompt in {:.2f} s{}", counted(read_, "token"), prompt_seconds_,
+                              rate(read_, prompt_seconds_)));
   else
-    out.push_back(fmt::format("{} read in {:.2f} s{}", count(read_), seconds_, rate(read_, seconds_)));
+    out.push_back(fmt::format("{} read in {:.2f} s{}", counted(read_, "token"), seconds_, rate(read_, seconds_)));
   if (written_ > 0)
-    out.push_back(fmt::format("{} {} in {}{:.2f} s{}", count(written_), written_as_,
+    out.push_back(fmt::format("{} {} in {}{:.2f} s{}", counted(written_, "token"), written_as_,
                               prompt_seconds_ > 0 ? "" : "the same ", writing, rate(written_, writing)));
   out.push_back(fmt::format("{:.0f} MB of memory at most", static_cast<double>(peak_memory()) / 1e6));
   return out;

@@ -28,7 +28,7 @@ class Timings {
 
   template <class Work>
   auto measure(Work work) {
-    const Stopwatch stopwatch{*this};
+    const Stopwatch stopwatch(*this);
     return work();
   }
   // Tokens that were read and written in what was measured. The prompt of a single text is measured on its own.
@@ -43,6 +43,9 @@ class Timings {
   struct Stopwatch {
     Timings& timings;
     Clock::time_point start = Clock::now();
+    explicit Stopwatch(Timings& of) : timings(of) {}
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
     ~Stopwatch() { timings.seconds_ += seconds_since(start); }
   };
   static double seconds_since(Clock::time_point start) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "qkv/attention.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/peak_memory.h"

@@ -37,7 +37,7 @@ TEST_F(Evaluate, PrintsSignaturesAndConfidenceAndJson) {
   EXPECT_NE(several.out.find("\"signature\": \"nrefs:2|"), std::string::npos) << several.out;
   EXPECT_NE(several.out.find("\"score\": 100.0"), std::string::npos) << several.out;
   write_file(at("short.txt"), "one\n");
-  expect_error(bash(compare + "--references " + at("short.txt")), 1, {"short.txt: 1 lines, but ", "a.txt has 2"});
+  expect_error(bash(compare + "--references " + at("short.txt")), 1, {"short.txt: 1 line, but ", "a.txt has 2"});
   expect_error(bash("qkv evaluate --hypotheses " + at("a.txt")), 2, {"--hypotheses needs --references FILE"});
   expect_error(bash(compare + "--tokenize moses"), 2, {"--tokenize must be one of 13a, intl, char, none"});
 }
@@ -118,7 +118,7 @@ TEST_F(CompareSystems, RefusesWhatCannotBeCompared) {
   expect_error(bash(one + "--page p.html --page-system base"), 2, {"--page-system must be one of the models"});
   expect_error(bash(one + "--seed -1"), 2, {"--seed must be 0 to 4294967295"});
   write_file(at("short"), "one\n");
-  expect_error(bash(one + "--hypotheses short"), 1, {"short: 1 lines, but good has 2"});
+  expect_error(bash(one + "--hypotheses short"), 1, {"short: 1 line, but good has 2"});
 }
 
 TEST_F(Evaluate, SavesTheTranslationsOfEveryModelThatItCompares) {

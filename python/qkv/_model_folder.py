@@ -1,9 +1,14 @@
-"""The folder of a model that a caller names."""
+"""The folder of a model that a caller names, and how its weights are held."""
 
 from __future__ import annotations
 
 import errno
 import os
+from typing import Literal
+
+WeightFormat = Literal[
+    "f32", "bf16", "int8", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl"
+]
 
 
 def model_folder(model: str | os.PathLike[str]) -> str:

@@ -70,7 +70,7 @@ def test_scores_by_length():
 
 
 def test_what_cannot_be_compared_is_refused(translator):
-    with pytest.raises(ValueError, match="b has 1 lines, but there are 2 references"):
+    with pytest.raises(ValueError, match="b has 1 line for 2 references"):
         qkv.evaluate({"a": ["x", "y"], "b": ["x"]}, ["x", "y"])
     with pytest.raises(ValueError, match="sources are needed, because a system is a Translator"):
         qkv.evaluate({"a": translator}, ["x"])

@@ -47,7 +47,7 @@ def test_tokenizers_of_bleu():
 
 
 def test_lines_that_do_not_match_are_refused():
-    with pytest.raises(ValueError, match="bleu: 2 hypotheses but 1 references"):
+    with pytest.raises(ValueError, match="bleu: 2 hypotheses but 1 reference"):
         qkv.bleu(hypotheses, references[:1])
     with pytest.raises(TypeError, match="references: expected a list of lines"):
         qkv.bleu(hypotheses, references[0])

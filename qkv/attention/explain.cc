@@ -64,6 +64,7 @@ std::vector<Choice> instruction_sets() {
 template <class Mechanisms>
 std::string names_of(const Mechanisms& mechanisms) {
   std::vector<std::string> names;
+  names.reserve(mechanisms.size());
   for (const auto& mechanism : mechanisms) names.push_back(mechanism->name());
   return fmt::format("{{{}}}", name_list(names));
 }

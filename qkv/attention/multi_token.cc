@@ -24,7 +24,7 @@ MultiTokenResult run(const Variable& q, const Variable& k, const Variable& v, co
   }
   std::vector<Variable> inputs = inputs_of(q, k, v, options);
   MultiTokenForward forward = multi_token_forward(call, with_weights);
-  const MultiTokenResult result = {forward.out, forward.weights};
+  MultiTokenResult result = {forward.out, forward.weights};
   if (!recording(inputs)) return result;
   forward.out = {};
   forward.weights = {};

@@ -27,7 +27,7 @@ Tensor MultiTokenCache::attend(const Tensor& q, const Tensor& k, const Tensor& v
 
   const NoGrad guard;
   options_.history = before;
-  const Tensor out = multi_token_attention(all, cache_.keys(), cache_.values(), options_).value();
+  Tensor out = multi_token_attention(all, cache_.keys(), cache_.values(), options_).value();
   queries_ = all.slice(2, T - std::min(T, history_of(options_)), T).clone();
   return out;
 }

@@ -45,6 +45,9 @@ struct Variable::Node {
   bool fresh = true;            // a leaf without a gradient
   uint64_t version = 0;
 
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
   // Nodes are freed in a loop: recursion along a long chain would overflow the stack.
   ~Node() {
     std::vector<std::shared_ptr<Node>> rest;

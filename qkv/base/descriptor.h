@@ -36,7 +36,7 @@ class Descriptor {
     if (file_ >= 0) ::close(file_);
   }
 
-  operator int() const { return file_; }
+  operator int() const { return file_; }  // NOLINT: implicit, as an argument of system calls
   int release() { return std::exchange(file_, -1); }
 
  private:

@@ -19,6 +19,7 @@ class ForkSafeMutex {
   ForkSafeMutex();
   ForkSafeMutex(const ForkSafeMutex&) = delete;
   ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
+  ~ForkSafeMutex() = default;
 
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }

@@ -38,6 +38,7 @@ class Json {
   using Object = std::vector<Member>;
 
   Json();  // null
+  // NOLINTBEGIN: implicit, so that values, lists and maps are written as they are
   Json(std::nullptr_t);
   template <std::same_as<bool> T>
   Json(T value) : Json(std::in_place, value) {}
@@ -60,6 +61,7 @@ class Json {
   }
   // {{"name", value}, ...}: an object if every item is a list of two that begins with a string, else an array.
   Json(std::initializer_list<Json> items);
+  // NOLINTEND
 
   static Json object();
   static Json array();

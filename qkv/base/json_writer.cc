@@ -62,7 +62,8 @@ class Writer {
   }
 
   void start_line(int depth) {
-    if (format_.indent >= 0) text_.append(1, '\n').append(static_cast<size_t>(format_.indent * depth), ' ');
+    if (format_.indent >= 0)
+      text_.append(1, '\n').append(static_cast<size_t>(format_.indent) * static_cast<size_t>(depth), ' ');
   }
 
   void append_scalar(const Nlohmann& scalar) {

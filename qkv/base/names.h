@@ -37,7 +37,7 @@ std::string one_line(std::string_view text, size_t max_bytes = 120);
 struct QuotedName {
   std::string_view name;
   std::string text() const;
-  operator std::string() const { return text(); }
+  operator std::string() const { return text(); }  // NOLINT: implicit on purpose, it is a text
 };
 inline QuotedName quoted_name(std::string_view name) { return {name}; }
 
@@ -50,19 +50,10 @@ concept WithNames = std::is_enum_v<Enum> && requires(Enum value) {
   names_of(value);
 };
 
-// The values that flags, settings and files may name: all, unless choices_of(Enum), next to names_of, lists fewer.
-template <WithNames Enum>
-constexpr auto choices() {
-  if constexpr (requires { choices_of(Enum{}); })
-    return choices_of(Enum{});
-  else
-    return names_of(Enum{});
-}
-
 template <WithNames Enum>
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> out;
-  for (const auto& [value, name] : choices<Enum>()) out.push_back(name);
+  for (const auto& [value, name] : names_of(Enum{})) out.push_back(name);
   return out;
 }
 
@@ -83,7 +74,7 @@ std::string did_you_mean(std::string_view given, std::span<const std::string_vie
 // The value of that name. `where` (a file or an operation) and `what` was to be set by it are for the error.
 template <WithNames Enum, class Kind = UsageError>
 Enum value_named(std::string_view given, std::string_view where, std::string_view what) {
-  for (const auto& [value, name] : choices<Enum>())
+  for (const auto& [value, name] : names_of(Enum{}))
     if (name == given) return value;
   const std::vector<std::string_view> names = all_names<Enum>();
   fail<Kind>(where, "{} must be one of {}, got {}{}", what, name_list(names), quoted_name(given),

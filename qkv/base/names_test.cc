@@ -29,19 +29,6 @@ TEST(Names, GoToValuesAndBack) {
   EXPECT_THROW(name_of(static_cast<Fruit>(7)), Error);
 }
 
-enum class Size { small, large, hidden };
-constexpr auto names_of(Size) {
-  return std::array{Named{Size::small, "small"}, Named{Size::large, "large"}, Named{Size::hidden, "hidden"}};
-}
-constexpr auto choices_of(Size) { return std::array{Named{Size::small, "small"}, Named{Size::large, "large"}}; }
-
-TEST(Names, SomeAreNotForUsers) {
-  EXPECT_EQ(name_of(Size::hidden), "hidden");
-  EXPECT_EQ(name_list(all_names<Size>()), "small, large");
-  EXPECT_EQ(value_named<Size>("large", "basket", "size"), Size::large);
-  EXPECT_THROW(value_named<Size>("hidden", "basket", "size"), UsageError);
-}
-
 TEST(Names, AnUnknownOneIsAnErrorThatListsThemAndNamesTheNearest) {
   EXPECT_EQ(error_for<UsageError>("aple"),
             "basket.json: 'fruit' must be one of apple, pear, red-currant, got 'aple'; did you mean apple?");

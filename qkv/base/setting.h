@@ -31,9 +31,9 @@ inline constexpr Range not_negative = {.from = 0}, below_one = {.from = 0, .belo
 std::string to_string(const Range& range);
 
 struct Setting {
-  const char* name;  // with dashes, as on the command line
-  const char* unit;  // of its value: TOKENS, RATE; empty if the value is one of a list of names
-  const char* help;
+  const char* name = "";  // with dashes, as on the command line
+  const char* unit = "";  // of its value: TOKENS, RATE; empty if the value is one of a list of names
+  const char* help = "";
   Range range = {};          // of a number
   const char* heading = "";  // of a group of flags in the help
   const char* key = "";      // its name in the files of other programs

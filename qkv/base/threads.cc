@@ -75,7 +75,7 @@ class BlockSignals {
   BlockSignals& operator=(const BlockSignals&) = delete;
 
  private:
-  sigset_t before_;
+  sigset_t before_ = {};
 };
 
 // The threads (members) that help the caller of a parallel_for. They take items until there are none left, and so does

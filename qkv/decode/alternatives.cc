@@ -57,6 +57,7 @@ std::vector<std::vector<Hypothesis>> search_alternatives(const SearchTask& task,
 
   const std::vector<Branch> branches = branches_of(task, growing, options);
   std::vector<int64_t> sequences;
+  sequences.reserve(branches.size());
   for (const Branch& branch : branches) sequences.push_back(branch.sequence);
   SearchTask continued = part_of(task, sequences);
   for (size_t b = 0; b < branches.size(); ++b) {

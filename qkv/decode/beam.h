@@ -48,9 +48,9 @@ class Beam {
 
  private:
   struct Continuation {
-    double log_probability;
-    int64_t parent;
-    int32_t id;
+    double log_probability = 0;
+    int64_t parent = 0;
+    int32_t id = 0;
     PhraseProgress progress = {};
   };
   void collect(const TopTokens& top, int64_t first_row);

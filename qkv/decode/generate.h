@@ -60,7 +60,7 @@ class Generation {
  private:
   // A row that has not ended.
   struct Live {
-    size_t row;                    // in the result
+    size_t row = 0;                // in the result
     std::vector<int32_t> history;  // prompt and continuation
   };
   bool at_limit(const Live& live);

@@ -98,6 +98,7 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
   std::vector<int64_t> lengths, waiting(documents.size());  // windows of a document that are not yet scored
   for (size_t d = 0; d < documents.size(); ++d)
     scores[d].token_log_probabilities.resize(static_cast<size_t>(scored_tokens(documents[d], options)));
+  lengths.reserve(windows.size());
   for (const Window& w : windows) {
     lengths.push_back(w.end - w.begin);
     ++waiting[w.document];

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "qkv/base/error.h"
+#include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/alternatives.h"
 #include "qkv/decode/beam.h"
@@ -223,6 +224,17 @@ void check_options(const SearchOptions& o, const TransformerConfig& config) {
       config.target_vocabulary, o.forced_first_token.value_or(0));
 }
 
+namespace {
+
+// Enough rows give every thread sequences of its own: a step is many small operations, whose threads would wait for each other
+// at the end of each. With fewer rows in a part, weights would be read more often than they are worth.
+int64_t parts_of(int64_t sequences, const SearchOptions& options) {
+  constexpr int64_t min_rows = 16;
+  return sequences >= threads() && sequences * options.beam >= min_rows * threads() ? threads() : 1;
+}
+
+}  // namespace
+
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options) {
   check_options(options);
   require(task.first.size() == task.max_lengths.size(), "search",
@@ -237,13 +249,20 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
   std::vector<std::vector<Hypothesis>> found(task.first.size());
   if (found.empty()) return found;
   if (options.alternatives) return search_alternatives(task, options);
-  std::vector<std::vector<int64_t>> waiting(1, std::vector<int64_t>(found.size()));
-  std::iota(waiting[0].begin(), waiting[0].end(), int64_t{0});
-  while (!waiting.empty()) {
-    const std::vector<int64_t> sequences = std::move(waiting.back());
-    waiting.pop_back();
-    for (auto& group : search_some(task, options, sequences, found)) waiting.push_back(std::move(group));
-  }
+  const int64_t count = std::ssize(found), parts = parts_of(count, options);
+  SearchOptions of_part = options;
+  if (parts > 1 && options.max_tokens > 0) of_part.max_tokens = std::max<int64_t>(1, options.max_tokens / parts);
+  parallel_for(parts, [&](int64_t part) {
+    const NoGrad on_this_thread;
+    const int64_t first = part * count / parts, end = (part + 1) * count / parts;
+    std::vector<std::vector<int64_t>> waiting(1, std::vector<int64_t>(static_cast<size_t>(end - first)));
+    std::iota(waiting[0].begin(), waiting[0].end(), first);
+    while (!waiting.empty()) {
+      const std::vector<int64_t> sequences = std::move(waiting.back());
+      waiting.pop_back();
+      for (auto& group : search_some(task, of_part, sequences, found)) waiting.push_back(std::move(group));
+    }
+  });
   return found;
 }
 

@@ -78,14 +78,14 @@ struct SearchOptions {
 
 struct Hypothesis {
   std::vector<int32_t> ids;  // without bos and eos, with the prefix
-  double score;
-  double log_probability;  // of what follows the prefix
-  Tensor alignment;        // (ids, S), with options.alignment (alignment.h)
+  double score = 0;
+  double log_probability = 0;  // of what follows the prefix
+  Tensor alignment;            // (ids, S), with options.alignment (alignment.h)
 };
 
 // The sequences of a model to search, by their indices.
 struct SearchTask {
-  // Begins the decoding of some of the sequences, with a row for each.
+  // Begins the decoding of some of the sequences, with a row for each. Several threads may call it at the same time.
   std::function<std::unique_ptr<Decoding>(std::span<const int64_t> sequences)> start;
   std::vector<std::vector<int32_t>>
       first;                         // the tokens that each sequence begins with: bos, or a prompt; not empty

@@ -20,13 +20,13 @@ namespace qkv::kernel {
 // be read along rows (column_stride 1) or along columns (row_stride 1); B and C have contiguous rows; width is a
 // multiple of the SIMD width. a and b are units, c are floats, strides count units.
 struct TileProduct {
-  const float* a;
-  int64_t a_row_stride, a_column_stride;
-  const float* b;
-  int64_t b_row_stride;
-  float* c;
-  int64_t c_row_stride;
-  int64_t rows, width, depth;
+  const float* a = nullptr;
+  int64_t a_row_stride = 0, a_column_stride = 0;
+  const float* b = nullptr;
+  int64_t b_row_stride = 0;
+  float* c = nullptr;
+  int64_t c_row_stride = 0;
+  int64_t rows = 0, width = 0, depth = 0;
   float scale = 1.0f;  // of A B, where C is overwritten
 };
 

@@ -36,6 +36,11 @@ namespace avx512 {
 const Kernels& table();
 }
 #endif
+#ifdef QKV_HAS_AVX512_VNNI
+namespace avx512_vnni {
+QuantizedKernels quantized_kernels();
+}
+#endif
 #ifdef QKV_HAS_AVX512_BF16
 namespace avx512_bf16 {
 const Bf16Kernels& bf16_kernels();
@@ -49,12 +54,16 @@ const Bf16Kernels& bf16_kernels();
 
 namespace {
 
-// An instruction set with products of bf16.
-[[maybe_unused]] Kernels with_bf16(Kernels kernels, std::string_view isa, const Bf16Kernels& bf16) {
+#ifdef QKV_HAS_AVX512_VNNI
+// An instruction set with products of bytes and, unless null, of bf16.
+Kernels with_vnni(std::string_view isa, const Bf16Kernels* bf16) {
+  Kernels kernels = avx512::table();
   kernels.isa = isa;
-  kernels.attention.bf16 = &bf16;
+  kernels.attention.bf16 = bf16;
+  kernels.quantized = avx512_vnni::quantized_kernels();
   return kernels;
 }
+#endif
 
 #if defined(__x86_64__) && defined(__linux__)
 // The CPU has tiles of bf16, and the system lets this process use them: Linux saves their 8 KiB per thread only
@@ -83,18 +92,22 @@ bool cpu_has(std::string_view isa) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
   if (isa == "amx") return cpu_has("avx512_bf16") && may_use_amx();
-  if (isa == "avx512_bf16") return cpu_has("avx512") && __builtin_cpu_supports("avx512bf16");
+  if (isa == "avx512_vnni") return cpu_has("avx512") && __builtin_cpu_supports("avx512vnni");
+  if (isa == "avx512_bf16") return cpu_has("avx512_vnni") && __builtin_cpu_supports("avx512bf16");
 #endif
   return false;
 }
 
 std::span<const Kernels* const> all_kernels() {
   static const std::vector<const Kernels*> usable = [] {
+#ifdef QKV_HAS_AVX512_VNNI
+    static const Kernels avx512_with_vnni = with_vnni("avx512_vnni", nullptr);
+#endif
 #ifdef QKV_HAS_AVX512_BF16
-    static const Kernels avx512_with_bf16 = with_bf16(avx512::table(), "avx512_bf16", avx512_bf16::bf16_kernels());
+    static const Kernels avx512_with_bf16 = with_vnni("avx512_bf16", &avx512_bf16::bf16_kernels());
 #endif
 #ifdef QKV_HAS_AMX
-    static const Kernels avx512_with_amx = with_bf16(avx512::table(), "amx", amx::bf16_kernels());
+    static const Kernels avx512_with_amx = with_vnni("amx", &amx::bf16_kernels());
 #endif
     const std::vector<const Kernels*> compiled = {
 #ifdef QKV_HAS_GENERIC
@@ -106,6 +119,9 @@ std::span<const Kernels* const> all_kernels() {
 #ifdef QKV_HAS_AVX512
         &avx512::table(),
 #endif
+#ifdef QKV_HAS_AVX512_VNNI
+        &avx512_with_vnni,
+#endif
 #ifdef QKV_HAS_AVX512_BF16
         &avx512_with_bf16,
 #endif
@@ -114,8 +130,9 @@ std::span<const Kernels* const> all_kernels() {
 #endif
     };
     std::vector<const Kernels*> out;
+    const bool has_bf16 = cpu_has("avx512_bf16");
     std::copy_if(compiled.begin(), compiled.end(), std::back_inserter(out),
-                 [](const Kernels* k) { return cpu_has(k->isa); });
+                 [&](const Kernels* k) { return cpu_has(k->isa) && !(has_bf16 && k->isa == "avx512_vnni"); });
     require(!out.empty(), "kernels", "this build has no kernels for this CPU");
     return out;
   }();

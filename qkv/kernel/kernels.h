@@ -1,6 +1,7 @@
 // The kernels, chosen once for this CPU: kernels().rows.relu(...) uses the best instruction set (ISA) that was
-// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_bf16|amx in the environment pins one; it is
-// an error if the CPU does not have it.
+// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_vnni|avx512_bf16|amx in the environment pins
+// one; it is an error if the CPU does not have it. avx512_vnni is for processors without bf16: the two sets after it
+// have its products of bytes too.
 //
 // The kernels in isa/ use no tensors, threads or exceptions: they work on one piece of memory. Callers, such as
 // matmul.h, cut the work into pieces (base/threads.h); the bits of an element do not depend on the cut.
@@ -9,7 +10,7 @@
 // sums whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only
 // estimates. generic has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of
 // bf16: the order of their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as
-// floats, and have the same bits everywhere.
+// floats, and have the same bits everywhere. So do products by quantised weights, on generic too.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "qkv/kernel/attention_kernels.h"
 #include "qkv/kernel/matmul_kernels.h"
 #include "qkv/kernel/multi_token_kernels.h"
+#include "qkv/kernel/quantized_kernels.h"
 #include "qkv/kernel/row_kernels.h"
 
 namespace qkv::kernel {
@@ -30,6 +32,7 @@ struct Kernels {
   AttentionKernels attention;
   MultiTokenKernels multi_token;
   MatmulKernels matmul;
+  QuantizedKernels quantized;
 };
 
 const Kernels& kernels();                       // of the chosen instruction set

@@ -1,15 +1,11 @@
 #include "qkv/kernel/matmul.h"
 
 #include <algorithm>
-#include <bit>
-#include <type_traits>
-#include <utility>
 
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
-#include "qkv/kernel/matmul_in_place.h"
-#include "qkv/tensor/storage.h"
+#include "qkv/kernel/packed_form.h"
 
 namespace qkv::kernel {
 namespace {
@@ -102,146 +98,17 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
 
 }  // namespace
 
-struct PackedMatrix::Data {
-  std::shared_ptr<Storage> storage;
-  int64_t rows, width;             // of a panel
-  const void* in_place = nullptr;  // instead of panels: a weight in storage, whose rows are `stride` apart
-  int64_t stride = 0;
-
-  template <class Element>
-  Element* at(int64_t panel, int64_t row) const {
-    return reinterpret_cast<Element*>(storage->data()) + (panel * rows + row) * width;
-  }
-  template <class Element>
-  const Element* column(int64_t i) const {  // its numbers are step() apart
-    if (in_place) return static_cast<const Element*>(in_place) + i * stride;
-    return at<Element>(i / width, 0) + i % width;
-  }
-  int64_t step() const { return in_place ? 1 : width; }
-};
-
-template <class Element>
-std::shared_ptr<const PackedMatrix::Data> PackedMatrix::packed(MatrixOf<Element> b) {
-  const MatmulKernels& k = kernels().matmul;
-  const int64_t panels = ceil_div(b.columns, k.width), bytes = panels * b.rows * k.width * int64_t{sizeof(Element)};
-  const auto data = std::make_shared<Data>(Data{Storage::allocate_to_keep(bytes), b.rows, k.width});
-  const int64_t depth = 16384 / k.width, parts = ceil_div(b.rows, depth);
-  parallel_for(panels * parts, [&](int64_t i) {
-    const int64_t panel = i / parts, row = i % parts * depth, column = panel * k.width;
-    k.of<Element>().pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
-                         std::min(depth, b.rows - row), std::min<int64_t>(k.width, b.columns - column),
-                         data->template at<Element>(panel, row));
-  });
-  return data;
-}
-
-PackedMatrix::PackedMatrix(Matrix b) : rows_(b.rows), columns_(b.columns), data_(packed(b)) {}
-PackedMatrix::PackedMatrix(Bf16Matrix b)
-    : rows_(b.rows), columns_(b.columns), format_(WeightFormat::bf16), data_(packed(b)) {}
-
-template <class Element>
-PackedMatrix PackedMatrix::placed(MatrixOf<Element> w, std::shared_ptr<Storage> storage) {
-  PackedMatrix out;
-  out.rows_ = w.columns, out.columns_ = w.rows;
-  if constexpr (sizeof(Element) == 2) out.format_ = WeightFormat::bf16;
-  out.data_ = std::make_shared<Data>(Data{std::move(storage), w.columns, 0, w.data, w.row_stride});
-  return out;
-}
-PackedMatrix PackedMatrix::in_place(Matrix w, std::shared_ptr<Storage> s) { return placed(w, std::move(s)); }
-PackedMatrix PackedMatrix::in_place(Bf16Matrix w, std::shared_ptr<Storage> s) { return placed(w, std::move(s)); }
-
-void PackedMatrix::copy_column(int64_t column, float* to) const {
-  const int64_t step = data_->step();
-  if (format_ == WeightFormat::bf16) {
-    const uint16_t* from = data_->column<uint16_t>(column);
-    for (int64_t row = 0; row < rows_; ++row) to[row] = std::bit_cast<float>(uint32_t{from[row * step]} << 16);
-    return;
-  }
-  const float* from = data_->column<float>(column);
-  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * step];
-}
-
-void PackedMatrix::copy_column(int64_t column, uint16_t* to) const {
-  const uint16_t* from = data_->column<uint16_t>(column);
-  const int64_t step = data_->step();
-  for (int64_t row = 0; row < rows_; ++row) to[row] = from[row * step];
-}
-
-int64_t PackedMatrix::bytes() const { return data_ && !data_->in_place ? data_->storage->bytes() : 0; }
-
-namespace {
-
-// An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than
-// handing them out. The larger b is, the more rows share one reading of it; if b is small, few rows keep the piece
-// of a in the first-level cache, and one thread writes whole rows of c. Within an item the sum runs in blocks of k,
-// so that the block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
-//
-// The block of a bf16 panel is widened once where many rows share it: in registers it would be widened again for
-// every tile of them.
-template <class Element>
-void multiply_packed(Matrix a, const PackedMatrix& b, Destination c, MatmulOptions options) {
-  if (b.data().in_place)
-    return multiply_in_place(
-        a, MatrixOf<Element>(b.data().column<Element>(0), b.columns(), b.rows(), b.data().stride, 1), c.data,
-        c.row_stride, options);
-  const MatmulKernels& k = kernels().matmul;
-  const int64_t K = a.columns, N = b.columns(), panels = ceil_div(N, k.width);
-  const int64_t wanted = std::min(K * N / 8192, a.rows * panels / 64);
-  const int64_t max_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
-  const int64_t rows = ceil_div(ceil_div(a.rows, ceil_div(a.rows, max_rows)), k.rows) * k.rows,
-                pieces = ceil_div(a.rows, rows);
-  const int64_t work_of_panel = std::min(rows, a.rows) * K * k.width;
-  const int64_t group = std::clamp(std::max(pieces * panels / 16, 50'000 / work_of_panel), int64_t{1}, panels);
-  const int64_t groups = ceil_div(panels, group);
-  const int64_t max_depth = std::min<int64_t>(65536 / k.width, 2048);
-  parallel_for(pieces * groups, [&](int64_t item) {
-    const int64_t row = item / groups * rows, first = item % groups * group;
-    const bool widens = std::is_same_v<Element, uint16_t> && std::min(rows, a.rows - row) >= 4 * k.rows;
-    Scratch scratch;
-    float* const wide = widens ? scratch.floats(std::min(max_depth, K) * k.width) : nullptr;
-    for (int64_t panel = first; panel < std::min(first + group, panels); ++panel) {
-      const int64_t column = panel * k.width;
-      for (int64_t at = 0; at < K; at += max_depth) {
-        const bool last = at + max_depth >= K;
-        const auto multiply = [&]<class Number>(const Number* block) {
-          k.of<Number>().multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
-                                   .a_row_stride = a.row_stride,
-                                   .a_column_stride = a.column_stride,
-                                   .a_packed = false,
-                                   .rows = std::min(rows, a.rows - row),
-                                   .depth = std::min(max_depth, K - at),
-                                   .panel = block,
-                                   .panel_stride = k.width,
-                                   .c = c.data + row * c.row_stride + column,
-                                   .c_row_stride = c.row_stride,
-                                   .columns = std::min<int64_t>(k.width, N - column),
-                                   .accumulate = at > 0 || options.accumulate,
-                                   .bias = last && options.bias ? options.bias + column : nullptr,
-                                   .relu = last && options.relu});
-        };
-        const Element* block = b.data().at<Element>(panel, at);
-        if constexpr (std::is_same_v<Element, uint16_t>) {
-          if (widens) {
-            k.widen(block, std::min(max_depth, K - at), wide);
-            multiply(static_cast<const float*>(wide));
-            continue;
-          }
-        }
-        multiply(block);
-      }
-    }
-  });
-}
-
-}  // namespace
+int64_t PackedMatrix::rows() const { return form_ ? form_->rows() : 0; }
+int64_t PackedMatrix::columns() const { return form_ ? form_->columns() : 0; }
+WeightFormat PackedMatrix::format() const { return form_ ? form_->format() : WeightFormat::f32; }
+int64_t PackedMatrix::bytes() const { return form_ ? form_->bytes() : 0; }
+void PackedMatrix::copy_column(int64_t column, float* to) const { form_->copy_column(column, to); }
+void PackedMatrix::copy_stored(int64_t column, uint8_t* to) const { form_->copy_stored(column, to); }
 
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns() == 0) return;
   if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
-  if (b.format() == WeightFormat::bf16)
-    multiply_packed<uint16_t>(a, b, {c, c_row_stride}, options);
-  else
-    multiply_packed<float>(a, b, {c, c_row_stride}, options);
+  b.form().multiply(a, c, c_row_stride, options);
 }
 
 // The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "qkv/kernel/weight_format.h"
 
@@ -33,9 +34,9 @@ namespace qkv::kernel {
 // A view: element (i, j) is data[i * row_stride + j * column_stride]; one of the two strides is 1.
 template <class Element>
 struct MatrixOf {
-  const Element* data;
-  int64_t rows, columns;
-  int64_t row_stride, column_stride;
+  const Element* data = nullptr;
+  int64_t rows = 0, columns = 0;
+  int64_t row_stride = 0, column_stride = 0;
 
   MatrixOf(const Element* at, int64_t r, int64_t c) : MatrixOf(at, r, c, c, 1) {}
   MatrixOf(const Element* at, int64_t r, int64_t c, int64_t row, int64_t column)
@@ -49,33 +50,29 @@ using Bf16Matrix = MatrixOf<uint16_t>;
 // number of threads may use it at the same time.
 class PackedMatrix {
  public:
+  class Form;  // of a number format: packed_form.h
+
   PackedMatrix() = default;             // empty: rows() is 0
   explicit PackedMatrix(Matrix b);      // as f32
   explicit PackedMatrix(Bf16Matrix b);  // as bf16
+  explicit PackedMatrix(std::shared_ptr<const Form> form) : form_(std::move(form)) {}
   // The transpose of w, whose column_stride is 1, not packed. The storage holds w, which must not change.
   static PackedMatrix in_place(Matrix w, std::shared_ptr<Storage> storage);
   static PackedMatrix in_place(Bf16Matrix w, std::shared_ptr<Storage> storage);
 
-  int64_t rows() const { return rows_; }
-  int64_t columns() const { return columns_; }
-  WeightFormat format() const { return format_; }
+  int64_t rows() const;
+  int64_t columns() const;
+  WeightFormat format() const;
   int64_t bytes() const;  // of the packed copy; 0 of a weight in place
-  // The rows() numbers of a column, as they were before packing; as uint16_t if the format is bf16.
+  // The rows() numbers of a column, as the product uses them.
   void copy_column(int64_t column, float* to) const;
-  void copy_column(int64_t column, uint16_t* to) const;
+  // The same as the format stores them, without loss: row_bytes(format(), rows()) bytes.
+  void copy_stored(int64_t column, uint8_t* to) const;
 
-  struct Data;
-  const Data& data() const { return *data_; }
+  const Form& form() const { return *form_; }
 
  private:
-  template <class Element>
-  static std::shared_ptr<const Data> packed(MatrixOf<Element> b);
-  template <class Element>
-  static PackedMatrix placed(MatrixOf<Element> w, std::shared_ptr<Storage> storage);
-
-  int64_t rows_ = 0, columns_ = 0;
-  WeightFormat format_ = WeightFormat::f32;
-  std::shared_ptr<const Data> data_;
+  std::shared_ptr<const Form> form_;
 };
 
 struct MatmulOptions {

@@ -1,10 +1,13 @@
-#include "qkv/kernel/matmul_in_place.h"
-
+// Products by a weight as it stands in memory, which was not packed (PackedMatrix::in_place() in matmul.h).
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/kernel/packed_form.h"
+#include "qkv/tensor/storage.h"
 
 namespace qkv::kernel {
 namespace {
@@ -76,17 +79,48 @@ void multiply_many(Matrix a, MatrixOf<Element> w, Target c, const MatmulOptions&
   });
 }
 
+// For few rows of a the weight is read once, as a packed one, and transposed in registers. For many, a block of it at a
+// time is transposed to a panel that they share.
+template <class Element>
+class InPlaceForm final : public PackedMatrix::Form {
+ public:
+  InPlaceForm(MatrixOf<Element> w, std::shared_ptr<Storage> storage)
+      : Form(sizeof(Element) == 2 ? WeightFormat::bf16 : WeightFormat::f32, w.columns, w.rows),
+        weight_(w),
+        storage_(std::move(storage)) {}
+
+  void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const override {
+    if (a.rows <= few_rows)
+      multiply_few(a, weight_, {c, c_row_stride}, options);
+    else
+      multiply_many(a, weight_, {c, c_row_stride}, options);
+  }
+  void copy_column(int64_t column, float* to) const override {
+    const Element* from = weight_.data + column * weight_.row_stride;
+    for (int64_t k = 0; k < rows(); ++k) {
+      if constexpr (sizeof(Element) == 2)
+        to[k] = std::bit_cast<float>(uint32_t{from[k]} << 16);
+      else
+        to[k] = from[k];
+    }
+  }
+  void copy_stored(int64_t column, uint8_t* to) const override {
+    std::memcpy(to, weight_.data + column * weight_.row_stride, static_cast<size_t>(rows()) * sizeof(Element));
+  }
+  int64_t bytes() const override { return 0; }
+
+ private:
+  MatrixOf<Element> weight_;
+  std::shared_ptr<Storage> storage_;  // holds the weight
+};
+
 }  // namespace
 
-template <class Element>
-void multiply_in_place(Matrix a, MatrixOf<Element> w, float* c, int64_t c_row_stride, MatmulOptions options) {
-  if (a.rows <= few_rows)
-    multiply_few(a, w, {c, c_row_stride}, options);
-  else
-    multiply_many(a, w, {c, c_row_stride}, options);
+PackedMatrix PackedMatrix::in_place(Matrix w, std::shared_ptr<Storage> storage) {
+  return PackedMatrix(std::make_shared<InPlaceForm<float>>(w, std::move(storage)));
 }
-
-template void multiply_in_place(Matrix, MatrixOf<float>, float*, int64_t, MatmulOptions);
-template void multiply_in_place(Matrix, MatrixOf<uint16_t>, float*, int64_t, MatmulOptions);
+PackedMatrix PackedMatrix::in_place(Bf16Matrix w, std::shared_ptr<Storage> storage) {
+  return PackedMatrix(std::make_shared<InPlaceForm<uint16_t>>(w, std::move(storage)));
+}
 
 }  // namespace qkv::kernel

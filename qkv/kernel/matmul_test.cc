@@ -200,7 +200,7 @@ TEST(MatmulBatch, EveryProductEqualsASeparateCall) {
 TEST(PackedMatrix, CopiesShareTheirMemory) {
   const std::vector<float> b = normal(50 * 60, 1);
   const PackedMatrix packed(Matrix(b.data(), 50, 60)), copy = packed;
-  EXPECT_EQ(&copy.data(), &packed.data());
+  EXPECT_EQ(&copy.form(), &packed.form());
   EXPECT_EQ(copy.rows(), 50);
   EXPECT_EQ(copy.columns(), 60);
   EXPECT_GE(copy.bytes(), 50 * 60 * 4);
@@ -273,14 +273,10 @@ TEST(PackedAsBf16, TakesHalfOfTheMemoryAndReturnsItsColumns) {
   EXPECT_EQ(halves.format(), WeightFormat::bf16);
   EXPECT_EQ(2 * halves.bytes(), floats.bytes());
   std::vector<float> expected(K), widened(K);
-  std::vector<uint16_t> stored(K);
   for (int64_t n : {0, 1, 63, 64, 255}) {
     floats.copy_column(n, expected.data());
     halves.copy_column(n, widened.data());
-    halves.copy_column(n, stored.data());
     EXPECT_EQ(widened, expected) << n;
-    for (int64_t k = 0; k < K; ++k)
-      EXPECT_EQ(stored[static_cast<size_t>(k)], b.bf16[static_cast<size_t>(k * N + n)]);
   }
 }
 

@@ -24,7 +24,7 @@ DropoutKey dropout_key(uint64_t seed, uint64_t stream, float rate);  // rate: th
 //     g = grad_scale g;  m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
 //     p = p - lr weight_decay p - lr (m correction1) / (sqrt(v correction2) + eps)
 struct AdamStep {
-  double lr, beta1, beta2, eps;
+  double lr = 0.0, beta1 = 0.0, beta2 = 0.0, eps = 0.0;
   double weight_decay = 0.0;
   double correction1 = 1.0, correction2 = 1.0;  // 1 / (1 - beta^step)
   double grad_scale = 1.0;                      // of gradient clipping and accumulation

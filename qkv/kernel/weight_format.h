@@ -10,12 +10,11 @@
 // | q6_k, q5_k, q4_k, q3_k, q2_k | blocks of 256, whose parts have integer scales (K-quants) | 6.6-2.6 |
 // | iq4_nl                       | a number of a table of 16, times the f16 scale of 32     | 4.5     |
 //
-// Matrices are held packed and multiplied (matmul.h) as f32, floats in one chain of multiply-adds, and bf16, the same
-// chain, since a bf16 is widened to a float in registers. The formats of blocks, those of GGUF files, are decoded and
-// encoded by format/stored_format.h.
+// Matrices are held packed and multiplied (matmul.h): f32 by floats in one chain of multiply-adds; bf16 by the same chain,
+// since a bf16 is widened to a float in registers; the others by sums of integers (quantized_kernels.h). The formats of
+// blocks, those of GGUF files, are decoded and encoded by format/stored_format.h.
 //
-// A new format needs a row here, a case of WeightFormat with its name and size, and a file in format/, or kernels
-// (isa/matmul.cc).
+// A new format of blocks is a row here with its name and size, its layout in block_layout.h, and a file in format/.
 #pragma once
 
 #include <array>
@@ -49,11 +48,6 @@ constexpr auto names_of(WeightFormat) {
                     Named{q2_k, "q2_k"}, Named{q3_k, "q3_k"},    Named{q4_k, "q4_k"}, Named{q5_k, "q5_k"},
                     Named{q6_k, "q6_k"}, Named{iq4_nl, "iq4_nl"}};
 }
-// Those in which a model can be held.
-constexpr auto choices_of(WeightFormat) {
-  return std::array{Named{WeightFormat::f32, "f32"}, Named{WeightFormat::bf16, "bf16"}};
-}
-
 // The numbers of a block and their bytes. A format without blocks has blocks of one number.
 struct WeightBlock {
   int numbers = 1, bytes = 4;
@@ -78,7 +72,17 @@ constexpr WeightBlock block_of(WeightFormat format) {
   return {};
 }
 
-// Of whole blocks; the scales of int8 rows are not counted.
+// Rows as files hold them: whole blocks; for int8 the numbers, then the scale as a float.
+constexpr int64_t row_bytes(WeightFormat format, int64_t K) {
+  const WeightBlock block = block_of(format);
+  return K / block.numbers * block.bytes + (format == WeightFormat::int8 ? 4 : 0);
+}
+
+constexpr bool is_quantized(WeightFormat format) {
+  return format != WeightFormat::f32 && format != WeightFormat::bf16;
+}
+
+// Of a weight of so many numbers, without the scales of int8 rows.
 constexpr int64_t bytes_of(WeightFormat format, int64_t numbers) {
   const WeightBlock block = block_of(format);
   return numbers / block.numbers * block.bytes;

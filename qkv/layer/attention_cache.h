@@ -60,11 +60,9 @@ class AttentionCache {
     State(const AttentionMechanism* o, std::unique_ptr<AnyKept> k) : owner(o), kept(std::move(k)) {}
     State(const State& other) : State(other.owner, other.kept->copy()) {}
     State(State&&) = default;
-    State& operator=(State other) {
-      std::swap(owner, other.owner);
-      std::swap(kept, other.kept);
-      return *this;
-    }
+    State& operator=(const State& other) { return *this = State(other); }
+    State& operator=(State&&) = default;
+    ~State() = default;
   };
 
   std::vector<State> states_;

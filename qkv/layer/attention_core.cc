@@ -115,7 +115,7 @@ Variable AttentionCore::extend(const Heads& heads, const Sources& sources, Atten
           "an input of the pass (global tokens) is for passes over whole sequences, not for decoding");
   const int64_t position = cache.length(), length = heads.q.dim(2);
   if (const AttentionPart* part = part_with<ReplacesAttention>()) {
-    const Variable y = part->as<ReplacesAttention>()->extend(
+    Variable y = part->as<ReplacesAttention>()->extend(
         *part, {.q = heads.q, .k = heads.k, .v = heads.v, .mask = causal() & call_options().mask}, cache);
     cache.advance(length);
     return y;

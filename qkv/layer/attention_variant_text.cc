@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/layer/mechanism/elsewhere.h"
@@ -55,8 +56,8 @@ std::vector<std::optional<Value>> parse_arguments(const AttentionMechanism& mech
   const std::vector<Argument> arguments = mechanism.arguments();
   const auto places = std::ranges::count(arguments, false, &Argument::by_name);
   const auto by_place = std::ranges::count_if(given, [](std::string_view g) { return g.find('=') == g.npos; });
-  require<UsageError>(by_place <= places, where, "{} has {} number{}, expected at most {}: {}", quoted_name(text),
-                      by_place, by_place == 1 ? "" : "s", places, usage(mechanism));
+  require<UsageError>(by_place <= places, where, "{} has {}, expected at most {}: {}", quoted_name(text),
+                      counted(by_place, "number"), places, usage(mechanism));
   std::vector<std::optional<Value>> values(arguments.size());
   bool named = false;
   for (size_t place = 0; place < given.size(); ++place) {

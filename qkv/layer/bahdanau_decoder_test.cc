@@ -39,7 +39,7 @@ Row formula(const Doubles& v, const LayerNumbers& p) {
   return readouts;
 }
 
-TEST(BahdanauDecoder, IsItsFormula) {
+TEST(BahdanauDecoder, AttendsFromThePreviousStateAndReadsOutByMaxout) {
   BahdanauDecoder layer(small);
   randomise(layer, 1);
   check_layer(

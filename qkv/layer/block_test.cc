@@ -49,7 +49,7 @@ Variable formula(const Block& block, NormOrder order, const Variable& x, const s
   return y;
 }
 
-TEST_P(BlocksOf, OneOfAnEncoderIsItsFormula) {
+TEST_P(BlocksOf, AnEncoderBlockAddsItsSublayersAndNormalisesInItsOrder) {
   Block layer(options());
   randomise(layer, 1);
   const Tensor x = random_tensor({2, 5, 12}, 1);
@@ -62,7 +62,7 @@ TEST_P(BlocksOf, OneOfAnEncoderIsItsFormula) {
   EXPECT_LT(largest_difference(layer.forward(x, mask, pass).value(), expected.value()), 1e-6);
 }
 
-TEST_P(BlocksOf, OneOfADecoderIsItsFormula) {
+TEST_P(BlocksOf, ADecoderBlockAddsItsSublayersAndNormalisesInItsOrder) {
   Block layer(decoder_options());
   randomise(layer, 2);
   const Tensor x = random_tensor({2, 5, 12}, 3), encoded = random_tensor({2, 7, 12}, 4);

@@ -68,7 +68,7 @@ void check(const std::string& variant, const Formula& formula, int64_t position 
   }
 }
 
-TEST(ContextAttention, IsItsFormulaForEveryScore) {
+TEST(ContextAttention, AveragesTheStatesBySoftmaxOfEveryScore) {
   check("additive", {.C = 5, .score = additive_of});
   check("additive=7", {.C = W, .score = additive_of});
   check("bilinear", {.C = 5, .score = bilinear_of});

@@ -34,7 +34,7 @@ Row formula(const Doubles& v, const LayerNumbers& p) {
   return outputs;
 }
 
-TEST(LuongDecoder, IsItsFormula) {
+TEST(LuongDecoder, AttendsFromTheTopStateAndFeedsTheResultToTheNextStep) {
   LuongDecoder layer(small);
   randomise(layer, 1);
   check_layer(

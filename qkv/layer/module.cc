@@ -12,6 +12,7 @@ namespace {
 
 Shape shape_of(const std::vector<Axis>& axes) {
   std::vector<int64_t> sizes;
+  sizes.reserve(axes.size());
   for (const Axis& axis : axes) sizes.push_back(axis.size);
   return Shape(sizes);
 }
@@ -38,6 +39,7 @@ class Walk final : public ModuleContents {
 
 std::string product_formula(const std::vector<Axis>& axes) {
   std::vector<std::string> letters;
+  letters.reserve(axes.size());
   for (const Axis& axis : axes) letters.push_back(axis.letter.empty() ? std::to_string(axis.size) : axis.letter);
   std::sort(letters.begin(), letters.end());
   std::string text;

@@ -64,6 +64,7 @@ class Parameter {
   void hold(const Weight& weight) const;  // the same of a weight that is packed or in place
   // What it holds: f32, or bf16 if it is packed so. A copy if it is packed.
   Tensor values() const { return weight().values(); }
+  StoredValues stored() const { return weight().stored(); }
 
   // Allocated at the first call; every element is `value` then.
   Variable& variable() const;
@@ -81,7 +82,7 @@ class Parameter {
     Shape shape;
     std::string formula;
     Initialise initialise;
-    float value;
+    float value = 0.0f;
     bool is_matrix = false;
     OnDemand<Variable> variable;
     OnDemand<Weight> weight;  // of the variable, or packed

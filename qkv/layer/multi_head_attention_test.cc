@@ -51,7 +51,7 @@ std::vector<double> formula(const MultiHeadAttention& layer, const MultiHeadAtte
   return project(layer.out, swapped(reference_attention(call).out.values, o.heads, T, D));
 }
 
-TEST(MultiHeadAttention, IsItsFormula) {
+TEST(MultiHeadAttention, ProjectsAttendsInEveryHeadAndProjectsBack) {
   for (const MultiHeadAttentionOptions& o : {MultiHeadAttentionOptions{.d_model = 12, .heads = 3},
                                              {.d_model = 12, .heads = 6, .kv_heads = 2},
                                              {.d_model = 12, .heads = 4, .kv_heads = 1, .bias = no_projection_bias},

@@ -29,7 +29,7 @@ struct OutputProjectionOptions {
 
 class OutputProjection final : public Module {
  public:
-  OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options = {});
+  explicit OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options = {});
   Variable logits(const Variable& hidden) const;
   CrossEntropy loss(const Variable& hidden, const Tensor& targets, const CrossEntropyOptions& options) const;
   void list(ModuleContents& contents) const override;

@@ -18,7 +18,7 @@ Parameter matrix() {
   return weight;
 }
 
-TEST(OutputProjection, IsItsFormula) {
+TEST(OutputProjection, MultipliesByItsMatrixScalesShiftsAndCaps) {
   for (const OutputProjectionOptions& o :
        {OutputProjectionOptions{}, {.bias = true, .scale = 0.5f}, {.bias = true, .softcap = 2.0f}}) {
     OutputProjection output(matrix(), o);

@@ -12,7 +12,7 @@ namespace qkv::parts_test {
 
 using namespace test;
 
-TEST(Linear, IsItsFormula) {
+TEST(Linear, MultipliesByItsWeightAndAddsItsBias) {
   Linear layer(3, 2);
   layer.weight.mutable_value().copy_from(Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3}));
   layer.bias.mutable_value().copy_from(Tensor::from({10, 20}, {2}));
@@ -51,7 +51,7 @@ TEST(Norm, BeginsAsTheIdentityOfNormalisedRows) {
   EXPECT_THROW(norm.forward(Tensor::zeros({2, 5})), Error);
 }
 
-TEST(Norm, OfEachKindIsItsFormula) {
+TEST(Norm, EachKindNormalisesThenScalesAndShifts) {
   const Tensor x = random_tensor({3, 4}, 1);
   for (const NormOptions& o : {NormOptions{.eps = 1e-3f},
                                {.bias = false, .weight_offset = 1.0f},
@@ -91,7 +91,7 @@ double active(Activation activation, double x) {
   return NAN;
 }
 
-TEST(FeedForward, IsItsFormula) {
+TEST(FeedForward, AppliesEachActivationBetweenItsProjectionsGatedOrNot) {
   const auto row_of = [](const Linear& linear, int64_t o, const std::vector<double>& x) {
     double sum = linear.bias.defined() ? linear.bias.value().at<float>({o}) : 0.0f;
     for (size_t i = 0; i < x.size(); ++i)

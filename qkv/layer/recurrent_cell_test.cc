@@ -8,7 +8,7 @@ namespace qkv::recurrent_cell_test {
 
 using namespace test;
 
-TEST(Gru, StepIsItsFormula) {
+TEST(Gru, AStepMovesTheStateByResetAndUpdateGates) {
   Gru cell(3, 4);
   randomise(cell, 1);
   check_layer(
@@ -20,7 +20,7 @@ TEST(Gru, StepIsItsFormula) {
       });
 }
 
-TEST(Lstm, StepIsItsFormula) {
+TEST(Lstm, AStepMovesStateAndMemoryByInputForgetAndOutputGates) {
   Lstm cell(3, 4);
   randomise(cell, 2);
   check_layer(

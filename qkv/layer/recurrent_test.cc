@@ -78,7 +78,7 @@ Row formula(const RecurrentOptions& o, const Doubles& v, const LayerNumbers& p) 
 
 Variable flat(const Variable& x) { return reshape(x, {x.value().numel()}); }
 
-TEST(Recurrent, IsItsFormulaInBothDirectionsAndAllLayers) {
+TEST(Recurrent, AppliesItsCellsInBothDirectionsAndAllLayers) {
   for (const RecurrentOptions& o : all_options()) {
     SCOPED_TRACE(name_of(o));
     Recurrent layer(o);

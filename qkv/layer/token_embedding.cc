@@ -65,7 +65,7 @@ Variable TokenEmbedding::with_given_positions(const Tensor& ids, const Tensor& g
   require(given.shape() == ids.shape() && given.dtype() == DType::i32, "TokenEmbedding",
           "positions must be i32 {}, as the ids, got {} {}", describe("BT", ids.shape()), name_of(given.dtype()),
           describe("BT", given.shape()));
-  const Variable x = rows_of(ids);
+  Variable x = rows_of(ids);
   if (options_.positions == PositionTable::none) return x;
   Tensor rows = Tensor::empty(ids.shape(), DType::i32);
   int64_t last = 0;

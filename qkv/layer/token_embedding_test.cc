@@ -21,7 +21,7 @@ Parameter table_of(int64_t V, int64_t C) {
   return table;
 }
 
-TEST(TokenEmbedding, IsItsFormula) {
+TEST(TokenEmbedding, AddsScaledRowsPositionsAndTypesThenNormalises) {
   TokenEmbedding embedding(table_of(5, 4), {.scale = 2.0f,
                                             .positions = PositionTable::learned,
                                             .max_positions = 9,

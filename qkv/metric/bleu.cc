@@ -38,6 +38,7 @@ std::vector<double> statistics(const std::string& hypothesis, const std::vector<
   metric::Words numbers;
   const std::u32string words = symbols(hypothesis, options, numbers);
   std::vector<std::u32string> references_words;
+  references_words.reserve(references.size());
   for (const std::string_view reference : references)
     references_words.push_back(symbols(reference, options, numbers));
 
@@ -137,9 +138,7 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vec
 
 BleuScore sentence_bleu(const std::string& hypothesis, const std::vector<std::string>& references,
                         const BleuOptions& options) {
-  std::vector<std::vector<std::string>> streams;
-  for (const std::string& reference : references) streams.push_back({reference});
-  return bleu({&hypothesis, 1}, streams, options);
+  return bleu({&hypothesis, 1}, metric::streams_of(references), options);
 }
 
 std::string BleuScore::to_string() const { return fmt::format("BLEU = {:.2f} {}", score, details()); }

@@ -45,7 +45,7 @@ TEST(Bleu, RejectsInvalidLinesAndOptions) {
     bleu(Lines{"a", "b"}, Lines{"a"});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "bleu: 2 hypotheses but 1 references: lines must match one to one");
+    EXPECT_STREQ(error.what(), "bleu: 2 hypotheses but 1 reference: lines must match one to one");
   }
   EXPECT_THROW(bleu(Lines{}, Lines{}), InputError);
   EXPECT_THROW(bleu(Lines{"a"}, std::vector<Lines>{}), InputError);

@@ -147,9 +147,7 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vec
 
 ChrfScore sentence_chrf(const std::string& hypothesis, const std::vector<std::string>& references,
                         const ChrfOptions& options) {
-  std::vector<std::vector<std::string>> streams;
-  for (const std::string& reference : references) streams.push_back({reference});
-  return chrf({&hypothesis, 1}, streams, options);
+  return chrf({&hypothesis, 1}, metric::streams_of(references), options);
 }
 
 std::string ChrfScore::name() const {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/text/unicode.h"
 #include "qkv/text/utf8.h"
@@ -26,8 +27,8 @@ Evaluation::Evaluation(std::vector<SystemOutput> systems, std::vector<std::vecto
   for (const SystemOutput& system : systems_)
     for (const auto& lines : references_)
       require<InputError>(system.lines.size() == lines.size(), "evaluate",
-                          "{} has {} lines, but there are {} references: lines must match one to one", system.name,
-                          system.lines.size(), lines.size());
+                          "{} has {} for {}: lines must match one to one", system.name,
+                          counted(system.lines.size(), "line"), counted(lines.size(), "reference"));
   const auto count = static_cast<int>(references_.size());
   add(
       "BLEU", qkv::signature(options_.bleu, count),
@@ -104,8 +105,8 @@ std::vector<SystemResult> Evaluation::results() const {
 }
 
 std::vector<LengthBucket> Evaluation::by_length(std::span<const std::string> texts) const {
-  require<InputError>(texts.size() == sentences(), "evaluate", "{} texts to measure, but {} sentences",
-                      texts.size(), sentences());
+  require<InputError>(texts.size() == sentences(), "evaluate", "{} to measure, but {}",
+                      counted(texts.size(), "text"), counted(sentences(), "sentence"));
   constexpr size_t step = 10, last = 6;  // 60 words and more
   std::vector<std::vector<size_t>> members(last + 1);
   for (size_t i = 0; i < texts.size(); ++i)

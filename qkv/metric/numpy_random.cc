@@ -19,14 +19,13 @@ std::array<uint32_t, 8> seed_sequence(uint32_t seed) {
     const uint32_t result = 0xca01f9dd * x - 0x4973f715 * y;
     return result ^ result >> 16;
   };
-  std::array<uint32_t, 4> pool;
-  for (size_t i = 0; i < pool.size(); ++i) pool[i] = hash(i == 0 ? seed : 0);
+  std::array<uint32_t, 4> pool = {hash(seed), hash(0), hash(0), hash(0)};  // one after another
   for (size_t from = 0; from < pool.size(); ++from)
     for (size_t to = 0; to < pool.size(); ++to)
       if (from != to) pool[to] = mix(pool[to], hash(pool[from]));
 
   constant = 0x8b51f9dd;
-  std::array<uint32_t, 8> state;
+  std::array<uint32_t, 8> state = {};
   for (size_t i = 0; i < state.size(); ++i) {
     uint32_t value = pool[i % pool.size()] ^ constant;
     constant *= 0x58f38ded;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/metric/numpy_random.h"
 
@@ -36,8 +37,8 @@ Exchanges exchanges(const metric::Statistics& baseline, const metric::Statistics
 
 double paired_bootstrap(std::span<const double> baseline, std::span<const double> system, double difference) {
   require<InputError>(!baseline.empty() && baseline.size() == system.size(), "paired bootstrap",
-                      "{} resamples of the baseline and {} of the system: expected equal numbers, at least 1",
-                      baseline.size(), system.size());
+                      "{} of the baseline and {} of the system: expected equal numbers, at least 1",
+                      counted(baseline.size(), "resample"), system.size());
   std::vector<double> differences;
   double sum = 0;
   for (size_t i = 0; i < system.size(); ++i) {
@@ -54,8 +55,8 @@ double paired_randomization(const metric::Statistics& baseline, const metric::St
                             FunctionRef<double(std::span<const double>)> score,
                             const RandomizationOptions& options) {
   require<InputError>(!baseline.empty() && baseline.size() == system.size(), "paired randomization",
-                      "{} sentences of the baseline and {} of the system: expected equal numbers, at least 1",
-                      baseline.size(), system.size());
+                      "{} of the baseline and {} of the system: expected equal numbers, at least 1",
+                      counted(baseline.size(), "sentence"), system.size());
   require<UsageError>(options.trials >= 1, "paired randomization", "trials must be at least 1, got {}",
                       options.trials);
   // Statistics are counts, so differences and sums of them are exact: a trial that exchanges everything has exactly

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 
 namespace qkv::metric {
@@ -31,12 +32,18 @@ class References {
     require<InputError>(hypotheses > 0, op, "no hypotheses: a score needs at least one line");
     require<InputError>(!streams_.empty(), op, "no references: a score needs at least one for every hypothesis");
     for (const auto& stream : streams_)
-      require<InputError>(stream.size() == hypotheses, op,
-                          "{} hypotheses but {} references: lines must match one to one", hypotheses,
-                          stream.size());
+      require<InputError>(stream.size() == hypotheses, op, "{} but {}: lines must match one to one",
+                          counted(hypotheses, "hypothesis", "hypotheses"), counted(stream.size(), "reference"));
   }
 
   std::vector<std::span<const std::string>> streams_;
 };
+
+// The references of one sentence, as streams of one line.
+inline std::vector<std::vector<std::string>> streams_of(const std::vector<std::string>& references) {
+  std::vector<std::vector<std::string>> streams(references.size());
+  for (size_t i = 0; i < streams.size(); ++i) streams[i] = {references[i]};
+  return streams;
+}
 
 }  // namespace qkv::metric

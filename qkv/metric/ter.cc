@@ -83,9 +83,7 @@ TerScore ter(std::span<const std::string> hypotheses, std::span<const std::vecto
 
 TerScore sentence_ter(const std::string& hypothesis, const std::vector<std::string>& references,
                       const TerOptions& options) {
-  std::vector<std::vector<std::string>> streams;
-  for (const std::string& reference : references) streams.push_back({reference});
-  return ter({&hypothesis, 1}, streams, options);
+  return ter({&hypothesis, 1}, metric::streams_of(references), options);
 }
 
 std::string TerScore::to_string() const { return fmt::format("TER = {:.2f}", score); }

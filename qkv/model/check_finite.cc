@@ -42,11 +42,13 @@ void check(const Tensor& values, Bits exponent, const std::string& where, std::s
 
 }  // namespace
 
-void check_finite(const Tensor& values, const std::string& where, std::string_view name) {
-  if (values.dtype() == DType::bf16)
-    check<bfloat16>(values, uint16_t{0x7f80}, where, name);
+void check_finite(const StoredValues& values, const std::string& where, std::string_view name) {
+  if (is_quantized(values.format()))
+    require<InputError>(values.are_finite(), where, "tensor {} has a scale that is not finite", quoted_name(name));
+  else if (values.format() == WeightFormat::bf16)
+    check<bfloat16>(values.tensor(), uint16_t{0x7f80}, where, name);
   else
-    check<float>(values, uint32_t{0x7f800000}, where, name);
+    check<float>(values.tensor(), uint32_t{0x7f800000}, where, name);
 }
 
 }  // namespace qkv

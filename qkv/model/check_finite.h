@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "qkv/tensor/tensor.h"
+#include "qkv/op/weight.h"
 
 namespace qkv {
 
-// Of f32 or bf16 values, contiguous. InputError that begins with `where` and has the name of the tensor.
-void check_finite(const Tensor& values, const std::string& where, std::string_view name);
+// Of values in any format, contiguous. InputError that begins with `where` and has the name of the tensor.
+void check_finite(const StoredValues& values, const std::string& where, std::string_view name);
 
 }  // namespace qkv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
@@ -52,15 +53,16 @@ std::string block_summary(const TransformerConfig& c) {
 std::string kind(const TransformerConfig& c) {
   switch (c.architecture) {
     case Architecture::encoder_decoder:
-      return fmt::format("Transformer, {} encoder and {} decoder layers", c.encoder_layers, c.decoder_layers);
-    case Architecture::causal: return fmt::format("Causal Transformer, {} layers", c.decoder_layers);
-    case Architecture::masked: return fmt::format("Masked Transformer, {} layers", c.encoder_layers);
+      return fmt::format("Transformer, {} encoder and {}", c.encoder_layers,
+                         counted(c.decoder_layers, "decoder layer"));
+    case Architecture::causal: return fmt::format("Causal Transformer, {}", counted(c.decoder_layers, "layer"));
+    case Architecture::masked: return fmt::format("Masked Transformer, {}", counted(c.encoder_layers, "layer"));
     case Architecture::bahdanau:
-      return fmt::format("Bahdanau et al., 2015: {} encoder layers of GRU in both directions, a GRU with attention",
-                         c.encoder_layers);
+      return fmt::format("Bahdanau et al., 2015: {} of GRU in both directions, a GRU with attention",
+                         counted(c.encoder_layers, "encoder layer"));
     case Architecture::luong:
-      return fmt::format("Luong et al., 2015: {0} encoder and {0} decoder layers of LSTM, input feeding",
-                         c.encoder_layers);
+      return fmt::format("Luong et al., 2015: {} encoder and {} of LSTM, input feeding", c.encoder_layers,
+                         counted(c.encoder_layers, "decoder layer"));
   }
   return "";
 }
@@ -142,6 +144,11 @@ Cached cached(const TransformerConfig& c) {
   return {};
 }
 
+double bytes_per_number(WeightFormat format) {
+  const WeightBlock block = block_of(format);
+  return static_cast<double>(block.bytes) / block.numbers;
+}
+
 std::string memory(const TransformerConfig& c, WeightFormat format) {
   int64_t weights = 0, others = 0;
   make_model(c)->for_each_parameter([&](const std::string&, const Parameter& parameter) {
@@ -154,7 +161,7 @@ std::string memory(const TransformerConfig& c, WeightFormat format) {
   std::vector<TableRow> out = {
       {plain ? "Bytes (f32)" : fmt::format("Bytes (weights {}, all else f32)", name_of(format)), "", "formula"},
       {"parameters", bytes_text(static_cast<double>(bytes_of(format, weights) + 4 * others)),
-       plain ? "4 parameters" : fmt::format("{} weights + 4 others", bytes_of(format, 1))},
+       plain ? "4 parameters" : fmt::format("{:.4g} weights + 4 others", bytes_per_number(format))},
       {"training: parameters, gradients, two moments of Adam", of(4 * P), "16 parameters"}};
   if (rows.target > 0)
     out.push_back({"KV cache per target token of a hypothesis", of(rows.target), rows.target_formula});
@@ -179,7 +186,7 @@ std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) 
         4 * n * static_cast<double>(rows.target * o.target_length + rows.source * o.source_length);
     const double flops = n * static_cast<double>(all.flops),
                  bytes = static_cast<double>(all.weight_bytes()) + caches;
-    out.push_back({B == 1 ? "1 row" : fmt::format("{} rows", B), flops_text(flops), bytes_text(bytes),
+    out.push_back({fmt::format("{}", counted(B, "row")), flops_text(flops), bytes_text(bytes),
                    fmt::format("{:.2f}", flops / bytes)});
     if (o.batch == 1) break;
   }
@@ -197,7 +204,7 @@ std::string arithmetic(const TransformerConfig& c, const DescribeOptions& o) {
   if (c.architecture == Architecture::masked)
     return flop_table(title("token", 'S', S), source, o.batch * S) + "\n" +
            flop_table("Per masked token", target, o.batch * S);
-  const std::string of_target =
+  std::string of_target =
       flop_table(title(c.has_encoder() ? "target token" : "token", 'T', T), target, o.batch * T) + "\n" +
       decoding_step(c, o);
   if (source.empty()) return of_target;
@@ -218,8 +225,8 @@ std::string describe(const TransformerConfig& config, const DescribeOptions& opt
   return headline(config) + "\n" + parameters(config) + "\n" + arithmetic(config, options) + "\n" +
          wrapped(
              fmt::format("FLOPs: of a forward pass, two for a multiply-add; a backward pass takes twice as many. "
-                         "FLOP/byte: the arithmetic intensity in a batch of {} sentences.",
-                         options.batch),
+                         "FLOP/byte: the arithmetic intensity in a batch of {}.",
+                         counted(options.batch, "sentence")),
              2) +
          "\n" + memory(config, options.weights);
 }

@@ -6,6 +6,7 @@
 
 #include "qkv/base/checksum.h"
 #include "qkv/base/file.h"
+#include "qkv/base/json.h"
 
 namespace qkv {
 namespace fs = std::filesystem;
@@ -13,7 +14,32 @@ namespace fs = std::filesystem;
 void save_parameters(const fs::path& path, const Model& model, const VocabularyChecksums& sums) {
   std::map<std::string, std::string> metadata = {{"format", "qkv"}, {config_key, to_json(model.config())}};
   metadata.insert(sums.begin(), sums.end());
-  save_safetensors(path, parameters_of(model), metadata);
+  NamedTensors tensors;
+  Json formats = Json::object();
+  model.for_each_parameter([&](const std::string& name, const Parameter& parameter) {
+    const StoredValues values = parameter.stored();
+    tensors.emplace_back(name, values.tensor());
+    if (is_quantized(values.format())) formats.append(name, std::string(name_of(values.format())));
+  });
+  if (!formats.empty()) metadata[formats_key] = formats.dump();
+  save_safetensors(path, tensors, metadata);
+}
+
+std::map<std::string, WeightFormat> quantized_tensors(const std::map<std::string, std::string>& metadata,
+                                                      const std::string& where) {
+  std::map<std::string, WeightFormat> out;
+  const auto found = metadata.find(formats_key);
+  if (found == metadata.end()) return out;
+  const Json formats = parse_json_object(found->second, where);
+  for (const auto& [name, format] : formats.items()) {
+    require<InputError>(format.is_string(), where, "{} of tensor {} must be the name of a format", formats_key,
+                        quoted_name(name));
+    const auto is = value_named<WeightFormat, InputError>(format.text(), where, formats_key);
+    require<InputError>(is_quantized(is), where, "{} of tensor {} must be a quantised format, got {}", formats_key,
+                        quoted_name(name), name_of(is));
+    out[name] = is;
+  }
+  return out;
 }
 
 void save_model(const fs::path& folder, const Model& model, const VocabularyChecksums& sums) {
@@ -26,26 +52,45 @@ void save_model(const fs::path& folder, const Model& model, const VocabularyChec
     write_file(folder / config_file, config);
 }
 
+namespace {
+
+// The format of the most numbers.
+WeightFormat largest_share(const std::map<WeightFormat, int64_t>& numbers) {
+  const auto largest = std::max_element(numbers.begin(), numbers.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  return largest == numbers.end() ? WeightFormat::f32 : largest->first;
+}
+
+}  // namespace
+
 WeightFormat held_weights(const Model& model) {
-  WeightFormat held = WeightFormat::f32;
+  std::map<WeightFormat, int64_t> numbers;
   model.for_each_parameter([&](const std::string&, const Parameter& parameter) {
-    if (parameter.is_matrix() && parameter.weight().format() != WeightFormat::f32)
-      held = parameter.weight().format();
+    if (parameter.is_matrix()) numbers[parameter.weight().format()] += parameter.shape().numel();
   });
-  return held;
+  return largest_share(numbers);
 }
 
 WeightFormat stored_weights(const fs::path& folder) {
-  const auto is_bf16_matrix = [](const SafetensorsEntry& e) { return e.dtype == "BF16" && e.shape.rank() == 2; };
+  std::map<WeightFormat, int64_t> numbers;
   try {
     for (const fs::path& file : files_in(folder)) {
       if (file.extension() != ".safetensors") continue;
       const SafetensorsHeader header = read_safetensors_header(file);
-      if (std::any_of(header.entries.begin(), header.entries.end(), is_bf16_matrix)) return WeightFormat::bf16;
+      const auto formats = quantized_tensors(header.metadata, file.string());
+      for (const SafetensorsEntry& entry : header.entries) {
+        if (entry.shape.rank() != 2) continue;
+        if (const auto format = formats.find(entry.name); format != formats.end())
+          numbers[format->second] +=
+              entry.shape.numel() * block_of(format->second).numbers / block_of(format->second).bytes;
+        else
+          numbers[entry.dtype == "BF16" ? WeightFormat::bf16 : WeightFormat::f32] += entry.shape.numel();
+      }
     }
   } catch (const InputError&) {  // the numbers of an incomplete folder are not described
+    return WeightFormat::f32;
   }
-  return WeightFormat::f32;
+  return largest_share(numbers);
 }
 
 NamedTensors parameters_of(const Model& model) {

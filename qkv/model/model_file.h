@@ -1,7 +1,8 @@
 // A model of ours as a folder:
 //
 //     model.safetensors    the parameters, by their names in Module::visit; in its metadata the configuration
-//                          and the checksums of the vocabularies in the same folder
+//                          and the checksums of the vocabularies in the same folder; rows of quantised matrices
+//                          are bytes (u8), and the metadata has their formats
 //     config.json          the configuration (model/config.h), to read and to edit
 //
 //     save_model("my-model", model);
@@ -23,7 +24,7 @@
 namespace qkv {
 
 inline constexpr const char *parameter_file = "model.safetensors", *config_file = "config.json";
-inline constexpr const char* config_key = "config";  // of the metadata
+inline constexpr const char *config_key = "config", *formats_key = "weight_formats";  // of the metadata
 
 // The vocabulary files that a model may have: those of an encoder-decoder, that of a model of one stack.
 inline constexpr const char* vocabulary_files[] = {"source.model", "target.model", "tokenizer.model"};
@@ -33,14 +34,18 @@ using VocabularyChecksums = std::map<std::string, std::string>;
 // Creates the folder if it does not exist.
 void save_model(const std::filesystem::path& folder, const Model& model, const VocabularyChecksums& sums = {});
 
-WeightFormat held_weights(const Model& model);  // bf16 if a matrix is held so
+WeightFormat held_weights(const Model& model);  // that of the most numbers in matrices
 // The format that the weights of a folder are held in for inference. f32 if its files cannot be read.
 WeightFormat stored_weights(const std::filesystem::path& folder);
 
 // Writes a file in the format of model.safetensors.
 void save_parameters(const std::filesystem::path& path, const Model& model, const VocabularyChecksums& sums = {});
-// The parameters by name, as views, except that packed ones are copied: in bf16 if they are packed so.
+// The parameters by name, as views, except that packed ones are copied: in bf16 if they are packed so, in f32 if quantised.
 NamedTensors parameters_of(const Model& model);
+// The quantised tensors of a file of ours, and their formats: the entry `formats_key` of its metadata. InputError if it is
+// not valid.
+std::map<std::string, WeightFormat> quantized_tensors(const std::map<std::string, std::string>& metadata,
+                                                      const std::string& where);
 
 // The path of a file of a model folder. A training that replaces a model commits all new files at once, to
 // training/committed, and then moves them; until then they are found there.

@@ -10,9 +10,19 @@
 namespace qkv {
 
 AttentionVariant RecurrentConfig::attention() const {
-  const AttentionVariant variant = cross_attention.of_layer(0);
+  AttentionVariant variant = cross_attention.of_layer(0);
   if (variant.has(AttentionMechanism::Role::score)) return variant;
   return architecture == Architecture::bahdanau ? variant + Additive{} : variant + Dot{};
+}
+
+RecurrentOptions RecurrentConfig::encoder() const {
+  const bool is_bahdanau = architecture == Architecture::bahdanau;
+  return {.cell = is_bahdanau ? CellKind::gru : CellKind::lstm,
+          .input_width = d_model,
+          .width = d_model,
+          .layers = encoder_layers,
+          .bidirectional = is_bahdanau,
+          .dropout = dropout};
 }
 
 void RecurrentConfig::check() const {
@@ -54,6 +64,13 @@ RecurrentConfig recurrent_config(const TransformerConfig& config) {
     field = *static_cast<const T*>(fields.at(setting.name));  // of the same row, so of the same type
   });
   return out;
+}
+
+RecurrentConfig recurrent_config(const TransformerConfig& config, Architecture architecture) {
+  config.check();
+  require<UsageError>(config.architecture == architecture, name_of(architecture),
+                      "the architecture must be {}, got {}", name_of(architecture), name_of(config.architecture));
+  return recurrent_config(config);
 }
 
 }  // namespace qkv

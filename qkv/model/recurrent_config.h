@@ -8,6 +8,7 @@
 // Letters: C d_model.
 #pragma once
 
+#include "qkv/layer/recurrent.h"
 #include "qkv/model/config.h"
 
 namespace qkv {
@@ -25,10 +26,13 @@ struct RecurrentConfig {
   AttentionVariant attention() const;
   // Of the states of the encoder, which reads in both directions in Bahdanau's model.
   int64_t encoder_width() const { return architecture == Architecture::bahdanau ? 2 * d_model : d_model; }
+  RecurrentOptions encoder() const;
   void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 
 // UsageError for the configuration of a Transformer. Settings are not checked.
 RecurrentConfig recurrent_config(const TransformerConfig& config);
+// The same of a model of this architecture, after all checks.
+RecurrentConfig recurrent_config(const TransformerConfig& config, Architecture architecture);
 
 }  // namespace qkv

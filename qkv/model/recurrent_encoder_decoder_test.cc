@@ -78,7 +78,7 @@ void check_loss(Architecture architecture, const Sentence& readouts_of) {
       loss);
 }
 
-TEST(RecurrentEncoderDecoder, ThatOfBahdanauAndItsGradientsAreTheFormula) {
+TEST(RecurrentEncoderDecoder, BahdanauHasTheLossAndGradientsOfDoublePrecision) {
   check_loss(
       Architecture::bahdanau, [](const LayerNumbers& p, const std::vector<Row>& x, const std::vector<Row>& y) {
         const size_t n = x.size();
@@ -111,7 +111,7 @@ TEST(RecurrentEncoderDecoder, ThatOfBahdanauAndItsGradientsAreTheFormula) {
       });
 }
 
-TEST(RecurrentEncoderDecoder, ThatOfLuongAndItsGradientsAreTheFormula) {
+TEST(RecurrentEncoderDecoder, LuongHasTheLossAndGradientsOfDoublePrecision) {
   check_loss(Architecture::luong, [](const LayerNumbers& p, const std::vector<Row>& x, const std::vector<Row>& y) {
     std::vector<Row> h;
     Row state(2 * C), attentional(C);

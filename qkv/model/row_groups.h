@@ -17,7 +17,9 @@
 // `replaces`: the group is not selected from again, so the result may share its caches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -115,12 +117,13 @@ void RowGroups<Group>::split_by_length(std::span<const int64_t> lengths) {
   for (Group& group : groups_) {
     const std::span<const int64_t> own = lengths.subspan(0, static_cast<size_t>(group.rows));
     lengths = lengths.subspan(own.size());
+    const auto change = std::adjacent_find(own.begin(), own.end(), std::not_equal_to<>());
+    if (!own.empty() && change == own.end()) {
+      groups.push_back(std::move(group));
+      continue;
+    }
     for (size_t begin = 0, end = 0; begin < own.size(); begin = end) {
       while (end < own.size() && own[end] == own[begin]) ++end;
-      if (end - begin == own.size()) {
-        groups.push_back(std::move(group));
-        continue;
-      }
       require(std::ssize(own.subspan(0, end)) % group.rows_per_memory() == 0, "Decoding::extend",
               "all rows of a sentence must get equally many tokens");
       std::vector<int64_t> from(end - begin);

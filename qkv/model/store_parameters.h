@@ -1,6 +1,6 @@
 // What becomes of the parameters of a model as they are read from files, one after another.
 //
-//     const StoreParameter store = store_for_inference({.weights = WeightFormat::bf16});
+//     const StoreParameter store = store_for_inference({.weights = WeightFormat::int8});
 //     store(parameter, values);
 #pragma once
 
@@ -14,7 +14,7 @@ namespace qkv {
 
 // How a model that is read for inference holds its matrices.
 struct InferenceOptions {
-  std::optional<WeightFormat> weights = {};  // none: bf16 if the files hold bf16, which loses nothing; else f32
+  std::optional<WeightFormat> weights = {};  // none: as the files hold them, which loses nothing
   // Safetensors files are mapped, and matrices that they hold in this format are used in place: processes with the same
   // model share them, and it is ready sooner; each token takes longer. The files must not be written in place or
   // truncated meanwhile (base/file_mapping.h); replacing them by renaming, as this library does, is safe.
@@ -22,11 +22,11 @@ struct InferenceOptions {
 };
 
 struct StoreParameter {
-  // The values, f32 or bf16, have the shape of the parameter.
-  std::function<void(const Parameter& parameter, const Tensor& values)> store;
+  // The values have the shape of the parameter.
+  std::function<void(const Parameter& parameter, const StoredValues& values)> store;
   bool maps = false;  // files are mapped where they can be: values in read-only memory are used in place
 
-  void operator()(const Parameter& parameter, const Tensor& values) const { store(parameter, values); }
+  void operator()(const Parameter& parameter, const StoredValues& values) const { store(parameter, values); }
 };
 
 // As variables in f32.

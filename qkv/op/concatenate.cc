@@ -32,6 +32,8 @@ Variable concatenate(const std::vector<Variable>& parts, int axis) {
           "axis {} of {} tensors: expected at least one tensor that has the axis", axis, parts.size());
   std::vector<Tensor> values;
   std::vector<int64_t> sizes;
+  values.reserve(parts.size());
+  sizes.reserve(parts.size());
   for (const Variable& part : parts) values.push_back(part.value());
   const Tensor whole = joined(values, axis);
   for (const Tensor& value : values) sizes.push_back(value.dim(axis));

@@ -17,7 +17,7 @@ struct Column {
 Column column(int64_t c, int64_t width, SinusoidLayout layout) {
   const int64_t half = width / 2;
   if (layout == SinusoidLayout::interleaved)
-    return {c % 2 == 0, static_cast<double>(c / 2 * 2) / static_cast<double>(width)};
+    return {c % 2 == 0, static_cast<double>(c - c % 2) / static_cast<double>(width)};
   const int64_t k = c % half;
   const auto denominator = static_cast<double>(layout == SinusoidLayout::halves ? half : half - 1);
   return {c < half, k == 0 ? 0.0 : static_cast<double>(k) / denominator};

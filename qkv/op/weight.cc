@@ -1,10 +1,15 @@
 #include "qkv/op/weight.h"
 
+#include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
+#include "qkv/kernel/format/stored_format.h"
+#include "qkv/kernel/quantized_matrix.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -20,6 +25,27 @@ kernel::PackedMatrix packed_form(const Tensor& w, bool transposed) {
   const auto oriented = [&](auto matrix) { return transposed ? matrix.transposed() : matrix; };
   if (w.dtype() == DType::bf16) return kernel::PackedMatrix(oriented(matrix_at<uint16_t>(w.data<bfloat16>(), w)));
   return kernel::PackedMatrix(oriented(matrix_at<float>(w.data<float>(), w)));
+}
+
+kernel::PackedMatrix quantized_form(const Tensor& values, WeightFormat format) {
+  const Tensor w = values.to(DType::f32).contiguous_copy();
+  const int64_t N = w.dim(0), K = w.dim(1);
+  const float* const x = w.data<float>();
+  const WeightFormat fitting = format_for_rows(format, K);
+  for_each_row(N, K, [&](int64_t n) {
+    require(std::all_of(x + n * K, x + (n + 1) * K, [](float v) { return std::isfinite(v); }), "Weight::packed",
+            "a weight must be finite to be held as {}, but row {} of {} is not", name_of(format), n,
+            values.shape());
+  });
+  if (fitting == WeightFormat::int8) return kernel::pack_int8({x, N, K});
+  const StoredFormat& stored = stored_format(fitting);
+  const int64_t bytes = row_bytes(fitting, K);
+  std::vector<uint8_t> rows(static_cast<size_t>(N * bytes));
+  for_each_row(N, K, [&](int64_t n) {
+    require(encode_row(stored, x + n * K, K, rows.data() + n * bytes), "Weight::packed",
+            "row {} of a weight {} has numbers that are too large for {}", n, values.shape(), name_of(fitting));
+  });
+  return kernel::pack_blocks(stored, rows.data(), bytes, N, K);
 }
 
 }  // namespace
@@ -62,7 +88,22 @@ Weight Weight::packed(const Tensor& values, WeightFormat format) {
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  w.state_->forward.matrix = packed_form(values.to(element_type(format)), true);
+  w.state_->forward.matrix =
+      is_quantized(format) ? quantized_form(values, format) : packed_form(values.to(element_type(format)), true);
+  return w;
+}
+
+Weight Weight::packed(const StoredValues& values) {
+  const WeightFormat format = values.format();
+  if (!is_quantized(format)) return packed(values.tensor(), format);
+  const int64_t N = values.shape()[0], K = values.shape()[1];
+  const Tensor contiguous = values.tensor().contiguous_copy();
+  const auto* const rows = contiguous.data<uint8_t>();
+  Weight w;
+  w.state_ = std::make_shared<State>(State{.shape = values.shape()});
+  w.state_->forward.matrix = format == WeightFormat::int8
+                                 ? kernel::pack_int8_rows(rows, row_bytes(format, K), N, K)
+                                 : kernel::pack_blocks(stored_format(format), rows, row_bytes(format, K), N, K);
   return w;
 }
 
@@ -104,15 +145,19 @@ kernel::PackedMatrix Weight::backward() const {
 Tensor Weight::values() const {
   if (!is_packed()) return master().value();
   const kernel::PackedMatrix& columns = state_->forward.matrix;
-  Tensor out = Tensor::empty(shape(), element_type(format()));
+  Tensor out = Tensor::empty(shape());
   const int64_t K = dim(1);
-  for_each_row(dim(0), K, [&](int64_t n) {
-    if (out.dtype() == DType::bf16)
-      columns.copy_column(n, reinterpret_cast<uint16_t*>(out.data<bfloat16>() + n * K));
-    else
-      columns.copy_column(n, out.data<float>() + n * K);
-  });
-  return out;
+  for_each_row(dim(0), K, [&](int64_t n) { columns.copy_column(n, out.data<float>() + n * K); });
+  return out.to(element_type(format()));
+}
+
+StoredValues Weight::stored() const {
+  if (!is_quantized(format())) return values();
+  const int64_t K = dim(1), bytes = row_bytes(format(), K);
+  Tensor rows = Tensor::empty({dim(0), bytes}, DType::u8);
+  for_each_row(dim(0), K,
+               [&](int64_t n) { state_->forward.matrix.copy_stored(n, rows.data<uint8_t>() + n * bytes); });
+  return {rows, format(), K};
 }
 
 }  // namespace qkv

@@ -1,7 +1,7 @@
 // A weight matrix (N,K): the right-hand side of a product x W^T and a table of rows. It is held in one of three ways:
 //
 //     Weight trained = variable;                                     // f32 values that are trained, the master
-//     Weight w = Weight::packed(values, WeightFormat::bf16);         // for inference, in a number format
+//     Weight w = Weight::packed(values, WeightFormat::int8);         // for inference, in a number format
 //     Weight w = Weight::in_place(values);                           // for inference, not copied: of a mapped file
 //     Variable y = linear(x, w);
 //
@@ -18,13 +18,36 @@
 
 namespace qkv {
 
+// The values of a parameter as a file holds them: f32 or bf16 numbers in the shape of the parameter, or a matrix (N,K) in a
+// quantised format, as the bytes of its rows: u8 (N, row_bytes(format, K)).
+class StoredValues {
+ public:
+  StoredValues(Tensor numbers);  // NOLINT: implicit, f32 or bf16
+  // Errors: rows of another type or width.
+  StoredValues(Tensor rows, WeightFormat format, int64_t K);
+
+  const Tensor& tensor() const { return tensor_; }
+  WeightFormat format() const { return format_; }
+  const Shape& shape() const { return shape_; }  // of the numbers
+  Tensor numbers() const;                        // f32 or bf16
+  bool are_finite() const;                       // of quantised rows: that their scales are
+
+ private:
+  Tensor tensor_;
+  WeightFormat format_;
+  Shape shape_;
+};
+
 class Weight {
  public:
   Weight() = default;              // none: defined() is false
   Weight(const Variable& master);  // NOLINT: implicit on purpose, as are variables from tensors
   Weight(const Tensor& values) : Weight(Variable(values)) {}  // NOLINT: a constant
-  // f32 or bf16 values (N,K), which are converted to the format: bf16 is rounded to nearest.
+  // f32 or bf16 values (N,K), which are converted to the format: bf16 is rounded to nearest, quantised formats to the nearest
+  // of their numbers. Rows that are not whole blocks of the format are held as format_for_rows() says. An error: numbers
+  // that are not finite, or too large for the format.
   static Weight packed(const Tensor& values, WeightFormat format);
+  static Weight packed(const StoredValues& values);  // in their format
   // f32 or bf16 values (N,K), contiguous, which must not change as long as the weight is used. For what it can do,
   // it counts as packed.
   static Weight in_place(const Tensor& values);
@@ -39,11 +62,25 @@ class Weight {
   kernel::PackedMatrix forward() const;   // W^T (K x N), for y = x W^T
   kernel::PackedMatrix backward() const;  // W (N x K), for dx = dy W; an error if it is packed
   Tensor values() const;                  // f32, or bf16 if that is the format; a copy if it is packed or in place
+  StoredValues stored() const;            // as a file holds it, without loss
 
  private:
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// The format of a weight that is to be held in `format` and has rows of K numbers. If these are not whole blocks, it is one
+// of blocks of 32 with as many bits or more, or else int8, whose rows have any length.
+constexpr WeightFormat format_for_rows(WeightFormat format, int64_t K) {
+  if (K % block_of(format).numbers == 0) return format;
+  if (K % 32 != 0) return WeightFormat::int8;
+  switch (format) {
+    case WeightFormat::q4_k: return WeightFormat::q5_0;
+    case WeightFormat::q5_k: return WeightFormat::q5_1;
+    case WeightFormat::q6_k: return WeightFormat::q8_0;
+    default: return WeightFormat::iq4_nl;
+  }
+}
 
 constexpr DType element_type(WeightFormat format) {
   return format == WeightFormat::bf16 ? DType::bf16 : DType::f32;

@@ -1,5 +1,10 @@
 #include "qkv/op/weight.h"
 
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "qkv/op/embedding.h"
@@ -57,6 +62,79 @@ TEST(Weight, PacksStridedValuesAndValuesInEitherType) {
   const Tensor halves = transposed.to(DType::bf16);
   for (const WeightFormat format : formats)
     EXPECT_TRUE(same_bits(Weight::packed(halves, format).values().to(DType::f32), halves.to(DType::f32)));
+}
+
+std::vector<WeightFormat> quantized_formats() {
+  std::vector<WeightFormat> out;
+  for (const auto& [format, name] : names_of(WeightFormat{}))
+    if (is_quantized(format)) out.push_back(format);
+  return out;
+}
+
+double distance(const Tensor& a, const Tensor& b) {
+  double sum = 0, size = 0;
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    const double x = a.data<float>()[i], y = b.data<float>()[i];
+    sum += (x - y) * (x - y), size += x * x;
+  }
+  return std::sqrt(sum / size);
+}
+
+TEST(Weight, AQuantisedWeightIsNearToItsValuesInProductsAndAsATable) {
+  const Tensor values = random_tensor({70, 512}, 1), x = random_tensor({5, 512}, 2);
+  const Tensor ids = Tensor::from(std::vector<int32_t>{0, 69, 64, 63}, {1, 4});
+  for (const WeightFormat format : quantized_formats()) {
+    const Weight packed = Weight::packed(values, format);
+    const Tensor rounded = packed.values();
+    EXPECT_EQ(packed.format(), format);
+    EXPECT_EQ(rounded.dtype(), DType::f32);
+    const double bits = 8.0 * static_cast<double>(bytes_of(format, 256)) / 256;
+    EXPECT_LT(distance(values, rounded), 4.0 * std::exp2(-bits)) << name_of(format);
+    EXPECT_LT(distance(linear(x, rounded).value(), linear(x, packed).value()), 0.01) << name_of(format);
+    EXPECT_TRUE(same_bits(embedding(ids, packed).value(), embedding(ids, rounded).value())) << name_of(format);
+  }
+}
+
+TEST(Weight, IsStoredWithoutLossInEveryFormat) {
+  const Tensor values = random_tensor({19, 256}, 1), x = random_tensor({3, 256}, 2);
+  for (const auto& [format, name] : names_of(WeightFormat{})) {
+    const Weight packed = Weight::packed(values, format);
+    const StoredValues stored = packed.stored();
+    EXPECT_EQ(stored.format(), format);
+    EXPECT_EQ(stored.shape(), values.shape());
+    EXPECT_EQ(stored.tensor().numel() * size_of(stored.tensor().dtype()), 19 * row_bytes(format, 256)) << name;
+    EXPECT_TRUE(same_bits(stored.numbers(), packed.values())) << name;
+    const Weight again = Weight::packed(stored);
+    EXPECT_TRUE(same_bits(again.stored().tensor(), stored.tensor())) << name;
+    EXPECT_TRUE(same_bits(linear(x, again).value(), linear(x, packed).value())) << name;
+  }
+}
+
+TEST(Weight, RowsThatAreNotWholeBlocksAreHeldInAnotherFormat) {
+  const auto held = [](int64_t K, WeightFormat format) {
+    return Weight::packed(random_tensor({3, K}, 1), format).format();
+  };
+  EXPECT_EQ(held(256, WeightFormat::q4_k), WeightFormat::q4_k);
+  EXPECT_EQ(held(64, WeightFormat::q4_k), WeightFormat::q5_0);
+  EXPECT_EQ(held(64, WeightFormat::q2_k), WeightFormat::iq4_nl);
+  EXPECT_EQ(held(33, WeightFormat::q4_k), WeightFormat::int8);
+  EXPECT_EQ(held(33, WeightFormat::q8_0), WeightFormat::int8);
+  EXPECT_EQ(held(1, WeightFormat::int8), WeightFormat::int8);
+}
+
+TEST(Weight, NumbersThatAFormatCannotHoldAreAnError) {
+  for (const WeightFormat format : quantized_formats()) {
+    Tensor values = random_tensor({3, 256}, 1);
+    values.data<float>()[300] = std::numeric_limits<float>::infinity();
+    try {
+      Weight::packed(values, format);
+      FAIL() << name_of(format);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("row 1 of (3, 256) is not"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(StoredValues(Tensor::zeros({2, 17}, DType::u8), WeightFormat::q4_0, 32), InputError);
+  EXPECT_THROW(StoredValues(Tensor::zeros({2, 18}, DType::u8), WeightFormat::q4_0, 33), InputError);
 }
 
 TEST(Weight, AProductByAPackedWeightHasNoGradient) {

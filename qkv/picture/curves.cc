@@ -186,6 +186,7 @@ std::string Curves::svg() const {
   }
   if (!steps.empty()) steps.add(0);
   const size_t across = std::clamp<size_t>(panels.size(), 1, panels_across);
+  const size_t down = (panels.size() + across - 1) / across;
   const double width = 16 + panel_width * static_cast<double>(across);
   double y = 22;
   std::string body;
@@ -194,12 +195,13 @@ std::string Curves::svg() const {
     y += 30;
   }
   body += draw_legend(content_.runs, width, y);
-  for (size_t i = 0; i < panels.size(); ++i)
+  for (size_t i = 0; i < panels.size(); ++i) {
+    const size_t column = i % across, line = i / across;
     body += fmt::format("<g transform=\"translate({:g} {:g})\">\n{}</g>\n",
-                        static_cast<double>(i % across) * panel_width,
-                        y + static_cast<double>(i / across) * panel_height,
+                        static_cast<double>(column) * panel_width, y + static_cast<double>(line) * panel_height,
                         PanelDrawing(*panels[i], steps, content_.runs).draw(content_.x_title));
-  const double height = y + static_cast<double>((panels.size() + across - 1) / across) * panel_height + 8;
+  }
+  const double height = y + static_cast<double>(down) * panel_height + 8;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
       "{1:.0f}\" "

@@ -71,6 +71,7 @@ int64_t pixels_of_a_weight(int64_t queries, int64_t keys) { return std::max(quer
 std::string cells_as_image(const Panel& panel, const ColorScale& scale) {
   const int zero = scale.low < 0 ? 127 : 0;
   std::vector<Color> palette;
+  palette.reserve(255);
   for (int i = 0; i < 255; ++i)
     palette.push_back(scale.color(scale.high * static_cast<float>(i - zero) / static_cast<float>(254 - zero)));
   const int64_t queries = panel.weights.dim(0), keys = panel.weights.dim(1),
@@ -104,8 +105,9 @@ std::string numbers(const Panel& panel, const ColorScale& scale, double cell) {
   int64_t at = 0;
   for (const float weight : panel.weights.span<float>()) {
     const bool none = std::abs(weight) < 0.005f, dark = scale.color(weight).dark();
-    out += fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\".35em\"{}>{:.2f}</text>\n", (at % keys + 0.5) * cell,
-                       (at / keys + 0.5) * cell,
+    const int64_t i = at / keys, j = at % keys;
+    out += fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\".35em\"{}>{:.2f}</text>\n", (j + 0.5) * cell,
+                       (i + 0.5) * cell,
                        none   ? " fill-opacity=\".35\""
                        : dark ? " fill=\"#fff\""
                               : "",

@@ -96,6 +96,23 @@ TEST_F(ConvertModel, WeightsAreStoredInTheFormatAskedForOrThatOfTheModel) {
   }
 }
 
+TEST_F(ConvertModel, QuantisedFoldersTranslateAsTheModelThatIsQuantisedWhileItIsRead) {
+  const fs::path wide = converted("marian");
+  for (const WeightFormat format : {WeightFormat::int8, WeightFormat::q8_0, WeightFormat::q4_k}) {
+    const fs::path small = scratch_.path() / name_of(format),
+                   again = scratch_.path() / fmt::format("{} again", name_of(format));
+    convert_model(wide, small, ModelFormat::qkv, {.weights = format});
+    convert_model(small, again);
+    EXPECT_EQ(read_file(small / "model.safetensors"), read_file(again / "model.safetensors"));
+    EXPECT_LT(fs::file_size(small / "model.safetensors"), fs::file_size(wide / "model.safetensors") / 2);
+    const Translator quantised(wide, {.weights = format}), stored(small);
+    for (const auto& [source, target] : pairs) {
+      EXPECT_EQ(stored.translate(source).text, quantised.translate(source).text);
+      EXPECT_EQ(stored.translate(source).log_probability, quantised.translate(source).log_probability);
+    }
+  }
+}
+
 TEST_F(ConvertModel, WeightsForHuggingFaceAreF32) {
   const fs::path to = scratch_.path() / "marian";
   try {

@@ -100,6 +100,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   encode_texts(std::ssize(encoded), "sentence", [&](size_t i) { encoded[i] = encode(sentences[i], longest); });
   Embeddings out{.vectors = Tensor::zeros({std::ssize(sentences), W})};
   std::vector<int64_t> lengths;
+  lengths.reserve(encoded.size());
   for (size_t i = 0; i < encoded.size(); ++i) {
     lengths.push_back(std::ssize(encoded[i].ids));
     if (encoded[i].truncated) out.truncated.push_back(i);

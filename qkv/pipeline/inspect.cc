@@ -177,6 +177,7 @@ Inspection inspect(const MaskFiller& filler, const std::string& text, const std:
   ids.insert(ids.begin(), before.begin(), before.end());
   ids.insert(ids.end(), after.begin(), after.end());
   std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
   for (const int32_t id : ids) tokens.push_back(id == filler.mask() ? marker : tokenizer.token(id));
 
   AttentionLog log;

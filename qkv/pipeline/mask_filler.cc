@@ -149,6 +149,7 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
   for (const std::vector<size_t>& batch :
        length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<Ids> of_batch;
+    of_batch.reserve(batch.size());
     for (const size_t i : batch) of_batch.push_back(rows[i]);
     const PaddedBatch padded = pad_batch(of_batch);
     std::vector<int64_t> masked;  // positions in (B*T)

@@ -35,6 +35,7 @@ bool is_word_within(std::string_view text, size_t begin, size_t end) {
 
 std::vector<std::string> sources_of(const std::vector<Term>& terms) {
   std::vector<std::string> sources;
+  sources.reserve(terms.size());
   for (const Term& term : terms) sources.push_back(term.source);
   return sources;
 }

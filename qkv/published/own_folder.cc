@@ -27,14 +27,36 @@ std::optional<ConfigFile> read_config_file(const fs::path& path) {
   return ConfigFile{config_from_json(json, path.string()), json == text};
 }
 
+StoredValues stored_values(const SafetensorsFile& file, const std::string& key,
+                           const std::map<std::string, WeightFormat>& formats, const Parameter& parameter,
+                           const std::string& name) {
+  const Shape& shape = parameter.shape();
+  const auto format = formats.find(key);
+  if (format != formats.end()) {
+    require<InputError>(parameter.is_matrix(), name, "tensor '{}' is not a matrix, and cannot be {}", key,
+                        name_of(format->second));
+    const int64_t K = shape[1];
+    require<InputError>(K % block_of(format->second).numbers == 0, name,
+                        "rows of {} numbers of tensor '{}' are not whole blocks of {}", K, key,
+                        name_of(format->second));
+    Tensor rows = file.get(key, {shape[0], row_bytes(format->second, K)});
+    require<InputError>(rows.dtype() == DType::u8, name, "tensor '{}' is {}, but rows of {} must be u8", key,
+                        name_of(rows.dtype()), name_of(format->second));
+    return {rows, format->second, K};
+  }
+  const Tensor value = file.get(key, shape);
+  require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, name,
+                      "tensor '{}' is {}, must be f32 or bf16", key, name_of(value.dtype()));
+  return value;
+}
+
 void load_parameters(const SafetensorsFile& file, const std::string& name, const Model& model,
                      const StoreParameter& store) {
   std::set<std::string> wanted;
+  const auto formats = quantized_tensors(file.metadata(), name);
   model.for_each_parameter([&](const std::string& key, const Parameter& parameter) {
     wanted.insert(key);
-    const Tensor value = file.get(key, parameter.shape());
-    require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, name,
-                        "tensor '{}' is {}, must be f32 or bf16", key, name_of(value.dtype()));
+    const StoredValues value = stored_values(file, key, formats, parameter, name);
     check_finite(value, name, key);
     store(parameter, value);
   });
@@ -69,12 +91,12 @@ class OwnFolder final : public ModelFolder {
     require_config(written || is_stored);
     const bool takes_stored = is_stored && !(written && written->by_hand);
     config_ = takes_stored ? config_from_json(stored->second, file.string()) : written->config;
-    // Before memory is allocated: every number in the file takes at least two bytes.
+    // Before memory is allocated: every number in the file takes at least two bits.
     std::error_code error;
     const auto bytes = static_cast<int64_t>(fs::file_size(file, error));
     const Model& model = make(*config_);
     const int64_t count = model.parameter_count();
-    require<InputError>(count <= bytes / 2, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,
+    require<InputError>(count / 4 <= bytes, file.string(), "{} bytes cannot hold the {} parameters of {}", bytes,
                         count, settings.string());
     load_parameters(parameters, file.string(), model, store);
     for (const char* name : vocabulary_files)

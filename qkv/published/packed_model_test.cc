@@ -1,5 +1,6 @@
 // Models of every architecture whose weights are packed for inference, in every number format: the results of the same
 // numbers as variables, less memory, no gradients.
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "qkv/model/make_model.h"
 #include "qkv/model/masked.h"
 #include "qkv/published/load_model.h"
+#include "qkv/tensor/safetensors.h"
 #include "qkv/tensor/storage.h"
 
 namespace qkv::packed_model_test {
@@ -156,6 +158,111 @@ TEST_P(PackedModel, ReportsThatItHasNoGradients) {
         << error.what();
   }
   EXPECT_THROW(model->visit([](const std::string&, Variable&) {}), Error) << "there are no variables to train";
+}
+
+// Quantised formats: near to the model, and the same after saving and reading.
+class QuantisedModel : public PackedModel {};
+
+TEST_P(QuantisedModel, ARowHasTheSameBitsInAnyBatch) {
+  const NoGrad guard;
+  const auto packed = made();
+  packed->pack_for_inference(format());
+  std::vector<int32_t> many;
+  for (int32_t row = 0; row < 9; ++row) many.insert(many.end(), {4 + row, 300 - row, 7 * row + 5});
+  const Tensor all = loss(*packed, many).token_losses;
+  for (int64_t row = 0; row < 9; ++row) {
+    const auto first = many.begin() + row * 3;
+    const Tensor one = loss(*packed, {first, first + 3}).token_losses;
+    for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(one.data<float>()[i], all.data<float>()[row * 3 + i]) << row;
+  }
+}
+
+// Random weights without training: recurrent states amplify what is rounded.
+TEST_P(QuantisedModel, HasNearlyTheLossOfTheModel) {
+  const NoGrad guard;
+  const auto model = made(), packed = made();
+  packed->pack_for_inference(format());
+  const Tensor expected = loss(*model).token_losses, got = loss(*packed).token_losses;
+  double difference = 0, size = 0;
+  for (int64_t i = 0; i < expected.numel(); ++i) {
+    difference += std::abs(double{got.data<float>()[i]} - expected.data<float>()[i]);
+    size += expected.data<float>()[i];
+  }
+  EXPECT_LT(difference, 0.1 * size);
+}
+
+TEST_P(QuantisedModel, IsSavedInTheSizeOfItsFormatAndReadBackAsItIs) {
+  const NoGrad guard;
+  const auto model = made();
+  model->pack_for_inference(format());
+  save_model(folder("saved"), *model);
+  int64_t weights = 0, rest = 0;
+  model->for_each_parameter(
+      [&](const std::string&, const Parameter& p) { (p.is_matrix() ? weights : rest) += p.shape().numel(); });
+  const auto size = static_cast<int64_t>(fs::file_size(folder("saved") / "model.safetensors"));
+  EXPECT_LT(size, bytes_of(WeightFormat::q8_0, weights) + 4 * rest + 20'000);
+  EXPECT_EQ(stored_weights(folder("saved")), held_weights(*model));
+  const auto read = read_model_for_inference(folder("saved")).model,
+             mapped = read_model_for_inference(folder("saved"), {.map = true}).model;
+  EXPECT_TRUE(same_bits(loss(*read).token_losses, loss(*model).token_losses));
+  EXPECT_TRUE(same_bits(loss(*mapped).token_losses, loss(*model).token_losses));
+  save_model(folder("again"), *read);
+  EXPECT_EQ(read_file(folder("again") / "model.safetensors"), read_file(folder("saved") / "model.safetensors"));
+  fs::remove_all(folder("saved"));
+  fs::remove_all(folder("again"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfEveryArchitecture, QuantisedModel,
+    testing::Combine(testing::Values(Kind{Architecture::encoder_decoder}, Kind{Architecture::causal},
+                                     Kind{Architecture::masked}, Kind{Architecture::bahdanau, Tie::none},
+                                     Kind{Architecture::luong, Tie::none}),
+                     testing::Values(WeightFormat::int8, WeightFormat::q8_0, WeightFormat::q5_k)));
+
+// What a file claims about its quantised tensors is checked.
+TEST(QuantisedFile, EveryWrongClaimIsAnErrorThatNamesTheTensor) {
+  const auto path = fs::path(testing::TempDir()) / fmt::format("quantised_file.{}", ::getpid());
+  TransformerConfig c;
+  c.architecture = Architecture::causal;
+  c.source_vocabulary = c.target_vocabulary = 64;
+  c.d_model = 32, c.heads = 2, c.ffn = 64, c.decoder_layers = 1;
+  const auto model = make_model(for_architecture(c, Architecture::causal));
+  model->initialise("", 1);
+  model->pack_for_inference(WeightFormat::q4_0);
+  save_model(path, *model);
+  const auto file = SafetensorsFile::load(path / "model.safetensors");
+  NamedTensors tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.get(name));
+  const auto message = [&](const std::string& formats, const NamedTensors& with) -> std::string {
+    auto metadata = file.metadata();
+    metadata["weight_formats"] = formats;
+    save_safetensors(path / "model.safetensors", with, metadata);
+    try {
+      read_model_for_inference(path);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto expect = [](const std::string& got, const std::string& part) {
+    EXPECT_NE(got.find(part), std::string::npos) << got;
+  };
+  const std::string embedding = "embedding.tokens", right = file.metadata().at("weight_formats");
+  EXPECT_EQ(message(right, tensors), "no error");
+  expect(message("[]", tensors), "model.safetensors");
+  expect(message("{\"embedding.tokens\": 4}", tensors), "must be the name of a format");
+  expect(message("{\"embedding.tokens\": \"q9\"}", tensors), "weight_formats must be one of");
+  expect(message("{\"embedding.tokens\": \"f32\"}", tensors), "must be a quantised format");
+  expect(message("{\"embedding.tokens\": \"q4_k\"}", tensors), "are not whole blocks of q4_k");
+  expect(message("{\"embedding.tokens\": \"q8_0\"}", tensors), "(64, 34)");
+  NamedTensors damaged = tensors;
+  for (auto& [name, tensor] : damaged)
+    if (name == embedding) {
+      tensor = tensor.contiguous_copy();
+      tensor.data<uint8_t>()[18 * 5 + 1] = 0x7c;  // the scale of a block becomes infinite
+    }
+  expect(message(right, damaged), "'embedding.tokens' has a scale that is not finite");
+  fs::remove_all(path);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryArchitecture, PackedModel,

@@ -32,7 +32,7 @@ TEST(PublishedParameters, AMaskedModelHasAHeadIfItsTensorsDo) {
   EXPECT_FALSE(config_of(mpnet).head);
   const PublishedFolder half("bert");
   half.change_tensors([](Tensors& tensors) { tensors.erase("cls.predictions.transform.dense.bias"); });
-  EXPECT_EQ(half.error(), "model.safetensors: 1 tensors are missing: 'cls.predictions.transform.dense.bias'");
+  EXPECT_EQ(half.error(), "model.safetensors: 1 tensor is missing: 'cls.predictions.transform.dense.bias'");
 }
 
 // LlamaModel, not LlamaForCausalLM.

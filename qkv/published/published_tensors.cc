@@ -127,11 +127,7 @@ const SafetensorsFile& PublishedTensors::file_of(std::string_view name) const {
   return files_[found->second];
 }
 
-std::optional<StoredRows> PublishedTensors::stored_rows(std::string_view name) const {
-  return gguf_ ? gguf_->stored_rows(name) : std::nullopt;
-}
-
-Tensor PublishedTensors::get(std::string_view name) const {
+StoredValues PublishedTensors::get(std::string_view name) const {
   if (gguf_) return gguf_->get(name);
   if (const auto found = tensors_.find(std::string(name)); found != tensors_.end()) return found->second;
   Tensor value = file_of(name).get(name);

@@ -2,9 +2,9 @@
 // names.
 //
 //     const PublishedTensors tensors = PublishedTensors::open("llama");
-//     Tensor w = tensors.get("model.norm.weight");
+//     Tensor w = tensors.get("model.norm.weight").numbers();
 //
-// Or those of a GGUF file (gguf/gguf_file.h), whose blocks of quantised numbers stored_rows() gives as they are.
+// Or those of a GGUF file (gguf/gguf_file.h), which may be quantised.
 //
 // Errors: InputError for a folder without such files, for an index that names other folders or the wrong file of a
 // tensor, and for whatever SafetensorsFile rejects. A pytorch_model.bin, or its parts, are never read: loading one can
@@ -37,9 +37,8 @@ class PublishedTensors {
     return files_of_.find(name) != files_of_.end() || tensors_.contains(std::string(name)) ||
            (gguf_ && gguf_->has(name));
   }
-  Tensor get(std::string_view name) const;  // f32, or bf16 if the file holds bf16; decoded if it holds blocks
-  std::optional<StoredRows> stored_rows(std::string_view name) const;  // none: it does not hold blocks
-  int64_t bytes() const { return bytes_; }                             // of all files
+  StoredValues get(std::string_view name) const;
+  int64_t bytes() const { return bytes_; }  // of all files
   // At most so many numbers are in the files: one in a byte, and up to four where they are quantised.
   int64_t max_numbers() const { return gguf_ ? 4 * bytes_ : bytes_; }
 

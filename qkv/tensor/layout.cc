@@ -12,7 +12,7 @@ Tensor empty_in_order_of(const Tensor& like, const Shape& shape, DType dtype) {
   require(like.rank() == shape.rank(), "empty_in_order_of", "shape {} must have as many axes as {}", shape,
           like.shape());
   const int rank = shape.rank();
-  std::array<int, Shape::max_rank> order;  // axes from the slowest in memory to the fastest
+  std::array<int, Shape::max_rank> order = {};  // axes from the slowest in memory to the fastest
   std::iota(order.begin(), order.begin() + rank, 0);
   // Axes of length 1 or stride 0 in `like` have no order: they keep their index.
   const auto outside = [&](int a, int b) {

@@ -64,6 +64,23 @@ class StreamSource final : public ByteSource {
   std::istream& stream_;
 };
 
+class StringSource final : public ByteSource {
+ public:
+  StringSource(std::string text, size_t piece) : text_(std::move(text)), piece_(piece) {}
+
+  size_t read(char* to, size_t size) override {
+    const size_t n = text_.copy(to, std::min(size, piece_), at_);
+    at_ += n;
+    return n;
+  }
+
+  bool ready() override { return true; }
+
+ private:
+  std::string text_;
+  size_t piece_, at_ = 0;
+};
+
 // Passes bytes through, or decompresses them if they begin like gzip.
 class MaybeGzip final : public ByteSource {
  public:
@@ -161,6 +178,10 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
 
 std::unique_ptr<ByteSource> open_bytes(std::istream& stream, const std::string& name) {
   return inflated(std::make_unique<StreamSource>(stream), name);
+}
+
+std::unique_ptr<ByteSource> string_bytes(std::string text, size_t piece) {
+  return std::make_unique<StringSource>(std::move(text), piece);
 }
 
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name) {

@@ -25,6 +25,8 @@ class ByteSource {
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 // The stream must outlive the source; `name` stands for it in errors.
 std::unique_ptr<ByteSource> open_bytes(std::istream& stream, const std::string& name);
+// The bytes of a text, at most `piece` at a time, as from a pipe.
+std::unique_ptr<ByteSource> string_bytes(std::string text, size_t piece = std::string::npos);
 // The bytes of the source, decompressed if it begins like gzip.
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name);
 

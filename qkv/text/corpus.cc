@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/text/holdout.h"
@@ -121,10 +122,11 @@ void CorpusReader::check_not_empty() const {
   if (pairs_ + held_out_ > before_ || options_.every_line) return;
   const bool text = kind_ == CorpusKind::text;
   const int64_t blank = blank_ - blank_before_;
+  const std::string lines = blank == 1 ? "its only line" : fmt::format("each of its {} lines", blank);
   fail<InputError>(name_, "no {}: {}", text ? "text" : "sentence pairs",
                    blank == 0 ? "it is empty"
-                   : text     ? fmt::format("each of its {} lines is blank", blank)
-                              : fmt::format("one side of each of its {} lines is blank", blank));
+                   : text     ? lines + " is blank"
+                              : "one side of " + lines + " is blank");
 }
 
 bool CorpusReader::ready() { return first_.ready() && (!second_ || second_->ready()); }
@@ -179,8 +181,8 @@ bool CorpusReader::read_two_lines(SentencePair& pair) {
   const bool source = next_or_error(first_, pair.source, error);
   const bool target = next_or_error(*second_, pair.target, error);
   if (source != target)
-    fail<InputError>(name_, "{} has {} lines, but {} has {}", first_.name(), count_lines(first_), second_->name(),
-                     count_lines(*second_));
+    fail<InputError>(name_, "{} has {}, but {} has {}", first_.name(), counted(count_lines(first_), "line"),
+                     second_->name(), count_lines(*second_));
   if (error) throw *error;
   if (source) check_sides(pair);
   return source;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/text/holdout.h"
@@ -54,10 +55,9 @@ void mix_into(uint64_t& hash, uint64_t x) {  // FNV-1a, 64 bits at a time, with 
 
 void check(const EncodedCorpus& corpus, const std::string& name, const EncodeOptions& options) {
   const auto& skipped = corpus.skipped();
-  require<InputError>(
-      corpus.size() > 0, name,
-      "no sentence pairs to train on: {} have a blank side, {} are longer than {} tokens, {} are held out",
-      skipped.blank, skipped.too_long, options.max_length, skipped.held_out);
+  require<InputError>(corpus.size() > 0, name,
+                      "no sentence pairs to train on: {} with a blank side, {} longer than {} tokens, {} held out",
+                      skipped.blank, skipped.too_long, options.max_length, skipped.held_out);
 }
 
 }  // namespace
@@ -157,8 +157,8 @@ EncodedCorpus encode_text(const Corpus& text, const Tokenizer& tokenizer, const 
          [&](const Ids& ids) { add_document(ids, options, corpus); });
   corpus.skipped().blank += reader.blank();
   corpus.skipped().held_out += reader.held_out();
-  require<InputError>(corpus.size() > 0, text.name(), "no text to train on: {} lines are blank, {} are held out",
-                      corpus.skipped().blank, corpus.skipped().held_out);
+  require<InputError>(corpus.size() > 0, text.name(), "no text to train on: {}, {} held out",
+                      counted(corpus.skipped().blank, "blank line"), corpus.skipped().held_out);
   return corpus;
 }
 

@@ -94,9 +94,8 @@ TEST(EncodedCorpus, ReportsWhyNothingIsLeft) {
     encode_corpus(pairs(3), characters(), characters(), {.max_length = 2});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "corpus: no sentence pairs to train on: 0 have a blank side, 3 are longer than 2 tokens, 0 are held out");
+    EXPECT_STREQ(error.what(),
+                 "corpus: no sentence pairs to train on: 0 with a blank side, 3 longer than 2 tokens, 0 held out");
   }
 }
 

@@ -57,6 +57,7 @@ int32_t language_token(const Tokenizer& tokenizer, const std::string& language, 
                       "{}: this model has no language tokens, so there are no languages to choose from, got {}",
                       option, quoted_name(language));
   std::vector<std::string_view> codes;
+  codes.reserve(tokens.size());
   for (const std::string& token : tokens) codes.push_back(code_of(token));
   const std::string_view begin = std::string_view(language).substr(0, language.find_first_of("_-"));
   std::string hint = did_you_mean(language, codes);

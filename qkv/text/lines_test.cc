@@ -1,7 +1,6 @@
 #include "qkv/text/lines.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
+#include "qkv/text/bytes.h"
 #include "qkv/text/gzip_test.h"
 
 namespace qkv::lines_test {
@@ -112,32 +112,15 @@ class Endless final : public ByteSource {
   bool ready() override { return true; }
 };
 
-// Gives its text in pieces, as a pipe may.
-class Pieces final : public ByteSource {
- public:
-  Pieces(std::string text, size_t piece) : text_(std::move(text)), piece_(piece) {}
-  size_t read(char* to, size_t size) override {
-    const size_t n = std::min({size, piece_, text_.size() - at_});
-    std::memcpy(to, text_.data() + at_, n);
-    at_ += n;
-    return n;
-  }
-  bool ready() override { return true; }
-
- private:
-  std::string text_;
-  size_t piece_, at_ = 0;
-};
-
 TEST(LineReader, NamesTheKindOfAFileThatComesInPieces) {
   for (const size_t piece : {size_t{1}, size_t{2}, size_t{7}, size_t{1000}}) {
-    LineReader rtf(std::make_unique<Pieces>("{\\rtf1\nmore\n", piece), "pipe");
+    LineReader rtf(string_bytes("{\\rtf1\nmore\n", piece), "pipe");
     std::string line;
     EXPECT_THROW(rtf.next(line), InputError) << piece;
     std::string archive = "name\n" + std::string(252, 'x') + "ustar\x01\n";
-    LineReader tar(std::make_unique<Pieces>(archive, piece), "pipe");
+    LineReader tar(string_bytes(archive, piece), "pipe");
     EXPECT_THROW(while (tar.next(line)){}, InputError) << piece;
-    LineReader text(std::make_unique<Pieces>("a\nb\n", piece), "pipe");
+    LineReader text(string_bytes("a\nb\n", piece), "pipe");
     while (text.next(line)) {
     }
     EXPECT_EQ(text.number(), 2) << piece;

@@ -126,6 +126,7 @@ void copy_streams(std::vector<Opened*> streams) {
   std::vector<char> buffer(1 << 16);
   while (!streams.empty()) {
     std::vector<pollfd> waiting;
+    waiting.reserve(streams.size());
     for (const Opened* opened : streams) waiting.push_back({.fd = opened->stream, .events = POLLIN, .revents = 0});
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR)
       throw FileError("read", streams.front()->name, errno);

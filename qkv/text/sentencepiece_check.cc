@@ -95,7 +95,7 @@ Wrong piece_error(std::string_view bytes, std::unordered_set<std::string_view>& 
 // <bytes of the double array, 32 bits> <double array> <texts, each ended by NUL>
 Wrong rules_error(std::string_view rules) {
   if (rules.empty()) return {};
-  const Wrong wrong = "its normalisation rules are broken";
+  constexpr auto wrong = "its normalisation rules are broken";
   const auto unit_at = [&](size_t i) {
     uint32_t unit;
     std::memcpy(&unit, rules.data() + 4 + 4 * i, 4);

@@ -101,6 +101,7 @@ double coverage(const std::vector<std::string>& sentences, const TokenizerOption
   for (const std::string& sentence : sentences)
     for (const char32_t c : utf8_decode(sentence)) ++counts[c];
   std::vector<int64_t> descending;
+  descending.reserve(counts.size());
   for (const auto& [c, count] : counts) descending.push_back(count);
   std::sort(descending.begin(), descending.end(), std::greater());
   const int64_t room =
@@ -281,7 +282,7 @@ void check_id(const char* op, int32_t id, int64_t size) {
 }  // namespace
 
 Tokenizer Tokenizer::from_serialized(std::string bytes, const std::string& name) {
-  if (is_stored_tokenizer(bytes)) return Tokenizer(parse_stored_tokenizer(std::move(bytes), name));
+  if (is_stored_tokenizer(bytes)) return Tokenizer(parse_stored_tokenizer(bytes, name));
   return Tokenizer(std::make_shared<SentencePieceModel>(std::move(bytes), name));
 }
 

@@ -95,12 +95,10 @@ struct Texts {
   void operator()(const Setting& setting, const T& value, const Rest&...) {
     if constexpr (WithNames<T>) {
       values[setting.name] = name_of(value);
-    } else if constexpr (std::is_assignable_v<T&, AttentionPattern>) {
+    } else if constexpr (std::is_assignable_v<T&, AttentionPattern> || std::is_same_v<T, CorpusPaths>) {
       values[setting.name] = to_string(value);
     } else if constexpr (std::is_same_v<T, Seconds>) {
       values[setting.name] = duration_text(value);
-    } else if constexpr (std::is_same_v<T, CorpusPaths>) {
-      values[setting.name] = to_string(value);
     } else {
       values[setting.name] = fmt::format("{}", value);
     }

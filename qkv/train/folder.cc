@@ -144,6 +144,7 @@ fs::path TrainingFolder::checkpoint(int64_t step) const {
 
 void TrainingFolder::clean(const std::vector<int64_t>& steps) const {
   std::vector<fs::path> keep;
+  keep.reserve(steps.size());
   for (const int64_t step : steps) keep.push_back(checkpoint(step));
   std::error_code error;
   for (const fs::path& path : files_in(training()))

@@ -64,8 +64,8 @@ void expect_like_reference(const AdamOptions& options) {
   EXPECT_EQ(adam.updates(), 5);
 }
 
-TEST(Adam, FollowsItsFormulas) { expect_like_reference({}); }
-TEST(Adam, FollowsItsFormulasWithDecay) { expect_like_reference({.beta2 = 0.999, .weight_decay = 0.1}); }
+TEST(Adam, MovesParametersAndMomentsAsInDoublePrecision) { expect_like_reference({}); }
+TEST(Adam, DecaysParametersAsInDoublePrecision) { expect_like_reference({.beta2 = 0.999, .weight_decay = 0.1}); }
 
 TEST(Adam, FirstStepHasTheSizeOfTheRate) {
   Variable p = parameter({1, 2, 3}, {3});

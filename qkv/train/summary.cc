@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/counted.h"
+
 namespace qkv {
 namespace {
 
@@ -40,7 +42,7 @@ std::string update_line(const TrainOptions& o, const TrainingSize& size) {
   if (size.last_update > 0) {
     const double epochs = static_cast<double>(size.last_update * o.accumulate) /
                           static_cast<double>(std::max<int64_t>(1, size.batches_in_epoch));
-    text = fmt::format("{} updates, {:.1f} epochs: {}", size.last_update, epochs, text);
+    text = fmt::format("{}, {:.1f} epochs: {}", counted(size.last_update, "update"), epochs, text);
   }
   if (o.max_time.count() > 0) text = fmt::format("max-time {}, {}", duration_text(o.max_time), text);
   return fmt::format("{}, {}, label-smoothing {}{}{}", text, name_of(o.optimizer), o.label_smoothing,

@@ -1,5 +1,6 @@
 #include "qkv/train/text_data.h"
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/published/own_folder.h"
 #include "qkv/text/holdout.h"
@@ -30,12 +31,15 @@ void TextData::save_vocabulary(const std::filesystem::path& folder) const { toke
 std::vector<std::string> TextData::notes(bool own_valid) const {
   const EncodedCorpus::Skipped& skipped = train.skipped();
   std::vector<std::string> notes;
-  notes.push_back(fmt::format("training on {} lines of text, {} tokens ({} blank lines, {} cut)", train.size(),
-                              train.source_tokens(), skipped.blank, skipped.too_long));
+  notes.push_back(
+      fmt::format("training on {}, {} ({}, {} cut)", counted(train.size(), "line of text", "lines of text"),
+                  counted(train.source_tokens(), "token"), counted(skipped.blank, "blank line"), skipped.too_long));
   if (valid.size() > 0)
     notes.push_back(fmt::format(
-        "validating on {} lines{}", valid.size(),
-        own_valid ? "" : fmt::format("; all {} lines like them are held out of training", skipped.held_out)));
+        "validating on {}{}", counted(valid.size(), "line"),
+        own_valid ? ""
+                  : fmt::format("; {} held out of training",
+                                counted(skipped.held_out, "line like them is", "lines like them are"))));
   return notes;
 }
 

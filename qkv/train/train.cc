@@ -1,5 +1,6 @@
 #include "qkv/train/train.h"
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/progress.h"
 #include "qkv/base/threads.h"
@@ -52,8 +53,8 @@ TrainResult train(const TrainOptions& options) {
   if (checkpoint && folder.has_model() && is_finished(options, checkpoint->state())) {
     if (!options.quiet)
       Progress::write(fmt::format(
-          "this training has finished, after {} updates; raise max-steps, max-epochs or max-time to continue it\n",
-          checkpoint->state().step));
+          "this training has finished, after {}; raise max-steps, max-epochs or max-time to continue it\n",
+          counted(checkpoint->state().step, "update")));
     return result_of(checkpoint->state(), *stop_reason_of(options, checkpoint->state()));
   }
   Progress progress({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()});

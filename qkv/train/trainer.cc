@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
@@ -136,8 +137,8 @@ TrainResult Trainer::interrupted(int signal) {
 
 void Trainer::log_start() {
   for (const std::string& note : task_.notes()) progress_.note(note);
-  progress_.note(fmt::format("{} parameters, {} thread{}", with_commas(task_.model().parameter_count()), threads(),
-                             threads() == 1 ? "" : "s"));
+  progress_.note(
+      fmt::format("{} parameters, {}", with_commas(task_.model().parameter_count()), counted(threads(), "thread")));
   const TrainingSize size = {
       .last_update = last_update_, .batches_in_epoch = task_.batches_in_epoch(), .validates = validates()};
   progress_.note("settings (each is named after its flag):");

@@ -1,6 +1,7 @@
 // The end of a training: the last validation and save, and the mean of checkpoints.
 #include <algorithm>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/json.h"
 #include "qkv/train/average.h"
 #include "qkv/train/stop_reason.h"
@@ -22,9 +23,10 @@ void Trainer::finish() {
 
 void Trainer::note_end() {
   const TrainResult r = result_of(state_, *stop_reason());
-  progress_.note(fmt::format("done: {} updates of {} tokens in {} ({} tokens/s), {:.0f} MB of memory", r.steps,
-                             format_count(static_cast<double>(state_.tokens)), format_seconds(r.seconds),
-                             format_count(r.tokens_per_s), static_cast<double>(r.peak_bytes) / 1e6));
+  progress_.note(fmt::format("done: {} of {} tokens in {} ({} tokens/s), {:.0f} MB of memory",
+                             counted(r.steps, "update"), format_count(static_cast<double>(state_.tokens)),
+                             format_seconds(r.seconds), format_count(r.tokens_per_s),
+                             static_cast<double>(r.peak_bytes) / 1e6));
   if (r.validation)
     progress_.note(fmt::format("best: {}, {}", describe(*r.validation),
                                averaged_ ? fmt::format("the mean of the last {} checkpoints", averaged_)

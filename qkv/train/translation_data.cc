@@ -1,5 +1,6 @@
 #include "qkv/train/translation_data.h"
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/published/own_folder.h"
 #include "qkv/text/holdout.h"
@@ -19,15 +20,15 @@ Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Sid
   const auto next = [&](std::string& sentence) { return sentences(sentence) && ++count; };
   const char* of = side == Side::both ? "joint" : side == Side::source ? "source" : "target";
   double seconds = 0;
-  const Tokenizer tokenizer = [&] {
+  Tokenizer tokenizer = [&] {
     const ElapsedTime time(progress, fmt::format("training the tokenizer: {} vocabulary of at most {} tokens", of,
                                                  options.vocabulary_size));
     Tokenizer trained = Tokenizer::train(next, options.tokenizer_options());
     seconds = time.seconds();
     return trained;
   }();
-  progress.note(fmt::format("{} vocabulary of {} tokens trained on {} sentences in {}", of, tokenizer.size(), count,
-                            format_seconds(seconds)));
+  progress.note(fmt::format("{} vocabulary of {} tokens trained on {} in {}", of, tokenizer.size(),
+                            counted(count, "sentence"), format_seconds(seconds)));
   return tokenizer;
 }
 

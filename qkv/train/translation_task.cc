@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/model/make_model.h"
@@ -70,19 +71,20 @@ std::vector<TrainingWarning> TranslationTask::data_warnings() const {
 std::vector<std::string> TranslationTask::notes() const {
   const EncodedCorpus::Skipped& skipped = data_.train.skipped();
   std::vector<std::string> notes;
-  notes.push_back(fmt::format("training on {} sentence pairs (skipped: {} with a blank side, {} too long)",
-                              data_.train.size(), skipped.blank, skipped.too_long));
+  notes.push_back(fmt::format("training on {} (skipped: {} with a blank side, {} too long)",
+                              counted(data_.train.size(), "sentence pair"), skipped.blank, skipped.too_long));
   if (data_.train.size() > 0)
     notes.push_back(
         fmt::format("for example: {}  ->  {}", one_line(data_.first.source, 60), one_line(data_.first.target, 60)));
   if (!own_valid_ && skipped.held_out > 0)
     notes.push_back(fmt::format(
-        "validating on {} distinct source sentences; all {} pairs with these sources are held out of training",
-        data_.valid.size(), skipped.held_out));
+        "validating on {}; {} held out of training", counted(data_.valid.size(), "distinct source sentence"),
+        counted(skipped.held_out, "pair with these sources is", "pairs with these sources are")));
   else if (validates())
-    notes.push_back(
-        fmt::format("validating on {} sentence pairs{}", data_.valid.size(),
-                    skipped.held_out > 0 ? fmt::format("; {} pairs are held out", skipped.held_out) : ""));
+    notes.push_back(fmt::format(
+        "validating on {}{}", counted(data_.valid.size(), "sentence pair"),
+        skipped.held_out > 0 ? fmt::format("; {} held out", counted(skipped.held_out, "pair is", "pairs are"))
+                             : ""));
   notes.push_back(fmt::format("vocabularies of {} and {} tokens", data_.vocabularies.source.size(),
                               data_.vocabularies.target.size()));
   return notes;

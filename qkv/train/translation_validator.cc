@@ -92,6 +92,7 @@ std::vector<double> TranslationValidator::cross_attention_entropy(const EncoderD
       layers[n].add(log.weights(AttentionUse::cross, static_cast<int64_t>(n)), batch);
   }
   std::vector<double> means;
+  means.reserve(layers.size());
   for (const EntropySum& layer : layers) means.push_back(layer.mean());
   return means;
 }

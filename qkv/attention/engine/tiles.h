@@ -61,7 +61,7 @@ class PartialTile {
  public:
   struct Piece {
     Tile tile;
-    bool fully_visible;
+    bool fully_visible = false;
     uint64_t visible[max_block_keys];  // unless fully_visible: as filled by Mask::fill()
   };
 

@@ -45,7 +45,7 @@ class Groups {
 
 // The range of keys that holds all keys of a document.
 struct Extent {
-  int32_t id;
+  int32_t id = 0;
   KeyRange keys;
 };
 

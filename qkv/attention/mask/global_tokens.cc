@@ -1,6 +1,7 @@
 #include "qkv/attention/mask/global_tokens.h"
 
 #include "qkv/attention/mask/global_positions.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -19,7 +20,7 @@ class GlobalTokens final : public Mask {
   KeyRange key_range(const QueryBlock& block) const override { return row(block)->key_range(block); }
   Visibility classify(const Tile& tile) const override { return row(tile)->classify(tile); }
   void fill(const Tile& tile, uint64_t* visible) const override { row(tile)->fill(tile, visible); }
-  std::string name() const override { return fmt::format("global_tokens({} rows)", rows_.size()); }
+  std::string name() const override { return fmt::format("global_tokens({})", counted(rows_.size(), "row")); }
 
  private:
   const MaskPtr& row(const QueryBlock& block) const {

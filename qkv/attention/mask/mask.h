@@ -46,9 +46,11 @@ class Mask {
 class MaskPtr {
  public:
   MaskPtr() = default;
-  MaskPtr(std::nullptr_t) {}  // NOLINT: implicit on purpose, like the next
+  // NOLINTBEGIN: implicit, as they are for a std::shared_ptr
+  MaskPtr(std::nullptr_t) {}
   template <class T>
   requires std::is_base_of_v<Mask, T> MaskPtr(std::shared_ptr<T> mask) : mask_(std::move(mask)) {}
+  // NOLINTEND
 
   explicit operator bool() const { return mask_ != nullptr; }
   const Mask* operator->() const { return mask_.get(); }

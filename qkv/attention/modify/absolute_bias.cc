@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/scratch.h"
 #include "qkv/kernel/kernels.h"
@@ -55,7 +56,7 @@ class AbsoluteBias final : public Modifier {
   std::vector<Variable> parameters() const override {
     return table_.requires_grad() ? std::vector{table_} : std::vector<Variable>{};
   }
-  std::string name() const override { return fmt::format("absolute_bias({} positions)", table_.dim(1)); }
+  std::string name() const override { return fmt::format("absolute_bias({})", counted(table_.dim(1), "position")); }
 
  private:
   // The queries and keys of a tile that have numbers in the table: the first queries may be before position 0, the

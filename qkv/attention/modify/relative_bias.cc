@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/attention/modify/distance_bias.h"
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -69,7 +70,7 @@ class RelativeBias final : public Modifier {
   std::vector<Variable> parameters() const override {
     return table_.requires_grad() ? std::vector{table_} : std::vector<Variable>{};
   }
-  std::string name() const override { return fmt::format("relative_bias({} buckets)", table_.dim(0)); }
+  std::string name() const override { return fmt::format("relative_bias({})", counted(table_.dim(0), "bucket")); }
 
  private:
   // Calls visit(bucket, begin, end) for the runs of the tile's distances: those with t in [begin, end) are in the

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "qkv/kernel/block_layout.h"
 #include "qkv/tensor/half.h"
 
 namespace qkv {
@@ -23,6 +24,18 @@ struct StoredHalf {
     bytes[1] = static_cast<uint8_t>(half >> 8);
     return (half & 0x7c00u) != 0x7c00u;
   }
+};
+
+inline StoredHalf negated(StoredHalf x) { return {{x.bytes[0], static_cast<uint8_t>(x.bytes[1] ^ 0x80)}}; }
+
+// A block taken apart. For each number of a group
+//     y = d scale (q - zero) - minimum factor
+// where what a format lacks is 1 (scale, factor) or 0 (minimum), and zero is that of its layout (block_layout.h).
+struct BlockNumbers {
+  StoredHalf d = {}, minimum = {};
+  int8_t scales[kernel::max_groups] = {};     // of the groups
+  uint8_t minimums[kernel::max_groups] = {};  // their factors of the minimum
+  uint8_t numbers[kernel::max_block] = {};    // q
 };
 
 // The first number of the largest magnitude; a NaN if one is.

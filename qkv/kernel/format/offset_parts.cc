@@ -28,34 +28,32 @@ Codes best_codes(const float* x, const float* w, const OffsetParts& layout, Scal
 
 }  // namespace
 
-bool encode_parts(const float* x, const OffsetParts& layout, EncodedParts& to) {
+bool encode_parts(const float* x, const OffsetParts& layout, BlockNumbers& to) {
   const float largest = largest_magnitude(x, 256);
   to = {};
   if (!fits_search(largest)) return false;
-  if (is_zero_in_blocks(largest)) return to.d.store(0) && to.dmin.store(0);
+  if (is_zero_in_blocks(largest)) return to.d.store(0) && to.minimum.store(0);
   std::array<ScaleAndOffset, 16> exact;
-  ScaleAndOffset largest_of_parts;
+  ScaleAndOffset most;
   for (int p = 0; p < layout.parts; ++p) {
     const float* part = x + p * layout.width;
     const Importance w(part, layout.width);
     ScaleAndOffset& s = exact[static_cast<size_t>(p)];
     s = scale_and_offset_for(part, w.data(), layout.width, layout.high);
-    largest_of_parts = {std::max(largest_of_parts.scale, s.scale), std::max(largest_of_parts.offset, s.offset)};
+    most = {std::max(most.scale, s.scale), std::max(most.offset, s.offset)};
   }
   const auto highest = static_cast<float>(layout.highest);
-  if (!to.d.store(largest_of_parts.scale / highest) || !to.dmin.store(largest_of_parts.offset / highest))
-    return false;
-  const float d = to.d.value(), dmin = to.dmin.value();
+  if (!to.d.store(most.scale / highest) || !to.minimum.store(most.offset / highest)) return false;
+  const float d = to.d.value(), dmin = to.minimum.value();
   for (int p = 0; p < layout.parts; ++p) {
     const float* part = x + p * layout.width;
-    const auto at = static_cast<size_t>(p);
-    const Codes codes = best_codes(part, Importance(part, layout.width).data(), layout, exact[at], d, dmin);
-    to.scale[at] = static_cast<uint8_t>(codes.scale);
-    to.offset[at] = static_cast<uint8_t>(codes.offset);
+    const Codes codes =
+        best_codes(part, Importance(part, layout.width).data(), layout, exact[static_cast<size_t>(p)], d, dmin);
+    to.scales[p] = static_cast<int8_t>(codes.scale);
+    to.minimums[p] = static_cast<uint8_t>(codes.offset);
     const ScaleAndOffset s{d * static_cast<float>(codes.scale), dmin * static_cast<float>(codes.offset)};
     for (int i = 0; i < layout.width; ++i)
-      to.q[static_cast<size_t>(p * layout.width + i)] =
-          static_cast<uint8_t>(nearest_code(part[i], s, {0, layout.high}));
+      to.numbers[p * layout.width + i] = static_cast<uint8_t>(nearest_code(part[i], s, {0, layout.high}));
   }
   return true;
 }

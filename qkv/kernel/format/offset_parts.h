@@ -14,13 +14,6 @@ struct OffsetParts {
   int highest;       // scales and offsets are 0 to highest
 };
 
-struct EncodedParts {
-  StoredHalf d, dmin;
-  std::array<uint8_t, 16> scale{}, offset{};  // of the parts
-  std::array<uint8_t, 256> q{};
-};
-
-// False if d or dmin is not finite as f16, or x is not.
-bool encode_parts(const float* x, const OffsetParts& layout, EncodedParts& to);
+bool encode_parts(const float* x, const OffsetParts& layout, BlockNumbers& to);
 
 }  // namespace qkv

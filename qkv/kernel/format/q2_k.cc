@@ -4,30 +4,32 @@
 
 namespace qkv {
 
-bool encode_q2_k(const float* x, uint8_t* block) {
-  auto& to = *reinterpret_cast<BlockQ2_K*>(block);
-  EncodedParts parts;
-  if (!encode_parts(x, {.parts = 16, .width = 16, .high = 3, .highest = 15}, parts)) return false;
-  for (size_t p = 0; p < 16; ++p) to.scales[p] = static_cast<uint8_t>(parts.scale[p] | parts.offset[p] << 4);
-  for (size_t h = 0; h < 2; ++h)
-    for (size_t l = 0; l < 32; ++l) {
-      const uint8_t* q = &parts.q[128 * h + l];
-      to.q[32 * h + l] = static_cast<uint8_t>(q[0] | q[32] << 2 | q[64] << 4 | q[96] << 6);
-    }
-  to.d = parts.d;
-  to.dmin = parts.dmin;
-  return true;
+bool encode_q2_k(const float* x, BlockNumbers& to) {
+  return encode_parts(x, {.parts = 16, .width = 16, .high = 3, .highest = 15}, to);
 }
 
-void decode_q2_k(const uint8_t* block, float* y) {
+void put_together_q2_k(const BlockNumbers& from, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ2_K*>(block);
+  for (int p = 0; p < 16; ++p) to.scales[p] = static_cast<uint8_t>(from.scales[p] | from.minimums[p] << 4);
+  for (int h = 0; h < 2; ++h)
+    for (int l = 0; l < 32; ++l) {
+      const uint8_t* q = &from.numbers[128 * h + l];
+      to.q[32 * h + l] = static_cast<uint8_t>(q[0] | q[32] << 2 | q[64] << 4 | q[96] << 6);
+    }
+  to.d = from.d;
+  to.dmin = from.minimum;
+}
+
+void take_apart_q2_k(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ2_K*>(block);
-  const float d = from.d.value(), dmin = from.dmin.value();
+  to.d = from.d;
+  to.minimum = from.dmin;
   for (int p = 0; p < 16; ++p) {
-    const float scale = d * static_cast<float>(from.scales[p] & 15),
-                offset = dmin * static_cast<float>(from.scales[p] >> 4);
+    to.scales[p] = static_cast<int8_t>(from.scales[p] & 15);
+    to.minimums[p] = from.scales[p] >> 4;
     const uint8_t* q = from.q + 32 * (p / 8) + 16 * (p % 2);
     const int shift = 2 * (p / 2 % 4);
-    for (int i = 0; i < 16; ++i) y[16 * p + i] = scale * static_cast<float>(q[i] >> shift & 3) - offset;
+    for (int i = 0; i < 16; ++i) to.numbers[16 * p + i] = q[i] >> shift & 3;
   }
 }
 

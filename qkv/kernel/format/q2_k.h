@@ -17,7 +17,8 @@ struct BlockQ2_K {
 };
 static_assert(sizeof(BlockQ2_K) == 84);
 
-bool encode_q2_k(const float* x, uint8_t* block);
-void decode_q2_k(const uint8_t* block, float* y);
+bool encode_q2_k(const float* x, BlockNumbers& to);
+void put_together_q2_k(const BlockNumbers& from, uint8_t* block);
+void take_apart_q2_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -18,7 +18,8 @@ struct BlockQ3_K {
 };
 static_assert(sizeof(BlockQ3_K) == 110);
 
-bool encode_q3_k(const float* x, uint8_t* block);
-void decode_q3_k(const uint8_t* block, float* y);
+bool encode_q3_k(const float* x, BlockNumbers& to);
+void put_together_q3_k(const BlockNumbers& from, uint8_t* block);
+void take_apart_q3_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -4,21 +4,24 @@
 
 namespace qkv {
 
-bool encode_q4_0(const float* x, uint8_t* block) {
-  auto& to = *reinterpret_cast<BlockQ4_0*>(block);
+bool encode_q4_0(const float* x, BlockNumbers& to) {
   const float d = largest_with_sign(x, 32) / -8, inverse = inverse_or_zero(d);
   if (!to.d.store(d)) return false;
-  for (int j = 0; j < 32; ++j) {
-    const int q = std::min(static_cast<int>(x[j] * inverse + 8.5f), 15);
-    store_four_bits(q, to.q, j);
-  }
+  for (int j = 0; j < 32; ++j)
+    to.numbers[j] = static_cast<uint8_t>(std::min(static_cast<int>(x[j] * inverse + 8.5f), 15));
   return true;
 }
 
-void decode_q4_0(const uint8_t* block, float* y) {
+void put_together_q4_0(const BlockNumbers& from, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ4_0*>(block);
+  to.d = from.d;
+  for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[j], to.q, j);
+}
+
+void take_apart_q4_0(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ4_0*>(block);
-  const float d = from.d.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(four_bits(from.q, j) - 8);
+  to.d = from.d;
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(four_bits(from.q, j));
 }
 
 }  // namespace qkv

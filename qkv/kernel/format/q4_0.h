@@ -17,7 +17,8 @@ struct BlockQ4_0 {
 };
 static_assert(sizeof(BlockQ4_0) == 18);
 
-bool encode_q4_0(const float* x, uint8_t* block);
-void decode_q4_0(const uint8_t* block, float* y);
+bool encode_q4_0(const float* x, BlockNumbers& to);
+void put_together_q4_0(const BlockNumbers& from, uint8_t* block);
+void take_apart_q4_0(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -4,23 +4,28 @@
 
 namespace qkv {
 
-bool encode_q4_1(const float* x, uint8_t* block) {
-  auto& to = *reinterpret_cast<BlockQ4_1*>(block);
+bool encode_q4_1(const float* x, BlockNumbers& to) {
   if (!std::isfinite(largest_magnitude(x, 32))) return false;
   const auto [low, high] = std::minmax_element(x, x + 32);
   const float m = *low, d = (*high - m) / 15, inverse = inverse_or_zero(d);
-  if (!to.d.store(d) || !to.m.store(m)) return false;
-  for (int j = 0; j < 32; ++j) {
-    const int q = std::min(static_cast<int>((x[j] - m) * inverse + 0.5f), 15);
-    store_four_bits(q, to.q, j);
-  }
+  if (!to.d.store(d) || !to.minimum.store(-m)) return false;
+  for (int j = 0; j < 32; ++j)
+    to.numbers[j] = static_cast<uint8_t>(std::min(static_cast<int>((x[j] - m) * inverse + 0.5f), 15));
   return true;
 }
 
-void decode_q4_1(const uint8_t* block, float* y) {
+void put_together_q4_1(const BlockNumbers& from, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ4_1*>(block);
+  to.d = from.d;
+  to.m = negated(from.minimum);
+  for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[j], to.q, j);
+}
+
+void take_apart_q4_1(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ4_1*>(block);
-  const float d = from.d.value(), m = from.m.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(four_bits(from.q, j)) + m;
+  to.d = from.d;
+  to.minimum = negated(from.m);
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(four_bits(from.q, j));
 }
 
 }  // namespace qkv

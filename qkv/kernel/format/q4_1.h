@@ -15,7 +15,8 @@ struct BlockQ4_1 {
 };
 static_assert(sizeof(BlockQ4_1) == 20);
 
-bool encode_q4_1(const float* x, uint8_t* block);
-void decode_q4_1(const uint8_t* block, float* y);
+bool encode_q4_1(const float* x, BlockNumbers& to);
+void put_together_q4_1(const BlockNumbers& from, uint8_t* block);
+void take_apart_q4_1(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

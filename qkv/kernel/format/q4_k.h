@@ -16,7 +16,8 @@ struct BlockQ4_K {
 };
 static_assert(sizeof(BlockQ4_K) == 144);
 
-bool encode_q4_k(const float* x, uint8_t* block);
-void decode_q4_k(const uint8_t* block, float* y);
+bool encode_q4_k(const float* x, BlockNumbers& to);
+void put_together_q4_k(const BlockNumbers& from, uint8_t* block);
+void take_apart_q4_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -4,21 +4,24 @@
 
 namespace qkv {
 
-bool encode_q5_0(const float* x, uint8_t* block) {
-  auto& to = *reinterpret_cast<BlockQ5_0*>(block);
+bool encode_q5_0(const float* x, BlockNumbers& to) {
   const float d = largest_with_sign(x, 32) / -16, inverse = inverse_or_zero(d);
   if (!to.d.store(d)) return false;
-  for (int j = 0; j < 32; ++j) {
-    const int q = std::min(static_cast<int>(x[j] * inverse + 16.5f), 31);
-    store_five_bits(q, to.high, to.q, j);
-  }
+  for (int j = 0; j < 32; ++j)
+    to.numbers[j] = static_cast<uint8_t>(std::min(static_cast<int>(x[j] * inverse + 16.5f), 31));
   return true;
 }
 
-void decode_q5_0(const uint8_t* block, float* y) {
+void put_together_q5_0(const BlockNumbers& from, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ5_0*>(block);
+  to.d = from.d;
+  for (int j = 0; j < 32; ++j) store_five_bits(from.numbers[j], to.high, to.q, j);
+}
+
+void take_apart_q5_0(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ5_0*>(block);
-  const float d = from.d.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(five_bits(from.high, from.q, j) - 16);
+  to.d = from.d;
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(five_bits(from.high, from.q, j));
 }
 
 }  // namespace qkv

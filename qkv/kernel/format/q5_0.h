@@ -18,7 +18,8 @@ struct BlockQ5_0 {
 };
 static_assert(sizeof(BlockQ5_0) == 22);
 
-bool encode_q5_0(const float* x, uint8_t* block);
-void decode_q5_0(const uint8_t* block, float* y);
+bool encode_q5_0(const float* x, BlockNumbers& to);
+void put_together_q5_0(const BlockNumbers& from, uint8_t* block);
+void take_apart_q5_0(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

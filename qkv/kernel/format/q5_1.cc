@@ -4,23 +4,28 @@
 
 namespace qkv {
 
-bool encode_q5_1(const float* x, uint8_t* block) {
-  auto& to = *reinterpret_cast<BlockQ5_1*>(block);
+bool encode_q5_1(const float* x, BlockNumbers& to) {
   if (!std::isfinite(largest_magnitude(x, 32))) return false;
   const auto [low, high] = std::minmax_element(x, x + 32);
   const float m = *low, d = (*high - m) / 31, inverse = inverse_or_zero(d);
-  if (!to.d.store(d) || !to.m.store(m)) return false;
-  for (int j = 0; j < 32; ++j) {
-    const int q = std::min(static_cast<int>((x[j] - m) * inverse + 0.5f), 31);
-    store_five_bits(q, to.high, to.q, j);
-  }
+  if (!to.d.store(d) || !to.minimum.store(-m)) return false;
+  for (int j = 0; j < 32; ++j)
+    to.numbers[j] = static_cast<uint8_t>(std::min(static_cast<int>((x[j] - m) * inverse + 0.5f), 31));
   return true;
 }
 
-void decode_q5_1(const uint8_t* block, float* y) {
+void put_together_q5_1(const BlockNumbers& from, uint8_t* block) {
+  auto& to = *reinterpret_cast<BlockQ5_1*>(block);
+  to.d = from.d;
+  to.m = negated(from.minimum);
+  for (int j = 0; j < 32; ++j) store_five_bits(from.numbers[j], to.high, to.q, j);
+}
+
+void take_apart_q5_1(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ5_1*>(block);
-  const float d = from.d.value(), m = from.m.value();
-  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(five_bits(from.high, from.q, j)) + m;
+  to.d = from.d;
+  to.minimum = negated(from.m);
+  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(five_bits(from.high, from.q, j));
 }
 
 }  // namespace qkv

@@ -16,7 +16,8 @@ struct BlockQ5_1 {
 };
 static_assert(sizeof(BlockQ5_1) == 24);
 
-bool encode_q5_1(const float* x, uint8_t* block);
-void decode_q5_1(const uint8_t* block, float* y);
+bool encode_q5_1(const float* x, BlockNumbers& to);
+void put_together_q5_1(const BlockNumbers& from, uint8_t* block);
+void take_apart_q5_1(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -18,7 +18,8 @@ struct BlockQ5_K {
 };
 static_assert(sizeof(BlockQ5_K) == 176);
 
-bool encode_q5_k(const float* x, uint8_t* block);
-void decode_q5_k(const uint8_t* block, float* y);
+bool encode_q5_k(const float* x, BlockNumbers& to);
+void put_together_q5_k(const BlockNumbers& from, uint8_t* block);
+void take_apart_q5_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -4,35 +4,34 @@
 
 namespace qkv {
 
-bool encode_q6_k(const float* x, uint8_t* block) {
+bool encode_q6_k(const float* x, BlockNumbers& to) {
+  return encode_parts(x, {.numbers = {-32, 31}, .scales = {-128, 127}}, to);
+}
+
+void put_together_q6_k(const BlockNumbers& from, uint8_t* block) {
   auto& to = *reinterpret_cast<BlockQ6_K*>(block);
-  EncodedSignedParts parts;
-  if (!encode_parts(x, {.numbers = {-32, 31}, .scales = {-128, 127}}, parts)) return false;
   to = {};
   for (int i = 0; i < 256; ++i) {
-    const int q = parts.q[static_cast<size_t>(i)] + 32, half = i / 128, s = i / 32 % 4, l = i % 32;
+    const int q = from.numbers[i], half = i / 128, s = i / 32 % 4, l = i % 32;
     uint8_t& low = to.q[64 * half + 32 * (s % 2) + l];
     low = static_cast<uint8_t>(low | (q & 15) << 4 * (s / 2));
     uint8_t& high = to.high[32 * half + l];
     high = static_cast<uint8_t>(high | q >> 4 << 2 * s);
   }
-  std::copy_n(parts.scale.begin(), 16, to.scales);
-  to.d = parts.d;
-  return true;
+  std::copy_n(from.scales, 16, to.scales);
+  to.d = from.d;
 }
 
-void decode_q6_k(const uint8_t* block, float* y) {
+void take_apart_q6_k(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ6_K*>(block);
-  const float d = from.d.value();
+  to.d = from.d;
   for (int p = 0; p < 16; ++p) {
-    const float scale = d * static_cast<float>(from.scales[p]);
+    to.scales[p] = from.scales[p];
     const int half = p / 8, s = p / 2 % 4;
     const uint8_t* low = from.q + 64 * half + 32 * (s % 2) + 16 * (p % 2);
     const uint8_t* high = from.high + 32 * half + 16 * (p % 2);
-    for (int i = 0; i < 16; ++i) {
-      const int number = (low[i] >> 4 * (s / 2) & 15) | (high[i] >> 2 * s & 3) << 4;
-      y[16 * p + i] = scale * static_cast<float>(number - 32);
-    }
+    for (int i = 0; i < 16; ++i)
+      to.numbers[16 * p + i] = static_cast<uint8_t>((low[i] >> 4 * (s / 2) & 15) | (high[i] >> 2 * s & 3) << 4);
   }
 }
 

@@ -18,7 +18,8 @@ struct BlockQ6_K {
 };
 static_assert(sizeof(BlockQ6_K) == 210);
 
-bool encode_q6_k(const float* x, uint8_t* block);
-void decode_q6_k(const uint8_t* block, float* y);
+bool encode_q6_k(const float* x, BlockNumbers& to);
+void put_together_q6_k(const BlockNumbers& from, uint8_t* block);
+void take_apart_q6_k(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

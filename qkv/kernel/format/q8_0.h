@@ -15,7 +15,8 @@ struct BlockQ8_0 {
 };
 static_assert(sizeof(BlockQ8_0) == 34);
 
-bool encode_q8_0(const float* x, uint8_t* block);
-void decode_q8_0(const uint8_t* block, float* y);
+bool encode_q8_0(const float* x, BlockNumbers& to);
+void put_together_q8_0(const BlockNumbers& from, uint8_t* block);
+void take_apart_q8_0(const uint8_t* block, BlockNumbers& to);
 
 }  // namespace qkv

@@ -18,9 +18,10 @@ int best_code(const float* x, const float* w, const SignedParts& layout, float e
 
 }  // namespace
 
-bool encode_parts(const float* x, const SignedParts& layout, EncodedSignedParts& to) {
+bool encode_parts(const float* x, const SignedParts& layout, BlockNumbers& to) {
   const float largest = largest_magnitude(x, 256);
   to = {};
+  std::fill(std::begin(to.numbers), std::end(to.numbers), static_cast<uint8_t>(-layout.numbers.low));
   if (!fits_search(largest)) return false;
   if (is_zero_in_blocks(largest)) return to.d.store(0);
   std::array<float, 16> exact;
@@ -33,12 +34,11 @@ bool encode_parts(const float* x, const SignedParts& layout, EncodedSignedParts&
   const float d = to.d.value();
   for (int p = 0; p < 16; ++p) {
     const float* part = x + 16 * p;
-    const auto at = static_cast<size_t>(p);
-    const int code = best_code(part, Importance(part, 16).data(), layout, exact[at], d);
-    to.scale[at] = static_cast<int8_t>(code);
+    const int code = best_code(part, Importance(part, 16).data(), layout, exact[static_cast<size_t>(p)], d);
+    to.scales[p] = static_cast<int8_t>(code);
     for (int i = 0; i < 16; ++i)
-      to.q[static_cast<size_t>(16 * p + i)] =
-          static_cast<int8_t>(nearest_code(part[i], {d * static_cast<float>(code), 0}, layout.numbers));
+      to.numbers[16 * p + i] = static_cast<uint8_t>(
+          nearest_code(part[i], {d * static_cast<float>(code), 0}, layout.numbers) - layout.numbers.low);
   }
   return true;
 }

@@ -14,13 +14,6 @@ struct SignedParts {
   CodeRange numbers, scales;
 };
 
-struct EncodedSignedParts {
-  StoredHalf d;
-  std::array<int8_t, 16> scale{};  // of the parts
-  std::array<int8_t, 256> q{};
-};
-
-// False if d is not finite as f16, or x is not.
-bool encode_parts(const float* x, const SignedParts& layout, EncodedSignedParts& to);
+bool encode_parts(const float* x, const SignedParts& layout, BlockNumbers& to);
 
 }  // namespace qkv

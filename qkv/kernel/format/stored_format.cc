@@ -15,25 +15,42 @@
 namespace qkv {
 namespace {
 
-constexpr StoredFormat row_of(WeightFormat format, const char* name, bool (*encode)(const float*, uint8_t*),
-                              void (*decode)(const uint8_t*, float*)) {
+struct Functions {
+  bool (*encode)(const float*, BlockNumbers&);
+  void (*put_together)(const BlockNumbers&, uint8_t*);
+  void (*take_apart)(const uint8_t*, BlockNumbers&);
+};
+constexpr StoredFormat row_of(WeightFormat format, const char* name, const Functions& f) {
   const WeightBlock block = block_of(format);
-  return {format, name, block.numbers, block.bytes, encode, decode};
+  return {format, name, block.numbers, block.bytes, f.encode, f.put_together, f.take_apart};
 }
 
 constexpr StoredFormat stored_formats[] = {
-    row_of(WeightFormat::q8_0, "q8_0", encode_q8_0, decode_q8_0),
-    row_of(WeightFormat::q4_0, "q4_0", encode_q4_0, decode_q4_0),
-    row_of(WeightFormat::q4_1, "q4_1", encode_q4_1, decode_q4_1),
-    row_of(WeightFormat::q5_0, "q5_0", encode_q5_0, decode_q5_0),
-    row_of(WeightFormat::q5_1, "q5_1", encode_q5_1, decode_q5_1),
-    row_of(WeightFormat::q2_k, "q2_k", encode_q2_k, decode_q2_k),
-    row_of(WeightFormat::q3_k, "q3_k", encode_q3_k, decode_q3_k),
-    row_of(WeightFormat::q4_k, "q4_k", encode_q4_k, decode_q4_k),
-    row_of(WeightFormat::q5_k, "q5_k", encode_q5_k, decode_q5_k),
-    row_of(WeightFormat::q6_k, "q6_k", encode_q6_k, decode_q6_k),
-    row_of(WeightFormat::iq4_nl, "iq4_nl", encode_iq4_nl, decode_iq4_nl),
+    row_of(WeightFormat::q8_0, "q8_0", {encode_q8_0, put_together_q8_0, take_apart_q8_0}),
+    row_of(WeightFormat::q4_0, "q4_0", {encode_q4_0, put_together_q4_0, take_apart_q4_0}),
+    row_of(WeightFormat::q4_1, "q4_1", {encode_q4_1, put_together_q4_1, take_apart_q4_1}),
+    row_of(WeightFormat::q5_0, "q5_0", {encode_q5_0, put_together_q5_0, take_apart_q5_0}),
+    row_of(WeightFormat::q5_1, "q5_1", {encode_q5_1, put_together_q5_1, take_apart_q5_1}),
+    row_of(WeightFormat::q2_k, "q2_k", {encode_q2_k, put_together_q2_k, take_apart_q2_k}),
+    row_of(WeightFormat::q3_k, "q3_k", {encode_q3_k, put_together_q3_k, take_apart_q3_k}),
+    row_of(WeightFormat::q4_k, "q4_k", {encode_q4_k, put_together_q4_k, take_apart_q4_k}),
+    row_of(WeightFormat::q5_k, "q5_k", {encode_q5_k, put_together_q5_k, take_apart_q5_k}),
+    row_of(WeightFormat::q6_k, "q6_k", {encode_q6_k, put_together_q6_k, take_apart_q6_k}),
+    row_of(WeightFormat::iq4_nl, "iq4_nl", {encode_iq4_nl, put_together_iq4_nl, take_apart_iq4_nl}),
 };
+
+void decode_block(const kernel::BlockLayout& layout, const BlockNumbers& from, float* y) {
+  const float d = from.d.value(), minimum = from.minimum.value();
+  for (int g = 0; g < layout.groups(); ++g) {
+    const float scale = layout.group_scales ? d * static_cast<float>(from.scales[g]) : d;
+    const float offset = layout.group_scales ? minimum * static_cast<float>(from.minimums[g]) : minimum;
+    for (int j = g * layout.group; j < (g + 1) * layout.group; ++j) {
+      const int q = layout.has_table ? kernel::iq4_nl_table[from.numbers[j]] : from.numbers[j] - layout.zero;
+      y[j] = scale * static_cast<float>(q);
+      if (layout.has_minimum) y[j] -= offset;
+    }
+  }
+}
 
 const StoredFormat* find_stored_format(WeightFormat format) {
   for (const StoredFormat& row : stored_formats)
@@ -59,14 +76,22 @@ int64_t row_bytes(const StoredFormat& format, int64_t K) {
 
 bool encode_row(const StoredFormat& format, const float* x, int64_t K, uint8_t* to) {
   const int64_t blocks = row_bytes(format, K) / format.block_bytes;
-  for (int64_t b = 0; b < blocks; ++b)
-    if (!format.encode(x + b * format.block, to + b * format.block_bytes)) return false;
+  BlockNumbers numbers;
+  for (int64_t b = 0; b < blocks; ++b) {
+    if (!format.encode(x + b * format.block, numbers)) return false;
+    format.put_together(numbers, to + b * format.block_bytes);
+  }
   return true;
 }
 
 void decode_row(const StoredFormat& format, const uint8_t* from, int64_t K, float* y) {
   const int64_t blocks = row_bytes(format, K) / format.block_bytes;
-  for (int64_t b = 0; b < blocks; ++b) format.decode(from + b * format.block_bytes, y + b * format.block);
+  const kernel::BlockLayout& layout = kernel::layout_of(format.format);
+  BlockNumbers numbers;
+  for (int64_t b = 0; b < blocks; ++b, from += format.block_bytes, y += format.block) {
+    format.take_apart(from, numbers);
+    decode_block(layout, numbers, y);
+  }
 }
 
 }  // namespace qkv

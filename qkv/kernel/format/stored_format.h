@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "qkv/kernel/format/block.h"
 #include "qkv/kernel/weight_format.h"
 
 namespace qkv {
@@ -20,10 +21,11 @@ namespace qkv {
 struct StoredFormat {
   WeightFormat format;
   const char* name;
-  int block;                                       // numbers of a block
-  int block_bytes;                                 // and its bytes
-  bool (*encode)(const float* x, uint8_t* block);  // false: it cannot hold these numbers; the block is undefined
-  void (*decode)(const uint8_t* block, float* y);
+  int block;                                         // numbers of a block
+  int block_bytes;                                   // and its bytes
+  bool (*encode)(const float* x, BlockNumbers& to);  // false: it cannot hold these numbers; `to` is undefined
+  void (*put_together)(const BlockNumbers& from, uint8_t* block);
+  void (*take_apart)(const uint8_t* block, BlockNumbers& to);  // its inverse
 };
 
 bool has_blocks(WeightFormat format);

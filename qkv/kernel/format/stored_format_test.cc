@@ -85,6 +85,19 @@ TEST(StoredFormat, DecodesTheBitsOfTheGgufPackage) {
   }
 }
 
+TEST(StoredFormat, TakingABlockApartLosesNothing) {
+  std::mt19937 engine(8);
+  for (const StoredFormat* format : all_formats())
+    for (int round = 0; round < 50; ++round) {
+      std::vector<uint8_t> bytes(static_cast<size_t>(format->block_bytes)), again(bytes.size());
+      for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(engine() >> 24);
+      BlockNumbers numbers;
+      format->take_apart(bytes.data(), numbers);
+      format->put_together(numbers, again.data());
+      EXPECT_EQ(again, bytes) << format->name;
+    }
+}
+
 TEST(StoredFormat, EncodesTheBytesOfTheGgufPackage) {
   const Tensor x = fixture().get("x");
   for (const WeightFormat of :
@@ -100,13 +113,14 @@ TEST(StoredFormat, EncodesTheBytesOfTheGgufPackage) {
 
 // x of one part rounded with its own maximum and minimum, and scales that are not rounded at all.
 double plain_error(std::span<const float> x, int low, int high, bool offset) {
-  float min_x = 0, max_x = 0, magnitude = 0;
+  float low_end = 0, high_end = 0, magnitude = 0;
   for (const float v : x)
-    min_x = std::min(min_x, v), max_x = std::max(max_x, v), magnitude = std::max(magnitude, std::fabs(v));
-  const float scale = offset ? (max_x - min_x) / static_cast<float>(high) : magnitude / static_cast<float>(-low);
+    low_end = std::min(low_end, v), high_end = std::max(high_end, v), magnitude = std::max(magnitude, std::fabs(v));
+  const float scale =
+      offset ? (high_end - low_end) / static_cast<float>(high) : magnitude / static_cast<float>(-low);
   double sum = 0;
   for (const float v : x) {
-    const float zero = offset ? min_x : 0;
+    const float zero = offset ? low_end : 0;
     const float q =
         std::clamp(std::nearbyint((v - zero) / scale), static_cast<float>(low), static_cast<float>(high));
     const double difference = double{v} - (q * scale + zero);

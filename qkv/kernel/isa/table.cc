@@ -1,5 +1,6 @@
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/panel.h"
+#include "qkv/kernel/isa/quantized/functions.h"
 
 #define QKV_TO_STRING_(x) #x
 #define QKV_TO_STRING(x) QKV_TO_STRING_(x)
@@ -76,6 +77,7 @@ const Kernels& table() {
                  .widen = widen_panel,
                  .f32_rows = float_weight_rows(),
                  .bf16_rows = bf16_weight_rows()},
+      .quantized = quantized_kernels(),
   };
   return all;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_pattern.h"
 #include "qkv/published/huggingface/hf_config.h"
@@ -22,8 +23,8 @@ struct LayerVariants {
 template <class Rule>
 AttentionPattern layer_pattern(const HfConfig& hf, int64_t layers, const LayerVariants& variants, Rule is_sliding) {
   const std::vector<std::string> types = hf.texts("layer_types");
-  require<InputError>(types.empty() || std::ssize(types) == layers, hf.file(),
-                      "'layer_types' has {} entries for {} layers", types.size(), layers);
+  require<InputError>(types.empty() || std::ssize(types) == layers, hf.file(), "'layer_types' has {} for {}",
+                      counted(types.size(), "entry", "entries"), counted(layers, "layer"));
   std::vector<bool> is_sliding_layer;
   for (int64_t layer = 0; layer < layers; ++layer) {
     bool sliding = is_sliding(layer);

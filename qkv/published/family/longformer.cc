@@ -1,5 +1,6 @@
 // Longformer (Beltagy et al., 2020): RoBERTa with windows, and with separate projections for global tokens, which each
 // call names (GlobalTokens of the pass).
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/layer/mechanism/longformer_separate.h"
 #include "qkv/published/family/family.h"
@@ -12,8 +13,8 @@ TransformerConfig longformer_config(const HfConfig& hf) {
   TransformerConfig c = family::roberta.config(hf);
   std::vector<double> windows = hf.numbers_or_one("attention_window", 512);
   if (windows.size() == 1) windows.resize(static_cast<size_t>(c.encoder_layers), windows.front());
-  require<InputError>(std::ssize(windows) == c.encoder_layers, hf.file(),
-                      "'attention_window' has {} entries for {} layers", windows.size(), c.encoder_layers);
+  require<InputError>(std::ssize(windows) == c.encoder_layers, hf.file(), "'attention_window' has {} for {}",
+                      counted(windows.size(), "entry", "entries"), counted(c.encoder_layers, "layer"));
   std::vector<AttentionPattern::Group> groups;
   for (const double window : windows) {
     const auto radius = static_cast<int64_t>(window) / 2;

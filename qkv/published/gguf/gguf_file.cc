@@ -4,20 +4,28 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
-#include "qkv/base/threads.h"
-#include "qkv/kernel/format/stored_format.h"
 #include "qkv/tensor/half.h"
 
 namespace qkv {
 namespace {
 
-// A tensor of numbers that are stored as they are used.
-Tensor same_numbers(const std::shared_ptr<const std::byte>& bytes, const GgufTensor& tensor, DType type) {
+// A tensor of the bytes, where they are.
+Tensor in_place(const std::shared_ptr<const std::byte>& bytes, int64_t size, DType type, const Shape& shape) {
   auto* const data = const_cast<std::byte*>(bytes.get());
   const std::shared_ptr<void> owner(bytes, data);
-  return Tensor::view(Storage::borrow(data, tensor.end - tensor.begin, owner, /*writable=*/false), type,
-                      {tensor.shape.numel()}, {1})
-      .reshape(tensor.shape);
+  return Tensor::view(Storage::borrow(data, size, owner, /*writable=*/false), type, {shape.numel()}, {1})
+      .reshape(shape);
+}
+
+Tensor from_half(const std::byte* bytes, const Shape& shape) {
+  Tensor out = Tensor::empty(shape);
+  const std::span<float> to = out.span<float>();
+  for (size_t i = 0; i < to.size(); ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, bytes + 2 * i, 2);
+    to[i] = float_of_half(half);
+  }
+  return out;
 }
 
 }  // namespace
@@ -57,41 +65,23 @@ std::shared_ptr<const std::byte> GgufFile::bytes_of(const GgufTensor& tensor) co
   return {copy, copy.get()};
 }
 
-std::optional<StoredRows> GgufFile::stored_rows(std::string_view name) const {
+StoredValues GgufFile::get(std::string_view name) const {
   const GgufTensor& tensor = entry(name);
-  if (!tensor.type->format || !has_blocks(*tensor.type->format)) return {};
-  const int64_t K = tensor.shape.dim(-1);
-  return StoredRows{*tensor.type->format, tensor.shape.numel() / K, K, bytes_of(tensor)};
-}
-
-Tensor GgufFile::get(std::string_view name) const {
-  const GgufTensor& tensor = entry(name);
-  if (const std::optional<StoredRows> stored = stored_rows(name)) {
-    Tensor out = Tensor::empty(tensor.shape, DType::f32);
-    const StoredFormat& format = stored_format(stored->format);
-    const int64_t some = std::max<int64_t>(1, 65536 / stored->K);
-    parallel_ranges(stored->rows, some, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        decode_row(format, stored->row(row), stored->K, out.data<float>() + row * stored->K);
-    });
-    return out;
-  }
   const std::shared_ptr<const std::byte> bytes = bytes_of(tensor);
+  const int64_t size = tensor.end - tensor.begin;
+  if (!tensor.type->format) return from_half(bytes.get(), tensor.shape);
+  const WeightFormat format = *tensor.type->format;
+  if (is_quantized(format)) {
+    const int64_t K = tensor.shape.dim(-1), rows = tensor.shape.numel() / K;
+    const StoredValues values(in_place(bytes, size, DType::u8, {rows, row_bytes(format, K)}), format, K);
+    return tensor.shape.rank() == 2 ? values : StoredValues(values.numbers().reshape(tensor.shape));
+  }
   // The offset is a multiple of the alignment, which may be less than the size of a number.
-  const DType type = tensor.type->format == WeightFormat::f32 ? DType::f32 : DType::bf16;
-  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.get()) % static_cast<uintptr_t>(size_of(type)) == 0;
-  if (tensor.type->format && is_aligned) return same_numbers(bytes, tensor, type);
-  Tensor out = Tensor::empty(tensor.shape, tensor.type->format ? type : DType::f32);
-  if (tensor.type->format) {
-    std::memcpy(out.storage()->data(), bytes.get(), static_cast<size_t>(tensor.end - tensor.begin));
-    return out;
-  }
-  const std::span<float> to = out.span<float>();
-  for (size_t i = 0; i < to.size(); ++i) {
-    uint16_t half;
-    std::memcpy(&half, bytes.get() + 2 * i, 2);
-    to[i] = float_of_half(half);
-  }
+  const DType type = element_type(format);
+  if (reinterpret_cast<uintptr_t>(bytes.get()) % static_cast<uintptr_t>(size_of(type)) == 0)
+    return in_place(bytes, size, type, tensor.shape);
+  Tensor out = Tensor::empty(tensor.shape, type);
+  std::memcpy(out.storage()->data(), bytes.get(), static_cast<size_t>(size));
   return out;
 }
 

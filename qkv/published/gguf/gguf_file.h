@@ -1,10 +1,9 @@
 // A GGUF file: its metadata, and tensors that are read when they are asked for.
 //
 //     GgufFile file = GgufFile::load("llama.gguf");
-//     Tensor w = file.get("blk.0.attn_q.weight");           // (rows, K) as f32, or bf16 if it is stored so
-//     const auto rows = file.stored_rows("blk.0.attn_q.weight");  // its blocks as they are; none: a format without blocks
+//     StoredValues w = file.get("blk.0.attn_q.weight");  // (rows, K): f32, bf16 or quantised, as it is stored
 //
-// After map(), tensors whose numbers need no conversion, and blocks, are used where they are in the file, in read-only
+// After map(), tensors whose numbers need no conversion, and blocks of quantised ones, are used where they are in the file, in read-only
 // memory that all processes share (base/file_mapping.h). Errors: InputError for a file that read_gguf_header() rejects,
 // and for a tensor that is not there.
 #pragma once
@@ -14,9 +13,8 @@
 
 #include "qkv/base/file.h"
 #include "qkv/base/file_mapping.h"
-#include "qkv/kernel/format/stored_rows.h"
+#include "qkv/op/weight.h"
 #include "qkv/published/gguf/gguf_header.h"
-#include "qkv/tensor/tensor.h"
 
 namespace qkv {
 
@@ -33,8 +31,7 @@ class GgufFile {
   const std::vector<GgufTensor>& tensors() const { return header_.tensors; }
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   const GgufTensor& entry(std::string_view name) const;
-  Tensor get(std::string_view name) const;
-  std::optional<StoredRows> stored_rows(std::string_view name) const;
+  StoredValues get(std::string_view name) const;  // f16 as f32; quantised tensors of another rank than 2 as f32
   int64_t bytes() const { return file_->size(); }
 
  private:

@@ -60,11 +60,11 @@ TEST(GgufFile, ReadsKeysAndTensorsOfVersions2And3) {
     EXPECT_EQ(metadata.integers("x.numbers"), (std::vector<int64_t>{1, -2}));
     EXPECT_EQ(metadata.numbers("x.numbers"), (std::vector<double>{1, -2}));
     EXPECT_EQ(metadata.integer("absent", 7), 7);
-    const Tensor a = file.get("a");
+    const Tensor a = file.get("a").numbers();
     EXPECT_EQ(a.shape(), (Shape{2, 4}));  // the innermost axis is the last
     EXPECT_EQ(a.at<float>({1, 2}), 0.75f);
-    EXPECT_EQ(file.get("b").at<float>({2}), 0.25f);
-    EXPECT_FALSE(file.stored_rows("a"));
+    EXPECT_EQ(file.get("b").numbers().at<float>({2}), 0.25f);
+    EXPECT_EQ(file.get("a").format(), WeightFormat::f32);
   }
 }
 
@@ -73,7 +73,7 @@ TEST(GgufFile, MappedTensorsAreTheSame) {
   write_file(scratch.path() / "x.gguf", small().bytes());
   GgufFile file = GgufFile::load(scratch.path() / "x.gguf");
   file.map();
-  const Tensor a = file.get("a");
+  const Tensor a = file.get("a").numbers();
   EXPECT_FALSE(a.storage()->writable());
   EXPECT_EQ(a.at<float>({1, 2}), 0.75f);
 }
@@ -175,28 +175,27 @@ TEST(GgufFile, TheAlignmentIsAPowerOfTwo) {
   file.count("general.alignment", 1).tensor("a", {3}, 1, std::string("\x00\x3c\x00\xc0\xff\x7b", 6));
   file.tensor("b", {2}, 0, floats(2)).tensor("c", {2}, 30, std::string("\x80\x3f\x00\xc0", 4));
   const GgufFile opened_file = opened(file.bytes());
-  EXPECT_EQ(opened_file.get("a").at<float>({2}), 65504.0f);  // f16
-  EXPECT_EQ(opened_file.get("b").at<float>({1}), 0.125f);    // anywhere
-  EXPECT_EQ(opened_file.get("c").dtype(), DType::bf16);
-  EXPECT_EQ(static_cast<float>(opened_file.get("c").at<bfloat16>({1})), -2.0f);
+  EXPECT_EQ(opened_file.get("a").numbers().at<float>({2}), 65504.0f);  // f16
+  EXPECT_EQ(opened_file.get("b").numbers().at<float>({1}), 0.125f);    // anywhere
+  EXPECT_EQ(opened_file.get("c").format(), WeightFormat::bf16);
+  EXPECT_EQ(static_cast<float>(opened_file.get("c").numbers().at<bfloat16>({1})), -2.0f);
 }
 
-TEST(GgufFile, BlocksAreDecodedOrGivenAsTheyAre) {
+TEST(GgufFile, BlocksAreGivenAsTheyAre) {
   std::string block("\x00\x38", 2);  // d = 0.5
   for (int i = 0; i < 32; ++i) block.push_back(static_cast<char>(i - 16));
   GgufBytes bytes;
-  bytes.tensor("q", {32, 3}, 8, block + block + block);
+  bytes.tensor("q", {32, 3}, 8, block + block + block).tensor("three axes", {32, 1, 2}, 8, block + block);
   const GgufFile file = opened(bytes.bytes());
-  EXPECT_EQ(file.get("q").at<float>({2, 31}), 7.5f);
-  const std::optional<StoredRows> rows = file.stored_rows("q");
-  ASSERT_TRUE(rows);
-  EXPECT_EQ(rows->format, WeightFormat::q8_0);
-  EXPECT_EQ(rows->rows, 3);
-  EXPECT_EQ(rows->K, 32);
-  const StoredRows taken = taken_rows(*rows, {2, 0});
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(taken.row(1)), 34), block);
-  EXPECT_EQ(taken_rows(*rows, {1, 2}).row(0), rows->row(1));  // neighbors: in place
-  EXPECT_THROW(taken_rows(*rows, {3}), Error);
+  const StoredValues rows = file.get("q");
+  EXPECT_EQ(rows.format(), WeightFormat::q8_0);
+  EXPECT_EQ(rows.shape(), (Shape{3, 32}));
+  EXPECT_EQ(rows.numbers().at<float>({2, 31}), 7.5f);
+  const Tensor second = rows.tensor().slice(0, 1, 2);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(second.data<uint8_t>()), 34), block);
+  const StoredValues others = file.get("three axes");
+  EXPECT_EQ(others.format(), WeightFormat::f32);
+  EXPECT_EQ(others.tensor().at<float>({1, 0, 31}), 7.5f);
 }
 
 }  // namespace

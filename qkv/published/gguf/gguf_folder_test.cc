@@ -189,6 +189,17 @@ TEST_P(GgufModel, IsReadForInferenceMappedOrNot) {
   }
 }
 
+TEST_P(GgufModel, IsHeldInTheFormatOfTheFile) {
+  const SavedModel ours = read_model_for_inference(GetParam().path, {});
+  int matrices = 0;
+  ours.model->for_each_parameter([&](const std::string& name, const Parameter& parameter) {
+    if (!parameter.is_matrix() || parameter.shape()[1] % 32 != 0) return;
+    EXPECT_EQ(name_of(parameter.weight().format()), GetParam().type) << name;
+    ++matrices;
+  });
+  EXPECT_GT(matrices, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, GgufModel, testing::ValuesIn(fixtures()), [](const auto& given) {
   std::string name = given.param.checkpoint + "_" + given.param.type;
   std::ranges::replace_if(

@@ -49,7 +49,7 @@ class Settings {
   bool is_tied() const { return !file_.has("output.weight"); }
   // Numbers of a tensor that is part of the settings.
   std::vector<double> numbers(const char* tensor) const {
-    const Tensor values = file_.get(tensor).to(DType::f32).contiguous_copy();
+    const Tensor values = file_.get(tensor).numbers().to(DType::f32).contiguous_copy();
     std::vector<double> out;
     for (const float x : values.span<float>()) out.push_back(double{x});
     return out;

@@ -90,7 +90,7 @@ std::vector<int32_t> FolderSettings::forbidden() const {
 std::string FolderSettings::token(const char* key, const std::string& absent) const {
   for (const File* file : {&tokenizer_, &map_})
     if (file->second.contains(key))
-      if (const std::string content = content_of(file->second[key]); !content.empty()) return content;
+      if (std::string content = content_of(file->second[key]); !content.empty()) return content;
   return absent;
 }
 
@@ -147,10 +147,10 @@ std::vector<std::string> FolderSettings::special_names() const {
 std::vector<AddedToken> FolderSettings::added_tokens() const {
   std::vector<AddedToken> out;
   if (tokenizer_.second.contains("added_tokens_decoder")) {
-    const std::string where = tokenizer_.first + ": 'added_tokens_decoder'";
-    JsonFields(tokenizer_.second["added_tokens_decoder"], where);  // is an object
+    const JsonFields by_id(tokenizer_.second["added_tokens_decoder"],
+                           tokenizer_.first + ": 'added_tokens_decoder'");  // an object
     for (const auto& [name, value] : tokenizer_.second["added_tokens_decoder"].items()) {
-      const JsonFields fields(value, where);
+      const JsonFields fields(value, by_id.where());
       const bool special = fields.flag("special", false);
       out.push_back({.id = id_of_name(name, tokenizer_.first),
                      .content = fields.text("content"),

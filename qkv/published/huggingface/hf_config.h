@@ -32,6 +32,8 @@ class HfConfig {
 
   HfConfig(std::string_view json, std::string file);
   ~HfConfig();
+  HfConfig(const HfConfig&) = delete;
+  HfConfig& operator=(const HfConfig&) = delete;
   HfConfig(HfConfig&&) noexcept;
   HfConfig& operator=(HfConfig&&) noexcept;
 

@@ -50,6 +50,7 @@ std::vector<Scored> read_scored(const fs::path& file) {
 
 Json merges_of(const std::vector<Scored>& tokens, const PieceIds& ids) {
   std::vector<const Scored*> by_score;
+  by_score.reserve(tokens.size());
   for (const Scored& entry : tokens) by_score.push_back(&entry);
   std::stable_sort(by_score.begin(), by_score.end(),
                    [](const Scored* a, const Scored* b) { return a->score > b->score; });

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
@@ -234,8 +235,8 @@ MarianFiles marian_files(const fs::path& folder) {
     const auto models = settings.get<std::vector<std::string>>("models", {});
     const auto vocabularies = settings.get<std::vector<std::string>>("vocabs", {});
     require<InputError>(models.size() == 1 && vocabularies.size() == 2, decoder.string(),
-                        "it names {} models and {} vocabularies, must be 1 and 2", models.size(),
-                        vocabularies.size());
+                        "it names {} and {}, must be 1 and 2", counted(models.size(), "model"),
+                        counted(vocabularies.size(), "vocabulary", "vocabularies"));
     const auto here = [&](const std::string& path) { return folder / fs::path(path).filename(); };
     return {here(models[0]), {here(vocabularies[0]), here(vocabularies[1])}};
   }

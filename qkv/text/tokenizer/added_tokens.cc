@@ -46,13 +46,17 @@ bool is_within_word(std::string_view text, size_t first, size_t last) {
 
 std::vector<std::string> contents_of(const std::vector<AddedToken>& tokens) {
   std::vector<std::string> out;
+  out.reserve(tokens.size());
   for (const AddedToken& token : tokens) out.push_back(token.content);
   return out;
 }
 
 }  // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : AddedTokens(tokens, contents_of(tokens)) {}
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens)
+    : tokens_(std::move(tokens)), finder_(contents_of(tokens_)) {
+  for (const AddedToken& token : tokens_) sizes_.push_back(token.content.size());
+}
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::string>& contents)
     : tokens_(std::move(tokens)), finder_(contents) {

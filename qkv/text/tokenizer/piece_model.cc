@@ -168,6 +168,7 @@ std::vector<std::string> pieces_of(const std::string& bytes, const std::string& 
   const auto status = processor.LoadFromSerializedProto(bytes);
   if (!status.ok()) fail<InputError>(name, "not a SentencePiece model: {}", one_line(status.message()));
   std::vector<std::string> pieces;
+  pieces.reserve(static_cast<size_t>(processor.GetPieceSize()));
   for (int id = 0; id < processor.GetPieceSize(); ++id) pieces.push_back(processor.IdToPiece(id));
   return pieces;
 }

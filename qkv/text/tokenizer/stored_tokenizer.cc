@@ -70,7 +70,7 @@ std::string stored_head(const SpecialTokens& special) {
 
 bool is_stored_tokenizer(std::string_view bytes) { return bytes.starts_with('{'); }
 
-std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string bytes, const std::string& name) {
+std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string_view bytes, const std::string& name) {
   const auto json = parse_json_object(bytes, name, stored_tokenizer_limits);
   const JsonFields fields(json, name);
   require<InputError>(fields.integer("qkv_tokenizer") == version, name,

@@ -44,7 +44,7 @@ std::shared_ptr<const TokenizerModel> make_piece_tokenizer(std::string bytes, co
 
 // Whether this is such an object and not a SentencePiece model.
 bool is_stored_tokenizer(std::string_view bytes);
-std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string bytes, const std::string& name);
+std::shared_ptr<const TokenizerModel> parse_stored_tokenizer(std::string_view bytes, const std::string& name);
 
 // The members that both kinds begin with: {"qkv_tokenizer": ..., "special_tokens": ...,
 std::string stored_head(const SpecialTokens& special);

@@ -5,6 +5,7 @@ namespace {
 
 std::vector<std::string> reversed(const std::vector<std::string>& strings) {
   std::vector<std::string> out;
+  out.reserve(strings.size());
   for (const std::string& text : strings) out.emplace_back(text.rbegin(), text.rend());
   return out;
 }

@@ -66,7 +66,10 @@ class WordPieceDecoder final : public TokenDecoder {
   void apply(std::vector<std::string>& tokens) const override {
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
-      if (i > 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : " " + token;
+      if (i > 0 && token.starts_with(prefix_))
+        token.erase(0, prefix_.size());
+      else if (i > 0)
+        token.insert(0, 1, ' ');
       if (!cleanup_) continue;
       for (const auto& [from, to] :
            {std::pair(" .", "."), std::pair(" ?", "?"), std::pair(" !", "!"), std::pair(" ,", ","),

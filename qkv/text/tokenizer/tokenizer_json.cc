@@ -63,6 +63,7 @@ struct JsonTokenizer::Parts {
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
+  ~Parts() = default;
 
   int64_t size() const {
     auto size = std::ssize(model->tokens());

@@ -1,0 +1,258 @@
+// Products of blocks of few bits (block_layout.h), compiled for each layout.
+//
+// Both products, of few rows and of many, have the same bits: sums of a group are exact, and its floats are one step of the
+// chain of multiply-adds of the element.
+#include "qkv/kernel/isa/quantized/functions.h"
+#include "qkv/kernel/isa/quantized/tiles.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+namespace {
+
+constexpr int unit_steps = unit_depth / step_depth;
+constexpr int unrolled_steps =
+    lanes == 4 ? 1 : unit_steps;  // more would take minutes to compile where vectors are short
+constexpr int few_rows_of_tile = lanes == 4 ? 1 : few_rows;
+
+constexpr uint32_t in_every_byte(uint32_t mask) { return mask * 0x01010101u; }
+
+// Step s of a plane of `bits` bits.
+template <int bits>
+QKV_INLINE vu bits_of_step(const uint8_t* plane, int s) {
+  constexpr int steps = 8 / bits;
+  const vu words = *reinterpret_cast<const vu_bytes*>(plane + s / steps * step_bytes);
+  if constexpr (bits == 8)
+    return words;
+  else
+    return words >> (s % steps * bits) & in_every_byte((1u << bits) - 1);
+}
+
+// The numbers of the table of iq4_nl, plus 128.
+QKV_INLINE vb look_up(vb index) {
+#if defined(__AVX512F__)
+  const __m512i rows =
+      _mm512_maskz_broadcast_i32x4(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(iq4_nl_table)));
+  return reinterpret_cast<vb>(_mm512_shuffle_epi8(rows, reinterpret_cast<__m512i>(index))) ^
+         static_cast<uint8_t>(128);
+#elif defined(__AVX2__)
+  const __m256i rows = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(iq4_nl_table)));
+  return reinterpret_cast<vb>(_mm256_shuffle_epi8(rows, reinterpret_cast<__m256i>(index))) ^
+         static_cast<uint8_t>(128);
+#else
+  for (size_t i = 0; i < sizeof(vb); ++i) index[i] = static_cast<uint8_t>(iq4_nl_table[index[i] & 15] + 128);
+  return index;
+#endif
+}
+
+// Part p of step s of unit u of a block.
+template <BlockLayout layout>
+QKV_INLINE vb numbers_of_step(const uint8_t* block, int u, int s, int p) {
+  vu x = bits_of_step<layout.low>(block + layout.low_at() + u * step_bytes * layout.low + p * part_bytes, s);
+  if constexpr (layout.high > 0)
+    x |= bits_of_step<layout.high>(block + layout.high_at() + u * step_bytes * layout.high + p * part_bytes, s)
+         << layout.low;
+  if constexpr (layout.has_table) return look_up(reinterpret_cast<vb>(x));
+  return reinterpret_cast<vb>(x);
+}
+
+// Integer factors of a scale, as floats.
+template <bool is_signed>
+QKV_INLINE vf factors(const uint8_t* p) {
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m512i x =
+      is_signed ? _mm512_maskz_cvtepi8_epi32(0xffff, bytes) : _mm512_maskz_cvtepu8_epi32(0xffff, bytes);
+  return __builtin_convertvector(reinterpret_cast<vi>(x), vf);
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m256i x = is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes);
+  return __builtin_convertvector(reinterpret_cast<vi>(x), vf);
+#else
+  vf out;
+  for (int i = 0; i < lanes; ++i) out[i] = is_signed ? static_cast<int8_t>(p[i]) : p[i];
+  return out;
+#endif
+}
+
+// d and minimum of a block, the latter negated; and those of its groups.
+template <BlockLayout layout>
+struct BlockScales {
+  vf d[parts], minimum[parts];
+};
+template <BlockLayout layout>
+QKV_INLINE BlockScales<layout> scales_of_block(const uint8_t* block) {
+  BlockScales<layout> out;
+#pragma GCC unroll 4
+  for (int p = 0; p < parts; ++p) {
+    out.d[p] = load_halves_as_floats(block + p * lanes * 2);
+    if constexpr (layout.has_minimum)
+      out.minimum[p] = -load_halves_as_floats(block + layout.minimum_at() + p * lanes * 2);
+  }
+  return out;
+}
+template <BlockLayout layout>
+QKV_INLINE vf scale_of_group(const uint8_t* block, const BlockScales<layout>& scales, int64_t g, int p) {
+  if constexpr (!layout.group_scales) return scales.d[p];
+  return scales.d[p] * factors<true>(block + layout.scales_at() + g * quantized_width + p * lanes);
+}
+template <BlockLayout layout>
+QKV_INLINE vf minimum_of_group(const uint8_t* block, const BlockScales<layout>& scales, int64_t g, int p) {
+  if constexpr (!layout.group_scales) return scales.minimum[p];
+  return scales.minimum[p] * factors<false>(block + layout.minimums_at() + g * quantized_width + p * lanes);
+}
+
+// Adds a group. numbers(s, p): part p of its step s; k, g: its first number and its index in the rows of a.
+template <BlockLayout layout, int rows, class Numbers, class Scale, class Minimum>
+QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Numbers numbers, Scale scale,
+                          Minimum minimum, vf (&total)[rows][parts]) {
+  constexpr bool needs_offset = !layout.is_wide() || wide_needs_offset;
+  const int8_t* const x = a.numbers + row * a.stride + g * layout.group;
+  const float* const x_scale = a.scales + row * a.scale_stride + g * layout.group / unit_depth;
+  vi sums[rows][parts];
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+    for (int p = 0; p < parts; ++p)
+      sums[r][p] = needs_offset ? broadcast_i(a.offsets[(row + r) * a.group_stride + g]) : vi{};
+#pragma GCC unroll unrolled_steps
+  for (int s = 0; s < layout.group / step_depth; ++s)
+#pragma GCC unroll 4
+    for (int p = 0; p < parts; ++p) {
+      const auto w = weights_of_step<layout.is_wide()>(numbers(s, p));
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r) sums[r][p] = dot(sums[r][p], w, four_bytes(x + r * a.stride + s * step_depth));
+    }
+#pragma GCC unroll 4
+  for (int p = 0; p < parts; ++p) {
+    const vf w_scale = scale(p);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+      total[r][p] = fused_multiply_add(__builtin_convertvector(sums[r][p], vf) * w_scale,
+                                       broadcast(x_scale[r * a.scale_stride]), total[r][p]);
+    if constexpr (layout.has_minimum) {
+      const vf w_minimum = minimum(p);
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r)
+        total[r][p] = fused_multiply_add(w_minimum, broadcast(a.sums[(row + r) * a.group_stride + g]), total[r][p]);
+    }
+  }
+}
+
+template <BlockLayout layout, int rows>
+void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
+  constexpr int units = layout.block / unit_depth, groups = unit_depth / layout.group;  // of a block, of a unit
+  const uint8_t* block = p.panel;
+  vf total[rows][parts] = {};
+  for (int64_t b = 0, g = 0; b < p.blocks; ++b, block += layout.bytes()) {
+    const BlockScales<layout> scales = scales_of_block<layout>(block);
+    for (int u = 0; u < units; ++u)
+#pragma GCC unroll 2
+      for (int i = 0; i < groups; ++i, ++g) {
+        const int64_t group = int64_t{u} * groups + i;
+        add_group<layout, rows>(
+            p.a, row, g,
+            [&](int s, int part) __attribute__((always_inline)) {
+              return numbers_of_step<layout>(block, u, i * (unit_steps / groups) + s, part);
+            },
+            [&](int part)
+                __attribute__((always_inline)) { return scale_of_group<layout>(block, scales, group, part); },
+            [&](int part)
+                __attribute__((always_inline)) { return minimum_of_group<layout>(block, scales, group, part); },
+            total);
+      }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) write_row(p.result, row + r, total[r]);
+}
+
+template <BlockLayout layout, int rows>
+void chunk_tile(const ChunkProduct& p, int64_t row) {
+  vf total[rows][parts];
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < parts; ++v)
+      total[r][v] = p.first ? vf{} : load(p.totals + (row + r) * quantized_width + v * lanes);
+  for (int64_t g = 0; g < p.blocks * layout.groups(); ++g) {
+    const uint8_t* const numbers = p.chunk.numbers + g * layout.group * quantized_width;
+    const float *const scales = p.chunk.scales + g * quantized_width, *const minimums =
+                                                                          p.chunk.minimums + g * quantized_width;
+    add_group<layout, rows>(
+        p.a, row, g,
+        [&](int s, int part)
+            __attribute__((always_inline)) { return load_bytes(numbers + s * step_bytes + part * part_bytes); },
+        [&](int part) __attribute__((always_inline)) { return load(scales + part * lanes); },
+        [&](int part) __attribute__((always_inline)) { return load(minimums + part * lanes); }, total);
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) {
+    if (p.last) {
+      write_row(p.result, row + r, total[r]);
+      continue;
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < parts; ++v) store(p.totals + (row + r) * quantized_width + v * lanes, total[r][v]);
+  }
+}
+
+template <BlockLayout layout>
+void multiply_few(const PanelOfBlocksProduct& p) {
+  for_each_row_tile<few_rows_of_tile>(p.rows, [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row); });
+}
+
+template <BlockLayout layout>
+void multiply_chunk(const ChunkProduct& p) {
+  for_each_row_tile<max_rows>(p.rows, [&]<int rows>(int64_t row) { chunk_tile<layout, rows>(p, row); });
+}
+
+template <BlockLayout layout>
+void unpack(const uint8_t* blocks, int64_t count, const UnpackedChunk& to) {
+  UnpackedChunk out = to;
+  for (const uint8_t *block = blocks, *end = blocks + count * layout.bytes(); block != end;
+       block += layout.bytes()) {
+    for (int u = 0; u < layout.block / unit_depth; ++u)
+#pragma GCC unroll unrolled_steps
+      for (int s = 0; s < unit_steps; ++s)
+#pragma GCC unroll 4
+        for (int p = 0; p < parts; ++p)
+          *reinterpret_cast<vb_unaligned*>(out.numbers + (u * unit_steps + s) * step_bytes + p * part_bytes) =
+              numbers_of_step<layout>(block, u, s, p);
+    const BlockScales<layout> scales = scales_of_block<layout>(block);
+    for (int64_t g = 0; g < layout.groups(); ++g)
+#pragma GCC unroll 4
+      for (int p = 0; p < parts; ++p) {
+        store(out.scales + g * quantized_width + p * lanes, scale_of_group<layout>(block, scales, g, p));
+        if constexpr (layout.has_minimum)
+          store(out.minimums + g * quantized_width + p * lanes, minimum_of_group<layout>(block, scales, g, p));
+      }
+    out.numbers += layout.block * quantized_width;
+    out.scales += layout.groups() * quantized_width, out.minimums += layout.groups() * quantized_width;
+  }
+}
+
+// The numbers 0 .. count - 1, as std::make_index_sequence has them.
+template <size_t... i>
+struct IndexList {};
+template <size_t count, size_t... i>
+struct MakeIndices : MakeIndices<count - 1, count - 1, i...> {};
+template <size_t... i>
+struct MakeIndices<0, i...> {
+  using type = IndexList<i...>;
+};
+
+template <size_t... i>
+struct KernelsOf {
+  static constexpr BlockKernels all[] = {{.multiply_few = multiply_few<block_layouts[i]>,
+                                          .unpack = unpack<block_layouts[i]>,
+                                          .multiply_chunk = multiply_chunk<block_layouts[i]>}...};
+};
+template <size_t... i>
+constexpr const BlockKernels* kernels_of(IndexList<i...>) {
+  return KernelsOf<i...>::all;
+}
+
+}  // namespace
+
+const BlockKernels* block_kernels() { return kernels_of(MakeIndices<block_layout_count>::type{}); }
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,0 +1,77 @@
+// Activations as bytes with scales (quantized_kernels.h).
+#include "qkv/kernel/isa/quantized/columns.h"
+#include "qkv/kernel/isa/quantized/functions.h"
+
+namespace qkv::kernel::QKV_ISA_NAMESPACE {
+
+namespace {
+
+constexpr int vectors = min_group / lanes;  // of 16 numbers
+typedef int8_t bytes_of_lanes __attribute__((vector_size(lanes)));
+
+constexpr int32_t infinity_bits = 0x7f800000;
+constexpr float smallest = 0x1p-100f;  // numbers below it are zero, so that 127 / maximum is finite
+
+QKV_INLINE int32_t largest_lane(vi v) {
+  int32_t x[lanes], largest = 0;
+  __builtin_memcpy(x, &v, sizeof(v));
+  for (int i = 0; i < lanes; ++i) largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
+// Numbers [first, first + lanes) of a row; those after its end are zero.
+QKV_INLINE vf numbers_at(const float* x, int64_t first, int64_t count) {
+  if (first + lanes <= count) return load(x + first);
+  return first < count ? load_part(x + first, static_cast<int>(count - first)) : vf{};
+}
+
+// The largest magnitude. As bits: they are ordered as magnitudes are, and NaN is above infinity.
+QKV_INLINE int32_t magnitude_bits(const float* x, int64_t count) {
+  vi largest = {};
+  for (int64_t i = 0; i < count; i += lanes) {
+    const vi bits = bits_of(numbers_at(x, i, count)) & 0x7fffffff;
+    largest = bits > largest ? bits : largest;
+  }
+  return largest_lane(largest);
+}
+
+QKV_INLINE int32_t sum_of_lanes(vi v) {
+  int32_t x[lanes], sum = 0;
+  __builtin_memcpy(x, &v, sizeof(v));
+  for (int i = 0; i < lanes; ++i) sum += x[i];
+  return sum;
+}
+
+}  // namespace
+
+void quantize(const float* x, int64_t count, int64_t depth, int group, int zero, int8_t* numbers, float* scales,
+              int32_t* offsets, float* sums) {
+  const int64_t groups = depth / group;
+  for (int64_t first = 0; first < count; first += depth) {
+    const int64_t left = count - first, present = left < depth ? left : depth;
+    const float* const from = x + first;
+    const int32_t bits = magnitude_bits(from, present);
+    float largest;
+    __builtin_memcpy(&largest, &bits, sizeof(largest));
+    const bool is_finite = bits < infinity_bits, is_zero = largest < smallest;
+    const float scale = !is_finite ? __builtin_nanf("") : is_zero ? 0.0f : largest / 127.0f;
+    const float factor = !is_finite || is_zero ? 0.0f : 127.0f / largest;
+    *scales++ = scale;
+    for (int64_t g = 0; g < groups; ++g) {
+      vi total = {};
+      for (int64_t i = g * group; i < (g + 1) * group; i += lanes) {
+        vf v = numbers_at(from, i, present);
+        if (!is_finite) v = vf{};
+        const vi q = nearest_integers(v * factor);
+        total += q;
+        const bytes_of_lanes narrow = __builtin_convertvector(q, bytes_of_lanes);
+        __builtin_memcpy(numbers + first + i, &narrow, sizeof(narrow));
+      }
+      const int32_t sum = sum_of_lanes(total);
+      *offsets++ = -zero * sum;
+      *sums++ = static_cast<float>(sum) * scale;
+    }
+  }
+}
+
+}  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -1,0 +1,95 @@
+// The kernels of products by quantised weights. Callers use matmul.h.
+//
+// A weight is integers of few bits with scales: w = scale * (q - zero) - minimum, where q is at least 0. A row of
+// activations is quantised too, x = x_scale * i with i in [-127, 127], so a product is a sum of integers, which is exact:
+//
+//     y = sum over groups of  x_scale * scale * (sum of i * q - zero * sum of i)  -  x_scale * minimum * sum of i
+//
+// A group is the 16 or 32 numbers along k that share a scale, or a whole row (int8). Sums of integers do not depend on
+// their order, and the floats of a group are combined by one chain of multiply-adds over the groups: so an element has
+// the same bits on every instruction set, for any neighbors.
+//
+// Weights are packed into panels of 16 columns. Four numbers of a column along k stand side by side, 64 bytes for a
+// step of four k: the operands of the instructions for products of bytes. Fewer than 8 bits are unpacked to bytes,
+// a chunk of a panel at a time, which stays in the first-level cache.
+#pragma once
+
+#include <cstdint>
+
+#include "qkv/kernel/block_layout.h"
+
+namespace qkv::kernel {
+
+// A chunk of a panel, unpacked.
+struct UnpackedChunk {
+  uint8_t* numbers;  // a step after another
+  float* scales;     // 16 for each group
+  float* minimums;   // the same, negated
+};
+
+// Rows of activations, quantised; row r begins at r times the stride.
+struct QuantizedRows {
+  int8_t* numbers;
+  int64_t stride;
+  float* scales;  // of each unit_depth numbers, or one
+  int64_t scale_stride;
+  int32_t* offsets;  // of each group: -zero times the sum of its numbers
+  float* sums;       // of each group: the sum of its numbers times their scale
+  int64_t group_stride;
+};
+
+// Where a product goes: c (rows x columns), columns <= 16.
+struct QuantizedResult {
+  float* c;
+  int64_t row_stride;
+  int64_t columns;
+  bool accumulate;
+  const float* bias;
+  bool relu;
+};
+
+struct Int8Product {
+  QuantizedRows a;
+  int64_t rows, steps;
+  const uint8_t* panel;  // numbers + 128
+  const float* scales;   // 16
+  QuantizedResult result;
+};
+
+// Few rows by a whole panel, whose numbers are unpacked in registers.
+struct PanelOfBlocksProduct {
+  QuantizedRows a;
+  int64_t rows;          // up to few_rows
+  const uint8_t* panel;  // blocks, one after another
+  int64_t blocks;
+  QuantizedResult result;
+};
+inline constexpr int few_rows = 4;
+
+// Any number of rows by a chunk of a panel, unpacked.
+struct ChunkProduct {
+  QuantizedRows a;  // from the chunk's first number on
+  int64_t rows, blocks;
+  UnpackedChunk chunk;
+  float* totals;     // rows x 16: of the chunks before, and where to add
+  bool first, last;  // chunk: totals start at 0; the result is written
+  QuantizedResult result;
+};
+
+// The kernels of one layout.
+struct BlockKernels {
+  void (*multiply_few)(const PanelOfBlocksProduct& product);
+  void (*unpack)(const uint8_t* blocks, int64_t count, const UnpackedChunk& to);
+  void (*multiply_chunk)(const ChunkProduct& product);
+};
+
+struct QuantizedKernels {
+  // Quantises one row of `count` numbers; those up to a multiple of `depth`, the numbers that share a scale, are zero.
+  // depth is a multiple of 32; group divides it. A scale of numbers that are not finite is NaN.
+  void (*quantize)(const float* x, int64_t count, int64_t depth, int group, int zero, int8_t* numbers,
+                   float* scales, int32_t* offsets, float* sums);
+  void (*multiply_int8)(const Int8Product& product);
+  const BlockKernels* blocks;  // of block_layouts[i]
+};
+
+}  // namespace qkv::kernel

@@ -1,0 +1,352 @@
+#include "qkv/kernel/quantized_matrix.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "qkv/base/scratch.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/kernel/packed_form.h"
+#include "qkv/tensor/half.h"
+#include "qkv/tensor/storage.h"
+
+namespace qkv::kernel {
+namespace {
+
+int64_t pieces_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+int64_t rounded_up(int64_t n, int64_t multiple) { return pieces_of(n, multiple) * multiple; }
+
+// How the activations of a product are quantised.
+struct Activations {
+  int64_t depth;  // numbers that share a scale: a multiple of 32
+  int64_t group;  // numbers that share an offset
+  int zero;
+};
+
+// Rows of a, quantised into scratch memory.
+QuantizedRows quantized(Matrix a, const Activations& how, Scratch& scratch) {
+  const int64_t K = rounded_up(a.columns, how.depth), stride = rounded_up(K, step_bytes);
+  const int64_t scales = K / how.depth, groups = K / how.group;
+  const auto bytes_of = [&](int64_t numbers) { return scratch.floats(pieces_of(numbers, 4)); };
+  const QuantizedRows out = {.numbers = reinterpret_cast<int8_t*>(bytes_of(a.rows * stride)),
+                             .stride = stride,
+                             .scales = scratch.floats(a.rows * scales),
+                             .scale_stride = scales,
+                             .offsets = reinterpret_cast<int32_t*>(scratch.floats(a.rows * groups)),
+                             .sums = scratch.floats(a.rows * groups),
+                             .group_stride = groups};
+  parallel_ranges(a.rows, std::max<int64_t>(1, 32768 / K), [&](int64_t begin, int64_t end) {
+    Scratch own;
+    float* const copy = a.column_stride == 1 ? nullptr : own.floats(a.columns);
+    for (int64_t r = begin; r < end; ++r) {
+      const float* x = a.data + r * a.row_stride;
+      if (copy) {
+        for (int64_t k = 0; k < a.columns; ++k) copy[k] = x[k * a.column_stride];
+        x = copy;
+      }
+      kernels().quantized.quantize(x, a.columns, how.depth, static_cast<int>(how.group), how.zero,
+                                   out.numbers + r * stride, out.scales + r * scales, out.offsets + r * groups,
+                                   out.sums + r * groups);
+    }
+  });
+  return out;
+}
+
+QuantizedRows rows_from(QuantizedRows a, int64_t row) {
+  a.numbers += row * a.stride, a.scales += row * a.scale_stride;
+  a.offsets += row * a.group_stride, a.sums += row * a.group_stride;
+  return a;
+}
+
+// What panels of both forms share: how a product is cut into items, and where its parts go.
+class QuantizedForm : public PackedMatrix::Form {
+ public:
+  QuantizedForm(WeightFormat format, int64_t K, int64_t N, int64_t bytes_of_panel)
+      : Form(format, K, N),
+        bytes_of_panel_(bytes_of_panel),
+        storage_(Storage::allocate_to_keep(panels() * bytes_of_panel)) {}
+
+  int64_t bytes() const override { return storage_->bytes(); }
+  void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const override;
+
+ protected:
+  int64_t panels() const { return pieces_of(columns(), quantized_width); }
+  uint8_t* panel(int64_t i) const { return reinterpret_cast<uint8_t*>(storage_->data()) + i * bytes_of_panel_; }
+
+  virtual Activations activations() const = 0;
+  // The product of some rows by panels [first, end); result is that of the panel `first`.
+  virtual void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
+                               const QuantizedResult& result) const = 0;
+
+  // The result of a panel, from that of another.
+  QuantizedResult at_panel(QuantizedResult result, int64_t from, int64_t to) const {
+    const int64_t skip = (to - from) * quantized_width;
+    result.c += skip;
+    if (result.bias) result.bias += skip;
+    result.columns = std::min<int64_t>(quantized_width, columns() - to * quantized_width);
+    return result;
+  }
+
+ private:
+  int64_t bytes_of_panel_;
+  std::shared_ptr<Storage> storage_;
+};
+
+// An item of work is a piece of the rows by a group of panels: about 16 items, unless they would cost less than handing them
+// out. A panel is read once for the rows of a piece, whose numbers stay in the second-level cache.
+void QuantizedForm::multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const {
+  constexpr int64_t max_block = 512, max_piece = 64, min_work = 400'000;  // rows, rows, multiply-adds
+  for (int64_t first_row = 0; first_row < a.rows; first_row += max_block) {
+    Matrix block = a;
+    block.data += first_row * a.row_stride, block.rows = std::min(max_block, a.rows - first_row);
+    Scratch scratch;
+    const QuantizedRows numbers = quantized(block, activations(), scratch);
+    const int64_t pieces = pieces_of(block.rows, max_piece), rows = rounded_up(pieces_of(block.rows, pieces), 8);
+    const int64_t work_of_panel = std::min(rows, block.rows) * this->rows() * quantized_width;
+    const int64_t group =
+        std::clamp(std::max(pieces * panels() / 16, min_work / work_of_panel), int64_t{1}, panels());
+    const int64_t groups = pieces_of(panels(), group);
+    parallel_for(pieces * groups, [&](int64_t item) {
+      const int64_t row = item / groups * rows, first = item % groups * group;
+      if (row >= block.rows) return;
+      const QuantizedResult whole = {.c = c + (first_row + row) * c_row_stride,
+                                     .row_stride = c_row_stride,
+                                     .columns = 0,
+                                     .accumulate = options.accumulate,
+                                     .bias = options.bias,
+                                     .relu = options.relu};
+      multiply_panels(rows_from(numbers, row), std::min(rows, block.rows - row), first,
+                      std::min(first + group, panels()), at_panel(whole, 0, first));
+    });
+  }
+}
+
+// A panel: its numbers + 128 in steps, those after the last of K are zero; then 16 scales.
+class Int8Form final : public QuantizedForm {
+ public:
+  Int8Form(int64_t K, int64_t N)
+      : QuantizedForm(WeightFormat::int8, K, N, pieces_of(K, step_depth) * step_bytes + 4 * quantized_width) {}
+
+  // row(n, numbers) writes the numbers of row n and returns its scale.
+  void fill(FunctionRef<float(int64_t, int8_t*)> row) {
+    parallel_for(panels(), [&](int64_t i) {
+      std::vector<int8_t> numbers(static_cast<size_t>(rows()));
+      uint8_t* const to = panel(i);
+      std::fill_n(to, steps() * step_bytes, uint8_t{128});
+      std::fill_n(scales(i), quantized_width, 0.0f);
+      for (int64_t n = i * quantized_width; n < std::min(columns(), (i + 1) * quantized_width); ++n) {
+        scales(i)[n % quantized_width] = row(n, numbers.data());
+        for (int64_t k = 0; k < rows(); ++k)
+          to[place(n, k)] = static_cast<uint8_t>(numbers[static_cast<size_t>(k)] + 128);
+      }
+    });
+  }
+
+  void copy_column(int64_t n, float* to) const override {
+    const uint8_t* const from = panel(n / quantized_width);
+    const float scale = scales(n / quantized_width)[n % quantized_width];
+    for (int64_t k = 0; k < rows(); ++k) to[k] = scale * static_cast<float>(from[place(n, k)] - 128);
+  }
+  void copy_stored(int64_t n, uint8_t* to) const override {
+    const uint8_t* const from = panel(n / quantized_width);
+    for (int64_t k = 0; k < rows(); ++k) to[k] = static_cast<uint8_t>(from[place(n, k)] - 128);
+    std::memcpy(to + rows(), scales(n / quantized_width) + n % quantized_width, 4);
+  }
+
+ private:
+  int64_t steps() const { return pieces_of(rows(), step_depth); }
+  static int64_t place(int64_t n, int64_t k) {
+    return k / step_depth * step_bytes + n % quantized_width * step_depth + k % step_depth;
+  }
+  float* scales(int64_t i) const { return reinterpret_cast<float*>(panel(i) + steps() * step_bytes); }
+
+  Activations activations() const override { return {rounded_up(rows(), 32), rounded_up(rows(), 32), 128}; }
+  void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
+                       const QuantizedResult& result) const override {
+    for (int64_t i = first; i < end; ++i)
+      kernels().quantized.multiply_int8({.a = a,
+                                         .rows = rows,
+                                         .steps = steps(),
+                                         .panel = panel(i),
+                                         .scales = scales(i),
+                                         .result = at_panel(result, first, i)});
+  }
+};
+
+// A panel: blocks of 16 columns, one after another (BlockLayout).
+class BlockForm final : public QuantizedForm {
+ public:
+  BlockForm(WeightFormat format, int64_t K, int64_t N)
+      : QuantizedForm(format, K, N, K / layout_of(format).block * layout_of(format).bytes()),
+        layout_(layout_of(format)) {}
+
+  void fill(const StoredFormat& format, const uint8_t* stored, int64_t row_stride);
+  void copy_column(int64_t n, float* to) const override;
+  void copy_stored(int64_t n, uint8_t* to) const override;
+
+ private:
+  uint8_t* block_at(int64_t i, int64_t k) const { return panel(i) + k / layout_.block * layout_.bytes(); }
+
+  Activations activations() const override { return {unit_depth, layout_.group, layout_.zero}; }
+  void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
+                       const QuantizedResult& result) const override;
+
+  const BlockKernels& block_kernels() const { return kernels().quantized.blocks[&layout_ - block_layouts]; }
+
+  const BlockLayout& layout_;
+};
+
+// Adds `bits` bits of number k of column n to a plane.
+void put(uint8_t* plane, int bits, int64_t n, int k, int number) {
+  const int step = k / step_depth, steps = 8 / bits;
+  uint8_t& byte = plane[step / steps * step_bytes + n * step_depth + k % step_depth];
+  byte = static_cast<uint8_t>(byte | (number & ((1 << bits) - 1)) << step % steps * bits);
+}
+
+void BlockForm::fill(const StoredFormat& format, const uint8_t* stored, int64_t row_stride) {
+  parallel_for(panels(), [&](int64_t i) {
+    std::fill_n(panel(i), rows() / layout_.block * layout_.bytes(), uint8_t{0});
+    BlockNumbers numbers;
+    const int64_t first = i * quantized_width, count = std::min<int64_t>(quantized_width, columns() - first);
+    for (int64_t k = 0; k < rows(); k += layout_.block)
+      for (int64_t n = 0; n < count; ++n) {
+        format.take_apart(stored + (first + n) * row_stride + k / layout_.block * format.block_bytes, numbers);
+        uint8_t* const to = block_at(i, k);
+        std::memcpy(to + 2 * n, numbers.d.bytes, 2);
+        if (layout_.has_minimum) std::memcpy(to + layout_.minimum_at() + 2 * n, numbers.minimum.bytes, 2);
+        for (int g = 0; layout_.group_scales && g < layout_.groups(); ++g) {
+          const int64_t at = g * quantized_width + n;
+          to[layout_.scales_at() + at] = static_cast<uint8_t>(numbers.scales[g]);
+          if (layout_.has_minimum) to[layout_.minimums_at() + at] = numbers.minimums[g];
+        }
+        for (int j = 0; j < layout_.block; ++j) {
+          put(to + layout_.low_at(), layout_.low, n, j, numbers.numbers[j]);
+          if (layout_.high > 0) put(to + layout_.high_at(), layout_.high, n, j, numbers.numbers[j] >> layout_.low);
+        }
+      }
+  });
+}
+
+// Memory for a chunk that is unpacked.
+UnpackedChunk unpacked_chunk(Scratch& scratch) {
+  constexpr int64_t numbers = chunk_depth / step_depth * step_bytes, scales = max_groups * quantized_width;
+  return {.numbers = reinterpret_cast<uint8_t*>(scratch.floats(numbers / 4)),
+          .scales = scratch.floats(scales),
+          .minimums = scratch.floats(scales)};
+}
+
+void BlockForm::copy_column(int64_t n, float* to) const {
+  Scratch scratch;
+  const UnpackedChunk chunk = unpacked_chunk(scratch);
+  const int64_t column = n % quantized_width;
+  for (int64_t k = 0; k < rows(); k += layout_.block) {
+    block_kernels().unpack(block_at(n / quantized_width, k), 1, chunk);
+    for (int64_t j = 0; j < layout_.block; ++j) {
+      const int64_t at = j / layout_.group * quantized_width + column;
+      const int number = chunk.numbers[j / step_depth * step_bytes + column * step_depth + j % step_depth];
+      const float scaled = chunk.scales[at] * static_cast<float>(number - layout_.zero);
+      to[k + j] = layout_.has_minimum ? scaled + chunk.minimums[at] : scaled;
+    }
+  }
+}
+
+// The inverse of put().
+int take(const uint8_t* plane, int bits, int64_t n, int k) {
+  const int step = k / step_depth, steps = 8 / bits;
+  const int byte = plane[step / steps * step_bytes + n * step_depth + k % step_depth];
+  return byte >> step % steps * bits & ((1 << bits) - 1);
+}
+
+void BlockForm::copy_stored(int64_t n, uint8_t* to) const {
+  const StoredFormat& stored = stored_format(format());
+  const int64_t column = n % quantized_width;
+  BlockNumbers numbers;
+  for (int64_t k = 0; k < rows(); k += layout_.block, to += stored.block_bytes) {
+    const uint8_t* const from = block_at(n / quantized_width, k);
+    std::memcpy(numbers.d.bytes, from + 2 * column, 2);
+    if (layout_.has_minimum) std::memcpy(numbers.minimum.bytes, from + layout_.minimum_at() + 2 * column, 2);
+    for (int g = 0; layout_.group_scales && g < layout_.groups(); ++g) {
+      const int64_t at = g * quantized_width + column;
+      numbers.scales[g] = static_cast<int8_t>(from[layout_.scales_at() + at]);
+      if (layout_.has_minimum) numbers.minimums[g] = from[layout_.minimums_at() + at];
+    }
+    for (int j = 0; j < layout_.block; ++j) {
+      int q = take(from + layout_.low_at(), layout_.low, column, j);
+      if (layout_.high > 0) q |= take(from + layout_.high_at(), layout_.high, column, j) << layout_.low;
+      numbers.numbers[j] = static_cast<uint8_t>(q);
+    }
+    stored.put_together(numbers, to);
+  }
+}
+
+void BlockForm::multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
+                                const QuantizedResult& result) const {
+  const int64_t K = this->rows(), blocks = K / layout_.block;
+  if (rows <= few_rows) {
+    for (int64_t i = first; i < end; ++i)
+      block_kernels().multiply_few(
+          {.a = a, .rows = rows, .panel = panel(i), .blocks = blocks, .result = at_panel(result, first, i)});
+    return;
+  }
+  Scratch scratch;
+  const UnpackedChunk chunk = unpacked_chunk(scratch);
+  float* const totals = scratch.floats(rows * quantized_width);
+  for (int64_t i = first; i < end; ++i)
+    for (int64_t k = 0; k < K; k += chunk_depth) {
+      const int64_t depth = std::min<int64_t>(chunk_depth, K - k);
+      block_kernels().unpack(block_at(i, k), depth / layout_.block, chunk);
+      QuantizedRows part = a;
+      part.numbers += k, part.scales += k / unit_depth;
+      part.offsets += k / layout_.group, part.sums += k / layout_.group;
+      block_kernels().multiply_chunk({.a = part,
+                                      .rows = rows,
+                                      .blocks = depth / layout_.block,
+                                      .chunk = chunk,
+                                      .totals = totals,
+                                      .first = k == 0,
+                                      .last = k + depth == K,
+                                      .result = at_panel(result, first, i)});
+    }
+}
+
+}  // namespace
+
+PackedMatrix pack_int8(Matrix w) {
+  auto form = std::make_shared<Int8Form>(w.columns, w.rows);
+  const int64_t padded = rounded_up(w.columns, 32);
+  form->fill([&](int64_t n, int8_t* numbers) {
+    Scratch scratch;
+    auto* const out = reinterpret_cast<int8_t*>(scratch.floats(padded / 4));
+    float scale = 0, sum = 0;
+    int32_t offset = 0;
+    kernels().quantized.quantize(w.data + n * w.row_stride, w.columns, padded, static_cast<int>(padded), 0, out,
+                                 &scale, &offset, &sum);
+    std::memcpy(numbers, out, static_cast<size_t>(w.columns));
+    return scale;
+  });
+  return PackedMatrix(std::move(form));
+}
+
+PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K) {
+  auto form = std::make_shared<Int8Form>(K, N);
+  form->fill([&](int64_t n, int8_t* numbers) {
+    const uint8_t* const row = rows + n * row_stride;
+    std::memcpy(numbers, row, static_cast<size_t>(K));
+    float scale = 0;
+    std::memcpy(&scale, row + K, sizeof(scale));
+    return scale;
+  });
+  return PackedMatrix(std::move(form));
+}
+
+PackedMatrix pack_blocks(const StoredFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N,
+                         int64_t K) {
+  auto form = std::make_shared<BlockForm>(format.format, K, N);
+  form->fill(format, rows, row_stride);
+  return PackedMatrix(std::move(form));
+}
+
+}  // namespace qkv::kernel
