@@ -33,6 +33,7 @@ void check_is_model(const std::string& command, const std::string& folder) {
     refuse("it does not exist" + (folder.find('/') == folder.npos ? download : ""));
   }
   if (!std::filesystem::is_directory(folder, error)) {
+    if (std::filesystem::path(folder).extension() == ".gguf") return;
     const std::filesystem::path around = std::filesystem::path(folder).parent_path();
     if (file_exists(around / "config.json")) refuse("it is a file of one; give the folder, " + around.string());
     refuse("it is a file");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "qkv/base/file.h"
+#include "qkv/published/gguf/gguf_file.h"
 
 namespace qkv {
 namespace {
@@ -27,10 +28,7 @@ bool is_hub_name(const std::string& name) {
 
 std::string of_file(const fs::path& file) {
   const std::string ending = file.extension().string();
-  if (ending == ".gguf")
-    return "it is a file of llama.cpp (GGUF); qkv reads the folder that it was made from: hf download NAME "
-           "--local-dir "
-           "FOLDER";
+  if (ending == ".gguf") return is_gguf_file(file) ? "" : "it does not begin as a GGUF file of llama.cpp does";
   if (ending == ".bin")
     return "it is a file; a model of llama2.c is a folder with this file and its vocabulary, tokenizer.bin";
   if (ending == ".safetensors" || ending == ".npz" || ending == ".pt" || ending == ".pth")
@@ -42,7 +40,12 @@ std::string of_folder(const fs::path& folder) {
   if (file_exists(folder / "adapter_config.json"))
     return "it has an adapter (adapter_config.json), which is not supported; merge it into its model: "
            "merge_and_unload() of peft, then save_pretrained()";
-  if (file_exists(folder / "config.json") || !file_exists(folder / "snapshots")) return "";
+  if (file_exists(folder / "config.json")) return "";
+  for (const fs::path& file : files_in(folder))
+    if (file.extension() == ".gguf" && file_exists(file))
+      return fmt::format("it has files of llama.cpp (GGUF), each of which is a model; give one, such as {}",
+                         file.string());
+  if (!file_exists(folder / "snapshots")) return "";
   for (const fs::path& snapshot : files_in(folder / "snapshots"))
     if (file_exists(snapshot / "config.json"))
       return fmt::format("it is an entry of the cache of the Hugging Face Hub; the model is {}", snapshot.string());

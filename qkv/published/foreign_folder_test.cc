@@ -18,9 +18,13 @@ TEST(ForeignFolder, NamesOfTheHubAreReportedWithADownloadCommand) {
 
 TEST(ForeignFolder, FilesOfWeightsAndAdaptersAreNamed) {
   const test::ScratchFolder scratch;
-  write_file(scratch.path() / "llama.gguf", "GGUF");
+  write_file(scratch.path() / "llama.gguf", "GGML");
   write_file(scratch.path() / "stories15M.bin", "");
   EXPECT_TRUE(says(foreign_folder(scratch.path() / "llama.gguf"), "GGUF"));
+  EXPECT_TRUE(says(foreign_folder(scratch.path()), "give one, such as"));  // its folder
+  write_file(scratch.path() / "llama.gguf", "GGUF");
+  EXPECT_EQ(foreign_folder(scratch.path() / "llama.gguf"), "");
+  fs::remove(scratch.path() / "llama.gguf");
   EXPECT_TRUE(says(foreign_folder(scratch.path() / "stories15M.bin"), "llama2.c"));
   EXPECT_EQ(foreign_folder(scratch.path()), "");
   write_file(scratch.path() / "adapter_config.json", "{}");

@@ -8,6 +8,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/published/ctranslate2/ctranslate2.h"
 #include "qkv/published/foreign_folder.h"
+#include "qkv/published/gguf/gguf_folder.h"
 #include "qkv/published/huggingface/huggingface_folder.h"
 #include "qkv/published/llama2c/llama2c.h"
 #include "qkv/published/marian/marian_folder.h"
@@ -19,9 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each returns null for a folder of another format.
+// Each returns null for another format. A GGUF file is a path that is not a folder; the others read folders.
 using OpenFolder = std::unique_ptr<ModelFolder> (*)(const fs::path& path);
-constexpr OpenFolder formats[] = {open_ctranslate2, open_marian, open_llama2c, open_min_gpt, open_huggingface};
+constexpr OpenFolder formats[] = {open_gguf,    open_ctranslate2, open_marian,
+                                  open_llama2c, open_min_gpt,     open_huggingface};
 
 std::unique_ptr<ModelFolder> open_published(const fs::path& path) {
   if (is_being_replaced(path)) return nullptr;  // by a training, with a model of ours
@@ -42,8 +44,8 @@ std::unique_ptr<ModelFolder> open_model_folder(const fs::path& path) {
   std::error_code error;
   if (const std::string what = foreign_folder(path); !what.empty())
     fail<InputError>(path.string(), "not a model folder: {}", what);
-  if (!fs::is_directory(path, error)) throw FileError(ENOENT, path.string(), "no such model folder");
   if (std::unique_ptr<ModelFolder> folder = open_published(path)) return folder;
+  if (!fs::is_directory(path, error)) throw FileError(ENOENT, path.string(), "no such model folder");
   return open_own(path);
 }
 

@@ -1,4 +1,5 @@
-// A model folder of any format, ours or a published one, opened once.
+// A model folder of any format, ours or a published one, opened once. A GGUF file stands for a folder wherever a folder
+// is expected.
 //
 //     const std::unique_ptr<ModelFolder> folder = open_model_folder("opus-mt-en-de");
 //     folder->config()                                     // as the settings say
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "qkv/model/model.h"
@@ -49,6 +51,8 @@ class ModelFolder {
     std::string json, file;
   };
   virtual std::optional<SettingsFile> generation_config() const;
+  // The Jinja text that turns a conversation into a prompt, where the format has one in the file of the model.
+  virtual std::optional<std::string> chat_template() const { return {}; }
 
  protected:
   explicit ModelFolder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -57,7 +61,7 @@ class ModelFolder {
   std::filesystem::path path_;
 };
 
-// InputError, with the cure, for a path that is not a folder, and for what is known not to be a model.
+// InputError, with the cure, for a path that is neither a folder nor a GGUF file, and for what is known not to be a model.
 std::unique_ptr<ModelFolder> open_model_folder(const std::filesystem::path& path);
 
 // Whether the folder holds a model of another program.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -35,11 +36,11 @@ class NamedTensorsOf {
 
   bool has(const std::string& name) const { return tensors_.has(in_file(name)); }
   // Queries, keys and values may be rows of one tensor, so the last tensor read is kept.
-  const Tensor& get(const std::string& name) {
+  const StoredValues& get(const std::string& name) {
     const std::string stored = in_file(name);
-    if (last_.first != stored) last_ = {stored, tensors_.get(stored)};
+    if (!last_ || last_->first != stored) last_.emplace(stored, tensors_.get(stored));
     read_.insert(stored);
-    return last_.second;
+    return last_->second;
   }
   void skip(const std::string& name) { read_.insert(in_file(name)); }
   void use_instead(const std::string& name, const std::string& copy) { instead_[name] = copy; }
@@ -70,7 +71,7 @@ class NamedTensorsOf {
   bool has_prefix_ = true;
   std::map<std::string, std::string> instead_;  // of tensors that the files lack
   std::set<std::string> read_;
-  std::pair<std::string, Tensor> last_;
+  std::optional<std::pair<std::string, StoredValues>> last_;
 };
 
 template <class Number>
@@ -79,10 +80,13 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
   return std::equal(x.begin(), x.end(), y.begin(),
                     [](Number i, Number j) { return static_cast<float>(i) == static_cast<float>(j); });
 }
-bool same_values(const Tensor& a, const Tensor& b) {
+bool same_values(const StoredValues& a, const StoredValues& b) {
   if (a.shape() != b.shape()) return false;
-  if (a.dtype() == DType::bf16 && b.dtype() == DType::bf16) return same_numbers<bfloat16>(a, b);
-  return same_numbers<float>(a.to(DType::f32), b.to(DType::f32));
+  if (is_quantized(a.format()) && a.format() == b.format())
+    return std::ranges::equal(a.tensor().span<uint8_t>(), b.tensor().span<uint8_t>());
+  const Tensor x = a.numbers(), y = b.numbers();
+  if (x.dtype() == DType::bf16 && y.dtype() == DType::bf16) return same_numbers<bfloat16>(x, y);
+  return same_numbers<float>(x.to(DType::f32), y.to(DType::f32));
 }
 
 // The tensors decide whether there is a head, not the config: a file may have a head that its config does not mention,
@@ -112,7 +116,7 @@ Tie tie_of(const TransformerConfig& config, const TensorNames& names, NamedTenso
                                                    : "target_embedding";
   const std::string& embedding = names.sources().at(parameter).name;
   if (!tensors.has(embedding)) tensors.use_instead(embedding, names.output());
-  const Tensor output = tensors.get(names.output());
+  const StoredValues output = tensors.get(names.output());
   if (!same_values(output, tensors.get(embedding))) return untied;
   tensors.skip(names.output());
   return tied;
@@ -144,17 +148,23 @@ Tensor rows_of(const Tensor& whole, const std::vector<int64_t>& rows) {
 }
 
 // The part of a tensor, with the shape of the parameter.
-Tensor part_of(const Tensor& whole, const TensorSource& source, const Shape& wanted, const std::string& where) {
-  Tensor value = source.part.transposed && whole.rank() == 2 ? whole.transpose(0, 1).contiguous_copy() : whole;
+StoredValues part_of(const StoredValues& whole, const TensorSource& source, const Shape& wanted,
+                     const std::string& where) {
+  StoredValues value = whole;
+  if (source.part.transposed && whole.shape().rank() == 2)
+    value = whole.numbers().transpose(0, 1).contiguous_copy();
   if (!source.part.rows.empty()) {
     const auto& rows = source.part.rows;
-    require<InputError>(value.rank() >= 1 && *std::max_element(rows.begin(), rows.end()) < value.dim(0), where,
+    const Shape& shape = value.shape();
+    require<InputError>(shape.rank() >= 1 && *std::max_element(rows.begin(), rows.end()) < shape.dim(0), where,
                         "tensor {} is {}, and has fewer rows than the model reads from it",
                         quoted_name(source.name), whole.shape());
-    value = rows_of(value, rows);
+    const Tensor taken = rows_of(value.tensor(), rows);
+    value = is_quantized(value.format()) ? StoredValues(taken, value.format(), shape.dim(1)) : taken;
   }
-  const bool is_one_row = value.rank() == wanted.rank() + 1 && value.dim(0) == 1;  // final_logits_bias
-  if (is_one_row && value.numel() == wanted.numel()) value = value.reshape(wanted);
+  const Shape& shape = value.shape();
+  const bool is_one_row = shape.rank() == wanted.rank() + 1 && shape.dim(0) == 1;  // final_logits_bias
+  if (is_one_row && shape.numel() == wanted.numel()) value = value.numbers().reshape(wanted);
   require<InputError>(value.shape() == wanted, where, "tensor {} gives {}, the model expects {}",
                       quoted_name(source.name), value.shape(), wanted);
   return value;
@@ -173,7 +183,7 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
       if (std::find(missing.begin(), missing.end(), source.name) == missing.end()) missing.push_back(source.name);
       return;
     }
-    const Tensor value = part_of(tensors.get(source.name), source, parameter.shape(), where);
+    const StoredValues value = part_of(tensors.get(source.name), source, parameter.shape(), where);
     check_finite(value, where, source.name);
     store(parameter, value);
   });
@@ -181,7 +191,7 @@ void read_tensors(const Model& model, const TensorNames& names, NamedTensorsOf& 
                       shown(missing));
   for (const auto& [copy, of] : names.copies()) {
     if (!tensors.has(copy)) continue;
-    const Tensor values = tensors.get(copy);
+    const StoredValues values = tensors.get(copy);
     require<InputError>(same_values(values, tensors.get(of)), where,
                         "tensor {} must be a copy of {}, but differs from it", quoted_name(copy), quoted_name(of));
   }
@@ -202,7 +212,7 @@ void read_published_parameters(PublishedModel& from, const std::function<Model&(
   const Model& model = make(from.config);
   // Before memory is allocated: every number in the files takes at least a byte.
   const bool is_one_file = from.config_file == from.tensors.where();
-  require<InputError>(model.parameter_count() <= from.tensors.bytes(), from.tensors.where(),
+  require<InputError>(model.parameter_count() <= from.tensors.max_numbers(), from.tensors.where(),
                       "{} bytes cannot hold the {} parameters of {}", from.tensors.bytes(), model.parameter_count(),
                       is_one_file ? "the settings in it" : from.config_file);
   read_tensors(model, from.names, tensors, from.tensors.where(), store);

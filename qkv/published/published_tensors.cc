@@ -99,7 +99,16 @@ PublishedTensors PublishedTensors::of(std::map<std::string, Tensor> tensors, con
   return out;
 }
 
+PublishedTensors PublishedTensors::of(GgufFile file) {
+  PublishedTensors out;
+  out.where_ = file.metadata().file();
+  out.bytes_ = file.bytes();
+  out.gguf_ = std::move(file);
+  return out;
+}
+
 void PublishedTensors::map() {
+  if (gguf_) gguf_->map();
   for (SafetensorsFile& file : files_) file.map();
 }
 
@@ -107,6 +116,8 @@ std::vector<std::string> PublishedTensors::names() const {
   std::vector<std::string> names;
   for (const auto& [name, file] : files_of_) names.push_back(name);
   for (const auto& [name, tensor] : tensors_) names.push_back(name);
+  if (gguf_)
+    for (const GgufTensor& tensor : gguf_->tensors()) names.push_back(tensor.name);
   return names;
 }
 
@@ -116,7 +127,8 @@ const SafetensorsFile& PublishedTensors::file_of(std::string_view name) const {
   return files_[found->second];
 }
 
-Tensor PublishedTensors::get(std::string_view name) const {
+StoredValues PublishedTensors::get(std::string_view name) const {
+  if (gguf_) return gguf_->get(name);
   if (const auto found = tensors_.find(std::string(name)); found != tensors_.end()) return found->second;
   Tensor value = file_of(name).get(name);
   require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, where_,

@@ -2,7 +2,9 @@
 // names.
 //
 //     const PublishedTensors tensors = PublishedTensors::open("llama");
-//     Tensor w = tensors.get("model.norm.weight");
+//     Tensor w = tensors.get("model.norm.weight").numbers();
+//
+// Or those of a GGUF file (gguf/gguf_file.h), which may be quantised.
 //
 // Errors: InputError for a folder without such files, for an index that names other folders or the wrong file of a
 // tensor, and for whatever SafetensorsFile rejects. A pytorch_model.bin, or its parts, are never read: loading one can
@@ -11,10 +13,12 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "qkv/published/gguf/gguf_file.h"
 #include "qkv/tensor/safetensors.h"
 
 namespace qkv {
@@ -24,15 +28,19 @@ class PublishedTensors {
   static PublishedTensors open(const std::filesystem::path& folder);
   // Holds tensors that were read from another format, from a file of that many bytes.
   static PublishedTensors of(std::map<std::string, Tensor> tensors, const std::string& where, int64_t bytes);
+  static PublishedTensors of(GgufFile file);
 
   void map();                                          // files, as SafetensorsFile::map()
   const std::string& where() const { return where_; }  // for messages
   std::vector<std::string> names() const;
   bool has(std::string_view name) const {
-    return files_of_.find(name) != files_of_.end() || tensors_.contains(std::string(name));
+    return files_of_.find(name) != files_of_.end() || tensors_.contains(std::string(name)) ||
+           (gguf_ && gguf_->has(name));
   }
-  Tensor get(std::string_view name) const;  // f32, or bf16 if the file holds bf16
+  StoredValues get(std::string_view name) const;
   int64_t bytes() const { return bytes_; }  // of all files
+  // At most so many numbers are in the files: one in a byte, and up to four where they are quantised.
+  int64_t max_numbers() const { return gguf_ ? 4 * bytes_ : bytes_; }
 
  private:
   const SafetensorsFile& file_of(std::string_view name) const;
@@ -41,6 +49,7 @@ class PublishedTensors {
   std::vector<SafetensorsFile> files_;
   std::map<std::string, size_t, std::less<>> files_of_;  // the index in files_ by name of the tensor
   std::map<std::string, Tensor> tensors_;                // instead of files
+  std::optional<GgufFile> gguf_;                         // instead of both
   int64_t bytes_ = 0;
 };
 

@@ -60,6 +60,7 @@ RotaryScaling read_scaling(const HfConfig& config, const HfConfig& s) {
       out.attention_factor = s.number("attention_factor", 0.0);
       out.short_factors = s.numbers("short_factor");
       out.long_factors = s.numbers("long_factor");
+      if (out.short_factors == out.long_factors) out.length = out.original_positions;  // the same for every length
       break;
   }
   return out;

@@ -26,16 +26,6 @@ TransformerConfig as_encoder(const HfConfig& hf, TransformerConfig c) {
   return c;
 }
 
-TransformerConfig config_of(const HfConfig& hf) {
-  const Family& family = family_of(hf);
-  return checked_config(hf.file(), [&] {
-    TransformerConfig config = family.config(hf);
-    if (!config.has_position_limit()) config.context_length = read_context_length(hf);
-    const bool is_causal = config.architecture != Architecture::causal || hf.flag("is_causal", true);
-    return is_causal ? config : as_encoder(hf, config);
-  });
-}
-
 class HuggingFaceFolder final : public PublishedModelFolder {
  public:
   HuggingFaceFolder(const fs::path& path, HfConfig settings)
@@ -56,10 +46,10 @@ class HuggingFaceFolder final : public PublishedModelFolder {
   }
 
  private:
-  TransformerConfig read_config() override { return config_of(settings_); }
+  TransformerConfig read_config() override { return huggingface_config(settings_); }
 
   PublishedModel read_model() override {
-    const TransformerConfig config = config_of(settings_);
+    const TransformerConfig config = huggingface_config(settings_);
     return {config, family_of(settings_).tensors(settings_, config), PublishedTensors::open(path()),
             settings_.file()};
   }
@@ -71,7 +61,7 @@ class HuggingFaceFolder final : public PublishedModelFolder {
   // Called after reading failed, because a folder may name a method although its weights are not quantised.
   void refuse_quantised() const {
     if (!settings_.has("quantization_config")) return;
-    config_of(settings_);  // what it rejects is also wrong in the model before quantisation
+    huggingface_config(settings_);  // what it rejects is also wrong in the model before quantisation
     const std::string method = settings_.part("quantization_config")->text("quant_method", "unknown");
     fail<InputError>(
         settings_.file(),
@@ -84,6 +74,16 @@ class HuggingFaceFolder final : public PublishedModelFolder {
 };
 
 }  // namespace
+
+TransformerConfig huggingface_config(const HfConfig& hf) {
+  const Family& family = family_of(hf);
+  return checked_config(hf.file(), [&] {
+    TransformerConfig config = family.config(hf);
+    if (!config.has_position_limit()) config.context_length = read_context_length(hf);
+    const bool is_causal = config.architecture != Architecture::causal || hf.flag("is_causal", true);
+    return is_causal ? config : as_encoder(hf, config);
+  });
+}
 
 std::unique_ptr<ModelFolder> open_huggingface(const fs::path& path) {
   const fs::path file = path / config_file;

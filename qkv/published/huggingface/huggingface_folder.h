@@ -12,12 +12,17 @@
 #include <filesystem>
 #include <memory>
 
+#include "qkv/model/config.h"
+#include "qkv/published/huggingface/hf_config.h"
 #include "qkv/published/model_folder.h"
 
 namespace qkv {
 
 // Null if the folder has another format.
 std::unique_ptr<ModelFolder> open_huggingface(const std::filesystem::path& path);
+
+// The configuration that the family of the settings gives. InputError for one that is not valid.
+TransformerConfig huggingface_config(const HfConfig& hf);
 
 Tokenizer huggingface_tokenizer(const std::filesystem::path& folder, TokenizerSide side, int64_t rows);
 

@@ -5,6 +5,8 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/base/json_fields.h"
+#include "qkv/published/gguf/gguf_file.h"
+#include "qkv/published/gguf/gguf_folder.h"
 
 namespace qkv {
 namespace {
@@ -116,6 +118,10 @@ std::string read_prompt(const fs::path& file) {
 
 SentenceEncoder read_sentence_encoder(const fs::path& folder) {
   SentenceEncoder encoder;
+  if (is_gguf_file(folder)) {
+    if (const std::optional<Pooling> pooling = gguf_pooling(folder)) encoder.poolings = {*pooling};
+    return encoder;
+  }
   encoder.prompt = read_prompt(folder / "config_sentence_transformers.json");
   read_sentence_settings(encoder, folder / "sentence_bert_config.json");
   for (const EncoderModule& module : read_modules(folder)) {

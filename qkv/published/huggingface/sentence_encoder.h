@@ -7,7 +7,7 @@
 // It reads modules.json (the folders of the Transformer and of Pooling, and whether there is a Normalize), config.json
 // of the module Pooling, in its old and new forms, max_seq_length and do_lower_case of sentence_bert_config.json, and
 // the prompt that default_prompt_name of config_sentence_transformers.json names. Without these files the result is
-// empty. Errors: InputError for poolings and modules that are not supported.
+// empty. A GGUF file names its pooling itself. Errors: InputError for poolings and modules that are not supported.
 #pragma once
 
 #include <filesystem>
