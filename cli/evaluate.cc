@@ -281,6 +281,7 @@ Command add_evaluate(App& parent) {
   c->flags = decoding_flags(app, c->options, {.headings = {"Search", "Input and output", "General"}});
   quiet_flag(app, c->quiet);
   weight_flags(app, c->held);
+  cache_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

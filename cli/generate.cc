@@ -170,6 +170,7 @@ Command add_generate(App& parent) {
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
   weight_flags(app, c->held);
+  cache_flag(app, c->held);
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"

@@ -105,6 +105,13 @@ void weight_flags(App& app, InferenceOptions& options) {
       ->group("General");
 }
 
+void cache_flag(App& app, InferenceOptions& options) {
+  choice(app, "--cache", options.cache,
+         "numbers that keys and values of earlier tokens are held as: bf16 takes half of the memory of f32, int8 a "
+         "quarter")
+      ->group("General");
+}
+
 Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options) {
   return read_from(command, folder, [&] { return Translator(std::filesystem::path(folder), options); });
 }

@@ -19,6 +19,7 @@ namespace qkv::cli {
 
 // How its weights are held.
 void weight_flags(App& app, InferenceOptions& options);
+void cache_flag(App& app, InferenceOptions& options);  // of commands that decode token by token
 
 Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options);
 Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options);

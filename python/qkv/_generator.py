@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from . import _core
 from ._described import add_options
 from ._inspection import Inspection, inspection_of
-from ._model_folder import WeightFormat, model_folder
+from ._model_folder import CacheFormat, WeightFormat, model_folder
 from ._options import GenerateTextOptions, ScoreTextOptions
 
 if TYPE_CHECKING:
@@ -102,21 +102,32 @@ class Generator:
     """
 
     def __init__(
-        self, model: str | os.PathLike[str], *, weights: WeightFormat | None = None, map: bool = False
+        self,
+        model: str | os.PathLike[str],
+        *,
+        weights: WeightFormat | None = None,
+        map: bool = False,
+        cache: CacheFormat = "f32",
     ) -> None:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
-        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe."""
+        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
+        cache: the numbers that keys and values of earlier tokens are held as."""
         self.model = model_folder(model)
-        self._generator = _core.Generator(self.model, weights, map)
+        self._generator = _core.Generator(self.model, weights, map, cache)
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, weights: WeightFormat | None = None, map: bool = False
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        weights: WeightFormat | None = None,
+        map: bool = False,
+        cache: CacheFormat = "f32",
     ) -> Generator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights, map=map)
+        return cls(folder, weights=weights, map=map, cache=cache)
 
     @overload
     def generate(self, prompts: str, **options: Unpack[GenerateTextOptions]) -> GeneratedTexts: ...  # type: ignore[overload-overlap]

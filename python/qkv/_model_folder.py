@@ -10,6 +10,8 @@ WeightFormat = Literal[
     "f32", "bf16", "int8", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl"
 ]
 
+CacheFormat = Literal["f32", "bf16", "int8"]
+
 
 def model_folder(model: str | os.PathLike[str]) -> str:
     """Its path. The error for a name of the Hugging Face Hub says how to download it."""

@@ -94,13 +94,13 @@ void bind_generator(nb::module_& m) {
   nb::class_<Generator>(m, "Generator")
       .def(
           "__init__",
-          [](Generator* g, const std::filesystem::path& folder, const std::optional<std::string>& weights,
-             bool map) {
-            const InferenceOptions options = inference_options(weights, map, "Generator");
+          [](Generator* g, const std::filesystem::path& folder, const std::optional<std::string>& weights, bool map,
+             const std::string& cache) {
+            const InferenceOptions options = inference_options(weights, map, "Generator", cache);
             const nb::gil_scoped_release unlocked;
             new (g) Generator(folder, options);
           },
-          "folder"_a, "weights"_a.none(), "map"_a)
+          "folder"_a, "weights"_a.none(), "map"_a, "cache"_a)
       .def("generate", &generate)
       .def("stream",
            [](const Generator& g, nb::handle prompt, const nb::dict& given) {

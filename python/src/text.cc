@@ -31,9 +31,11 @@ std::vector<std::string> strings_of(nb::handle texts, const char* name) {
   return out;
 }
 
-InferenceOptions inference_options(const std::optional<std::string>& weights, bool map, const char* where) {
-  if (!weights) return {.map = map};
-  return {.weights = value_named<WeightFormat>(*weights, where, "weights"), .map = map};
+InferenceOptions inference_options(const std::optional<std::string>& weights, bool map, const char* where,
+                                   const std::string& cache) {
+  InferenceOptions options = {.map = map, .cache = value_named<CacheFormat>(cache, where, "cache")};
+  if (weights) options.weights = value_named<WeightFormat>(*weights, where, "weights");
+  return options;
 }
 
 void check_signals() {

@@ -90,12 +90,12 @@ void bind_translator(nb::module_& m) {
       .def(
           "__init__",
           [](Translator* t, const std::filesystem::path& folder, const std::optional<std::string>& weights,
-             bool map) {
-            const InferenceOptions options = inference_options(weights, map, "Translator");
+             bool map, const std::string& cache) {
+            const InferenceOptions options = inference_options(weights, map, "Translator", cache);
             const nb::gil_scoped_release unlocked;
             new (t) Translator(folder, options);
           },
-          "folder"_a, "weights"_a.none(), "map"_a)
+          "folder"_a, "weights"_a.none(), "map"_a, "cache"_a)
       .def("translate", &translate)
       .def("score", &score)
       .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())

@@ -99,6 +99,19 @@ Variable attention(const Variable& q, const Variable& k, const Variable& v, cons
   return run({q, k, v, options}).out;
 }
 
+Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOptions& options) {
+  const Tensor k = cache.stored_keys(), v = cache.stored_values();
+  if (k.dtype() != q.dtype()) {
+    require(q.dtype() == DType::f32 || q.dtype() == DType::bf16, "attention", "q must be f32 or bf16, got {}",
+            name_of(q.dtype()));
+    check_shapes(q, k, v);
+    const bool reads_stored = !options.score || options.score->reads_stored_keys();
+    if (reads_stored && select_pass({shape_of(q, k, v, options), q.dtype(), options}) == Pass::single_query)
+      return forward_pass(prepare({q, k}, v, options, /*with_backward=*/false)).out;
+  }
+  return attention(q, cache.keys().to(q.dtype()), cache.values().to(q.dtype()), options);
+}
+
 AttentionResult attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const AttentionOptions& options) {
   return run_without_gradients(q, k, v, options, Weights::all);

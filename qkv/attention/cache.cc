@@ -40,14 +40,22 @@ void KeyValueCache::reserve(int64_t length, const Tensor& k, const Tensor& v) {
   v_ = grown(v_, v, length_, capacity);
 }
 
-void KeyValueCache::append(const Tensor& k, const Tensor& v) {
-  require(k.rank() == 4 && v.rank() == 4 && k.dim(2) == v.dim(2) && k.dtype() == v.dtype() &&
-              (k.dtype() == DType::f32 || k.dtype() == DType::bf16),
+Tensor KeyValueCache::stored(const Tensor& x) const {
+  if (!format_) return x;
+  if (*format_ == CacheFormat::int8) return internal::int8_rows(x);
+  return x.to(*format_ == CacheFormat::bf16 ? DType::bf16 : DType::f32);
+}
+
+void KeyValueCache::append(const Tensor& given_k, const Tensor& given_v) {
+  require(given_k.rank() == 4 && given_v.rank() == 4 && given_k.dim(2) == given_v.dim(2) &&
+              given_k.dtype() == given_v.dtype() &&
+              (given_k.dtype() == DType::f32 || given_k.dtype() == DType::bf16),
           "KeyValueCache", "expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is {}, v is {}",
-          describe_typed(k), describe_typed(v));
+          describe_typed(given_k), describe_typed(given_v));
+  const Tensor k = stored(given_k), v = stored(given_v);
   if (k_.defined() && !(continues(k, k_) && continues(v, v_)))
-    fail("KeyValueCache", "k {} and v {} do not continue keys {} and values {}", describe_typed(k),
-         describe_typed(v), describe_typed(keys()), describe_typed(values()));
+    fail("KeyValueCache", "k {} and v {} do not continue keys {} and values {}", describe_typed(given_k),
+         describe_typed(given_v), describe_typed(keys()), describe_typed(values()));
   const int64_t after = length_ + k.dim(2);
   reserve(after, k, v);
   k_.slice(2, length_, after).copy_from(k);
@@ -91,8 +99,22 @@ void KeyValueCache::reorder(std::span<const int64_t> source) {
   v_ = gathered(v_);
 }
 
-Tensor KeyValueCache::keys() const { return k_.slice(2, 0, length_); }
-Tensor KeyValueCache::values() const { return v_.slice(2, 0, length_); }
+namespace {
+
+Tensor numbers(const Tensor& stored) {
+  return stored.dtype() == DType::u8 ? internal::numbers_of_int8_rows(stored) : stored;
+}
+
+Tensor without_scales(const Tensor& rows) {
+  return rows.dtype() == DType::u8 ? rows.slice(3, 0, rows.dim(3) - int64_t{sizeof(float)}) : rows;
+}
+
+}  // namespace
+
+Tensor KeyValueCache::keys() const { return numbers(stored_keys()); }
+Tensor KeyValueCache::values() const { return numbers(stored_values()); }
+Tensor KeyValueCache::stored_keys() const { return without_scales(k_.slice(2, 0, length_)); }
+Tensor KeyValueCache::stored_values() const { return without_scales(v_.slice(2, 0, length_)); }
 
 Tensor gather_rows(const Tensor& x, std::span<const int64_t> source) {
   Shape shape = x.shape();

@@ -1,8 +1,14 @@
 #include "qkv/attention/cache.h"
 
+#include <cmath>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "qkv/attention/attention.h"
+#include "qkv/attention/mask/window.h"
+#include "qkv/attention/modify/softcap.h"
+#include "qkv/attention/score/cosine.h"
 #include "qkv/test_support/gradient_check.h"
 
 namespace qkv::cache_test {
@@ -59,6 +65,82 @@ TEST_P(KeyValueCacheOf, RowsReorderedInPlaceAreThoseOfACopy) {
 
 INSTANTIATE_TEST_SUITE_P(DTypes, KeyValueCacheOf, testing::Values(DType::f32, DType::bf16),
                          [](const auto& dtype) { return std::string(name_of(dtype.param)); });
+
+class KeyValueCacheIn : public testing::TestWithParam<CacheFormat> {
+ protected:
+  // Of 3 rows with 150 positions, more than a tile has, and widths that are not whole vectors.
+  KeyValueCache filled() const {
+    KeyValueCache cache(GetParam());
+    cache.append(k_.slice(2, 0, 149), v_.slice(2, 0, 149));
+    cache.append(k_.slice(2, 149, 150), v_.slice(2, 149, 150));
+    return cache;
+  }
+
+  Tensor k_ = random_tensor({3, 2, 150, 20}, 1), v_ = random_tensor({3, 2, 150, 34}, 2);
+};
+
+TEST_P(KeyValueCacheIn, NumbersAreRoundedToTheFormat) {
+  const KeyValueCache cache = filled();
+  const Tensor k = cache.keys().to(DType::f32).contiguous_copy();
+  EXPECT_EQ(k.shape(), k_.shape());
+  for (int64_t row = 0; row < k.numel(); row += 20) {
+    float largest = 0;
+    for (int64_t d = row; d < row + 20; ++d) largest = std::max(largest, std::abs(k_.data<float>()[d]));
+    for (int64_t d = row; d < row + 20; ++d) {
+      const float exact = k_.data<float>()[d];
+      const float bound = GetParam() == CacheFormat::f32    ? 0.0f
+                          : GetParam() == CacheFormat::bf16 ? std::abs(exact) * 0x1p-8f
+                                                            : largest / 253;
+      EXPECT_LE(std::abs(k.data<float>()[d] - exact), bound);
+    }
+  }
+}
+
+TEST_P(KeyValueCacheIn, AttentionIsThatOfTheStoredNumbers) {
+  const KeyValueCache cache = filled();
+  const Tensor k = cache.keys().to(DType::f32), v = cache.values().to(DType::f32);
+  for (const int64_t T : {1, 3}) {
+    const Tensor q = random_tensor({3, 6, T, 20}, 3);
+    for (const bool single_queries : {false, true}) {
+      const AttentionOptions options = {
+          .modify = {softcap(5)}, .mask = window(100), .single_queries = single_queries};
+      const Tensor expected = attention(q, k, v, options), y = attention(q, cache, options);
+      ASSERT_EQ(y.dtype(), DType::f32);
+      if (GetParam() == CacheFormat::int8)
+        expect_close(y, doubles(expected), 1e-6, "y");
+      else
+        EXPECT_TRUE(same_bits(y, expected));
+    }
+    const AttentionOptions cosines = {.score = cosine(3)};  // which divides keys by their norms
+    EXPECT_TRUE(same_bits(attention(q, cache, cosines), attention(q, k, v, cosines)));
+    const Tensor half = q.to(DType::bf16);
+    EXPECT_EQ(attention(half, cache).dtype(), DType::bf16);
+    expect_close(attention(half, cache).to(DType::f32), doubles(attention(half.to(DType::f32), k, v)), 0x1p-6,
+                 "bf16");
+  }
+}
+
+TEST_P(KeyValueCacheIn, RowsDoNotDependOnTheBatch) {
+  KeyValueCache all = filled(), one(GetParam());
+  one.append(k_.slice(0, 1, 2), v_.slice(0, 1, 2));
+  const Tensor q = random_tensor({3, 6, 1, 20}, 3);
+  EXPECT_TRUE(same_bits(attention(q.slice(0, 1, 2), one), attention(q, all).slice(0, 1, 2)));
+  all.reorder(std::vector<int64_t>{1, 1, 2});
+  EXPECT_TRUE(same_bits(all.keys().slice(0, 0, 1), one.keys()));
+  EXPECT_TRUE(same_bits(all.values().slice(0, 0, 1), one.values()));
+}
+
+TEST_P(KeyValueCacheIn, ValuesThatAreNotFiniteStayVisible) {
+  v_.data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const Tensor y = attention(random_tensor({3, 6, 1, 20}, 3), filled());
+  EXPECT_TRUE(std::isnan(y.at<float>({0, 0, 0, 5})));
+  EXPECT_FALSE(std::isnan(y.at<float>({0, 3, 0, 5}))) << "the other key head";
+  EXPECT_FALSE(std::isnan(y.at<float>({1, 0, 0, 5})));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, KeyValueCacheIn,
+                         testing::Values(CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8),
+                         [](const auto& format) { return std::string(name_of(format.param)); });
 
 TEST(KeyValueCache, RejectsOtherShapesAndTypes) {
   const Tensor k = Tensor::zeros({2, 1, 1, 4}), bf16 = Tensor::zeros({2, 1, 1, 4}, DType::bf16);

@@ -71,7 +71,8 @@ struct Bf16Kernels {
 };
 
 // Single queries, as in decoding: lanes are columns of keys and values, and the scores of a query are a row.
-// Several queries that read the same keys read them once. T is float, or uint16_t for the bits of a bf16.
+// Several queries that read the same keys read them once. T is float, uint16_t for the bits of a bf16, or int8_t for
+// integers, whose scales the caller multiplies.
 template <class T>
 struct SingleScores {  // s_ij = scale * q_i . k_j
   const float* q;
@@ -123,6 +124,7 @@ struct AttentionKernels {
 
   SingleQueryKernels<float> single;
   SingleQueryKernels<uint16_t> single_bf16;
+  SingleQueryKernels<int8_t> single_int8;
   // One step of the online softmax of a single query over n scores.
   void (*single_softmax_step)(float* s, int64_t n, RunningSoftmax);
 

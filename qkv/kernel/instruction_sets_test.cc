@@ -159,14 +159,16 @@ TEST(InstructionSets, ScoresByDistanceAndAdditiveScoresHaveTheSameBits) {
       }
 }
 
-// T is float or uint16_t: what single queries read.
+// T is what single queries read.
 template <class T>
 Results single_query_results(const SingleQueryKernels<T>& k, int64_t D, int64_t queries, int64_t keys) {
   Row numbers = Row::normal((keys + 128) * D, 1), q = Row::normal(queries * D, 2), s(queries * keys),
       out = Row::normal(queries * D, 3);
   std::vector<T> k_rows;
   for (const float x : numbers)
-    k_rows.push_back(sizeof(T) == 4 ? static_cast<T>(x) : static_cast<T>(std::bit_cast<uint32_t>(x) >> 16));
+    k_rows.push_back(sizeof(T) == 4   ? static_cast<T>(x)
+                     : sizeof(T) == 2 ? static_cast<T>(std::bit_cast<uint32_t>(x) >> 16)
+                                      : static_cast<T>(std::clamp(x * 40, -127.0f, 127.0f)));
   const std::vector<float> rescale(static_cast<size_t>(queries), 0.5f);
   k.scores({q.data(), D, queries, k_rows.data(), D, keys, D, 0.3f, s.data(), keys});
   k.output({s.data(), keys, queries, k_rows.data(), D, keys, D, rescale.data(), out.data(), D});
@@ -184,6 +186,9 @@ TEST(InstructionSets, SingleQueriesHaveTheSameBits) {
             what, [&](const Kernels& k) { return single_query_results(k.attention.single, D, queries, keys); });
         expect_same_on_every_set(what + ", bf16", [&](const Kernels& k) {
           return single_query_results(k.attention.single_bf16, D, queries, keys);
+        });
+        expect_same_on_every_set(what + ", int8", [&](const Kernels& k) {
+          return single_query_results(k.attention.single_int8, D, queries, keys);
         });
       }
   for (const int64_t n : widths())

@@ -21,6 +21,9 @@ class AttentionMechanism;
 
 class AttentionCache {
  public:
+  AttentionCache() = default;
+  explicit AttentionCache(CacheFormat format) : keys(format) {}
+
   KeyValueCache keys;
 
   // What the mechanism keeps: anything that can be copied and has reorder(). Always the same type for a mechanism.

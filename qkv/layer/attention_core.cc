@@ -82,6 +82,7 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& x, const Call& 
                                                 .with_weights = log != nullptr},
                                                options, pass);
   }
+  if (!log && call.cache) return {attention(x.q.value(), call.cache->keys, options), {}, {}};
   if (!log) return {attention(x.q, x.k, x.v, options), {}, {}};
   if (!log->mean_over_heads) return attention_with_weights(x.q, x.k, x.v, options);
   require(!recording(std::vector<Variable>{x.q, x.k, x.v}), "AttentionLog",
@@ -122,7 +123,11 @@ Variable AttentionCore::extend(const Heads& heads, const Sources& sources, Atten
   }
   cache.keys.append(heads.k.value(), heads.v.value());
   cache.advance(length);
-  return attend({.q = heads.q, .k = cache.keys.keys(), .v = cache.keys.values()},
+  const bool reads_numbers = log_of(pass) || projects_globals();
+  const KeyValueCache& past = cache.keys;
+  return attend({.q = heads.q,
+                 .k = reads_numbers ? past.keys().to(heads.q.value().dtype()) : past.stored_keys(),
+                 .v = reads_numbers ? past.values().to(heads.q.value().dtype()) : past.stored_values()},
                 {.mask = length == 1 ? MaskPtr() : causal(),
                  .first_position = position,
                  .single_queries = length == 1,

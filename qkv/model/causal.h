@@ -34,6 +34,7 @@ class CausalTransformer final : public Model {
   explicit CausalTransformer(const TransformerConfig& config);  // without initial values: to be loaded
 
   const TransformerConfig& config() const override { return config_; }
+  void set_cache_format(CacheFormat format) override { stack_.cache_format = format; }
 
   // The output of the last block for every position, (B,T,C).
   Variable forward(const Tensor& ids, Pass& pass, const Packing& packing = {}) const;

@@ -145,6 +145,29 @@ TEST_P(DecodingOf, RowsThatComeAndGoAreThoseOfTheWholePass) {
   }
 }
 
+// Mechanisms that keep something else than keys and values hold it in f32.
+TEST_P(DecodingOf, CachesOfFewerBitsGiveAlmostTheSame) {
+  const NoGrad guard;
+  const std::vector<Row> rows = {{0, {{5}, {3, 7, 9}, {2}, {1}}}, {1, {{8}, {2, 4, 6}, {5}, {3}}}};
+  for (const auto& [format, bound] : {std::pair(CacheFormat::bf16, 0.02f), std::pair(CacheFormat::int8, 0.05f)}) {
+    any_->set_cache_format(format);
+    const std::unique_ptr<Decoding> decoding = model_.start(encode({0, 1}));
+    Pass pass;
+    Tensor logits;
+    for (size_t piece = 0; piece < 4; ++piece)
+      logits = decoding->extend(std::vector<Ids>{rows[0].pieces[piece], rows[1].pieces[piece]}, pass);
+    for (int64_t r = 0; r < 2; ++r) {
+      const Tensor own = logits.slice(0, r, r + 1).contiguous_copy();
+      EXPECT_LT(largest_difference(own, whole(rows[static_cast<size_t>(r)])), bound) << name_of(format);
+      EXPECT_TRUE(same_bits(own, alone(rows[static_cast<size_t>(r)]))) << name_of(format);
+    }
+    any_->set_cache_format(CacheFormat::f32);
+    const bool has_caches =
+        !is_recurrent(any_->config().architecture) && std::string_view(GetParam().name) != "MultiToken";
+    EXPECT_EQ(same_bits(logits.slice(0, 0, 1).contiguous_copy(), alone(rows[0])), !has_caches) << name_of(format);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, DecodingOf,
     testing::Values(

@@ -1,6 +1,7 @@
 // A model of any architecture: a module with its configuration. Saved and loaded by model/model_file.h.
 #pragma once
 
+#include "qkv/attention/cache_format.h"
 #include "qkv/model/config.h"
 
 namespace qkv {
@@ -8,6 +9,10 @@ namespace qkv {
 class Model : public Module {
  public:
   virtual const TransformerConfig& config() const = 0;
+
+  // The number format of the KV caches of decodings that start from now on, f32 unless it is set. Models without such caches
+  // ignore it.
+  virtual void set_cache_format(CacheFormat) {}
 };
 
 }  // namespace qkv

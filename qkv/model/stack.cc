@@ -69,7 +69,8 @@ Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, const Encoded& e
 }
 
 StackRows Stack::start(int64_t rows) const {
-  return StackRows({.rows = rows, .caches = std::vector<AttentionCache>(blocks.size())});
+  return StackRows(
+      {.rows = rows, .caches = std::vector<AttentionCache>(blocks.size(), AttentionCache(cache_format))});
 }
 
 StackRows Stack::start(const Encoded& encoded) const {

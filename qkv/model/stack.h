@@ -60,6 +60,7 @@ class Stack final : public Module {
   TokenEmbedding embedding;
   std::vector<Block> blocks;
   std::optional<Norm> norm;
+  CacheFormat cache_format = CacheFormat::f32;  // of self-attention in decoding
 
  private:
   std::optional<int64_t> cache_valid_until_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "qkv/attention/cache_format.h"
 #include "qkv/kernel/weight_format.h"
 #include "qkv/layer/module.h"
 
@@ -19,6 +20,7 @@ struct InferenceOptions {
   // model share them, and it is ready sooner; each token takes longer. The files must not be written in place or
   // truncated meanwhile (base/file_mapping.h); replacing them by renaming, as this library does, is safe.
   bool map = false;
+  CacheFormat cache = CacheFormat::f32;  // of keys and values while tokens are generated
 };
 
 struct StoreParameter {

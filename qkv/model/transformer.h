@@ -28,6 +28,7 @@ class Transformer final : public EncoderDecoder {
   explicit Transformer(const TransformerConfig& config);  // without initial values and memory: to be loaded
 
   const TransformerConfig& config() const override { return config_; }
+  void set_cache_format(CacheFormat format) override { decoder_.cache_format = format; }
 
   using EncoderDecoder::loss;
   Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const override;

@@ -28,6 +28,7 @@ SavedModel read_model(const fs::path& folder) { return read_into(folder, store_f
 
 SavedModel read_model_for_inference(const fs::path& folder, const InferenceOptions& options) {
   SavedModel saved = read_into(folder, store_for_inference(options));
+  saved.model->set_cache_format(options.cache);
   release_unused_storage();  // of tensors that were converted
   return saved;
 }

@@ -8,15 +8,19 @@
 namespace qkv::internal {
 
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v) {
+  require((q.dtype() == DType::f32 || q.dtype() == DType::bf16) && k.dtype() == q.dtype() && v.dtype() == q.dtype(),
+          "attention", "q, k and v must be f32, or all bf16; q is {}, k is {}, v is {}", name_of(q.dtype()),
+          name_of(k.dtype()), name_of(v.dtype()));
+  check_shapes(q, k, v);
+}
+
+void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   // Shapes are formatted only on failure: this runs for every token of a translation.
   const auto check = [&](bool holds, std::string_view message) {
     if (holds) return;
     fail("attention", "{}; q is {}, k is {}, v is {}", message, describe("BHTD", q.shape()),
          describe("BGSD", k.shape()), describe("BGSE", v.shape()));
   };
-  require((q.dtype() == DType::f32 || q.dtype() == DType::bf16) && k.dtype() == q.dtype() && v.dtype() == q.dtype(),
-          "attention", "q, k and v must be f32, or all bf16; q is {}, k is {}, v is {}", name_of(q.dtype()),
-          name_of(k.dtype()), name_of(v.dtype()));
   for (const Tensor* x : {&q, &k, &v}) {
     check(x->rank() == 4, "expected four axes, q (B,H,T,D), k (B,G,S,D), v (B,G,S,E)");
     check(x->dim(3) <= 1 || x->stride(3) == 1, "the last axis must be contiguous");

@@ -9,7 +9,8 @@
 
 namespace qkv::internal {
 
-// q and k are what the score reads, v the values: all f32, or all bf16.
+// q and k are what the score reads, v the values: all f32, or all bf16. In the single-query pass k and v may have another
+// type than q: bf16, or u8 for int8 rows of a cache (cache_format.h).
 struct AttentionCall {
   AttentionShape shape;
   Tensor q, k, v;
@@ -25,6 +26,9 @@ struct AttentionCall {
 
 // Throws when q (B,H,T,D), k (B,G,S,D) and v (B,G,S,E) do not fit together.
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v);
+
+// The same for keys and values of a cache, of any format.
+void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v);
 
 // The shape of the call for prepared queries and keys; inputs that passed check_inputs().
 AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);

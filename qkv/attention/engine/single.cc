@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qkv/attention/cache_format.h"
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
 #include "qkv/base/scratch.h"
@@ -32,9 +33,23 @@ void load_query(const AttentionCall& call, const QueryBlock& block, int64_t quer
   for (int64_t d = 0; d < call.shape.D; ++d) q[d] = static_cast<float>(from[d]);
 }
 
+const int8_t* int8_row_pointer(const Tensor& x, int64_t batch, int64_t head, int64_t row) {
+  return reinterpret_cast<const int8_t*>(row_pointer<uint8_t>(x, batch, head, row));
+}
+
+// out_ij = in_ij times the scale of int8 row j, for the rows of some queries, which may be the same memory.
+void multiply_by_scales(const Tensor& x, const int8_t* row, int64_t keys, int64_t queries, const float* in,
+                        float* out) {
+  float scales[max_block_keys];
+  for (int64_t j = 0; j < keys; ++j) scales[j] = scale_of_int8_row(row + j * x.stride(2), x.dim(3));
+  for (int64_t i = 0; i < queries; ++i)
+    for (int64_t j = 0; j < keys; ++j) out[i * max_block_keys + j] = in[i * max_block_keys + j] * scales[j];
+}
+
 // The rows of scores of the `queries` queries in q (queries, D).
 void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int64_t queries, float* s) {
   const auto& kernels = kernel::kernels().attention;
+  const int64_t kv_head = tile.kv_head();
   const auto from = [&](const auto* k) {
     return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{.q = q,
                                                                    .q_stride = call.shape.D,
@@ -47,10 +62,16 @@ void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int
                                                                    .s = s,
                                                                    .s_stride = max_block_keys};
   };
-  if (call.is_bf16())
-    kernels.single_bf16.scores(from(bf16_row_pointer(call.k, tile.batch, tile.kv_head(), tile.key)));
-  else
-    kernels.single.scores(from(row_pointer(call.k, tile.batch, tile.kv_head(), tile.key)));
+  switch (call.k.dtype()) {
+    case DType::bf16:
+      return kernels.single_bf16.scores(from(bf16_row_pointer(call.k, tile.batch, kv_head, tile.key)));
+    case DType::u8: {
+      const int8_t* const k = int8_row_pointer(call.k, tile.batch, kv_head, tile.key);
+      kernels.single_int8.scores(from(k));
+      return multiply_by_scales(call.k, k, tile.keys, queries, s, s);
+    }
+    default: return kernels.single.scores(from(row_pointer(call.k, tile.batch, kv_head, tile.key)));
+  }
 }
 
 // The partial results of a query on a span: maximum, sum, rescale and E values. Those of adjacent queries on the
@@ -139,9 +160,9 @@ class QueryGroup {
 
   void add_values(const Tile& tile, int64_t first, int64_t queries, const float* w, const float* rescale) {
     const auto& kernels = kernel::kernels().attention;
-    const auto from = [&](const auto* v) {
+    const auto from = [&](const auto* v, const float* weights) {
       return kernel::SingleOutput<std::remove_cvref_t<decltype(*v)>>{
-          .w = w,
+          .w = weights,
           .w_stride = max_block_keys,
           .queries = queries,
           .v = v,
@@ -152,10 +173,17 @@ class QueryGroup {
           .out = Partials::values(parts_ + first * step_),
           .out_stride = step_};
     };
-    if (call_.is_bf16())
-      kernels.single_bf16.output(from(bf16_row_pointer(call_.v, tile.batch, tile.kv_head(), tile.key)));
-    else
-      kernels.single.output(from(row_pointer(call_.v, tile.batch, tile.kv_head(), tile.key)));
+    switch (call_.v.dtype()) {
+      case DType::bf16:
+        return kernels.single_bf16.output(from(bf16_row_pointer(call_.v, batch_, kv_head_, tile.key), w));
+      case DType::u8: {
+        const int8_t* const v = int8_row_pointer(call_.v, batch_, kv_head_, tile.key);
+        float scaled[max_together * max_block_keys];
+        multiply_by_scales(call_.v, v, tile.keys, queries, w, scaled);
+        return kernels.single_int8.output(from(v, scaled));
+      }
+      default: return kernels.single.output(from(row_pointer(call_.v, batch_, kv_head_, tile.key), w));
+    }
   }
 
   // Turns scores into weights that are not yet divided by their sum.

@@ -17,6 +17,7 @@ class Dot final : public internal::DotProductScore {
   std::optional<float> dot_scale(int64_t D) const override {
     return scale_ ? *scale_ : 1.0f / std::sqrt(static_cast<float>(std::max<int64_t>(D, 1)));
   }
+  bool reads_stored_keys() const override { return true; }
   std::string name() const override { return scale_ ? fmt::format("dot({})", *scale_) : "scaled_dot()"; }
 
  private:

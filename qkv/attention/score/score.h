@@ -40,6 +40,8 @@ class Score {
 
   virtual ~Score() = default;
   virtual Prepared prepare(const Variable& q, const Variable& k) const { return {q, k}; }
+  // Whether prepare() changes nothing, so that keys can be read in the format of a cache.
+  virtual bool reads_stored_keys() const { return false; }
   // The width D of what prepare() returns.
   virtual int64_t prepared_width(int64_t q_width, int64_t /*k_width*/) const { return q_width; }
   // Masks the keys that have no score.

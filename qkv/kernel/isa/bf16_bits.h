@@ -1,4 +1,4 @@
-// bf16 read as floats, on every instruction set: a bf16 is the upper half of a float.
+// bf16 and int8 read as floats, on every instruction set: a bf16 is the upper half of a float.
 #pragma once
 
 #include "qkv/kernel/isa/vector.h"
@@ -17,6 +17,25 @@ QKV_INLINE vf load_part_as_float(const uint16_t* p, int n) {
   vs x = {};
   for (int i = 0; i < n; ++i) x[i] = p[i];
   return widened(x);
+}
+
+QKV_INLINE vf load_as_float(const int8_t* p) {
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return __builtin_convertvector(reinterpret_cast<vi>(_mm512_maskz_cvtepi8_epi32(0xffff, bytes)), vf);
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return __builtin_convertvector(reinterpret_cast<vi>(_mm256_cvtepi8_epi32(bytes)), vf);
+#else
+  vf x;
+  for (int i = 0; i < lanes; ++i) x[i] = p[i];
+  return x;
+#endif
+}
+QKV_INLINE vf load_part_as_float(const int8_t* p, int n) {
+  vf x = {};
+  for (int i = 0; i < n; ++i) x[i] = p[i];
+  return x;
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -63,6 +63,7 @@ TileProducts float_products();
 // attention_single.cc
 SingleQueryKernels<float> single_query();
 SingleQueryKernels<uint16_t> single_query_bf16();
+SingleQueryKernels<int8_t> single_query_int8();
 void single_softmax_step(float* s, int64_t n, RunningSoftmax running);
 
 // attention_tile.cc

@@ -47,6 +47,7 @@ const Kernels& table() {
                     .bf16 = nullptr,
                     .single = single_query(),
                     .single_bf16 = single_query_bf16(),
+                    .single_int8 = single_query_int8(),
                     .single_softmax_step = single_softmax_step,
                     .transpose_in = transpose_in,
                     .transpose_out = transpose_out,
