@@ -60,6 +60,16 @@ def test_a_language_is_one_of_the_model(published):
     assert translator.translate("the cat", source_language="eng_Latn") == translator.translate("the cat")
 
 
+def test_caches_are_held_in_the_format_asked_for(published):
+    folder = published("gpt2")
+    exact = qkv.Generator(folder).generate("the cat", max_tokens=8, temperature=0)
+    half = qkv.Generator.from_pretrained(folder, cache="bf16").generate("the cat", max_tokens=8, temperature=0)
+    assert half.log_probability != exact.log_probability
+    assert half.log_probability == pytest.approx(exact.log_probability, abs=0.1)
+    with pytest.raises(ValueError, match="Translator: cache must be one of f32, bf16, int8, got 'int4'"):
+        qkv.Translator(published("m2m100"), cache="int4")
+
+
 def test_weights_that_overflow_are_named(published):
     file = published("gpt2") / "model.safetensors"
     bytes_of_file = bytearray(file.read_bytes())
