@@ -31,7 +31,7 @@ using namespace qkv;
 using Sentences = std::vector<std::vector<int32_t>>;
 
 struct Settings {
-  std::string recipe = "tiny", weights = "f32", source;
+  std::string recipe = "tiny", weights = "f32", cache = "f32", source;
   int64_t vocabulary = 8000, tokens = 30, beam = 1, batch = 64, sentences = 512;
   int threads = 2, repeat = 3;
   bool json = false;
@@ -99,6 +99,7 @@ int run(int argc, char** argv) {
   app.add_option("--beam", s.beam)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch", s.batch, "sentences at a time")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--weights", s.weights, "number format")->capture_default_str();
+  app.add_option("--cache", s.cache, "number format of keys and values")->capture_default_str();
   app.add_option("--threads", s.threads)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--repeat", s.repeat, "rounds")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_flag("--json", s.json, "one line of JSON");
@@ -109,8 +110,9 @@ int run(int argc, char** argv) {
   const NoGrad guard;
   TransformerConfig config = recipe("transformer-" + s.recipe);
   config.source_vocabulary = config.target_vocabulary = s.vocabulary;
-  const Transformer model(config, 1);
+  Transformer model(config, 1);
   model.pack_for_inference(format);
+  model.set_cache_format(value_named<CacheFormat>(s.cache, "decode_bench", "--cache"));
   const Sentences sentences = s.source.empty() ? random_sentences(s) : read_sentences(s.source, s.vocabulary);
   const std::vector<PaddedBatch> batches = batches_of(sentences, s.batch);
   const SearchOptions options = {.beam = s.beam, .min_length = s.tokens, .max_length = s.tokens};

@@ -36,13 +36,6 @@ class Best {
   int64_t count_, length_ = 0;
 };
 
-// After the first hundreds few logits exceed the threshold: whole blocks are compared with it, without branches.
-bool any_above(const float* x, int64_t n, float threshold) {
-  int found = 0;
-  for (int64_t i = 0; i < n; ++i) found |= static_cast<int>(x[i] > threshold);
-  return found != 0;
-}
-
 }  // namespace
 
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options) {
@@ -64,33 +57,29 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
   top.extra_.resize(options.extra_in_rows.size());
   const float* data = logits.data<float>();
   const std::vector<int32_t> none;
+  const kernel::RowKernels& rows = kernel::kernels().rows;
   parallel_for(R, [&](int64_t r) {
     const float* x = data + r * V;
     TokenChoice* choices = top.choices_.data() + r * top.count_;
     const std::vector<int32_t>& of_row =
         options.suppress_in_rows.empty() ? none : options.suppress_in_rows[static_cast<size_t>(r)];
     Best best(choices, top.count_);
-    constexpr int64_t block = 64;
-    for (int64_t first = 0; first < V; first += block) {
-      const int64_t n = std::min(block, V - first);
-      if (!any_above(x + first, n, best.threshold())) continue;
-      for (int64_t v = first; v < first + n; ++v) {
-        const auto id = static_cast<int32_t>(v);
-        if (id == options.eos) continue;
-        if (std::find(options.suppress_tokens.begin(), options.suppress_tokens.end(), id) !=
-            options.suppress_tokens.end())
-          continue;
-        if (std::find(of_row.begin(), of_row.end(), id) != of_row.end()) continue;
-        best.offer(id, x[v]);
-      }
-    }
+    const auto is_candidate = [&](int32_t id) {
+      const auto has = [id](const std::vector<int32_t>& ids) {
+        return std::find(ids.begin(), ids.end(), id) != ids.end();
+      };
+      return id != options.eos && !has(options.suppress_tokens) && !has(of_row);
+    };
+    const auto next = [&](int64_t v) { return v + rows.first_above(x + v, V - v, best.threshold()); };
+    for (int64_t v = next(0); v < V; v = next(v + 1))
+      if (const auto id = static_cast<int32_t>(v); is_candidate(id)) best.offer(id, x[v]);
     top.lengths_[static_cast<size_t>(r)] = best.length();
     // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
     // token would be large, with large rounding errors.)
     const float of_eos = options.eos >= 0 ? x[options.eos] : minus_infinity;
     const bool eos_is_best = options.eos >= 0 && (best.length() == 0 || of_eos > choices[0].log_probability);
     const int32_t best_id = eos_is_best ? options.eos : best.length() > 0 ? choices[0].id : 0;
-    const float log_p = -kernel::kernels().rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);
+    const float log_p = -rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);
     require<Overflow>(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
     top.eos_[static_cast<size_t>(r)] = options.eos >= 0 ? log_p + (of_eos - x[best_id]) : minus_infinity;
     for (int64_t i = 0; i < best.length(); ++i)

@@ -62,6 +62,24 @@ TEST(Sums, AreExactInDouble) {
   });
 }
 
+TEST(Elementwise, FirstAboveIsTheFirstLargerNumber) {
+  for (const Kernels* isa : all_kernels()) {
+    const auto first_above = isa->rows.first_above;
+    for (const int64_t n : {0, 1, 100, 128, 300, 1000}) {
+      Row x = Row::normal(n, 1);
+      for (const float threshold : {-10.0f, 0.0f, 2.0f, 10.0f, -std::numeric_limits<float>::infinity()}) {
+        int64_t expected = 0;
+        while (expected < n && !(x.data()[expected] > threshold)) ++expected;
+        EXPECT_EQ(first_above(x.data(), n, threshold), expected) << isa->isa << " " << n << " " << threshold;
+      }
+      if (n == 0) continue;
+      x.data()[n / 2] = std::numeric_limits<float>::quiet_NaN();  // is not larger than anything
+      x.data()[n - 1] = 11;
+      EXPECT_EQ(first_above(x.data(), n, 10), n - 1);
+    }
+  }
+}
+
 TEST(AddRows, AddsTheColumnSums) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     for (int64_t n : widths()) {

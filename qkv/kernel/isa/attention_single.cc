@@ -163,6 +163,8 @@ void output_rows(const SingleOutput<T>& x, int64_t first) {
   constexpr int vectors = Q == 1 ? 4 : lanes == 16 ? 2 : 1;  // as fit the registers
   int64_t e = 0;
   for (; e + vectors * lanes <= x.E; e += vectors * lanes) output_columns<Q, vectors>(x, first, e);
+  if constexpr (vectors == 4)
+    for (; e + 2 * lanes <= x.E; e += 2 * lanes) output_columns<Q, 2>(x, first, e);
   for (; e + lanes <= x.E; e += lanes) output_columns<Q, 1>(x, first, e);
   if (e < x.E) output_columns<Q, 1>(x, first, e, static_cast<int>(x.E - e));
 }

@@ -72,4 +72,12 @@ void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamSte
   });
 }
 
+int64_t first_above(const float* x, int64_t n, float threshold) {
+  constexpr int64_t block = 128;  // of which few have one
+  int64_t i = 0;
+  while (i + block <= n && !(max_over(x + i, block, threshold) > threshold)) i += block;
+  while (i < n && !(x[i] > threshold)) ++i;
+  return i;
+}
+
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -56,6 +56,7 @@ float symmetric_divergence(const float* x, const float* y, int64_t n, float scal
 // sums.cc
 double sum(const float* x, int64_t n);
 double sum_of_squares(const float* x, int64_t n);
+int64_t first_above(const float* x, int64_t n, float threshold);
 
 // attention_product.cc
 TileProducts float_products();

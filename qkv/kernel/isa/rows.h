@@ -54,8 +54,14 @@ QKV_INLINE float sum_over(int64_t n, F term) {
 
 // The largest of x (n) and `start`. NaN is ignored.
 QKV_INLINE float max_over(const float* x, int64_t n, float start) {
-  vf largest = broadcast(start);
+  constexpr int at_once = 4;  // so that maxima overlap
+  vf several[at_once];
+  for (vf& v : several) v = broadcast(start);
   int64_t i = 0;
+  for (; i + at_once * lanes <= n; i += at_once * lanes)
+#pragma GCC unroll 4
+    for (int k = 0; k < at_once; ++k) several[k] = max(load(x + i + k * lanes), several[k]);
+  vf largest = max(max(several[0], several[1]), max(several[2], several[3]));
   for (; i + lanes <= n; i += lanes) largest = max(load(x + i), largest);
   if (i < n) largest = max(load_part(x + i, static_cast<int>(n - i), start), largest);
   return max_lanes(largest);

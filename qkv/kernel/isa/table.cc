@@ -41,6 +41,7 @@ const Kernels& table() {
                .adam = adam,
                .sum = sum,
                .sum_of_squares = sum_of_squares,
+               .first_above = first_above,
                .add_rows = add_rows,
                .embed = embed},
       .attention = {.products = float_products(),
