@@ -31,6 +31,13 @@ bool continues(const Tensor& x, const Tensor& cached) {
 
 std::string describe_typed(const Tensor& x) { return fmt::format("{} {}", name_of(x.dtype()), x.shape()); }
 
+void check_added(const Tensor& k, const Tensor& v) {
+  require(k.rank() == 4 && v.rank() == 4 && k.dim(2) == v.dim(2) && k.dtype() == v.dtype() &&
+              (k.dtype() == DType::f32 || k.dtype() == DType::bf16),
+          "KeyValueCache", "expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is {}, v is {}",
+          describe_typed(k), describe_typed(v));
+}
+
 }  // namespace
 
 void KeyValueCache::reserve(int64_t length, const Tensor& k, const Tensor& v) {
@@ -40,6 +47,13 @@ void KeyValueCache::reserve(int64_t length, const Tensor& k, const Tensor& v) {
   v_ = grown(v_, v, length_, capacity);
 }
 
+KeyValueCache::KeyValueCache(CacheFormat format, const Tensor& k, const Tensor& v) : format_(format) {
+  check_added(k, v);
+  k_ = stored(k);
+  v_ = stored(v);
+  length_ = k.dim(2);
+}
+
 Tensor KeyValueCache::stored(const Tensor& x) const {
   if (!format_) return x;
   if (*format_ == CacheFormat::int8) return internal::int8_rows(x);
@@ -47,11 +61,7 @@ Tensor KeyValueCache::stored(const Tensor& x) const {
 }
 
 void KeyValueCache::append(const Tensor& given_k, const Tensor& given_v) {
-  require(given_k.rank() == 4 && given_v.rank() == 4 && given_k.dim(2) == given_v.dim(2) &&
-              given_k.dtype() == given_v.dtype() &&
-              (given_k.dtype() == DType::f32 || given_k.dtype() == DType::bf16),
-          "KeyValueCache", "expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is {}, v is {}",
-          describe_typed(given_k), describe_typed(given_v));
+  check_added(given_k, given_v);
   const Tensor k = stored(given_k), v = stored(given_v);
   if (k_.defined() && !(continues(k, k_) && continues(v, v_)))
     fail("KeyValueCache", "k {} and v {} do not continue keys {} and values {}", describe_typed(given_k),

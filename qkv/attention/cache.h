@@ -8,8 +8,8 @@
 //     KeyValueCache small(CacheFormat::int8);  // f32, bf16 or int8 (cache_format.h); none: f32 or bf16 as the first append()
 //     Tensor z = attention(q, small);          // reads them as they are stored
 //
-// Memory grows by doubling, so append() copies little but the new positions; reorder()
-// copies only rows that change, if these are not needed elsewhere and no copy of the cache exists.
+// Memory grows by doubling, so append() copies little but the new positions; reorder() copies only rows that change, if these
+// are not needed elsewhere and no copy of the cache exists.
 // Errors: keys and values whose shapes or types do not match the earlier ones.
 #pragma once
 
@@ -25,6 +25,8 @@ class KeyValueCache {
  public:
   KeyValueCache() = default;
   explicit KeyValueCache(CacheFormat format) : format_(format) {}
+  // That holds these, without memory for more.
+  KeyValueCache(CacheFormat format, const Tensor& k, const Tensor& v);
 
   void append(const Tensor& k, const Tensor& v);
   void reorder(std::span<const int64_t> source);

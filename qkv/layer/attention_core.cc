@@ -27,6 +27,13 @@ Tensor mean_over_heads(const Tensor& weights) {
   return mean;
 }
 
+// Of keys and values as they are stored.
+AttentionCore::Heads with_numbers(const AttentionCore::Heads& heads, const AttentionCore::Call& call) {
+  if (!call.stored) return heads;
+  const DType type = heads.q.value().dtype();
+  return {heads.q, call.stored->keys().to(type), call.stored->values().to(type), heads.key_lengths};
+}
+
 }  // namespace
 
 AttentionCore::AttentionCore(const MultiHeadAttentionOptions& o) : source_{o.use, o.layer}, dropout_(o.dropout) {
@@ -63,11 +70,14 @@ AttentionOptions AttentionCore::options_of(const Heads& heads, const Call& call,
   return options;
 }
 
-AttentionVariableResult AttentionCore::attend_heads(const Heads& x, const Call& call, Pass& pass) const {
-  const AttentionOptions options = options_of(x, call, pass);
+AttentionVariableResult AttentionCore::attend_heads(const Heads& heads, const Call& call, Pass& pass) const {
+  const AttentionOptions options = options_of(heads, call, pass);
   const AttentionLog* log = log_of(pass);
-  if (const AttentionPart* part = part_with<ProjectsGlobals>();
-      part && part->as<ProjectsGlobals>()->has_globals(call.first_position, pass)) {
+  const AttentionPart* part = part_with<ProjectsGlobals>();
+  const bool has_globals = part && part->as<ProjectsGlobals>()->has_globals(call.first_position, pass);
+  if (call.stored && !log && !has_globals) return {attention(heads.q.value(), *call.stored, options), {}, {}};
+  const Heads x = with_numbers(heads, call);
+  if (has_globals) {
     const Sources& from = *call.sources;
     return part->as<ProjectsGlobals>()->attend(*part,
                                                {.query_source = from.query,
@@ -82,7 +92,6 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& x, const Call& 
                                                 .with_weights = log != nullptr},
                                                options, pass);
   }
-  if (!log && call.cache) return {attention(x.q.value(), call.cache->keys, options), {}, {}};
   if (!log) return {attention(x.q, x.k, x.v, options), {}, {}};
   if (!log->mean_over_heads) return attention_with_weights(x.q, x.k, x.v, options);
   require(!recording(std::vector<Variable>{x.q, x.k, x.v}), "AttentionLog",
@@ -91,18 +100,20 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& x, const Call& 
   return {result.out, result.weights, {}};
 }
 
+AttentionVariableResult AttentionCore::attend_instead(const AttentionPart& part, const Heads& heads,
+                                                      const Call& call, Pass& pass) const {
+  const Heads x = with_numbers(heads, call);
+  return part.as<ReplacesAttention>()->attend(
+      part,
+      {.q = x.q, .k = x.k, .v = x.v, .mask = call_options().mask & call.mask, .dropout = pass.dropout(dropout_)},
+      log_of(pass) != nullptr);
+}
+
 Variable AttentionCore::attend(const Heads& heads, const Call& call, Pass& pass) const {
   AttentionLog* log = log_of(pass);
   const AttentionPart* part = part_with<ReplacesAttention>();
   const AttentionVariableResult result =
-      part ? part->as<ReplacesAttention>()->attend(*part,
-                                                   {.q = heads.q,
-                                                    .k = heads.k,
-                                                    .v = heads.v,
-                                                    .mask = call_options().mask & call.mask,
-                                                    .dropout = pass.dropout(dropout_)},
-                                                   log != nullptr)
-           : attend_heads(heads, call, pass);
+      part ? attend_instead(*part, heads, call, pass) : attend_heads(heads, call, pass);
   if (log) {
     const bool average = log->mean_over_heads && result.weights.rank() == 4;
     log->entries.push_back({source_, average ? mean_over_heads(result.weights) : result.weights});
@@ -123,16 +134,13 @@ Variable AttentionCore::extend(const Heads& heads, const Sources& sources, Atten
   }
   cache.keys.append(heads.k.value(), heads.v.value());
   cache.advance(length);
-  const bool reads_numbers = log_of(pass) || projects_globals();
-  const KeyValueCache& past = cache.keys;
-  return attend({.q = heads.q,
-                 .k = reads_numbers ? past.keys().to(heads.q.value().dtype()) : past.stored_keys(),
-                 .v = reads_numbers ? past.values().to(heads.q.value().dtype()) : past.stored_values()},
+  return attend({.q = heads.q, .k = cache.keys.stored_keys(), .v = cache.keys.stored_values()},
                 {.mask = length == 1 ? MaskPtr() : causal(),
                  .first_position = position,
                  .single_queries = length == 1,
                  .sources = &sources,
-                 .cache = &cache},
+                 .cache = &cache,
+                 .stored = &cache.keys},
                 pass);
 }
 

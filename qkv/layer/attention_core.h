@@ -33,7 +33,8 @@ class AttentionCore {
     bool same_position = false;  // all queries have the position of query 0
     bool single_queries = false;
     const Sources* sources = nullptr;
-    AttentionCache* cache = nullptr;  // in decoding
+    AttentionCache* cache = nullptr;        // of self-attention, in decoding
+    const KeyValueCache* stored = nullptr;  // holds k and v of the heads, which are views of it
   };
 
   explicit AttentionCore(const MultiHeadAttentionOptions& completed_options);
@@ -58,6 +59,8 @@ class AttentionCore {
   AttentionLog* log_of(const Pass& pass) const;
   AttentionOptions options_of(const Heads& heads, const Call& call, Pass& pass) const;
   AttentionVariableResult attend_heads(const Heads& heads, const Call& call, Pass& pass) const;
+  AttentionVariableResult attend_instead(const AttentionPart& part, const Heads& heads, const Call& call,
+                                         Pass& pass) const;
   // Of every call. Made for the first one, because it needs memory for the parameters of the variant.
   const AttentionOptions& call_options() const;
 

@@ -30,6 +30,11 @@ class MultiHeadAttention final : public Module {
   struct KeyValues {
     Variable k, v;
     Tensor lengths = {};  // none: S each
+
+    // For decoding: k and v become views of what it holds, which only the functions here read.
+    void hold_as(CacheFormat format);
+    void reorder(std::span<const int64_t> rows);  // of what is held
+    std::optional<KeyValueCache> stored = {};
   };
 
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);

@@ -16,6 +16,23 @@ void check_segments(const Variable& x, std::span<const Segment> segments) {
 
 }  // namespace
 
+void MultiHeadAttention::KeyValues::hold_as(CacheFormat format) {
+  stored.emplace(format, k.value(), v.value());
+  k = stored->stored_keys();
+  v = stored->stored_values();
+}
+
+void MultiHeadAttention::KeyValues::reorder(std::span<const int64_t> rows) {
+  if (!stored) {
+    k = gather_rows(k.value(), rows);
+    v = gather_rows(v.value(), rows);
+    return;
+  }
+  stored->reorder(rows);
+  k = stored->stored_keys();
+  v = stored->stored_values();
+}
+
 Variable MultiHeadAttention::extend(const Variable& x, std::span<const SelfSegment> segments, Pass& pass) const {
   check_segments(x, segments);
   const Projected all = projection.self(x);
@@ -64,9 +81,14 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegm
       };
       const int64_t position = s.position + i;
       const Variable q = projection.query_heads({at(p.q), {}, {}}, B, s.rows / B, position);
-      const Variable y = join_heads(core_.attend(
-          {.q = q, .k = s.memory->k, .v = s.memory->v, .key_lengths = s.memory->lengths},
-          {.mask = s.mask, .first_position = position, .same_position = true, .single_queries = true}, pass));
+      const Variable y =
+          join_heads(core_.attend({.q = q, .k = s.memory->k, .v = s.memory->v, .key_lengths = s.memory->lengths},
+                                  {.mask = s.mask,
+                                   .first_position = position,
+                                   .same_position = true,
+                                   .single_queries = true,
+                                   .stored = s.memory->stored ? &*s.memory->stored : nullptr},
+                                  pass));
       if (segments.size() == 1 && s.length == 1) return out.forward(reshape(y, {count, y.dim(2)}));
       if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});
       outputs.slice(0, begin, begin + count)

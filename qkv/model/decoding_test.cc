@@ -145,7 +145,6 @@ TEST_P(DecodingOf, RowsThatComeAndGoAreThoseOfTheWholePass) {
   }
 }
 
-// Mechanisms that keep something else than keys and values hold it in f32.
 TEST_P(DecodingOf, CachesOfFewerBitsGiveAlmostTheSame) {
   const NoGrad guard;
   const std::vector<Row> rows = {{0, {{5}, {3, 7, 9}, {2}, {1}}}, {1, {{8}, {2, 4, 6}, {5}, {3}}}};
@@ -162,8 +161,7 @@ TEST_P(DecodingOf, CachesOfFewerBitsGiveAlmostTheSame) {
       EXPECT_TRUE(same_bits(own, alone(rows[static_cast<size_t>(r)]))) << name_of(format);
     }
     any_->set_cache_format(CacheFormat::f32);
-    const bool has_caches =
-        !is_recurrent(any_->config().architecture) && std::string_view(GetParam().name) != "MultiToken";
+    const bool has_caches = !is_recurrent(any_->config().architecture);
     EXPECT_EQ(same_bits(logits.slice(0, 0, 1).contiguous_copy(), alone(rows[0])), !has_caches) << name_of(format);
   }
 }

@@ -11,9 +11,11 @@ namespace {
 
 Block::Memory select(const Block::Memory& memory, std::span<const int64_t> from, const MaskPtr& mask,
                      const Tensor& lengths) {
-  const auto rows = [&](const Variable& x) { return Variable(gather_rows(x.value(), from)); };
-  const MultiHeadAttention::KeyValues& all = memory.keys_values;
-  return {{rows(all.k), rows(all.v), lengths}, mask};
+  Block::Memory some = memory;
+  some.keys_values.reorder(from);
+  some.keys_values.lengths = lengths;
+  some.mask = mask;
+  return some;
 }
 
 }  // namespace
@@ -76,8 +78,11 @@ StackRows Stack::start(int64_t rows) const {
 StackRows Stack::start(const Encoded& encoded) const {
   StackRows all = start(static_cast<int64_t>(encoded.lengths.size()));
   const NoGrad guard;
-  for (const Block& block : blocks)
-    all.groups().front().memory.push_back(block.memory(encoded.memory, encoded.lengths));
+  for (const Block& block : blocks) {
+    Block::Memory memory = block.memory(encoded.memory, encoded.lengths);
+    if (cache_format != CacheFormat::f32) memory.keys_values.hold_as(cache_format);
+    all.groups().front().memory.push_back(std::move(memory));
+  }
   all.groups().front().memory_lengths = encoded.lengths;
   return all;
 }

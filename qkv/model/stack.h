@@ -60,7 +60,7 @@ class Stack final : public Module {
   TokenEmbedding embedding;
   std::vector<Block> blocks;
   std::optional<Norm> norm;
-  CacheFormat cache_format = CacheFormat::f32;  // of self-attention in decoding
+  CacheFormat cache_format = CacheFormat::f32;  // of keys and values in decoding
 
  private:
   std::optional<int64_t> cache_valid_until_;
