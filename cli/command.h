@@ -28,5 +28,6 @@ Command add_inspect(App& app);
 Command add_describe(App& app);
 Command add_convert(App& app);
 Command add_plot(App& app);
+Command add_bench(App& app);
 
 }  // namespace qkv::cli
