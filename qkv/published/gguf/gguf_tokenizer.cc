@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::string_view space = "\u2581";  // what stands for one in SentencePiece
 
+// Converters write the spaces of tokens that users defined, such as those for runs of spaces in Gemma, as spaces.
+std::string with_space_marks(std::string token) {
+  for (size_t at = token.find(' '); at != token.npos; at = token.find(' ', at + space.size()))
+    token.replace(at, 1, space);
+  return token;
+}
+
 class GgufVocabulary {
  public:
   GgufVocabulary(const GgufMetadata& metadata, int64_t rows, std::optional<int32_t> start)
@@ -48,7 +55,8 @@ class GgufVocabulary {
     scores.resize(tokens_.size(), 0.0);
     std::vector<Piece> pieces;
     for (size_t i = 0; i < tokens_.size(); ++i)
-      pieces.push_back({tokens_[i], static_cast<float>(scores[i]), types_[i]});
+      pieces.push_back({types_[i] == PieceType::user_defined ? with_space_marks(tokens_[i]) : tokens_[i],
+                        static_cast<float>(scores[i]), types_[i]});
     const bool names_unknown = std::ranges::count(types_, PieceType::unknown) > 0;
     if (!names_unknown && special_.unk >= 0) pieces[static_cast<size_t>(special_.unk)].type = PieceType::unknown;
     std::string model =
