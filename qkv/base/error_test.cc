@@ -25,6 +25,11 @@ TEST(Error, ShowsControlCharactersOfFileNamesAsText) {
   EXPECT_EQ(message_of([] { fail("a\rb", "{}", "\xc3\xa9\x7f"); }), "a\\x0db: \xc3\xa9\\x7f");
 }
 
+TEST(Error, BeginsWithItsOperation) {
+  const InputError error("a\x1b.tsv", "line 3");
+  EXPECT_EQ(error.op() + ": line 3", error.what());
+}
+
 TEST(Error, HasMessagesOfAnyLength) {
   const std::string name(5000, 'a');
   EXPECT_EQ(message_of([&] { fail("op", "{}", name); }), "op: " + name);
