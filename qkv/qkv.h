@@ -78,6 +78,7 @@
 #include "qkv/published/foreign_folder.h"
 #include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
+#include "qkv/text/chat_template/chat_template.h"
 #include "qkv/text/corpus.h"
 #include "qkv/text/masking.h"
 #include "qkv/text/packed_text.h"

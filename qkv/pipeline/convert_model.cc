@@ -5,6 +5,7 @@
 #include "qkv/base/json.h"
 #include "qkv/base/temporary_file.h"
 #include "qkv/pipeline/generation_config.h"
+#include "qkv/published/chat_template_files.h"
 #include "qkv/published/load_model.h"
 #include "qkv/published/marian/write_marian.h"
 #include "qkv/published/own_folder.h"
@@ -61,6 +62,7 @@ void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) 
   save_model(to, *opened.saved.model, sums);
   if (const std::string settings = generation_settings(*opened.saved.folder); !settings.empty())
     write_file(to / "generation_config.json", settings);
+  write_chat_template(to, opened.saved.folder->chat_template());
   if (file_exists(from / "modules.json")) copy_sentence_encoder(from, to);
 }
 

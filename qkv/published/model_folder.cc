@@ -6,6 +6,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/model/model_file.h"
+#include "qkv/published/chat_template_files.h"
 #include "qkv/published/ctranslate2/ctranslate2.h"
 #include "qkv/published/foreign_folder.h"
 #include "qkv/published/gguf/gguf_folder.h"
@@ -39,6 +40,8 @@ std::optional<ModelFolder::SettingsFile> ModelFolder::generation_config() const 
   if (!file_exists(file)) return {};
   return SettingsFile{read_file(file, JsonLimits{}.bytes), file.string()};
 }
+
+ChatTemplateSource ModelFolder::chat_template() const { return read_chat_template(path_); }
 
 std::unique_ptr<ModelFolder> open_model_folder(const fs::path& path) {
   std::error_code error;

@@ -20,6 +20,7 @@
 
 #include "qkv/model/model.h"
 #include "qkv/model/store_parameters.h"
+#include "qkv/text/chat_template/chat_template.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -51,8 +52,9 @@ class ModelFolder {
     std::string json, file;
   };
   virtual std::optional<SettingsFile> generation_config() const;
-  // The Jinja text that turns a conversation into a prompt, where the format has one in the file of the model.
-  virtual std::optional<std::string> chat_template() const { return {}; }
+
+  // How a conversation is written as a prompt, and the special tokens for it: chat_template_files.h.
+  virtual ChatTemplateSource chat_template() const;
 
  protected:
   explicit ModelFolder(std::filesystem::path path) : path_(std::move(path)) {}
