@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "qkv/kernel/weight_format.h"
 #include "qkv/model/model.h"
 #include "qkv/model/store_parameters.h"
 #include "qkv/text/tokenizer.h"
@@ -53,6 +54,9 @@ class ModelFolder {
   virtual std::optional<SettingsFile> generation_config() const;
   // The Jinja text that turns a conversation into a prompt, where the format has one in the file of the model.
   virtual std::optional<std::string> chat_template() const { return {}; }
+  // The format that the weights are held in for inference, unless another one is asked for: that of the most numbers in
+  // matrices. f32 if the files cannot be read.
+  virtual WeightFormat stored_weights() const;
 
  protected:
   explicit ModelFolder(std::filesystem::path path) : path_(std::move(path)) {}
