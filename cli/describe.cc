@@ -8,7 +8,7 @@
 #include "cli/flags.h"
 #include "cli/model_folder.h"
 #include "qkv/model/describe_layer.h"
-#include "qkv/model/model_file.h"
+#include "qkv/published/model_folder.h"
 
 namespace qkv::cli {
 namespace {
@@ -37,7 +37,7 @@ struct DescribeCommand {
     for (const auto& [option, length] :
          {std::pair(source_length, &options.source_length), std::pair(target_length, &options.target_length)})
       if (option->count() == 0) *length = std::min(*length, config.position_limit());
-    if (!model.empty()) options.weights = stored_weights(model);
+    if (!model.empty()) options.weights = open_model_folder(model)->stored_weights();
     fmt::print("{}", describe(config, options));
     return 0;
   }

@@ -52,44 +52,17 @@ void save_model(const fs::path& folder, const Model& model, const VocabularyChec
     write_file(folder / config_file, config);
 }
 
-namespace {
-
-// The format of the most numbers.
 WeightFormat largest_share(const std::map<WeightFormat, int64_t>& numbers) {
   const auto largest = std::max_element(numbers.begin(), numbers.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
   return largest == numbers.end() ? WeightFormat::f32 : largest->first;
 }
 
-}  // namespace
-
 WeightFormat held_weights(const Model& model) {
   std::map<WeightFormat, int64_t> numbers;
   model.for_each_parameter([&](const std::string&, const Parameter& parameter) {
     if (parameter.is_matrix()) numbers[parameter.weight().format()] += parameter.shape().numel();
   });
-  return largest_share(numbers);
-}
-
-WeightFormat stored_weights(const fs::path& folder) {
-  std::map<WeightFormat, int64_t> numbers;
-  try {
-    for (const fs::path& file : files_in(folder)) {
-      if (file.extension() != ".safetensors") continue;
-      const SafetensorsHeader header = read_safetensors_header(file);
-      const auto formats = quantized_tensors(header.metadata, file.string());
-      for (const SafetensorsEntry& entry : header.entries) {
-        if (entry.shape.rank() != 2) continue;
-        if (const auto format = formats.find(entry.name); format != formats.end())
-          numbers[format->second] +=
-              entry.shape.numel() * block_of(format->second).numbers / block_of(format->second).bytes;
-        else
-          numbers[entry.dtype == "BF16" ? WeightFormat::bf16 : WeightFormat::f32] += entry.shape.numel();
-      }
-    }
-  } catch (const InputError&) {  // the numbers of an incomplete folder are not described
-    return WeightFormat::f32;
-  }
   return largest_share(numbers);
 }
 

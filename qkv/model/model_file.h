@@ -35,8 +35,8 @@ using VocabularyChecksums = std::map<std::string, std::string>;
 void save_model(const std::filesystem::path& folder, const Model& model, const VocabularyChecksums& sums = {});
 
 WeightFormat held_weights(const Model& model);  // that of the most numbers in matrices
-// The format that the weights of a folder are held in for inference. f32 if its files cannot be read.
-WeightFormat stored_weights(const std::filesystem::path& folder);
+// The format of the most numbers, of counts for each; f32 if there are none.
+WeightFormat largest_share(const std::map<WeightFormat, int64_t>& numbers);
 
 // Writes a file in the format of model.safetensors.
 void save_parameters(const std::filesystem::path& path, const Model& model, const VocabularyChecksums& sums = {});

@@ -79,9 +79,9 @@ TEST_F(ConvertModel, WeightsAreStoredInTheFormatAskedForOrThatOfTheModel) {
   };
   const fs::path wide = converted("marian"), half = scratch_.path() / "half", same = scratch_.path() / "same",
                  again = scratch_.path() / "again";
-  EXPECT_EQ(stored_weights(wide), WeightFormat::f32);
+  EXPECT_EQ(open_model_folder(wide)->stored_weights(), WeightFormat::f32);
   convert_model(wide, half, ModelFormat::qkv, {.weights = WeightFormat::bf16});
-  EXPECT_EQ(stored_weights(half), WeightFormat::bf16);
+  EXPECT_EQ(open_model_folder(half)->stored_weights(), WeightFormat::bf16);
   EXPECT_LT(size(half), 0.7 * size(wide)) << "a small model: its header and positions are f32";
   convert_model(half, same);
   EXPECT_EQ(read_file(half / "model.safetensors"), read_file(same / "model.safetensors"));

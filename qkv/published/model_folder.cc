@@ -43,6 +43,28 @@ std::optional<ModelFolder::SettingsFile> ModelFolder::generation_config() const 
 
 ChatTemplateSource ModelFolder::chat_template() const { return read_chat_template(path_); }
 
+WeightFormat ModelFolder::stored_weights() const {
+  std::map<WeightFormat, int64_t> numbers;
+  try {
+    for (const fs::path& file : files_in(path_)) {
+      if (file.extension() != ".safetensors") continue;
+      const SafetensorsHeader header = read_safetensors_header(file);
+      const auto formats = quantized_tensors(header.metadata, file.string());
+      for (const SafetensorsEntry& entry : header.entries) {
+        if (entry.shape.rank() != 2) continue;
+        if (const auto format = formats.find(entry.name); format != formats.end())
+          numbers[format->second] +=
+              entry.shape.numel() * block_of(format->second).numbers / block_of(format->second).bytes;
+        else
+          numbers[entry.dtype == "BF16" ? WeightFormat::bf16 : WeightFormat::f32] += entry.shape.numel();
+      }
+    }
+  } catch (const InputError&) {  // the numbers of an incomplete folder are not described
+    return WeightFormat::f32;
+  }
+  return largest_share(numbers);
+}
+
 std::unique_ptr<ModelFolder> open_model_folder(const fs::path& path) {
   std::error_code error;
   if (const std::string what = foreign_folder(path); !what.empty())

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "qkv/kernel/weight_format.h"
 #include "qkv/model/model.h"
 #include "qkv/model/store_parameters.h"
 #include "qkv/text/chat_template/chat_template.h"
@@ -55,6 +56,9 @@ class ModelFolder {
 
   // How a conversation is written as a prompt, and the special tokens for it: chat_template_files.h.
   virtual ChatTemplateSource chat_template() const;
+  // The format that the weights are held in for inference, unless another one is asked for: that of the most numbers in
+  // matrices. f32 if the files cannot be read.
+  virtual WeightFormat stored_weights() const;
 
  protected:
   explicit ModelFolder(std::filesystem::path path) : path_(std::move(path)) {}

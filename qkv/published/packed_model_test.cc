@@ -16,6 +16,7 @@
 #include "qkv/model/make_model.h"
 #include "qkv/model/masked.h"
 #include "qkv/published/load_model.h"
+#include "qkv/published/model_folder.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/tensor/storage.h"
 
@@ -201,7 +202,7 @@ TEST_P(QuantisedModel, IsSavedInTheSizeOfItsFormatAndReadBackAsItIs) {
       [&](const std::string&, const Parameter& p) { (p.is_matrix() ? weights : rest) += p.shape().numel(); });
   const auto size = static_cast<int64_t>(fs::file_size(folder("saved") / "model.safetensors"));
   EXPECT_LT(size, bytes_of(WeightFormat::q8_0, weights) + 4 * rest + 20'000);
-  EXPECT_EQ(stored_weights(folder("saved")), held_weights(*model));
+  EXPECT_EQ(open_model_folder(folder("saved"))->stored_weights(), held_weights(*model));
   const auto read = read_model_for_inference(folder("saved")).model,
              mapped = read_model_for_inference(folder("saved"), {.map = true}).model;
   EXPECT_TRUE(same_bits(loss(*read).token_losses, loss(*model).token_losses));

@@ -4,6 +4,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
+#include "qkv/model/model_file.h"
 #include "qkv/published/gguf/gguf_architecture.h"
 #include "qkv/published/gguf/gguf_tokenizer.h"
 #include "qkv/published/published_model_folder.h"
@@ -41,6 +42,14 @@ class GgufModel final : public PublishedModelFolder {
   ChatTemplateSource chat_template() const override {
     const std::optional<std::string> text = gguf_chat_template(metadata());
     return {.text = text.value_or(""), .file = text ? path().string() : "no 'tokenizer.chat_template' in the file"};
+  }
+
+  WeightFormat stored_weights() const override {
+    std::map<WeightFormat, int64_t> numbers;
+    for (const GgufTensor& tensor : file_.tensors())
+      if (tensor.shape.rank() == 2)
+        numbers[tensor.type->format.value_or(WeightFormat::f32)] += tensor.shape.numel();
+    return largest_share(numbers);
   }
 
  private:

@@ -198,6 +198,7 @@ TEST_P(GgufModel, IsHeldInTheFormatOfTheFile) {
     ++matrices;
   });
   EXPECT_GT(matrices, 0);
+  EXPECT_EQ(name_of(ours.folder->stored_weights()), GetParam().type);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GgufModel, testing::ValuesIn(fixtures()), [](const auto& given) {
