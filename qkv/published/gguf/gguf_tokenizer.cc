@@ -48,7 +48,7 @@ class GgufVocabulary {
     scores.resize(tokens_.size(), 0.0);
     std::vector<Piece> pieces;
     for (size_t i = 0; i < tokens_.size(); ++i)
-      pieces.push_back({tokens_[i], static_cast<float>(scores[i]), types_[i]});
+      pieces.push_back({piece(i), static_cast<float>(scores[i]), types_[i]});
     const bool names_unknown = std::ranges::count(types_, PieceType::unknown) > 0;
     if (!names_unknown && special_.unk >= 0) pieces[static_cast<size_t>(special_.unk)].type = PieceType::unknown;
     std::string model =
@@ -114,6 +114,14 @@ class GgufVocabulary {
       if (metadata_.has(full)) return checked(metadata_.integer(full), full.c_str());
     }
     return -1;
+  }
+
+  // Of SentencePiece. Tokens that are found in a text as it is written, as those of several spaces in Gemma, have spaces.
+  std::string piece(size_t i) const {
+    if (types_[i] != PieceType::user_defined) return tokens_[i];
+    std::string out;
+    for (const char c : tokens_[i]) c == ' ' ? out += space : out += c;
+    return out;
   }
 
   std::vector<int32_t> before(bool absent) const {
