@@ -228,11 +228,10 @@ class Model:
             tokens.append((f"[PAD{len(tokens)}]".encode(), -1000.0, 5))
         for token in added:
             if token["id"] < rows and (token["id"] >= len(pieces) or tokens[token["id"]][2] not in (2, 3)):
-                content = token["content"] if token["special"] else token["content"].replace("\u2581", " ")
-                tokens[token["id"]] = (content.encode(), -1000.0, 3 if token["special"] else 4)
+                tokens[token["id"]] = (token["content"].encode(), -1000.0, 3 if token["special"] else 4)
         w.add_tokenizer_model("t5" if self.type == "t5" else "llama")
         w.add_tokenizer_pre("default")
-        w.add_token_list([t[0] for t in tokens])
+        w.add_token_list([t[0].replace(b"\xe2\x96\x81", b" ") if t[2] == 4 else t[0] for t in tokens])
         w.add_token_scores([t[1] for t in tokens])
         w.add_token_types([t[2] for t in tokens])
         w.add_add_space_prefix(bool(normal.get(3, 1)))
