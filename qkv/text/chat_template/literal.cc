@@ -55,7 +55,7 @@ NumberLiteral integer_literal(std::string_view text, size_t prefix, size_t size,
 }  // namespace
 
 std::string unescaped(std::string_view body, int line) {
-  constexpr std::string_view names = "\n\\'\"abfnrtv", values = "\0\\'\"\a\b\f\n\r\t\v";
+  constexpr std::string_view names = "\\'\"abfnrtv", values = "\\'\"\a\b\f\n\r\t\v";
   std::string out;
   for (size_t at = 0; at < body.size();) {
     if (body[at] != '\\' || at + 1 >= body.size()) {
