@@ -66,6 +66,19 @@ class PackedModel : public testing::TestWithParam<std::tuple<Kind, WeightFormat>
     if (auto* causal = dynamic_cast<CausalTransformer*>(&model)) return causal->loss(source, source, {}, pass);
     return dynamic_cast<MaskedTransformer&>(model).loss(source, lengths, source, {}, pass);
   }
+  static void expect_same_bits_in_any_batch() {
+    const NoGrad guard;
+    const auto packed = made();
+    packed->pack_for_inference(format());
+    std::vector<int32_t> many;
+    for (int32_t row = 0; row < 9; ++row) many.insert(many.end(), {4 + row, 300 - row, 7 * row + 5});
+    const Tensor all = loss(*packed, many).token_losses;
+    for (int64_t row = 0; row < 9; ++row) {
+      const auto first = many.begin() + row * 3;
+      const Tensor one = loss(*packed, {first, first + 3}).token_losses;
+      for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(one.data<float>()[i], all.data<float>()[row * 3 + i]) << row;
+    }
+  }
   static fs::path folder(const char* name) {
     return fs::path(testing::TempDir()) / fmt::format("packed_model.{}.{}.{}.{}.{}", ::getpid(), name_of(format()),
                                                       name_of(kind().architecture), name_of(kind().tie), name);
@@ -80,19 +93,7 @@ TEST_P(PackedModel, HasTheLossOfTheSameNumbersBitForBit) {
   for (int64_t i = 0; i < expected.numel(); ++i) EXPECT_EQ(got.data<float>()[i], expected.data<float>()[i]) << i;
 }
 
-TEST_P(PackedModel, ARowHasTheSameBitsInAnyBatch) {
-  const NoGrad guard;
-  const auto packed = made();
-  packed->pack_for_inference(format());
-  std::vector<int32_t> many;
-  for (int32_t row = 0; row < 9; ++row) many.insert(many.end(), {4 + row, 300 - row, 7 * row + 5});
-  const Tensor all = loss(*packed, many).token_losses;
-  for (int64_t row = 0; row < 9; ++row) {
-    const auto first = many.begin() + row * 3;
-    const Tensor one = loss(*packed, {first, first + 3}).token_losses;
-    for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(one.data<float>()[i], all.data<float>()[row * 3 + i]) << row;
-  }
-}
+TEST_P(PackedModel, ARowHasTheSameBitsInAnyBatch) { expect_same_bits_in_any_batch(); }
 
 TEST_P(PackedModel, HoldsItsWeightsOnceInTheirFormat) {
   const NoGrad guard;
@@ -164,19 +165,7 @@ TEST_P(PackedModel, ReportsThatItHasNoGradients) {
 // Quantised formats: near to the model, and the same after saving and reading.
 class QuantisedModel : public PackedModel {};
 
-TEST_P(QuantisedModel, ARowHasTheSameBitsInAnyBatch) {
-  const NoGrad guard;
-  const auto packed = made();
-  packed->pack_for_inference(format());
-  std::vector<int32_t> many;
-  for (int32_t row = 0; row < 9; ++row) many.insert(many.end(), {4 + row, 300 - row, 7 * row + 5});
-  const Tensor all = loss(*packed, many).token_losses;
-  for (int64_t row = 0; row < 9; ++row) {
-    const auto first = many.begin() + row * 3;
-    const Tensor one = loss(*packed, {first, first + 3}).token_losses;
-    for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(one.data<float>()[i], all.data<float>()[row * 3 + i]) << row;
-  }
-}
+TEST_P(QuantisedModel, ARowHasTheSameBitsInAnyBatch) { expect_same_bits_in_any_batch(); }
 
 // Random weights without training: recurrent states amplify what is rounded.
 TEST_P(QuantisedModel, HasNearlyTheLossOfTheModel) {
