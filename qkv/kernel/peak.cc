@@ -17,7 +17,7 @@ namespace {
 constexpr int chains = 12;  // independent sums: more than latency times units needs
 constexpr int64_t rounds = 200'000;
 
-// Sums that stay in registers. What a processor cannot do, it is not asked.
+// Sums that stay in registers, for which the loops over them must be unrolled. What a processor cannot do, it is not asked.
 template <class Vector>
 [[gnu::always_inline]] inline double multiply_adds() {
   Vector sum[chains], x{}, y{};
@@ -25,6 +25,7 @@ template <class Vector>
   for (int c = 0; c < chains; ++c)
     sum[c] = y * static_cast<float>(c);  // no two alike: equal chains would be merged
   for (int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 12
     for (Vector& s : sum) s = s * x + y;
   double total = 0.0;
   for (const Vector& s : sum) total += static_cast<double>(s[0]);
@@ -44,6 +45,7 @@ __attribute__((target("avx512f,avx512bf16"), noinline)) double bf16_avx512() {
   const __m512bh x = (__m512bh)_mm512_set1_epi32(0x3f003f00), y = (__m512bh)_mm512_set1_epi32(0x3c003c00);
   for (int c = 0; c < chains; ++c) sum[c] = _mm512_set1_ps(static_cast<float>(c));
   for (int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 12
     for (__m512& s : sum) s = _mm512_dpbf16_ps(s, x, y);
   double total = 0.0;
   for (const __m512& s : sum) total += static_cast<double>(_mm512_cvtss_f32(s));
@@ -55,6 +57,7 @@ __attribute__((target("avx2"), noinline)) double int8_avx2() {
   const __m256i x = _mm256_set1_epi8(3), y = _mm256_set1_epi8(5), ones = _mm256_set1_epi16(1);
   for (int c = 0; c < chains; ++c) sum[c] = _mm256_set1_epi32(c);
   for (int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 12
     for (__m256i& s : sum)
       s = _mm256_add_epi32(s, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_xor_si256(x, s), y), ones));
   double total = 0.0;
@@ -66,6 +69,7 @@ __attribute__((target("avx512f,avx512vnni"), noinline)) double int8_avx512() {
   const __m512i x = _mm512_set1_epi8(3), y = _mm512_set1_epi8(5);
   for (int c = 0; c < chains; ++c) sum[c] = _mm512_set1_epi32(c);
   for (int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 12
     for (__m512i& s : sum) s = _mm512_dpbusd_epi32(s, x, y);
   double total = 0.0;
   for (const __m512i& s : sum) total += reinterpret_cast<const int32_16&>(s)[0];

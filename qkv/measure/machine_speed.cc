@@ -6,6 +6,7 @@
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/peak.h"
 #include "qkv/measure/fastest_time.h"
+#include "qkv/tensor/tensor.h"
 
 namespace qkv {
 namespace {
@@ -14,16 +15,16 @@ namespace {
 constexpr int64_t floats = int64_t{1} << 26;
 
 double memory_rate() {
-  const std::vector<float> numbers(static_cast<size_t>(floats), 1.0f);
+  const Tensor numbers = Tensor::full({floats}, 1.0f);  // in memory as that of weights
   constexpr int64_t piece = 1 << 16;
   std::vector<double> sums(static_cast<size_t>(floats / piece));
   const auto read = [&] {
     parallel_for(floats / piece, [&](int64_t i) {
-      const float* const x = numbers.data() + i * piece;
+      const float* const x = numbers.data<float>() + i * piece;
       sums[static_cast<size_t>(i)] = static_cast<double>(kernel::kernels().rows.first_above(x, piece, 2.0f));
     });
   };
-  return 1e-9 * static_cast<double>(floats) * sizeof(float) / internal::fastest_time(0.5, read);
+  return 1e-9 * static_cast<double>(floats) * sizeof(float) / internal::fastest_time(1.5, read);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 //     const MachineSpeed machine = measure_machine();
 //     double share = measure_products(WeightFormat::int8).gflops / machine.gflops_of(WeightFormat::int8);
 //
-// It takes about a second, in which nothing else should run.
+// It takes about two seconds, in which nothing else should run.
 #pragma once
 
 #include "qkv/kernel/weight_format.h"
