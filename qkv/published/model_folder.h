@@ -52,8 +52,10 @@ class ModelFolder {
     std::string json, file;
   };
   virtual std::optional<SettingsFile> generation_config() const;
-  // The Jinja text that turns a conversation into a prompt, where the format has one in the file of the model.
-  virtual std::optional<std::string> chat_template() const { return {}; }
+  // The Jinja text that turns a conversation into a prompt: chat_template.jinja, or in tokenizer_config.json.
+  virtual std::optional<std::string> chat_template() const;
+  // The `model_type` of Hugging Face, where the format has it: "phi3"; else "".
+  virtual std::string family() const { return {}; }
   // The format that the weights are held in for inference, unless another one is asked for: that of the most numbers in
   // matrices. f32 if the files cannot be read.
   virtual WeightFormat stored_weights() const;
