@@ -24,8 +24,7 @@ struct ConvertCommand {
 
 Command add_convert(App& parent) {
   App& app = *parent.add_subcommand(
-      "convert",
-      "convert a published model to the format of qkv, or a model for llama.cpp or Hugging Face transformers");
+      "convert", "convert a model to the format of qkv, for llama.cpp, or for Hugging Face transformers");
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--output", c->output, "folder to write, which must be new or empty; with --format gguf a new file",
