@@ -20,6 +20,9 @@ constexpr std::string_view piece_space = "\u2581";  // what stands for one in Se
   fail<UsageError>("convert", "the tokenizer of this model cannot be written to a GGUF file: {}", why);
 }
 
+// The items of an array; none if it is missing.
+Json list(const Json& value) { return value.is_array() ? value : Json::array(); }
+
 // The tokens by id.
 struct Tokens {
   std::vector<std::string> texts;
@@ -58,9 +61,10 @@ class TokenizerKeys {
       if (ids.is_object() && !id) continue;
       tokens_.set(id ? id->get<int64_t>() : static_cast<int64_t>(i), piece.text, piece.type, piece.score);
     }
-    for (const auto& [piece, id] : ids.items())
-      if (is_unused(id.get<int64_t>())) tokens_.set(id.get<int64_t>(), piece, PieceType::control);
-    for (const Json& id : in_text) tokens_.set_type(id.get<int64_t>(), PieceType::user_defined);
+    if (ids.is_object())
+      for (const auto& [piece, id] : ids.items())
+        if (is_unused(id.get<int64_t>())) tokens_.set(id.get<int64_t>(), piece, PieceType::control);
+    for (const Json& id : list(in_text)) tokens_.set_type(id.get<int64_t>(), PieceType::user_defined);
     for (const int32_t id : special_.added) tokens_.set_type(id, PieceType::control);
     add_piece_model(file.settings);
   }
@@ -82,7 +86,7 @@ class TokenizerKeys {
 
   // Of a tokenizer.json: found in a text before the model sees it.
   void set_added(const Json& json) {
-    for (const Json& token : json.value("added_tokens")) {
+    for (const Json& token : list(json.value("added_tokens"))) {
       const auto id = token.at("id").get<int64_t>();
       const bool special = token.value("special") == Json(true);
       tokens_.set(id, token.at("content").text(), special ? PieceType::control : PieceType::user_defined);
@@ -182,7 +186,7 @@ class TokenizerKeys {
   }
 
   static Json steps_of(const Json& step, const char* parts) {
-    if (step.value("type") == Json("Sequence")) return step.value(parts);
+    if (step.value("type") == Json("Sequence")) return list(step.value(parts));
     return step.is_null() ? Json::array() : Json::array({step});
   }
 
