@@ -89,6 +89,8 @@ TEST_F(ConvertToGguf, EveryFormatIsWrittenAsItIsHeldAndKept) {
       EXPECT_EQ(first.tensors()[i].name, second.tensors()[i].name);
       EXPECT_EQ(first.tensors()[i].type, second.tensors()[i].type) << name << " " << first.tensors()[i].name;
     }
+    for (const GgufFile* one : {&first, &second})
+      EXPECT_EQ(one->metadata().integer("general.file_type"), gguf_tensor_type(expected).file_type) << name;
     EXPECT_EQ(scores(file), scores(again)) << name;
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include <fmt/ranges.h>
 
@@ -97,6 +98,16 @@ void set_types(Plan& plan, WeightFormat weights) {
     }
 }
 
+// general.file_type: of the most numbers in matrices.
+uint32_t file_type_of(const Plan& plan) {
+  std::map<uint32_t, int64_t> counts;
+  for (const PlannedTensor& tensor : plan)
+    if (!tensor.parts.empty() && tensor.parts.front().parameter.is_matrix())
+      counts[tensor.type->file_type] += tensor.shape.numel();
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
 struct Choice {
   const GgufArchitecture* architecture = nullptr;
   Plan plan;
@@ -115,8 +126,7 @@ std::string difference(const GgufArchitecture& architecture, const Plan& plan, c
   }
   try {
     const HfConfig settings(architecture.settings(outline).dump(), "GGUF");
-    TransformerConfig read = config_of_gguf(settings);
-    return config_difference(held, config_in_gguf(read));
+    return config_difference(held, config_in_gguf(config_of_gguf(settings)));
   } catch (const InputError& error) {
     return error.what();
   }
@@ -195,14 +205,15 @@ int64_t gguf_pooling_type(Pooling pooling) {
 
 int64_t aligned(int64_t at) { return (at + gguf_alignment - 1) / gguf_alignment * gguf_alignment; }
 
-GgufKeys keys_of(const GgufSource& source, const GgufArchitecture& architecture, const TransformerConfig& held) {
+GgufKeys keys_of(const GgufSource& source, const GgufArchitecture& architecture, const TransformerConfig& held,
+                 uint32_t file_type) {
   const std::string prefix = std::string(architecture.name) + ".";
   const bool is_translator = held.architecture == Architecture::encoder_decoder;
   GgufKeys keys;
   keys.text("general.architecture", architecture.name);
   if (!source.name.empty()) keys.text("general.name", source.name);
   keys.count("general.alignment", gguf_alignment);
-  keys.count("general.file_type", gguf_tensor_type(source.weights).file_type);
+  keys.count("general.file_type", file_type);
   keys.count("general.quantization_version", 2);
   add_config(keys, architecture.name, held);
   if (const int64_t pooling = source.pooling ? gguf_pooling_type(*source.pooling) : 0; pooling > 0)
@@ -240,7 +251,7 @@ void write_gguf(const std::filesystem::path& path, const GgufSource& source) {
   const TransformerConfig held = config_in_gguf(source.model.config());
   auto [architecture, plan] = chosen_architecture(source, held);
   set_types(plan, source.weights);
-  const GgufKeys keys = keys_of(source, *architecture, held);
+  const GgufKeys keys = keys_of(source, *architecture, held, file_type_of(plan));
   std::string head = gguf_begin(plan.size(), keys.size()) + keys.bytes();
   int64_t offset = 0;
   for (const PlannedTensor& tensor : plan) {
