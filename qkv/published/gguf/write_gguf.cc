@@ -104,8 +104,8 @@ uint32_t file_type_of(const Plan& plan) {
   for (const PlannedTensor& tensor : plan)
     if (!tensor.parts.empty() && tensor.parts.front().parameter.is_matrix())
       counts[tensor.type->file_type] += tensor.shape.numel();
-  const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
-  return most == counts.end() ? 0 : most->first;
+  const auto largest = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  return largest == counts.end() ? 0 : largest->first;
 }
 
 struct Choice {
