@@ -17,9 +17,9 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/attention_cases.h"
-#include "bench/peak.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/kernel/peak.h"
 
 namespace {
 
@@ -172,7 +172,8 @@ int run(int argc, char** argv) {
 
   if (only_list) return list(json), 0;
   if (peak) {
-    const Json p = {{"fp32_gflops", peak_fp32()}, {"bf16_gflops", peak_bf16()}, {"threads", threads()}};
+    const Json p = {
+        {"fp32_gflops", kernel::peak_f32()}, {"bf16_gflops", kernel::peak_bf16()}, {"threads", threads()}};
     return std::cout << p.dump() << "\n", 0;
   }
   for (const std::string& name : names) {

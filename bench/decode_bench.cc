@@ -5,11 +5,8 @@
 //
 // The source is a file with the token ids of a sentence in a line, or random: 512 sentences of 10 to 40 tokens. They are
 // translated sorted by length, `batch` at a time. The first batch warms up; the fastest of `--repeat` rounds counts.
-#include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <iostream>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <sys/resource.h>
@@ -18,11 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/names.h"
-#include "qkv/base/random.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/padded_batch.h"
-#include "qkv/decode/search.h"
 #include "qkv/kernel/instruction_set.h"
+#include "qkv/measure/decoding_speed.h"
 #include "qkv/model/transformer.h"
 
 namespace {
@@ -53,30 +48,6 @@ Sentences read_sentences(const std::string& path, int64_t vocabulary) {
     if (!ids.empty()) out.push_back(ids);
   }
   if (out.empty()) throw std::runtime_error("there are no sentences in " + path);
-  return out;
-}
-
-Sentences random_sentences(const Settings& s) {
-  Random random(1);
-  Sentences out(static_cast<size_t>(s.sentences));
-  for (auto& ids : out) {
-    ids.resize(10 + random.below(31));
-    for (int32_t& id : ids) id = 4 + static_cast<int32_t>(random.below(static_cast<uint64_t>(s.vocabulary - 4)));
-  }
-  return out;
-}
-
-// Batches of sentences of similar length, each with eos.
-std::vector<PaddedBatch> batches_of(Sentences sentences, int64_t batch) {
-  std::stable_sort(sentences.begin(), sentences.end(),
-                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  std::vector<PaddedBatch> out;
-  for (size_t first = 0; first < sentences.size(); first += static_cast<size_t>(batch)) {
-    const size_t end = std::min(first + static_cast<size_t>(batch), sentences.size());
-    const Sentences part(sentences.begin() + static_cast<int64_t>(first),
-                         sentences.begin() + static_cast<int64_t>(end));
-    out.push_back(pad_batch(part, {.append = Tokenizer::eos}));
-  }
   return out;
 }
 
@@ -113,37 +84,29 @@ int run(int argc, char** argv) {
   Transformer model(config, 1);
   model.pack_for_inference(format);
   model.set_cache_format(value_named<CacheFormat>(s.cache, "decode_bench", "--cache"));
-  const Sentences sentences = s.source.empty() ? random_sentences(s) : read_sentences(s.source, s.vocabulary);
-  const std::vector<PaddedBatch> batches = batches_of(sentences, s.batch);
-  const SearchOptions options = {.beam = s.beam, .min_length = s.tokens, .max_length = s.tokens};
-
-  search(model, batches[0].ids, batches[0].lengths, options);
-  double fastest = 0;
-  for (int round = 0; round < s.repeat; ++round) {
-    const auto start = std::chrono::steady_clock::now();
-    for (const PaddedBatch& batch : batches) search(model, batch.ids, batch.lengths, options);
-    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    fastest = round == 0 ? ms : std::min(fastest, ms);
-  }
-  const double count = static_cast<double>(sentences.size()) * static_cast<double>(s.tokens);
-  const double rate = count / fastest * 1000;
+  const DecodingSpeed speed = measure_decoding(
+      model,
+      s.source.empty() ? random_sentences(s.sentences, s.vocabulary) : read_sentences(s.source, s.vocabulary),
+      {.batch = s.batch, .beam = s.beam, .tokens = s.tokens, .rounds = s.repeat});
   if (s.json) {
     const nlohmann::ordered_json line = {{"recipe", s.recipe},
                                          {"vocabulary", s.vocabulary},
                                          {"weights", s.weights},
+                                         {"cache", s.cache},
                                          {"beam", s.beam},
                                          {"batch", s.batch},
                                          {"threads", s.threads},
                                          {"instruction_set", instruction_set()},
-                                         {"sentences", sentences.size()},
+                                         {"sentences", speed.sentences},
                                          {"tokens", s.tokens},
-                                         {"ms", fastest},
-                                         {"tokens_per_s", rate},
+                                         {"ms", 1000 * speed.seconds},
+                                         {"tokens_per_s", speed.tokens_per_s},
                                          {"resident_mb", resident_mb()}};
     std::cout << line.dump() << "\n";
   } else {
     std::cout << s.recipe << ", " << s.weights << ", beam " << s.beam << ", batch " << s.batch << ": "
-              << static_cast<int64_t>(rate) << " tokens/s, " << static_cast<int64_t>(resident_mb()) << " MB\n";
+              << static_cast<int64_t>(speed.tokens_per_s) << " tokens/s, " << static_cast<int64_t>(resident_mb())
+              << " MB\n";
   }
   return 0;
 }

@@ -2,9 +2,11 @@
 //
 //     kernel_bench --benchmark_filter=matmul          # QKV_ISA=avx2 pins an instruction set
 //     kernel_bench --benchmark_repetitions=5          # on a busy machine, use the fastest repetition
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -12,6 +14,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/matmul.h"
+#include "qkv/kernel/peak.h"
 
 namespace {
 
@@ -30,46 +33,15 @@ benchmark::Counter rate(double per_iteration) {
   return {per_iteration, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000};
 }
 
-// Peak: independent multiply-adds on registers, for the instruction sets that the CPU has.
-template <class Vector>
-[[gnu::always_inline]] inline double multiply_adds(int64_t rounds) {
-  Vector sum[12], x{}, y{};
-  for (size_t i = 0; i < sizeof(Vector) / sizeof(float); ++i) x[i] = 0.999f, y[i] = 1e-3f;
-  for (int c = 0; c < 12; ++c)
-    sum[c] = y * static_cast<float>(c);  // all different: the compiler would merge equal chains
-  for (int64_t r = 0; r < rounds; ++r)
-    for (Vector& s : sum) s = s * x + y;
-  double total = 0.0;
-  for (const Vector& s : sum) total += static_cast<double>(s[0]);
-  return total;
-}
-#if defined(__x86_64__)
-typedef float v16 __attribute__((vector_size(64)));
-typedef float v8 __attribute__((vector_size(32)));
-__attribute__((target("avx512f"), noinline)) double peak_avx512(int64_t rounds) {
-  return multiply_adds<v16>(rounds);
-}
-__attribute__((target("avx2,fma"), noinline)) double peak_avx2(int64_t rounds) { return multiply_adds<v8>(rounds); }
-#endif
-typedef float v4 __attribute__((vector_size(16)));
-double peak_generic(int64_t rounds) { return multiply_adds<v4>(rounds); }
-
-void peak(benchmark::State& state, int lanes, double (*loop)(int64_t)) {
-  const int64_t rounds = 100'000;
-  const int count = threads();
-  for (auto _ : state) parallel_for(count, [&](int64_t) { benchmark::DoNotOptimize(loop(rounds)); });
-  state.counters["FLOP/s"] = rate(2.0 * 12 * lanes * static_cast<double>(rounds) * count);
-}
-
 void add_peaks() {
-  const auto add = [](const std::string& isa, int lanes, double (*loop)(int64_t)) {
-    if (cpu_has(isa)) benchmark::RegisterBenchmark(("peak/" + isa).c_str(), peak, lanes, loop)->UseRealTime();
-  };
-  add("generic", 4, peak_generic);
-#if defined(__x86_64__)
-  add("avx2", 8, peak_avx2);
-  add("avx512", 16, peak_avx512);
-#endif
+  const std::pair<const char*, double (*)()> peaks[] = {
+      {"peak/f32", peak_f32}, {"peak/bf16", peak_bf16}, {"peak/int8", peak_int8}};
+  for (const auto& [name, peak] : peaks)
+    benchmark::RegisterBenchmark(name, [peak = peak](benchmark::State& state) {
+      double gflops = 0;
+      for (auto _ : state) gflops = std::max(gflops, peak());
+      state.counters["FLOP/s"] = {1e9 * gflops, benchmark::Counter::kDefaults, benchmark::Counter::kIs1000};
+    })->UseRealTime();
 }
 
 // Matrix products: y = x W^T with the weight packed, and dW = dY^T X.

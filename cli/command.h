@@ -19,6 +19,7 @@ Command add_demo(App& app);
 Command add_train(App& app);
 Command add_translate(App& app);
 Command add_generate(App& app);
+Command add_chat(App& app);
 Command add_embed(App& app);
 Command add_fill_mask(App& app);
 Command add_score(App& app);
@@ -28,5 +29,6 @@ Command add_inspect(App& app);
 Command add_describe(App& app);
 Command add_convert(App& app);
 Command add_plot(App& app);
+Command add_bench(App& app);
 
 }  // namespace qkv::cli

@@ -105,9 +105,10 @@ struct ForeignCommand {
 };
 
 constexpr ForeignCommand commands[] = {
-    {"chat|cli|run", "qkv generate continues a text as it is; it applies no chat template"},
+    {"cli|run", "qkv chat talks with a model, qkv generate continues a text as it is"},
     {"complete|completion|infer|inference|predict|sample",
      "qkv generate continues a text, qkv translate translates"},
+    {"converse|dialog|dialogue|talk", "it is qkv chat"},
     {"interactive|decode|decoder|translator|mt", "it is qkv translate, or qkv generate for a language model"},
     {"fit|learn|preprocess|trainer", "it is qkv train, which reads text as it is"},
     {"finetune|fine-tune", "it is qkv train --init MODEL"},

@@ -12,7 +12,7 @@ namespace qkv::cli {
 // "" if the name is not known, or if what it means is not among the `known` flags. Case, and _ for -, do not matter.
 std::string foreign_name(std::string_view given, std::span<const std::string_view> known);
 
-// foreign_command("chat")      // "; qkv generate continues a text as it is; it applies no chat template"
+// foreign_command("eval")      // "; it is qkv evaluate"
 std::string foreign_command(std::string_view given);
 
 }  // namespace qkv::cli

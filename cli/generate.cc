@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <random>
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/sampling_seed.h"
 #include "cli/text_input.h"
 #include "cli/timings.h"
 #include "qkv/base/threads.h"
@@ -49,20 +49,13 @@ struct GenerateCommand {
     check_options(options);
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
-    draw_seed();
+    draw_seed(options, flags, quiet);
     const int code = one ? answer_prompt(generator) : answer_lines(generator);
     if (show_timings) timings.print();
     return code;
   }
 
  private:
-  // Each run draws other texts, unless the seed is given; small enough to be typed.
-  void draw_seed() {
-    if (given_names(flags).contains("seed") || options.beam != 1 || options.sampling.temperature == 0) return;
-    options.sampling.seed = std::random_device()() % 1'000'000;
-    if (!quiet) say(fmt::format("drawing tokens at random; --seed {} repeats this", options.sampling.seed));
-  }
-
   // The only line breaks are those between answers.
   std::string lines_of(const GeneratedTexts& texts, std::string_view keep) const {
     std::string lines;
@@ -77,12 +70,10 @@ struct GenerateCommand {
     Output out(output);
     bool truncated = false;
     if (options.beam == 1 && options.answers == 1 && !scores) {
-      TextGeneration text = timings.measure([&] { return generator.stream(prompt, options); });
+      TextGeneration text = timings.measure_prompt([&] { return generator.stream(prompt, options); });
       truncated = text.truncated();
-      const auto next = [&] { return timings.measure([&] { return text.next(); }); };
-      std::optional<std::string> piece = next();
-      timings.prompt_done();
-      for (; piece; piece = next()) {
+      const auto next = [&] { return text.next(); };
+      for (auto piece = timings.measure_prompt(next); piece; piece = timings.measure(next)) {
         out.print(escape_controls(*piece, "\t\n"));
         out.flush();
       }

@@ -15,7 +15,8 @@ namespace {
 
 // The flags of a training whose model the command can use.
 const char* training_data(const std::string& command) {
-  if (command == "generate" || command == "perplexity") return "--architecture causal --train TEXT.txt";
+  if (command == "generate" || command == "chat" || command == "perplexity")
+    return "--architecture causal --train TEXT.txt";
   return command == "fill-mask" ? "--architecture masked --train TEXT.txt" : "--train PAIRS.tsv";
 }
 
@@ -60,7 +61,7 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
       {Architecture::encoder_decoder,
        "an encoder-decoder",
        {"translate", "score", "evaluate", "inspect", "embed", "describe"}},
-      {Architecture::causal, "a causal model", {"generate", "perplexity", "inspect", "embed", "describe"}},
+      {Architecture::causal, "a causal model", {"generate", "chat", "perplexity", "inspect", "embed", "describe"}},
       {Architecture::masked, "a masked model", {"fill-mask", "inspect", "embed", "describe"}}};
   if (!is_published(folder) && !file_exists(find_in_model(folder, "config.json"))) return;
   const Architecture of_model = load_config(folder).architecture;

@@ -4,7 +4,7 @@
 //
 // and so is a model of an architecture that the command cannot use, with the commands that can:
 //
-//     qkv translate: --model stories is a causal model; use it with qkv generate, perplexity, inspect, embed, describe
+//     qkv translate: --model stories is a causal model; use it with qkv generate, chat, perplexity, inspect, embed, describe
 #pragma once
 
 #include <string>

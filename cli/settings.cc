@@ -6,23 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-namespace qkv::cli {
-// The parser asserts that a key follows the [ of a section, which it has not checked: an error in the file.
-struct NoKey {};
-constexpr void expect_key(bool there) {
-  if (!there) throw NoKey();
-}
-}  // namespace qkv::cli
-
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#define TOML_ASSERT(expr) qkv::cli::expect_key(static_cast<bool>(expr))
-#define TOML_MAX_NESTED_VALUES \
-  8  // arrays and inline tables within one another; the default of 256 is meant for data
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
-
 #include "cli/flags.h"
+#include "cli/toml_parser.h"
 #include "cli/toml_text.h"
 #include "qkv/base/names.h"
 

@@ -8,6 +8,7 @@
 //     Timings timings;
 //     ... read the model ...
 //     timings.model_read();
+//     timings.measure_prompt([&] { return generation.next(); });          // the first piece of a single text
 //     timings.measure([&] { return generator.generate(prompts, options); });
 //     timings.add(prompt_tokens, generated_tokens);
 //     timings.print();
@@ -31,9 +32,16 @@ class Timings {
     const Stopwatch stopwatch(*this);
     return work();
   }
-  // Tokens that were read and written in what was measured. The prompt of a single text is measured on its own.
+  // What ends with the first token of a single text.
+  template <class Work>
+  auto measure_prompt(Work work) {
+    const double before = seconds_;
+    auto made = measure(work);
+    prompt_seconds_ += seconds_ - before;
+    return made;
+  }
+  // Tokens that were read and written in what was measured.
   void add(int64_t read, int64_t written) { read_ += read, written_ += written; }
-  void prompt_done() { prompt_seconds_ = seconds_; }
 
   std::vector<std::string> lines() const;
   void print() const;

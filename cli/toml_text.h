@@ -3,8 +3,7 @@
 //     const std::string text = read_toml("train.toml");
 //     const size_t line = first_line_where(text, lacks_a_key);
 //
-// UsageError that names the line: more bytes or dots than settings need, or characters outside of strings and comments
-// that are not ASCII, on whose absence the parser relies.
+// UsageError that names the line: more bytes or dots than settings need.
 #pragma once
 
 #include <cstddef>

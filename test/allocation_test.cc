@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/base/json.h"
+#include "qkv/layer/attention_variant.h"
 
 namespace qkv::allocation_test {
 
@@ -71,6 +72,12 @@ TEST(EveryAllocationMayFail, OfWritingJson) {
 TEST(Json, LookingUpAMemberOrAnItemAllocatesNothing) {
   const Json json = Json::parse(text);
   EXPECT_EQ(allocations_of([&] { json.at("values")[4].text(); }), 0);
+}
+
+// Every layer makes variants; their messages, which have all arguments in them, are not made ahead of errors.
+TEST(AttentionVariant, IsCheckedWithoutItsText) {
+  const int64_t of_text = allocations_of([] { to_string(*mechanism_of(Rotary{})); });
+  EXPECT_LT(allocations_of([] { AttentionVariant(Rotary{}); }), 2 * of_text);
 }
 
 }  // namespace qkv::allocation_test

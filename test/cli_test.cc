@@ -101,7 +101,7 @@ TEST_F(Command, HelpListsTheCommandsAndEachHasItsOwn) {
   const Outcome help = run("--help");
   EXPECT_EQ(help.code, 0);
   for (const char* name :
-       {"demo", "train", "translate", "score", "evaluate", "inspect", "describe", "convert", "plot"}) {
+       {"demo", "train", "translate", "score", "evaluate", "inspect", "describe", "convert", "plot", "bench"}) {
     EXPECT_NE(help.out.find(name), std::string::npos) << name;
     const Outcome own = run(fmt::format("{} --help", name));
     EXPECT_EQ(own.code, 0) << name;

@@ -6,8 +6,9 @@
 
 namespace qkv::command_line_test {
 
-constexpr const char* commands[] = {"demo",  "train",      "translate", "generate", "embed",    "fill-mask",
-                                    "score", "perplexity", "evaluate",  "inspect",  "describe", "convert"};
+constexpr const char* commands[] = {"demo",    "train",     "translate", "generate",   "chat",
+                                    "embed",   "fill-mask", "score",     "perplexity", "evaluate",
+                                    "inspect", "describe",  "convert"};
 
 class CommandLine : public CommandTest {
  protected:
@@ -130,7 +131,7 @@ TEST_F(CommandLine, NamesOfOtherProgramsAreAnsweredByOurs) {
 }
 
 TEST_F(CommandLine, CommandsOfOtherProgramsAreAnsweredByOurs) {
-  expect_error(bash("qkv chat"), 2, {"unknown command 'chat'; qkv generate continues a text"});
+  expect_error(bash("qkv run"), 2, {"unknown command 'run'; qkv chat talks with a model"});
   expect_error(bash("qkv help fine_tune"), 2, {"unknown command 'fine_tune'; it is qkv train --init MODEL"});
   expect_error(bash("qkv eval -m x"), 2, {"unknown command 'eval'; it is qkv evaluate"});
   expect_error(bash("qkv Interactive"), 2, {"it is qkv translate"});

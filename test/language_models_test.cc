@@ -368,7 +368,8 @@ TEST_F(LanguageModels, EveryCommandNamesTheCommandsForAnotherArchitecture) {
     expect_error(bash(fmt::format("echo a | qkv {} --model {}", command, model)), 1,
                  {fmt::format("qkv {}: --model {} is {}", command.substr(0, command.find(' ')), model, uses)});
   };
-  const std::string causal = "a causal model; use it with qkv generate, perplexity, inspect, embed, describe\n";
+  const std::string causal =
+      "a causal model; use it with qkv generate, chat, perplexity, inspect, embed, describe\n";
   for (const char* command : {"translate", "score --input pairs.tsv", "evaluate --input pairs.tsv", "fill-mask"})
     refused(command, "causal", causal);
   for (const char* command : {"translate", "generate", "perplexity"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -92,6 +92,34 @@ class TextGeneration:
         return GeneratedText(*self._generation.result())
 
 
+def _conversation(
+    messages: Iterable[Mapping[str, Any]],
+    tools: Iterable[Any] | None,
+    documents: Iterable[Any] | None,
+    variables: Mapping[str, Any] | None,
+    chat_template: str | None,
+    add_generation_prompt: bool,
+    trust_messages: bool,
+) -> str:
+    if isinstance(messages, (str, Mapping)):
+        raise TypeError(f"chat: messages must be a list of dicts, got {type(messages).__name__}")
+    try:
+        return json.dumps(
+            {
+                "messages": list(messages),
+                "tools": None if tools is None else list(tools),
+                "documents": None if documents is None else list(documents),
+                "variables": variables,
+                "chat_template": chat_template,
+                "add_generation_prompt": bool(add_generation_prompt),
+                "trust_messages": bool(trust_messages),
+            },
+            allow_nan=False,
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        raise type(error)(f"chat: the conversation is not JSON: {error}") from None
+
+
 class Generator:
     """A causal language model with its vocabulary, from its folder. Several threads may use it at once.
 
@@ -155,6 +183,49 @@ class Generator:
         """The answer that generate() gives, as an iterator over its pieces. Beam search is not available."""
         return TextGeneration(self._generator.stream(prompt, dict(options)))
 
+    def chat(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        tools: Iterable[Any] | None = None,
+        documents: Iterable[Any] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = True,
+        trust_messages: bool = False,
+        **options: Unpack[GenerateTextOptions],
+    ) -> GeneratedText:
+        """The answer to a conversation: messages are dicts with "role" and "content".
+
+        generator.chat([{"role": "user", "content": "Why is the sky blue?"}], temperature=0)
+
+        The prompt is what the model's chat template makes of them, as apply_chat_template() of Hugging Face
+        transformers, with tools, documents and `variables` (such as {"enable_thinking": False}). Special tokens in
+        messages stay text, unless `trust_messages`. Options as for generate(); an answer is not searched for.
+        """
+        request = _conversation(
+            messages, tools, documents, variables, chat_template, add_generation_prompt, trust_messages
+        )
+        return GeneratedText(*self._generator.chat(request, dict(options)))
+
+    def stream_chat(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        tools: Iterable[Any] | None = None,
+        documents: Iterable[Any] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = True,
+        trust_messages: bool = False,
+        **options: Unpack[GenerateTextOptions],
+    ) -> TextGeneration:
+        """The answer that chat() gives, as an iterator over its pieces."""
+        request = _conversation(
+            messages, tools, documents, variables, chat_template, add_generation_prompt, trust_messages
+        )
+        return TextGeneration(self._generator.stream_chat(request, dict(options)))
+
     def score(self, texts: Iterable[str], **options: Unpack[ScoreTextOptions]) -> list[TextScore]:
         """Log-probabilities of texts, their ends included.
 
@@ -193,5 +264,7 @@ class Generator:
 _tables = _core.decoding_options()
 add_options(Generator.generate, _tables["GenerateTextOptions"])
 add_options(Generator.stream, _tables["GenerateTextOptions"])
+add_options(Generator.chat, _tables["GenerateTextOptions"])
+add_options(Generator.stream_chat, _tables["GenerateTextOptions"])
 add_options(Generator.score, _tables["ScoreTextOptions"])
 add_options(Generator.perplexity, _tables["ScoreTextOptions"])

@@ -9,6 +9,7 @@
 #include "python/src/inspection.h"
 #include "python/src/settings.h"
 #include "python/src/text.h"
+#include "qkv/base/json.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/model/describe.h"
 #include "qkv/model/model_file.h"
@@ -47,6 +48,31 @@ nb::list generate(const Generator& generator, nb::list prompts, const nb::dict& 
     out.append(nb::make_tuple(answers, t.truncated));
   }
   return out;
+}
+
+// {"messages": [...], "tools": ..., ...}, as Python writes it.
+TextGeneration stream_chat(const Generator& generator, const std::string& conversation, const nb::dict& given,
+                           const char* where) {
+  constexpr JsonLimits limits = {.bytes = 64 << 20, .depth = 100, .name_bytes = 20'000};
+  const GenerateTextOptions options = options_of(generator, given, where);
+  const nb::gil_scoped_release unlocked;
+  const Json json = parse_json_object(conversation, where, limits);
+  ChatOptions how{.prompt = {.add_generation_prompt = json["add_generation_prompt"].get<bool>(),
+                             .tools = json["tools"],
+                             .documents = json["documents"],
+                             .variables = json["variables"]},
+                  .trusts_messages = json["trust_messages"].get<bool>()};
+  if (const Json& text = json["chat_template"]; !text.is_null()) how.chat_template.text = text.text();
+  return generator.stream_chat(json["messages"], options, how);
+}
+
+nb::tuple chat(const Generator& generator, const std::string& conversation, const nb::dict& given) {
+  TextGeneration text = stream_chat(generator, conversation, given, "Generator.chat");
+  {
+    const nb::gil_scoped_release unlocked;
+    while (text.next()) check_signals();
+  }
+  return tuple_of(text.result());
 }
 
 // A tuple for every text: (log-probability, log-probabilities of the tokens, tokens).
@@ -105,6 +131,11 @@ void bind_generator(nb::module_& m) {
       .def("stream",
            [](const Generator& g, nb::handle prompt, const nb::dict& given) {
              return g.stream(string_of(prompt, "stream"), options_of(g, given, "Generator.stream"));
+           })
+      .def("chat", &chat)
+      .def("stream_chat",
+           [](const Generator& g, const std::string& conversation, const nb::dict& given) {
+             return stream_chat(g, conversation, given, "Generator.stream_chat");
            })
       .def("score", &score)
       .def("inspect", &inspect_text, "text"_a)

@@ -19,7 +19,7 @@ namespace qkv {
 
 class Error : public std::runtime_error {
  public:
-  // what() is "op: message".
+  // what() is "op: message", with control characters as \x1b.
   Error(std::string_view op, std::string_view message);
   const std::string& op() const { return op_; }
 

@@ -16,8 +16,8 @@ using Role = AttentionMechanism::Role;
 void check_arguments(const AttentionMechanism& mechanism, std::string_view where) {
   const std::vector<MechanismArgument> arguments = mechanism.arguments();
   for (size_t i = 0; i < arguments.size(); ++i)
-    require<UsageError>(arguments[i].allows(mechanism.argument(i)), where, "{}: {}",
-                        quoted_name(to_string(mechanism)), arguments[i].error(value_text(mechanism.argument(i))));
+    if (const MechanismArgument::Value value = mechanism.argument(i); !arguments[i].allows(value)) [[unlikely]]
+      fail<UsageError>(where, "{}: {}", quoted_name(to_string(mechanism)), arguments[i].error(value_text(value)));
 }
 
 }  // namespace
@@ -79,11 +79,12 @@ void check_variant(const AttentionVariant& variant, const AttentionSize& size, s
     const AttentionMechanism::Facts facts = mechanism->facts();
     require<UsageError>(size.use == AttentionUse::cross ? facts.in_cross : facts.in_self, where,
                         "'{}' is for {} only", facts.name, facts.in_self ? "self attention" : "cross attention");
-    require<UsageError>(
-        facts.role != Role::prefix || variant.has(Role::mask) || variant.has(Role::global_projections), where,
-        "{} needs another mask in the variant, as in window=64+prefix=4", quoted_name(to_string(*mechanism)));
-    const std::string error = mechanism->error(size);
-    require<UsageError>(error.empty(), where, "{}: {}", quoted_name(to_string(*mechanism)), error);
+    if (facts.role == Role::prefix && !variant.has(Role::mask) && !variant.has(Role::global_projections))
+        [[unlikely]]
+      fail<UsageError>(where, "{} needs another mask in the variant, as in window=64+prefix=4",
+                       quoted_name(to_string(*mechanism)));
+    if (const std::string error = mechanism->error(size); !error.empty()) [[unlikely]]
+      fail<UsageError>(where, "{}: {}", quoted_name(to_string(*mechanism)), error);
   }
 }
 

@@ -12,8 +12,8 @@ namespace qkv {
 namespace {
 
 // A mechanism is created to count its FLOPs. A mechanism with more parameters than this counts as scaled dot products
-// instead, so that a configuration larger than the memory can be described.
-constexpr double max_parameters = 1 << 28;
+// instead, so that a configuration larger than the memory can be described, and soon: local_p computes its positions.
+constexpr double max_parameters = 1 << 24;
 
 double parameters_of(const AttentionMechanism& mechanism, const AttentionSize& size) {
   double sum = 0;

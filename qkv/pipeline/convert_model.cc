@@ -5,6 +5,7 @@
 #include "qkv/base/json.h"
 #include "qkv/base/temporary_file.h"
 #include "qkv/pipeline/generation_config.h"
+#include "qkv/published/chat_template_files.h"
 #include "qkv/published/gguf/write_gguf.h"
 #include "qkv/published/huggingface/sentence_encoder.h"
 #include "qkv/published/load_model.h"
@@ -71,6 +72,7 @@ void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) 
   save_model(to, *opened.saved.model, sums);
   if (const std::string settings = generation_settings(*opened.saved.folder); !settings.empty())
     write_file(to / "generation_config.json", settings);
+  write_chat_template(to, opened.saved.folder->chat_template());
   if (file_exists(from / "modules.json")) copy_sentence_encoder(from, to);
 }
 
@@ -122,7 +124,7 @@ void write_gguf_file(const fs::path& from, const Opened& opened, const fs::path&
                   .weights = options.weights.value_or(folder.stored_weights()),
                   .family = folder.family(),
                   .name = (name.extension() == ".gguf" ? name.stem() : name.filename()).string(),
-                  .chat_template = folder.chat_template().value_or(""),
+                  .chat_template = folder.chat_template().text,
                   .pooling = pooling_of(from)});
 }
 

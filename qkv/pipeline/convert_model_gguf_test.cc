@@ -116,9 +116,9 @@ TEST_F(ConvertToGguf, ModelsInSeveralFilesAreOneFile) {
 TEST_F(ConvertToGguf, ChatTemplatesAreThoseOfTheFolder) {
   const test::PublishedFolder folder("qwen2");
   const auto of = [&](const std::string& name) {
-    return open_model_folder(written(folder.path(), name))->chat_template();
+    return open_model_folder(written(folder.path(), name))->chat_template().text;
   };
-  EXPECT_FALSE(of("none.gguf"));
+  EXPECT_EQ(of("none.gguf"), "");
   auto settings = test::PublishedFolder::Json::parse(read_file(folder.path() / "tokenizer_config.json"));
   settings["chat_template"] = {{{"name", "tools"}, {"template", "T"}},
                                {{"name", "default"}, {"template", "{{ a }}"}}};

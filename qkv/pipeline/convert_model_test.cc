@@ -191,6 +191,16 @@ TEST_F(ConvertModel, KeepsHowAPublishedModelSearchesAndSamples) {
             generate_defaults(published("gpt2")).sampling.temperature);
 }
 
+TEST_F(ConvertModel, KeepsTheChatTemplate) {
+  const fs::path from = scratch_.path() / "from", to = scratch_.path() / "to";
+  fs::copy(published("gpt2"), from);
+  write_file(from / "chat_template.jinja", "{{ bos_token }}{{ messages[0].content }}\n");
+  convert_model(from, to);
+  const ChatTemplateSource source = open_model_folder(to)->chat_template();
+  EXPECT_EQ(source.text, "{{ bos_token }}{{ messages[0].content }}\n");
+  EXPECT_TRUE(source.file.ends_with("tokenizer_config.json")) << source.file;
+}
+
 // Older folders have these settings in config.json.
 TEST_F(ConvertModel, KeepsTheSettingsOfSearchInAConfigJson) {
   const fs::path folder = scratch_.path() / "old";

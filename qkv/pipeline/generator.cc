@@ -74,6 +74,7 @@ Generator::Generator(const TextModel& from)
     : Generator(model_as<CausalTransformer>(from, from.folder->path().string(), "it does not generate text"),
                 from.tokenizer, from.folder->path().string()) {
   defaults_ = generate_defaults(*from.folder);
+  chat_template_ = from.folder->chat_template();
 }
 
 Generator::Generator(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, const std::string& name)

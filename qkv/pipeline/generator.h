@@ -8,6 +8,9 @@
 //
 //     double p = generator.score({"It rains."})[0].perplexity();                // score_documents.h
 //
+//     std::vector<ChatMessage> messages = {{"user", "Why is the sky blue?"}};   // chat_template.h
+//     std::string answer = generator.chat(messages).text;
+//
 // A prompt is tokenized like a training line and begins with bos; it may be blank. The text of an answer is what
 // follows the prompt, with its leading space: prompt + text is the whole text. Of a prompt of more than
 // max_input_tokens only the end is read, and the result is marked as truncated; by default, a prompt that fills all
@@ -18,6 +21,11 @@
 // and more searched (search.h), several answers being the best ones. Prompts are batched by length; what follows a
 // prompt depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor
 // on the number of answers and threads.
+//
+// chat() answers a conversation. Its prompt is made by the chat template of the model, in which special tokens are these
+// tokens, while messages are text (chat_prompt.h); it is not cut: one that leaves no position for an answer is an
+// InputError. The answer ends with a token that the model ends texts with, or, if the template has none of these, with one
+// that ends a turn in it ("<|im_end|>").
 //
 // A model folder holds config.json, model.safetensors and tokenizer.model.
 // Errors: InputError for a folder that is not a causal model and files that do not fit together; RefusedTexts, an
@@ -39,6 +47,7 @@
 #include "qkv/model/causal.h"
 #include "qkv/model/store_parameters.h"
 #include "qkv/pipeline/text_generation.h"
+#include "qkv/text/chat_template/chat_template.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -85,6 +94,12 @@ struct TextScore {
   double perplexity() const;                        // 1 without tokens
 };
 
+struct ChatOptions {
+  ChatTemplateSource chat_template = {};  // instead of that of the model, unless its text is empty
+  RenderOptions prompt = {};              // what the template is given besides the messages
+  bool trusts_messages = false;           // "<|im_end|>" in a message is that token (chat_prompt.h)
+};
+
 class Generator {
  public:
   explicit Generator(const std::filesystem::path& folder, const InferenceOptions& options = {});
@@ -107,6 +122,16 @@ class Generator {
   GeneratedTexts generate(const std::string& prompt) const { return generate(prompt, defaults_); }
   TextGeneration stream(const std::string& prompt) const { return stream(prompt, defaults_); }
 
+  // Of messages, a vector of ChatMessage or JSON as for ChatTemplate; without beam search, one answer.
+  GeneratedText chat(const Json& messages, const GenerateTextOptions& options, const ChatOptions& how = {}) const;
+  GeneratedText chat(const Json& messages) const { return chat(messages, defaults_); }
+  TextGeneration stream_chat(const Json& messages, const GenerateTextOptions& options,
+                             const ChatOptions& how = {}) const;
+  TextGeneration stream_chat(const Json& messages) const { return stream_chat(messages, defaults_); }
+  int64_t chat_tokens(const Json& messages, const ChatOptions& how = {}) const;  // of the prompt
+  // What chat() uses. Without one the text is empty, and the file says what was looked for.
+  const ChatTemplateSource& chat_template() const { return chat_template_; }
+
   std::vector<TextScore> score(std::span<const std::string> texts, const ScoreTextOptions& options = {},
                                const ProgressFunction& progress = {}) const;
 
@@ -120,6 +145,8 @@ class Generator {
   std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts,
                                             const GenerateTextOptions& options) const;
   GenerateOptions token_options(const GenerateTextOptions& options) const;
+  ChatTemplateSource template_of(const ChatOptions& how) const;
+  std::vector<int32_t> chat_ids(const Json& messages, const ChatOptions& how) const;
   void sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
               const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
   void search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
@@ -128,6 +155,7 @@ class Generator {
   std::shared_ptr<const CausalTransformer> model_;
   Tokenizer tokenizer_;
   GenerateTextOptions defaults_ = {};
+  ChatTemplateSource chat_template_ = {};
 };
 
 }  // namespace qkv

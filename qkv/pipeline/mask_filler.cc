@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/decode/length_batches.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/decode/padded_batch.h"
 #include "qkv/decode/top_tokens.h"
 #include "qkv/pipeline/encode_texts.h"

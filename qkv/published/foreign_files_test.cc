@@ -86,4 +86,10 @@ TEST(MarianSettings, ErrorsOfYamlAreInWordsOfTheFile) {
   EXPECT_EQ(error.find("yaml-cpp"), std::string::npos) << error;
 }
 
+TEST(MarianSettings, NamesOfFilesReachErrorsWithoutTheirControlCharacters) {
+  const PublishedFolder folder("marian-npz");
+  folder.write("decoder.yml", "models: [\"pa\\ess.npz\"]\nvocabs: [a, b]");
+  EXPECT_NE(folder.error().find("pa\\x1bss.npz"), std::string::npos) << folder.error();
+}
+
 }  // namespace qkv::foreign_files_test

@@ -6,10 +6,10 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/model/model_file.h"
+#include "qkv/published/chat_template_files.h"
 #include "qkv/published/ctranslate2/ctranslate2.h"
 #include "qkv/published/foreign_folder.h"
 #include "qkv/published/gguf/gguf_folder.h"
-#include "qkv/published/huggingface/hf_config.h"
 #include "qkv/published/huggingface/huggingface_folder.h"
 #include "qkv/published/llama2c/llama2c.h"
 #include "qkv/published/marian/marian_folder.h"
@@ -41,20 +41,7 @@ std::optional<ModelFolder::SettingsFile> ModelFolder::generation_config() const 
   return SettingsFile{read_file(file, JsonLimits{}.bytes), file.string()};
 }
 
-std::optional<std::string> ModelFolder::chat_template() const {
-  constexpr JsonLimits limits = {.bytes = 20'000'000, .depth = 32, .name_bytes = 20'000};
-  const fs::path file = path_ / "chat_template.jinja", settings = path_ / "tokenizer_config.json";
-  if (file_exists(file)) return read_file(file, limits.bytes);
-  if (!file_exists(settings)) return {};
-  const Json json =
-      parse_json_object(without_bare_infinities(read_file(settings, limits.bytes)), settings.string(), limits);
-  const Json& text = json.value("chat_template");
-  if (text.is_string()) return text.text();
-  if (!text.is_array()) return {};
-  for (const Json& one : text)  // by name
-    if (one.value("name") == Json("default") && one.value("template").is_string()) return one["template"].text();
-  return {};
-}
+ChatTemplateSource ModelFolder::chat_template() const { return read_chat_template(path_); }
 
 WeightFormat ModelFolder::stored_weights() const {
   std::map<WeightFormat, int64_t> numbers;

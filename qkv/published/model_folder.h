@@ -21,6 +21,7 @@
 #include "qkv/kernel/weight_format.h"
 #include "qkv/model/model.h"
 #include "qkv/model/store_parameters.h"
+#include "qkv/text/chat_template/chat_template.h"
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
@@ -52,8 +53,8 @@ class ModelFolder {
     std::string json, file;
   };
   virtual std::optional<SettingsFile> generation_config() const;
-  // The Jinja text that turns a conversation into a prompt: chat_template.jinja, or in tokenizer_config.json.
-  virtual std::optional<std::string> chat_template() const;
+  // How a conversation is written as a prompt, and the special tokens for it: chat_template_files.h.
+  virtual ChatTemplateSource chat_template() const;
   // The `model_type` of Hugging Face, where the format has it: "phi3"; else "".
   virtual std::string family() const { return {}; }
   // The format that the weights are held in for inference, unless another one is asked for: that of the most numbers in

@@ -226,7 +226,7 @@ class SentencePieceModel final : public TokenizerModel {
     if (!options.parse_special) return encode_text(text);
     std::vector<int32_t> out;
     added_.for_each(
-        text, [](const AddedToken&) { return true; },
+        text, [&](const AddedToken&, size_t at) { return options.finds_special(at); },
         [&](TextRange range, int32_t id) {
           if (id >= 0) return out.push_back(id);
           const std::vector<int32_t> ids = encode_text(text.substr(range.begin, range.end - range.begin));

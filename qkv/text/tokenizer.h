@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -83,6 +84,11 @@ struct SpecialTokens {
 
 struct TokenizeOptions {
   bool parse_special = false;  // "<|im_start|>" in a text is that token; for texts that are trusted
+  // With parse_special, whether the special token that begins at a byte of the text is one; false: it stays text. None:
+  // all are.
+  std::function<bool(size_t at)> special_at = {};
+
+  bool finds_special(size_t at) const { return parse_special && (!special_at || special_at(at)); }
 };
 
 class TokenizerModel;

@@ -98,6 +98,22 @@ TEST_P(EveryType, TextBecomesASpecialTokenOnRequestOnly) {
   EXPECT_FALSE(tokenizer.is_added(tokenizer.encode("ab").back()));
 }
 
+TEST_P(EveryType, SpecialTokensAreParsedWhereTheCallerSays) {
+  const Tokenizer tokenizer = Tokenizer::train(corpus(300), {.type = GetParam(), .vocabulary_size = 120});
+  std::vector<size_t> asked;
+  const auto only_last = [&](size_t at) {
+    asked.push_back(at);
+    return at == 10;
+  };
+  const std::vector<int32_t> ids =
+      tokenizer.encode("ab <s>ab </s>", {.parse_special = true, .special_at = only_last});
+  EXPECT_EQ(asked, (std::vector<size_t>{3, 9}));
+  EXPECT_EQ(ids, tokenizer.encode("ab <s>ab </s>"));
+  asked.clear();
+  EXPECT_EQ(tokenizer.encode("ab <s>ab  </s>", {.parse_special = true, .special_at = only_last}).back(),
+            Tokenizer::eos);
+}
+
 TEST(Tokenizer, ByteLevelBpeKeepsEveryText) {
   const Tokenizer tokenizer =
       Tokenizer::train(corpus(300), {.type = TokenizerType::byte_bpe, .vocabulary_size = 400});

@@ -26,7 +26,7 @@ std::vector<Tensor> outputs(const Drawn& call);
 std::vector<Tensor> outputs(const Drawn& call, const Inputs& inputs, const BatchRows& rows);
 
 // The first result whose error is above twice the error of the plain computation in the type of the inputs, plus two
-// standard deviations of the error that rounding explains; "" if there is none.
+// standard deviations of the error that rounding explains, and plus what underflow explains; "" if there is none.
 std::string excess_error(const Drawn& call, const std::vector<Tensor>& got);
 
 // The first query without weights that has anything but zeros, and -infinity for lse; "" if there is none.

@@ -20,7 +20,9 @@ std::string usage(const AttentionMechanism& mechanism) {
 
 std::string to_string(const AttentionMechanism& mechanism) {
   const std::vector<MechanismArgument> arguments = mechanism.arguments();
-  const auto is_default = [&](size_t i) { return arguments[i].default_value == mechanism.argument(i); };
+  std::vector<MechanismArgument::Value> values;
+  for (size_t i = 0; i < arguments.size(); ++i) values.push_back(mechanism.argument(i));
+  const auto is_default = [&](size_t i) { return arguments[i].default_value == values[i]; };
   size_t places = 0;  // written by place
   for (size_t i = 0; i < arguments.size(); ++i)
     if (!arguments[i].by_name && !is_default(i)) places = i + 1;
@@ -28,7 +30,7 @@ std::string to_string(const AttentionMechanism& mechanism) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (i >= places && is_default(i)) continue;
     text += fmt::format("{}{}{}", text.empty() ? "=" : ":", i < places ? "" : fmt::format("{}=", arguments[i].name),
-                        value_text(mechanism.argument(i)));
+                        value_text(values[i]));
   }
   return fmt::format("{}{}", mechanism.facts().name, text);
 }

@@ -39,7 +39,10 @@ class GgufModel final : public PublishedModelFolder {
       if (metadata().has(theirs)) json[ours] = metadata().number(theirs);
     return SettingsFile{json.dump(), path().string()};
   }
-  std::optional<std::string> chat_template() const override { return gguf_chat_template(metadata()); }
+  ChatTemplateSource chat_template() const override {
+    const std::optional<std::string> text = gguf_chat_template(metadata());
+    return {.text = text.value_or(""), .file = text ? path().string() : "no 'tokenizer.chat_template' in the file"};
+  }
 
   std::string family() const override { return std::string(architecture_.model_type); }
 

@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::string_view space = "\u2581";  // what stands for one in SentencePiece
 
+// Converters write the spaces of tokens that users defined, such as those for runs of spaces in Gemma, as spaces.
+std::string with_space_marks(std::string token) {
+  for (size_t at = token.find(' '); at != token.npos; at = token.find(' ', at + space.size()))
+    token.replace(at, 1, space);
+  return token;
+}
+
 class GgufVocabulary {
  public:
   GgufVocabulary(const GgufMetadata& metadata, int64_t rows, std::optional<int32_t> start)
@@ -48,7 +55,8 @@ class GgufVocabulary {
     scores.resize(tokens_.size(), 0.0);
     std::vector<Piece> pieces;
     for (size_t i = 0; i < tokens_.size(); ++i)
-      pieces.push_back({piece(i), static_cast<float>(scores[i]), types_[i]});
+      pieces.push_back({types_[i] == PieceType::user_defined ? with_space_marks(tokens_[i]) : tokens_[i],
+                        static_cast<float>(scores[i]), types_[i]});
     const bool names_unknown = std::ranges::count(types_, PieceType::unknown) > 0;
     if (!names_unknown && special_.unk >= 0) pieces[static_cast<size_t>(special_.unk)].type = PieceType::unknown;
     std::string model =
@@ -114,14 +122,6 @@ class GgufVocabulary {
       if (metadata_.has(full)) return checked(metadata_.integer(full), full.c_str());
     }
     return -1;
-  }
-
-  // Of SentencePiece. Tokens that are found in a text as it is written, as those of several spaces in Gemma, have spaces.
-  std::string piece(size_t i) const {
-    if (types_[i] != PieceType::user_defined) return tokens_[i];
-    std::string out;
-    for (const char c : tokens_[i]) c == ' ' ? out += space : out += c;
-    return out;
   }
 
   std::vector<int32_t> before(bool absent) const {

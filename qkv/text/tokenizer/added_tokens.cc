@@ -65,7 +65,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<std::
 
 // A token inside the white space that belongs to the previous token still counts, unless it takes white space on its
 // left.
-void AddedTokens::for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
+void AddedTokens::for_each(std::string_view text, const std::function<bool(const AddedToken&, size_t at)>& special,
                            const std::function<void(TextRange, int32_t)>& function) const {
   const auto give = [&](size_t begin, size_t end, int32_t id) {
     function({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, id);
@@ -82,7 +82,7 @@ void AddedTokens::for_each(std::string_view text, const std::function<bool(const
     const AddedToken& token = tokens_[index];
     size_t first = at, last = at + sizes_[index];
     at = last;
-    if (token.special && !special(token)) continue;
+    if (token.special && !special(token, first)) continue;
     if (token.single_word && is_within_word(text, first, last)) continue;
     if (token.strips_left && first > begin)
       first = begin + without_white_space_at_end(text.substr(begin, first - begin));

@@ -35,8 +35,8 @@ class AddedTokens {
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   bool empty() const { return tokens_.empty(); }
-  // Special tokens are found in the text only if `special` is set.
-  void for_each(std::string_view text, const std::function<bool(const AddedToken&)>& special,
+  // A special token that begins at a byte of the text is found only if `special` says so.
+  void for_each(std::string_view text, const std::function<bool(const AddedToken&, size_t at)>& special,
                 const std::function<void(TextRange range, int32_t id)>& function) const;
 
  private:

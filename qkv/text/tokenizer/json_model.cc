@@ -18,7 +18,10 @@ class JsonModel final : public TokenizerModel {
   }
 
   std::vector<int32_t> encode(std::string_view text, const TokenizeOptions& options) const override {
-    return tokenizer_.encode(text, {.add_special = false, .special_in_text = options.parse_special}).ids;
+    return tokenizer_
+        .encode(text,
+                {.add_special = false, .special_in_text = options.parse_special, .special_at = options.special_at})
+        .ids;
   }
   std::string decode(std::span<const int32_t> ids) const override { return tokenizer_.decode(ids); }
   const std::string& token(int32_t id) const override {

@@ -67,7 +67,7 @@ class PieceModel final : public TokenizerModel {
       return out;
     }
     added_.for_each(
-        text, [&](const AddedToken&) { return options.parse_special; },
+        text, [&](const AddedToken&, size_t at) { return options.finds_special(at); },
         [&](TextRange range, int32_t id) {
           if (id >= 0) return out.push_back(id);
           encode_text(text.substr(range.begin, range.end - range.begin), out);

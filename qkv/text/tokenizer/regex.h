@@ -4,7 +4,8 @@
 //     digits.for_each_match("a 1234", [](size_t begin, size_t end) { ... });            // [2, 5), [5, 6)
 //
 // Matches do not overlap, and are not empty. Errors: InputError for an invalid expression and for one that calls
-// groups, \g<...>; TextError for a text on which it takes too many steps, more than 10 million plus 200 for each byte.
+// groups, \g<...>; TextError for a text on which it takes too many steps, more than 2 million plus 200 for each byte, or
+// too long, more than about a second of processor time plus 10 microseconds for each byte.
 #pragma once
 
 #include <memory>

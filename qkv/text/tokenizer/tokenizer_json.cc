@@ -99,10 +99,9 @@ struct JsonTokenizer::Parts {
     std::vector<SubwordModel::Token> tokens = {};
   };
 
-  static std::function<bool(const AddedToken&)> found_in_text(const Options& options) {
-    return [all = options.special_in_text, one = options.special_token_in_text](const AddedToken& token) {
-      return all || token.id == one;
-    };
+  static bool found_in_text(const Options& options, const AddedToken& token, size_t at) {
+    if (options.special_in_text && (!options.special_at || options.special_at(at))) return true;
+    return token.id == options.special_token_in_text;
   }
 
   void add_token(Run& run, TextRange range, int32_t id) const {
@@ -114,7 +113,11 @@ struct JsonTokenizer::Parts {
     AlignedText changed(text, offset);
     if (normalizer) normalizer->apply(changed);
     if (normalized.empty()) return encode_normalized(run, std::move(changed));
-    normalized.for_each(changed.bytes(), found_in_text(options), [&](TextRange range, int32_t id) {
+    const auto special = [&](const AddedToken& token, size_t at) {
+      const auto first = static_cast<uint32_t>(at);
+      return found_in_text(options, token, changed.origin(first, first + 1).begin);
+    };
+    normalized.for_each(changed.bytes(), special, [&](TextRange range, int32_t id) {
       if (id >= 0) return add_token(run, changed.origin(range.begin, range.end), id);
       encode_normalized(run, changed.slice(range));
     });
@@ -155,7 +158,8 @@ struct JsonTokenizer::Parts {
                         text.size());
     Encoding out;
     Run run{out};
-    original.for_each(text, found_in_text(options), [&](TextRange range, int32_t id) {
+    const auto special = [&](const AddedToken& token, size_t at) { return found_in_text(options, token, at); };
+    original.for_each(text, special, [&](TextRange range, int32_t id) {
       if (id >= 0) return add_token(run, range, id);
       encode_text(run, text.substr(range.begin, range.end - range.begin), range.begin, options);
     });

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,9 +31,10 @@ namespace qkv {
 class JsonTokenizer {
  public:
   struct Options {
-    bool add_special = true;             // the tokens that the file puts around a text
-    bool special_in_text = false;        // "</s>" in a text is that token
-    int32_t special_token_in_text = -1;  // this one is, such as a mask
+    bool add_special = true;                         // the tokens that the file puts around a text
+    bool special_in_text = false;                    // "</s>" in a text is that token
+    int32_t special_token_in_text = -1;              // this one is, such as a mask
+    std::function<bool(size_t at)> special_at = {};  // of special_in_text, those at which bytes; none: all
   };
   struct Encoding {
     std::vector<int32_t> ids, types;

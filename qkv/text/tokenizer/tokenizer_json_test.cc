@@ -144,6 +144,22 @@ TEST(JsonTokenizer, AnExpressionOfManyStepsIsRefusedOnItsText) {
   EXPECT_EQ(t.encode("ab").ids, (Ids{3})) << "the next text";
 }
 
+// Each position of the text reads all that follows.
+TEST(JsonTokenizer, AnExpressionOfFewLongStepsIsRefusedOnItsText) {
+  Json json = small_bpe();
+  json["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"Regex", "(?:a+)+b"}}}, {"behavior", "Isolated"}};
+  const JsonTokenizer t = tokenizer_of(json);
+  try {
+    t.encode(std::string(50'000, 'a'));
+    FAIL();
+  } catch (const TextError& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "tokenizer.json: 'pre_tokenizer': 'pattern': a regular expression takes too long on a text of 50000 bytes");
+  }
+  EXPECT_EQ(t.encode("ab").ids, (Ids{3})) << "the next text";
+}
+
 TEST(JsonTokenizer, RefusesWhatItCannotDo) {
   const auto with = [](const char* part, const Json& value) {
     Json json = small_bpe();
