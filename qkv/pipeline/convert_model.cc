@@ -6,6 +6,8 @@
 #include "qkv/base/temporary_file.h"
 #include "qkv/pipeline/generation_config.h"
 #include "qkv/published/chat_template_files.h"
+#include "qkv/published/gguf/write_gguf.h"
+#include "qkv/published/huggingface/sentence_encoder.h"
 #include "qkv/published/load_model.h"
 #include "qkv/published/marian/write_marian.h"
 #include "qkv/published/own_folder.h"
@@ -23,10 +25,18 @@ struct Opened {
   bool is_published() const { return source.special().rows > 0; }  // or was, before it was converted
 };
 
-// For Hugging Face the values are needed in f32.
+SavedModel read_for(ModelFormat format, const fs::path& folder, const InferenceOptions& options) {
+  switch (format) {
+    case ModelFormat::qkv: return read_model_for_inference(folder, options);
+    case ModelFormat::gguf: return read_model(folder, store_for_gguf(options.weights));
+    case ModelFormat::huggingface: break;  // which needs the values in f32
+  }
+  return read_model(folder);
+}
+
 Opened open(const fs::path& folder, ModelFormat format, const InferenceOptions& options) {
   return read_together(folder, [&] {
-    SavedModel saved = format == ModelFormat::qkv ? read_model_for_inference(folder, options) : read_model(folder);
+    SavedModel saved = read_for(format, folder, options);
     Tokenizer source = saved.folder->tokenizer(TokenizerSide::source),
               target = saved.folder->tokenizer(TokenizerSide::target);
     return Opened{std::move(saved), std::move(source), std::move(target)};
@@ -97,21 +107,51 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
   save_safetensors(to / "model.safetensors", out.tensors, {{"format", "pt"}});
 }
 
+// How the tokens of a text become a vector, for a file that can name one way.
+std::optional<Pooling> pooling_of(const fs::path& from) {
+  const std::vector<Pooling> poolings = read_sentence_encoder(from).poolings;
+  return poolings.size() == 1 ? std::optional(poolings.front()) : std::nullopt;
+}
+
+void write_gguf_file(const fs::path& from, const Opened& opened, const fs::path& to,
+                     const InferenceOptions& options) {
+  const ModelFolder& folder = *opened.saved.folder;
+  require<UsageError>(!is_recurrent(opened.config().architecture), "convert",
+                      "a GGUF file holds a Transformer, got {}", name_of(opened.config().architecture));
+  const fs::path name = from.has_filename() ? from : from.parent_path();
+  write_gguf(to, {.model = *opened.saved.model,
+                  .tokenizer = opened.source,
+                  .weights = options.weights.value_or(folder.stored_weights()),
+                  .family = folder.family(),
+                  .name = (name.extension() == ".gguf" ? name.stem() : name.filename()).string(),
+                  .chat_template = folder.chat_template().text,
+                  .pooling = pooling_of(from)});
+}
+
+void check_weights(ModelFormat format, const InferenceOptions& options) {
+  const WeightFormat weights = options.weights.value_or(WeightFormat::f32);
+  require<UsageError>(format != ModelFormat::huggingface || weights == WeightFormat::f32, "convert",
+                      "weights {} can be written in the formats qkv and gguf only: those of huggingface are f32",
+                      name_of(weights));
+  if (format == ModelFormat::gguf) check_gguf_weights(weights);
+}
+
 }  // namespace
 
 void convert_model(const fs::path& from, const fs::path& to, ModelFormat format, const InferenceOptions& options) {
   const fs::path target = to.has_filename() ? to : to.parent_path();  // without a slash at its end
-  require<UsageError>(!target.empty(), "convert", "output must name a folder");
+  const bool is_file = format == ModelFormat::gguf;
+  require<UsageError>(!target.empty(), "convert", "output must name a {}", is_file ? "file" : "folder");
   std::error_code error;
-  const bool is_free =
-      !file_exists(target) || (fs::is_directory(target, error) && fs::is_empty(target, error) && !error);
-  require<UsageError>(is_free, "convert", "{} must be a new folder, or an empty one", target.string());
-  require<UsageError>(format == ModelFormat::qkv || !options.weights || options.weights == WeightFormat::f32,
-                      "convert", "weights {} can be written in the format qkv only: those of huggingface are f32",
-                      name_of(options.weights.value_or(WeightFormat::f32)));
+  const bool is_free = !file_exists(target) ||
+                       (!is_file && fs::is_directory(target, error) && fs::is_empty(target, error) && !error);
+  require<UsageError>(is_free, "convert", "{} must be {}", target.string(),
+                      is_file ? "a new file" : "a new folder, or an empty one");
+  check_weights(format, options);
   const Opened opened = open(from, format, options);
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
   if (error) throw FileError(error.value(), target.string(), "cannot create this folder: " + error.message());
+  if (is_file) return write_gguf_file(from, opened, target, options);
   TemporaryFolder aside(target);
   try {
     if (format == ModelFormat::qkv)

@@ -120,8 +120,9 @@ TEST_F(ConvertModel, WeightsForHuggingFaceAreF32) {
     convert_model(ours(sizes()), to, ModelFormat::huggingface, {.weights = WeightFormat::bf16});
     FAIL() << "expected an error";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "convert: weights bf16 can be written in the format qkv only: those of huggingface are f32");
+    EXPECT_STREQ(
+        error.what(),
+        "convert: weights bf16 can be written in the formats qkv and gguf only: those of huggingface are f32");
   }
   EXPECT_FALSE(fs::exists(to));
 }

@@ -4,11 +4,9 @@
 #include "qkv/tensor/storage.h"
 
 namespace qkv {
-namespace {
-
 namespace fs = std::filesystem;
 
-SavedModel read_into(const fs::path& path, const StoreParameter& store) {
+SavedModel read_model(const fs::path& path, const StoreParameter& store) {
   SavedModel saved = {nullptr, open_model_folder(path)};
   const auto make = [&](const TransformerConfig& config) -> Model& {
     saved.model = make_model(config);
@@ -18,16 +16,14 @@ SavedModel read_into(const fs::path& path, const StoreParameter& store) {
   return saved;
 }
 
-}  // namespace
-
 Transformer load_model(const fs::path& folder) { return load_model_as<Transformer>(folder); }
 
 TransformerConfig load_config(const fs::path& folder) { return open_model_folder(folder)->config(); }
 
-SavedModel read_model(const fs::path& folder) { return read_into(folder, store_for_training()); }
+SavedModel read_model(const fs::path& folder) { return read_model(folder, store_for_training()); }
 
 SavedModel read_model_for_inference(const fs::path& folder, const InferenceOptions& options) {
-  SavedModel saved = read_into(folder, store_for_inference(options));
+  SavedModel saved = read_model(folder, store_for_inference(options));
   saved.model->set_cache_format(options.cache);
   release_unused_storage();  // of tensors that were converted
   return saved;

@@ -30,6 +30,7 @@ struct SavedModel {
   std::unique_ptr<ModelFolder> folder;
 };
 SavedModel read_model(const std::filesystem::path& folder);  // to be trained
+SavedModel read_model(const std::filesystem::path& folder, const StoreParameter& store);
 SavedModel read_model_for_inference(const std::filesystem::path& folder, const InferenceOptions& options = {});
 
 // InputError that names the folder, if the architecture is another one.

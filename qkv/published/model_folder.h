@@ -53,9 +53,10 @@ class ModelFolder {
     std::string json, file;
   };
   virtual std::optional<SettingsFile> generation_config() const;
-
   // How a conversation is written as a prompt, and the special tokens for it: chat_template_files.h.
   virtual ChatTemplateSource chat_template() const;
+  // The `model_type` of Hugging Face, where the format has it: "phi3"; else "".
+  virtual std::string family() const { return {}; }
   // The format that the weights are held in for inference, unless another one is asked for: that of the most numbers in
   // matrices. f32 if the files cannot be read.
   virtual WeightFormat stored_weights() const;

@@ -86,11 +86,16 @@ Scenario overwrite_again(const std::string& name, double part) {
 }
 
 // A published model with a folder in its folder. The target is new: it becomes complete at once, or not at all.
-Scenario convert_scenario() {
+Scenario convert_scenario(bool to_gguf) {
   Snapshot before = {{"notes.txt", "not written by qkv\n"}};
   for (const auto& [name, bytes] : take_snapshot(fs::path(QKV_SOURCE_DIR) / "test" / "checkpoints" / "minilm"))
     if (!name.starts_with("reference")) before["model/" + name] = bytes;
-  const Arguments command = {"convert", "--model", "model", "--output", "converted"};
+  Arguments command = {"convert", "--model", "model", "--output", "converted"};
+  if (to_gguf) {
+    command.insert(command.end(), {"--format", "gguf", "--weights", "q8_0"});
+    return {
+        .name = "convert_gguf", .before = before, .command = command, .outputs = {"converted"}, .again = command};
+  }
   Scenario s = {.name = "convert", .before = before, .command = command, .again = command};
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.model", "modules.json",
                            "sentence_bert_config.json", "1_Pooling/config.json"})
@@ -197,7 +202,7 @@ Scenario make_scenario(const std::string& name) {
     return output_scenario(name, trained(2), {"score", "--model", "model", "--input", "pairs.tsv"}, "scores.txt");
   if (name == "inspect")
     return output_scenario(name, trained(2), {"inspect", "--model", "model", "123"}, "picture.html");
-  if (name == "convert") return convert_scenario();
+  if (name == "convert" || name == "convert_gguf") return convert_scenario(name == "convert_gguf");
   if (name == "evaluate") {
     Scenario s = output_scenario(
         name, trained(2),

@@ -136,18 +136,18 @@ constexpr GgufName t5_names[] = {
 };
 
 constexpr GgufArchitecture architectures[] = {
-    {"llama", gguf_settings::llama, llama_names, /*interleaved_rotary=*/true},
-    {"qwen2", gguf_settings::qwen2, llama_names},
-    {"qwen3", gguf_settings::qwen3, llama_names},
-    {"gemma2", gguf_settings::gemma2, gemma_names},
-    {"gemma3", gguf_settings::gemma3, gemma_names},
-    {"phi3", gguf_settings::phi3, llama_names},
-    {"gpt2", gguf_settings::gpt2, gpt2_names},
-    {"gptneox", gguf_settings::gpt_neox, gpt_neox_names},
-    {"falcon", gguf_settings::falcon, bloom_names},
-    {"bloom", gguf_settings::bloom, bloom_names},
-    {"bert", gguf_settings::bert, bert_names},
-    {"t5", gguf_settings::t5, t5_names},
+    {"llama", "llama", gguf_settings::llama, llama_names, /*interleaved_rotary=*/true},
+    {"qwen2", "qwen2", gguf_settings::qwen2, llama_names},
+    {"qwen3", "qwen3", gguf_settings::qwen3, llama_names},
+    {"gemma2", "gemma2", gguf_settings::gemma2, gemma_names},
+    {"gemma3", "gemma3_text", gguf_settings::gemma3, gemma_names},
+    {"phi3", "phi3", gguf_settings::phi3, llama_names},
+    {"gpt2", "gpt2", gguf_settings::gpt2, gpt2_names},
+    {"gptneox", "gpt_neox", gguf_settings::gpt_neox, gpt_neox_names},
+    {"falcon", "falcon", gguf_settings::falcon, bloom_names},
+    {"bloom", "bloom", gguf_settings::bloom, bloom_names},
+    {"bert", "bert", gguf_settings::bert, bert_names},
+    {"t5", "t5", gguf_settings::t5, t5_names},
 };
 
 // "3" if the name has a number where the pattern has '#', "" if it is the pattern; none: neither.
@@ -193,6 +193,8 @@ const GgufArchitecture* gguf_architecture_named(std::string_view name) {
   return nullptr;
 }
 
+std::span<const GgufArchitecture> gguf_architectures() { return architectures; }
+
 const GgufArchitecture& gguf_architecture(const GgufMetadata& metadata) {
   const std::string name = metadata.text("general.architecture");
   if (const GgufArchitecture* found = gguf_architecture_named(name)) return *found;
@@ -234,7 +236,7 @@ TensorNames tensors_of_gguf(const GgufArchitecture& architecture, const HfConfig
       names.tensor(parameter, name, part);
   }
   if (!theirs.output().empty()) names.output(gguf_name(theirs.output(), architecture.names));
-  for (const char* setting : {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight",
+  for (const char* setting : {gguf_rope_factors, gguf_long_rope_factors, gguf_short_rope_factors,
                               ".attn_rot_embd.weight", ".cross_attn_rel_b.weight"})
     names.ignore(setting);
   return names;

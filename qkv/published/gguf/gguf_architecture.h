@@ -2,7 +2,7 @@
 // of tensors. The family (published/family/) does the rest.
 //
 //     const GgufArchitecture& llama = gguf_architecture(file.metadata());
-//     const HfConfig hf(llama.settings(file).dump(), file.metadata().file());
+//     const HfConfig hf(llama.settings(file.outline()).dump(), file.metadata().file());
 //     TransformerConfig ours = config_of_gguf(llama, hf);
 //     TensorNames names = tensors_of_gguf(llama, hf, ours);     // by the names in the file
 //
@@ -17,7 +17,7 @@
 
 #include "qkv/base/json.h"
 #include "qkv/model/config.h"
-#include "qkv/published/gguf/gguf_file.h"
+#include "qkv/published/gguf/gguf_outline.h"
 #include "qkv/published/huggingface/hf_config.h"
 #include "qkv/published/tensor_names.h"
 
@@ -29,14 +29,16 @@ struct GgufName {
 };
 
 struct GgufArchitecture {
-  std::string_view name;                   // general.architecture
-  Json (*settings)(const GgufFile& file);  // as in config.json
+  std::string_view name;                      // general.architecture
+  std::string_view model_type;                // of the family that names its tensors
+  Json (*settings)(const GgufOutline& file);  // as in config.json
   std::span<const GgufName> names;
   bool interleaved_rotary = false;  // rows of queries and keys
 };
 
 const GgufArchitecture& gguf_architecture(const GgufMetadata& metadata);
 const GgufArchitecture* gguf_architecture_named(std::string_view name);
+std::span<const GgufArchitecture> gguf_architectures();
 
 TransformerConfig config_of_gguf(const HfConfig& hf);
 TensorNames tensors_of_gguf(const GgufArchitecture& architecture, const HfConfig& hf,

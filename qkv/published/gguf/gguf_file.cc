@@ -85,4 +85,15 @@ StoredValues GgufFile::get(std::string_view name) const {
   return out;
 }
 
+GgufOutline GgufFile::outline() const {
+  GgufOutline out = {metadata()};
+  for (const GgufTensor& tensor : tensors()) out.shapes[tensor.name] = tensor.shape;
+  for (const char* name : {gguf_rope_factors, gguf_long_rope_factors, gguf_short_rope_factors}) {
+    if (!has(name)) continue;
+    const Tensor values = get(name).numbers().to(DType::f32).contiguous_copy();
+    for (const float x : values.span<float>()) out.factors[name].push_back(double{x});
+  }
+  return out;
+}
+
 }  // namespace qkv

@@ -15,6 +15,7 @@
 #include "qkv/base/file_mapping.h"
 #include "qkv/op/weight.h"
 #include "qkv/published/gguf/gguf_header.h"
+#include "qkv/published/gguf/gguf_outline.h"
 
 namespace qkv {
 
@@ -32,6 +33,7 @@ class GgufFile {
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   const GgufTensor& entry(std::string_view name) const;
   StoredValues get(std::string_view name) const;  // f16 as f32; quantised tensors of another rank than 2 as f32
+  GgufOutline outline() const;
   int64_t bytes() const { return file_->size(); }
 
  private:

@@ -20,7 +20,7 @@ class GgufModel final : public PublishedModelFolder {
       : PublishedModelFolder(path),
         file_(GgufFile::load(path)),
         architecture_(gguf_architecture(file_.metadata())),
-        settings_(architecture_.settings(file_).dump(), path.string()) {
+        settings_(architecture_.settings(file_.outline()).dump(), path.string()) {
     const int64_t parts = metadata().integer("split.count", 1);
     require<InputError>(parts <= 1, path.string(),
                         "this is one of {} files of a model; join them: llama-gguf-split --merge FIRST ONE", parts);
@@ -43,6 +43,8 @@ class GgufModel final : public PublishedModelFolder {
     const std::optional<std::string> text = gguf_chat_template(metadata());
     return {.text = text.value_or(""), .file = text ? path().string() : "no 'tokenizer.chat_template' in the file"};
   }
+
+  std::string family() const override { return std::string(architecture_.model_type); }
 
   WeightFormat stored_weights() const override {
     std::map<WeightFormat, int64_t> numbers;

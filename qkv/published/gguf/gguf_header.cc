@@ -18,20 +18,20 @@ constexpr int64_t longest_name = 65535, max_entries = 1 << 20, header_limit = 1 
 constexpr int array_depth = 4;
 
 constexpr GgufTensorType tensor_types[] = {
-    {0, "F32", {1, 4}, WeightFormat::f32},
-    {1, "F16", {1, 2}, std::nullopt},
-    {30, "BF16", {1, 2}, WeightFormat::bf16},
-    {8, "Q8_0", block_of(WeightFormat::q8_0), WeightFormat::q8_0},
-    {2, "Q4_0", block_of(WeightFormat::q4_0), WeightFormat::q4_0},
-    {3, "Q4_1", block_of(WeightFormat::q4_1), WeightFormat::q4_1},
-    {6, "Q5_0", block_of(WeightFormat::q5_0), WeightFormat::q5_0},
-    {7, "Q5_1", block_of(WeightFormat::q5_1), WeightFormat::q5_1},
-    {10, "Q2_K", block_of(WeightFormat::q2_k), WeightFormat::q2_k},
-    {11, "Q3_K", block_of(WeightFormat::q3_k), WeightFormat::q3_k},
-    {12, "Q4_K", block_of(WeightFormat::q4_k), WeightFormat::q4_k},
-    {13, "Q5_K", block_of(WeightFormat::q5_k), WeightFormat::q5_k},
-    {14, "Q6_K", block_of(WeightFormat::q6_k), WeightFormat::q6_k},
-    {20, "IQ4_NL", block_of(WeightFormat::iq4_nl), WeightFormat::iq4_nl},
+    {0, "F32", {1, 4}, WeightFormat::f32, 0},
+    {1, "F16", {1, 2}, std::nullopt, 1},
+    {30, "BF16", {1, 2}, WeightFormat::bf16, 32},
+    {8, "Q8_0", block_of(WeightFormat::q8_0), WeightFormat::q8_0, 7},
+    {2, "Q4_0", block_of(WeightFormat::q4_0), WeightFormat::q4_0, 2},
+    {3, "Q4_1", block_of(WeightFormat::q4_1), WeightFormat::q4_1, 3},
+    {6, "Q5_0", block_of(WeightFormat::q5_0), WeightFormat::q5_0, 8},
+    {7, "Q5_1", block_of(WeightFormat::q5_1), WeightFormat::q5_1, 9},
+    {10, "Q2_K", block_of(WeightFormat::q2_k), WeightFormat::q2_k, 10},
+    {11, "Q3_K", block_of(WeightFormat::q3_k), WeightFormat::q3_k, 11},
+    {12, "Q4_K", block_of(WeightFormat::q4_k), WeightFormat::q4_k, 14},
+    {13, "Q5_K", block_of(WeightFormat::q5_k), WeightFormat::q5_k, 16},
+    {14, "Q6_K", block_of(WeightFormat::q6_k), WeightFormat::q6_k, 18},
+    {20, "IQ4_NL", block_of(WeightFormat::iq4_nl), WeightFormat::iq4_nl, 25},
 };
 // Types that are named in the message that refuses them.
 constexpr std::pair<uint32_t, const char*> other_types[] = {
@@ -229,10 +229,10 @@ void check_places(std::vector<GgufTensor>& tensors, int64_t data, int64_t alignm
 
 std::span<const GgufTensorType> gguf_tensor_types() { return tensor_types; }
 
-const GgufTensorType& gguf_tensor_type(WeightFormat format) {
+const GgufTensorType& gguf_tensor_type(std::optional<WeightFormat> format) {
   for (const GgufTensorType& type : tensor_types)
     if (type.format == format) return type;
-  fail("gguf", "tensors cannot be {}, only {}", name_of(format), type_list());
+  fail("gguf", "tensors cannot be {}, only {}", name_of(*format), type_list());
 }
 
 GgufHeader read_gguf_header(ReadBytes read, int64_t file_bytes, const std::string& file) {

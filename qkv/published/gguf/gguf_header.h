@@ -31,9 +31,11 @@ struct GgufTensorType {
   std::string_view name;
   WeightBlock block;
   std::optional<WeightFormat> format;  // none: f16
+  uint32_t file_type;                  // general.file_type of a file whose matrices are of this type
 };
 std::span<const GgufTensorType> gguf_tensor_types();
-const GgufTensorType& gguf_tensor_type(WeightFormat format);
+// None: f16. An Error for int8, which these files do not have.
+const GgufTensorType& gguf_tensor_type(std::optional<WeightFormat> format);
 
 struct GgufTensor {
   std::string name;

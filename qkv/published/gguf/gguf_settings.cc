@@ -14,10 +14,10 @@ constexpr int64_t largest_count = 1 << 24;
 // The keys of an architecture, "llama.block_count", and what the tensors of the file say.
 class Settings {
  public:
-  explicit Settings(const GgufFile& file)
-      : file_(file), metadata_(file.metadata()), prefix_(metadata_.text("general.architecture") + ".") {}
+  explicit Settings(const GgufOutline& file)
+      : file_(file), metadata_(file.metadata), prefix_(metadata_.text("general.architecture") + ".") {}
 
-  const GgufFile& file() const { return file_; }
+  const GgufOutline& file() const { return file_; }
   std::string key(const char* name) const { return prefix_ + name; }
   bool has(const char* name) const { return metadata_.has(key(name)); }
   double number(const char* name, double absent) const { return metadata_.number(key(name), absent); }
@@ -44,16 +44,9 @@ class Settings {
   int64_t count(const char* name, int64_t absent) const { return has(name) ? count(name) : absent; }
 
   // 0: there is no such tensor.
-  int64_t rows(const char* tensor) const { return file_.has(tensor) ? file_.entry(tensor).shape[0] : 0; }
-  int64_t vocabulary() const { return file_.entry("token_embd.weight").shape[0]; }
+  int64_t rows(const char* tensor) const { return file_.has(tensor) ? file_.shape(tensor)[0] : 0; }
+  int64_t vocabulary() const { return file_.shape("token_embd.weight")[0]; }
   bool is_tied() const { return !file_.has("output.weight"); }
-  // Numbers of a tensor that is part of the settings.
-  std::vector<double> numbers(const char* tensor) const {
-    const Tensor values = file_.get(tensor).numbers().to(DType::f32).contiguous_copy();
-    std::vector<double> out;
-    for (const float x : values.span<float>()) out.push_back(double{x});
-    return out;
-  }
 
   int64_t heads() const { return count("attention.head_count"); }
   int64_t head_width() const {
@@ -71,12 +64,13 @@ class Settings {
   }
 
  private:
-  const GgufFile& file_;
+  const GgufOutline& file_;
   const GgufMetadata& metadata_;
   std::string prefix_;
 };
 
-Json longrope(std::vector<double> shorter, std::vector<double> longer, int64_t positions, double attention_factor) {
+Json longrope(const std::vector<double>& shorter, const std::vector<double>& longer, int64_t positions,
+              double attention_factor) {
   Json out = {{"rope_type", "longrope"},
               {"short_factor", shorter},
               {"long_factor", longer},
@@ -89,12 +83,13 @@ Json longrope(std::vector<double> shorter, std::vector<double> longer, int64_t p
 Json scaling_of(const Settings& s) {
   const int64_t context = s.count("context_length"),
                 original = s.count("rope.scaling.original_context_length", context);
-  if (s.file().has("rope_freqs.weight")) {
-    const std::vector<double> factors = s.numbers("rope_freqs.weight");
+  const GgufOutline& file = s.file();
+  if (file.has(gguf_rope_factors)) {
+    const std::vector<double>& factors = file.numbers(gguf_rope_factors);
     return longrope(factors, factors, original, 1);
   }
-  if (s.file().has("rope_factors_long.weight") || s.file().has("rope_factors_short.weight"))
-    return longrope(s.numbers("rope_factors_short.weight"), s.numbers("rope_factors_long.weight"), original,
+  if (file.has(gguf_long_rope_factors) || file.has(gguf_short_rope_factors))
+    return longrope(file.numbers(gguf_short_rope_factors), file.numbers(gguf_long_rope_factors), original,
                     s.number("rope.scaling.attn_factor", 0));
   const std::string type = s.text("rope.scaling.type", s.has("rope.scale_linear") ? "linear" : "none");
   const double factor = s.number("rope.scaling.factor", s.number("rope.scale_linear", 1));
@@ -139,7 +134,7 @@ Json llama_settings(const Settings& s, const char* model_type, bool rotates_a_pa
 void add_window_pattern(const Settings& s, Json& to) {
   const char* name = "attention.sliding_window_pattern";
   if (!s.has(name)) return;
-  const GgufMetadata& metadata = s.file().metadata();
+  const GgufMetadata& metadata = s.file().metadata;
   if (!metadata.is_array(s.key(name))) {
     to["sliding_window_pattern"] = s.count(name);
     return;
@@ -176,7 +171,7 @@ Json gpt_settings(const Settings& s, const char* model_type) {
 
 }  // namespace
 
-Json llama(const GgufFile& file) {
+Json llama(const GgufOutline& file) {
   const Settings s(file);
   const bool has_window = s.has("attention.sliding_window");
   Json out = llama_settings(s, has_window ? "mistral" : "llama");
@@ -184,10 +179,10 @@ Json llama(const GgufFile& file) {
   return out;
 }
 
-Json qwen2(const GgufFile& file) { return llama_settings(Settings(file), "qwen2"); }
-Json qwen3(const GgufFile& file) { return llama_settings(Settings(file), "qwen3"); }
+Json qwen2(const GgufOutline& file) { return llama_settings(Settings(file), "qwen2"); }
+Json qwen3(const GgufOutline& file) { return llama_settings(Settings(file), "qwen3"); }
 
-Json gemma2(const GgufFile& file) {
+Json gemma2(const GgufOutline& file) {
   const Settings s(file);
   Json out = gemma_settings(s, "gemma2", 46);
   out["attn_logit_softcapping"] = s.number("attn_logit_softcapping", 50);
@@ -195,7 +190,7 @@ Json gemma2(const GgufFile& file) {
   return out;
 }
 
-Json gemma3(const GgufFile& file) {
+Json gemma3(const GgufOutline& file) {
   const Settings s(file);
   Json out = gemma_settings(s, "gemma3_text", 62);
   out["rope_theta"] = s.number("rope.freq_base", 1e6);
@@ -205,7 +200,7 @@ Json gemma3(const GgufFile& file) {
   return out;
 }
 
-Json phi3(const GgufFile& file) {
+Json phi3(const GgufOutline& file) {
   const Settings s(file);
   Json out = llama_settings(s, "phi3", /*rotates_a_part=*/true);
   if (s.has("attention.sliding_window") && s.number("attention.sliding_window") > 0)
@@ -213,7 +208,7 @@ Json phi3(const GgufFile& file) {
   return out;
 }
 
-Json gpt2(const GgufFile& file) {
+Json gpt2(const GgufOutline& file) {
   const Settings s(file);
   Json out = gpt_settings(s, "gpt2");
   out["n_inner"] = s.count("feed_forward_length");
@@ -221,7 +216,7 @@ Json gpt2(const GgufFile& file) {
   return out;
 }
 
-Json gpt_neox(const GgufFile& file) {
+Json gpt_neox(const GgufOutline& file) {
   const Settings s(file);
   Json out = gpt_settings(s, "gpt_neox");
   out["layer_norm_eps"] = s.number("attention.layer_norm_epsilon");
@@ -234,7 +229,7 @@ Json gpt_neox(const GgufFile& file) {
   return out;
 }
 
-Json falcon(const GgufFile& file) {
+Json falcon(const GgufOutline& file) {
   const Settings s(file);
   Json out = gpt_settings(s, "falcon");
   const bool two_norms = file.has("blk.0.attn_norm_2.weight");
@@ -249,7 +244,7 @@ Json falcon(const GgufFile& file) {
   return out;
 }
 
-Json bloom(const GgufFile& file) {
+Json bloom(const GgufOutline& file) {
   const Settings s(file);
   Json out = gpt_settings(s, "bloom");
   if (s.count("feed_forward_length", 4 * s.count("embedding_length")) != 4 * s.count("embedding_length"))
@@ -258,7 +253,7 @@ Json bloom(const GgufFile& file) {
   return out;
 }
 
-Json bert(const GgufFile& file) {
+Json bert(const GgufOutline& file) {
   const Settings s(file);
   const int64_t types = s.rows("token_types.weight");
   return {{"model_type", "bert"},
@@ -273,7 +268,7 @@ Json bert(const GgufFile& file) {
           {"layer_norm_eps", s.number("attention.layer_norm_epsilon", 1e-12)}};
 }
 
-Json t5(const GgufFile& file) {
+Json t5(const GgufOutline& file) {
   const Settings s(file);
   const int64_t layers = s.count("block_count");
   return {{"model_type", "t5"},

@@ -2,21 +2,21 @@
 #pragma once
 
 #include "qkv/base/json.h"
-#include "qkv/published/gguf/gguf_file.h"
+#include "qkv/published/gguf/gguf_outline.h"
 
 namespace qkv::gguf_settings {
 
-Json llama(const GgufFile& file);
-Json qwen2(const GgufFile& file);
-Json qwen3(const GgufFile& file);
-Json gemma2(const GgufFile& file);
-Json gemma3(const GgufFile& file);
-Json phi3(const GgufFile& file);
-Json gpt2(const GgufFile& file);
-Json gpt_neox(const GgufFile& file);
-Json falcon(const GgufFile& file);
-Json bloom(const GgufFile& file);
-Json bert(const GgufFile& file);
-Json t5(const GgufFile& file);
+Json llama(const GgufOutline& file);
+Json qwen2(const GgufOutline& file);
+Json qwen3(const GgufOutline& file);
+Json gemma2(const GgufOutline& file);
+Json gemma3(const GgufOutline& file);
+Json phi3(const GgufOutline& file);
+Json gpt2(const GgufOutline& file);
+Json gpt_neox(const GgufOutline& file);
+Json falcon(const GgufOutline& file);
+Json bloom(const GgufOutline& file);
+Json bert(const GgufOutline& file);
+Json t5(const GgufOutline& file);
 
 }  // namespace qkv::gguf_settings

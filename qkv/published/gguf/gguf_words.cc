@@ -70,7 +70,48 @@ const std::vector<WordsRow>& rows() {
   return all;
 }
 
+// The expressions of a pre_tokenizer that ends with the bytes; none: it is something else. The steps of Falcon, whose
+// numbers are cut from the spaces before them, have no tokens that tell them from those of its row.
+std::optional<std::vector<std::string>> expressions_of(const Json& pre_tokenizer) {
+  const bool is_sequence = pre_tokenizer.value("type") == Json("Sequence");
+  const Json parts = is_sequence ? pre_tokenizer.value("pretokenizers") : Json::array({pre_tokenizer});
+  std::vector<std::string> out;
+  bool has_bytes = false;
+  for (const Json& part : parts) {
+    const auto is = [&](const char* key, const Json& value) { return part.value(key) == value; };
+    if (is("type", "ByteLevel")) {
+      if (is("add_prefix_space", true)) return {};
+      if (!is("use_regex", false)) out.emplace_back(gpt2_words);
+      has_bytes = true;
+    } else if (is("type", "Split") && part.value("pattern").value("Regex").is_string()) {
+      const bool isolates = is("behavior", "Isolated") && !is("invert", true);
+      if (!isolates && !(is("behavior", "Removed") && is("invert", true))) return {};
+      out.push_back(part["pattern"]["Regex"].text());
+    } else if (is("type", "Digits")) {
+      out.emplace_back(is("individual_digits", true) ? single_numbers : numbers);
+    } else if (is("type", "Punctuation") && is("behavior", "Contiguous")) {
+      out.emplace_back(falcon_punctuation);
+    } else {
+      return {};
+    }
+  }
+  if (!has_bytes) return {};
+  if (out == std::vector<std::string>{falcon_punctuation, gpt2_words, numbers, three_digits})
+    out.erase(out.begin() + 2);
+  return out;
+}
+
 }  // namespace
+
+std::optional<std::string> gguf_words_name(const Json& normalizer, const Json& pre_tokenizer, bool ignore_merges) {
+  const bool nfc = normalizer.value("type") == Json("NFC");
+  const auto expressions = expressions_of(pre_tokenizer);
+  if (!expressions || !(nfc || normalizer.is_null())) return {};
+  for (const WordsRow& row : rows())
+    if (std::ranges::equal(row.expressions, *expressions) && row.nfc == nfc && row.ignore_merges == ignore_merges)
+      return std::string(row.names.front());
+  return {};
+}
 
 GgufWords gguf_words(std::string_view name, const std::string& file) {
   std::vector<std::string_view> known;

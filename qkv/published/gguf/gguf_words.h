@@ -3,9 +3,12 @@
 //     const GgufWords words = gguf_words("llama-bpe", "llama.gguf");
 //     words.pre_tokenizer                                        // as in tokenizer.json
 //
+//     gguf_words_name(normalizer, pre_tokenizer, ignore_merges)  // the other direction: "llama-bpe"
+//
 // Errors: InputError for an unknown name, with the known ones.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,5 +22,8 @@ struct GgufWords {
   bool adds_bos = false;       // unless the file says something else
 };
 GgufWords gguf_words(std::string_view name, const std::string& file);
+
+// Of a tokenizer.json; none: no name stands for this.
+std::optional<std::string> gguf_words_name(const Json& normalizer, const Json& pre_tokenizer, bool ignore_merges);
 
 }  // namespace qkv

@@ -44,6 +44,7 @@ class HuggingFaceFolder final : public PublishedModelFolder {
     if (auto settings = ModelFolder::generation_config()) return settings;
     return SettingsFile{read_file(settings_.file(), JsonLimits{}.bytes), settings_.file()};
   }
+  std::string family() const override { return settings_.model_type(); }
 
  private:
   TransformerConfig read_config() override { return huggingface_config(settings_); }
