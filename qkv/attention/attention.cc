@@ -40,15 +40,15 @@ Prepared prepare_as(DType dtype, const Request& r) {
   return {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs)};
 }
 
-// bf16 is converted to f32 before the score prepares it, unless a pass reads bf16. Whether a gradient is recorded,
-// which excludes the single-query pass, is known from the prepared inputs.
+// bf16 is converted to f32 before the score prepares it, unless an algorithm reads bf16. Whether a gradient is recorded,
+// which excludes the single-query algorithm, is known from the prepared inputs.
 Prepared prepare_inputs(const Request& r) {
   const Tensor &q = r.q.value(), &k = r.k.value(), &v = r.v.value();
   check_inputs(q, k, v);
   if (q.dtype() == DType::f32) return prepare_as(DType::f32, r);
-  if (reads_bf16(select_pass({shape_of(q, k, v, r.options), DType::bf16, r.options}))) {
+  if (reads_bf16(select_algorithm({shape_of(q, k, v, r.options), DType::bf16, r.options}))) {
     Prepared prepared = prepare_as(DType::bf16, r);
-    if (reads_bf16(prepared.call.pass)) return prepared;
+    if (reads_bf16(prepared.call.algorithm)) return prepared;
   }
   return prepare_as(DType::f32, r);
 }
@@ -106,7 +106,8 @@ Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOpt
             name_of(q.dtype()));
     check_shapes(q, k, v);
     const bool reads_stored = !options.score || options.score->reads_stored_keys();
-    if (reads_stored && select_pass({shape_of(q, k, v, options), q.dtype(), options}) == Pass::single_query)
+    if (reads_stored &&
+        select_algorithm({shape_of(q, k, v, options), q.dtype(), options}) == Algorithm::single_query)
       return forward_pass(prepare({q, k}, v, options, /*with_backward=*/false)).out;
   }
   return attention(q, cache.keys().to(q.dtype()), cache.values().to(q.dtype()), options);

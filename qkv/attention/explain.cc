@@ -21,15 +21,15 @@ namespace {
 using namespace internal;
 using Choice = AttentionPlan::Choice;
 
-// The candidates of select_pass() up to the one that takes the call.
-std::vector<Choice> passes(const PassRequest& request) {
+// The candidates of select_algorithm() up to the one that takes the call.
+std::vector<Choice> algorithms(const AlgorithmRequest& request) {
   std::vector<Choice> out;
-  for (const PassCandidate& candidate : pass_candidates()) {
+  for (const AlgorithmCandidate& candidate : algorithm_candidates()) {
     const std::string why_not = candidate.why_not(request);
     const bool chosen = why_not.empty();
     out.push_back({candidate.name, chosen, chosen ? candidate.description : why_not});
     if (!chosen) continue;
-    if (request.dtype == DType::bf16 && !reads_bf16(candidate.pass))
+    if (request.dtype == DType::bf16 && !reads_bf16(candidate.algorithm))
       out.back().reason += "; inputs converted to f32";
     break;
   }
@@ -43,7 +43,7 @@ std::vector<Choice> instruction_sets() {
   std::vector<std::string_view> names, usable;
   for (const kernel::Kernels* k : kernel::all_kernels()) usable.insert(usable.begin(), k->isa);
   names = usable;
-  for (const std::string_view known : {"generic", "avx2", "avx512", "avx512_bf16", "amx"})
+  for (const std::string_view known : kernel::instruction_set_names)
     if (std::find(usable.begin(), usable.end(), known) == usable.end()) names.insert(names.begin(), known);
   std::vector<Choice> out;
   for (const std::string_view name : names) {
@@ -168,7 +168,7 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   plan.q = q.shape();
   plan.k = k.shape();
   plan.dtype = q.dtype();
-  plan.passes = passes({plan.shape, plan.dtype, options});
+  plan.algorithms = algorithms({plan.shape, plan.dtype, options});
   plan.instruction_sets = instruction_sets();
   const AttentionShape& s = plan.shape;
   const ScorePtr score = options.score ? options.score : scaled_dot();
@@ -202,7 +202,7 @@ std::string AttentionPlan::text() const {
     for (const Choice& c : choices)
       line(&c == &choices.front() ? label : "", fmt::format("{}{}: {}", c.chosen ? "" : "not ", c.name, c.reason));
   };
-  lines("pass", passes);
+  lines("algorithm", algorithms);
   lines("kernels", instruction_sets);
   line("pairs", fmt::format("{} of {} visible ({:.3g}%)", grouped(visible_pairs), grouped(pairs),
                             percent(static_cast<double>(visible_pairs), static_cast<double>(pairs))));

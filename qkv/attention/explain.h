@@ -1,4 +1,4 @@
-// What a call of attention() would do, without running it: how much the mask leaves visible, which pass and
+// What a call of attention() would do, without running it: how much the mask leaves visible, which algorithm and
 // instruction set run and why not the better ones, how many operations and how many bytes it takes.
 //
 //     std::puts(explain(q, k, v, {.mask = causal() & window(256, 0)}).c_str());
@@ -34,7 +34,7 @@ struct AttentionPlan {
   AttentionShape shape;  // D: the width of prepared queries and keys
   Shape q, k;            // as given: their widths may differ
   DType dtype = DType::f32;
-  std::vector<Choice> passes;            // of a forward without gradients: best first, up to the chosen one
+  std::vector<Choice> algorithms;        // of a forward without gradients: best first, up to the chosen one
   std::vector<Choice> instruction_sets;  // best first
 
   // Totals over batch rows and heads.

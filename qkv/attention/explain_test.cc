@@ -120,38 +120,39 @@ TEST(Explain, ChoosesTheKernelsInUseAndStatesWhyNotTheOthers) {
   EXPECT_EQ(chosen, 1);
 }
 
-// The passes of a plan, one per line: "name: reason" for those that decline, "NAME" for the chosen one.
-std::string passes_of(const AttentionPlan& plan) {
+// The algorithms of a plan, one per line: "name: reason" for those that decline, "NAME" for the chosen one.
+std::string algorithms_of(const AttentionPlan& plan) {
   std::string text;
-  for (const AttentionPlan::Choice& choice : plan.passes) {
+  for (const AttentionPlan::Choice& choice : plan.algorithms) {
     EXPECT_FALSE(choice.reason.empty()) << choice.name;
     text += choice.chosen ? "-> " + choice.name : fmt::format("{}: {}\n", choice.name, choice.reason);
   }
   return text;
 }
 
-TEST(Explain, ListsThePassesUpToTheChosenOneWithReasons) {
+TEST(Explain, ListsTheAlgorithmsUpToTheChosenOneWithReasons) {
   const Inputs x = inputs(1, 1, 1, 3, 3), one = inputs(1, 1, 1, 1, 3), many = inputs(1, 1, 1, 3, 300);
-  const auto passes = [](const Inputs& in, const AttentionOptions& options = {}) {
-    return passes_of(attention_plan(in.q, in.k, in.v, options));
+  const auto algorithms = [](const Inputs& in, const AttentionOptions& options = {}) {
+    return algorithms_of(attention_plan(in.q, in.k, in.v, options));
   };
-  EXPECT_EQ(passes(one), "-> single query");
-  EXPECT_EQ(passes(x, {.single_queries = true}), "-> single query");
+  EXPECT_EQ(algorithms(one), "-> single query");
+  EXPECT_EQ(algorithms(x, {.single_queries = true}), "-> single query");
   const std::string not_f32 = "single query: T is 3, not 1\nbf16 tiles: inputs are f32\n";
-  EXPECT_EQ(passes(many), not_f32 + "one f32 tile: S is 300, a tile has 128 keys\n-> f32 tiles");
-  EXPECT_EQ(passes(x), not_f32 + fmt::format("one f32 tile: E 6 is not a multiple of {} SIMD lanes\n-> f32 tiles",
-                                             kernel::kernels().lanes));
+  EXPECT_EQ(algorithms(many), not_f32 + "one f32 tile: S is 300, a tile has 128 keys\n-> f32 tiles");
+  EXPECT_EQ(algorithms(x),
+            not_f32 + fmt::format("one f32 tile: E 6 is not a multiple of {} SIMD lanes\n-> f32 tiles",
+                                  kernel::kernels().lanes));
   const Inputs whole = inputs(1, 1, 1, 3, 3, 4, 16);
-  EXPECT_EQ(passes(whole), not_f32 + "-> one f32 tile");
+  EXPECT_EQ(algorithms(whole), not_f32 + "-> one f32 tile");
   const Tensor w = random_tensor({5, 4}, 4);
-  EXPECT_EQ(passes({one.q, one.k, whole.v}, {.score = additive(w, w, random_tensor({5}, 5))}),
+  EXPECT_EQ(algorithms({one.q, one.k, whole.v}, {.score = additive(w, w, random_tensor({5}, 5))}),
             "single query: additive(w_q, w_k, w_v) is not a dot product\nbf16 tiles: inputs are f32\n"
             "-> one f32 tile");
   EXPECT_NE(explain(x.q, x.k, x.v).find("not bf16 tiles: inputs are f32"), std::string::npos);
 }
 
-TEST(Explain, ListsThePassesForBf16) {
-  const auto passes = [](const Shape& qk, const Shape& v) {
+TEST(Explain, ListsTheAlgorithmsForBf16) {
+  const auto algorithms = [](const Shape& qk, const Shape& v) {
     const Tensor q = random_tensor(qk, 1).to(DType::bf16);
     return attention_plan(q, q, random_tensor(v, 2).to(DType::bf16));
   };
@@ -161,13 +162,15 @@ TEST(Explain, ListsThePassesForBf16) {
     const std::string no_products = fmt::format("{} has no bf16 products", kernel::kernels().isa);
     return not_single + "bf16 tiles: " + (has_products ? reason : no_products) + "\n";
   };
-  EXPECT_EQ(passes_of(passes({1, 1, 3, 4}, {1, 1, 3, 16})),
+  EXPECT_EQ(algorithms_of(algorithms({1, 1, 3, 4}, {1, 1, 3, 16})),
             has_products ? not_single + "-> bf16 tiles" : declined("") + "-> one f32 tile");
-  EXPECT_EQ(passes_of(passes({1, 1, 3, 5}, {1, 1, 3, 16})), declined(odd + "D is 5, E is 16") + "-> one f32 tile");
-  EXPECT_EQ(passes_of(passes({1, 1, 3, 4}, {1, 1, 3, 514})).substr(0, declined("").size()),
+  EXPECT_EQ(algorithms_of(algorithms({1, 1, 3, 5}, {1, 1, 3, 16})),
+            declined(odd + "D is 5, E is 16") + "-> one f32 tile");
+  EXPECT_EQ(algorithms_of(algorithms({1, 1, 3, 4}, {1, 1, 3, 514})).substr(0, declined("").size()),
             declined(odd + "D is 4, E is 514").substr(0, declined("").size()));
-  EXPECT_TRUE(passes({1, 1, 3, 5}, {1, 1, 3, 16}).passes.back().reason.ends_with("inputs converted to f32"));
-  EXPECT_EQ(passes_of(passes({1, 1, 1, 5}, {1, 1, 1, 3})), "-> single query");
+  EXPECT_TRUE(
+      algorithms({1, 1, 3, 5}, {1, 1, 3, 16}).algorithms.back().reason.ends_with("inputs converted to f32"));
+  EXPECT_EQ(algorithms_of(algorithms({1, 1, 1, 5}, {1, 1, 1, 3})), "-> single query");
 }
 
 TEST(Explain, AHugeCallIsExplainedWithoutBeingRun) {

@@ -84,7 +84,7 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
          options.score->name());
   if (const DType dtype = q.value().dtype();
       dtype == DType::bf16 &&
-      !reads_bf16(select_pass({shape_of(q.value(), k.value(), v.value(), options), dtype, options, true}))) {
+      !reads_bf16(select_algorithm({shape_of(q.value(), k.value(), v.value(), options), dtype, options, true}))) {
     const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
     return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
   }

@@ -3,25 +3,29 @@
 set(QKV_ISA_FLAGS_generic "")
 set(QKV_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(QKV_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mprefer-vector-width=512)
-# Sets that differ from avx512 in products of bytes or of bf16 alone: only sources of isa/quantized/ or isa/bf16/ are compiled
-# for them.
+# Sets that differ from avx2 or avx512 in products of bytes or of bf16 alone: only sources of isa/quantized/ or isa/bf16/ are
+# compiled for them.
+set(QKV_ISA_FLAGS_avx2_vnni ${QKV_ISA_FLAGS_avx2} -mavxvnni)
 set(QKV_ISA_FLAGS_avx512_vnni ${QKV_ISA_FLAGS_avx512} -mavx512vnni)
 set(QKV_ISA_FLAGS_avx512_bf16 ${QKV_ISA_FLAGS_avx512} -mavx512bf16)
-set(QKV_ISA_FLAGS_amx ${QKV_ISA_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16)
+set(QKV_ISA_FLAGS_amx ${QKV_ISA_FLAGS_avx512_bf16} -mavx512vnni -mamx-tile -mamx-bf16 -mamx-int8)
 set(QKV_ISA_SOURCES_avx512_bf16 kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_avx512.cc)
-set(QKV_ISA_SOURCES_amx kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_amx.cc)
+set(QKV_ISA_SOURCES_amx kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_amx.cc
+                        kernel/isa/quantized/int8_amx.cc)
 
 if(QKV_ISA)
   set(isas ${QKV_ISA})
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(isas generic avx2 avx512 avx512_vnni avx512_bf16 amx)
+  set(isas generic avx2 avx2_vnni avx512 avx512_vnni avx512_bf16 amx)
 else()
   set(isas generic)
 endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernel/isa/*.cc)
 file(GLOB quantized_kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernel/isa/quantized/*.cc)
+list(FILTER quantized_kernels EXCLUDE REGEX "_amx\\.cc$")
 list(APPEND kernels ${quantized_kernels})
+set(QKV_ISA_SOURCES_avx2_vnni ${quantized_kernels})
 set(QKV_ISA_SOURCES_avx512_vnni ${quantized_kernels})
 foreach(isa IN LISTS isas)
   if(QKV_ISA_SOURCES_${isa})

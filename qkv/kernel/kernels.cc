@@ -1,10 +1,10 @@
 #include "qkv/kernel/kernels.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <xmmintrin.h>
 #endif
 #if defined(__x86_64__) && defined(__linux__)
-#include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -31,6 +31,11 @@ namespace avx2 {
 const Kernels& table();
 }
 #endif
+#ifdef QKV_HAS_AVX2_VNNI
+namespace avx2_vnni {
+QuantizedKernels quantized_kernels();
+}
+#endif
 #ifdef QKV_HAS_AVX512
 namespace avx512 {
 const Kernels& table();
@@ -49,30 +54,38 @@ const Bf16Kernels& bf16_kernels();
 #ifdef QKV_HAS_AMX
 namespace amx {
 const Bf16Kernels& bf16_kernels();
-}
+void multiply_int8(const Int8Product& product);
+}  // namespace amx
 #endif
 
 namespace {
 
-#ifdef QKV_HAS_AVX512_VNNI
-// An instruction set with products of bytes and, unless null, of bf16.
-Kernels with_vnni(std::string_view isa, const Bf16Kernels* bf16) {
-  Kernels kernels = avx512::table();
+// A set that differs from another in products of bytes, and in those of bf16 unless null.
+[[maybe_unused]] Kernels extended(const Kernels& set, std::string_view isa, const QuantizedKernels& quantized,
+                                  const Bf16Kernels* bf16 = nullptr) {
+  Kernels kernels = set;
   kernels.isa = isa;
+  kernels.quantized = quantized;
   kernels.attention.bf16 = bf16;
-  kernels.quantized = avx512_vnni::quantized_kernels();
+  return kernels;
+}
+
+#ifdef QKV_HAS_AMX
+QuantizedKernels quantized_kernels_of_amx() {
+  QuantizedKernels kernels = avx512_vnni::quantized_kernels();
+  kernels.multiply_int8 = amx::multiply_int8;
   return kernels;
 }
 #endif
 
 #if defined(__x86_64__) && defined(__linux__)
-// The CPU has tiles of bf16, and the system lets this process use them: Linux saves their 8 KiB per thread only
+// The CPU has products of tiles, and the system lets this process use them: Linux saves their 8 KiB per thread only
 // after a request.
 bool may_use_amx() {
   static const bool may = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    constexpr unsigned bf16 = 1u << 22, tile = 1u << 24;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & bf16) == 0 || (d & tile) == 0) return false;
+    constexpr unsigned needed = 1u << 22 | 1u << 24 | 1u << 25;  // of bf16, tiles at all, of int8
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & needed) != needed) return false;
     constexpr long request_permission = 0x1023, tile_data = 18;
     return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
@@ -82,12 +95,20 @@ bool may_use_amx() {
 bool may_use_amx() { return false; }
 #endif
 
+#if defined(__x86_64__)
+bool has_avx_vnni() {  // not among the names that all compilers know
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4) != 0;
+}
+#endif
+
 }  // namespace
 
 bool cpu_has(std::string_view isa) {
   if (isa == "generic") return true;
 #if defined(__x86_64__)
   if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == "avx2_vnni") return cpu_has("avx2") && has_avx_vnni();
   if (isa == "avx512")
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
@@ -100,14 +121,20 @@ bool cpu_has(std::string_view isa) {
 
 std::span<const Kernels* const> all_kernels() {
   static const std::vector<const Kernels*> usable = [] {
+#ifdef QKV_HAS_AVX2_VNNI
+    static const Kernels avx2_with_vnni = extended(avx2::table(), "avx2_vnni", avx2_vnni::quantized_kernels());
+#endif
 #ifdef QKV_HAS_AVX512_VNNI
-    static const Kernels avx512_with_vnni = with_vnni("avx512_vnni", nullptr);
+    static const Kernels avx512_with_vnni =
+        extended(avx512::table(), "avx512_vnni", avx512_vnni::quantized_kernels());
 #endif
 #ifdef QKV_HAS_AVX512_BF16
-    static const Kernels avx512_with_bf16 = with_vnni("avx512_bf16", &avx512_bf16::bf16_kernels());
+    static const Kernels avx512_with_bf16 =
+        extended(avx512::table(), "avx512_bf16", avx512_vnni::quantized_kernels(), &avx512_bf16::bf16_kernels());
 #endif
 #ifdef QKV_HAS_AMX
-    static const Kernels avx512_with_amx = with_vnni("amx", &amx::bf16_kernels());
+    static const Kernels avx512_with_amx =
+        extended(avx512::table(), "amx", quantized_kernels_of_amx(), &amx::bf16_kernels());
 #endif
     const std::vector<const Kernels*> compiled = {
 #ifdef QKV_HAS_GENERIC
@@ -115,6 +142,9 @@ std::span<const Kernels* const> all_kernels() {
 #endif
 #ifdef QKV_HAS_AVX2
         &avx2::table(),
+#endif
+#ifdef QKV_HAS_AVX2_VNNI
+        &avx2_with_vnni,
 #endif
 #ifdef QKV_HAS_AVX512
         &avx512::table(),

@@ -1,12 +1,12 @@
 // The kernels, chosen once for this CPU: kernels().rows.relu(...) uses the best instruction set (ISA) that was
-// compiled in and that the CPU has. QKV_ISA=generic|avx2|avx512|avx512_vnni|avx512_bf16|amx in the environment pins
-// one; it is an error if the CPU does not have it. avx512_vnni is for processors without bf16: the two sets after it
-// have its products of bytes too.
+// compiled in and that the CPU has. QKV_ISA=avx512 in the environment pins one of instruction_set_names; it is an error
+// if the CPU does not have it. avx512_vnni is for processors without bf16: the two sets after it have its products of
+// bytes too.
 //
 // The kernels in isa/ use no tensors, threads or exceptions: they work on one piece of memory. Callers, such as
 // matmul.h, cut the work into pieces (base/threads.h); the bits of an element do not depend on the cut.
 //
-// Kernels of floats give the same bits on avx2, avx512, avx512_bf16 and amx: sums across lanes are made of partial
+// Kernels of floats give the same bits on avx2 and all sets after it: sums across lanes are made of partial
 // sums whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only
 // estimates. generic has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of
 // bf16: the order of their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as
@@ -34,6 +34,9 @@ struct Kernels {
   MatmulKernels matmul;
   QuantizedKernels quantized;
 };
+
+inline constexpr std::string_view instruction_set_names[] = {"generic",     "avx2",        "avx2_vnni", "avx512",
+                                                             "avx512_vnni", "avx512_bf16", "amx"};
 
 const Kernels& kernels();                       // of the chosen instruction set
 std::span<const Kernels* const> all_kernels();  // of every set compiled in that this CPU has, generic first

@@ -64,6 +64,17 @@ __attribute__((target("avx2"), noinline)) double int8_avx2() {
   for (const __m256i& s : sum) total += _mm256_extract_epi32(s, 0);
   return total;
 }
+__attribute__((target("avx2,avxvnni"), noinline)) double int8_avx2_vnni() {
+  __m256i sum[chains];
+  const __m256i x = _mm256_set1_epi8(3), y = _mm256_set1_epi8(5);
+  for (int c = 0; c < chains; ++c) sum[c] = _mm256_set1_epi32(c);
+  for (int64_t r = 0; r < rounds; ++r)
+#pragma GCC unroll 12
+    for (__m256i& s : sum) s = _mm256_dpbusd_avx_epi32(s, x, y);
+  double total = 0.0;
+  for (const __m256i& s : sum) total += _mm256_extract_epi32(s, 0);
+  return total;
+}
 __attribute__((target("avx512f,avx512vnni"), noinline)) double int8_avx512() {
   __m512i sum[chains];
   const __m512i x = _mm512_set1_epi8(3), y = _mm512_set1_epi8(5);
@@ -146,6 +157,7 @@ double peak_int8() {
 #if defined(__x86_64__)
   if (cpu_has("amx")) return rate(int8_amx, 4 * 16 * 16 * 128);
   if (cpu_has("avx512_vnni")) return rate(int8_avx512, 128 * chains);
+  if (cpu_has("avx2_vnni")) return rate(int8_avx2_vnni, 64 * chains);
   if (cpu_has("avx2")) return rate(int8_avx2, 64 * chains);
 #endif
   return 0.0;

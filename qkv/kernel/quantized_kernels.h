@@ -38,7 +38,7 @@ struct QuantizedRows {
   int64_t group_stride;
 };
 
-// Where a product goes: c (rows x columns), columns <= 16.
+// Where a product goes: c (rows x columns), columns <= 16 unless said otherwise.
 struct QuantizedResult {
   float* c;
   int64_t row_stride;
@@ -51,9 +51,8 @@ struct QuantizedResult {
 struct Int8Product {
   QuantizedRows a;
   int64_t rows, steps;
-  const uint8_t* panel;  // numbers + 128
-  const float* scales;   // 16
-  QuantizedResult result;
+  const uint8_t* panels;   // one after another: numbers + 128 of all steps, then 16 scales
+  QuantizedResult result;  // columns: of all panels
 };
 
 // Few rows by a whole panel, whose numbers are unpacked in registers.

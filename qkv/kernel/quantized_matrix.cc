@@ -124,7 +124,7 @@ void QuantizedForm::multiply(Matrix a, float* c, int64_t c_row_stride, const Mat
   }
 }
 
-// A panel: its numbers + 128 in steps, those after the last of K are zero; then 16 scales.
+// A panel: its numbers + 128 in steps, those after the last of K are zero; then 16 scales (Int8Product).
 class Int8Form final : public QuantizedForm {
  public:
   Int8Form(int64_t K, int64_t N)
@@ -166,13 +166,10 @@ class Int8Form final : public QuantizedForm {
   Activations activations() const override { return {rounded_up(rows(), 32), rounded_up(rows(), 32), 128}; }
   void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                        const QuantizedResult& result) const override {
-    for (int64_t i = first; i < end; ++i)
-      kernels().quantized.multiply_int8({.a = a,
-                                         .rows = rows,
-                                         .steps = steps(),
-                                         .panel = panel(i),
-                                         .scales = scales(i),
-                                         .result = at_panel(result, first, i)});
+    QuantizedResult all = result;
+    all.columns = std::min(end * quantized_width, columns()) - first * quantized_width;
+    kernels().quantized.multiply_int8(
+        {.a = a, .rows = rows, .steps = steps(), .panels = panel(first), .result = all});
   }
 };
 

@@ -14,7 +14,28 @@
 #include "qkv/kernel/kernels.h"
 #include "qkv/tensor/half.h"
 
+#ifdef QKV_TEST_AMX
+namespace qkv::kernel::amx_in_software {
+void multiply_int8(const Int8Product& product);
+}
+#endif
+
 namespace qkv::kernel::quantized_matrix_test {
+
+// Every instruction set that this CPU has, and AMX with its registers in memory.
+std::vector<Kernels> all_sets() {
+  std::vector<Kernels> out;
+  for (const Kernels* set : all_kernels()) out.push_back(*set);
+#ifdef QKV_TEST_AMX
+  if (cpu_has("avx512_bf16")) {
+    Kernels amx = *all_kernels().back();
+    amx.isa = "amx_in_software";
+    amx.quantized.multiply_int8 = amx_in_software::multiply_int8;
+    out.push_back(amx);
+  }
+#endif
+  return out;
+}
 
 std::vector<float> normal(int64_t n, uint64_t stream) {
   std::vector<float> out(static_cast<size_t>(n));
@@ -49,28 +70,31 @@ TEST(Int8Matrix, IsExactSumsOfIntegersTimesTwoScales) {
   for (const auto [M, K, N] :
        {std::array<int64_t, 3>{1, 1, 1}, {3, 5, 17}, {9, 64, 33}, {70, 301, 40}, {2, 2048, 16}}) {
     const std::vector<float> a = normal(M * K, 1), w = normal(N * K, 2), bias = normal(N, 3);
-    const std::vector<float> got = product({a.data(), M, K}, pack_int8({w.data(), N, K}), {.bias = bias.data()});
+    std::vector<float> expected;
     for (int64_t m = 0; m < M; ++m)
       for (int64_t n = 0; n < N; ++n) {
         const Quantized x(a.data() + m * K, K, K), y(w.data() + n * K, K, K);
         int64_t sum = 0;
         for (size_t k = 0; k < static_cast<size_t>(K); ++k) sum += x.numbers[k] * y.numbers[k];
-        const float expected = static_cast<float>(sum) * y.scales[0] * x.scales[0] + bias[static_cast<size_t>(n)];
-        ASSERT_EQ(got[static_cast<size_t>(m * N + n)], expected)
-            << M << " " << K << " " << N << " at " << m << " " << n;
+        expected.push_back(static_cast<float>(sum) * y.scales[0] * x.scales[0] + bias[static_cast<size_t>(n)]);
       }
+    for (const Kernels& set : all_sets()) {
+      const UseKernels use(set);
+      ASSERT_EQ(product({a.data(), M, K}, pack_int8({w.data(), N, K}), {.bias = bias.data()}), expected)
+          << M << " " << K << " " << N << " on " << set.isa;
+    }
   }
 }
 
 TEST(Int8Matrix, SaturatingPatternsAreExactOnEveryInstructionSet) {
-  for (const Kernels* set : all_kernels()) {
-    const UseKernels use(*set);
+  for (const Kernels& set : all_sets()) {
+    const UseKernels use(set);
     for (const float sign : {1.0f, -1.0f}) {
       const int64_t K = 4096;
       const std::vector<float> a(K, sign), w(static_cast<size_t>(3 * K), 1.0f);
       const std::vector<float> got = product({a.data(), 1, K}, pack_int8({w.data(), 3, K}));
       for (const float y : got)
-        EXPECT_EQ(y, static_cast<float>(127 * 127 * K) * (1 / 127.0f) * (1 / 127.0f) * sign) << set->isa;
+        EXPECT_EQ(y, static_cast<float>(127 * 127 * K) * (1 / 127.0f) * (1 / 127.0f) * sign) << set.isa;
     }
   }
 }
@@ -81,11 +105,11 @@ TEST(Int8Matrix, AStoredRowMayHoldMinus128) {
   const float scale = 0.5f;
   std::memcpy(row.data() + K, &scale, 4);
   const std::vector<float> a(K, -2.0f);
-  for (const Kernels* set : all_kernels()) {
-    const UseKernels use(*set);
+  for (const Kernels& set : all_sets()) {
+    const UseKernels use(set);
     const PackedMatrix packed = pack_int8_rows(row.data(), K + 4, 1, K);
     EXPECT_EQ(product({a.data(), 1, K}, packed)[0], static_cast<float>(128 * 127 * K) * 0.5f * (2.0f / 127.0f))
-        << set->isa;
+        << set.isa;
     std::vector<float> column(K);
     packed.copy_column(0, column.data());
     EXPECT_EQ(column, std::vector<float>(K, -64.0f));
@@ -104,11 +128,10 @@ TEST(QuantizedMatrix, ARowWithANumberThatIsNotFiniteIsNaN) {
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
     std::vector<float> a = normal(M * K, 1);
     a[5 * K + 7] = bad;
-    for (const Kernels* set : all_kernels()) {
-      const UseKernels use(*set);
+    for (const Kernels& set : all_sets()) {
+      const UseKernels use(set);
       const std::vector<float> got = product({a.data(), M, K}, pack_int8({w.data(), N, K}));
-      for (int64_t i = 0; i < M * N; ++i)
-        EXPECT_EQ(std::isnan(got[static_cast<size_t>(i)]), i / N == 5) << set->isa;
+      for (int64_t i = 0; i < M * N; ++i) EXPECT_EQ(std::isnan(got[static_cast<size_t>(i)]), i / N == 5) << set.isa;
     }
   }
 }
@@ -226,9 +249,9 @@ TEST(QuantizedMatrix, NoBitDependsOnTheInstructionSetNeighborsOrThreads) {
   const int before = threads();
   for (const PackedMatrix& w : matrices) {
     const std::vector<float> expected = product({a.data(), M, K}, w, options);
-    for (const Kernels* set : all_kernels()) {
-      const UseKernels use(*set);
-      ASSERT_EQ(product({a.data(), M, K}, w, options), expected) << set->isa;
+    for (const Kernels& set : all_sets()) {
+      const UseKernels use(set);
+      ASSERT_EQ(product({a.data(), M, K}, w, options), expected) << set.isa;
     }
     for (const int count : {1, 3}) {
       set_threads(count);
@@ -244,7 +267,7 @@ TEST(QuantizedMatrix, NoBitDependsOnTheInstructionSetNeighborsOrThreads) {
 }
 
 TEST(QuantizedMatrix, AddsToTheResultAndReadsATransposedFactor) {
-  const int64_t M = 6, K = 64, N = 21;
+  const int64_t M = 38, K = 96, N = 21;
   const std::vector<float> a = normal(M * K, 1), weights = normal(N * K, 2);
   std::vector<float> transposed(a.size());
   for (int64_t m = 0; m < M; ++m)

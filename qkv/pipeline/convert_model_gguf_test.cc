@@ -147,7 +147,8 @@ TEST_F(ConvertToGguf, WordsWithoutANameAreRefused) {
   folder.write("tokenizer.json", json.dump());
   EXPECT_NE(error(folder.path()).find("'tokenizer.ggml.pre' has no name for its words"), std::string::npos);
   folder.give_number_tokenizer();
-  EXPECT_NE(error(folder.path()).find("its model is 'WordLevel', which no llama.cpp reads"), std::string::npos);
+  EXPECT_NE(error(folder.path()).find("its model is 'WordLevel', which llama.cpp does not read"),
+            std::string::npos);
 }
 
 TEST_F(ConvertToGguf, Int8IsRefusedWithTheNearestFormat) {

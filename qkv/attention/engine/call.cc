@@ -65,8 +65,8 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);
   call.normalize->check(call.shape);
   for (const ReweigherPtr& reweigher : call.reweigh) reweigher->check(call.shape);
-  call.pass = select_pass({call.shape, q.dtype(), options, with_backward});
-  if (call.pass == Pass::bf16_tiles)
+  call.algorithm = select_algorithm({call.shape, q.dtype(), options, with_backward});
+  if (call.algorithm == Algorithm::bf16_tiles)
     for (Tensor* x : {&call.q, &call.k, &call.v})
       if (!has_vnni_alignment(*x)) *x = x->clone();
   return call;

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "qkv/attention/engine/select_pass.h"
+#include "qkv/attention/engine/select_algorithm.h"
 #include "qkv/attention/options.h"
 #include "qkv/tensor/tensor.h"
 
 namespace qkv::internal {
 
-// q and k are what the score reads, v the values: all f32, or all bf16. In the single-query pass k and v may have another
+// q and k are what the score reads, v the values: all f32, or all bf16. In the single-query algorithm k and v may have another
 // type than q: bf16, or u8 for int8 rows of a cache (cache_format.h).
 struct AttentionCall {
   AttentionShape shape;
@@ -19,7 +19,7 @@ struct AttentionCall {
   MaskPtr mask;
   NormalizerPtr normalize;
   std::vector<ReweigherPtr> reweigh;
-  Pass pass = Pass::f32_tiles;
+  Algorithm algorithm = Algorithm::f32_tiles;
 
   bool is_bf16() const { return q.dtype() == DType::bf16; }
 };
@@ -33,7 +33,7 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v);
 // The shape of the call for prepared queries and keys; inputs that passed check_inputs().
 AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options);
 
-// Checks every mechanism against the shapes and selects the pass. bf16 inputs stay bf16: where the selected pass
+// Checks every mechanism against the shapes and selects the algorithm. bf16 inputs stay bf16: where the selected algorithm
 // does not read them, the caller converts and prepares again.
 AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
                       bool with_backward);

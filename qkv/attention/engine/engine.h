@@ -13,7 +13,7 @@ struct ForwardResult {
 };
 ForwardResult forward_pass(const AttentionCall& call);
 
-// The single-query pass (single.cc), and the scores of a tile with the bits of that pass: weights are computed from
+// The single-query algorithm (single.cc), and the scores of a tile with its bits: weights are computed from
 // them, because the statistics that normalize the weights are.
 void forward_single_queries(const AttentionCall& call, ForwardResult& result);
 void single_query_scores(const AttentionCall& call, const Tile& tile, float* s);

@@ -45,7 +45,7 @@ class HeadTask {
       modify_and_mask(call_, tile, visible, s);
       return weigh(tile, s, of_tile(running, tile), packer);
     };
-    if (call_.pass == Pass::one_f32_tile)
+    if (call_.algorithm == Algorithm::one_f32_tile)
       run_one_tile(block, running, weights_of);
     else
       run_tiles(block, running, weights_of, scratch.floats(call_.shape.E * width));
@@ -136,7 +136,7 @@ ForwardResult forward_pass(const AttentionCall& call) {
   ForwardResult result = {
       .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
       .statistics = {Tensor::empty({shape.B, shape.H, shape.T}), Tensor::empty({shape.B, shape.H, shape.T})}};
-  if (call.pass == Pass::single_query) {
+  if (call.algorithm == Algorithm::single_query) {
     forward_single_queries(call, result);
     return result;
   }

@@ -1,4 +1,4 @@
-// The single-query pass: few queries, many keys, as in decoding with a KV cache. SIMD lanes run along the width of
+// The single-query algorithm: few queries, many keys, as in decoding with a KV cache. SIMD lanes run along the width of
 // keys and values. The keys are cut into spans that run in parallel, each with a softmax of its own, and the spans
 // are merged in order. All queries that share keys read a tile of them together, while it is in the cache.
 //

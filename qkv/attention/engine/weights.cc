@@ -13,7 +13,7 @@ void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statis
   Scratch scratch;
   const TileScope scope(call);
   KeyPacker keys(call.k, block.batch, block.kv_head(), false, scratch);
-  const bool single = call.pass == Pass::single_query;
+  const bool single = call.algorithm == Algorithm::single_query;
   const BlockOperand queries = single ? BlockOperand{} : pack_block(call.q, block, false, scratch);
   const BlockStatistics final_values = load_statistics(statistics, block, scratch);
   float* w = scratch.floats(max_block_keys * block.width);

@@ -74,7 +74,8 @@ class TokenizerKeys {
     const std::string type = model.value("type").is_string() ? model["type"].text() : "BPE";
     if (type == "WordPiece") return add_word_pieces(json);
     if (type == "Unigram") return add_unigram(json);
-    if (type != "BPE") refuse(fmt::format("its model is {}, which no llama.cpp reads", quoted_name(type).text()));
+    if (type != "BPE")
+      refuse(fmt::format("its model is {}, which llama.cpp does not read", quoted_name(type).text()));
     if (model.value("byte_fallback") == Json(true)) return add_bpe_pieces(json);
     add_byte_level(json);
   }

@@ -1,7 +1,7 @@
 // Products of tiles of bf16 on AMX: C in two by two tile registers. Whole squares of A, B and C are used in place;
 // edges, and an A that is read along columns, are copied into squares first.
 
-#include "qkv/kernel/isa/bf16/amx_tiles.h"
+#include "qkv/kernel/isa/amx_tiles.h"
 #include "qkv/kernel/isa/bf16/functions.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {

@@ -86,7 +86,7 @@ struct NarrowWeights {
 };
 QKV_INLINE NarrowWeights narrow_weights(vb x) { return {x}; }
 
-#if defined(__AVX512VNNI__) || !defined(__AVX2__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || !defined(__AVX2__)
 constexpr bool wide_needs_offset = true;  // dot() takes wide numbers as they are, without a sign
 struct WideWeights {
   vb w;
@@ -104,6 +104,12 @@ struct WideWeights {
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   return reinterpret_cast<vi>(
       _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(w.w), _mm512_set1_epi32(a)));
+}
+QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) { return dot(sum, NarrowWeights{w.w}, a); }
+#elif defined(__AVXVNNI__)
+QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
+  return reinterpret_cast<vi>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sum),
+                                                      reinterpret_cast<__m256i>(w.w), _mm256_set1_epi32(a)));
 }
 QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) { return dot(sum, NarrowWeights{w.w}, a); }
 #elif defined(__AVX512F__)

@@ -1,8 +1,7 @@
-// The tile registers of AMX: eight tiles of 16 rows by 64 bytes, and one instruction that multiplies two tiles of
-// bf16 and adds to a tile of floats.
+// The tile registers of AMX: eight tiles of 16 rows by 64 bytes, and the instructions that multiply two tiles and add to a
+// third: of bf16 to floats, of bytes to integers.
 //
-// With QKV_AMX_IN_SOFTWARE the registers are memory and the instruction is a loop, to test product_amx.cc on any
-// processor.
+// With QKV_AMX_IN_SOFTWARE the registers are memory and the instructions are loops, to test their users on any processor.
 #pragma once
 
 #include "qkv/kernel/isa/vector.h"
@@ -27,13 +26,16 @@ QKV_INLINE void tile_zero() {
   for (auto& row : tile_registers().tile[t])
     for (float& x : row) x = 0.0f;
 }
+// Strides are in bytes.
 template <int t>
-QKV_INLINE void tile_load(const float* from, int64_t stride) {
-  for (int64_t r = 0; r < square; ++r) store(tile_registers().tile[t][r], load(from + r * stride));
+QKV_INLINE void tile_load_bytes(const void* from, int64_t stride) {
+  for (int64_t r = 0; r < square; ++r)
+    __builtin_memcpy(tile_registers().tile[t][r], static_cast<const char*>(from) + r * stride, 4 * square);
 }
 template <int t>
-QKV_INLINE void tile_store(float* to, int64_t stride) {
-  for (int64_t r = 0; r < square; ++r) store(to + r * stride, load(tile_registers().tile[t][r]));
+QKV_INLINE void tile_store_bytes(void* to, int64_t stride) {
+  for (int64_t r = 0; r < square; ++r)
+    __builtin_memcpy(static_cast<char*>(to) + r * stride, tile_registers().tile[t][r], 4 * square);
 }
 // c += a b: row r of c gains unit k of row r of a times row k of b.
 template <int c, int a, int b>
@@ -53,6 +55,21 @@ QKV_INLINE void tile_multiply_add() {
     store(x.tile[c][r], sum);
   }
 }
+// The same of integers: a unit is four signed bytes of a, and four unsigned ones of b.
+template <int c, int a, int b>
+QKV_INLINE void tile_multiply_add_bytes() {
+  TileRegisters& x = tile_registers();
+  int32_t sum[square][square];
+  int8_t left[square][4 * square];
+  uint8_t right[square][square][4];
+  __builtin_memcpy(sum, x.tile[c], sizeof sum);
+  __builtin_memcpy(left, x.tile[a], sizeof left);
+  __builtin_memcpy(right, x.tile[b], sizeof right);
+  for (int r = 0; r < square; ++r)
+    for (int k = 0; k < 4 * square; ++k)
+      for (int n = 0; n < square; ++n) sum[r][n] += left[r][k] * right[k / 4][n][k % 4];
+  __builtin_memcpy(x.tile[c], sum, sizeof sum);
+}
 
 #else
 
@@ -71,19 +88,33 @@ template <int t>
 QKV_INLINE void tile_zero() {
   asm volatile("tilezero %%tmm%c0" : : "i"(t));
 }
+// Strides are in bytes.
 template <int t>
-QKV_INLINE void tile_load(const float* from, int64_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride * 4), "i"(t) : "memory");
+QKV_INLINE void tile_load_bytes(const void* from, int64_t stride) {
+  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(t) : "memory");
 }
 template <int t>
-QKV_INLINE void tile_store(float* to, int64_t stride) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride * 4), "i"(t) : "memory");
+QKV_INLINE void tile_store_bytes(void* to, int64_t stride) {
+  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(t) : "memory");
 }
 template <int c, int a, int b>
 QKV_INLINE void tile_multiply_add() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(c), "i"(a), "i"(b));
 }
+template <int c, int a, int b>
+QKV_INLINE void tile_multiply_add_bytes() {
+  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(c), "i"(a), "i"(b));
+}
 
 #endif
+
+template <int t>
+QKV_INLINE void tile_load(const float* from, int64_t stride) {
+  tile_load_bytes<t>(from, stride * 4);
+}
+template <int t>
+QKV_INLINE void tile_store(float* to, int64_t stride) {
+  tile_store_bytes<t>(to, stride * 4);
+}
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE
