@@ -37,7 +37,7 @@ Tensor int8_rows(const Tensor& x) {
     float scale = 0, sum = 0;
     int32_t offset = 0;
     kernel::kernels().quantized.quantize(row_at<float>(numbers, b, g, t), D, padded, static_cast<int>(padded), 0,
-                                         out, &scale, &offset, &sum);
+                                         out, &scale, &offset, &sum, 1);
     uint8_t* const row = row_at<uint8_t>(rows, b, g, t);
     std::memcpy(row, out, static_cast<size_t>(D));
     std::memcpy(row + D, &scale, sizeof(scale));

@@ -27,15 +27,15 @@ struct UnpackedChunk {
   float* minimums;   // the same, negated
 };
 
-// Rows of activations, quantised; row r begins at r times the stride.
+// Rows of activations, quantised. The numbers of row r begin at r times their stride. What groups have is stored for all rows
+// of a group side by side, so that one address is enough for those of a tile.
 struct QuantizedRows {
   int8_t* numbers;
   int64_t stride;
-  float* scales;  // of each unit_depth numbers, or one
-  int64_t scale_stride;
-  int32_t* offsets;  // of each group: -zero times the sum of its numbers
-  float* sums;       // of each group: the sum of its numbers times their scale
-  int64_t group_stride;
+  float* scales;         // of each unit_depth numbers, or one
+  int32_t* offsets;      // of each group: -zero times the sum of its numbers
+  float* sums;           // of each group: the sum of its numbers times their scale
+  int64_t group_stride;  // of scales, offsets and sums, from a group to the next: the number of rows
 };
 
 // Where a product goes: c (rows x columns), columns <= 16 unless said otherwise.
@@ -84,9 +84,10 @@ struct BlockKernels {
 
 struct QuantizedKernels {
   // Quantises one row of `count` numbers; those up to a multiple of `depth`, the numbers that share a scale, are zero.
-  // depth is a multiple of 32; group divides it. A scale of numbers that are not finite is NaN.
+  // depth is a multiple of 32; group divides it. A scale of numbers that are not finite is NaN. group_stride: as in
+  // QuantizedRows.
   void (*quantize)(const float* x, int64_t count, int64_t depth, int group, int zero, int8_t* numbers,
-                   float* scales, int32_t* offsets, float* sums);
+                   float* scales, int32_t* offsets, float* sums, int64_t group_stride);
   void (*multiply_int8)(const Int8Product& product);
   const BlockKernels* blocks;  // of block_layouts[i]
 };

@@ -34,10 +34,9 @@ QuantizedRows quantized(Matrix a, const Activations& how, Scratch& scratch) {
   const QuantizedRows out = {.numbers = reinterpret_cast<int8_t*>(bytes_of(a.rows * stride)),
                              .stride = stride,
                              .scales = scratch.floats(a.rows * scales),
-                             .scale_stride = scales,
                              .offsets = reinterpret_cast<int32_t*>(scratch.floats(a.rows * groups)),
                              .sums = scratch.floats(a.rows * groups),
-                             .group_stride = groups};
+                             .group_stride = a.rows};
   parallel_ranges(a.rows, std::max<int64_t>(1, 32768 / K), [&](int64_t begin, int64_t end) {
     Scratch own;
     float* const copy = a.column_stride == 1 ? nullptr : own.floats(a.columns);
@@ -48,16 +47,15 @@ QuantizedRows quantized(Matrix a, const Activations& how, Scratch& scratch) {
         x = copy;
       }
       kernels().quantized.quantize(x, a.columns, how.depth, static_cast<int>(how.group), how.zero,
-                                   out.numbers + r * stride, out.scales + r * scales, out.offsets + r * groups,
-                                   out.sums + r * groups);
+                                   out.numbers + r * stride, out.scales + r, out.offsets + r, out.sums + r, a.rows);
     }
   });
   return out;
 }
 
 QuantizedRows rows_from(QuantizedRows a, int64_t row) {
-  a.numbers += row * a.stride, a.scales += row * a.scale_stride;
-  a.offsets += row * a.group_stride, a.sums += row * a.group_stride;
+  a.numbers += row * a.stride;
+  a.scales += row, a.offsets += row, a.sums += row;
   return a;
 }
 
@@ -296,8 +294,8 @@ void BlockForm::multiply_panels(const QuantizedRows& a, int64_t rows, int64_t fi
       const int64_t depth = std::min<int64_t>(chunk_depth, K - k);
       block_kernels().unpack(block_at(i, k), depth / layout_.block, chunk);
       QuantizedRows part = a;
-      part.numbers += k, part.scales += k / unit_depth;
-      part.offsets += k / layout_.group, part.sums += k / layout_.group;
+      part.numbers += k, part.scales += k / unit_depth * a.group_stride;
+      part.offsets += k / layout_.group * a.group_stride, part.sums += k / layout_.group * a.group_stride;
       block_kernels().multiply_chunk({.a = part,
                                       .rows = rows,
                                       .blocks = depth / layout_.block,
@@ -320,7 +318,7 @@ PackedMatrix pack_int8(Matrix w) {
     float scale = 0, sum = 0;
     int32_t offset = 0;
     kernels().quantized.quantize(w.data + n * w.row_stride, w.columns, padded, static_cast<int>(padded), 0, out,
-                                 &scale, &offset, &sum);
+                                 &scale, &offset, &sum, 1);
     std::memcpy(numbers, out, static_cast<size_t>(w.columns));
     return scale;
   });

@@ -107,13 +107,13 @@ QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Number
                           Minimum minimum, vf (&total)[rows][parts]) {
   constexpr bool needs_offset = !layout.is_wide() || wide_needs_offset;
   const int8_t* const x = a.numbers + row * a.stride + g * layout.group;
-  const float* const x_scale = a.scales + row * a.scale_stride + g * layout.group / unit_depth;
+  const float* const x_scales = a.scales + g * layout.group / unit_depth * a.group_stride + row;
+  const int32_t* const offsets = a.offsets + g * a.group_stride + row;
   vi sums[rows][parts];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int p = 0; p < parts; ++p)
-      sums[r][p] = needs_offset ? broadcast_i(a.offsets[(row + r) * a.group_stride + g]) : vi{};
+    for (int p = 0; p < parts; ++p) sums[r][p] = needs_offset ? broadcast_i(offsets[r]) : vi{};
 #pragma GCC unroll unrolled_steps
   for (int s = 0; s < layout.group / step_depth; ++s)
 #pragma GCC unroll 4
@@ -127,13 +127,13 @@ QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Number
     const vf w_scale = scale(p);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
-      total[r][p] = fused_multiply_add(__builtin_convertvector(sums[r][p], vf) * w_scale,
-                                       broadcast(x_scale[r * a.scale_stride]), total[r][p]);
+      total[r][p] = fused_multiply_add(__builtin_convertvector(sums[r][p], vf) * w_scale, broadcast(x_scales[r]),
+                                       total[r][p]);
     if constexpr (layout.has_minimum) {
       const vf w_minimum = minimum(p);
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r)
-        total[r][p] = fused_multiply_add(w_minimum, broadcast(a.sums[(row + r) * a.group_stride + g]), total[r][p]);
+        total[r][p] = fused_multiply_add(w_minimum, broadcast(a.sums[g * a.group_stride + row + r]), total[r][p]);
     }
   }
 }

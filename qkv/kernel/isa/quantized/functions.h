@@ -9,7 +9,7 @@ QuantizedKernels quantized_kernels();
 
 // quantize.cc
 void quantize(const float* x, int64_t count, int64_t depth, int group, int zero, int8_t* numbers, float* scales,
-              int32_t* offsets, float* sums);
+              int32_t* offsets, float* sums, int64_t group_stride);
 
 // int8.cc
 void multiply_int8(const Int8Product& product);

@@ -66,7 +66,7 @@ QKV_INLINE void finish_rows(const Int8Product& p, const Int8Panel& panel, int64_
                         panel.numbers + first * step_bytes, p.steps - first, sums);
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
-    const vf scale = broadcast(p.a.scales[(row + r) * p.a.scale_stride]);
+    const vf scale = broadcast(p.a.scales[row + r]);
     vf y[parts];
 #pragma GCC unroll 4
     for (int v = 0; v < parts; ++v)
@@ -77,7 +77,7 @@ QKV_INLINE void finish_rows(const Int8Product& p, const Int8Panel& panel, int64_
 
 // What the sums of a row begin with.
 QKV_INLINE vi first_sum(const Int8Product& p, int64_t row) {
-  return broadcast_i(wide_needs_offset ? p.a.offsets[row * p.a.group_stride] : 0);
+  return broadcast_i(wide_needs_offset ? p.a.offsets[row] : 0);
 }
 
 // Rows [first, p.rows) of a panel.

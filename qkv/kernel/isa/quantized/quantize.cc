@@ -45,7 +45,7 @@ QKV_INLINE int32_t sum_of_lanes(vi v) {
 }  // namespace
 
 void quantize(const float* x, int64_t count, int64_t depth, int group, int zero, int8_t* numbers, float* scales,
-              int32_t* offsets, float* sums) {
+              int32_t* offsets, float* sums, int64_t group_stride) {
   const int64_t groups = depth / group;
   for (int64_t first = 0; first < count; first += depth) {
     const int64_t left = count - first, present = left < depth ? left : depth;
@@ -56,7 +56,8 @@ void quantize(const float* x, int64_t count, int64_t depth, int group, int zero,
     const bool is_finite = bits < infinity_bits, is_zero = largest < smallest;
     const float scale = !is_finite ? __builtin_nanf("") : is_zero ? 0.0f : largest / 127.0f;
     const float factor = !is_finite || is_zero ? 0.0f : 127.0f / largest;
-    *scales++ = scale;
+    *scales = scale;
+    scales += group_stride;
     for (int64_t g = 0; g < groups; ++g) {
       vi total = {};
       for (int64_t i = g * group; i < (g + 1) * group; i += lanes) {
@@ -68,8 +69,9 @@ void quantize(const float* x, int64_t count, int64_t depth, int group, int zero,
         __builtin_memcpy(numbers + first + i, &narrow, sizeof(narrow));
       }
       const int32_t sum = sum_of_lanes(total);
-      *offsets++ = -zero * sum;
-      *sums++ = static_cast<float>(sum) * scale;
+      *offsets = -zero * sum;
+      *sums = static_cast<float>(sum) * scale;
+      offsets += group_stride, sums += group_stride;
     }
   }
 }
