@@ -1,5 +1,6 @@
 #include "qkv/published/published_tensors.h"
 
+#include <set>
 #include <span>
 
 #include "qkv/base/error.h"
@@ -112,9 +113,17 @@ void PublishedTensors::map() {
   for (SafetensorsFile& file : files_) file.map();
 }
 
+void PublishedTensors::compose(std::map<std::string, ComposedTensor> tensors) { composed_ = std::move(tensors); }
+
 std::vector<std::string> PublishedTensors::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, file] : files_of_) names.push_back(name);
+  std::set<std::string> parts;
+  for (const auto& [name, composed] : composed_) {
+    names.push_back(name);
+    for (const std::string& part : composed.parts) parts.insert(part);
+  }
+  for (const auto& [name, file] : files_of_)
+    if (!parts.contains(name)) names.push_back(name);
   for (const auto& [name, tensor] : tensors_) names.push_back(name);
   if (gguf_)
     for (const GgufTensor& tensor : gguf_->tensors()) names.push_back(tensor.name);
@@ -129,6 +138,8 @@ const SafetensorsFile& PublishedTensors::file_of(std::string_view name) const {
 
 StoredValues PublishedTensors::get(std::string_view name) const {
   if (gguf_) return gguf_->get(name);
+  if (const auto found = composed_.find(std::string(name)); found != composed_.end())
+    return found->second.read(*this);
   if (const auto found = tensors_.find(std::string(name)); found != tensors_.end()) return found->second;
   Tensor value = file_of(name).get(name);
   require<InputError>(value.dtype() == DType::f32 || value.dtype() == DType::bf16, where_,

@@ -131,16 +131,17 @@ void SafetensorsFile::read(const SafetensorsEntry& e, std::byte* to) const {
 void SafetensorsFile::map() { mapping_ = FileMapping::of(*file_); }
 
 // In place if the file is mapped: the header was checked to lie within its bytes.
-Tensor SafetensorsFile::get_as(DType type, const SafetensorsEntry& e) const {
+Tensor SafetensorsFile::get_as(DType type, const SafetensorsEntry& e) const { return get_as(type, e, e.shape); }
+Tensor SafetensorsFile::get_as(DType type, const SafetensorsEntry& e, const Shape& shape) const {
   const int64_t at = header_.data_begin + e.begin;
   if (mapping_ && e.end > e.begin && at % size_of(type) == 0) {
     auto* const data = const_cast<std::byte*>(mapping_->bytes().data()) + at;
     const std::shared_ptr<void> owner = std::const_pointer_cast<FileMapping>(mapping_);
-    return Tensor::view(Storage::borrow(data, e.end - e.begin, owner, /*writable=*/false), type, {e.shape.numel()},
+    return Tensor::view(Storage::borrow(data, e.end - e.begin, owner, /*writable=*/false), type, {shape.numel()},
                         {1})
-        .reshape(e.shape);
+        .reshape(shape);
   }
-  Tensor out = Tensor::empty(e.shape, type);
+  Tensor out = Tensor::empty(shape, type);
   read(e, out.storage()->data());
   return out;
 }
@@ -165,6 +166,14 @@ Tensor SafetensorsFile::get(std::string_view name) const {
   }
   fail<InputError>("safetensors", "{}: tensor {}: cannot read numbers of type {}", path_, quoted_name(name),
                    e.dtype);
+}
+
+Tensor SafetensorsFile::bytes(std::string_view name) const {
+  const SafetensorsEntry& e = entry(name);
+  Shape shape = e.shape;
+  const int64_t count = e.shape.numel();
+  if (shape.rank() > 0 && count > 0) shape[shape.rank() - 1] *= (e.end - e.begin) / count;
+  return get_as(DType::u8, e, shape);
 }
 
 const SafetensorsEntry& SafetensorsFile::entry(std::string_view name, const Shape& expected) const {

@@ -8,7 +8,7 @@
 // | F32, BF16, I32, U8, BOOL   | the numbers (f32, bf16, i32, u8)                     |
 // | F16, F64                   | the numbers as f32                                   |
 // | I64                        | the numbers as i32; an InputError if one overflows   |
-// | any other                  | an InputError that names the type                    |
+// | any other                  | an InputError that names the type; bytes() gives them |
 //
 // The header is checked before it is used (safetensors_header.h). Files written here have a checksum of all their
 // bytes in their metadata, and load() verifies it: a damaged file is an InputError. Files of other programs have
@@ -43,6 +43,7 @@ class SafetensorsFile {
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   Tensor get(std::string_view name) const;
   Tensor get(std::string_view name, const Shape& expected) const;
+  Tensor bytes(std::string_view name) const;  // u8, as they are in the file: of (N,K) I8 (N,K), of I32 (N,4K)
   // The header entry of a tensor. InputError if it has another shape than `expected`.
   const SafetensorsEntry& entry(std::string_view name) const;
   const SafetensorsEntry& entry(std::string_view name, const Shape& expected) const;
@@ -51,6 +52,7 @@ class SafetensorsFile {
  private:
   void read(const SafetensorsEntry& entry, std::byte* to) const;
   Tensor get_as(DType type, const SafetensorsEntry& entry) const;
+  Tensor get_as(DType type, const SafetensorsEntry& entry, const Shape& shape) const;
 
   std::string path_;  // for messages
   std::shared_ptr<const RandomAccessFile> file_;

@@ -7,6 +7,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/published/family/family.h"
 #include "qkv/published/family/rope.h"
+#include "qkv/published/huggingface/quantized_matrices.h"
 #include "qkv/published/published_model_folder.h"
 
 namespace qkv {
@@ -34,10 +35,21 @@ class HuggingFaceFolder final : public PublishedModelFolder {
   void read_parameters(const MakeModel& make, const StoreParameter& store) override {
     try {
       PublishedModelFolder::read_parameters(make, store);
-    } catch (const InputError&) {
-      refuse_quantised();
+    } catch (const InputError& e) {
+      refuse_quantised(e);
       throw;
     }
+  }
+
+  WeightFormat stored_weights() const override {
+    if (!settings_.has("quantization_config")) return ModelFolder::stored_weights();
+    std::map<WeightFormat, int64_t> numbers;
+    try {
+      const PublishedTensors all = tensors();
+      for (const auto& [name, tensor] : all.composed()) numbers[tensor.format] += tensor.shape.numel();
+    } catch (const InputError&) {  // as for other incomplete folders
+    }
+    return numbers.empty() ? ModelFolder::stored_weights() : largest_share(numbers);
   }
 
   std::optional<SettingsFile> generation_config() const override {
@@ -51,8 +63,12 @@ class HuggingFaceFolder final : public PublishedModelFolder {
 
   PublishedModel read_model() override {
     const TransformerConfig config = huggingface_config(settings_);
-    return {config, family_of(settings_).tensors(settings_, config), PublishedTensors::open(path()),
-            settings_.file()};
+    return {config, family_of(settings_).tensors(settings_, config), tensors(), settings_.file()};
+  }
+  PublishedTensors tensors() const {
+    PublishedTensors out = PublishedTensors::open(path());
+    out.compose(quantized_matrices(out));
+    return out;
   }
 
   Tokenizer read_tokenizer(TokenizerSide side, int64_t rows) override {
@@ -60,15 +76,17 @@ class HuggingFaceFolder final : public PublishedModelFolder {
   }
 
   // Called after reading failed, because a folder may name a method although its weights are not quantised.
-  void refuse_quantised() const {
+  void refuse_quantised(const InputError& error) const {
     if (!settings_.has("quantization_config")) return;
     huggingface_config(settings_);  // what it rejects is also wrong in the model before quantisation
     const std::string method = settings_.part("quantization_config")->text("quant_method", "unknown");
+    const bool is_known = method == "compressed-tensors" || method == "bitsandbytes";
     fail<InputError>(
         settings_.file(),
-        "the weights are quantised by {} ('quantization_config'), which is not supported; take the model "
-        "that they were made from, in f32, f16 or bf16",
-        quoted_name(method));
+        "the weights are quantised by {} ('quantization_config'), {}; take the model that they were made from, in "
+        "f32, f16 or bf16",
+        quoted_name(method),
+        is_known ? fmt::format("in a way that is not supported: {}", error.what()) : "which is not supported");
   }
 
   HfConfig settings_;
