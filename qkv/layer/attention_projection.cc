@@ -47,13 +47,18 @@ Projected AttentionProjection::queries(const Variable& source) const {
 }
 
 Projected AttentionProjection::keys_values(const Variable& key_source, const Variable& value_source) const {
+  if (key_source == value_source) {
+    const auto [k, v] = forward_all<2>(key_source, {reads_keys_ ? &key : nullptr, &value});
+    return {{}, k, v};
+  }
   return {{}, reads_keys_ ? key.forward(key_source) : Variable(), value.forward(value_source)};
 }
 
 Projected AttentionProjection::self(const Variable& x) const {
   if (!options_.packed) {
-    const Projected of_queries = queries(x), of_keys = keys_values(x, x);
-    return {of_queries.q, of_keys.k, of_keys.v};
+    const auto [q, k, v] =
+        forward_all<3>(x, {reads_queries_ ? &query : nullptr, reads_keys_ ? &key : nullptr, &value});
+    return {q, k, v};
   }
   const Variable all = query_key_value.forward(x);
   const int axis = static_cast<int>(all.value().rank()) - 1;
