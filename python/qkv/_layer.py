@@ -51,7 +51,7 @@ class MultiHeadAttention:
         D, C / heads by default; where it is given, heads need not divide C.
     query_width, key_width, value_width : int
         Of the sources of queries, keys and values, C by default.
-    bias, packed, query_key_norm : bool
+    bias, fused_qkv, query_key_norm : bool
         Whether projections have a bias; one projection for queries, keys and values of self-attention; a layer norm
         of every query and key head.
     variant : str
@@ -74,7 +74,7 @@ class MultiHeadAttention:
         key_width: int | None = None,
         value_width: int | None = None,
         bias: bool = True,
-        packed: bool = False,
+        fused_qkv: bool = False,
         query_key_norm: bool = False,
         variant: str = "full",
         use: Literal["encoder", "decoder", "cross"] = "encoder",
@@ -83,7 +83,7 @@ class MultiHeadAttention:
         self._heads = heads
         widths = [head_width or 0, query_width or 0, key_width or 0, value_width or 0]
         self._layer = _core.MultiHeadAttention(
-            d_model, heads, kv_heads or 0, widths, [bias, packed, query_key_norm], variant, use, seed
+            d_model, heads, kv_heads or 0, widths, [bias, fused_qkv, query_key_norm], variant, use, seed
         )
 
     def __call__(

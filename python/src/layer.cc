@@ -54,7 +54,7 @@ nb::any step(const MultiHeadAttention& layer, nb::handle x, AttentionCache& cach
   return array_of(out.value(), numpy);
 }
 
-// widths: of a head and of the sources of queries, keys and values; flags: bias, packed, query_key_norm.
+// widths: of a head and of the sources of queries, keys and values; flags: bias, fused_qkv, query_key_norm.
 void make_layer(MultiHeadAttention* layer, int64_t d_model, int64_t heads, int64_t kv_heads,
                 const std::array<int64_t, 4>& widths, const std::array<bool, 3>& flags, const std::string& variant,
                 const std::string& use, uint64_t seed) {
@@ -66,7 +66,7 @@ void make_layer(MultiHeadAttention* layer, int64_t d_model, int64_t heads, int64
                                        .key_width = widths[2],
                                        .value_width = widths[3],
                                        .bias = flags[0] ? ProjectionBias{} : no_projection_bias,
-                                       .packed = flags[1],
+                                       .fused_qkv = flags[1],
                                        .variant = attention_variant(variant, "MultiHeadAttention: variant"),
                                        .use = use_named(use)};
   if (flags[2]) options.query_key_norm = NormOptions{};

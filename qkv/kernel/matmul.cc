@@ -10,18 +10,6 @@
 namespace qkv::kernel {
 namespace {
 
-int64_t ceil_div(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
-
-// A product with K = 0: zero.
-void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = c + r * c_row_stride;
-    if (!options.accumulate) std::fill_n(row, columns, 0.0f);
-    if (options.bias) kernels().rows.add(row, options.bias, columns, row);
-    if (options.relu) kernels().rows.relu(row, columns, row);
-  }
-}
-
 struct Destination {
   float* data;
   int64_t row_stride;
@@ -98,19 +86,6 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
 
 }  // namespace
 
-int64_t PackedMatrix::rows() const { return form_ ? form_->rows() : 0; }
-int64_t PackedMatrix::columns() const { return form_ ? form_->columns() : 0; }
-WeightFormat PackedMatrix::format() const { return form_ ? form_->format() : WeightFormat::f32; }
-int64_t PackedMatrix::bytes() const { return form_ ? form_->bytes() : 0; }
-void PackedMatrix::copy_column(int64_t column, float* to) const { form_->copy_column(column, to); }
-void PackedMatrix::copy_stored(int64_t column, uint8_t* to) const { form_->copy_stored(column, to); }
-
-void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
-  if (a.rows == 0 || b.columns() == 0) return;
-  if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns(), options);
-  b.form().multiply(a, c, c_row_stride, options);
-}
-
 // The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then
 // every item packs its rows of a and multiplies them by the panels. What an item packs stays in the second-level
 // cache, and each packed number is used in a hundred multiply-adds or more. Blocks of columns keep the panels in
@@ -136,6 +111,15 @@ void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions op
                       .accumulate = at > 0 || options.accumulate,
                       .relu = last && options.relu});
     }
+}
+
+void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = c + r * c_row_stride;
+    if (!options.accumulate) std::fill_n(row, columns, 0.0f);
+    if (options.bias) kernels().rows.add(row, options.bias, columns, row);
+    if (options.relu) kernels().rows.relu(row, columns, row);
+  }
 }
 
 void matmul_batch(MatmulBatch batch, Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {

@@ -12,6 +12,11 @@
 // A weight may be packed as bf16, which halves its memory and the time to read it. The product has the same bits as
 // one by the rounded weight held as floats.
 //
+// Several products of the same a are one call, in any formats:
+//
+//     const Product products[] = {{.b = query, .c = q, .c_row_stride = out}, {.b = key, .c = k, .c_row_stride = out}};
+//     matmul({x, tokens, in}, products);
+//
 // A weight (out x in) may also be used where it is, such as in a mapped file, without a copy:
 //
 //     PackedMatrix w = PackedMatrix::in_place(Bf16Matrix(weight, out, in), storage);      // the same bits
@@ -21,6 +26,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "qkv/kernel/weight_format.h"
@@ -82,6 +88,16 @@ struct MatmulOptions {
 };
 
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options = {});
+// One of several products of the same a, which have the bits that each has alone. They are one parallel region, and rows
+// that formats quantise in the same way are quantised once.
+struct Product {
+  PackedMatrix b;
+  float* c;
+  int64_t c_row_stride;
+  MatmulOptions options = {};
+};
+void matmul(Matrix a, std::span<const Product> products);
+
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options = {});
 // count products of one shape: a, b and c of product i are i strides (in elements) after those of product 0. A
 // stride of 0 in a or b shares the factor.

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "qkv/base/scratch.h"
-#include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/packed_form.h"
 #include "qkv/tensor/storage.h"
@@ -12,71 +11,56 @@
 namespace qkv::kernel {
 namespace {
 
-constexpr int64_t few_rows = 8;  // up to so many are multiplied by a weight in registers
+constexpr int64_t rows_in_registers = 8;  // up to so many are multiplied by a weight in registers
 
-int64_t count_of(int64_t n, int64_t size) { return (n + size - 1) / size; }  // parts of that size
-
-struct Target {
-  float* data;
-  int64_t row_stride;
-};
-
-// An item of work is a group of columns.
+// The columns [first, end) of c.
 template <class Element>
-void multiply_few(Matrix a, MatrixOf<Element> w, Target c, const MatmulOptions& options) {
-  const int64_t width = kernels().matmul.width, N = w.rows, K = w.columns, panels = count_of(N, width);
-  const int64_t group =
-      std::clamp(std::max(panels / 16, 50'000 / (a.rows * K * width)), int64_t{1}, panels) * width;
-  parallel_for(count_of(N, group), [&](int64_t item) {
-    const int64_t first = item * group;
-    kernels().matmul.rows_of<Element>().multiply({.a = a.data,
-                                                  .a_row_stride = a.row_stride,
-                                                  .a_column_stride = a.column_stride,
-                                                  .rows = a.rows,
-                                                  .depth = K,
-                                                  .weight = w.data + first * w.row_stride,
-                                                  .weight_stride = w.row_stride,
-                                                  .c = c.data + first,
-                                                  .c_row_stride = c.row_stride,
-                                                  .columns = std::min(group, N - first),
-                                                  .accumulate = options.accumulate,
-                                                  .bias = options.bias ? options.bias + first : nullptr,
-                                                  .relu = options.relu});
-  });
+void multiply_few(const ProductRows& rows, MatrixOf<Element> w, int64_t first, int64_t end,
+                  const MatmulOptions& options) {
+  kernels().matmul.rows_of<Element>().multiply({.a = rows.a.data,
+                                                .a_row_stride = rows.a.row_stride,
+                                                .a_column_stride = rows.a.column_stride,
+                                                .rows = rows.a.rows,
+                                                .depth = w.columns,
+                                                .weight = w.data + first * w.row_stride,
+                                                .weight_stride = w.row_stride,
+                                                .c = rows.c + first,
+                                                .c_row_stride = rows.c_row_stride,
+                                                .columns = end - first,
+                                                .accumulate = options.accumulate,
+                                                .bias = options.bias ? options.bias + first : nullptr,
+                                                .relu = options.relu});
 }
 
-// An item of work is a piece of the rows by a panel of columns, whose blocks it transposes: the more rows the less that
-// costs. A block stays in the second-level cache.
+// The columns [column, column + columns), whose blocks are transposed to panels: the more rows the less that costs. A block
+// stays in the second-level cache.
 template <class Element>
-void multiply_many(Matrix a, MatrixOf<Element> w, Target c, const MatmulOptions& options) {
+void multiply_many(const ProductRows& rows, MatrixOf<Element> w, int64_t column, int64_t columns,
+                   const MatmulOptions& options) {
   const MatmulKernels& k = kernels().matmul;
-  const int64_t width = k.width, N = w.rows, K = w.columns, panels = count_of(N, width);
-  const int64_t pieces = count_of(a.rows, 32 * k.rows), rows = count_of(count_of(a.rows, pieces), k.rows) * k.rows;
-  const int64_t max_depth = std::min<int64_t>(65536 / width, K);
-  parallel_for(count_of(a.rows, rows) * panels, [&](int64_t item) {
-    const int64_t row = item / panels * rows, column = item % panels * width, columns = std::min(width, N - column);
-    Scratch scratch;
-    float* const panel = scratch.floats(max_depth * width);
-    for (int64_t at = 0; at < K; at += max_depth) {
-      const int64_t depth = std::min(max_depth, K - at);
-      const bool last = at + depth == K;
-      k.rows_of<Element>().transpose(w.data + column * w.row_stride + at, w.row_stride, columns, depth, panel);
-      k.f32.multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
-                      .a_row_stride = a.row_stride,
-                      .a_column_stride = a.column_stride,
-                      .a_packed = false,
-                      .rows = std::min(rows, a.rows - row),
-                      .depth = depth,
-                      .panel = panel,
-                      .panel_stride = width,
-                      .c = c.data + row * c.row_stride + column,
-                      .c_row_stride = c.row_stride,
-                      .columns = columns,
-                      .accumulate = at > 0 || options.accumulate,
-                      .bias = last && options.bias ? options.bias + column : nullptr,
-                      .relu = last && options.relu});
-    }
-  });
+  const Matrix& a = rows.a;
+  const int64_t K = w.columns, max_depth = std::min<int64_t>(65536 / k.width, K);
+  Scratch scratch;
+  float* const panel = scratch.floats(max_depth * k.width);
+  for (int64_t at = 0; at < K; at += max_depth) {
+    const int64_t depth = std::min(max_depth, K - at);
+    const bool last = at + depth == K;
+    k.rows_of<Element>().transpose(w.data + column * w.row_stride + at, w.row_stride, columns, depth, panel);
+    k.f32.multiply({.a = a.data + at * a.column_stride,
+                    .a_row_stride = a.row_stride,
+                    .a_column_stride = a.column_stride,
+                    .a_packed = false,
+                    .rows = a.rows,
+                    .depth = depth,
+                    .panel = panel,
+                    .panel_stride = k.width,
+                    .c = rows.c + column,
+                    .c_row_stride = rows.c_row_stride,
+                    .columns = columns,
+                    .accumulate = at > 0 || options.accumulate,
+                    .bias = last && options.bias ? options.bias + column : nullptr,
+                    .relu = last && options.relu});
+  }
 }
 
 // For few rows of a the weight is read once, as a packed one, and transposed in registers. For many, a block of it at a
@@ -89,11 +73,17 @@ class InPlaceForm final : public PackedMatrix::Form {
         weight_(w),
         storage_(std::move(storage)) {}
 
-  void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const override {
-    if (a.rows <= few_rows)
-      multiply_few(a, weight_, {c, c_row_stride}, options);
-    else
-      multiply_many(a, weight_, {c, c_row_stride}, options);
+  WorkItems work_items(int64_t a_rows, int64_t together) const override {
+    const MatmulKernels& k = kernels().matmul;
+    if (a_rows <= rows_in_registers) return grouped(a_rows, a_rows, k.width, 50'000, together);
+    const int64_t pieces = ceil_div(a_rows, 32 * k.rows);
+    return grouped(a_rows, ceil_div(ceil_div(a_rows, pieces), k.rows) * k.rows, k.width, 50'000, together);
+  }
+  void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {
+    const int64_t width = kernels().matmul.width, last = std::min(end * width, columns());
+    if (rows.a.rows <= rows_in_registers) return multiply_few(rows, weight_, first * width, last, options);
+    for (int64_t column = first * width; column < last; column += width)
+      multiply_many(rows, weight_, column, std::min(width, last - column), options);
   }
   void copy_column(int64_t column, float* to) const override {
     const Element* from = weight_.data + column * weight_.row_stride;

@@ -6,9 +6,40 @@
 // | quantised, quantized_matrix.cc  | int8, blocks    | sums of integers                          |
 #pragma once
 
+#include <optional>
+
 #include "qkv/kernel/matmul.h"
+#include "qkv/kernel/quantized_kernels.h"
 
 namespace qkv::kernel {
+
+inline int64_t ceil_div(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// How a form has the rows of a quantised: products that agree in this share them.
+struct RowQuantization {
+  int64_t depth;  // numbers that share a scale: a multiple of 32
+  int64_t group;  // numbers that share an offset
+  int zero;
+  friend bool operator==(const RowQuantization&, const RowQuantization&) = default;
+};
+
+// Some rows of a and of c, as an item of work takes them. Row 0 of `numbers` is that of a; null where the form is
+// one of floats.
+struct ProductRows {
+  Matrix a;
+  QuantizedRows numbers;
+  float* c;
+  int64_t c_row_stride;
+};
+
+// The items of work of a product: a piece of the rows by a group of panels each, in any order and in parallel.
+struct WorkItems {
+  int64_t rows = 0, pieces = 0;   // rows of a piece
+  int64_t group = 1, panels = 0;  // panels of a group, and of all
+  double cost = 0;                // of an item: 1 is worth handing out to a thread
+  int64_t groups() const { return ceil_div(panels, group); }
+  int64_t count() const { return pieces * groups(); }
+};
 
 class PackedMatrix::Form {
  public:
@@ -21,15 +52,28 @@ class PackedMatrix::Form {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 
-  // c = a b with the options; a has at least one row and one column.
-  virtual void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const = 0;
+  // Of a product with at least one row and one column. It is one of `together` products that run at the same time,
+  // and so its items may be smaller.
+  virtual WorkItems work_items(int64_t a_rows, int64_t together) const = 0;
+  virtual std::optional<RowQuantization> quantization() const { return {}; }
+  // The panels [first, end) of c = a b with the options.
+  virtual void multiply(const ProductRows& rows, int64_t first, int64_t end,
+                        const MatmulOptions& options) const = 0;
   virtual void copy_column(int64_t column, float* to) const = 0;
   virtual void copy_stored(int64_t column, uint8_t* to) const = 0;
   virtual int64_t bytes() const = 0;
+
+ protected:
+  // Groups of panels for which an item has at least `least_work` multiply-adds, divided among products that run together;
+  // and if it is larger, of a sixteenth of all items.
+  WorkItems grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t least_work, int64_t together) const;
 
  private:
   WeightFormat format_;
   int64_t rows_, columns_;
 };
+
+// A product with K = 0: zero.
+void empty_product(float* c, int64_t c_row_stride, int64_t rows, int64_t columns, const MatmulOptions& options);
 
 }  // namespace qkv::kernel

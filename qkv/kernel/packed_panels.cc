@@ -12,8 +12,6 @@
 namespace qkv::kernel {
 namespace {
 
-int64_t parts_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
-
 // f32 or bf16 numbers as panels of the kernels' width.
 template <class Element>
 class PanelForm final : public PackedMatrix::Form {
@@ -22,11 +20,12 @@ class PanelForm final : public PackedMatrix::Form {
       : Form(sizeof(Element) == 2 ? WeightFormat::bf16 : WeightFormat::f32, b.rows, b.columns),
         width_(kernels().matmul.width),
         storage_(
-            Storage::allocate_to_keep(parts_of(b.columns, width_) * b.rows * width_ * int64_t{sizeof(Element)})) {
+            Storage::allocate_to_keep(ceil_div(b.columns, width_) * b.rows * width_ * int64_t{sizeof(Element)})) {
     pack(b);
   }
 
-  void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const override;
+  WorkItems work_items(int64_t a_rows, int64_t together) const override;
+  void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override;
 
   void copy_column(int64_t column, float* to) const override {
     const Element* from = at_panel(column / width_, 0) + column % width_;
@@ -57,7 +56,7 @@ class PanelForm final : public PackedMatrix::Form {
 
 template <class Element>
 void PanelForm<Element>::pack(MatrixOf<Element> b) {
-  const int64_t panels = parts_of(b.columns, width_), depth = 16384 / width_, parts = parts_of(b.rows, depth);
+  const int64_t panels = ceil_div(b.columns, width_), depth = 16384 / width_, parts = ceil_div(b.rows, depth);
   parallel_for(panels * parts, [&](int64_t i) {
     const int64_t panel = i / parts, row = i % parts * depth, column = panel * width_;
     kernels().matmul.of<Element>().pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride,
@@ -66,62 +65,62 @@ void PanelForm<Element>::pack(MatrixOf<Element> b) {
   });
 }
 
-// An item of work is a piece of rows by a group of panels: 16 items or more, unless they would cost less than
-// handing them out. The larger b is, the more rows share one reading of it; if b is small, few rows keep the piece
-// of a in the first-level cache, and one thread writes whole rows of c. Within an item the sum runs in blocks of k,
-// so that the block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
+// 16 items or more, unless they would cost less than handing them out. The larger b is, the more rows share one reading of
+// it; if b is small, few rows keep the piece of a in the first-level cache, and one thread writes whole rows of c.
+template <class Element>
+WorkItems PanelForm<Element>::work_items(int64_t a_rows, int64_t together) const {
+  const MatmulKernels& k = kernels().matmul;
+  const int64_t K = rows(), N = columns();
+  const int64_t wanted = std::min(K * N / 8192, a_rows * ceil_div(N, k.width) / 64);
+  const int64_t max_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
+  return grouped(a_rows, ceil_div(ceil_div(a_rows, ceil_div(a_rows, max_rows)), k.rows) * k.rows, k.width, 50'000,
+                 together);
+}
+
+// The sum runs in blocks of k, so that the block of a panel (at most 256 KiB) stays in the second-level cache for all rows.
 //
 // The block of a bf16 panel is widened once where many rows share it: in registers it would be widened again for
 // every tile of them.
 template <class Element>
-void PanelForm<Element>::multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const {
+void PanelForm<Element>::multiply(const ProductRows& rows, int64_t first, int64_t end,
+                                  const MatmulOptions& options) const {
   const MatmulKernels& k = kernels().matmul;
-  const int64_t K = a.columns, N = columns(), panels = parts_of(N, k.width);
-  const int64_t wanted = std::min(K * N / 8192, a.rows * panels / 64);
-  const int64_t max_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
-  const int64_t rows = parts_of(parts_of(a.rows, parts_of(a.rows, max_rows)), k.rows) * k.rows,
-                pieces = parts_of(a.rows, rows);
-  const int64_t work_of_panel = std::min(rows, a.rows) * K * k.width;
-  const int64_t group = std::clamp(std::max(pieces * panels / 16, 50'000 / work_of_panel), int64_t{1}, panels);
-  const int64_t groups = parts_of(panels, group);
-  const int64_t max_depth = std::min<int64_t>(65536 / k.width, 2048);
-  parallel_for(pieces * groups, [&](int64_t item) {
-    const int64_t row = item / groups * rows, first = item % groups * group;
-    const bool widens = std::is_same_v<Element, uint16_t> && std::min(rows, a.rows - row) >= 4 * k.rows;
-    Scratch scratch;
-    float* const wide = widens ? scratch.floats(std::min(max_depth, K) * k.width) : nullptr;
-    for (int64_t panel = first; panel < std::min(first + group, panels); ++panel) {
-      const int64_t column = panel * k.width;
-      for (int64_t at = 0; at < K; at += max_depth) {
-        const bool last = at + max_depth >= K;
-        const auto multiply_block = [&]<class Number>(const Number* block) {
-          k.of<Number>().multiply({.a = a.data + row * a.row_stride + at * a.column_stride,
-                                   .a_row_stride = a.row_stride,
-                                   .a_column_stride = a.column_stride,
-                                   .a_packed = false,
-                                   .rows = std::min(rows, a.rows - row),
-                                   .depth = std::min(max_depth, K - at),
-                                   .panel = block,
-                                   .panel_stride = k.width,
-                                   .c = c + row * c_row_stride + column,
-                                   .c_row_stride = c_row_stride,
-                                   .columns = std::min<int64_t>(k.width, N - column),
-                                   .accumulate = at > 0 || options.accumulate,
-                                   .bias = last && options.bias ? options.bias + column : nullptr,
-                                   .relu = last && options.relu});
-        };
-        const Element* block = at_panel(panel, at);
-        if constexpr (std::is_same_v<Element, uint16_t>) {
-          if (widens) {
-            k.widen(block, std::min(max_depth, K - at), wide);
-            multiply_block(static_cast<const float*>(wide));
-            continue;
-          }
+  const Matrix& a = rows.a;
+  const int64_t K = a.columns, max_depth = std::min<int64_t>(65536 / k.width, 2048);
+  const bool widens = std::is_same_v<Element, uint16_t> && a.rows >= 4 * k.rows;
+  Scratch scratch;
+  float* const wide = widens ? scratch.floats(std::min(max_depth, K) * k.width) : nullptr;
+  for (int64_t panel = first; panel < end; ++panel) {
+    const int64_t column = panel * k.width;
+    for (int64_t at = 0; at < K; at += max_depth) {
+      const bool last = at + max_depth >= K;
+      const auto multiply_block = [&]<class Number>(const Number* block) {
+        k.of<Number>().multiply({.a = a.data + at * a.column_stride,
+                                 .a_row_stride = a.row_stride,
+                                 .a_column_stride = a.column_stride,
+                                 .a_packed = false,
+                                 .rows = a.rows,
+                                 .depth = std::min(max_depth, K - at),
+                                 .panel = block,
+                                 .panel_stride = k.width,
+                                 .c = rows.c + column,
+                                 .c_row_stride = rows.c_row_stride,
+                                 .columns = std::min<int64_t>(k.width, columns() - column),
+                                 .accumulate = at > 0 || options.accumulate,
+                                 .bias = last && options.bias ? options.bias + column : nullptr,
+                                 .relu = last && options.relu});
+      };
+      const Element* block = at_panel(panel, at);
+      if constexpr (std::is_same_v<Element, uint16_t>) {
+        if (widens) {
+          k.widen(block, std::min(max_depth, K - at), wide);
+          multiply_block(static_cast<const float*>(wide));
+          continue;
         }
-        multiply_block(block);
       }
+      multiply_block(block);
     }
-  });
+  }
 }
 
 }  // namespace

@@ -16,48 +16,7 @@
 namespace qkv::kernel {
 namespace {
 
-int64_t pieces_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
-int64_t rounded_up(int64_t n, int64_t multiple) { return pieces_of(n, multiple) * multiple; }
-
-// How the activations of a product are quantised.
-struct Activations {
-  int64_t depth;  // numbers that share a scale: a multiple of 32
-  int64_t group;  // numbers that share an offset
-  int zero;
-};
-
-// Rows of a, quantised into scratch memory.
-QuantizedRows quantized(Matrix a, const Activations& how, Scratch& scratch) {
-  const int64_t K = rounded_up(a.columns, how.depth), stride = rounded_up(K, step_bytes);
-  const int64_t scales = K / how.depth, groups = K / how.group;
-  const auto bytes_of = [&](int64_t numbers) { return scratch.floats(pieces_of(numbers, 4)); };
-  const QuantizedRows out = {.numbers = reinterpret_cast<int8_t*>(bytes_of(a.rows * stride)),
-                             .stride = stride,
-                             .scales = scratch.floats(a.rows * scales),
-                             .offsets = reinterpret_cast<int32_t*>(scratch.floats(a.rows * groups)),
-                             .sums = scratch.floats(a.rows * groups),
-                             .group_stride = a.rows};
-  parallel_ranges(a.rows, std::max<int64_t>(1, 32768 / K), [&](int64_t begin, int64_t end) {
-    Scratch own;
-    float* const copy = a.column_stride == 1 ? nullptr : own.floats(a.columns);
-    for (int64_t r = begin; r < end; ++r) {
-      const float* x = a.data + r * a.row_stride;
-      if (copy) {
-        for (int64_t k = 0; k < a.columns; ++k) copy[k] = x[k * a.column_stride];
-        x = copy;
-      }
-      kernels().quantized.quantize(x, a.columns, how.depth, static_cast<int>(how.group), how.zero,
-                                   out.numbers + r * stride, out.scales + r, out.offsets + r, out.sums + r, a.rows);
-    }
-  });
-  return out;
-}
-
-QuantizedRows rows_from(QuantizedRows a, int64_t row) {
-  a.numbers += row * a.stride;
-  a.scales += row, a.offsets += row, a.sums += row;
-  return a;
-}
+int64_t rounded_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
 // What panels of both forms share: how a product is cut into items, and where its parts go.
 class QuantizedForm : public PackedMatrix::Form {
@@ -68,13 +27,26 @@ class QuantizedForm : public PackedMatrix::Form {
         storage_(Storage::allocate_to_keep(panels() * bytes_of_panel)) {}
 
   int64_t bytes() const override { return storage_->bytes(); }
-  void multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const override;
+  // A panel is read once for the rows of a piece, whose numbers stay in the second-level cache.
+  WorkItems work_items(int64_t a_rows, int64_t together) const override {
+    constexpr int64_t max_piece = 64;
+    return grouped(a_rows, rounded_up(ceil_div(a_rows, ceil_div(a_rows, max_piece)), 8), quantized_width, 400'000,
+                   together);
+  }
+  void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {
+    const QuantizedResult whole = {.c = rows.c,
+                                   .row_stride = rows.c_row_stride,
+                                   .columns = 0,
+                                   .accumulate = options.accumulate,
+                                   .bias = options.bias,
+                                   .relu = options.relu};
+    multiply_panels(rows.numbers, rows.a.rows, first, end, at_panel(whole, 0, first));
+  }
 
  protected:
-  int64_t panels() const { return pieces_of(columns(), quantized_width); }
+  int64_t panels() const { return ceil_div(columns(), quantized_width); }
   uint8_t* panel(int64_t i) const { return reinterpret_cast<uint8_t*>(storage_->data()) + i * bytes_of_panel_; }
 
-  virtual Activations activations() const = 0;
   // The product of some rows by panels [first, end); result is that of the panel `first`.
   virtual void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                                const QuantizedResult& result) const = 0;
@@ -93,40 +65,11 @@ class QuantizedForm : public PackedMatrix::Form {
   std::shared_ptr<Storage> storage_;
 };
 
-// An item of work is a piece of the rows by a group of panels: about 16 items, unless they would cost less than handing them
-// out. A panel is read once for the rows of a piece, whose numbers stay in the second-level cache.
-void QuantizedForm::multiply(Matrix a, float* c, int64_t c_row_stride, const MatmulOptions& options) const {
-  constexpr int64_t max_block = 512, max_piece = 64, min_work = 400'000;  // rows, rows, multiply-adds
-  for (int64_t first_row = 0; first_row < a.rows; first_row += max_block) {
-    Matrix block = a;
-    block.data += first_row * a.row_stride, block.rows = std::min(max_block, a.rows - first_row);
-    Scratch scratch;
-    const QuantizedRows numbers = quantized(block, activations(), scratch);
-    const int64_t pieces = pieces_of(block.rows, max_piece), rows = rounded_up(pieces_of(block.rows, pieces), 8);
-    const int64_t work_of_panel = std::min(rows, block.rows) * this->rows() * quantized_width;
-    const int64_t group =
-        std::clamp(std::max(pieces * panels() / 16, min_work / work_of_panel), int64_t{1}, panels());
-    const int64_t groups = pieces_of(panels(), group);
-    parallel_for(pieces * groups, [&](int64_t item) {
-      const int64_t row = item / groups * rows, first = item % groups * group;
-      if (row >= block.rows) return;
-      const QuantizedResult whole = {.c = c + (first_row + row) * c_row_stride,
-                                     .row_stride = c_row_stride,
-                                     .columns = 0,
-                                     .accumulate = options.accumulate,
-                                     .bias = options.bias,
-                                     .relu = options.relu};
-      multiply_panels(rows_from(numbers, row), std::min(rows, block.rows - row), first,
-                      std::min(first + group, panels()), at_panel(whole, 0, first));
-    });
-  }
-}
-
 // A panel: its numbers + 128 in steps, those after the last of K are zero; then 16 scales (Int8Product).
 class Int8Form final : public QuantizedForm {
  public:
   Int8Form(int64_t K, int64_t N)
-      : QuantizedForm(WeightFormat::int8, K, N, pieces_of(K, step_depth) * step_bytes + 4 * quantized_width) {}
+      : QuantizedForm(WeightFormat::int8, K, N, ceil_div(K, step_depth) * step_bytes + 4 * quantized_width) {}
 
   // row(n, numbers) writes the numbers of row n and returns its scale.
   void fill(FunctionRef<float(int64_t, int8_t*)> row) {
@@ -155,13 +98,15 @@ class Int8Form final : public QuantizedForm {
   }
 
  private:
-  int64_t steps() const { return pieces_of(rows(), step_depth); }
+  int64_t steps() const { return ceil_div(rows(), step_depth); }
   static int64_t place(int64_t n, int64_t k) {
     return k / step_depth * step_bytes + n % quantized_width * step_depth + k % step_depth;
   }
   float* scales(int64_t i) const { return reinterpret_cast<float*>(panel(i) + steps() * step_bytes); }
 
-  Activations activations() const override { return {rounded_up(rows(), 32), rounded_up(rows(), 32), 128}; }
+  std::optional<RowQuantization> quantization() const override {
+    return RowQuantization{rounded_up(rows(), 32), rounded_up(rows(), 32), 128};
+  }
   void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                        const QuantizedResult& result) const override {
     QuantizedResult all = result;
@@ -185,7 +130,9 @@ class BlockForm final : public QuantizedForm {
  private:
   uint8_t* block_at(int64_t i, int64_t k) const { return panel(i) + k / layout_.block * layout_.bytes(); }
 
-  Activations activations() const override { return {unit_depth, layout_.group, layout_.zero}; }
+  std::optional<RowQuantization> quantization() const override {
+    return RowQuantization{unit_depth, layout_.group, layout_.zero};
+  }
   void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                        const QuantizedResult& result) const override;
 

@@ -193,17 +193,17 @@ TEST_P(SelfVariant, RecordingTheWeightsChangesNothing) {
 
 TEST_P(SelfVariant, PackedProjectionsGiveTheSameNumbers) {
   MultiHeadAttentionOptions options = options_of(attention_variant(GetParam()), AttentionUse::encoder);
-  if (options.variant.has_global_projections()) return;  // cannot be packed
+  if (options.variant.has_global_projections()) return;  // cannot be fused
   MultiHeadAttention apart = layer_of(options);
-  options.packed = true;
-  MultiHeadAttention packed = layer_of(options);
+  options.fused_qkv = true;
+  MultiHeadAttention fused = layer_of(options);
   std::vector<Tensor> weights, biases, others;
   apart.visit("", [&](const std::string& name, Variable& p) {
     const bool projection = name.starts_with("query.") || name.starts_with("key.") || name.starts_with("value.");
     (!projection ? others : name.ends_with("weight") ? weights : biases).push_back(p.value());
   });
   size_t other = 0;
-  packed.visit("", [&](const std::string& name, Variable& p) {
+  fused.visit("", [&](const std::string& name, Variable& p) {
     const bool projection = name.starts_with("query_key_value.");
     if (!projection) return p.mutable_value().copy_from(others[other++]);
     int64_t row = 0;
@@ -215,7 +215,7 @@ TEST_P(SelfVariant, PackedProjectionsGiveTheSameNumbers) {
   const Tensor x = random_tensor({2, 9, 16}, 8);
   Pass pass;
   EXPECT_TRUE(
-      same_bits(packed.forward(x, padding({9, 4}), pass).value(), apart.forward(x, padding({9, 4}), pass).value()));
+      same_bits(fused.forward(x, padding({9, 4}), pass).value(), apart.forward(x, padding({9, 4}), pass).value()));
 }
 
 // In training the weights are dropped, as a function of seed and step.

@@ -26,7 +26,7 @@ AttentionProjection::AttentionProjection(const MultiHeadAttentionOptions& o)
   const Axis C(o.d_model, "C"), D(o.head_width, "D");
   const auto width = [&](int64_t size, const char* letter = "") { return size == C.size ? C : Axis(size, letter); };
   const Axis Q = width(o.heads * o.head_width, "Q"), K = width(o.kv_heads * o.head_width, "K");
-  if (o.packed) {
+  if (o.fused_qkv) {
     const int64_t rows = (reads_queries_ ? Q.size : 0) + (reads_keys_ ? K.size : 0) + K.size;
     query_key_value = Linear(width(o.query_width), rows, o.bias.query);
   } else {
@@ -47,13 +47,18 @@ Projected AttentionProjection::queries(const Variable& source) const {
 }
 
 Projected AttentionProjection::keys_values(const Variable& key_source, const Variable& value_source) const {
+  if (key_source == value_source) {
+    const auto [k, v] = forward_all<2>(key_source, {reads_keys_ ? &key : nullptr, &value});
+    return {{}, k, v};
+  }
   return {{}, reads_keys_ ? key.forward(key_source) : Variable(), value.forward(value_source)};
 }
 
 Projected AttentionProjection::self(const Variable& x) const {
-  if (!options_.packed) {
-    const Projected of_queries = queries(x), of_keys = keys_values(x, x);
-    return {of_queries.q, of_keys.k, of_keys.v};
+  if (!options_.fused_qkv) {
+    const auto [q, k, v] =
+        forward_all<3>(x, {reads_queries_ ? &query : nullptr, reads_keys_ ? &key : nullptr, &value});
+    return {q, k, v};
   }
   const Variable all = query_key_value.forward(x);
   const int axis = static_cast<int>(all.value().rank()) - 1;
@@ -107,7 +112,7 @@ std::pair<Variable, Variable> AttentionProjection::key_value_heads(const Project
 // ---- Parameters ----
 
 void AttentionProjection::list_linear(ModuleContents& contents) const {
-  if (options_.packed) return contents.child("query_key_value", query_key_value);
+  if (options_.fused_qkv) return contents.child("query_key_value", query_key_value);
   if (reads_queries_) contents.child("query", query);
   if (reads_keys_) contents.child("key", key);
   contents.child("value", value);

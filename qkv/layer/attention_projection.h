@@ -1,12 +1,12 @@
 // The projections of multi-head attention: from the sources to the heads of queries, keys and values, which are
 // normalized and rotated if the layer does that.
 //
-//     const Projected p = projection.self(x);                             // x (B,T,C) or (N,C); packed or three products
+//     const Projected p = projection.self(x);                             // x (B,T,C) or (N,C); one product or three
 //     const Variable q = projection.query_heads(p, B, T, position);       // (B,H,T,D)
 //     const Variable k = projection.key_heads(p.k, position);             // (B,G,S,D)
 //
 // A variant that does not read queries or keys (location, constant) has no projection of them.
-// Parameters: query, key, value: Linear each; packed: query_key_value, the rows of the three one after the other;
+// Parameters: query, key, value: Linear each; fused_qkv: query_key_value, the rows of the three one after the other;
 // query_norm, key_norm (D).
 #pragma once
 

@@ -11,9 +11,12 @@ FeedForward::FeedForward(const FeedForwardOptions& o)
 }
 
 Variable FeedForward::forward(const Variable& x, Pass& pass) const {
-  const Variable active = activate(options_.activation, (gate ? *gate : up).forward(x));
-  const Variable hidden = gate ? multiply(active, up.forward(x)) : active;
-  return down.forward(dropout(hidden, pass.dropout(options_.dropout)));
+  const auto hidden = [&] {
+    if (!gate) return activate(options_.activation, up.forward(x));
+    const auto [gates, values] = forward_all<2>(x, {&*gate, &up});
+    return multiply(activate(options_.activation, gates), values);
+  };
+  return down.forward(dropout(hidden(), pass.dropout(options_.dropout)));
 }
 
 void FeedForward::list(ModuleContents& contents) const {

@@ -1,7 +1,6 @@
 #include "qkv/layer/linear.h"
 
 #include "qkv/layer/initialise.h"
-#include "qkv/op/linear.h"
 
 namespace qkv {
 

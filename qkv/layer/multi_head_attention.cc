@@ -33,8 +33,8 @@ Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pas
 
 Variable MultiHeadAttention::forward(const Variable& query_source, const Variable& key_source,
                                      const Variable& value_source, const MaskPtr& mask, Pass& pass) const {
-  require(!projection.options().packed, "MultiHeadAttention",
-          "packed projections have one source: forward(x, mask, pass)");
+  require(!projection.options().fused_qkv, "MultiHeadAttention",
+          "fused projections have one source: forward(x, mask, pass)");
   const auto [k, v] = projection.key_value_heads(projection.keys_values(key_source, value_source), 0);
   const Variable q =
       projection.query_heads(projection.queries(query_source), query_source.dim(0), query_source.dim(1), 0);
@@ -49,8 +49,8 @@ void MultiHeadAttention::check_memory_fits() const {
 
 MultiHeadAttention::KeyValues MultiHeadAttention::project(const Variable& key_source, const Variable& value_source,
                                                           const Tensor& lengths) const {
-  require(!projection.options().packed, "MultiHeadAttention",
-          "packed projections have one source: forward(x, mask, pass)");
+  require(!projection.options().fused_qkv, "MultiHeadAttention",
+          "fused projections have one source: forward(x, mask, pass)");
   check_memory_fits();
   const auto [k, v] = projection.key_value_heads(projection.keys_values(key_source, value_source), 0);
   return {k, v, lengths};

@@ -26,13 +26,13 @@ MultiHeadAttentionOptions MultiHeadAttentionOptions::completed() const {
   if (o.head_width == 0) o.head_width = o.d_model / o.heads;
   require(o.kv_heads > 0 && o.heads % o.kv_heads == 0, "MultiHeadAttention", "kv_heads {} must divide heads {}",
           o.kv_heads, o.heads);
-  require(
-      !o.packed || (o.use != AttentionUse::cross && o.key_width == o.query_width && o.value_width == o.query_width),
-      "MultiHeadAttention", "packed projections are for self-attention only");
-  require(!o.packed || (o.bias.query == o.bias.value && o.bias.key == o.bias.value), "MultiHeadAttention",
-          "packed projections have a bias for queries, keys and values, or for none of them");
-  require(!o.packed || !o.variant.has_global_projections(), "MultiHeadAttention",
-          "longformer-separate cannot have packed projections");
+  require(!o.fused_qkv ||
+              (o.use != AttentionUse::cross && o.key_width == o.query_width && o.value_width == o.query_width),
+          "MultiHeadAttention", "fused projections are for self-attention only");
+  require(!o.fused_qkv || (o.bias.query == o.bias.value && o.bias.key == o.bias.value), "MultiHeadAttention",
+          "fused projections have a bias for queries, keys and values, or for none of them");
+  require(!o.fused_qkv || !o.variant.has_global_projections(), "MultiHeadAttention",
+          "longformer-separate cannot have fused projections");
   check_variant(o.variant, o.size(), "MultiHeadAttention");
   return o;
 }

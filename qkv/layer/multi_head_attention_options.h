@@ -30,7 +30,7 @@ struct MultiHeadAttentionOptions {
   int64_t value_width = 0;  // of the source of the values; 0: C
   ProjectionBias bias = {};
   std::optional<NormOptions> query_key_norm = {};  // normalize the queries and keys of every head, before rotary
-  bool packed = false;                             // one Linear for queries, keys and values; self-attention only
+  bool fused_qkv = false;                          // one Linear for queries, keys and values; self-attention only
   AttentionVariant variant = {};
   AttentionUse use = AttentionUse::encoder;
   float dropout = 0.0f;  // of attention weights

@@ -119,11 +119,11 @@ Layer attention_layer(Words& words, const DescribeOptions& lengths) {
   o.query_width = source;
   o.key_width = words.number("key-width", source);
   o.value_width = words.number("value-width", source);
-  o.packed = words.flag("packed");
+  o.fused_qkv = words.flag("fused-qkv");
   const bool cross = words.flag("cross"), causal = words.flag("causal"), bias = !words.flag("no-bias");
-  require<UsageError>(!cross || (!causal && !o.packed), op, "cross-attention is neither causal nor packed");
-  require<UsageError>(!o.packed || (o.key_width == source && o.value_width == source), op,
-                      "packed projections read one source: give source-width instead of key-width and value-width");
+  require<UsageError>(!cross || (!causal && !o.fused_qkv), op, "cross-attention is neither causal nor fused");
+  require<UsageError>(!o.fused_qkv || (o.key_width == source && o.value_width == source), op,
+                      "fused projections read one source: give source-width instead of key-width and value-width");
   o.use = cross ? AttentionUse::cross : causal ? AttentionUse::decoder : AttentionUse::encoder;
   o.variant = words.variant();
   check_variant(o.variant, o.size(), op);

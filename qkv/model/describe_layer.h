@@ -5,7 +5,7 @@
 //     std::fputs(describe_layer("ffn d=512 ffn=1376 gated", {.target_length = 100}).c_str(), stdout);
 //
 //     attention  d, heads, kv-heads, head-width, source-width (of queries, keys and values), key-width, value-width (of
-//                the sources of cross-attention), packed, cross, causal, and mechanisms of attention variants: window=64
+//                the sources of cross-attention), fused-qkv, cross, causal, and mechanisms of attention variants: window=64
 //     ffn        d, ffn, gated             norm  d, rms             linear  in, out
 //     gru, lstm  in (d unless given), d    embedding  vocabulary, d
 //

@@ -20,9 +20,9 @@ TEST(DescribeLayer, AttentionHasTheParametersOfItsFourMatrices) {
   expect_parts("attention d=512 heads=8 no-bias", {"4 C^2", "1,048,576"});
   // Two heads of width 64 for keys and values: 2 * 512^2 + 2 * 512 * 128.
   expect_parts("attention d=512 heads=8 kv-heads=2 no-bias", {"2 C^2 + 2 C K", "655,360", "1.00 KiB"});
-  expect_parts("attention d=512 heads=8 packed", {"query_key_value (1536, 512)", "1,050,624"});
+  expect_parts("attention d=512 heads=8 fused-qkv", {"query_key_value (1536, 512)", "1,050,624"});
   // Heads of width 100 and sources of width 300: (3 * 300 + 512) * 800 weights, 3 * 800 + 512 biases.
-  expect_parts("attention d=512 heads=8 head-width=100 source-width=300 packed",
+  expect_parts("attention d=512 heads=8 head-width=100 source-width=300 fused-qkv",
                {"1,132,512", "without biases: 1,129,600"});
   expect_parts("attention d=512 heads=8 cross key-width=256 value-width=128 no-bias", {"720,896"});
 }
@@ -74,7 +74,7 @@ TEST(DescribeLayer, WhatIsWrongIsNamed) {
   EXPECT_NE(message("attention d=0").find("d must be 1 to"), std::string::npos);
   EXPECT_NE(message("ffn d=512 heads=8").find("ffn takes"), std::string::npos);
   EXPECT_NE(message("attention d=10 heads=3").find("heads"), std::string::npos);
-  EXPECT_NE(message("attention d=512 heads=8 cross packed").find("packed"), std::string::npos);
+  EXPECT_NE(message("attention d=512 heads=8 cross fused-qkv").find("fused"), std::string::npos);
 }
 
 }  // namespace qkv::describe_layer_test

@@ -9,22 +9,16 @@ namespace {
 
 kernel::Matrix matrix(const Tensor& x, int64_t rows) { return {x.data<float>(), rows, x.dim(-1)}; }
 
-}  // namespace
-
-Variable linear(const Variable& x, const Weight& w, const Variable& b) {
+void check(const Variable& x, const Weight& w, const Variable& b) {
   require(w.shape().rank() == 2 && x.value().rank() >= 1 && x.dim(-1) == w.dim(1) && w.dim(1) > 0, "linear",
           "x (..., K) is {}, w (N, K) is {}: K must agree and be positive", x.shape(), w.shape());
   require(!b.defined() || b.shape() == Shape{w.dim(0)}, "linear", "w (N, K) is {}, b (N) is {}: N must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
-  const Tensor in = x.value().contiguous_copy();
-  const int64_t K = w.dim(1), N = w.dim(0), M = in.numel() / K;
-  Shape shape = x.shape();
-  shape[shape.rank() - 1] = N;
-  Tensor y = Tensor::empty(shape);
-  const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
-  kernel::matmul(matrix(in, M), w.forward(), y.data<float>(), N,
-                 {.bias = b.defined() ? bias.data<float>() : nullptr});
+}
 
+// The node of y = x W^T + b; `in` holds x.
+Variable recorded(const Variable& x, const Weight& w, const Variable& b, const Tensor& in, const Tensor& y) {
+  const int64_t K = w.dim(1), N = w.dim(0), M = in.numel() / K;
   std::vector<Variable> inputs = {x, w.master()};
   if (b.defined()) inputs.push_back(b);
   return record("linear", std::move(inputs), y,
@@ -42,6 +36,41 @@ Variable linear(const Variable& x, const Weight& w, const Variable& b) {
                   if (needs.size() > 2 && needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
                   return grads;
                 });
+}
+
+}  // namespace
+
+Variable linear(const Variable& x, const Weight& w, const Variable& b) {
+  const WeightAndBias layer = {w, b};
+  Variable y;
+  linear(x, std::span(&layer, 1), std::span(&y, 1));
+  return y;
+}
+
+void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results) {
+  constexpr size_t most = 4;  // at a time
+  for (; layers.size() > most; layers = layers.subspan(most), results = results.subspan(most))
+    linear(x, layers.first(most), results.first(most));
+  const Tensor in = x.value().contiguous_copy();
+  std::array<kernel::Product, most> products;
+  std::array<Tensor, most> ys, biases;
+  size_t count = 0;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto& [w, b] = layers[i];
+    if (!w.defined()) continue;
+    check(x, w, b);
+    Shape shape = x.shape();
+    shape[shape.rank() - 1] = w.dim(0);
+    ys[i] = Tensor::empty(shape);
+    if (b.defined()) biases[i] = b.value().contiguous_copy();
+    products[count++] = {.b = w.forward(),
+                         .c = ys[i].data<float>(),
+                         .c_row_stride = w.dim(0),
+                         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr}};
+  }
+  if (count > 0) kernel::matmul(matrix(in, in.numel() / in.dim(-1)), std::span(products.data(), count));
+  for (size_t i = 0; i < layers.size(); ++i)
+    results[i] = ys[i].defined() ? recorded(x, layers[i].weight, layers[i].bias, in, ys[i]) : Variable();
 }
 
 }  // namespace qkv

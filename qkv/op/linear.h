@@ -1,15 +1,34 @@
 // Linear layer on the last axis: y = x W^T + b.
 //
 //     Variable y = linear(x, w, b);       // x (..., K), w (N, K), b (N), optional; y (..., N)
+//     const auto [q, k, v] = linear(x, {{{wq, bq}, {wk, bk}, {wv, bv}}});     // several of one x, the same bits
+//
+// Layers of one x are one parallel region, and what they need of x is made once (kernel/matmul.h). The result of a layer
+// without a weight is undefined.
 //
 // A weight that is used again and again is kept as a Weight, which caches its packed form; one that is given as a
 // Variable is packed in every call. Errors: a K that differs or is 0, a bias that is not (N).
 #pragma once
+
+#include <array>
+#include <span>
 
 #include "qkv/op/weight.h"
 
 namespace qkv {
 
 Variable linear(const Variable& x, const Weight& w, const Variable& b = {});
+
+struct WeightAndBias {
+  Weight weight = {};
+  Variable bias = {};
+};
+void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results);
+template <size_t N>
+std::array<Variable, N> linear(const Variable& x, const std::array<WeightAndBias, N>& layers) {
+  std::array<Variable, N> results;
+  linear(x, layers, results);
+  return results;
+}
 
 }  // namespace qkv

@@ -70,6 +70,37 @@ TEST(Linear, AWeightTiedToAnEmbeddingGetsBothGradients) {
       });
 }
 
+TEST(Linear, LayersOfOneInputHaveTheResultsAndGradientsOfEachAlone) {
+  const auto leaf = [](const Shape& shape, uint64_t seed) {
+    return Variable(random_tensor(shape, seed), {.requires_grad = true});
+  };
+  struct Given {
+    Variable x, w1, w2, b1;
+  };
+  const auto given = [&] { return Given{leaf({3, 2, 8}, 1), leaf({5, 8}, 2), leaf({4, 8}, 3), leaf({5}, 4)}; };
+  Given a = given(), b = given();
+  const Variable y1 = linear(a.x, a.w1, a.b1), y2 = linear(a.x, a.w2);
+  const auto [z1, none, z2] = linear<3>(b.x, {{{b.w1, b.b1}, {}, {b.w2}}});
+  EXPECT_FALSE(none.defined());
+  EXPECT_TRUE(same_bits(z1.value(), y1.value()) && same_bits(z2.value(), y2.value()));
+  for (const auto& [results, of] : {std::pair{std::array{y1, y2}, &a}, {std::array{z1, z2}, &b}}) {
+    add(sum(multiply(results[0], results[0])), sum(multiply(results[1], results[1]))).backward();
+    EXPECT_EQ(of->w2.grad().shape(), (Shape{4, 8}));
+  }
+  EXPECT_TRUE(same_bits(a.x.grad(), b.x.grad()) && same_bits(a.w1.grad(), b.w1.grad()));
+  EXPECT_TRUE(same_bits(a.w2.grad(), b.w2.grad()) && same_bits(a.b1.grad(), b.b1.grad()));
+}
+
+TEST(Linear, TakesMoreLayersThanRunAtATime) {
+  const Variable x = random_tensor({2, 8}, 1);
+  std::vector<WeightAndBias> layers;
+  for (uint64_t i = 0; i < 11; ++i) layers.push_back({Weight(random_tensor({3, 8}, i))});
+  std::vector<Variable> results(layers.size());
+  linear(x, layers, results);
+  for (size_t i = 0; i < layers.size(); ++i)
+    EXPECT_TRUE(same_bits(results[i].value(), linear(x, layers[i].weight).value())) << i;
+}
+
 TEST(Linear, RejectsShapesThatDoNotAgree) {
   const Variable x = Tensor::zeros({2, 3}), w = Tensor::zeros({5, 4});
   EXPECT_EQ(error_of([&] { linear(x, w); }),

@@ -88,10 +88,10 @@ TEST(AttentionMechanisms, NameTheirParametersAfterThoseOfTheLayer) {
   EXPECT_EQ(std::vector<std::string>(names.begin() + 8, names.end()),
             (std::vector<std::string>{"a.additive.query", "a.additive.key", "a.additive.score",
                                       "a.softmax-with-sink.scores"}));
-  MultiHeadAttention packed({.d_model = 4, .heads = 2, .kv_heads = 1, .packed = true});
-  EXPECT_EQ(names_of(packed, ""),
+  MultiHeadAttention fused({.d_model = 4, .heads = 2, .kv_heads = 1, .fused_qkv = true});
+  EXPECT_EQ(names_of(fused, ""),
             (std::vector<std::string>{"query_key_value.weight", "query_key_value.bias", "out.weight", "out.bias"}));
-  EXPECT_EQ(packed.projection.query_key_value.weight.shape(), (Shape{8, 4}));
+  EXPECT_EQ(fused.projection.query_key_value.weight.shape(), (Shape{8, 4}));
 }
 
 // The first keys of the variant's masks stay visible; a decoder stays causal.
@@ -180,13 +180,13 @@ TEST(AttentionLog, RecordsOneAttentionAloneAndItsMean) {
 }
 
 TEST(AttentionMechanisms, ErrorsSayWhatIsWrong) {
-  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .packed = true, .use = AttentionUse::cross}), Error);
-  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .packed = true, .variant = LongformerSeparate{2, 2}}), Error);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .fused_qkv = true, .use = AttentionUse::cross}), Error);
+  EXPECT_THROW(MultiHeadAttention({.d_model = 4, .fused_qkv = true, .variant = LongformerSeparate{2, 2}}), Error);
   EXPECT_THROW(MultiHeadAttention({.d_model = 4, .variant = LocalP{}}), UsageError);
-  const MultiHeadAttention packed({.d_model = 4, .packed = true});
+  const MultiHeadAttention fused({.d_model = 4, .fused_qkv = true});
   const Tensor x = random_tensor({1, 3, 4}, 13);
   Pass pass;
-  EXPECT_THROW(packed.forward(x, x, x, {}, pass), Error);
+  EXPECT_THROW(fused.forward(x, x, x, {}, pass), Error);
 }
 
 }  // namespace qkv::mechanism_test
