@@ -79,7 +79,7 @@ int run(int argc, char** argv) {
   const auto format = value_named<WeightFormat>(s.weights, "decode_bench", "--weights");
   set_threads(s.threads);
   const NoGrad guard;
-  TransformerConfig config = recipe("transformer-" + s.recipe);
+  TransformerConfig config = recipe("transformer-" + s.recipe).transformer();
   config.source_vocabulary = config.target_vocabulary = s.vocabulary;
   Transformer model(config, 1);
   model.pack_for_inference(format);

@@ -80,7 +80,7 @@ std::vector<Batch> batches_of(const Case& c) {
 
 void training_step(benchmark::State& state, const Case& c) {
   const std::vector<Batch> batches = batches_of(c);
-  TransformerConfig config = recipe(c.recipe);
+  TransformerConfig config = recipe(c.recipe).transformer();
   config.source_vocabulary = config.target_vocabulary = c.vocabulary;
   Transformer model(config, 1);
   std::vector<Variable> parameters;

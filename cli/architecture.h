@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "cli/app.h"
-#include "qkv/model/config.h"
+#include "qkv/model/architecture_settings.h"
 
 namespace qkv::cli {
 
-// They write to `config`, which must outlive the app; the help shows its present values as the defaults.
-std::vector<Option*> architecture_flags(App& app, TransformerConfig& config);
+// They write to `settings`, which must outlive the app; the help shows its present values as the defaults.
+std::vector<Option*> architecture_flags(App& app, ArchitectureSettings& settings);
 
 }  // namespace qkv::cli

@@ -9,7 +9,7 @@ namespace qkv::cli {
 
 Conversation::Conversation(const Generator& generator, ChatOptions how, std::string system)
     : generator_(generator), how_(std::move(how)), system_(std::move(system)) {
-  const TransformerConfig& config = generator.model().config();
+  const ModelConfig& config = generator.model().config();
   limit_ = std::min(input_limit(config, 0), config.position_limit() - 1);
   reset();
 }

@@ -9,7 +9,6 @@
 #include "qkv/base/file.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_variant_text.h"
-#include "qkv/model/architecture_table.h"
 #include "qkv/train/train.h"
 
 namespace qkv::cli {
@@ -17,24 +16,27 @@ namespace {
 
 constexpr int64_t training_pairs = 50'000, held_out_pairs = 1'000;
 
-TransformerConfig demo_architecture() {
-  TransformerConfig a;
-  a.d_model = 64;
-  a.ffn = 128;
-  a.heads = 4;
-  a.encoder_layers = a.decoder_layers = 2;
-  a.norm_order = NormOrder::pre;
-  a.dropout = 0;
-  return a;
+TransformerConfig demo_transformer() {
+  return {.d_model = 64,
+          .heads = 4,
+          .ffn = 128,
+          .encoder_layers = 2,
+          .decoder_layers = 2,
+          .dropout = 0,
+          .norm_order = NormOrder::pre};
+}
+
+RecurrentConfig demo_recurrent(Architecture architecture) {
+  return {.architecture = architecture, .d_model = 64, .dropout = 0};
 }
 
 // Learns such tasks in about a minute on two cores: a vocabulary of characters, a small pre-LN model, a linear
 // schedule with warm-up.
-TrainOptions demo_options(const std::filesystem::path& folder, const TransformerConfig& architecture, int64_t steps,
+TrainOptions demo_options(const std::filesystem::path& folder, const ModelConfig& architecture, int64_t steps,
                           uint64_t seed) {
   TrainOptions o;
   o.architecture = architecture;
-  o.train = (folder / demo_file(architecture.architecture)).string();
+  o.train = (folder / demo_file(architecture.architecture())).string();
   o.model = folder / "model";
   o.tokenizer = TokenizerType::character;
   o.vocabulary_size = 200;
@@ -56,7 +58,7 @@ TrainOptions demo_options(const std::filesystem::path& folder, const Transformer
 
 struct DemoCommand {
   std::string task = "dates", folder;
-  TransformerConfig architecture = demo_architecture();
+  ArchitectureSettings settings{demo_transformer()};
   int64_t steps = 0;
   uint64_t seed = 1;
   int threads = 0;
@@ -71,26 +73,27 @@ struct DemoCommand {
         dates ? date_task(seed, training_pairs, held_out_pairs) : number_task(seed, training_pairs, held_out_pairs);
     const std::filesystem::path home =
         folder.empty() ? std::filesystem::path("demo") / data.name : std::filesystem::path(folder);
-    TrainOptions options = demo_options(home, architecture_of_model(), dates ? 1600 : 2400, seed);
+    const ModelConfig config = config_of_model();
+    const Architecture architecture = config.architecture();
+    TrainOptions options = demo_options(home, config, dates ? 1600 : 2400, seed);
     if (steps > 0) options.max_steps = steps;
     options.check();  // before anything is written
     // The length of a masked target is visible, so only dates, which all have one length, are a fair task.
-    require<UsageError>(dates || architecture.architecture != Architecture::masked, "qkv demo",
+    require<UsageError>(dates || architecture != Architecture::masked, "qkv demo",
                         "a masked model learns dates, whose answers all have one length; got {}", task);
     if (threads > 0) set_threads(threads);
     std::error_code error;
     std::filesystem::create_directories(home, error);
     require<InputError>(!error, home.string(), "cannot create this folder: {}", error.message());
-    const std::string train_file = demo_file(architecture.architecture),
-                      text = demo_text(architecture.architecture, data.train),
+    const std::string train_file = demo_file(architecture), text = demo_text(architecture, data.train),
                       held_out = demo_text(Architecture::encoder_decoder, data.held_out);
     check_replaceable(
         home, {{train_file, text}, {"held-out.tsv", held_out}, {"attention.html", ""}, {"attention.svg", ""}});
     write_file(home / train_file, text);
     write_file(home / "held-out.tsv", held_out);
 
-    fmt::print("Training a {} to translate {}.\n",
-               is_recurrent(architecture.architecture) ? "recurrent model" : "Transformer", data.summary);
+    fmt::print("Training a {} to translate {}.\n", config.is_recurrent() ? "recurrent model" : "Transformer",
+               data.summary);
     fmt::print("  {} training pairs, for example: {}  ->  {}\n", data.train.size(), data.train[0].first,
                data.train[0].second);
     fmt::print("  {} other pairs for the evaluation\n\n", data.held_out.size());
@@ -104,7 +107,7 @@ struct DemoCommand {
     for (size_t i = 0; i < answers.size(); ++i) fmt::print("  {:28}  ->  {}\n", data.examples[i], answers[i]);
     const std::string& shown = data.examples[1];  // short enough for the labels of the static picture
     const Inspection inspection = model->inspect(shown);
-    const bool language_model = is_language_model(architecture.architecture);
+    const bool language_model = is_language_model(architecture);
     const Picture picture = picture_of(inspection, language_model ? inspection.text : shown);
     picture.save(home / "attention.html");
     picture.save(home / "attention.svg");
@@ -113,13 +116,12 @@ struct DemoCommand {
     return 0;
   }
 
-  // A recurrent model has one layer, if no other number is given.
-  const TransformerConfig& architecture_of_model() {
-    if (!is_recurrent(architecture.architecture)) return architecture;
-    architecture = for_architecture(demo_architecture(), architecture.architecture);
-    architecture.encoder_layers = architecture.decoder_layers = 1;
-    set_given_again(architecture_flags);
-    return architecture;
+  ModelConfig config_of_model() {
+    if (is_recurrent(settings.architecture())) {
+      settings = ArchitectureSettings(demo_recurrent(settings.architecture()));
+      set_given_again(architecture_flags);
+    }
+    return settings.config("model");
   }
 
   static bool holds(const std::filesystem::path& file, const std::string& text) {
@@ -171,7 +173,7 @@ Command add_demo(App& parent) {
   flag(app, "--seed", command->seed, "random seed of the data and the model", "N");
   threads_flag(app, command->threads);
   app.group("Model");
-  command->architecture_flags = architecture_flags(app, command->architecture);
+  command->architecture_flags = architecture_flags(app, command->settings);
   app.footer(attention_mechanisms_help() +
              "\n\nExamples:\n"
              "  qkv demo\n"

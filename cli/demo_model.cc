@@ -103,21 +103,21 @@ std::string demo_text(Architecture architecture, const std::vector<DemoTask::Pai
 
 void adapt_to_architecture(TrainOptions& options) {
   // The target of a line is a word, which must often be masked as a whole.
-  if (options.architecture.architecture == Architecture::masked) {
+  if (options.architecture.architecture() == Architecture::masked) {
     options.max_steps *= 3;
     options.mask_whole_words = true;
     options.masking_rate = 0.5;
   }
-  if (is_recurrent(options.architecture.architecture)) options.clip = 1;
+  if (options.architecture.is_recurrent()) options.clip = 1;
   // A batch has as many lines, packed into rows, as a batch of another model has pairs.
-  if (options.architecture.architecture == Architecture::causal) {
+  if (options.architecture.architecture() == Architecture::causal) {
     options.batch_sentences = 0;
     options.batch_tokens = 2048;
   }
 }
 
 std::unique_ptr<DemoModel> open_demo_model(const std::filesystem::path& folder, int64_t masks) {
-  switch (load_config(folder).architecture) {
+  switch (load_config(folder).architecture()) {
     case Architecture::causal: return std::make_unique<ContinuingModel>(folder);
     case Architecture::masked: return std::make_unique<FillingModel>(folder, masks);
     default: return std::make_unique<TranslatingModel>(folder);

@@ -16,7 +16,7 @@ namespace {
 struct DescribeCommand {
   std::string model, recipe, layer;
   int64_t vocabulary_size = 8000;
-  TransformerConfig architecture;
+  ArchitectureSettings architecture;
   std::vector<Option*> architecture_options;
   DescribeOptions options;
   Option *source_length = nullptr, *target_length = nullptr;
@@ -33,7 +33,7 @@ struct DescribeCommand {
       fmt::print("{}", describe_layer(layer, options));
       return 0;
     }
-    const TransformerConfig config = model.empty() ? of_flags() : open_config("describe", model);
+    const ModelConfig config = model.empty() ? of_flags() : open_config("describe", model);
     for (const auto& [option, length] :
          {std::pair(source_length, &options.source_length), std::pair(target_length, &options.target_length)})
       if (option->count() == 0) *length = std::min(*length, config.position_limit());
@@ -43,15 +43,16 @@ struct DescribeCommand {
   }
 
  private:
-  TransformerConfig of_flags() {
+  ModelConfig of_flags() {
     if (!recipe.empty())
-      architecture = qkv::recipe(recipe);
-    else if (is_recurrent(architecture.architecture))
-      architecture = qkv::recipe(name_of(architecture.architecture));
+      architecture = ArchitectureSettings(qkv::recipe(recipe));
+    else if (is_recurrent(architecture.architecture()))
+      architecture = ArchitectureSettings(qkv::recipe(name_of(architecture.architecture())));
     set_given_again(architecture_options);  // over the recipe
-    architecture.source_vocabulary = architecture.target_vocabulary = vocabulary_size;
-    architecture.check();
-    return architecture;
+    ModelConfig config = architecture.config("model");
+    config.set_vocabularies(vocabulary_size, vocabulary_size);
+    config.check();
+    return config;
   }
 };
 

@@ -16,7 +16,7 @@ std::vector<std::string> translations_to_evaluate(const std::string& model, std:
   check_options(options);
   if (!how.quiet)
     for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
-  const TransformerConfig& config = translator.model().config();
+  const ModelConfig& config = translator.model().config();
   const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
   LineReports reports;
   Progress progress({.quiet = how.quiet || !Progress::stderr_is_terminal(), .terminal = true});

@@ -27,7 +27,7 @@ struct FillMaskCommand {
     require<UsageError>(!tokens() || options.n_best == 1, "qkv fill-mask",
                         "--top-k prints tokens, --n-best texts: give one of them");
     const MaskFiller filler = open_mask_filler("fill-mask", model, held);
-    const TransformerConfig& config = filler.model().config();
+    const ModelConfig& config = filler.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines = open_lines({.command = "fill-mask", .input = input, .what = "texts", .quiet = quiet});
     LineJob job({.command = "fill-mask", .input = input, .output = output, .strict = strict, .quiet = quiet});

@@ -102,7 +102,7 @@ struct GenerateCommand {
   }
 
   std::string cut(const Generator& generator) const {
-    const TransformerConfig& config = generator.model().config();
+    const ModelConfig& config = generator.model().config();
     return too_long(config, input_limit(config, options.max_input_tokens)) + "; only its end was continued";
   }
 

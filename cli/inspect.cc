@@ -34,8 +34,8 @@ struct InspectCommand {
     require<UsageError>(!sentence.empty(), "qkv inspect",
                         "SENTENCE is required: qkv inspect --model FOLDER \"a sentence\"");
     check_flags();
-    const TransformerConfig config = open_config("inspect", model);
-    const Inspection inspection = inspection_of(config.architecture);
+    const ModelConfig config = open_config("inspect", model);
+    const Inspection inspection = inspection_of(config.architecture());
     const Picture picture = picture_of(inspection, sentence, use);
     const std::string in_terminal = text ? "\n" + text_view(picture, view()) : "";
     const bool saved = !text || output_flag->count() > 0;

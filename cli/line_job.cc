@@ -98,7 +98,7 @@ void LineJob::finish() {
   reports_.finish();
 }
 
-std::string too_long(const TransformerConfig& config, int64_t limit) {
+std::string too_long(const ModelConfig& config, int64_t limit) {
   if (limit == config.position_limit()) return fmt::format("longer than the model's {} tokens", limit);
   return fmt::format("longer than {} tokens (--max-input-tokens)", limit);
 }

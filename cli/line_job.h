@@ -80,7 +80,7 @@ class LineJob {
 };
 
 // "longer than the model's 1024 tokens": why a line of a model was cut.
-std::string too_long(const TransformerConfig& config, int64_t limit);
+std::string too_long(const ModelConfig& config, int64_t limit);
 
 // Progress in lines, for callers that count the finished ones.
 ProgressStatus line_progress(int64_t done, std::optional<int64_t> total, double seconds);

@@ -47,7 +47,7 @@ void check_is_model(const std::string& command, const std::string& folder) {
 
 // The tensors of a published model say it.
 bool has_head(const std::string& folder) {
-  return !is_published(folder) || read_model(folder).model->config().head;
+  return !is_published(folder) || read_model(folder).model->config().has_head();
 }
 
 struct Use {
@@ -64,7 +64,7 @@ void check_can_be_used(const std::string& command, const std::string& folder) {
       {Architecture::causal, "a causal model", {"generate", "chat", "perplexity", "inspect", "embed", "describe"}},
       {Architecture::masked, "a masked model", {"fill-mask", "inspect", "embed", "describe"}}};
   if (!is_published(folder) && !file_exists(find_in_model(folder, "config.json"))) return;
-  const Architecture of_model = load_config(folder).architecture;
+  const Architecture of_model = load_config(folder).architecture();
   const Architecture architecture = is_recurrent(of_model) ? Architecture::encoder_decoder : of_model;
   for (const Use& use : uses) {
     if (use.architecture != architecture ||
@@ -130,7 +130,7 @@ MaskFiller open_mask_filler(const std::string& command, const std::string& folde
   return read_from(command, folder, [&] { return MaskFiller(std::filesystem::path(folder), options); });
 }
 
-TransformerConfig open_config(const std::string& command, const std::string& folder) {
+ModelConfig open_config(const std::string& command, const std::string& folder) {
   return read_from(command, folder, [&] { return load_config(folder); });
 }
 

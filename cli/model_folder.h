@@ -25,6 +25,6 @@ Translator open_translator(const std::string& command, const std::string& folder
 Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options);
 Embedder open_embedder(const std::string& command, const std::string& folder, const InferenceOptions& options);
 MaskFiller open_mask_filler(const std::string& command, const std::string& folder, const InferenceOptions& options);
-TransformerConfig open_config(const std::string& command, const std::string& folder);
+ModelConfig open_config(const std::string& command, const std::string& folder);
 
 }  // namespace qkv::cli

@@ -47,7 +47,7 @@ std::string longer(const TrainOptions& options) {
 }  // namespace
 
 std::vector<std::string> next_commands(const std::string& program, const TrainOptions& options) {
-  const Architecture architecture = options.architecture.architecture;
+  const Architecture architecture = options.architecture.architecture();
   const bool text = is_language_model(architecture);
   const std::string model = shell_word(options.model.string()), data = validation_file(options);
   std::vector<std::string> lines = {fmt::format("{} {} {}", program, use_of(architecture), model)};

@@ -25,7 +25,7 @@ struct ScoreCommand {
     if (threads > 0) set_threads(threads);
     visit_options(options, CheckRanges{"score"});
     const Translator translator = open_translator("score", model, held);
-    const TransformerConfig& config = translator.model().config();
+    const ModelConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     CorpusReader pairs(input, {.every_line = true});
     LineJob job({.command = "score", .input = input, .output = output, .strict = strict, .quiet = quiet});

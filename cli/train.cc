@@ -17,6 +17,7 @@ namespace {
 
 struct TrainCommand {
   TrainOptions options;
+  ArchitectureSettings architecture;
   std::string model, recipe, program;
   std::vector<Option*> flags;  // all but --recipe and --resume, in the order declared
   Option* recipe_option = nullptr;
@@ -25,12 +26,14 @@ struct TrainCommand {
   int run() {
     BaseOptions base = {.model = model, .train = options.train, .valid = options.valid, .resume = options.resume};
     if (recipe_option->count() > 0) base.recipe = recipe;
-    base.architecture = options.architecture.architecture;
+    base.architecture = architecture.architecture();
     base.init = options.init;
     base.max_time = options.max_time;
     const TrainOptions completed = options_for(base, [&](TrainOptions& defaults) {
       options = defaults;
+      architecture = ArchitectureSettings(defaults.architecture);
       set_given_again(flags);
+      options.architecture = architecture.config("train");
       defaults = options;
     });
     const TrainResult result = train(completed);
@@ -56,12 +59,13 @@ Command add_train(App& parent) {
   command->recipe_option->group("Architecture");
   TrainOptions& options = command->options;
   options = default_options({});
+  command->architecture = ArchitectureSettings(options.architecture);
   AddFlags add{app, command->flags};
   app.group("Data and vocabulary");
   option_table::visit_data(options, add);
   app.get_option("--train")->group("Required");  // but for --resume
   app.group("Architecture");
-  for (Option* f : architecture_flags(app, options.architecture)) command->flags.push_back(f);
+  for (Option* f : architecture_flags(app, command->architecture)) command->flags.push_back(f);
   app.group("Optimization");
   option_table::visit_update(options, add);
   app.get_option("--threads")->group("General");

@@ -39,7 +39,7 @@ struct TranslateCommand {
     check_options(options);
     if (!quiet)
       for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
-    const TransformerConfig& config = translator.model().config();
+    const ModelConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
     LineReader lines = open_lines(
         {.command = "translate", .input = input, .given = sentences, .what = "sentences", .quiet = quiet});

@@ -45,6 +45,7 @@
 #include "qkv/metric/evaluation_table.h"
 #include "qkv/metric/perplexity.h"
 #include "qkv/metric/ter.h"
+#include "qkv/model/architecture_settings.h"
 #include "qkv/model/architecture_table.h"
 #include "qkv/model/bahdanau.h"
 #include "qkv/model/causal.h"

@@ -42,7 +42,7 @@ class Command : public testing::Test {
 
   // A model as training leaves it, with random weights.
   static void make_model(const std::filesystem::path& path) {
-    TransformerConfig config = recipe("transformer-tiny");
+    TransformerConfig config = recipe("transformer-tiny").transformer();
     config.d_model = 16;
     config.ffn = 16;
     config.encoder_layers = config.decoder_layers = 1;

@@ -44,7 +44,7 @@ class CommandTest : public testing::Test {
   static void make_model(const std::string& path, const std::vector<std::string>& sentences,
                          TokenizerOptions options) {
     options.vocabulary_size = 300;
-    TransformerConfig config = recipe("transformer-tiny");
+    TransformerConfig config = recipe("transformer-tiny").transformer();
     config.d_model = 16;
     config.ffn = 16;
     config.encoder_layers = config.decoder_layers = 1;

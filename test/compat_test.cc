@@ -45,13 +45,13 @@ TrainOptions options_of(const fs::path& folder) {
   o.max_length = 24;
   o.lossless = true;  // a vocabulary of a few kilobytes: it has no table of normal forms
   o.vocabulary_size = 300;
-  o.architecture = {.d_model = 16,
-                    .heads = 2,
-                    .ffn = 32,
-                    .encoder_layers = 1,
-                    .decoder_layers = 1,
-                    .dropout = 0.1f,
-                    .max_positions = 32};
+  o.architecture = TransformerConfig{.d_model = 16,
+                                     .heads = 2,
+                                     .ffn = 32,
+                                     .encoder_layers = 1,
+                                     .decoder_layers = 1,
+                                     .dropout = 0.1f,
+                                     .max_positions = 32};
   o.schedule = ScheduleKind::inverse_sqrt;
   o.learning_rate = 0.01;
   o.warmup = 100;

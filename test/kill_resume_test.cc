@@ -40,7 +40,7 @@ int train_in_child(const fs::path& folder, const std::string& model) {
   if (model == "replaced") {
     // It replaces another model: until it does, that one is found, and there is nothing to resume.
     o.overwrite =
-        !staged_training(o.model) && read_model(o.model).model->config().d_model != o.architecture.d_model;
+        !staged_training(o.model) && read_model(o.model).model->config().d_model() != o.architecture.d_model();
   }
   o.resume = !o.overwrite;
   try {
@@ -116,7 +116,7 @@ TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
   ASSERT_EQ(wait(start("whole")), 0);
   const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   TrainOptions o = options_for(folder_, "before");
-  o.architecture.d_model = 24;
+  o.architecture.transformer().d_model = 24;
   o.vocabulary_size = 9;
   o.max_steps = 5;
   train(o);
@@ -136,7 +136,7 @@ TEST_F(KillResume, AnOverwriteThatIsKilledLosesNeitherModel) {
       code = wait(child);
       ASSERT_TRUE(code == -SIGKILL || code == 0) << code;
       const Translator translator(folder_ / "replaced");
-      const bool is_old = translator.model().config().d_model == 24;
+      const bool is_old = translator.model().config().d_model() == 24;
       EXPECT_EQ(translator.source().size(), is_old ? 9 : 15);
       if (is_old) {
         EXPECT_TRUE(read_file(folder_ / "replaced/model.safetensors") == before);

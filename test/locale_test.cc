@@ -47,8 +47,8 @@ std::array<std::string, 4> written(const std::filesystem::path& folder) {
   o.overwrite = true;
   o.max_steps = 2;
   o.label_smoothing = 0.15;
-  o.architecture.dropout = 0.1f;
-  o.architecture.norm_eps = 1.5e-5f;
+  o.architecture.transformer().dropout = 0.1f;
+  o.architecture.transformer().norm_eps = 1.5e-5f;
   train(o);
   return {read_file(folder / "model/config.json"), read_file(folder / "model/training/options.json"),
           read_file(folder / "model/model.safetensors"), heatmap_of_long_numbers()};

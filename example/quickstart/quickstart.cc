@@ -21,12 +21,13 @@ int main(int argc, char** argv) {
 
   // Train.
   TrainOptions options = {.train = folder / "pairs.tsv", .hold_out = 100, .model = folder / "model"};
-  options.architecture = recipe("transformer-tiny");
-  options.architecture.d_model = 64;
-  options.architecture.ffn = 128;
-  options.architecture.encoder_layers = options.architecture.decoder_layers = 2;
-  options.architecture.dropout = 0;
-  options.architecture.tie = Tie::none;
+  options.architecture = TransformerConfig{.d_model = 64,
+                                           .heads = 4,
+                                           .ffn = 128,
+                                           .encoder_layers = 2,
+                                           .decoder_layers = 2,
+                                           .dropout = 0,
+                                           .tie = Tie::none};
   options.tokenizer = TokenizerType::character;
   options.schedule = ScheduleKind::inverse_sqrt;
   options.learning_rate = 3e-3;

@@ -71,7 +71,7 @@ class Models {
     if (!uses.empty()) return uses;
     const fs::path folder = scratch_ / "whole", output = scratch_ / "written";
     test::write_folder(model.files, folder);
-    for (const Use& use : fuzz::uses_of(load_config(encoder_folder(folder)).architecture)) {
+    for (const Use& use : fuzz::uses_of(load_config(encoder_folder(folder)).architecture())) {
       Outcome outcome = run_use(use, folder, output);
       const bool works = outcome.end == Outcome::End::exited && outcome.code == 0;
       if (works) uses.push_back({use, std::move(outcome)});

@@ -13,7 +13,7 @@ namespace {
 using namespace qkv;
 
 void check(const std::filesystem::path& folder) {
-  const TransformerConfig config = open_model_folder(folder)->config();
+  const TransformerConfig config = open_model_folder(folder)->config().transformer();
   const std::string text = to_json(config);
   fuzz::expect(to_json(config_from_json(text, "again")) == text, "another configuration after JSON");
   fuzz::expect(!describe(config).empty(), "nothing to describe");

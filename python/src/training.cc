@@ -9,7 +9,7 @@
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_variant_text.h"
-#include "qkv/model/architecture_table.h"
+#include "qkv/model/architecture_settings.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/option_table.h"
 #include "qkv/train/train.h"
@@ -19,10 +19,10 @@ namespace {
 
 // Calls visitor(Setting, field) for every option of a training.
 template <class Visitor>
-void visit_all(TrainOptions& o, Visitor&& visitor) {
+void visit_all(TrainOptions& o, ArchitectureSettings& architecture, Visitor&& visitor) {
   const auto without_change = [&](const Setting& setting, auto& field, OnResume) { visitor(setting, field); };
   option_table::visit_data(o, without_change);
-  visit_architecture(o.architecture, visitor);
+  architecture.visit(visitor);
   option_table::visit_update(o, without_change);
   option_table::visit_run(o, without_change);
 }
@@ -30,8 +30,9 @@ void visit_all(TrainOptions& o, Visitor&& visitor) {
 // Without a default where the corpus decides.
 nb::list list_options() {
   TrainOptions options = default_options({});
+  ArchitectureSettings architecture(options.architecture);
   SettingRows rows{.without_default = options_by_corpus()};
-  visit_all(options, rows);
+  visit_all(options, architecture, rows);
   return rows.list;
 }
 
@@ -68,15 +69,18 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
                       bool resume, bool overwrite, bool quiet, const nb::dict& given, nb::handle on_record) {
   TrainOptions options;
   const ReadSettings read("train", given);
+  ArchitectureSettings architecture(options.architecture);
   std::vector<std::string> known;
-  visit_all(options, [&](const Setting& setting, auto& field) {
+  visit_all(options, architecture, [&](const Setting& setting, auto& field) {
     known.push_back(python_name(setting));
     read(setting, field);
   });
   read.refuse_unknown(known);
   const auto apply = [&](TrainOptions& defaults) {
     const nb::gil_scoped_acquire locked;
-    visit_all(defaults, read);
+    ArchitectureSettings settings(defaults.architecture);
+    visit_all(defaults, settings, read);
+    defaults.architecture = settings.config("train");
     defaults.overwrite = overwrite;
     defaults.quiet = quiet;
   };
@@ -88,7 +92,7 @@ nb::tuple train_model(const std::filesystem::path& model, const std::optional<st
                            .train = options.train,
                            .valid = options.valid,
                            .recipe = recipe_name,
-                           .architecture = options.architecture.architecture,
+                           .architecture = architecture.architecture(),
                            .init = options.init,
                            .max_time = options.max_time,
                            .resume = resume},

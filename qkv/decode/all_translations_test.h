@@ -18,7 +18,7 @@ inline std::vector<Hypothesis> all_translations(const Transformer& model, const 
   const std::function<void(const std::vector<int32_t>&)> extend = [&](const std::vector<int32_t>& ids) {
     targets.push_back(ids);
     if (ids.size() == 3) return;
-    for (int32_t id = 3; id < model.config().target_vocabulary; ++id) {
+    for (int32_t id = 3; id < model.config().target_vocabulary(); ++id) {
       std::vector<int32_t> longer = ids;
       longer.push_back(id);
       extend(longer);

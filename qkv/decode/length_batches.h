@@ -15,8 +15,7 @@ namespace qkv {
 
 struct LengthBatchesOptions {
   int64_t tokens = 4096;
-  bool equal =
-      false;  // sentences of a batch have one length: for a model with TransformerConfig::depends_on_length()
+  bool equal = false;  // sentences of a batch have one length: for a model with ModelConfig::depends_on_length()
 };
 std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths,
                                                 const LengthBatchesOptions& options);

@@ -76,7 +76,7 @@ void score_batch(const CausalTransformer& model, std::span<const std::vector<int
 
 }  // namespace
 
-void check_options(const ScoreDocumentsOptions& o, const TransformerConfig& config) {
+void check_options(const ScoreDocumentsOptions& o, const ModelConfig& config) {
   const int64_t limit = config.position_limit();
   require<UsageError>(o.context >= 0 && o.context <= limit, "score_documents",
                       "context must be 0 to the model's {} tokens, got {}", limit, o.context);

@@ -41,6 +41,6 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
                                          const std::function<void(int64_t)>& progress = {});
 
 // The checks of score_documents().
-void check_options(const ScoreDocumentsOptions& options, const TransformerConfig& config);
+void check_options(const ScoreDocumentsOptions& options, const ModelConfig& config);
 
 }  // namespace qkv

@@ -17,7 +17,7 @@ namespace qkv {
 namespace {
 
 // bos takes the first position of the decoder. A length in proportion to the source is within what the model was made for.
-int64_t max_length_of(const SearchOptions& o, int32_t source_length, const TransformerConfig& config) {
+int64_t max_length_of(const SearchOptions& o, int32_t source_length, const ModelConfig& config) {
   const int64_t limit = config.position_limit() - 1;
   if (o.max_length > 0) return std::min(o.max_length, limit);
   const auto in_proportion = static_cast<int64_t>(o.max_length_ratio * source_length) + o.max_length_extra;
@@ -220,16 +220,16 @@ void check_options(const SearchOptions& o) {
                       "lengths must not be negative: ratio {}, extra {}", o.max_length_ratio, o.max_length_extra);
 }
 
-void check_options(const SearchOptions& o, const TransformerConfig& config) {
+void check_options(const SearchOptions& o, const ModelConfig& config) {
   check_options(o);
   require<UsageError>(
-      o.bos >= 0 && o.bos < config.target_vocabulary && o.eos >= 0 && o.eos < config.target_vocabulary, "search",
-      "bos {} and eos {} must be ids of the target vocabulary of {} tokens", o.bos, o.eos,
-      config.target_vocabulary);
+      o.bos >= 0 && o.bos < config.target_vocabulary() && o.eos >= 0 && o.eos < config.target_vocabulary(),
+      "search", "bos {} and eos {} must be ids of the target vocabulary of {} tokens", o.bos, o.eos,
+      config.target_vocabulary());
   require<UsageError>(
-      !o.forced_first_token || (*o.forced_first_token >= 0 && *o.forced_first_token < config.target_vocabulary),
+      !o.forced_first_token || (*o.forced_first_token >= 0 && *o.forced_first_token < config.target_vocabulary()),
       "search", "the forced first token must be an id of the target vocabulary of {} tokens, got {}",
-      config.target_vocabulary, o.forced_first_token.value_or(0));
+      config.target_vocabulary(), o.forced_first_token.value_or(0));
 }
 
 namespace {

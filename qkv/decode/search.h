@@ -107,7 +107,7 @@ std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const T
 
 // The checks of search(): UsageError for options out of range, for any model or for this one.
 void check_options(const SearchOptions& options);
-void check_options(const SearchOptions& options, const TransformerConfig& config);
+void check_options(const SearchOptions& options, const ModelConfig& config);
 
 // lp(Y) for |Y| tokens, eos included.
 double length_penalty(int64_t tokens, double alpha, LengthNormalization normalization = LengthNormalization::wu);

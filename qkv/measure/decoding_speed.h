@@ -1,6 +1,6 @@
 // The speed of translating with a model of random weights, in which every translation has exactly `tokens` tokens.
 //
-//     const DecodingSpeed speed = measure_decoding(model, random_sentences(512, model.config().source_vocabulary),
+//     const DecodingSpeed speed = measure_decoding(model, random_sentences(512, model.config().source_vocabulary()),
 //                                                  {.batch = 64, .beam = 4});
 //     speed.tokens_per_s                            // target tokens
 //

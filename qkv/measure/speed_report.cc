@@ -52,10 +52,10 @@ double bits_of_number(WeightFormat format) {
 }  // namespace
 
 SpeedReport measure_speed(const SpeedOptions& options) {
-  TransformerConfig config = recipe(options.recipe);
-  require<UsageError>(config.architecture == Architecture::encoder_decoder, "bench",
-                      "recipe must be one of a Transformer, got {}", options.recipe);
-  config.source_vocabulary = config.target_vocabulary = vocabulary;
+  ModelConfig config = recipe(options.recipe);
+  require<UsageError>(!config.is_recurrent(), "bench", "recipe must be one of a Transformer, got {}",
+                      options.recipe);
+  config.set_vocabularies(vocabulary, vocabulary);
   const auto tell = [&](const std::string& what) {
     if (options.progress) options.progress(what);
   };
@@ -69,7 +69,7 @@ SpeedReport measure_speed(const SpeedOptions& options) {
   }
   for (const WeightFormat format : options.formats) {
     tell(fmt::format("{} with weights in {}", options.recipe, name_of(format)));
-    report.translations.push_back(measure_recipe(config, format));
+    report.translations.push_back(measure_recipe(config.transformer(), format));
   }
   return report;
 }

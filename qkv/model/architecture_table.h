@@ -4,7 +4,8 @@
 // that of config.json and of the help.
 //
 //     visit_fields(config, [](const Setting& setting, auto& field, const FieldUse& use) { ... });
-//     visit_architecture(config, [](const Setting& setting, auto& field) { ... });  // those that users choose
+//
+// architecture_settings.h has those that users choose.
 #pragma once
 
 #include <type_traits>
@@ -112,15 +113,19 @@ void visit_self_attention(Config& c, Visitor&& visitor) {
           c.self_attention.decoder, of_transformers);
 }
 
-// Settings that users choose: each row is a flag.
-template <class Config, class Visitor>
-void visit_settings(Config& c, Visitor&& visitor) {
-  constexpr bool of_transformer = has_transformer_fields<Config>;
+template <class Field, class Visitor>
+void visit_architecture(Field& architecture, Visitor&& visitor) {
   visitor(Setting{"architecture", "",
                   "class of the model: transformer, an encoder-decoder trained on sentence pairs; causal, a "
                   "language model, and masked, a model that predicts masked tokens, both trained on plain text; "
                   "bahdanau and luong, recurrent encoder-decoders"},
-          c.architecture, of_all);
+          architecture, of_all);
+}
+
+// Settings that users choose: each row is a flag, and so is the architecture.
+template <class Config, class Visitor>
+void visit_settings(Config& c, Visitor&& visitor) {
+  constexpr bool of_transformer = has_transformer_fields<Config>;
   visitor(Setting{"d-model", "N", "width C of the model", size}, c.d_model, of_all);
   if constexpr (of_transformer) visit_widths(c, visitor);
   visitor(Setting{"encoder-layers", "N", "number of encoder layers", layers}, c.encoder_layers, of_all);
@@ -170,17 +175,9 @@ void visit_published(Config& c, Visitor&& visitor) {
 template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visitor) {
   architecture_table::visit_vocabularies(c, visitor);
+  architecture_table::visit_architecture(c.architecture, visitor);
   architecture_table::visit_settings(c, visitor);
   if constexpr (has_transformer_fields<Config>) architecture_table::visit_published(c, visitor);
-}
-
-// The same configuration for another architecture: fields that it does not have get their defaults.
-TransformerConfig for_architecture(TransformerConfig config, Architecture architecture);
-
-template <class Config, class Visitor>
-void visit_architecture(Config& c, Visitor&& visitor) {
-  architecture_table::visit_settings(
-      c, [&](const Setting& setting, auto& field, const FieldUse&) { visitor(setting, field); });
 }
 
 }  // namespace qkv

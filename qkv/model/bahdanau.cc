@@ -1,7 +1,5 @@
 #include "qkv/model/bahdanau.h"
 
-#include "qkv/model/recurrent_config.h"
-
 namespace qkv {
 namespace {
 
@@ -15,11 +13,10 @@ BahdanauDecoder bahdanau_decoder(const RecurrentConfig& config) {
 
 }  // namespace
 
-Bahdanau::Bahdanau(const TransformerConfig& config)
-    : RecurrentEncoderDecoder(config, recurrent_config(config, architecture).encoder(),
-                              bahdanau_decoder(recurrent_config(config, architecture))) {}
+Bahdanau::Bahdanau(const RecurrentConfig& config)
+    : RecurrentEncoderDecoder(config, bahdanau_decoder(checked_recurrent(config, architecture))) {}
 
-Bahdanau::Bahdanau(const TransformerConfig& config, uint64_t seed) : Bahdanau(config) { initialise("", seed); }
+Bahdanau::Bahdanau(const RecurrentConfig& config, uint64_t seed) : Bahdanau(config) { initialise("", seed); }
 
 BahdanauDecoder::State Bahdanau::first_state(const Encoded& encoded) const {
   return decoder().start(encoded.memory);

@@ -24,7 +24,7 @@ Parameter causal_table(const TransformerConfig& c) {
 }  // namespace
 
 CausalTransformer::CausalTransformer(const TransformerConfig& config)
-    : config_(checked_causal(config)),
+    : Model(checked_causal(config)),
       embedding_(causal_table(config)),
       output_(!ties_output(config.tie) ? causal_table(config) : embedding_, config.output_options()),
       stack_({embedding_, config.embedding_options()}, config.decoder_blocks(), config.final_norm()) {}
@@ -56,7 +56,7 @@ std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {
 
 void CausalTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (!ties_output(config_.tie) && config_.head) contents.parameter("output", output_.weight);
+  if (!ties_output(config().tie()) && config().has_head()) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
   contents.child("output", output_);

@@ -33,7 +33,6 @@ class CausalTransformer final : public Model {
   CausalTransformer(const TransformerConfig& config, uint64_t seed);
   explicit CausalTransformer(const TransformerConfig& config);  // without initial values: to be loaded
 
-  const TransformerConfig& config() const override { return config_; }
   void set_cache_format(CacheFormat format) override { stack_.cache_format = format; }
 
   // The output of the last block for every position, (B,T,C).
@@ -51,7 +50,6 @@ class CausalTransformer final : public Model {
   void list(ModuleContents& contents) const override;
 
  private:
-  TransformerConfig config_;
   Parameter embedding_;
   OutputProjection output_;
   Stack stack_;

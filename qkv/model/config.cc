@@ -1,151 +1,90 @@
 #include "qkv/model/config.h"
 
-#include <algorithm>
-#include <cmath>
+#include <type_traits>
 
 #include "qkv/base/error.h"
-#include "qkv/model/position_mechanism.h"
 
 namespace qkv {
 namespace {
 
-BlockOptions block_options(const TransformerConfig& c, const AttentionPattern& self_attention, int64_t index) {
-  return {.d_model = c.d_model,
-          .heads = c.heads,
-          .kv_heads = c.kv_heads,
-          .head_width = c.head_width,
-          .ffn = c.ffn,
-          .norm_order = c.norm_order,
-          .norm = c.norm_options(),
-          .activation = c.activation,
-          .gated_ffn = c.gated_ffn,
-          .attention_bias = {.query = c.attention_bias,
-                             .key = c.attention_bias,
-                             .value = c.attention_bias,
-                             .out = c.attention_output_bias.value_or(c.attention_bias)},
-          .ffn_bias = c.ffn_bias,
-          .query_key_norm = c.query_key_norm,
-          .dropout = c.dropout,
-          .attention_dropout = c.attention_dropout,
-          .ffn_dropout = c.ffn_dropout,
-          .self_attention = with_positions(self_attention.of_layer(index), c.positions),
-          .cross_attention = c.cross_attention.of_layer(index),
-          .index = index};
+template <class Config, class Either>
+auto& as(Either& either) {
+  auto* config = std::get_if<Config>(&either);
+  if (!config)
+    fail<UsageError>("model", "a {} model is not {}",
+                     name_of(std::visit([](const auto& c) { return c.architecture; }, either)),
+                     std::is_same_v<Config, RecurrentConfig> ? "recurrent" : "a Transformer");
+  return *config;
 }
 
 }  // namespace
 
-std::string to_string(const SelfAttention& self_attention) {
-  const auto& [encoder, decoder] = self_attention;
-  if (encoder == decoder) return to_string(encoder);
-  return fmt::format("{} in the encoder, {} in the decoder", to_string(encoder), to_string(decoder));
+ModelConfig::ModelConfig(TransformerConfig config) : config_(std::move(config)) {
+  require<UsageError>(!qkv::is_recurrent(architecture()), "model", "a {} model has a RecurrentConfig",
+                      name_of(architecture()));
 }
 
-bool TransformerConfig::has_position_limit() const {
-  return !is_recurrent(architecture) && (positions == Positions::sinusoidal || positions == Positions::learned);
+ModelConfig::ModelConfig(RecurrentConfig config) : config_(std::move(config)) {
+  require<UsageError>(qkv::is_recurrent(architecture()), "model", "a {} model has a TransformerConfig",
+                      name_of(architecture()));
 }
 
-int64_t TransformerConfig::position_limit() const {
-  return has_position_limit() ? max_positions : int64_t{1} << 24;
+const TransformerConfig& ModelConfig::transformer() const& { return as<TransformerConfig>(config_); }
+TransformerConfig& ModelConfig::transformer() & { return as<TransformerConfig>(config_); }
+const RecurrentConfig& ModelConfig::recurrent() const& { return as<RecurrentConfig>(config_); }
+RecurrentConfig& ModelConfig::recurrent() & { return as<RecurrentConfig>(config_); }
+
+Architecture ModelConfig::architecture() const {
+  return visit([](const auto& c) { return c.architecture; });
+}
+int64_t ModelConfig::source_vocabulary() const {
+  return visit([](const auto& c) { return c.source_vocabulary; });
+}
+int64_t ModelConfig::target_vocabulary() const {
+  return visit([](const auto& c) { return c.target_vocabulary; });
+}
+int64_t ModelConfig::d_model() const {
+  return visit([](const auto& c) { return c.d_model; });
+}
+Tie ModelConfig::tie() const {
+  return visit([](const auto& c) { return c.tie; });
+}
+bool ModelConfig::has_head() const { return is_recurrent() || transformer().head; }
+int64_t ModelConfig::position_limit() const {
+  return is_recurrent() ? unlimited_positions : transformer().position_limit();
+}
+int64_t ModelConfig::default_context() const {
+  return is_recurrent() ? default_context_length : transformer().default_context();
+}
+bool ModelConfig::depends_on_length() const { return !is_recurrent() && transformer().depends_on_length(); }
+
+void ModelConfig::set_vocabularies(int64_t source, int64_t target) {
+  visit([&](auto& c) { c.source_vocabulary = source, c.target_vocabulary = target; });
 }
 
-int64_t TransformerConfig::default_context() const {
-  constexpr int64_t unknown = 4096;
-  if (has_position_limit()) return position_limit();
-  return context_length > 0 ? context_length : unknown;
-}
-
-bool TransformerConfig::depends_on_length() const {
-  const auto depends = [](const AttentionPattern& pattern) {
-    const auto& groups = pattern.groups();
-    return std::any_of(groups.begin(), groups.end(),
-                       [](const AttentionPattern::Group& group) { return group.variant.depends_on_length(); });
-  };
-  return (has_encoder() && depends(self_attention.encoder)) || (has_decoder() && depends(self_attention.decoder));
-}
-
-NormOptions TransformerConfig::norm_options() const {
-  return {.kind = norm_kind, .eps = norm_eps, .weight_offset = norm_weight_offset};
-}
-
-std::optional<NormOptions> TransformerConfig::final_norm() const {
-  if (!needs_final_norm(norm_order)) return {};
-  return norm_options();
-}
-
-TokenEmbeddingOptions TransformerConfig::embedding_options() const {
-  TokenEmbeddingOptions o = {
-      .width = d_model,
-      .scale = embedding_scale == 0 ? std::sqrt(static_cast<float>(d_model)) : embedding_scale,
-      .sinusoids = sinusoids,
-      .max_positions = max_positions,
-      .position_offset = position_offset,
-      .types = token_types,
-      .dropout = dropout};
-  if (embedding_norm) o.norm = norm_options();
-  if (positions == Positions::learned) o.positions = PositionTable::learned;
-  if (positions == Positions::sinusoidal) o.positions = PositionTable::sinusoidal;
-  return o;
-}
-
-OutputProjectionOptions TransformerConfig::output_options() const {
-  return {.width = d_model,
-          .exists = head,
-          .bias = output_bias || architecture == Architecture::masked,
-          .scale = output_scale,
-          .softcap = logit_softcap};
-}
-
-BlockOptions TransformerConfig::encoder_block(int64_t index) const {
-  return block_options(*this, self_attention.encoder, index);
-}
-
-BlockOptions TransformerConfig::decoder_block(int64_t index) const {
-  BlockOptions options = block_options(*this, self_attention.decoder, index);
-  if (decoder_heads != 0) options.heads = decoder_heads;
-  if (decoder_ffn != 0) options.ffn = decoder_ffn;
-  options.use = AttentionUse::decoder;
-  options.has_cross_attention = has_encoder();
-  return options;
-}
-
-std::vector<BlockOptions> TransformerConfig::encoder_blocks() const {
-  std::vector<BlockOptions> blocks;
-  for (int64_t n = 0; n < encoder_layers; ++n) blocks.push_back(encoder_block(n));
-  return blocks;
-}
-
-std::vector<BlockOptions> TransformerConfig::decoder_blocks() const {
-  std::vector<BlockOptions> blocks;
-  for (int64_t n = 0; n < decoder_layers; ++n) blocks.push_back(decoder_block(n));
-  return blocks;
+void ModelConfig::check() const {
+  visit([](const auto& c) { c.check(); });
 }
 
 std::vector<std::string_view> recipe_names() {
   return {"transformer-tiny", "transformer-small", "transformer-base", "transformer-big", "bahdanau", "luong"};
 }
 
-TransformerConfig recipe(std::string_view name) {
+ModelConfig recipe(std::string_view name) {
   const auto make = [](int64_t layers, int64_t d_model, int64_t ffn, int64_t heads, float dropout) {
-    TransformerConfig c;
-    c.encoder_layers = c.decoder_layers = layers;
-    c.d_model = d_model;
-    c.ffn = ffn;
-    c.heads = heads;
-    c.dropout = dropout;
-    return c;
+    return TransformerConfig{.d_model = d_model,
+                             .heads = heads,
+                             .ffn = ffn,
+                             .encoder_layers = layers,
+                             .decoder_layers = layers,
+                             .dropout = dropout};
   };
   if (name == "transformer-tiny") return make(4, 128, 256, 4, 0.1f);
   if (name == "transformer-small") return make(3, 256, 1024, 4, 0.1f);
   if (name == "transformer-base") return make(6, 512, 2048, 8, 0.1f);
   if (name == "transformer-big") return make(6, 1024, 4096, 16, 0.3f);
-  if (name == "bahdanau" || name == "luong") {
-    TransformerConfig c;
-    c.architecture = name == "luong" ? Architecture::luong : Architecture::bahdanau;
-    c.encoder_layers = c.decoder_layers = 1;
-    c.d_model = 256;
-    return c;
-  }
+  for (const Architecture architecture : {Architecture::bahdanau, Architecture::luong})
+    if (name == name_of(architecture)) return RecurrentConfig{.architecture = architecture};
   fail<UsageError>("recipe", "must be one of {}, got '{}'{}", name_list(recipe_names()), name,
                    did_you_mean(name, recipe_names()));
 }

@@ -6,7 +6,6 @@
 #include "qkv/model/architecture_table.h"
 #include "qkv/model/field_value.h"
 #include "qkv/model/position_mechanism.h"
-#include "qkv/model/recurrent_config.h"
 
 namespace qkv {
 namespace {
@@ -62,8 +61,9 @@ void check_tie(Tie tie, int64_t source_vocabulary, int64_t target_vocabulary) {
 }
 
 void TransformerConfig::check() const {
+  require<UsageError>(!is_recurrent(architecture), "model", "a {} model has a RecurrentConfig",
+                      name_of(architecture));
   check_models_of_fields(*this);
-  if (is_recurrent(architecture)) return recurrent_config(*this).check();
   visit_fields(*this, CheckRanges{"model"});
   require<UsageError>(!is_language_model(architecture) || source_vocabulary == target_vocabulary, "model",
                       "a {} model has one vocabulary, got {} source and {} target tokens", name_of(architecture),

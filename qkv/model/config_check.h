@@ -3,7 +3,7 @@
 //     check_tie(Tie::all, 8000, 9000)   // throws: model: tie all needs one vocabulary, got 8000 source and 9000 target tokens
 #pragma once
 
-#include "qkv/model/config.h"
+#include "qkv/model/architecture.h"
 
 namespace qkv {
 

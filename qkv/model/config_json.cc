@@ -14,13 +14,12 @@
 namespace qkv {
 namespace {
 
-// visitor(key, field, use) for the fields that config.json may have. Settings of another kind of Transformer are read,
-// so that the error says whose they are.
+// visitor(key, field, use) for the fields that config.json may have. Settings of another architecture of Transformers are
+// read, so that the error says whose they are.
 template <class Config, class Visitor>
 void visit_file(Config& c, Visitor&& visitor) {
   visit_fields(c, [&](const Setting& setting, auto& field, const FieldUse& use) {
-    if (has_field(use.models, c.architecture) || !is_recurrent(c.architecture))
-      visitor(key_of(setting, use), field, use);
+    visitor(key_of(setting, use), field, use);
   });
 }
 
@@ -104,11 +103,9 @@ void refuse_unknown(const ConfigReader& reader) {
       fail<InputError>(reader.where, "unknown key {}{}", quoted_name(key), did_you_mean(key, known));
 }
 
-}  // namespace
-
-std::string to_json(const TransformerConfig& config) {
-  TransformerConfig defaults;
-  defaults.architecture = config.architecture;
+template <class Config>
+std::string json_of(const Config& config) {
+  const Config defaults;
   std::map<std::string, Json> usual;
   visit_file(defaults, [&](const std::string& key, const auto& field, const FieldUse&) {
     usual.emplace(key, field_value(field));
@@ -125,19 +122,31 @@ std::string to_json(const TransformerConfig& config) {
   return json.dump(2) + "\n";
 }
 
-TransformerConfig config_from_json(std::string_view text, std::string_view where) {
-  const Json json = parse_json_object(text, where);
-  const Json architecture = json.value("architecture");
-  TransformerConfig config;
-  config.architecture = value_named<Architecture, InputError>(
-      architecture.is_string() ? architecture.get<std::string>() : architecture.dump(), where, "'architecture'");
-  require<InputError>(json.value("format") == 1, where, "'format' must be 1: written by a newer version?");
+template <class Config>
+Config read_config(const Json& json, Architecture architecture, std::string_view where) {
+  Config config{.architecture = architecture};
   ConfigReader reader{json, where, {"format"}};
   visit_file(config, reader);
-  read_old_keys(reader, config);
+  if constexpr (has_transformer_fields<Config>) read_old_keys(reader, config);
   refuse_unknown(reader);
   as_input_error(where, [&] { config.check(); });
   return config;
+}
+
+}  // namespace
+
+std::string to_json(const ModelConfig& config) {
+  return config.visit([](const auto& own) { return json_of(own); });
+}
+
+ModelConfig config_from_json(std::string_view text, std::string_view where) {
+  const Json json = parse_json_object(text, where);
+  const Json name = json.value("architecture");
+  const auto architecture = value_named<Architecture, InputError>(
+      name.is_string() ? name.get<std::string>() : name.dump(), where, "'architecture'");
+  require<InputError>(json.value("format") == 1, where, "'format' must be 1: written by a newer version?");
+  if (is_recurrent(architecture)) return read_config<RecurrentConfig>(json, architecture, where);
+  return read_config<TransformerConfig>(json, architecture, where);
 }
 
 }  // namespace qkv

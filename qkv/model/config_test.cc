@@ -44,7 +44,7 @@ std::string changed(const std::string& from, const std::string& to) {
 
 TEST(Config, SurvivesARoundTripThroughJson) {
   const std::string text = to_json(unusual());
-  const TransformerConfig back = config_from_json(text, "here");
+  const TransformerConfig back = config_from_json(text, "here").transformer();
   EXPECT_EQ(to_json(back), text);
   EXPECT_EQ(back.kv_heads, 2);
   EXPECT_EQ(back.dropout, 0.25f);
@@ -73,7 +73,7 @@ TEST(Config, LayersMayHaveVariantsOfTheirOwn) {
   const std::string text = to_json(c);
   EXPECT_NE(text.find(R"("encoder_self_attention": "full,window=5*2")"), std::string::npos);
   EXPECT_NE(text.find(R"("cross_attention": "additive,bilinear")"), std::string::npos);
-  const TransformerConfig back = config_from_json(text, "here");
+  const TransformerConfig back = config_from_json(text, "here").transformer();
   for (int64_t n = 0; n < 5; ++n) {
     const AttentionVariant variant = back.encoder_block(n).self_attention;
     EXPECT_EQ(variant, n % 3 == 0 ? AttentionVariant() : SlidingWindow{5}) << n;
@@ -97,8 +97,10 @@ TEST(Config, EveryVariantOfAPatternIsChecked) {
 }
 
 TEST(Config, WhatIsNotInTheFileHasItsDefault) {
-  const TransformerConfig c = config_from_json(
-      R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9})", "here");
+  const TransformerConfig c =
+      config_from_json(
+          R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9})", "here")
+          .transformer();
   EXPECT_EQ(c.d_model, TransformerConfig().d_model);
   EXPECT_EQ(c.tie, Tie::all);
   EXPECT_EQ(to_string(c.self_attention), "full");
@@ -171,10 +173,12 @@ TEST(Config, EveryKindOfBadFileIsAnInputErrorThatNamesTheFile) {
 }
 
 TEST(Config, ReadsTheKeysOfVersion01) {
-  const TransformerConfig c = config_from_json(
-      R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9,
-          "self_attention": "window=3", "max_length": 32})",
-      "here");
+  const TransformerConfig c =
+      config_from_json(
+          R"({"architecture": "transformer", "format": 1, "source_vocabulary": 9, "target_vocabulary": 9,
+              "self_attention": "window=3", "max_length": 32})",
+          "here")
+          .transformer();
   EXPECT_EQ(to_string(c.self_attention.encoder), "window=3");
   EXPECT_EQ(to_string(c.self_attention.decoder), "window=3");
   EXPECT_EQ(c.max_positions, 32);
@@ -191,7 +195,7 @@ TEST(Config, OnlySinusoidalAndLearnedPositionsHaveALimit) {
 }
 
 // The error of check(), or "".
-std::string error_of(const TransformerConfig& config) {
+std::string error_of(const ModelConfig& config) {
   try {
     config.check();
     return "";
@@ -200,58 +204,73 @@ std::string error_of(const TransformerConfig& config) {
   }
 }
 
-std::string refused(Architecture architecture, void (*change)(TransformerConfig&)) {
-  TransformerConfig c = recipe(name_of(architecture));
-  c.source_vocabulary = c.target_vocabulary = 9;
-  change(c);
-  return error_of(c);
+TEST(Config, IsThatOfATransformerOrOfARecurrentModel) {
+  ModelConfig c;
+  EXPECT_EQ(c.architecture(), Architecture::encoder_decoder);
+  EXPECT_FALSE(c.is_recurrent());
+  EXPECT_THROW(c.recurrent(), UsageError);
+  c.transformer().heads = 2, c.transformer().head = false;
+  c.set_vocabularies(7, 8);
+  EXPECT_EQ(c.source_vocabulary(), 7);
+  EXPECT_EQ(c.target_vocabulary(), 8);
+  EXPECT_EQ(c.transformer().target_vocabulary, 8);
+  EXPECT_EQ(c.position_limit(), 1024);
+  EXPECT_FALSE(c.has_head());
+  c = RecurrentConfig{.architecture = Architecture::luong, .d_model = 24, .tie = Tie::target};
+  EXPECT_TRUE(c.is_recurrent());
+  EXPECT_THROW(c.transformer(), UsageError);
+  EXPECT_EQ(c.architecture(), Architecture::luong);
+  EXPECT_EQ(c.d_model(), 24);
+  EXPECT_EQ(c.tie(), Tie::target);
+  EXPECT_EQ(c.position_limit(), int64_t{1} << 24);
+  EXPECT_EQ(c.default_context(), 4096);
+  EXPECT_TRUE(c.has_head());
+  EXPECT_FALSE(c.depends_on_length());
 }
 
-TEST(Config, ARecurrentModelHasNoSettingsOfTransformers) {
-  using C = TransformerConfig;
-  for (const Architecture architecture : {Architecture::bahdanau, Architecture::luong}) {
-    EXPECT_EQ(refused(architecture, [](C& c) { c.d_model = 250; }), "")
-        << "no heads, which would have to divide it";
-    struct Case {
-      void (*change)(C&);
-      const char* expected;
-    };
-    for (const Case& bad : {
-             Case{[](C& c) { c.kv_heads = 2; }, "kv-heads is for Transformers: a "},
-             Case{[](C& c) { c.head_width = 8; }, "head-width is for Transformers"},
-             Case{[](C& c) { c.query_key_norm = true; }, "query-key-norm is for Transformers"},
-             Case{[](C& c) { c.gated_ffn = true; }, "gated-ffn is for Transformers"},
-             Case{[](C& c) { c.attention_dropout = 0.1f; }, "attention-dropout is for Transformers"},
-             Case{[](C& c) { c.ffn_dropout = 0.1f; }, "ffn-dropout is for Transformers"},
-             Case{[](C& c) { c.positions = Positions::rotary; }, "positions is for Transformers"},
-             Case{[](C& c) { c.self_attention = SlidingWindow{4}; }, "self-attention is for Transformers"},
-             Case{[](C& c) { c.heads = 2; }, "heads is for Transformers"},
-             Case{[](C& c) { c.norm_order = NormOrder::post; }, "norm is for Transformers"},
-             Case{[](C& c) { c.embedding_scale = 2; }, "embedding-scale is for Transformers"},
-             Case{[](C& c) { c.decoder_ffn = 64; }, "decoder-ffn is for encoder-decoder Transformers: a "},
-             Case{[](C& c) {
-                    c.cross_attention = {{Additive{}, 1}, {Bilinear{}, 1}};
-                  },
-                  "one variant"},
-             Case{[](C& c) { c.cross_attention = SlidingWindow{3}; }, "cross-attention: "},
-             Case{[](C& c) { c.target_vocabulary = 8; }, "tie all needs one vocabulary"},
-         })
-      EXPECT_NE(refused(architecture, bad.change).find(bad.expected), std::string::npos)
-          << bad.expected << " is not in: " << refused(architecture, bad.change);
+TEST(Config, ATransformerIsNotRecurrentAndARecurrentModelNoTransformer) {
+  for (const auto& [architecture, name] : names_of(Architecture{})) {
+    TransformerConfig transformer{.architecture = architecture, .source_vocabulary = 9, .target_vocabulary = 9};
+    RecurrentConfig recurrent{.architecture = architecture, .source_vocabulary = 9, .target_vocabulary = 9};
+    if (is_recurrent(architecture)) {
+      EXPECT_THROW(transformer.check(), UsageError) << name;
+      EXPECT_THROW(ModelConfig{transformer}, UsageError) << name;
+      EXPECT_NO_THROW(ModelConfig(recurrent).check()) << name;
+    } else {
+      EXPECT_THROW(recurrent.check(), UsageError) << name;
+      EXPECT_THROW(ModelConfig{recurrent}, UsageError) << name;
+      EXPECT_NO_THROW(ModelConfig(transformer).check()) << name;
+    }
   }
-  EXPECT_NE(refused(Architecture::bahdanau, [](C& c) { c.cross_attention = Dot{}; })
-                .find("cross-attention must be additive, bilinear or location, got dot"),
-            std::string::npos);
-  EXPECT_EQ(refused(Architecture::luong, [](C& c) { c.cross_attention = Dot{} + LocalP{3}; }), "");
-  TransformerConfig c = recipe("luong");
-  c.source_vocabulary = c.target_vocabulary = 9, c.cross_attention = Dot{} + LocalP{3};
+}
+
+TEST(Config, OfARecurrentModelHasNoKeysOfTransformers) {
+  const RecurrentConfig c{.architecture = Architecture::luong,
+                          .source_vocabulary = 9,
+                          .target_vocabulary = 9,
+                          .cross_attention = Dot{} + LocalP{3}};
   std::string text = to_json(c);
+  EXPECT_EQ(text, R"({
+  "architecture": "luong",
+  "format": 1,
+  "source_vocabulary": 9,
+  "target_vocabulary": 9,
+  "d_model": 256,
+  "encoder_layers": 1,
+  "decoder_layers": 1,
+  "dropout": 0.1,
+  "tie": "all",
+  "cross_attention": "dot+local-p=3"
+}
+)");
   EXPECT_EQ(to_json(config_from_json(text, "here")), text);
-  for (const char* key : {"heads", "ffn", "norm_order", "positions", "encoder_self_attention"})
-    EXPECT_EQ(text.find(key), std::string::npos) << key;
-  std::string with_heads = text;
-  with_heads.insert(with_heads.find("\"tie\""), "\"heads\": 4, ");
-  EXPECT_NE(error_of(with_heads).find("unknown key 'heads'"), std::string::npos);
+  const std::string tie = "\"tie\"";
+  for (const char* key : {"heads", "norm_order", "positions", "self_attention", "max_length", "decoder_ffn"}) {
+    std::string with_key = text;
+    with_key.insert(with_key.find(tie), fmt::format("\"{}\": 4, ", key));
+    EXPECT_NE(error_of(with_key).find(fmt::format("unknown key '{}'", key)), std::string::npos)
+        << error_of(with_key);
+  }
   EXPECT_NE(error_of(text.replace(text.find("local-p"), 7, "window")).find("cross-attention"), std::string::npos);
 }
 
@@ -271,26 +290,28 @@ void change(std::optional<T>& value) {
   value.emplace();
 }
 
-TEST(Config, EveryFieldIsWrittenAndRefusedByModelsWithoutIt) {
-  for (const Architecture architecture :
-       {Architecture::encoder_decoder, Architecture::causal, Architecture::luong}) {
-    TransformerConfig usual;
-    usual.architecture = architecture, usual.source_vocabulary = usual.target_vocabulary = 9;
-    std::set<std::string> names;
-    visit_fields(usual, [&](const Setting& setting, const auto&, const FieldUse& use) {
-      EXPECT_TRUE(names.insert(setting.name).second) << setting.name << " has two rows";
-      if (setting.name == std::string("architecture")) return;
-      TransformerConfig config = usual;
-      visit_fields(config, [&](const Setting& other, auto& field, const FieldUse&) {
-        if (other.name == std::string(setting.name)) change(field);
-      });
-      const std::string of_others = fmt::format(" is for {}: a ", name_of(use.models));
-      const bool is_refused = error_of(config).find(of_others) != std::string::npos;
-      EXPECT_EQ(is_refused, !has_field(use.models, architecture)) << setting.name << ": " << error_of(config);
-      EXPECT_TRUE(is_refused || to_json(config) != to_json(usual)) << setting.name << " is not written";
-      EXPECT_EQ(to_json(for_architecture(config, architecture)) == to_json(usual), is_refused) << setting.name;
+template <class Config>
+void check_every_field(const Config& usual) {
+  std::set<std::string> names;
+  visit_fields(usual, [&](const Setting& setting, const auto&, const FieldUse& use) {
+    EXPECT_TRUE(names.insert(setting.name).second) << setting.name << " has two rows";
+    if (setting.name == std::string("architecture")) return;
+    Config config = usual;
+    visit_fields(config, [&](const Setting& other, auto& field, const FieldUse&) {
+      if (other.name == std::string(setting.name)) change(field);
     });
-  }
+    const std::string of_others = fmt::format(" is for {}: a ", name_of(use.models));
+    const bool is_refused = error_of(config).find(of_others) != std::string::npos;
+    EXPECT_EQ(is_refused, !has_field(use.models, usual.architecture)) << setting.name << ": " << error_of(config);
+    EXPECT_TRUE(is_refused || to_json(config) != to_json(usual)) << setting.name << " is not written";
+  });
+}
+
+TEST(Config, EveryFieldIsWrittenAndRefusedByModelsWithoutIt) {
+  for (const Architecture architecture : {Architecture::encoder_decoder, Architecture::causal})
+    check_every_field(
+        TransformerConfig{.architecture = architecture, .source_vocabulary = 9, .target_vocabulary = 9});
+  check_every_field(RecurrentConfig{.source_vocabulary = 9, .target_vocabulary = 9});
 }
 
 TEST(Config, TheFileHasOneOrderAndRareKeysOnlyWhenTheyAreChanged) {
@@ -333,11 +354,11 @@ TEST(Config, TheFileHasOneOrderAndRareKeysOnlyWhenTheyAreChanged) {
 
 TEST(Config, RecipesAreThoseOfTheirNames) {
   for (const std::string_view name : recipe_names()) {
-    TransformerConfig c = recipe(name);
-    c.source_vocabulary = c.target_vocabulary = 100;
+    ModelConfig c = recipe(name);
+    c.set_vocabularies(100, 100);
     EXPECT_NO_THROW(c.check()) << name;
   }
-  EXPECT_EQ(recipe("transformer-big").d_model, 1024);
+  EXPECT_EQ(recipe("transformer-big").d_model(), 1024);
   try {
     recipe("transformer-huge");
     FAIL();

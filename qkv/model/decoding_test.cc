@@ -8,7 +8,6 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/layer/layer_test.h"
-#include "qkv/model/architecture_table.h"
 #include "qkv/model/make_model.h"
 #include "qkv/model/transformer.h"
 
@@ -28,9 +27,27 @@ TransformerConfig small() {
   return c;
 }
 
+RecurrentConfig small(Architecture architecture, int64_t encoder_layers, int64_t decoder_layers,
+                      const AttentionPattern& attention = {}) {
+  return {.architecture = architecture,
+          .source_vocabulary = vocabulary,
+          .target_vocabulary = vocabulary,
+          .d_model = 16,
+          .encoder_layers = encoder_layers,
+          .decoder_layers = decoder_layers,
+          .cross_attention = attention};
+}
+
 struct Case {
+  Case(const char* name_, void (*change)(TransformerConfig&)) : name(name_) {
+    TransformerConfig c = small();
+    change(c);
+    config = c;
+  }
+  Case(const char* name_, const RecurrentConfig& recurrent) : name(name_), config(recurrent) {}
+
   const char* name;
-  void (*change)(TransformerConfig&);
+  ModelConfig config;
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -47,15 +64,10 @@ struct Row {
 
 class DecodingOf : public testing::TestWithParam<Case> {
  protected:
-  DecodingOf() : any_(make_model(config())), model_(dynamic_cast<EncoderDecoder&>(*any_)) {
+  DecodingOf() : any_(make_model(GetParam().config)), model_(dynamic_cast<EncoderDecoder&>(*any_)) {
     model_.visit("", [stream = 0](const std::string&, Variable& p) mutable {
       p.mutable_value().copy_from(random_tensor(p.shape(), static_cast<uint64_t>(++stream), 0.3));
     });
-  }
-  TransformerConfig config() const {
-    TransformerConfig c = small();
-    GetParam().change(c);
-    return c;
   }
   Ids source_of(int64_t sentence) const {
     Random random(9, static_cast<uint64_t>(sentence));
@@ -161,7 +173,7 @@ TEST_P(DecodingOf, CachesOfFewerBitsGiveAlmostTheSame) {
       EXPECT_TRUE(same_bits(own, alone(rows[static_cast<size_t>(r)]))) << name_of(format);
     }
     any_->set_cache_format(CacheFormat::f32);
-    const bool has_caches = !is_recurrent(any_->config().architecture);
+    const bool has_caches = !any_->config().is_recurrent();
     EXPECT_EQ(same_bits(logits.slice(0, 0, 1).contiguous_copy(), alone(rows[0])), !has_caches) << name_of(format);
   }
 }
@@ -188,22 +200,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BigBird", [](TransformerConfig& c) { c.self_attention = BigBird{.block = 2, .random = 1}; }},
         Case{"MultiToken", [](TransformerConfig& c) { c.self_attention = MultiToken{}; }},
         Case{"LocalCross", [](TransformerConfig& c) { c.cross_attention = LocalM{2}; }},
-        Case{"Bahdanau",
-             [](TransformerConfig& c) {
-               c = for_architecture(c, Architecture::bahdanau);
-               c.encoder_layers = 2, c.decoder_layers = 1;
-             }},
-        Case{"Luong",
-             [](TransformerConfig& c) {
-               c = for_architecture(c, Architecture::luong);
-               c.encoder_layers = 2, c.decoder_layers = 2;
-             }},
-        Case{"LuongLocal",
-             [](TransformerConfig& c) {
-               c = for_architecture(c, Architecture::luong);
-               c.encoder_layers = 1, c.decoder_layers = 1;
-               c.cross_attention = Dot{} + LocalP{2};
-             }}),
+        Case{"Bahdanau", small(Architecture::bahdanau, 2, 1)}, Case{"Luong", small(Architecture::luong, 2, 2)},
+        Case{"LuongLocal", small(Architecture::luong, 1, 1, Dot{} + LocalP{2})}),
     [](const testing::TestParamInfo<Case>& c) { return std::string(c.param.name); });
 
 TEST(Decoding, ErrorsSayWhatIsWrong) {

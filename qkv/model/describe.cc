@@ -6,7 +6,6 @@
 #include "qkv/base/error.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
-#include "qkv/model/recurrent_config.h"
 
 namespace qkv {
 namespace {
@@ -56,20 +55,20 @@ std::string kind(const TransformerConfig& c) {
       return fmt::format("Transformer, {} encoder and {}", c.encoder_layers,
                          counted(c.decoder_layers, "decoder layer"));
     case Architecture::causal: return fmt::format("Causal Transformer, {}", counted(c.decoder_layers, "layer"));
-    case Architecture::masked: return fmt::format("Masked Transformer, {}", counted(c.encoder_layers, "layer"));
-    case Architecture::bahdanau:
-      return fmt::format("Bahdanau et al., 2015: {} of GRU in both directions, a GRU with attention",
-                         counted(c.encoder_layers, "encoder layer"));
-    case Architecture::luong:
-      return fmt::format("Luong et al., 2015: {} encoder and {} of LSTM, input feeding", c.encoder_layers,
-                         counted(c.encoder_layers, "decoder layer"));
+    default: return fmt::format("Masked Transformer, {}", counted(c.encoder_layers, "layer"));
   }
-  return "";
+}
+std::string kind(const RecurrentConfig& c) {
+  if (c.architecture == Architecture::bahdanau)
+    return fmt::format("Bahdanau et al., 2015: {} of GRU in both directions, a GRU with attention",
+                       counted(c.encoder_layers, "encoder layer"));
+  return fmt::format("Luong et al., 2015: {} encoder and {} of LSTM, input feeding", c.encoder_layers,
+                     counted(c.decoder_layers, "decoder layer"));
 }
 
-std::string vocabulary(const TransformerConfig& c) {
-  if (is_language_model(c.architecture)) return fmt::format("V {} tokens", c.source_vocabulary);
-  return fmt::format("V {} source and W {} target tokens", c.source_vocabulary, c.target_vocabulary);
+std::string vocabulary(const ModelConfig& c) {
+  if (is_language_model(c.architecture())) return fmt::format("V {} tokens", c.source_vocabulary());
+  return fmt::format("V {} source and W {} target tokens", c.source_vocabulary(), c.target_vocabulary());
 }
 
 bool encodes_positions(const AttentionPattern& pattern) {
@@ -92,10 +91,6 @@ std::string positions(const TransformerConfig& c) {
 }
 
 std::string headline(const TransformerConfig& c) {
-  if (is_recurrent(c.architecture))
-    return fmt::format(
-        "{}\n  C {} d-model\n  {}\n{}", kind(c), c.d_model, vocabulary(c),
-        c.cross_attention == AttentionPattern() ? "" : wrapped("attention " + to_string(c.cross_attention), 2));
   const int64_t Q = c.heads * head_width(c);
   const std::string heads =
       c.kv_heads == 0 || c.kv_heads == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
@@ -108,17 +103,22 @@ std::string headline(const TransformerConfig& c) {
              positions(c)) +
          variants(c);
 }
+std::string headline(const RecurrentConfig& c) {
+  return fmt::format(
+      "{}\n  C {} d-model\n  {}\n{}", kind(c), c.d_model, vocabulary(c),
+      c.cross_attention == AttentionPattern() ? "" : wrapped("attention " + to_string(c.cross_attention), 2));
+}
 
-std::string parameters(const TransformerConfig& c) {
+std::string parameters(const ModelConfig& c) {
   std::string out = parameter_table(*make_model(c));
-  const char* embedding = is_language_model(c.architecture) ? "embedding" : "source embedding";
-  if (is_language_model(c.architecture) && ties_output(c.tie))
+  const char* embedding = is_language_model(c.architecture()) ? "embedding" : "source embedding";
+  if (is_language_model(c.architecture()) && ties_output(c.tie()))
     out += fmt::format("  The {} is also the output projection.\n", embedding);
-  else if (c.tie == Tie::all)
+  else if (c.tie() == Tie::all)
     out += "  The source embedding is also the target embedding and the output projection.\n";
-  else if (c.tie == Tie::embeddings)
+  else if (c.tie() == Tie::embeddings)
     out += "  The source embedding is also the target embedding.\n";
-  else if (c.tie == Tie::target)
+  else if (c.tie() == Tie::target)
     out += "  The target embedding is also the output projection.\n";
   return out;
 }
@@ -133,15 +133,17 @@ Cached cached(const TransformerConfig& c) {
   switch (c.architecture) {
     case Architecture::encoder_decoder: return {layers, layers};
     case Architecture::causal: return {layers, 0};
-    case Architecture::masked: return {};
-    case Architecture::bahdanau: return {.source = 3 * c.d_model, .source_formula = "4 * 3 C"};
-    case Architecture::luong: {
-      const AttentionVariant variant = recurrent_config(c).attention();
-      const bool keys = variant.get<Bilinear>() || variant.get<Additive>();  // projected
-      return {.source = (keys ? 2 : 1) * c.d_model, .source_formula = keys ? "4 * 2 C" : "4 C"};
-    }
+    default: return {};
   }
-  return {};
+}
+Cached cached(const RecurrentConfig& c) {
+  if (c.architecture == Architecture::bahdanau) return {.source = 3 * c.d_model, .source_formula = "4 * 3 C"};
+  const AttentionVariant variant = c.attention();
+  const bool keys = variant.get<Bilinear>() || variant.get<Additive>();  // projected
+  return {.source = (keys ? 2 : 1) * c.d_model, .source_formula = keys ? "4 * 2 C" : "4 C"};
+}
+Cached cached(const ModelConfig& c) {
+  return c.visit([](const auto& own) { return cached(own); });
 }
 
 double bytes_per_number(WeightFormat format) {
@@ -149,7 +151,7 @@ double bytes_per_number(WeightFormat format) {
   return static_cast<double>(block.bytes) / block.numbers;
 }
 
-std::string memory(const TransformerConfig& c, WeightFormat format) {
+std::string memory(const ModelConfig& c, WeightFormat format) {
   int64_t weights = 0, others = 0;
   make_model(c)->for_each_parameter([&](const std::string&, const Parameter& parameter) {
     (parameter.is_matrix() ? weights : others) += parameter.shape().numel();
@@ -175,7 +177,7 @@ std::vector<FlopCount> held_as(WeightFormat format, std::vector<FlopCount> parts
 }
 
 // One more token for every sentence of a batch, after T - 1 others.
-std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) {
+std::string decoding_step(const ModelConfig& c, const DescribeOptions& o) {
   const FlopCount all = sum_of(held_as(o.weights, flops_per_target_token(c, o)));
   const Cached rows = cached(c);
   std::vector<TableRow> out = {
@@ -194,26 +196,27 @@ std::string decoding_step(const TransformerConfig& c, const DescribeOptions& o) 
 }
 
 // The parts after the parameters: the cost of a token on either side.
-std::string arithmetic(const TransformerConfig& c, const DescribeOptions& o) {
+std::string arithmetic(const ModelConfig& c, const DescribeOptions& o) {
   const auto title = [](const char* token, char letter, int64_t length) {
     return fmt::format("Per {}, {} {}", token, letter, length);
   };
   const std::vector<FlopCount> source = held_as(o.weights, flops_per_source_token(c, o)),
                                target = held_as(o.weights, flops_per_target_token(c, o));
   const int64_t S = o.source_length, T = o.target_length;
-  if (c.architecture == Architecture::masked)
+  if (c.architecture() == Architecture::masked)
     return flop_table(title("token", 'S', S), source, o.batch * S) + "\n" +
            flop_table("Per masked token", target, o.batch * S);
   std::string of_target =
-      flop_table(title(c.has_encoder() ? "target token" : "token", 'T', T), target, o.batch * T) + "\n" +
-      decoding_step(c, o);
+      flop_table(title(c.architecture() == Architecture::causal ? "token" : "target token", 'T', T), target,
+                 o.batch * T) +
+      "\n" + decoding_step(c, o);
   if (source.empty()) return of_target;
   return flop_table(title("source token", 'S', S), source, o.batch * S) + "\n" + of_target;
 }
 
 }  // namespace
 
-std::string describe(const TransformerConfig& config, const DescribeOptions& options) {
+std::string describe(const ModelConfig& config, const DescribeOptions& options) {
   config.check();
   const int64_t limit = config.position_limit();
   for (const auto& [name, length] :
@@ -222,7 +225,8 @@ std::string describe(const TransformerConfig& config, const DescribeOptions& opt
                         length);
   require<UsageError>(options.batch >= 1 && options.batch <= 1'000'000, "describe",
                       "batch must be 1 to 1000000, got {}", options.batch);
-  return headline(config) + "\n" + parameters(config) + "\n" + arithmetic(config, options) + "\n" +
+  return config.visit([](const auto& own) { return headline(own); }) + "\n" + parameters(config) + "\n" +
+         arithmetic(config, options) + "\n" +
          wrapped(
              fmt::format("FLOPs: of a forward pass, two for a multiply-add; a backward pass takes twice as many. "
                          "FLOP/byte: the arithmetic intensity in a batch of {}.",

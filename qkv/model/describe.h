@@ -14,6 +14,6 @@
 
 namespace qkv {
 
-std::string describe(const TransformerConfig& config, const DescribeOptions& options = {});
+std::string describe(const ModelConfig& config, const DescribeOptions& options = {});
 
 }  // namespace qkv

@@ -8,7 +8,6 @@
 
 #include "qkv/base/error.h"
 #include "qkv/layer/parameter_groups.h"
-#include "qkv/model/architecture_table.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
 #include "qkv/model/token_flops.h"
@@ -50,7 +49,7 @@ TEST(ParameterGroups, CountWhatTheModelHas) {
 TEST(ParameterGroups, OfTheRecipes) {
   // Vaswani et al., 2017, table 3: 65 million of the base model, a vocabulary of about 37000 tokens; 213 of the
   // big.
-  TransformerConfig base = recipe("transformer-base"), big = recipe("transformer-big");
+  TransformerConfig base = recipe("transformer-base").transformer(), big = recipe("transformer-big").transformer();
   base.source_vocabulary = base.target_vocabulary = big.source_vocabulary = big.target_vocabulary = 37000;
   EXPECT_NEAR(static_cast<double>(Transformer(base).parameter_count()), 65e6, 3e6);
   EXPECT_NEAR(static_cast<double>(Transformer(big).parameter_count()), 213e6, 5e6);
@@ -81,7 +80,7 @@ TEST(ParameterGroups, AreNamedLikeTheParameters) {
 }
 
 TEST(Describe, SaysTheNumbers) {
-  TransformerConfig c = recipe("transformer-base");
+  TransformerConfig c = recipe("transformer-base").transformer();
   c.source_vocabulary = c.target_vocabulary = 32000;
   c.norm_order = NormOrder::post;  // as published
   const std::string text = describe(c);
@@ -191,7 +190,7 @@ TEST(Describe, CountsLayersThatDifferApart) {
 }
 
 TEST(Describe, FitsAHundredColumns) {
-  TransformerConfig c = recipe("transformer-big");
+  TransformerConfig c = recipe("transformer-big").transformer();
   c.source_vocabulary = c.target_vocabulary = 32000;
   c.kv_heads = 4;
   c.self_attention = LongformerSeparate{256, 16} + Additive{128} + SoftmaxWithSink{};
@@ -254,8 +253,8 @@ TEST(Describe, BytesAreThoseOfTheFormatOfTheWeights) {
 }
 
 TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
-  TransformerConfig c = for_architecture(small(), Architecture::bahdanau);
-  c.encoder_layers = c.decoder_layers = 1;
+  RecurrentConfig c{
+      .architecture = Architecture::bahdanau, .source_vocabulary = 11, .target_vocabulary = 11, .d_model = 16};
   constexpr int64_t W = 16, S = 7;
   // Two Gru of 3 W (W + W); keys (W, 2 W); a Gru of [y; c], query W W, readout (2 W, W + W + 2 W).
   EXPECT_EQ(sum_of(flops_per_source_token(c, {})).flops, 2 * (2 * 3 * W * 2 * W + 2 * W * W));
@@ -276,8 +275,8 @@ TEST(Describe, RecurrentModelsCountEveryMatrixOncePerToken) {
 
 TEST(Describe, FitsIntoAHundredColumns) {
   for (const std::string_view name : recipe_names()) {
-    TransformerConfig c = recipe(name);
-    c.source_vocabulary = c.target_vocabulary = 32000;
+    ModelConfig c = recipe(name);
+    c.set_vocabularies(32000, 32000);
     std::istringstream lines(describe(c, {.source_length = 1000, .target_length = 1000}));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   }

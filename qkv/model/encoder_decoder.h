@@ -20,6 +20,8 @@ namespace qkv {
 
 class EncoderDecoder : public Model {
  public:
+  using Model::Model;
+
   virtual Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const = 0;
   // The state of the decoder that logits are computed from, for every target position, (B,T,C). The pass's log gets
   // the cross-attention weights.

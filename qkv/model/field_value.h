@@ -6,7 +6,7 @@
 
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
-#include "qkv/model/config.h"
+#include "qkv/model/transformer_config.h"
 
 namespace qkv {
 

@@ -1,7 +1,5 @@
 #include "qkv/model/luong.h"
 
-#include "qkv/model/recurrent_config.h"
-
 namespace qkv {
 namespace {
 
@@ -16,11 +14,10 @@ LuongDecoder luong_decoder(const RecurrentConfig& config) {
 
 }  // namespace
 
-Luong::Luong(const TransformerConfig& config)
-    : RecurrentEncoderDecoder(config, recurrent_config(config, architecture).encoder(),
-                              luong_decoder(recurrent_config(config, architecture))) {}
+Luong::Luong(const RecurrentConfig& config)
+    : RecurrentEncoderDecoder(config, luong_decoder(checked_recurrent(config, architecture))) {}
 
-Luong::Luong(const TransformerConfig& config, uint64_t seed) : Luong(config) { initialise("", seed); }
+Luong::Luong(const RecurrentConfig& config, uint64_t seed) : Luong(config) { initialise("", seed); }
 
 LuongDecoder::State Luong::first_state(const Encoded& encoded) const { return decoder().start({encoded.state}); }
 

@@ -2,7 +2,7 @@
 // the source, and as many, which begin with their states, write the target, with attention of the top state and input
 // feeding.
 //
-//     Luong model(recipe("luong"), /*seed=*/1);
+//     Luong model(recipe("luong").recurrent(), /*seed=*/1);
 //     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);
 //
 // layer/luong_decoder.h has the formulas. config.d_model is the width of embeddings and states; encoder_layers and
@@ -19,8 +19,8 @@ class Luong final : public RecurrentEncoderDecoder<LuongDecoder> {
  public:
   static constexpr Architecture architecture = Architecture::luong;
 
-  Luong(const TransformerConfig& config, uint64_t seed);
-  explicit Luong(const TransformerConfig& config);  // without initial values: to be loaded
+  Luong(const RecurrentConfig& config, uint64_t seed);
+  explicit Luong(const RecurrentConfig& config);  // without initial values: to be loaded
 
  private:
   LuongDecoder::State first_state(const Encoded& encoded) const override;

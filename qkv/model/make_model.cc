@@ -9,15 +9,15 @@
 
 namespace qkv {
 
-std::unique_ptr<Model> make_model(const TransformerConfig& config) {
-  switch (config.architecture) {
-    case Architecture::encoder_decoder: return std::make_unique<Transformer>(config);
-    case Architecture::causal: return std::make_unique<CausalTransformer>(config);
-    case Architecture::masked: return std::make_unique<MaskedTransformer>(config);
-    case Architecture::bahdanau: return std::make_unique<Bahdanau>(config);
-    case Architecture::luong: return std::make_unique<Luong>(config);
+std::unique_ptr<Model> make_model(const ModelConfig& config) {
+  switch (config.architecture()) {
+    case Architecture::encoder_decoder: return std::make_unique<Transformer>(config.transformer());
+    case Architecture::causal: return std::make_unique<CausalTransformer>(config.transformer());
+    case Architecture::masked: return std::make_unique<MaskedTransformer>(config.transformer());
+    case Architecture::bahdanau: return std::make_unique<Bahdanau>(config.recurrent());
+    case Architecture::luong: return std::make_unique<Luong>(config.recurrent());
   }
-  fail<UsageError>("make_model", "architecture {} is unknown", static_cast<int>(config.architecture));
+  fail<UsageError>("make_model", "architecture {} is unknown", static_cast<int>(config.architecture()));
 }
 
 }  // namespace qkv

@@ -4,7 +4,7 @@
 //     model->initialise("", /*seed=*/1);
 //     if (const auto* translation = dynamic_cast<const EncoderDecoder*>(model.get())) ...
 //
-// Errors: UsageError for a configuration that TransformerConfig::check() refuses.
+// Errors: UsageError for a configuration that ModelConfig::check() refuses.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,6 @@
 
 namespace qkv {
 
-std::unique_ptr<Model> make_model(const TransformerConfig& config);
+std::unique_ptr<Model> make_model(const ModelConfig& config);
 
 }  // namespace qkv

@@ -20,7 +20,7 @@ Parameter masked_table(const TransformerConfig& c) {
 }  // namespace
 
 MaskedTransformer::MaskedTransformer(const TransformerConfig& config)
-    : config_(checked_masked(config)),
+    : Model(checked_masked(config)),
       embedding_(masked_table(config)),
       transform_({config.d_model, "C"}, {config.d_model, "C"}),
       norm_({config.d_model, "C"}, config.norm_options()),
@@ -39,7 +39,8 @@ Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>
 }
 
 Variable MaskedTransformer::transformed(const Variable& hidden) const {
-  return norm_.forward(activate(config_.head_activation.value_or(config_.activation), transform_.forward(hidden)));
+  const TransformerConfig& c = config().transformer();
+  return norm_.forward(activate(c.head_activation.value_or(c.activation), transform_.forward(hidden)));
 }
 
 Variable MaskedTransformer::logits(const Variable& hidden) const { return output_.logits(transformed(hidden)); }
@@ -51,10 +52,10 @@ CrossEntropy MaskedTransformer::loss(const Tensor& ids, const std::vector<int32_
 
 void MaskedTransformer::list(ModuleContents& contents) const {
   contents.parameter("embedding.tokens", embedding_);
-  if (!ties_output(config_.tie) && config_.head) contents.parameter("output", output_.weight);
+  if (!ties_output(config().tie()) && config().has_head()) contents.parameter("output", output_.weight);
   contents.child("embedding", stack_.embedding);
   contents.child("", stack_);
-  if (!config_.head) return;
+  if (!config().has_head()) return;
   contents.child("head.transform", transform_);
   contents.child("head.norm", norm_);
   contents.child("head", output_);

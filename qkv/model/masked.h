@@ -23,8 +23,6 @@ class MaskedTransformer final : public Model {
   MaskedTransformer(const TransformerConfig& config, uint64_t seed);
   explicit MaskedTransformer(const TransformerConfig& config);  // without initial values: to be loaded
 
-  const TransformerConfig& config() const override { return config_; }
-
   // types: i32 (B,T), the token type of every token, in a model that has them; none: 0
   Variable encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
                   const Tensor& types = {}) const;
@@ -41,7 +39,6 @@ class MaskedTransformer final : public Model {
  private:
   Variable transformed(const Variable& hidden) const;
 
-  TransformerConfig config_;
   Parameter embedding_;
   Linear transform_;
   Norm norm_;

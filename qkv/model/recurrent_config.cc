@@ -1,8 +1,5 @@
 #include "qkv/model/recurrent_config.h"
 
-#include <map>
-#include <string_view>
-
 #include "qkv/base/error.h"
 #include "qkv/model/architecture_table.h"
 #include "qkv/model/config_check.h"
@@ -26,6 +23,8 @@ RecurrentOptions RecurrentConfig::encoder() const {
 }
 
 void RecurrentConfig::check() const {
+  require<UsageError>(is_recurrent(architecture), "model", "a {} model has a TransformerConfig",
+                      name_of(architecture));
   visit_fields(*this, CheckRanges{"model"});
   check_tie(tie, source_vocabulary, target_vocabulary);
   require<UsageError>(cross_attention.groups().size() <= 1, "model",
@@ -53,24 +52,11 @@ void RecurrentConfig::check() const {
                       to_string(cross_attention));
 }
 
-RecurrentConfig recurrent_config(const TransformerConfig& config) {
-  require<UsageError>(is_recurrent(config.architecture), "model", "a {} model is not recurrent",
-                      name_of(config.architecture));
-  std::map<std::string_view, const void*> fields;
-  visit_fields(config,
-               [&](const Setting& setting, const auto& field, const FieldUse&) { fields[setting.name] = &field; });
-  RecurrentConfig out;
-  visit_fields(out, [&]<class T>(const Setting& setting, T& field, const FieldUse&) {
-    field = *static_cast<const T*>(fields.at(setting.name));  // of the same row, so of the same type
-  });
-  return out;
-}
-
-RecurrentConfig recurrent_config(const TransformerConfig& config, Architecture architecture) {
+const RecurrentConfig& checked_recurrent(const RecurrentConfig& config, Architecture architecture) {
   config.check();
   require<UsageError>(config.architecture == architecture, name_of(architecture),
                       "the architecture must be {}, got {}", name_of(architecture), name_of(config.architecture));
-  return recurrent_config(config);
+  return config;
 }
 
 }  // namespace qkv

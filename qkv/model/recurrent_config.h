@@ -1,20 +1,23 @@
-// What the recurrent encoder-decoders of Bahdanau and Luong are built from: the fields of a TransformerConfig that they
-// have. Its rows are those of the same table (architecture_table.h) that are not for Transformers alone.
+// What the recurrent encoder-decoders of Bahdanau and Luong are built from. Its fields are the rows of
+// architecture_table.h that are not for Transformers alone.
 //
-//     const RecurrentConfig c = recurrent_config(recipe("bahdanau"));
+//     const RecurrentConfig c{.architecture = Architecture::bahdanau};
 //     c.attention()        // additive, the score of the paper
 //     c.encoder_width()    // 512: states of both directions
 //
 // Letters: C d_model.
 #pragma once
 
+#include <cstdint>
+
+#include "qkv/layer/attention_pattern.h"
 #include "qkv/layer/recurrent.h"
-#include "qkv/model/config.h"
+#include "qkv/model/architecture.h"
 
 namespace qkv {
 
 struct RecurrentConfig {
-  Architecture architecture = Architecture::bahdanau;
+  Architecture architecture = Architecture::bahdanau;  // or luong
   int64_t source_vocabulary = 0, target_vocabulary = 0;
   int64_t d_model = 256;  // width of embeddings and of the states of a direction
   int64_t encoder_layers = 1, decoder_layers = 1;
@@ -30,9 +33,7 @@ struct RecurrentConfig {
   void check() const;  // UsageError for settings that are out of range or do not fit together
 };
 
-// UsageError for the configuration of a Transformer. Settings are not checked.
-RecurrentConfig recurrent_config(const TransformerConfig& config);
-// The same of a model of this architecture, after all checks.
-RecurrentConfig recurrent_config(const TransformerConfig& config, Architecture architecture);
+// The same, after all checks. UsageError for another architecture.
+const RecurrentConfig& checked_recurrent(const RecurrentConfig& config, Architecture architecture);
 
 }  // namespace qkv

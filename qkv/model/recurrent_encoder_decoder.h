@@ -23,8 +23,6 @@ namespace qkv {
 template <class Decoder>
 class RecurrentEncoderDecoder : public EncoderDecoder {
  public:
-  const TransformerConfig& config() const override { return config_; }
-
   using EncoderDecoder::loss;
   Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const override {
     check_ids("source", source);
@@ -50,7 +48,7 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
     const auto embed = [this](const Tensor& ids) {
       Pass pass;
       const Variable y = target_embedding_.forward(ids.reshape({ids.dim(0), 1}), {}, pass);
-      return reshape(y, {ids.dim(0), config_.d_model});
+      return reshape(y, {ids.dim(0), config().d_model()});
     };
     const auto logits_of = [this](const Variable& hidden) { return logits(hidden).value(); };
     return std::make_unique<RecurrentDecoding<Decoder>>(
@@ -61,21 +59,21 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
 
   void list(ModuleContents& contents) const override {
     contents.parameter("source_embedding", source_embedding_.table);
-    if (!ties_embeddings(config_.tie)) contents.parameter("target_embedding", target_embedding_.table);
-    if (!ties_output(config_.tie)) contents.parameter("output", output_.weight);
+    if (!ties_embeddings(config().tie())) contents.parameter("target_embedding", target_embedding_.table);
+    if (!ties_output(config().tie())) contents.parameter("output", output_.weight);
     contents.child("encoder", encoder_);
     contents.child("decoder", decoder_);
   }
 
  protected:
-  RecurrentEncoderDecoder(const TransformerConfig& config, const RecurrentOptions& encoder, Decoder decoder)
-      : config_(config),
+  RecurrentEncoderDecoder(const RecurrentConfig& config, Decoder decoder)
+      : EncoderDecoder(config),
         source_embedding_(table(config.source_vocabulary, "V"), {.dropout = config.dropout}),
         target_embedding_(
             ties_embeddings(config.tie) ? source_embedding_.table : table(config.target_vocabulary, "W"),
             {.dropout = config.dropout}),
         output_(!ties_output(config.tie) ? table(config.target_vocabulary, "W") : target_embedding_.table),
-        encoder_(encoder),
+        encoder_(config.encoder()),
         decoder_(std::move(decoder)) {}
 
   virtual typename Decoder::State first_state(const Encoded& encoded) const = 0;
@@ -83,14 +81,13 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
 
  private:
   Parameter table(int64_t vocabulary, const char* letter) const {
-    return embedding_table({vocabulary, letter}, {config_.d_model, "C"});
+    return embedding_table({vocabulary, letter}, {config().d_model(), "C"});
   }
   void check_ids(const char* side, const Tensor& ids) const {
-    require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, name_of(config_.architecture),
+    require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, name_of(config().architecture()),
             "{} ids must be i32 (B,T), got {} {}", side, name_of(ids.dtype()), ids.shape());
   }
 
-  TransformerConfig config_;
   TokenEmbedding source_embedding_, target_embedding_;
   OutputProjection output_;
   Recurrent encoder_;

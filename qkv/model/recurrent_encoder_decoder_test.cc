@@ -18,16 +18,16 @@ namespace qkv::recurrent_encoder_decoder_test {
 using namespace test;
 using Ids = std::vector<int32_t>;
 
-TransformerConfig small(Architecture architecture, int64_t width = 4) {
-  TransformerConfig c;
-  c.architecture = architecture;
-  c.source_vocabulary = 6, c.target_vocabulary = 5;
-  c.d_model = width, c.encoder_layers = c.decoder_layers = 1;
-  c.tie = Tie::none, c.dropout = 0;
-  return c;
+RecurrentConfig small(Architecture architecture, int64_t width = 4) {
+  return {.architecture = architecture,
+          .source_vocabulary = 6,
+          .target_vocabulary = 5,
+          .d_model = width,
+          .dropout = 0,
+          .tie = Tie::none};
 }
 
-std::unique_ptr<EncoderDecoder> made(const TransformerConfig& config, uint64_t stream) {
+std::unique_ptr<EncoderDecoder> made(const RecurrentConfig& config, uint64_t stream) {
   std::unique_ptr<Model> model = make_model(config);
   randomise(*model, stream);
   return std::unique_ptr<EncoderDecoder>(dynamic_cast<EncoderDecoder*>(model.release()));
@@ -155,7 +155,7 @@ TEST_P(RecurrentEncoderDecoderOf, ASentenceDependsNeitherOnPaddingNorOnItsNeighb
 TEST_P(RecurrentEncoderDecoderOf, OneThreadOrThreeHaveTheSameBits) {
   const auto gradients = [&](int count) {
     set_threads(count);
-    TransformerConfig c = small(GetParam(), 48);
+    RecurrentConfig c = small(GetParam(), 48);
     c.dropout = 0.2f;
     const auto model = made(c, 3);
     Pass pass{.training = true, .seed = 4};

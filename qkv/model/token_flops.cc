@@ -7,7 +7,6 @@
 #include "qkv/layer/block.h"
 #include "qkv/layer/parameter_groups.h"
 #include "qkv/model/make_model.h"
-#include "qkv/model/recurrent_config.h"
 
 namespace qkv {
 namespace {
@@ -68,14 +67,20 @@ void add_key_value_projections(MatrixFlops& flops, const MultiHeadAttention& att
   flops.add(attention.projection.value, times);
 }
 
-FlopCount output_projection(const TransformerConfig& c) {
-  const int64_t width = c.embedding_width == 0 ? c.d_model : c.embedding_width;
-  const int64_t elements = width * c.target_vocabulary + (width == c.d_model ? 0 : width * c.d_model);
+// W rows of `width` numbers, and a projection from C to `width` where they differ.
+FlopCount output_projection(int64_t C, int64_t W, int64_t width) {
+  const int64_t elements = width * W + (width == C ? 0 : width * C);
   return {.part = "output projection",
           .formula = "2 C W",
           .flops = 2 * elements,
           .weights = elements,
-          .token_bytes = static_cast<double>(4 * (c.d_model + c.target_vocabulary))};
+          .token_bytes = static_cast<double>(4 * (C + W))};
+}
+FlopCount output_projection(const TransformerConfig& c) {
+  return output_projection(c.d_model, c.target_vocabulary, c.embedding_width == 0 ? c.d_model : c.embedding_width);
+}
+FlopCount output_projection(const RecurrentConfig& c) {
+  return output_projection(c.d_model, c.target_vocabulary, c.d_model);
 }
 
 void add_encoder(std::vector<FlopCount>& rows, const TransformerConfig& c, int64_t S) {
@@ -154,36 +159,35 @@ FlopCount context_flops(const RecurrentConfig& c, int64_t S) {
           .token_bytes = static_cast<double>(4 * (D + E) * keys)};
 }
 
-std::vector<FlopCount> recurrent_flops(const TransformerConfig& c, int64_t S, bool of_source) {
-  const RecurrentParts parts(*make_model(c));
-  const auto count = [](const MatrixFlops& matrices, const char* part) {
-    FlopCount all = matrices.count(part, 1);
-    all.formula = "2 for each weight";
-    return all;
-  };
-  if (of_source) {
-    std::vector<FlopCount> rows = {count(parts.source, "encoder: cells"),
-                                   count(parts.keys, "decoder: keys of the source")};
-    std::erase_if(rows, [](const FlopCount& row) { return row.flops == 0; });
-    return rows;
-  }
-  return {count(parts.target, "decoder: cells, attention and readout"), context_flops(recurrent_config(c), S),
-          output_projection(c)};
+FlopCount recurrent_matrices(const MatrixFlops& matrices, const char* part) {
+  FlopCount all = matrices.count(part, 1);
+  all.formula = "2 for each weight";
+  return all;
 }
 
-}  // namespace
+std::vector<FlopCount> source_flops(const RecurrentConfig& c, const DescribeOptions&) {
+  const RecurrentParts parts(*make_model(c));
+  std::vector<FlopCount> rows = {recurrent_matrices(parts.source, "encoder: cells"),
+                                 recurrent_matrices(parts.keys, "decoder: keys of the source")};
+  std::erase_if(rows, [](const FlopCount& row) { return row.flops == 0; });
+  return rows;
+}
 
-std::vector<FlopCount> flops_per_source_token(const TransformerConfig& c, const DescribeOptions& o) {
-  if (is_recurrent(c.architecture)) return recurrent_flops(c, o.source_length, true);
+std::vector<FlopCount> target_flops(const RecurrentConfig& c, const DescribeOptions& o) {
+  const RecurrentParts parts(*make_model(c));
+  return {recurrent_matrices(parts.target, "decoder: cells, attention and readout"),
+          context_flops(c, o.source_length), output_projection(c)};
+}
+
+std::vector<FlopCount> source_flops(const TransformerConfig& c, const DescribeOptions& o) {
   std::vector<FlopCount> rows;
   if (c.has_encoder()) add_encoder(rows, c, o.source_length);
   if (c.has_encoder() && c.has_decoder()) add_source_keys(rows, c);
   return rows;
 }
 
-std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const DescribeOptions& o) {
+std::vector<FlopCount> target_flops(const TransformerConfig& c, const DescribeOptions& o) {
   const int64_t S = o.source_length, T = o.target_length;
-  if (is_recurrent(c.architecture)) return recurrent_flops(c, S, false);
   std::vector<FlopCount> rows;
   if (!c.has_decoder()) {  // of a masked token
     MatrixFlops head;
@@ -212,6 +216,16 @@ std::vector<FlopCount> flops_per_target_token(const TransformerConfig& c, const 
   rows.push_back(ffn.count("decoder: feed-forward", c.decoder_layers));
   rows.push_back(output_projection(c));
   return rows;
+}
+
+}  // namespace
+
+std::vector<FlopCount> flops_per_source_token(const ModelConfig& config, const DescribeOptions& options) {
+  return config.visit([&](const auto& c) { return source_flops(c, options); });
+}
+
+std::vector<FlopCount> flops_per_target_token(const ModelConfig& config, const DescribeOptions& options) {
+  return config.visit([&](const auto& c) { return target_flops(c, options); });
 }
 
 }  // namespace qkv

@@ -16,7 +16,7 @@ struct DescribeOptions {
   WeightFormat weights = WeightFormat::f32;        // in which the matrices are held
 };
 
-std::vector<FlopCount> flops_per_source_token(const TransformerConfig& config, const DescribeOptions& options);
-std::vector<FlopCount> flops_per_target_token(const TransformerConfig& config, const DescribeOptions& options);
+std::vector<FlopCount> flops_per_source_token(const ModelConfig& config, const DescribeOptions& options);
+std::vector<FlopCount> flops_per_target_token(const ModelConfig& config, const DescribeOptions& options);
 
 }  // namespace qkv

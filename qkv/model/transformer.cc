@@ -31,7 +31,7 @@ Parameter transformer_table(const TransformerConfig& c, int64_t vocabulary, cons
 }  // namespace
 
 Transformer::Transformer(const TransformerConfig& config)
-    : config_(checked_transformer(config)),
+    : EncoderDecoder(checked_transformer(config)),
       source_embedding_(transformer_table(config, config.source_vocabulary, "V")),
       target_embedding_(ties_embeddings(config.tie) ? source_embedding_
                                                     : transformer_table(config, config.target_vocabulary, "W")),
@@ -46,12 +46,12 @@ Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : Trans
 }
 
 Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const {
-  check_ids("source", source, config_.position_limit());
+  check_ids("source", source, config().position_limit());
   return {encoder_.forward(source, padding(lengths), pass), std::move(lengths)};
 }
 
 Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const {
-  check_ids("target", target_in, config_.position_limit());
+  check_ids("target", target_in, config().position_limit());
   return decoder_.forward(target_in, causal(), encoded, pass);
 }
 
@@ -74,8 +74,8 @@ std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {
 
 void Transformer::list(ModuleContents& contents) const {
   contents.parameter("source_embedding", source_embedding_);
-  if (!ties_embeddings(config_.tie)) contents.parameter("target_embedding", target_embedding_);
-  if (!ties_output(config_.tie) && config_.head) contents.parameter("output", output_.weight);
+  if (!ties_embeddings(config().tie())) contents.parameter("target_embedding", target_embedding_);
+  if (!ties_output(config().tie()) && config().has_head()) contents.parameter("output", output_.weight);
   contents.parameter("source_positions", encoder_.embedding.positions);
   contents.parameter("target_positions", decoder_.embedding.positions);
   for (const auto& [name, embedding] :

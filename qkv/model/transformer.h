@@ -3,7 +3,7 @@
 //     memory = encoder blocks( embedding(source) sqrt(C) + positions )
 //     logits = decoder blocks( embedding(target) sqrt(C) + positions, memory ) W^T
 //
-//     Transformer model(recipe("transformer-base"), /*seed=*/1);
+//     Transformer model(recipe("transformer-base").transformer(), /*seed=*/1);
 //     CrossEntropy e = model.loss(source, lengths, target_in, target_out, {.label_smoothing = 0.1f}, pass);
 //     e.loss.backward();
 //
@@ -27,7 +27,6 @@ class Transformer final : public EncoderDecoder {
   Transformer(const TransformerConfig& config, uint64_t seed);
   explicit Transformer(const TransformerConfig& config);  // without initial values and memory: to be loaded
 
-  const TransformerConfig& config() const override { return config_; }
   void set_cache_format(CacheFormat format) override { decoder_.cache_format = format; }
 
   using EncoderDecoder::loss;
@@ -38,12 +37,11 @@ class Transformer final : public EncoderDecoder {
   CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
                     const CrossEntropyOptions& options, Pass& pass) const override;
   std::unique_ptr<Decoding> start(const Encoded& encoded) const override;
-  int64_t cross_attention_layers() const override { return config_.decoder_layers; }
+  int64_t cross_attention_layers() const override { return config().transformer().decoder_layers; }
 
   void list(ModuleContents& contents) const override;
 
  private:
-  TransformerConfig config_;
   Parameter source_embedding_, target_embedding_;  // the same one where they are tied
   OutputProjection output_;                        // its matrix too
   Stack encoder_, decoder_;

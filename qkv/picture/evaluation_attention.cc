@@ -27,10 +27,11 @@ std::vector<size_t> worst_first(const Evaluation& evaluation, size_t system) {
 // Computing the weights of a sentence takes memory in proportion to their number, so it is estimated before. The page
 // itself is measured.
 double weight_bytes(const Translator& translator, const std::string& source, const std::string& target) {
-  const TransformerConfig& config = translator.model().config();
+  const ModelConfig& config = translator.model().config();
+  const int64_t heads = config.is_recurrent() ? 1 : config.transformer().decoder_block().heads;
   const auto rows = std::ssize(translator.target().encode(target)) + 1;
   const auto columns = std::ssize(translator.source().encode(source)) + 1;
-  return static_cast<double>(rows * columns * config.heads * translator.model().cross_attention_layers()) *
+  return static_cast<double>(rows * columns * heads * translator.model().cross_attention_layers()) *
          bytes_per_weight;
 }
 

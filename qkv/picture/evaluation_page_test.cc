@@ -60,7 +60,7 @@ class AttentionOfWorst : public testing::Test {
     const Tokenizer vocabulary =
         Tokenizer::train({"the cat", "it rains", "abcdefghijk"},
                          {.type = TokenizerType::character, .vocabulary_size = 60, .character_coverage = 1});
-    TransformerConfig config = recipe("transformer-tiny");
+    TransformerConfig config = recipe("transformer-tiny").transformer();
     config.d_model = config.ffn = 16;
     config.encoder_layers = config.decoder_layers = 1;
     config.tie = Tie::none;

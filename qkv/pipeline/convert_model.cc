@@ -21,7 +21,7 @@ struct Opened {
   SavedModel saved;
   Tokenizer source, target;  // the same of a model of one stack
 
-  const TransformerConfig& config() const { return saved.model->config(); }
+  const ModelConfig& config() const { return saved.model->config(); }
   bool is_published() const { return source.special().rows > 0; }  // or was, before it was converted
 };
 
@@ -61,7 +61,7 @@ void copy_sentence_encoder(const fs::path& from, const fs::path& to) {
 }
 
 void write_ours(const fs::path& from, const Opened& opened, const fs::path& to) {
-  const Architecture architecture = opened.config().architecture;
+  const Architecture architecture = opened.config().architecture();
   VocabularyChecksums sums;
   for (const TokenizerSide side : {TokenizerSide::source, TokenizerSide::target}) {
     const Tokenizer& tokenizer = side == TokenizerSide::source ? opened.source : opened.target;
@@ -80,7 +80,7 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
   const auto* model = dynamic_cast<const Transformer*>(opened.saved.model.get());
   require<UsageError>(model != nullptr, "convert",
                       "only an encoder-decoder Transformer can be written as a Marian model, got {}",
-                      name_of(opened.config().architecture));
+                      name_of(opened.config().architecture()));
   require<UsageError>(!opened.is_published(), "convert",
                       "this is a published model, which is not written for Hugging Face again");
   require<UsageError>(opened.source.serialized() == opened.target.serialized(), "convert",
@@ -97,7 +97,7 @@ void write_huggingface(const Opened& opened, const fs::path& to) {
                           {"unk_token", opened.source.token(Tokenizer::unk)},
                           {"pad_token", opened.source.token(Tokenizer::pad)},
                           {"separate_vocabs", false},
-                          {"model_max_length", opened.config().max_positions}};
+                          {"model_max_length", opened.config().transformer().max_positions}};
   write_file(to / "config.json", out.config);
   write_file(to / "generation_config.json", out.generation_config);
   write_file(to / "tokenizer_config.json", tokenizer.dump(2) + "\n");
@@ -116,8 +116,8 @@ std::optional<Pooling> pooling_of(const fs::path& from) {
 void write_gguf_file(const fs::path& from, const Opened& opened, const fs::path& to,
                      const InferenceOptions& options) {
   const ModelFolder& folder = *opened.saved.folder;
-  require<UsageError>(!is_recurrent(opened.config().architecture), "convert",
-                      "a GGUF file holds a Transformer, got {}", name_of(opened.config().architecture));
+  require<UsageError>(!opened.config().is_recurrent(), "convert", "a GGUF file holds a Transformer, got {}",
+                      name_of(opened.config().architecture()));
   const fs::path name = from.has_filename() ? from : from.parent_path();
   write_gguf(to, {.model = *opened.saved.model,
                   .tokenizer = opened.source,

@@ -12,7 +12,6 @@
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/masked.h"
-#include "qkv/model/recurrent_config.h"
 #include "qkv/op/concatenate.h"
 #include "qkv/pipeline/encode_texts.h"
 #include "qkv/pipeline/translator.h"
@@ -55,8 +54,8 @@ Embedder::Embedder(std::shared_ptr<const Model> model, Tokenizer tokenizer, cons
 }
 
 int64_t Embedder::width() const {
-  const TransformerConfig& config = model_->config();
-  return is_recurrent(config.architecture) ? recurrent_config(config).encoder_width() : config.d_model;
+  const ModelConfig& config = model_->config();
+  return config.is_recurrent() ? config.recurrent().encoder_width() : config.d_model();
 }
 
 int64_t Embedder::input_limit(int64_t max_input_tokens) const {
@@ -67,11 +66,11 @@ int64_t Embedder::input_limit(int64_t max_input_tokens) const {
 std::vector<Pooling> Embedder::poolings(const EmbedOptions& options) const {
   if (options.pooling) return {*options.pooling};
   if (!published_.poolings.empty()) return published_.poolings;
-  return {model_->config().architecture == Architecture::causal ? Pooling::last : Pooling::mean};
+  return {model_->config().architecture() == Architecture::causal ? Pooling::last : Pooling::mean};
 }
 
 EncodedSentence Embedder::encode(const std::string& sentence, int64_t max_tokens) const {
-  TextFrame frame = frame_of(tokenizer_, model_->config().architecture);
+  TextFrame frame = frame_of(tokenizer_, model_->config().architecture());
   if (frame.after.empty() && tokenizer_.document_end() >= 0) frame.after = {tokenizer_.document_end()};
   return encode_sentence(prepared(sentence, published_), tokenizer_,
                          {.max_tokens = max_tokens, .name = "sentence", .frame = frame});

@@ -10,9 +10,8 @@ namespace qkv::encode_once_test {
 // A model that counts the sources that it encodes.
 class CountingModel final : public EncoderDecoder {
  public:
-  explicit CountingModel(Transformer model) : model_(std::move(model)) {}
+  explicit CountingModel(Transformer model) : EncoderDecoder(model.config()), model_(std::move(model)) {}
 
-  const TransformerConfig& config() const override { return model_.config(); }
   Encoded encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const override {
     encoded += source.dim(0);
     return model_.encode(source, std::move(lengths), pass);

@@ -29,7 +29,7 @@ void encode_texts(int64_t count, std::string_view name, FunctionRef<void(size_t)
   if (!refused.empty()) throw RefusedTexts(name, std::move(refused));
 }
 
-int64_t input_limit(const TransformerConfig& config, int64_t max_input_tokens) {
+int64_t input_limit(const ModelConfig& config, int64_t max_input_tokens) {
   const int64_t limit = config.position_limit();
   require<UsageError>(max_input_tokens >= 0 && max_input_tokens <= limit, "input_limit",
                       "max-input-tokens must be 0 to the model's {} tokens, got {}", limit, max_input_tokens);

@@ -35,6 +35,6 @@ class RefusedTexts : public InputError {
 
 void encode_texts(int64_t count, std::string_view name, FunctionRef<void(size_t)> encode);
 
-int64_t input_limit(const TransformerConfig& config, int64_t max_input_tokens);
+int64_t input_limit(const ModelConfig& config, int64_t max_input_tokens);
 
 }  // namespace qkv

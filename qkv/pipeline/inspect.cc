@@ -21,7 +21,17 @@ struct Target {
   bool truncated;
 };
 
-int64_t limit_of(const TransformerConfig& config, int64_t max_input_tokens) {
+// The maps of an inspection: each has a weight for every pair of tokens.
+int64_t maps_of(const TransformerConfig& c) {
+  const int64_t decoder_heads = c.decoder_heads > 0 ? c.decoder_heads : c.heads;
+  int64_t maps = 0;
+  if (c.has_encoder()) maps += c.encoder_layers * c.heads;
+  if (c.has_decoder()) maps += c.decoder_layers * decoder_heads * (c.has_encoder() ? 2 : 1);
+  return maps;
+}
+int64_t maps_of(const RecurrentConfig&) { return 1; }
+
+int64_t limit_of(const ModelConfig& config, int64_t max_input_tokens) {
   return max_input_tokens == 0 ? inspection_limit(config) : input_limit(config, max_input_tokens);
 }
 
@@ -78,12 +88,9 @@ std::vector<std::string> after_bos(std::vector<std::string> tokens, const Tokeni
 
 }  // namespace
 
-int64_t inspection_limit(const TransformerConfig& config) {
+int64_t inspection_limit(const ModelConfig& config) {
   constexpr double max_weights = 1 << 25;
-  const int64_t decoder_heads = config.decoder_heads > 0 ? config.decoder_heads : config.heads;
-  int64_t maps = 0;  // each with a weight for every pair of tokens
-  if (config.has_encoder()) maps += config.encoder_layers * config.heads;
-  if (config.has_decoder()) maps += config.decoder_layers * decoder_heads * (config.has_encoder() ? 2 : 1);
+  const int64_t maps = config.visit([](const auto& c) { return maps_of(c); });
   const auto tokens = static_cast<int64_t>(std::sqrt(max_weights / static_cast<double>(maps)));
   constexpr int64_t min_tokens = 64;
   return std::min(config.default_context(), std::max(tokens, min_tokens));
@@ -127,9 +134,9 @@ Inspection inspect(const Translator& translator, const std::string& sentence, co
   // A recurrent model has no self-attention.
   std::erase_if(out.attention, [&](const AttentionMaps& maps) { return !records(log, maps.use); });
   for (AttentionMaps& maps : out.attention)
-    take_weights(
-        maps, log,
-        maps.use == AttentionUse::encoder ? model.config().encoder_layers : model.cross_attention_layers());
+    take_weights(maps, log,
+                 maps.use == AttentionUse::encoder ? model.config().transformer().encoder_layers
+                                                   : model.cross_attention_layers());
   return out;
 }
 
@@ -161,7 +168,7 @@ Inspection inspect(const Generator& generator, const std::string& text, int64_t 
   out.tokens.assign(all.begin() + 1, all.end());
   AttentionMaps& maps = out.attention.emplace_back(
       AttentionMaps{AttentionUse::decoder, "self-attention", {}, out.tokens, inputs, shifted_caption});
-  take_weights(maps, log, model.config().decoder_layers);
+  take_weights(maps, log, model.config().transformer().decoder_layers);
   return out;
 }
 
@@ -193,7 +200,7 @@ Inspection inspect(const MaskFiller& filler, const std::string& text, const std:
                  .attention = {}};
   AttentionMaps& maps =
       out.attention.emplace_back(AttentionMaps{AttentionUse::encoder, "self-attention", {}, tokens, tokens, {}});
-  take_weights(maps, log, model.config().encoder_layers);
+  take_weights(maps, log, model.config().transformer().encoder_layers);
   return out;
 }
 

@@ -61,6 +61,6 @@ Inspection inspect(const MaskFiller& filler, const std::string& text, const std:
                    int64_t max_input_tokens = 0);
 
 // As many tokens as the model is made for, as far as the weights of all layers and heads are at most 2^25 numbers.
-int64_t inspection_limit(const TransformerConfig& config);
+int64_t inspection_limit(const ModelConfig& config);
 
 }  // namespace qkv

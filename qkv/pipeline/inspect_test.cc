@@ -90,6 +90,7 @@ TEST(Inspect, ALongTextIsCutToWhatItsWeightsLeaveRoomFor) {
   config.positions = Positions::learned;
   config.max_positions = 100;
   EXPECT_EQ(inspection_limit(config), 100);
+  EXPECT_EQ(inspection_limit(RecurrentConfig()), 4096);  // one map: 5792 * 5792 weights would fit
 
   const Tokenizer tokenizer = language_model_tokenizer();
   const Generator generator(random_language_model<CausalTransformer>(3, tokenizer), tokenizer);

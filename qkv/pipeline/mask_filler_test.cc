@@ -60,7 +60,7 @@ TEST(MaskFiller, TheMaskIsATokenOfTheVocabularyOrTheNextId) {
     };
     const MaskFiller filler(random_language_model<MaskedTransformer>(1, tokenizer, rows), tokenizer);
     EXPECT_EQ(filler.mask(), is_inside ? 4 : tokenizer.size());
-    EXPECT_EQ(filler.model().config().source_vocabulary, tokenizer.size() + (is_inside ? 0 : 1));
+    EXPECT_EQ(filler.model().config().source_vocabulary(), tokenizer.size() + (is_inside ? 0 : 1));
     EXPECT_EQ(filler.fill("I am [MASK].").masks.size(), 1u);
   }
 }

@@ -24,12 +24,13 @@ class RecurrentTranslator : public testing::TestWithParam<Architecture> {
         translator_(model(), vocabulary_, vocabulary_) {}
 
   std::shared_ptr<const EncoderDecoder> model() const {
-    TransformerConfig c;
-    c.architecture = GetParam();
-    c.source_vocabulary = c.target_vocabulary = vocabulary_.size();
-    c.d_model = 16, c.encoder_layers = 2;
-    c.decoder_layers = GetParam() == Architecture::bahdanau ? 1 : 2;
-    std::shared_ptr<Model> model = make_model(c);
+    std::shared_ptr<Model> model =
+        make_model(RecurrentConfig{.architecture = GetParam(),
+                                   .source_vocabulary = vocabulary_.size(),
+                                   .target_vocabulary = vocabulary_.size(),
+                                   .d_model = 16,
+                                   .encoder_layers = 2,
+                                   .decoder_layers = GetParam() == Architecture::bahdanau ? 1 : 2});
     uint64_t stream = 0;
     model->visit([&](const std::string&, Variable& p) {
       p.mutable_value().copy_from(test::random_tensor(p.shape(), ++stream, 0.6));

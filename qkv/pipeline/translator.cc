@@ -18,7 +18,7 @@ namespace qkv {
 
 Translator Translator::read(const std::filesystem::path& folder, const InferenceOptions& options) {
   SavedModel saved = read_model_for_inference(folder, options);
-  const Architecture architecture = saved.model->config().architecture;
+  const Architecture architecture = saved.model->config().architecture();
   std::shared_ptr<const Model> any = std::move(saved.model);
   auto model = std::dynamic_pointer_cast<const EncoderDecoder>(any);
   require<InputError>(model != nullptr, folder.string(),
@@ -41,10 +41,10 @@ Translator::Translator(std::shared_ptr<const EncoderDecoder> model, Tokenizer so
 
 void Translator::check(const std::string& where) const {
   check_head(*model_, where);
-  const TransformerConfig& config = model_->config();
-  require<InputError>(source_.size() == config.source_vocabulary && target_.size() == config.target_vocabulary,
+  const ModelConfig& config = model_->config();
+  require<InputError>(source_.size() == config.source_vocabulary() && target_.size() == config.target_vocabulary(),
                       where, "the vocabularies have {} source and {} target tokens, the model expects {} and {}",
-                      source_.size(), target_.size(), config.source_vocabulary, config.target_vocabulary);
+                      source_.size(), target_.size(), config.source_vocabulary(), config.target_vocabulary());
   const SpecialTokens& special = target_.special();
   require<InputError>(special.bos >= 0 && special.eos >= 0, where,
                       "the tokens that begin and end a translation are not given: decoder_start_token_id and "

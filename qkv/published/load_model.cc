@@ -8,7 +8,7 @@ namespace fs = std::filesystem;
 
 SavedModel read_model(const fs::path& path, const StoreParameter& store) {
   SavedModel saved = {nullptr, open_model_folder(path)};
-  const auto make = [&](const TransformerConfig& config) -> Model& {
+  const auto make = [&](const ModelConfig& config) -> Model& {
     saved.model = make_model(config);
     return *saved.model;
   };
@@ -18,7 +18,7 @@ SavedModel read_model(const fs::path& path, const StoreParameter& store) {
 
 Transformer load_model(const fs::path& folder) { return load_model_as<Transformer>(folder); }
 
-TransformerConfig load_config(const fs::path& folder) { return open_model_folder(folder)->config(); }
+ModelConfig load_config(const fs::path& folder) { return open_model_folder(folder)->config(); }
 
 SavedModel read_model(const fs::path& folder) { return read_model(folder, store_for_training()); }
 

@@ -20,7 +20,7 @@
 namespace qkv {
 
 Transformer load_model(const std::filesystem::path& folder);
-TransformerConfig load_config(const std::filesystem::path& folder);  // of the settings alone
+ModelConfig load_config(const std::filesystem::path& folder);  // of the settings alone
 
 // A model of any architecture, and its folder, for its tokenizers and settings. With them it is read by
 //
@@ -36,14 +36,14 @@ SavedModel read_model_for_inference(const std::filesystem::path& folder, const I
 // InputError that names the folder, if the architecture is another one.
 void check_architecture(const std::filesystem::path& folder, Architecture is, Architecture expected);
 
-// A model of a known class.
+// A Transformer of a known class.
 template <class AnyModel>
 AnyModel load_model_as(const std::filesystem::path& folder) {
   return read_together(folder, [&] {
     std::optional<AnyModel> model;
-    const auto make = [&](const TransformerConfig& config) -> Model& {
-      check_architecture(folder, config.architecture, AnyModel::architecture);
-      return model.emplace(config);
+    const auto make = [&](const ModelConfig& config) -> Model& {
+      check_architecture(folder, config.architecture(), AnyModel::architecture);
+      return model.emplace(config.transformer());
     };
     open_model_folder(folder)->read_parameters(make, store_for_training());
     return std::move(*model);

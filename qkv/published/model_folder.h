@@ -29,7 +29,7 @@ namespace qkv {
 enum class TokenizerSide { source, target };
 
 // Makes the model of a configuration, into which parameters are read.
-using MakeModel = std::function<Model&(const TransformerConfig& config)>;
+using MakeModel = std::function<Model&(const ModelConfig& config)>;
 
 class ModelFolder {
  public:
@@ -42,7 +42,7 @@ class ModelFolder {
 
   // From the settings alone, if the format has a file of them. After read_parameters() the configuration of the model:
   // tensors say which embeddings are shared, and whether there is a head.
-  virtual const TransformerConfig& config() = 0;
+  virtual const ModelConfig& config() = 0;
   virtual void read_parameters(const MakeModel& make, const StoreParameter& store) = 0;
 
   // A model of one stack has the same tokenizer on both sides.

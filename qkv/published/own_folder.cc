@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ConfigFile {
-  TransformerConfig config;
+  ModelConfig config;
   bool by_hand = false;  // no checksum
 };
 
@@ -70,7 +70,7 @@ class OwnFolder final : public ModelFolder {
 
   bool is_published() const override { return false; }
 
-  const TransformerConfig& config() override {
+  const ModelConfig& config() override {
     if (config_) return *config_;
     const std::optional<ConfigFile> written = read_config_file(find_in_model(path(), config_file));
     if (!written) throw FileError("read", (path() / config_file).string(), ENOENT);
@@ -104,11 +104,11 @@ class OwnFolder final : public ModelFolder {
   }
 
   Tokenizer tokenizer(TokenizerSide side) override {
-    return read_own_tokenizer(path(), config().architecture, side, sums_);
+    return read_own_tokenizer(path(), config().architecture(), side, sums_);
   }
 
  private:
-  std::optional<TransformerConfig> config_;
+  std::optional<ModelConfig> config_;
   VocabularyChecksums sums_;  // in model.safetensors, when it has been read
 };
 

@@ -10,7 +10,6 @@
 
 #include "qkv/base/file.h"
 #include "qkv/layer/layer_test.h"
-#include "qkv/model/architecture_table.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/make_model.h"
@@ -37,14 +36,29 @@ class PackedModel : public testing::TestWithParam<std::tuple<Kind, WeightFormat>
  protected:
   static Kind kind() { return std::get<0>(GetParam()); }
   static WeightFormat format() { return std::get<1>(GetParam()); }
+  static ModelConfig config() {
+    const auto [architecture, tie] = kind();
+    constexpr int64_t V = 320, C = 64;
+    if (is_recurrent(architecture))
+      return RecurrentConfig{.architecture = architecture,
+                             .source_vocabulary = V,
+                             .target_vocabulary = V,
+                             .d_model = C,
+                             .encoder_layers = 2,
+                             .decoder_layers = architecture == Architecture::bahdanau ? 1 : 2,
+                             .tie = tie};
+    return TransformerConfig{.architecture = architecture,
+                             .source_vocabulary = V,
+                             .target_vocabulary = V,
+                             .d_model = C,
+                             .heads = 4,
+                             .ffn = 128,
+                             .encoder_layers = 2,
+                             .decoder_layers = 2,
+                             .tie = tie};
+  }
   static std::unique_ptr<Model> made() {
-    TransformerConfig c;
-    c.architecture = kind().architecture;
-    c.tie = kind().tie;
-    c.source_vocabulary = c.target_vocabulary = 320;
-    c.d_model = 64, c.heads = 4, c.ffn = 128, c.encoder_layers = 2;
-    c.decoder_layers = c.architecture == Architecture::bahdanau ? 1 : 2;
-    std::unique_ptr<Model> model = make_model(for_architecture(c, c.architecture));
+    std::unique_ptr<Model> model = make_model(config());
     randomise(*model, 3);
     return model;
   }
@@ -216,7 +230,7 @@ TEST(QuantisedFile, EveryWrongClaimIsAnErrorThatNamesTheTensor) {
   c.architecture = Architecture::causal;
   c.source_vocabulary = c.target_vocabulary = 64;
   c.d_model = 32, c.heads = 2, c.ffn = 64, c.decoder_layers = 1;
-  const auto model = make_model(for_architecture(c, Architecture::causal));
+  const auto model = make_model(c);
   model->initialise("", 1);
   model->pack_for_inference(WeightFormat::q4_0);
   save_model(path, *model);

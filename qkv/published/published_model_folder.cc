@@ -31,7 +31,7 @@ PublishedModel& PublishedModelFolder::model() {
   return *model_;
 }
 
-const TransformerConfig& PublishedModelFolder::config() {
+const ModelConfig& PublishedModelFolder::config() {
   if (!config_) config_ = read_config();
   return *config_;
 }
@@ -43,8 +43,8 @@ void PublishedModelFolder::read_parameters(const MakeModel& make, const StorePar
 }
 
 Tokenizer PublishedModelFolder::tokenizer(TokenizerSide side) {
-  const TransformerConfig& ours = config();
-  const int64_t rows = side == TokenizerSide::source ? ours.source_vocabulary : ours.target_vocabulary;
+  const ModelConfig& ours = config();
+  const int64_t rows = side == TokenizerSide::source ? ours.source_vocabulary() : ours.target_vocabulary();
   Tokenizer tokenizer = read_tokenizer(side, rows);
   check_ids(tokenizer, rows, path().string());
   return tokenizer;

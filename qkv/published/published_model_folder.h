@@ -18,7 +18,7 @@ void check_ids(const Tokenizer& tokenizer, int64_t rows, const std::string& wher
 
 class PublishedModelFolder : public ModelFolder {
  public:
-  const TransformerConfig& config() final;
+  const ModelConfig& config() final;
   void read_parameters(const MakeModel& make, const StoreParameter& store) override;
   Tokenizer tokenizer(TokenizerSide side) final;
 
@@ -35,7 +35,7 @@ class PublishedModelFolder : public ModelFolder {
   PublishedModel& model();
 
   std::optional<PublishedModel> model_;  // until its parameters have been read
-  std::optional<TransformerConfig> config_;
+  std::optional<ModelConfig> config_;
 };
 
 }  // namespace qkv

@@ -11,7 +11,9 @@ namespace qkv::published_parameters_test {
 using test::PublishedFolder;
 using Tensors = std::map<std::string, Tensor>;
 
-TransformerConfig config_of(const PublishedFolder& folder) { return read_model(folder.path()).model->config(); }
+TransformerConfig config_of(const PublishedFolder& folder) {
+  return read_model(folder.path()).model->config().transformer();
+}
 
 // Most sentence encoders are saved like this: weights without a head, with the settings of the model that was
 // fine-tuned.

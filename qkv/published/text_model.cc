@@ -21,15 +21,15 @@ TextFrame frame_of(const Tokenizer& tokenizer, Architecture architecture) {
 }
 
 void check_vocabulary(const Model& model, const Tokenizer& tokenizer, const std::string& where) {
-  const TransformerConfig& config = model.config();
-  const int64_t rows = tokenizer.rows(config.architecture == Architecture::masked);
-  require<InputError>(rows == config.source_vocabulary, where,
+  const ModelConfig& config = model.config();
+  const int64_t rows = tokenizer.rows(config.architecture() == Architecture::masked);
+  require<InputError>(rows == config.source_vocabulary(), where,
                       "the vocabulary has {} tokens{}, the model expects {}", tokenizer.size(),
-                      rows > tokenizer.size() ? " and the mask" : "", config.source_vocabulary);
+                      rows > tokenizer.size() ? " and the mask" : "", config.source_vocabulary());
 }
 
 void check_head(const Model& model, const std::string& where) {
-  require<InputError>(model.config().head, where,
+  require<InputError>(model.config().has_head(), where,
                       "this model has no head for the logits of tokens: it gives embeddings only (qkv embed)");
 }
 

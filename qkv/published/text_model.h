@@ -45,7 +45,7 @@ template <class AnyModel>
 std::shared_ptr<const AnyModel> model_as(const TextModel& from, const std::string& where, std::string_view cannot) {
   auto model = std::dynamic_pointer_cast<const AnyModel>(from.model);
   require<InputError>(model != nullptr, where, "the architecture of this model is {}: {}, which needs a {} model",
-                      name_of(from.model->config().architecture), cannot, name_of(AnyModel::architecture));
+                      name_of(from.model->config().architecture()), cannot, name_of(AnyModel::architecture));
   return model;
 }
 

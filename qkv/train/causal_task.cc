@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t continuation_tokens = 30;  // of a continuation
 
 TransformerConfig causal_config(const TrainOptions& options, const TextData& data) {
-  TransformerConfig config = options.architecture;
+  TransformerConfig config = options.architecture.transformer();
   config.source_vocabulary = config.target_vocabulary = data.tokenizer.size();
   return config;
 }

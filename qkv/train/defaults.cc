@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "qkv/model/architecture_table.h"
+#include "qkv/model/architecture_settings.h"
 #include "qkv/model/model_file.h"
 #include "qkv/published/load_model.h"
 #include "qkv/text/corpus.h"
@@ -65,25 +65,34 @@ CorpusSize size_of(const Corpus& corpus, bool has_validation, bool has_model) {
 }
 
 // Its vocabularies are not options.
-TransformerConfig config_to_continue(const std::string& folder) {
+ModelConfig config_to_continue(const std::string& folder) {
   // The tensors of a published model say which embeddings are tied.
-  TransformerConfig config = read_together(
+  ModelConfig config = read_together(
       folder, [&] { return is_published(folder) ? read_model(folder).model->config() : load_config(folder); });
-  config.source_vocabulary = config.target_vocabulary = 0;
+  config.set_vocabularies(0, 0);
   return config;
 }
 
-void set_sizes(TransformerConfig& config, const TransformerConfig& recipe) {
+template <class Config>
+void set_sizes(Config& config, const Config& recipe) {
   config.d_model = recipe.d_model;
-  config.heads = recipe.heads;
-  config.ffn = recipe.ffn;
   config.encoder_layers = recipe.encoder_layers;
   config.decoder_layers = recipe.decoder_layers;
+  if constexpr (has_transformer_fields<Config>) config.heads = recipe.heads, config.ffn = recipe.ffn;
+}
+// A training to resume may be of another kind than the recipe, which is an error that its check reports.
+void set_sizes(ModelConfig& config, const ModelConfig& recipe) {
+  if (config.is_recurrent() != recipe.is_recurrent())
+    config = recipe;
+  else if (config.is_recurrent())
+    set_sizes(config.recurrent(), recipe.recurrent());
+  else
+    set_sizes(config.transformer(), recipe.transformer());
 }
 
 // A recurrent recipe is an architecture, too.
 Architecture architecture_of(const BaseOptions& base) {
-  if (base.recipe && base.architecture == Architecture::encoder_decoder) return recipe(*base.recipe).architecture;
+  if (base.recipe && base.architecture == Architecture::encoder_decoder) return recipe(*base.recipe).architecture();
   return base.architecture;
 }
 
@@ -108,20 +117,21 @@ struct Texts {
 std::map<std::string, std::string> texts_of(const TrainOptions& options) {
   Texts texts;
   visit_options(options, texts);
-  visit_architecture(options.architecture, texts);
+  ArchitectureSettings(options.architecture).visit(texts);
   return texts.values;
 }
 
-// A setting that the architecture does not have would change nothing.
-void check_settings(const TrainOptions& before, const TrainOptions& after) {
-  Texts old, now;
-  visit_architecture(before.architecture, old);
-  visit_architecture(after.architecture, now);
-  architecture_table::visit_settings(after.architecture,
-                                     [&](const Setting& setting, const auto&, const FieldUse& use) {
-                                       if (now.values[setting.name] != old.values[setting.name])
-                                         require_field("train", setting, use, after.architecture.architecture);
-                                     });
+ModelConfig default_architecture(const Row& row, Architecture architecture) {
+  if (is_recurrent(architecture)) {
+    RecurrentConfig config = recipe(name_of(architecture)).recurrent();
+    config.dropout = row.dropout;
+    return config;
+  }
+  TransformerConfig config = recipe(row.recipe).transformer();
+  config.architecture = architecture;
+  config.dropout = row.dropout;
+  config.norm_order = is_language_model(architecture) ? NormOrder::pre : row.norm;
+  return config;
 }
 
 }  // namespace
@@ -129,18 +139,14 @@ void check_settings(const TrainOptions& before, const TrainOptions& after) {
 TrainOptions default_options(const CorpusSize& size, Architecture architecture) {
   const Row& row = row_for(size.pairs);
   TrainOptions o;
-  o.architecture = recipe(is_recurrent(architecture) ? name_of(architecture) : row.recipe);
-  o.architecture.dropout = row.dropout;
-  if (!is_recurrent(architecture)) o.architecture.norm_order = row.norm;
+  o.architecture = default_architecture(row, architecture);
   o.vocabulary_size = row.vocabulary;
   o.batch_tokens = row.batch_tokens;
   o.accumulate = row.accumulate;
   o.max_steps = size.has_model ? continued_updates(size, row) : row.updates;
   o.valid_every = o.save_every = o.max_steps / validations;
-  o.architecture.architecture = architecture;
   if (is_recurrent(architecture)) o.clip = 1;  // gradients through many steps explode (Pascanu et al., 2013)
   if (is_language_model(architecture)) {
-    o.architecture.norm_order = NormOrder::pre;
     o.label_smoothing = 0;  // the perplexity that is reported is also what is trained
     o.valid_sentences = 0;
   }
@@ -149,12 +155,11 @@ TrainOptions default_options(const CorpusSize& size, Architecture architecture) 
 }
 
 TrainOptions options_for(const BaseOptions& base, const std::function<void(TrainOptions&)>& apply) {
-  std::optional<TransformerConfig> init;
+  std::optional<ModelConfig> init;
   if (!base.init.empty()) init = config_to_continue(base.init);
-  const Architecture architecture = init ? init->architecture : architecture_of(base);
-  require<UsageError>(!base.recipe || is_recurrent(architecture) == is_recurrent(recipe(*base.recipe).architecture),
-                      "train", "the recipe {} is not one of a {} model", base.recipe.value_or(""),
-                      name_of(architecture));
+  const Architecture architecture = init ? init->architecture() : architecture_of(base);
+  require<UsageError>(!base.recipe || is_recurrent(architecture) == recipe(*base.recipe).is_recurrent(), "train",
+                      "the recipe {} is not one of a {} model", base.recipe.value_or(""), name_of(architecture));
   const auto with_given = [&](TrainOptions options) {
     if (base.recipe) set_sizes(options.architecture, recipe(*base.recipe));
     if (init) {
@@ -166,9 +171,7 @@ TrainOptions options_for(const BaseOptions& base, const std::function<void(Train
     if (!base.train.empty()) options.train = base.train;
     if (!base.init.empty()) options.init = base.init;
     if (!base.valid.empty()) options.valid = base.valid;
-    const TrainOptions before = options;
     if (apply) apply(options);
-    check_settings(before, options);
     return options;
   };
   if (base.resume && has_stored_options(base.model)) return with_given(stored_options(base.model));

@@ -21,16 +21,16 @@ TEST(DefaultOptions, SuitCorporaOfEverySize) {
     o.train = "pairs.tsv";
     o.model = "m";
     EXPECT_NO_THROW(o.check()) << pairs;
-    EXPECT_GE(o.architecture.d_model, width);
+    EXPECT_GE(o.architecture.d_model(), width);
     EXPECT_GE(o.vocabulary_size, vocabulary);
     EXPECT_GE(o.max_steps, updates);
-    EXPECT_LE(o.architecture.dropout, dropout);
+    EXPECT_LE(o.architecture.transformer().dropout, dropout);
     EXPECT_LE(o.hold_out, pairs / 50);
     EXPECT_GE(o.max_steps / o.valid_every, 10);
-    width = o.architecture.d_model;
+    width = o.architecture.d_model();
     vocabulary = o.vocabulary_size;
     updates = o.max_steps;
-    dropout = o.architecture.dropout;
+    dropout = o.architecture.transformer().dropout;
   }
 }
 
@@ -64,11 +64,11 @@ TEST_F(OptionsForTest, CountTheCorpusAndTakeTheSizesOfARecipe) {
   const TrainOptions o = options_for({.model = folder_ / "m", .train = corpus});
   const TrainOptions expected = default_options({.pairs = 300});
   EXPECT_EQ(o.hold_out, 6);
-  EXPECT_EQ(o.architecture.d_model, expected.architecture.d_model);
+  EXPECT_EQ(o.architecture.d_model(), expected.architecture.d_model());
   EXPECT_TRUE(o.corpus);
   const TrainOptions base = options_for({.model = folder_ / "m", .train = corpus, .recipe = "transformer-base"});
-  EXPECT_EQ(base.architecture.d_model, 512);
-  EXPECT_EQ(base.architecture.dropout, expected.architecture.dropout);  // by the corpus
+  EXPECT_EQ(base.architecture.d_model(), 512);
+  EXPECT_EQ(base.architecture.transformer().dropout, expected.architecture.transformer().dropout);  // by the corpus
   EXPECT_THROW(options_for({.model = folder_ / "m", .train = (folder_ / "none.tsv").string()}), InputError);
 }
 
@@ -90,7 +90,7 @@ TEST_F(OptionsForTest, AreThoseOfTheTrainingToResume) {
   train(started);
   const TrainOptions again = options_for({.model = folder_ / "m", .resume = true});
   EXPECT_EQ(again.batch_tokens, started.batch_tokens);
-  EXPECT_EQ(again.architecture.d_model, 16);
+  EXPECT_EQ(again.architecture.d_model(), 16);
   EXPECT_TRUE(again.resume);
 }
 

@@ -9,7 +9,7 @@ namespace qkv {
 std::unique_ptr<TrainingTask> make_training_task(const TrainOptions& options,
                                                  const std::optional<StoredVocabulary>& stored,
                                                  Progress& progress) {
-  switch (options.architecture.architecture) {
+  switch (options.architecture.architecture()) {
     case Architecture::causal:
       return std::make_unique<CausalTask>(options,
                                           prepare_text_data(options, CausalTask::encoding, stored, progress));

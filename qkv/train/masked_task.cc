@@ -41,7 +41,7 @@ MaskingOptions masking_options(const TrainOptions& options, const Tokenizer& tok
 }
 
 TransformerConfig masked_config(const TrainOptions& options, const TextData& data) {
-  TransformerConfig config = options.architecture;
+  TransformerConfig config = options.architecture.transformer();
   config.source_vocabulary = config.target_vocabulary = data.tokenizer.rows(/*is_masked=*/true);
   return config;
 }
@@ -134,7 +134,8 @@ Validation MaskedTask::validate() const {
     Pass pass;
     const Variable hidden = model_.encode(masked.inputs, batch.source_lengths, pass);
     const auto [rows, targets] = at_targets(hidden, masked.targets, CrossEntropyOptions{}.ignore_index);
-    const Tensor logits = reshape(model_.logits(rows), {targets.dim(0), model_.config().target_vocabulary}).value();
+    const Tensor logits =
+        reshape(model_.logits(rows), {targets.dim(0), model_.config().target_vocabulary()}).value();
     const CrossEntropy e = cross_entropy(logits, targets, {.reduction = CrossEntropyOptions::Reduction::sum});
     score.add(static_cast<double>(e.loss.value().at<float>({0})), e.count);
     restored.add(accuracy(logits, targets));
@@ -168,7 +169,7 @@ TrainingTask::Sample MaskedTask::sample(int64_t line) const {
   Pass pass;
   const auto length = static_cast<int32_t>(ids.size());
   const Tensor logits = model_.logits(model_.encode(Tensor::from(inputs, {1, length}), {length}, pass)).value();
-  const auto V = static_cast<size_t>(model_.config().target_vocabulary);
+  const auto V = static_cast<size_t>(model_.config().target_vocabulary());
   std::vector<int32_t> no_answers = never_masked(tokenizer);
   no_answers.push_back(tokenizer.mask_id());
   for (size_t t = 0; t < ids.size(); ++t)

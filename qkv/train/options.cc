@@ -10,7 +10,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/threads.h"
-#include "qkv/model/architecture_table.h"
+#include "qkv/model/architecture_settings.h"
 #include "qkv/model/make_model.h"
 #include "qkv/model/model_file.h"
 #include "qkv/train/folder.h"
@@ -117,8 +117,8 @@ struct FixedSettings {
 Json json_of(const TrainOptions& options) {
   Json json;
   visit_options(options, Writer{json});
-  TransformerConfig architecture = options.architecture;
-  architecture.source_vocabulary = architecture.target_vocabulary = 0;
+  ModelConfig architecture = options.architecture;
+  architecture.set_vocabularies(0, 0);
   json["architecture"] = Json::parse(to_json(architecture));
   return json;
 }
@@ -126,7 +126,7 @@ Json json_of(const TrainOptions& options) {
 Json fixed_settings(const TrainOptions& options) {
   FixedSettings settings;
   visit_options(options, settings);
-  visit_architecture(options.architecture, settings);
+  ArchitectureSettings(options.architecture).visit(settings);
   settings.json["configuration"] = json_of(options)["architecture"];  // includes fields without a setting
   return settings.json;
 }
@@ -138,22 +138,27 @@ std::filesystem::path options_file(const std::filesystem::path& model) {
 }
 
 // The sizes of the vocabularies are not options: they are 0 here, which a model refuses.
-TransformerConfig config_of(Json architecture, const std::string& where) {
+ModelConfig config_of(Json architecture, const std::string& where) {
   require<InputError>(architecture.is_object(), where, "'architecture' must be an object");
   // One after the other: a new member may move those before it.
   for (const char* key : {"source_vocabulary", "target_vocabulary"}) architecture[key] = 1;
-  TransformerConfig config = config_from_json(architecture.dump(), where);
-  config.source_vocabulary = config.target_vocabulary = 0;
+  ModelConfig config = config_from_json(architecture.dump(), where);
+  config.set_vocabularies(0, 0);
   return config;
 }
 
 // A one-layer model is enough to find settings that do not fit, and is cheap to build.
-void check_architecture(TransformerConfig config) {
-  config.source_vocabulary = config.target_vocabulary = Tokenizer::unk + 1;
+void check_architecture(ModelConfig config) {
+  config.set_vocabularies(Tokenizer::unk + 1, Tokenizer::unk + 1);
   config.check();
-  config.encoder_layers = config.decoder_layers = 1;
+  config.visit([](auto& c) { c.encoder_layers = c.decoder_layers = 1; });
   make_model(config);
 }
+
+bool has_dropout(const TransformerConfig& c) {
+  return c.dropout > 0 || c.attention_dropout > 0 || c.ffn_dropout > 0;
+}
+bool has_dropout(const RecurrentConfig& c) { return c.dropout > 0; }
 
 // "automatic (0.0025)" for a learning rate that was not given.
 std::string shown_setting(const std::string& key, const Json& value, const TrainOptions& options) {
@@ -169,7 +174,7 @@ double TrainOptions::rate() const {
   if (schedule == ScheduleKind::noam) return 1;
   const double share = init.empty() ? 1 : continued_share;
   const double tokens = batch_sentences > 0 ? 4096 : static_cast<double>(batch_tokens * accumulate);
-  return share * 0.64 / static_cast<double>(architecture.d_model) * std::min(1.0, std::sqrt(tokens / 4096));
+  return share * 0.64 / static_cast<double>(architecture.d_model()) * std::min(1.0, std::sqrt(tokens / 4096));
 }
 
 TokenizerOptions TrainOptions::tokenizer_options() const {
@@ -198,12 +203,12 @@ ScheduleOptions TrainOptions::schedule_options(int64_t last_update) const {
           .peak = rate(),
           .warmup = warmup_updates(last_update),
           .steps = last_update,
-          .d_model = architecture.d_model};
+          .d_model = architecture.d_model()};
 }
 
 void TrainOptions::check() const {
   require<UsageError>(!train.empty(), "train", "train is required: {}",
-                      is_language_model(architecture.architecture)
+                      is_language_model(architecture.architecture())
                           ? "a file of text, a document a line"
                           : "a TSV file of sentence pairs (source TAB target), or two files a,b");
   require<UsageError>(!model.empty(), "train", "model is required: the folder that the model is written to");
@@ -211,22 +216,22 @@ void TrainOptions::check() const {
   visit_options(*this, CheckRanges{"train"});
   require<UsageError>(threads <= max_threads(), "train", "threads must be at most {} on this machine, got {}",
                       max_threads(), threads);
-  const bool drops = architecture.dropout > 0 || architecture.attention_dropout > 0 || architecture.ffn_dropout > 0;
+  const bool drops = architecture.visit([](const auto& c) { return has_dropout(c); });
   require<UsageError>(r_drop == 0 || drops, "train",
                       "r-drop {} needs dropout: without it, two passes over a batch are the same", r_drop);
   require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",
                       "bpe-dropout {} needs a tokenizer of type bpe, got {}", bpe_dropout, name_of(tokenizer));
-  const bool text = is_language_model(architecture.architecture);
+  const bool text = is_language_model(architecture.architecture());
   require<UsageError>(!text || bpe_dropout == 0, "train",
                       "bpe-dropout {} is for sentence pairs, architecture {} has none", bpe_dropout,
-                      name_of(architecture.architecture));
-  require<UsageError>(architecture.architecture == Architecture::masked ||
+                      name_of(architecture.architecture()));
+  require<UsageError>(architecture.architecture() == Architecture::masked ||
                           (masking_rate == TrainOptions().masking_rate && !mask_whole_words),
                       "train", "masking-rate and mask-whole-words are for architecture masked, got {}",
-                      name_of(architecture.architecture));
+                      name_of(architecture.architecture()));
   require<UsageError>(!text || patience_on == Goal::loss, "train",
                       "patience-on bleu is for sentence pairs, architecture {} has none",
-                      name_of(architecture.architecture));
+                      name_of(architecture.architecture()));
   require<UsageError>(max_length <= architecture.position_limit(), "train",
                       "max-length {} exceeds the {} positions of the model", max_length,
                       architecture.position_limit());

@@ -50,9 +50,9 @@ struct TrainOptions {
   int64_t max_length = 256;
 
   // The model.
-  std::filesystem::path model = {};     // a folder
-  std::string init = {};                // the folder of a model to continue from; empty: a new one
-  TransformerConfig architecture = {};  // the sizes of the vocabularies are set when those are trained
+  std::filesystem::path model = {};  // a folder
+  std::string init = {};             // the folder of a model to continue from; empty: a new one
+  ModelConfig architecture = {};     // the sizes of the vocabularies are set when those are trained
   TokenizerType tokenizer = TokenizerType::bpe;
   int64_t vocabulary_size = 8000;  // of both languages together where architecture.tie is all, else of each
   double character_coverage = 0;   // 0: as many characters as fit (text/tokenizer.h)

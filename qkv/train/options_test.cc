@@ -31,12 +31,12 @@ TEST(TrainOptions, AreTheSameAfterJson) {
   o.optimizer = OptimizerKind::adamw;
   o.patience_on = Goal::bleu;
   o.tokenizer = TokenizerType::bpe;
-  o.architecture.self_attention = BigBird{.block = 8};
+  o.architecture.transformer().self_attention = BigBird{.block = 8};
   const TrainOptions back = train_options_from_json(to_json(o), "options.json");
   EXPECT_EQ(to_json(back), to_json(o));
   EXPECT_EQ(back.seed, o.seed);
   EXPECT_EQ(back.learning_rate, o.learning_rate);
-  EXPECT_EQ(back.architecture.d_model, 128);
+  EXPECT_EQ(back.architecture.d_model(), 128);
 }
 
 TEST(TrainOptions, RefuseAFileThatIsNotOptions) {
@@ -72,7 +72,7 @@ TEST(TrainOptions, NameTheOptionThatIsOutOfRange) {
   refused("batch-tokens", [](TrainOptions& o) { o.batch_tokens = 0; });
   refused("label-smoothing", [](TrainOptions& o) { o.label_smoothing = 1; });
   refused("r-drop", [](TrainOptions& o) { o.r_drop = -1; });
-  refused("r-drop", [](TrainOptions& o) { o.r_drop = 5, o.architecture.dropout = 0; });
+  refused("r-drop", [](TrainOptions& o) { o.r_drop = 5, o.architecture.transformer().dropout = 0; });
   refused("max-length", [](TrainOptions& o) { o.max_length = 2000; });
   refused("bpe-dropout", [](TrainOptions& o) { o.bpe_dropout = 1.5; });
   refused("bpe-dropout", [](TrainOptions& o) {
@@ -102,10 +102,10 @@ TEST(TrainOptions, KnowWhatAResumedTrainingMayChange) {
   now.learning_rate = 0.01;
   EXPECT_EQ(difference(before, now, "state"), "'learning-rate' was automatic (0.005) and is now 0.01");
   now = some_options();
-  now.architecture.heads = 2;
+  now.architecture.transformer().heads = 2;
   EXPECT_EQ(difference(before, now, "state"), "'heads' was 4 and is now 2");
   now = some_options();
-  now.architecture.self_attention = SlidingWindow{64};
+  now.architecture.transformer().self_attention = SlidingWindow{64};
   EXPECT_EQ(difference(before, now, "state"), R"('self-attention' was "full" and is now "window=64")");
 }
 
@@ -129,7 +129,7 @@ TEST(TrainOptions, HaveALearningRateForEverySchedule) {
   o.schedule = ScheduleKind::noam;
   EXPECT_EQ(o.rate(), 1.0);
   o.schedule = ScheduleKind::cosine;
-  o.architecture.d_model = 128;
+  o.architecture.transformer().d_model = 128;
   EXPECT_EQ(o.rate(), 5e-3);
   o.batch_tokens = 512;
   o.accumulate = 2;

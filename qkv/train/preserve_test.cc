@@ -49,7 +49,7 @@ class Preserve : public ::testing::Test {
   TrainOptions other(const std::string& model) {
     TrainOptions o = options(model);
     o.train = (folder_ / "other.tsv").string();
-    o.architecture.d_model = 24;
+    o.architecture.transformer().d_model = 24;
     o.vocabulary_size = 9;
     o.hold_out = 0;
     o.save_every = 7;
@@ -95,14 +95,14 @@ TEST_F(Preserve, AnInterruptedOverwriteLeavesTheModelAndIsResumed) {
   EXPECT_EQ(r.signal, SIGHUP);
   Files after = files("m");
   for (const auto& [name, bytes] : before) EXPECT_TRUE(after[name] == bytes) << name;
-  EXPECT_EQ(load_model(folder_ / "m").config().d_model, 16);
+  EXPECT_EQ(load_model(folder_ / "m").config().d_model(), 16);
 
   o = stored_options(folder_ / "m");
-  EXPECT_EQ(o.architecture.d_model, 24) << "the options are those of the training to resume";
+  EXPECT_EQ(o.architecture.d_model(), 24) << "the options are those of the training to resume";
   o.quiet = o.resume = true;
   o.max_steps = r.steps + 2;
   EXPECT_EQ(train(o).steps, r.steps + 2);
-  EXPECT_EQ(load_model(folder_ / "m").config().d_model, 24);
+  EXPECT_EQ(load_model(folder_ / "m").config().d_model(), 24);
   EXPECT_EQ(Translator(folder_ / "m").source().size(), 9);
   after = files("m");
   EXPECT_EQ(after["README"], "mine");
@@ -147,7 +147,7 @@ TEST_F(Preserve, AFullDiskAtAnyFileOfAnOverwriteCostsNothing) {
   }
   std::signal(SIGXFSZ, handler);
   EXPECT_GE(failed, 4);
-  EXPECT_EQ(load_model(folder_ / "m").config().d_model, 24) << "there was room at last";
+  EXPECT_EQ(load_model(folder_ / "m").config().d_model(), 24) << "there was room at last";
 }
 
 TEST_F(Preserve, AnOverwriteOfAnInterruptedOneKeepsBothUntilItsFirstSave) {
@@ -163,7 +163,7 @@ TEST_F(Preserve, AnOverwriteOfAnInterruptedOneKeepsBothUntilItsFirstSave) {
   EXPECT_TRUE(files("m") == before);
   train(other("m"));
   EXPECT_FALSE(fs::exists(staged));
-  EXPECT_EQ(load_model(folder_ / "m").config().d_model, 24);
+  EXPECT_EQ(load_model(folder_ / "m").config().d_model(), 24);
 }
 
 // A publication that stops at the n-th file: readers see the complete new model, and the next training resumes it.
@@ -186,7 +186,7 @@ TEST_F(Preserve, AnUnfinishedPublicationIsCompleteForReadersAndIsFinishedLater) 
     fs::create_directories(m / name / "in the way");  // no file can be renamed to this
     EXPECT_THROW(place_committed(m), FileError) << name;
     EXPECT_TRUE(Translator(m).translate(sentence)[0].text == text) << name;
-    EXPECT_EQ(stored_options(m).architecture.d_model, 24) << name;
+    EXPECT_EQ(stored_options(m).architecture.d_model(), 24) << name;
     fs::remove_all(m / name);
     o = stored_options(m);
     o.resume = o.quiet = true;
@@ -204,7 +204,7 @@ TEST_F(Preserve, AReaderNeverSeesAMixture) {
     while (!done) {
       try {
         const Translator t(folder_ / "m");
-        EXPECT_EQ(t.model().config().d_model == 16, t.source().size() == 15);
+        EXPECT_EQ(t.model().config().d_model() == 16, t.source().size() == 15);
         ++read;
       } catch (const std::exception& e) {
         ADD_FAILURE() << e.what();
@@ -246,7 +246,7 @@ TEST_F(Preserve, AForeignFileIsNotReplacedByDefault) {
   TrainOptions o = options("m");
   o.overwrite = true;
   train(o);
-  EXPECT_EQ(load_model(folder_ / "m").config().d_model, 16);
+  EXPECT_EQ(load_model(folder_ / "m").config().d_model(), 16);
 }
 
 TEST_F(Preserve, ARefusedResumeWritesNothing) {
@@ -264,8 +264,8 @@ TEST_F(Preserve, ARefusedResumeWritesNothing) {
           "this is not the data that the training");
   refused([&](TrainOptions& o) { o.train = (folder_ / "none.tsv").string(); }, "none.tsv");
   refused([&](TrainOptions& o) { o.hold_out = 30; }, "'hold-out' was 20 and is now 30");
-  refused([&](TrainOptions& o) { o.architecture.ffn = 64; }, "'ffn' was 32 and is now 64");
-  refused([&](TrainOptions& o) { o.architecture.norm_order = NormOrder::post; },
+  refused([&](TrainOptions& o) { o.architecture.transformer().ffn = 64; }, "'ffn' was 32 and is now 64");
+  refused([&](TrainOptions& o) { o.architecture.transformer().norm_order = NormOrder::post; },
           "'norm' was \"pre\" and is now \"post\"");
   refused([&](TrainOptions& o) { o.overwrite = true; }, "exclude each other");
   refused([&](TrainOptions& o) { o.max_steps = 0; }, "never end");
@@ -295,8 +295,8 @@ TEST_F(Preserve, AFinishedTrainingThatIsResumedChangesNothing) {
 
 TEST_F(Preserve, EveryFileIsCheckedWhenItIsRead) {
   TrainOptions o = options("m");
-  o.architecture.d_model = 8;
-  o.architecture.ffn = 8;
+  o.architecture.transformer().d_model = 8;
+  o.architecture.transformer().ffn = 8;
   o.save_every = 5;
   o.average = 2;
   train(o);

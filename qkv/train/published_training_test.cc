@@ -98,7 +98,8 @@ TEST_F(PublishedTrainingTest, KeepsHowTheModelSearchesAndSamples) {
   // Another model in its place has other settings.
   train(options_for({.model = trained, .train = pairs.string()}, [](TrainOptions& o) {
     o.overwrite = o.quiet = true;
-    o.architecture.d_model = o.architecture.ffn = 16, o.architecture.heads = 2;
+    o.architecture.transformer().d_model = o.architecture.transformer().ffn = 16,
+    o.architecture.transformer().heads = 2;
     o.vocabulary_size = 40, o.max_steps = 1, o.hold_out = 0;
   }));
   EXPECT_FALSE(fs::exists(trained / "generation_config.json"));
@@ -118,7 +119,7 @@ TEST_F(PublishedTrainingTest, LearnsWithTheIdsOfItsVocabulary) {
                       o.quiet = true;
                       o.learning_rate = 0.02;
                       o.warmup = 5;
-                      o.architecture.dropout = 0;
+                      o.architecture.transformer().dropout = 0;
                     }));
   const Generator generator(model);
   const GeneratedText text =

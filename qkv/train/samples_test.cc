@@ -11,7 +11,7 @@ class Samples : public TrainingFolderTest {
     for (int i = 0; i < 300; ++i) text += fmt::format("{} {} {} {}\n", i % 7, i % 5, i % 3, i % 7);
     write_file(folder_ / "text.txt", text);
     TrainOptions o = small_training(folder_ / "text.txt", folder_ / model);
-    o.architecture.architecture = architecture;
+    o.architecture.transformer().architecture = architecture;
     o.max_length = 32;
     o.hold_out = 5;
     o.valid_sentences = 0;

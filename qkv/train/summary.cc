@@ -10,17 +10,16 @@ namespace qkv {
 namespace {
 
 std::string layers_of(const TransformerConfig& c) {
-  switch (c.architecture) {
-    case Architecture::causal: return fmt::format("decoder-layers {}", c.decoder_layers);
-    case Architecture::masked: return fmt::format("encoder-layers {}", c.encoder_layers);
-    default: return fmt::format("encoder-layers {}, decoder-layers {}", c.encoder_layers, c.decoder_layers);
-  }
+  if (!c.has_encoder()) return fmt::format("decoder-layers {}", c.decoder_layers);
+  if (!c.has_decoder()) return fmt::format("encoder-layers {}", c.encoder_layers);
+  return fmt::format("encoder-layers {}, decoder-layers {}", c.encoder_layers, c.decoder_layers);
 }
 
+std::string model_line(const RecurrentConfig& c) {
+  return fmt::format("architecture {}, d-model {}, encoder-layers {}, decoder-layers {}, dropout {}",
+                     name_of(c.architecture), c.d_model, c.encoder_layers, c.decoder_layers, c.dropout);
+}
 std::string model_line(const TransformerConfig& c) {
-  if (is_recurrent(c.architecture))
-    return fmt::format("architecture {}, d-model {}, {}, dropout {}", name_of(c.architecture), c.d_model,
-                       layers_of(c), c.dropout);
   std::string text = fmt::format("d-model {}, ffn {}, heads {}, {}, norm {}, dropout {}", c.d_model, c.ffn, c.heads,
                                  layers_of(c), name_of(c.norm_order), c.dropout);
   const TransformerConfig usual;
@@ -80,8 +79,9 @@ std::string checkpoint_line(const TrainOptions& o) {
 
 std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingSize& size) {
   return {
-      "model        " + model_line(o.architecture) + (o.init.empty() ? "" : ", init " + o.init),
-      fmt::format("vocabulary   {}, tie {}{}", vocabulary_line(o), name_of(o.architecture.tie),
+      "model        " + o.architecture.visit([](const auto& c) { return model_line(c); }) +
+          (o.init.empty() ? "" : ", init " + o.init),
+      fmt::format("vocabulary   {}, tie {}{}", vocabulary_line(o), name_of(o.architecture.tie()),
                   o.bpe_dropout > 0 ? fmt::format(", bpe-dropout {}", o.bpe_dropout) : ""),
       "updates      " + update_line(o, size),
       "rate         " + rate_line(o, size),

@@ -40,7 +40,7 @@ class TextTraining : public ::testing::TestWithParam<Architecture> {
 
   TrainOptions options(const std::string& model) {
     TrainOptions o = small_training(folder_ / "text.txt", folder_ / model);
-    o.architecture.architecture = GetParam();
+    o.architecture.transformer().architecture = GetParam();
     o.max_length = 32;
     o.batch_tokens = 320;
     o.label_smoothing = 0;
@@ -59,8 +59,8 @@ TEST_P(TextTraining, LearnsMoreThanTheFrequenciesOfTokens) {
   o.max_steps = masked ? 900 : 120;  // there are fewer masked tokens
   o.valid_every = o.max_steps;
   o.learning_rate = masked ? 5e-3 : 1e-2;
-  o.architecture.d_model = 32;
-  o.architecture.dropout = 0;
+  o.architecture.transformer().d_model = 32;
+  o.architecture.transformer().dropout = 0;
   const TrainResult result = train(o);
   ASSERT_TRUE(result.validation);
   // The space is every fourth token, the 24 letters are about as frequent as one another.
@@ -90,9 +90,9 @@ TEST_P(TextTraining, WritesAModelThatLoadsWithItsVocabulary) {
   const Tokenizer tokenizer = Tokenizer::load(folder_ / "m/tokenizer.model");
   const SavedModel saved = read_model(folder_ / "m");
   EXPECT_EQ(saved.folder->tokenizer(TokenizerSide::source).checksum(), tokenizer.checksum());
-  EXPECT_EQ(saved.model->config().architecture, GetParam());
+  EXPECT_EQ(saved.model->config().architecture(), GetParam());
   const int64_t mask = GetParam() == Architecture::masked ? 1 : 0;
-  EXPECT_EQ(saved.model->config().target_vocabulary, tokenizer.size() + mask);
+  EXPECT_EQ(saved.model->config().target_vocabulary(), tokenizer.size() + mask);
   for (const char* name : {"source.model", "target.model", "held-out.tsv"})
     EXPECT_FALSE(fs::exists(folder_ / "m" / name));
 }
@@ -145,7 +145,7 @@ TEST_P(TextTraining, ReplacesAModelOfAnotherKindWithAllItsFiles) {
   TrainOptions o = options("m");
   o.overwrite = true;
   train(o);
-  EXPECT_EQ(read_model(folder_ / "m").model->config().architecture, GetParam());
+  EXPECT_EQ(read_model(folder_ / "m").model->config().architecture(), GetParam());
   for (const char* name : {"source.model", "target.model", "held-out.tsv"})
     EXPECT_FALSE(fs::exists(folder_ / "m" / name));
   EXPECT_TRUE(fs::exists(folder_ / "m/tokenizer.model"));
@@ -159,7 +159,7 @@ TEST_P(TextTraining, ContinuesFromAModelOnOtherData) {
   o.train = folder_ / "other.txt";
   o.learning_rate = 1e-9;
   o.max_steps = 1;
-  o.architecture.dropout = 0.3f;  // may differ
+  o.architecture.transformer().dropout = 0.3f;  // may differ
   train(o);
   EXPECT_EQ(bytes("second/tokenizer.model"), bytes("first/tokenizer.model"));
   const SavedModel first = read_model(folder_ / "first"), second = read_model(folder_ / "second");
@@ -173,7 +173,7 @@ TEST_P(TextTraining, ContinuesFromAModelOnOtherData) {
 
   TrainOptions wide = options("third");
   wide.init = folder_ / "first";
-  wide.architecture.d_model = 24;
+  wide.architecture.transformer().d_model = 24;
   EXPECT_THROW(train(wide), UsageError);
   wide.init = folder_ / "nowhere";
   EXPECT_THROW(train(wide), InputError);

@@ -24,8 +24,9 @@ std::optional<Checkpoint> checkpoint_for(const TrainOptions& options, const Trai
 }
 
 // Everything but the dropout rates belongs to the parameters.
-std::string comparable(TransformerConfig config) {
-  config.dropout = config.attention_dropout = config.ffn_dropout = 0;
+std::string comparable(ModelConfig config) {
+  config.visit([](auto& c) { c.dropout = 0; });
+  if (!config.is_recurrent()) config.transformer().attention_dropout = config.transformer().ffn_dropout = 0;
   return to_json(config);
 }
 
@@ -63,7 +64,7 @@ TrainResult train(const TrainOptions& options) {
   std::optional<SavedModel> init;
   if (checkpoint) {
     vocabulary = [&](TokenizerSide side) {
-      return read_own_tokenizer(folder.root(), options.architecture.architecture, side,
+      return read_own_tokenizer(folder.root(), options.architecture.architecture(), side,
                                 checkpoint->state().vocabulary);
     };
   } else if (!options.init.empty()) {

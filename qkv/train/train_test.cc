@@ -83,7 +83,8 @@ TEST_F(TrainTest, LearnsAndWritesAModelFolder) {
                            "training/step-000000060.safetensors", "training/step-000000040.safetensors"})
     EXPECT_TRUE(fs::exists(folder_ / "m" / file)) << file;
   EXPECT_FALSE(fs::exists(folder_ / "m/training/step-000000030.safetensors"));  // keep is 3
-  EXPECT_EQ(load_model(folder_ / "m").config().source_vocabulary, 15);  // 10 digits, the space and 4 special tokens
+  EXPECT_EQ(load_model(folder_ / "m").config().source_vocabulary(),
+            15);  // 10 digits, the space and 4 special tokens
 }
 
 TEST_F(TrainTest, ResumedIsTheSameBitForBit) {
@@ -158,7 +159,7 @@ TEST_F(TrainTest, AnotherSeedIsAnotherModel) {
 
 TEST_F(TrainTest, SmallBatchesAccumulatedAreALargeOne) {
   TrainOptions o = options("large");
-  o.architecture.dropout = 0;
+  o.architecture.transformer().dropout = 0;
   o.eps = 1e-3;  // else Adam makes full steps of gradients that are nothing but rounding
   o.batch_sentences = 24;
   o.max_steps = 3;

@@ -53,8 +53,8 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
       schedule_(options.schedule_options(last_update_ == 0 && options.max_time.count() > 0 ? 1 : last_update_)),
       began_(began),
       warnings_({.frequency_loss = task.frequency_loss(),
-                 .suggest_pre_norm = !is_recurrent(options.architecture.architecture) &&
-                                     options.architecture.norm_order != NormOrder::pre}),
+                 .suggest_pre_norm = !options.architecture.is_recurrent() &&
+                                     options.architecture.transformer().norm_order != NormOrder::pre}),
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   if (checkpoint) {

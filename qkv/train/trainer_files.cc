@@ -107,7 +107,7 @@ void Trainer::save_model_files() { save_model(folder_.root(), task_.model(), sta
 // How a model searches and samples stays its own while it is trained on, as with save_pretrained() of transformers: a
 // summariser made for length^2 that learns from more articles is still searched so.
 void Trainer::keep_search_settings() {
-  const Architecture architecture = options_.architecture.architecture;
+  const Architecture architecture = options_.architecture.architecture();
   if (options_.init.empty() || architecture == Architecture::masked) return;
   const std::string settings = generation_settings(*open_model_folder(options_.init));
   if (settings.empty()) return;

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "qkv/model/architecture_table.h"
 #include "qkv/model/make_model.h"
 #include "qkv/train/make_training_task.h"
 #include "qkv/train/training_test.h"
@@ -32,7 +31,7 @@ class RDrop : public ::testing::TestWithParam<Architecture> {
 
   std::unique_ptr<TrainingTask> task(double r_drop) {
     TrainOptions o = small_training(path_, "unused");
-    o.architecture = for_architecture(o.architecture, GetParam());
+    o.architecture.transformer().architecture = GetParam();
     o.hold_out = 0;
     o.r_drop = r_drop;
     Progress progress({.quiet = true});

@@ -34,13 +34,13 @@ inline TrainOptions small_training(const std::filesystem::path& corpus, const st
   o.max_length = 16;
   o.tokenizer = TokenizerType::character;
   o.vocabulary_size = 32;
-  o.architecture = {.d_model = 16,
-                    .heads = 2,
-                    .ffn = 32,
-                    .encoder_layers = 1,
-                    .decoder_layers = 1,
-                    .dropout = 0.1f,
-                    .max_positions = 64};
+  o.architecture = TransformerConfig{.d_model = 16,
+                                     .heads = 2,
+                                     .ffn = 32,
+                                     .encoder_layers = 1,
+                                     .decoder_layers = 1,
+                                     .dropout = 0.1f,
+                                     .max_positions = 64};
   o.schedule = ScheduleKind::inverse_sqrt;
   o.learning_rate = 5e-3;
   o.warmup = 10;

@@ -34,7 +34,7 @@ Tokenizer train_tokenizer(const TrainOptions& options, const Corpus& corpus, Sid
 
 Vocabularies train_vocabularies(const TrainOptions& options, const Corpus& corpus, const Holdout& holdout,
                                 Progress& progress) {
-  const bool joint = ties_embeddings(options.architecture.tie);
+  const bool joint = ties_embeddings(options.architecture.tie());
   const Tokenizer source = train_tokenizer(options, corpus, joint ? Side::both : Side::source, holdout, progress);
   return {source, joint ? source : train_tokenizer(options, corpus, Side::target, holdout, progress)};
 }

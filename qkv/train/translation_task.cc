@@ -13,13 +13,12 @@ namespace qkv {
 namespace {
 
 std::unique_ptr<EncoderDecoder> model_for(const TrainOptions& options, const Vocabularies& vocabularies) {
-  TransformerConfig config = options.architecture;
-  config.source_vocabulary = vocabularies.source.size();
-  config.target_vocabulary = vocabularies.target.size();
+  ModelConfig config = options.architecture;
+  config.set_vocabularies(vocabularies.source.size(), vocabularies.target.size());
   std::unique_ptr<Model> model = make_model(config);
   require<UsageError>(dynamic_cast<EncoderDecoder*>(model.get()) != nullptr, "train",
                       "sentence pairs train an encoder-decoder, the architecture is {}",
-                      name_of(config.architecture));
+                      name_of(config.architecture()));
   model->initialise("", options.seed);
   return std::unique_ptr<EncoderDecoder>(static_cast<EncoderDecoder*>(model.release()));
 }

@@ -46,7 +46,8 @@ void last_hidden_state(const fs::path& folder) {
   const auto model = load_model_as<MaskedTransformer>(folder);
   const NoGrad guard;
   expect_close(hidden(model, in).value(),
-               reference.file.get(fmt::format("hidden_states.{}", model.config().encoder_layers)), in.lengths);
+               reference.file.get(fmt::format("hidden_states.{}", model.config().transformer().encoder_layers)),
+               in.lengths);
 }
 
 void last_hidden_state_without_global_tokens(const fs::path& folder) {

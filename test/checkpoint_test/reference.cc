@@ -91,7 +91,7 @@ namespace {
 // transformers has no gradient for the bias of the logits of an encoder-decoder, and none for padding as an input,
 // which is the first token of Marian's decoder.
 std::set<std::string> without_gradient(const Model& model, const Reference& reference) {
-  if (model.config().architecture != Architecture::encoder_decoder) return {};
+  if (model.config().architecture() != Architecture::encoder_decoder) return {};
   const int32_t pad =
       reference.generate_settings().value("pad_token_id", reference.config.value("pad_token_id", -1));
   const bool begins_with_padding = reference.file.get("decoder_input_ids").at<int32_t>({0, 0}) == pad;
@@ -186,7 +186,7 @@ std::vector<Check> checks_of(const fs::path& folder) {
   add(tokenizer_checks(folder));
   try {
     const Reference reference(folder);
-    const Architecture architecture = load_config(folder).architecture;
+    const Architecture architecture = load_config(folder).architecture();
     if (fs::exists(folder / "config.v4.json")) checks.push_back({"Version4Config", version_4_config});
     if (architecture == Architecture::causal) add(causal_checks(reference));
     if (architecture == Architecture::encoder_decoder) add(encoder_decoder_checks(reference));

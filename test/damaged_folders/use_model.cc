@@ -12,7 +12,7 @@ namespace qkv::test {
 
 void use_model(const std::filesystem::path& folder) {
   const std::string text = "the man", numbers = "0 1 2";
-  switch (load_config(encoder_folder(folder)).architecture) {
+  switch (load_config(encoder_folder(folder)).architecture()) {
     case Architecture::causal: {
       ignored_by_generate(folder);
       const Generator generator(folder);

@@ -9,7 +9,7 @@ namespace qkv::family_settings_test {
 
 using test::PublishedFolder;
 
-TransformerConfig config_of(const PublishedFolder& folder) { return load_config(folder.path()); }
+TransformerConfig config_of(const PublishedFolder& folder) { return load_config(folder.path()).transformer(); }
 AttentionVariant layer(const PublishedFolder& folder, int64_t n) {
   return config_of(folder).self_attention.decoder.of_layer(n);
 }
@@ -87,7 +87,7 @@ TEST(FamilySettings, ADecoderThatIsNotCausalIsAnEncoder) {
   const SavedModel saved = read_model(folder.path());
   const auto* model = dynamic_cast<const MaskedTransformer*>(saved.model.get());
   ASSERT_TRUE(model);
-  EXPECT_FALSE(model->config().head);
+  EXPECT_FALSE(model->config().has_head());
   const auto first_state = [&](std::vector<int32_t> ids) {
     Pass pass;
     const int64_t T = std::ssize(ids);

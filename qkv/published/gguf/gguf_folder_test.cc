@@ -107,7 +107,7 @@ void as_in_file(const test::PublishedFolder& folder, const std::string& type) {
 
 std::map<std::string, Tensor> parameters(const Model& model) {
   std::map<std::string, Tensor> out;
-  const float offset = model.config().norm_weight_offset;
+  const float offset = model.config().transformer().norm_weight_offset;
   model.for_each_parameter([&](const std::string& name, const Parameter& parameter) {
     Tensor value = parameter.value().contiguous_copy();
     const bool is_scale = name.find("norm") != name.npos && name.ends_with(".weight");
@@ -155,8 +155,8 @@ TEST_P(GgufModel, ComputesWhatTheFolderComputes) {
 TEST_P(GgufModel, ConfigurationIsThatOfTheFolder) {
   const test::PublishedFolder folder(GetParam().checkpoint);
   as_in_file(folder, GetParam().type);
-  TransformerConfig expected = open_model_folder(folder.path())->config(),
-                    given = open_model_folder(path_)->config();
+  TransformerConfig expected = open_model_folder(folder.path())->config().transformer(),
+                    given = open_model_folder(path_)->config().transformer();
   EXPECT_EQ(given.architecture, expected.architecture);
   EXPECT_EQ(given.d_model, expected.d_model);
   EXPECT_EQ(given.heads, expected.heads);

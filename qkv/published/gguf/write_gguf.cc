@@ -60,7 +60,7 @@ std::optional<Plan> plan_of(const GgufArchitecture& architecture, const GgufSour
   // The order of rows does not depend on this setting of Falcon, only which of two names its norms have.
   const Json settings = {{"model_type", architecture.model_type}, {"new_decoder_architecture", true}};
   const TensorNames names = tensors_of_gguf(architecture, HfConfig(settings.dump(), "GGUF"), held);
-  const TransformerConfig& config = source.model.config();
+  const TransformerConfig& config = source.model.config().transformer();
   Plan plan;
   std::map<std::string, size_t> index;
   bool is_complete = true;
@@ -248,7 +248,7 @@ void check_gguf_weights(WeightFormat weights) {
 
 void write_gguf(const std::filesystem::path& path, const GgufSource& source) {
   check_gguf_weights(source.weights);
-  const TransformerConfig held = config_in_gguf(source.model.config());
+  const TransformerConfig held = config_in_gguf(source.model.config().transformer());
   auto [architecture, plan] = chosen_architecture(source, held);
   set_types(plan, source.weights);
   const GgufKeys keys = keys_of(source, *architecture, held, file_type_of(plan));

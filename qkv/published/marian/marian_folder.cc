@@ -280,7 +280,7 @@ class MarianFolder final : public PublishedModelFolder {
   // The row of zeros is after those of the target; the source may lack one.
   Tokenizer read_tokenizer(TokenizerSide side, int64_t rows) override {
     const bool is_source = side == TokenizerSide::source;
-    const auto start = is_source ? -1 : static_cast<int32_t>(config().target_vocabulary - 1);
+    const auto start = is_source ? -1 : static_cast<int32_t>(config().target_vocabulary() - 1);
     return marian_tokenizer(files().vocabularies[is_source ? 0 : 1], side, start, rows);
   }
 

@@ -165,7 +165,7 @@ Tensor positions(const TransformerConfig& config, const Tensor* first) {
 }  // namespace
 
 MarianExport marian_export(const Transformer& model, const MarianTokens& tokens) {
-  const TransformerConfig& config = model.config();
+  const TransformerConfig& config = model.config().transformer();
   check_is_marian(config);
   const Order order = order_of(config, tokens);
   const HfConfig hf(config_json(config, std::ssize(order.ids)), "convert");

@@ -6,7 +6,7 @@
 static_assert(QKV_VERSION_MAJOR >= 0 && QKV_VERSION_MINOR >= 0 && QKV_VERSION_PATCH >= 0);
 
 int main() {
-  qkv::TransformerConfig config = qkv::recipe("transformer-tiny");
+  qkv::TransformerConfig config = qkv::recipe("transformer-tiny").transformer();
   config.source_vocabulary = config.target_vocabulary = 20;
   const qkv::Transformer model(config, 1);
   const qkv::Tensor source = qkv::Tensor::from(std::vector<int32_t>{5, 6, 2}, {1, 3});
