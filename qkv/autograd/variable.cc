@@ -168,9 +168,8 @@ void Variable::backward(const Tensor& upstream) const {
   }
 }
 
-Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward) {
+Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward) {
   Variable out(std::move(value));
-  if (!recording(inputs)) return out;
   out.node_->op = op;
   out.node_->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
   out.node_->requires_grad = true;

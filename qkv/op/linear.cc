@@ -19,9 +19,7 @@ void check(const Variable& x, const Weight& w, const Variable& b) {
 // The node of y = x W^T + b; `in` holds x.
 Variable recorded(const Variable& x, const Weight& w, const Variable& b, const Tensor& in, const Tensor& y) {
   const int64_t K = w.dim(1), N = w.dim(0), M = in.numel() / K;
-  std::vector<Variable> inputs = {x, w.master()};
-  if (b.defined()) inputs.push_back(b);
-  return record("linear", std::move(inputs), y,
+  return record("linear", {x, w.master(), b}, y,
                 [in, w, M, K, N](const Tensor& grad, const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
                   std::vector<Tensor> grads(needs.size());
@@ -33,7 +31,7 @@ Variable recorded(const Variable& x, const Weight& w, const Variable& b, const T
                     grads[1] = Tensor::empty(w.shape());
                     kernel::matmul(matrix(dy, M).transposed(), matrix(in, M), grads[1].data<float>(), K);
                   }
-                  if (needs.size() > 2 && needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
+                  if (needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
                   return grads;
                 });
 }

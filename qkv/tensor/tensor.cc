@@ -244,11 +244,10 @@ void Tensor::fill(float value) {
   }
 }
 
-void Tensor::check_access(DType wanted, bool write) const {
-  if (!defined())  // on every access: the message is made only then
-    fail("Tensor::data", "the tensor is undefined");
+void Tensor::refuse_access(DType wanted) const {
+  require(defined(), "Tensor::data", "the tensor is undefined");
   require(wanted == dtype_, "Tensor::data", "the tensor holds {}, not {}", name_of(dtype_), name_of(wanted));
-  require(!write || storage_->writable(), "Tensor::data", "this memory is read-only");
+  fail("Tensor::data", "this memory is read-only");
 }
 
 void Tensor::check_contiguous() const {
