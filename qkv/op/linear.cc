@@ -2,6 +2,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
+#include "qkv/op/activation.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -14,6 +15,11 @@ void check(const Variable& x, const Weight& w, const Variable& b) {
           "x (..., K) is {}, w (N, K) is {}: K must agree and be positive", x.shape(), w.shape());
   require(!b.defined() || b.shape() == Shape{w.dim(0)}, "linear", "w (N, K) is {}, b (N) is {}: N must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
+}
+
+bool is_recorded(const Variable& x, const Weight& w, const Variable& b) {
+  const Variable inputs[] = {x, w.master(), b};
+  return recording(inputs);
 }
 
 // The node of y = x W^T + b; `in` holds x.
@@ -54,7 +60,7 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   std::array<Tensor, most> ys, biases;
   size_t count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
-    const auto& [w, b] = layers[i];
+    const auto& [w, b, has_relu] = layers[i];
     if (!w.defined()) continue;
     check(x, w, b);
     Shape shape = x.shape();
@@ -64,11 +70,15 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     products[count++] = {.b = w.forward(),
                          .c = ys[i].data<float>(),
                          .c_row_stride = w.dim(0),
-                         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr}};
+                         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr,
+                                     .relu = has_relu && !is_recorded(x, w, b)}};
   }
   if (count > 0) kernel::matmul(matrix(in, in.numel() / in.dim(-1)), std::span(products.data(), count));
-  for (size_t i = 0; i < layers.size(); ++i)
-    results[i] = ys[i].defined() ? recorded(x, layers[i].weight, layers[i].bias, in, ys[i]) : Variable();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto& [w, b, has_relu] = layers[i];
+    results[i] = ys[i].defined() ? recorded(x, w, b, in, ys[i]) : Variable();
+    if (has_relu && results[i].requires_grad()) results[i] = relu(results[i]);
+  }
 }
 
 }  // namespace qkv
