@@ -8,6 +8,11 @@
 
 #include "qkv/base/json.h"
 #include "qkv/layer/attention_variant.h"
+#include "qkv/op/activation.h"
+#include "qkv/op/arithmetic.h"
+#include "qkv/op/linear.h"
+#include "qkv/op/norm.h"
+#include "qkv/op/shape.h"
 
 namespace qkv::allocation_test {
 
@@ -78,6 +83,32 @@ TEST(Json, LookingUpAMemberOrAnItemAllocatesNothing) {
 TEST(AttentionVariant, IsCheckedWithoutItsText) {
   const int64_t of_text = allocations_of([] { to_string(*mechanism_of(Rotary{})); });
   EXPECT_LT(allocations_of([] { AttentionVariant(Rotary{}); }), 2 * of_text);
+}
+
+// A decoding step has hundreds of ops: each allocates its result, the memory (from the pool) and the node, and nothing else.
+TEST(Op, AllocatesItsResultAloneWhereNothingIsRecorded) {
+  const auto leaf = [](const Shape& shape) { return Variable(Tensor::full(shape, 0.5f), {.requires_grad = true}); };
+  const Variable x = leaf({2, 3, 8}), w = leaf({8, 8}), b = leaf({8});
+  const Weight packed = Weight::packed(w.value(), WeightFormat::int8);
+  const std::pair<const char*, std::function<Variable()>> ops[] = {
+      {"linear", [&] { return linear(x, packed, b); }},
+      {"layer_norm", [&] { return layer_norm(x, b, b); }},
+      {"rms_norm", [&] { return rms_norm(x, b); }},
+      {"add", [&] { return add(x, x); }},
+      {"relu", [&] { return relu(x); }},
+      {"reshape",
+       [&] {
+         return reshape(x, {6, 8});
+       }},
+      {"split_heads", [&] { return split_heads(x, 2); }},
+  };
+  const NoGrad guard;
+  for (const auto& [name, op] : ops) {
+    op();
+    EXPECT_LE(allocations_of([&, &run = op] { run(); }), 2) << name;
+  }
+  linear<2>(x, {{{packed, b}, {packed, {}}}});
+  EXPECT_LE(allocations_of([&] { linear<2>(x, {{{packed, b}, {packed, {}}}}); }), 4);
 }
 
 }  // namespace qkv::allocation_test

@@ -37,7 +37,9 @@ Prepared prepare_as(DType dtype, const Request& r) {
   const Score::Prepared prepared = r.options.score ? r.options.score->prepare(q, k) : Score::Prepared{q, k};
   std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, r.options);
   const bool with_backward = r.with_backward || recording(inputs);
-  return {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs)};
+  Prepared p = {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs)};
+  p.call.keeps_statistics = with_backward || r.weights != Weights::none;
+  return p;
 }
 
 // bf16 is converted to f32 before the score prepares it, unless an algorithm reads bf16. Whether a gradient is recorded,
@@ -107,8 +109,11 @@ Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOpt
     check_shapes(q, k, v);
     const bool reads_stored = !options.score || options.score->reads_stored_keys();
     if (reads_stored &&
-        select_algorithm({shape_of(q, k, v, options), q.dtype(), options}) == Algorithm::single_query)
-      return forward_pass(prepare({q, k}, v, options, /*with_backward=*/false)).out;
+        select_algorithm({shape_of(q, k, v, options), q.dtype(), options}) == Algorithm::single_query) {
+      AttentionCall call = prepare({q, k}, v, options, /*with_backward=*/false);
+      call.keeps_statistics = false;
+      return forward_pass(call).out;
+    }
   }
   return attention(q, cache.keys().to(q.dtype()), cache.values().to(q.dtype()), options);
 }

@@ -32,10 +32,10 @@ bool continues(const Tensor& x, const Tensor& cached) {
 std::string describe_typed(const Tensor& x) { return fmt::format("{} {}", name_of(x.dtype()), x.shape()); }
 
 void check_added(const Tensor& k, const Tensor& v) {
-  require(k.rank() == 4 && v.rank() == 4 && k.dim(2) == v.dim(2) && k.dtype() == v.dtype() &&
-              (k.dtype() == DType::f32 || k.dtype() == DType::bf16),
-          "KeyValueCache", "expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is {}, v is {}",
-          describe_typed(k), describe_typed(v));
+  if (k.rank() != 4 || v.rank() != 4 || k.dim(2) != v.dim(2) || k.dtype() != v.dtype() ||
+      (k.dtype() != DType::f32 && k.dtype() != DType::bf16))
+    fail("KeyValueCache", "expected k (B,G,t,D) and v (B,G,t,E), both f32 or both bf16; k is {}, v is {}",
+         describe_typed(k), describe_typed(v));
 }
 
 }  // namespace

@@ -45,12 +45,6 @@ Tensor int8_rows(const Tensor& x) {
   return rows;
 }
 
-float scale_of_int8_row(const int8_t* row, int64_t D) {
-  float scale = 0;
-  std::memcpy(&scale, row + D, sizeof(scale));
-  return scale;
-}
-
 Tensor numbers_of_int8_rows(const Tensor& rows) {
   Tensor out = Tensor::empty(rows.shape());
   const int64_t D = rows.dim(3);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <cstring>
 
 #include "qkv/base/names.h"
 #include "qkv/tensor/tensor.h"
@@ -26,7 +27,11 @@ namespace internal {
 // x (B,G,T,D), f32 or bf16, as u8 (B,G,T,D + 4). A row with a number that is not finite has the scale NaN.
 Tensor int8_rows(const Tensor& x);
 // The others take the numbers of such rows without their scales: u8 (B,G,T,D), a view.
-float scale_of_int8_row(const int8_t* row, int64_t D);
+inline float scale_of_int8_row(const int8_t* row, int64_t D) {
+  float scale = 0;
+  std::memcpy(&scale, row + D, sizeof(scale));
+  return scale;
+}
 Tensor numbers_of_int8_rows(const Tensor& rows);  // f32
 
 }  // namespace internal

@@ -33,29 +33,34 @@ void add_to(Tensor& sum, const Tensor& x) {
 }  // namespace
 
 struct Variable::Node {
-  std::string_view op = "leaf";
-  uint64_t sequence = 0;  // order of creation: inputs always come before outputs
+  // What a node has that requires a gradient. A decoding step makes hundreds of others.
+  struct Gradient {
+    std::string_view op = "leaf";
+    uint64_t sequence = 0;  // order of creation: inputs always come before outputs
+    std::vector<Variable> inputs = {};
+    Backward backward = {};  // empty for a leaf
+
+    Tensor sum = {};         // of a leaf: the gradient so far; of an inner node: only while backward() runs
+    bool is_shared = false;  // another node may hold the tensor too: copy before adding
+    bool fresh = true;       // a leaf without a gradient
+  };
+
   Tensor value;
-  bool requires_grad = false;
-  std::vector<Variable> inputs;
-  Backward backward;  // empty for a leaf
-
-  Tensor grad;                  // of a leaf: the sum so far; of an inner node: only while backward() runs
-  bool grad_is_shared = false;  // another node may hold the tensor too: copy before adding
-  bool fresh = true;            // a leaf without a gradient
   uint64_t version = 0;
+  std::unique_ptr<Gradient> gradient = {};  // null: it requires none
 
-  Node() = default;
+  explicit Node(Tensor v) : value(std::move(v)) {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   // Nodes are freed in a loop: recursion along a long chain would overflow the stack.
   ~Node() {
     std::vector<std::shared_ptr<Node>> rest;
     const auto take = [&rest](Node& node) {
-      node.backward = nullptr;
-      for (Variable& input : node.inputs)
+      if (!node.gradient) return;
+      node.gradient->backward = nullptr;
+      for (Variable& input : node.gradient->inputs)
         if (input.node_ && input.node_.use_count() == 1) rest.push_back(std::move(input.node_));
-      node.inputs.clear();
+      node.gradient->inputs.clear();
     };
     take(*this);
     while (!rest.empty()) {
@@ -66,35 +71,37 @@ struct Variable::Node {
   }
 
   void receive(Tensor g) {
-    require(g.shape() == value.shape() && g.dtype() == value.dtype(), op,
+    Gradient& own = *gradient;
+    require(g.shape() == value.shape() && g.dtype() == value.dtype(), own.op,
             "a gradient of {} {} for a value of {} {}", name_of(g.dtype()), g.shape(), name_of(value.dtype()),
             value.shape());
-    if (!backward) {  // leaf
-      if (fresh) {    // the first gradient becomes the sum, copied only if it is shared
+    if (!own.backward) {  // leaf
+      if (own.fresh) {    // the first gradient becomes the sum, copied only if it is shared
         const bool alone = g.storage().use_count() == 1 && g.contiguous() && g.storage()->writable();
-        grad = alone ? std::move(g) : g.clone();
-        fresh = false;
+        own.sum = alone ? std::move(g) : g.clone();
+        own.fresh = false;
       } else {
-        add_to(grad, g);
+        add_to(own.sum, g);
       }
-    } else if (!grad.defined()) {
-      grad = g;
-      grad_is_shared = true;
+    } else if (!own.sum.defined()) {
+      own.sum = g;
+      own.is_shared = true;
     } else {
-      if (grad_is_shared) grad = grad.clone();
-      grad_is_shared = false;
-      add_to(grad, g);
+      if (own.is_shared) own.sum = own.sum.clone();
+      own.is_shared = false;
+      add_to(own.sum, g);
     }
   }
 };
 
 Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
 
-Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>()) {
-  require(!options.requires_grad || value.dtype() == DType::f32 || value.dtype() == DType::bf16, "Variable",
-          "only f32 and bf16 values have gradients, got {}", name_of(value.dtype()));
-  node_->value = std::move(value);
-  node_->requires_grad = options.requires_grad;
+Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>(std::move(value))) {
+  if (!options.requires_grad) return;
+  const DType type = node_->value.dtype();
+  require(type == DType::f32 || type == DType::bf16, "Variable", "only f32 and bf16 values have gradients, got {}",
+          name_of(type));
+  node_->gradient = std::make_unique<Node::Gradient>();
 }
 
 const Tensor& Variable::value() const {
@@ -103,26 +110,29 @@ const Tensor& Variable::value() const {
 }
 
 Tensor& Variable::mutable_value() {
-  require(defined() && !node_->backward, "Variable::mutable_value", "only a leaf may be written");
+  require(defined() && (!node_->gradient || !node_->gradient->backward), "Variable::mutable_value",
+          "only a leaf may be written");
   ++node_->version;
   return node_->value;
 }
 
-bool Variable::requires_grad() const { return defined() && node_->requires_grad; }
+bool Variable::requires_grad() const { return defined() && node_->gradient; }
 
 const Tensor& Variable::grad() const {
   static const Tensor none;
-  return node_->fresh ? none : node_->grad;
+  return !node_->gradient || node_->gradient->fresh ? none : node_->gradient->sum;
 }
 
 Tensor& Variable::mutable_grad() {
-  require(!node_->fresh, "Variable::mutable_grad", "the variable has no gradient: call backward() first");
-  return node_->grad;
+  require(node_->gradient && !node_->gradient->fresh, "Variable::mutable_grad",
+          "the variable has no gradient: call backward() first");
+  return node_->gradient->sum;
 }
 
 void Variable::zero_grad() {
-  node_->fresh = true;
-  node_->grad = Tensor();
+  if (!node_->gradient) return;
+  node_->gradient->fresh = true;
+  node_->gradient->sum = Tensor();
 }
 
 uint64_t Variable::version() const { return node_->version; }
@@ -138,44 +148,44 @@ void Variable::backward() const {
 void Variable::backward(const Tensor& upstream) const {
   require(requires_grad(), "backward", "no input of this value requires a gradient");
   const auto older = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
-    return a->sequence < b->sequence;
+    return a->gradient->sequence < b->gradient->sequence;
   };
   std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(older)> waiting(older);
   node_->receive(upstream);
-  if (node_->backward) waiting.push(node_);
+  if (node_->gradient->backward) waiting.push(node_);
   while (!waiting.empty()) {
     const std::shared_ptr<Node> node = waiting.top();
     waiting.pop();
+    Node::Gradient& own = *node->gradient;
     std::vector<bool> needs;
-    for (const Variable& input : node->inputs) needs.push_back(input.requires_grad());
-    Tensor grad = std::move(node->grad);
-    node->grad = Tensor();
-    std::vector<Tensor> grads = node->backward(grad, needs);
-    require(grads.size() == needs.size(), node->op, "{} gradients for {} inputs", grads.size(), needs.size());
+    for (const Variable& input : own.inputs) needs.push_back(input.requires_grad());
+    Tensor grad = std::move(own.sum);
+    own.sum = Tensor();
+    std::vector<Tensor> grads = own.backward(grad, needs);
+    require(grads.size() == needs.size(), own.op, "{} gradients for {} inputs", grads.size(), needs.size());
     for (size_t i = 0; i < grads.size(); ++i) {
       if (!needs[i] || !grads[i].defined()) continue;
-      Node& input = *node->inputs[i].node_;
-      const bool first = input.backward && !input.grad.defined();
+      Node& input = *own.inputs[i].node_;
+      const bool first = input.gradient->backward && !input.gradient->sum.defined();
       input.receive(std::move(grads[i]));
       grads[i] = Tensor();
-      if (first) waiting.push(node->inputs[i].node_);
+      if (first) waiting.push(own.inputs[i].node_);
     }
     // What the op saved is not needed again: its memory can be reused by the remaining nodes.
-    node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
+    own.backward = [op = own.op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
       fail(op, "backward() was called twice on the same values; compute them again first");
     };
-    node->inputs.clear();
+    own.inputs.clear();
   }
 }
 
-Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward) {
+Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward) {
   Variable out(std::move(value));
-  if (!recording(inputs)) return out;
-  out.node_->op = op;
-  out.node_->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
-  out.node_->requires_grad = true;
-  out.node_->inputs = std::move(inputs);
-  out.node_->backward = std::move(backward);
+  out.node_->gradient = std::make_unique<Variable::Node::Gradient>(
+      Variable::Node::Gradient{.op = op,
+                               .sequence = next_sequence.fetch_add(1, std::memory_order_relaxed),
+                               .inputs = std::move(inputs),
+                               .backward = std::move(backward)});
   return out;
 }
 

@@ -14,9 +14,11 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "qkv/tensor/tensor.h"
@@ -61,16 +63,27 @@ class Variable {
 
  private:
   struct Node;
-  friend Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
+  friend Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
   std::shared_ptr<Node> node_;
 };
 
-// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored. An input
-// that is undefined is a constant.
-Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
-
 // Whether an op on these inputs will be recorded; if not, it need not save anything for its backward.
 bool recording(std::span<const Variable> inputs);
+
+Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
+
+// A new value on the tape. If recording is off or no input requires a gradient, only the value is stored, and no memory
+// is allocated for the rest. An input that is undefined is a constant.
+template <class F>
+Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, F&& backward) {
+  if (!recording(inputs)) return Variable(std::move(value));
+  return record_node(op, std::move(inputs), std::move(value), Backward(std::forward<F>(backward)));
+}
+template <class F>
+Variable record(std::string_view op, std::initializer_list<Variable> inputs, Tensor value, F&& backward) {
+  if (!recording(std::span(inputs.begin(), inputs.size()))) return Variable(std::move(value));
+  return record_node(op, inputs, std::move(value), Backward(std::forward<F>(backward)));
+}
 
 // Turns recording off in this thread while it is in scope.
 class NoGrad {

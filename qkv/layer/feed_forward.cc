@@ -12,6 +12,7 @@ FeedForward::FeedForward(const FeedForwardOptions& o)
 
 Variable FeedForward::forward(const Variable& x, Pass& pass) const {
   const auto hidden = [&] {
+    if (!gate && options_.activation == Activation::relu) return up.forward_relu(x);
     if (!gate) return activate(options_.activation, up.forward(x));
     const auto [gates, values] = forward_all<2>(x, {&*gate, &up});
     return multiply(activate(options_.activation, gates), values);

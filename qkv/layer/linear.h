@@ -18,6 +18,7 @@ class Linear final : public Module {
  public:
   Linear(const Axis& in, const Axis& out, bool bias = true);
   Variable forward(const Variable& x) const;
+  Variable forward_relu(const Variable& x) const;  // max(0, forward(x)), in one step where no gradient is recorded
   void list(ModuleContents& contents) const override;
 
   Parameter weight, bias;

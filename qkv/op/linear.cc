@@ -2,6 +2,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
+#include "qkv/op/activation.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -16,12 +17,15 @@ void check(const Variable& x, const Weight& w, const Variable& b) {
           w.shape(), b.defined() ? b.shape() : Shape{});
 }
 
+bool is_recorded(const Variable& x, const Weight& w, const Variable& b) {
+  const Variable inputs[] = {x, w.master(), b};
+  return recording(inputs);
+}
+
 // The node of y = x W^T + b; `in` holds x.
 Variable recorded(const Variable& x, const Weight& w, const Variable& b, const Tensor& in, const Tensor& y) {
   const int64_t K = w.dim(1), N = w.dim(0), M = in.numel() / K;
-  std::vector<Variable> inputs = {x, w.master()};
-  if (b.defined()) inputs.push_back(b);
-  return record("linear", std::move(inputs), y,
+  return record("linear", {x, w.master(), b}, y,
                 [in, w, M, K, N](const Tensor& grad, const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
                   std::vector<Tensor> grads(needs.size());
@@ -33,7 +37,7 @@ Variable recorded(const Variable& x, const Weight& w, const Variable& b, const T
                     grads[1] = Tensor::empty(w.shape());
                     kernel::matmul(matrix(dy, M).transposed(), matrix(in, M), grads[1].data<float>(), K);
                   }
-                  if (needs.size() > 2 && needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
+                  if (needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
                   return grads;
                 });
 }
@@ -56,7 +60,7 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   std::array<Tensor, most> ys, biases;
   size_t count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
-    const auto& [w, b] = layers[i];
+    const auto& [w, b, has_relu] = layers[i];
     if (!w.defined()) continue;
     check(x, w, b);
     Shape shape = x.shape();
@@ -66,11 +70,15 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     products[count++] = {.b = w.forward(),
                          .c = ys[i].data<float>(),
                          .c_row_stride = w.dim(0),
-                         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr}};
+                         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr,
+                                     .relu = has_relu && !is_recorded(x, w, b)}};
   }
   if (count > 0) kernel::matmul(matrix(in, in.numel() / in.dim(-1)), std::span(products.data(), count));
-  for (size_t i = 0; i < layers.size(); ++i)
-    results[i] = ys[i].defined() ? recorded(x, layers[i].weight, layers[i].bias, in, ys[i]) : Variable();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto& [w, b, has_relu] = layers[i];
+    results[i] = ys[i].defined() ? recorded(x, w, b, in, ys[i]) : Variable();
+    if (has_relu && results[i].requires_grad()) results[i] = relu(results[i]);
+  }
 }
 
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #include "qkv/op/linear.h"
 
+#include "qkv/op/activation.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/embedding.h"
 #include "qkv/test_support/gradient_check.h"
@@ -89,6 +90,29 @@ TEST(Linear, LayersOfOneInputHaveTheResultsAndGradientsOfEachAlone) {
   }
   EXPECT_TRUE(same_bits(a.x.grad(), b.x.grad()) && same_bits(a.w1.grad(), b.w1.grad()));
   EXPECT_TRUE(same_bits(a.w2.grad(), b.w2.grad()) && same_bits(a.b1.grad(), b.b1.grad()));
+}
+
+TEST(Linear, WithReluHasTheBitsAndGradientsOfBothSteps) {
+  const auto leaf = [](const Shape& shape, uint64_t seed) {
+    return Variable(random_tensor(shape, seed), {.requires_grad = true});
+  };
+  const Variable x1 = leaf({3, 32}, 1), x2 = leaf({3, 32}, 1), w = leaf({20, 32}, 2), b = leaf({20}, 3);
+  const auto in_one = [&](const Variable& x, const Weight& weight) {
+    return linear<1>(x, {{{weight, b, true}}})[0];
+  };
+  const Variable y1 = relu(linear(x1, w, b)), y2 = in_one(x2, w);
+  EXPECT_TRUE(same_bits(y1.value(), y2.value()));
+  const Tensor dy = random_tensor({3, 20}, 4);
+  y1.backward(dy), y2.backward(dy);
+  EXPECT_TRUE(same_bits(x1.grad(), x2.grad()));
+  const NoGrad guard;
+  for (const WeightFormat format :
+       {WeightFormat::f32, WeightFormat::bf16, WeightFormat::int8, WeightFormat::q4_0}) {
+    const Weight packed = Weight::packed(w.value(), format);
+    EXPECT_TRUE(same_bits(in_one(x1, packed).value(), relu(linear(x1, packed, b)).value()));
+  }
+  const Weight in_place = Weight::in_place(w.value());
+  EXPECT_TRUE(same_bits(in_one(x1, in_place).value(), relu(linear(x1, in_place, b)).value()));
 }
 
 TEST(Linear, TakesMoreLayersThanRunAtATime) {

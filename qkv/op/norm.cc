@@ -10,23 +10,32 @@ namespace qkv {
 
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, float eps) {
   const int64_t C = x.dim(-1);
-  require(C > 0 && weight.shape() == Shape{C} && (!bias.defined() || bias.shape() == Shape{C}), "layer_norm",
-          "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(),
-          bias.defined() ? to_string(bias.shape()) : "not given");
+  if (C <= 0 || weight.shape() != Shape{C} || (bias.defined() && bias.shape() != Shape{C}))
+    fail("layer_norm", "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(),
+         bias.defined() ? to_string(bias.shape()) : "not given");
   const Tensor in = x.value().contiguous_copy();
   const Tensor weights = weight.value().contiguous_copy();
   const Tensor biases = bias.defined() ? bias.value().contiguous_copy() : Tensor::zeros({C});
   const int64_t M = in.numel() / C;
-  Tensor y = Tensor::empty(in.shape()), mean = Tensor::empty({M}), rstd = Tensor::empty({M});
+  Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *w = weights.data<float>(), *b = biases.data<float>();
-  float *to = y.data<float>(), *mu = mean.data<float>(), *r = rstd.data<float>();
-  for_each_row(M, C, [&](int64_t m) {
-    kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, mu + m, r + m);
-  });
-  std::vector<Variable> inputs = {x, weight};
-  if (bias.defined()) inputs.push_back(bias);
-  return record("layer_norm", std::move(inputs), y,
-                [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>& needs) {
+  float* const to = y.data<float>();
+  const auto normalize = [&](int64_t m, float& mean, float& rstd) {
+    kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, &mean, &rstd);
+  };
+  const Variable inputs[] = {x, weight, bias};
+  if (!recording(inputs)) {
+    for_each_row(M, C, [&](int64_t m) {
+      float mean = 0, rstd = 0;
+      normalize(m, mean, rstd);
+    });
+    return y;
+  }
+  Tensor mean = Tensor::empty({M}), rstd = Tensor::empty({M});
+  float *mu = mean.data<float>(), *r = rstd.data<float>();
+  for_each_row(M, C, [&](int64_t m) { normalize(m, mu[m], r[m]); });
+  return record("layer_norm", {x, weight, bias}, y,
+                [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   const Tensor dy = grad.contiguous_copy();
                   Tensor dx = Tensor::empty(in.shape());
                   const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
@@ -38,9 +47,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                       kernel::kernels().rows.layer_norm_backward(g + m * C, x0 + m * C, scale, mu0[m], r0[m], C,
                                                                  out + m * C, s, s + C);
                   });
-                  std::vector<Tensor> grads = {dx, sums.slice(0, 0, C), sums.slice(0, C, 2 * C)};
-                  grads.resize(needs.size());
-                  return grads;
+                  return std::vector<Tensor>{dx, sums.slice(0, 0, C), sums.slice(0, C, 2 * C)};
                 });
 }
 
@@ -50,11 +57,23 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
           weight.shape());
   const Tensor in = x.value().contiguous_copy(), weights = weight.value().contiguous_copy();
   const int64_t M = in.numel() / C;
-  Tensor y = Tensor::empty(in.shape()), rstd = Tensor::empty({M});
+  Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *w = weights.data<float>();
-  float *to = y.data<float>(), *r = rstd.data<float>();
-  for_each_row(M, C,
-               [&](int64_t m) { kernel::kernels().rows.rms_norm(from + m * C, w, C, eps, to + m * C, r + m); });
+  float* const to = y.data<float>();
+  const auto normalize = [&](int64_t m, float& rstd) {
+    kernel::kernels().rows.rms_norm(from + m * C, w, C, eps, to + m * C, &rstd);
+  };
+  const Variable inputs[] = {x, weight};
+  if (!recording(inputs)) {
+    for_each_row(M, C, [&](int64_t m) {
+      float rstd = 0;
+      normalize(m, rstd);
+    });
+    return y;
+  }
+  Tensor rstd = Tensor::empty({M});
+  float* const r = rstd.data<float>();
+  for_each_row(M, C, [&](int64_t m) { normalize(m, r[m]); });
   return record(
       "rms_norm", {x, weight}, y, [in, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
         const Tensor dy = grad.contiguous_copy();

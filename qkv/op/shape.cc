@@ -29,12 +29,20 @@ Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
 Variable split_heads(const Variable& x, int64_t heads) {
   if (x.value().rank() != 3 || heads <= 0 || x.dim(2) % heads != 0)
     fail("split_heads", "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
-  return transpose(reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}), 1, 2);
+  const Tensor in = x.value().contiguous_copy();
+  return record("split_heads", {x}, in.reshape({in.dim(0), in.dim(1), heads, in.dim(2) / heads}).transpose(1, 2),
+                [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
+                  return std::vector<Tensor>{dy.transpose(1, 2).contiguous_copy().reshape(from)};
+                });
 }
 
 Variable join_heads(const Variable& x) {
   require(x.value().rank() == 4, "join_heads", "x must be (B,H,T,D), got {}", x.shape());
-  return reshape(transpose(x, 1, 2), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+  const Tensor rows = x.value().transpose(1, 2).contiguous_copy();
+  return record("join_heads", {x}, rows.reshape({rows.dim(0), rows.dim(1), rows.dim(2) * rows.dim(3)}),
+                [from = rows.shape()](const Tensor& dy, const std::vector<bool>&) {
+                  return std::vector<Tensor>{dy.contiguous_copy().reshape(from).transpose(1, 2)};
+                });
 }
 
 }  // namespace qkv

@@ -112,7 +112,7 @@ Pool& pool() {
 
 }  // namespace
 
-Storage::Storage(std::byte* data, int64_t bytes, int64_t capacity, std::shared_ptr<void> owner, bool writable)
+Storage::Storage(Key, std::byte* data, int64_t bytes, int64_t capacity, std::shared_ptr<void> owner, bool writable)
     : data_(data), bytes_(bytes), capacity_(capacity), owner_(std::move(owner)), writable_(writable) {}
 
 Storage::~Storage() {
@@ -128,11 +128,11 @@ std::shared_ptr<Storage> Storage::allocate(int64_t bytes, int64_t factor) {
   require(bytes >= 0 && bytes < (int64_t{1} << 46), "Storage", "cannot allocate {} bytes", bytes);
   const int64_t capacity = size_class(bytes);
   const Block block = pool().take(capacity, factor * capacity);
-  return std::shared_ptr<Storage>(new Storage(block.data, bytes, block.capacity, nullptr, true));
+  return std::make_shared<Storage>(Key(), block.data, bytes, block.capacity, nullptr, true);
 }
 
 std::shared_ptr<Storage> Storage::borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable) {
-  return std::shared_ptr<Storage>(new Storage(static_cast<std::byte*>(data), bytes, 0, std::move(owner), writable));
+  return std::make_shared<Storage>(Key(), static_cast<std::byte*>(data), bytes, 0, std::move(owner), writable);
 }
 
 StorageStatistics storage_statistics() { return pool().statistics(); }

@@ -11,12 +11,15 @@
 namespace qkv {
 
 class Storage {
+  struct Key {};  // only members make storage
+
  public:
   static std::shared_ptr<Storage> allocate(int64_t bytes);          // from the pool; contents undefined
   static std::shared_ptr<Storage> allocate_to_keep(int64_t bytes);  // the same, never a block of a larger size
   // Memory owned by the caller (a mapped file, an array); `owner` keeps it alive.
   static std::shared_ptr<Storage> borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable);
 
+  Storage(Key key, std::byte* data, int64_t bytes, int64_t capacity, std::shared_ptr<void> owner, bool writable);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -27,7 +30,6 @@ class Storage {
 
  private:
   static std::shared_ptr<Storage> allocate(int64_t bytes, int64_t factor);
-  Storage(std::byte* data, int64_t bytes, int64_t capacity, std::shared_ptr<void> owner, bool writable);
 
   std::byte* data_;
   int64_t bytes_;

@@ -24,36 +24,36 @@ int checked_axis(const Shape& shape, int axis, const char* op) {
   return a;
 }
 
-// Calls row(offset into a, offset into b) for every innermost row of two strided views with the same shape.
-template <class Row>
-void for_each_row(const Shape& shape, const Shape& a, const Shape& b, Row row) {
-  if (shape.numel() == 0) return;
+// Calls piece(offset into a, offset into b) for every index into the first `axes` axes of two strided views.
+template <class Piece>
+void for_each_piece(const Shape& shape, int axes, const Shape& a, const Shape& b, Piece piece) {
   int64_t index[Shape::max_rank] = {};
-  const int outer = shape.rank() - 1;
   for (;;) {
     int64_t at_a = 0, at_b = 0;
-    for (int i = 0; i < outer; ++i) at_a += index[i] * a[i], at_b += index[i] * b[i];
-    row(at_a, at_b);
-    int i = outer - 1;
+    for (int i = 0; i < axes; ++i) at_a += index[i] * a[i], at_b += index[i] * b[i];
+    piece(at_a, at_b);
+    int i = axes - 1;
     for (; i >= 0 && ++index[i] == shape[i]; --i) index[i] = 0;
     if (i < 0) return;
   }
 }
 
+// In pieces: the last axes that are contiguous in both views, or the last axis.
 template <class T>
 void copy_strided(T* out, const Shape& out_strides, const T* in, const Shape& in_strides, const Shape& shape) {
-  if (shape.rank() == 0) {
-    *out = *in;
-    return;
-  }
-  const int last = shape.rank() - 1;
-  const int64_t n = shape[last], so = out_strides[last], si = in_strides[last];
-  for_each_row(shape, out_strides, in_strides, [&](int64_t at_out, int64_t at_in) {
-    if (so == 1 && si == 1) {
+  if (shape.numel() == 0) return;
+  int axes = shape.rank();
+  int64_t n = 1;
+  while (axes > 0 && (shape[axes - 1] == 1 || (out_strides[axes - 1] == n && in_strides[axes - 1] == n)))
+    n *= shape[--axes];
+  if (n > 1 || axes == 0)
+    return for_each_piece(shape, axes, out_strides, in_strides, [&](int64_t at_out, int64_t at_in) {
       std::memcpy(out + at_out, in + at_in, static_cast<size_t>(n) * sizeof(T));
-    } else {
-      for (int64_t i = 0; i < n; ++i) out[at_out + i * so] = in[at_in + i * si];
-    }
+    });
+  const int last = axes - 1;  // those after it have length 1
+  const int64_t length = shape[last], so = out_strides[last], si = in_strides[last];
+  for_each_piece(shape, last, out_strides, in_strides, [&](int64_t at_out, int64_t at_in) {
+    for (int64_t i = 0; i < length; ++i) out[at_out + i * so] = in[at_in + i * si];
   });
 }
 
@@ -244,11 +244,10 @@ void Tensor::fill(float value) {
   }
 }
 
-void Tensor::check_access(DType wanted, bool write) const {
-  if (!defined())  // on every access: the message is made only then
-    fail("Tensor::data", "the tensor is undefined");
+void Tensor::refuse_access(DType wanted) const {
+  require(defined(), "Tensor::data", "the tensor is undefined");
   require(wanted == dtype_, "Tensor::data", "the tensor holds {}, not {}", name_of(dtype_), name_of(wanted));
-  require(!write || storage_->writable(), "Tensor::data", "this memory is read-only");
+  fail("Tensor::data", "this memory is read-only");
 }
 
 void Tensor::check_contiguous() const {

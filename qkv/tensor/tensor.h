@@ -90,7 +90,11 @@ class Tensor {
   int64_t offset() const { return offset_; }
 
  private:
-  void check_access(DType wanted, bool write) const;
+  void check_access(DType wanted, bool write) const {  // on every access: the message is made only where it fails
+    if (!storage_ || wanted != dtype_ || (write && !storage_->writable())) [[unlikely]]
+      refuse_access(wanted);
+  }
+  [[noreturn]] void refuse_access(DType wanted) const;
   void check_contiguous() const;
   int64_t position(std::span<const int64_t> index) const;
 

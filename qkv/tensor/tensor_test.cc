@@ -143,6 +143,35 @@ TEST(Tensor, CopyFromFollowsStridesOnBothSides) {
   none.copy_from(Tensor::empty({0, 2}));
 }
 
+TEST(Tensor, CopyFromKeepsToTheViewWhateverIsContiguous) {
+  const Tensor whole = counting({3, 4, 5, 6});
+  const auto expect_copy = [](const Tensor& from) {
+    Tensor to = Tensor::full(from.shape(), -1), wide = Tensor::full({4, 5, 6, 7}, -1);
+    to.copy_from(from);
+    const Tensor inner = wide.slice(0, 1, 1 + from.dim(0)).slice(1, 0, from.dim(1)).slice(2, 1, 1 + from.dim(2));
+    Tensor part = inner.slice(3, 0, from.dim(3));
+    part.copy_from(from);
+    for (int64_t a = 0; a < from.dim(0); ++a)
+      for (int64_t b = 0; b < from.dim(1); ++b)
+        for (int64_t c = 0; c < from.dim(2); ++c)
+          for (int64_t d = 0; d < from.dim(3); ++d) {
+            ASSERT_EQ(to.at<float>({a, b, c, d}), from.at<float>({a, b, c, d}));
+            ASSERT_EQ(part.at<float>({a, b, c, d}), from.at<float>({a, b, c, d}));
+          }
+    int64_t written = 0;
+    for (const float x : wide.span<float>()) written += x != -1;
+    EXPECT_EQ(written, from.numel());
+  };
+  expect_copy(whole);
+  expect_copy(whole.slice(0, 1, 2));
+  expect_copy(whole.slice(1, 1, 3));
+  expect_copy(whole.slice(2, 0, 4));
+  expect_copy(whole.slice(3, 2, 3));
+  expect_copy(whole.slice(3, 2, 5).slice(2, 1, 2));
+  expect_copy(whole.slice(0, 0, 1).expand({3, 4, 5, 6}));
+  expect_copy(whole.slice(3, 0, 1).slice(1, 0, 1).expand({3, 4, 5, 6}));
+}
+
 TEST(Tensor, Bfloat16IsRoundedToTheNearestEven) {
   const float inf = std::numeric_limits<float>::infinity();
   // Between 1 and the next bfloat16, 1 + 2^-7, lies 1 + 2^-8: a tie, to the even 1; a little more goes up.

@@ -20,6 +20,7 @@ struct AttentionCall {
   NormalizerPtr normalize;
   std::vector<ReweigherPtr> reweigh;
   Algorithm algorithm = Algorithm::f32_tiles;
+  bool keeps_statistics = true;  // of the softmax, for weights and a backward
 
   bool is_bf16() const { return q.dtype() == DType::bf16; }
 };

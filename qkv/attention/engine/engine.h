@@ -6,7 +6,7 @@
 
 namespace qkv::internal {
 
-// out (B,H,T,E), of the type and in the memory order of q, and the softmax statistics.
+// out (B,H,T,E), of the type and in the memory order of q, and the softmax statistics, if the call keeps them.
 struct ForwardResult {
   Tensor out;
   SoftmaxStatistics statistics;

@@ -125,6 +125,7 @@ class HeadTask {
 
 void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
                       const kernel::RunningSoftmax& running) {
+  if (!statistics.maximum.defined()) return;
   const int64_t at = (block.batch * block.shape->H + block.head) * block.shape->T + block.query;
   float* inverse_sum = statistics.inverse_sum.data<float>() + at;
   for (int64_t i = 0; i < block.queries; ++i) inverse_sum[i] = running.sum[i] > 0 ? 1.0f / running.sum[i] : 0.0f;
@@ -133,9 +134,10 @@ void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
 
 ForwardResult forward_pass(const AttentionCall& call) {
   const AttentionShape& shape = call.shape;
-  ForwardResult result = {
-      .out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
-      .statistics = {Tensor::empty({shape.B, shape.H, shape.T}), Tensor::empty({shape.B, shape.H, shape.T})}};
+  ForwardResult result = {.out = empty_in_order_of(call.q, {shape.B, shape.H, shape.T, shape.E}, call.q.dtype()),
+                          .statistics = {}};
+  if (call.keeps_statistics)
+    result.statistics = {Tensor::empty({shape.B, shape.H, shape.T}), Tensor::empty({shape.B, shape.H, shape.T})};
   if (call.algorithm == Algorithm::single_query) {
     forward_single_queries(call, result);
     return result;

@@ -46,13 +46,14 @@ void multiply_by_scales(const Tensor& x, const int8_t* row, int64_t keys, int64_
     for (int64_t j = 0; j < keys; ++j) out[i * max_block_keys + j] = in[i * max_block_keys + j] * scales[j];
 }
 
-// The rows of scores of the `queries` queries in q (queries, D).
-void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int64_t queries, float* s) {
+// The rows of scores of the `queries` queries in q (queries, D), whose rows are q_stride apart.
+void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int64_t q_stride, int64_t queries,
+                float* s) {
   const auto& kernels = kernel::kernels().attention;
   const int64_t kv_head = tile.kv_head();
   const auto from = [&](const auto* k) {
     return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{.q = q,
-                                                                   .q_stride = call.shape.D,
+                                                                   .q_stride = q_stride,
                                                                    .queries = queries,
                                                                    .k = k,
                                                                    .k_stride = call.k.stride(2),
@@ -103,14 +104,13 @@ class QueryGroup {
         batch_(batch),
         kv_head_(kv_head),
         step_(partials.spans * partials.size),
-        parts_(partials.at(block(0), span)),
-        q_(scratch_.floats(count_ * call.shape.D)) {
+        parts_(partials.at(block(0), span)) {
     for (int64_t i = 0; i < count_; ++i) {
       float* part = parts_ + i * step_;
       reset(Partials::running(part), 1);
       std::fill_n(Partials::values(part), call.shape.E, 0.0f);
-      load_query(call, block(i), block(i).query, q_ + i * call.shape.D);
     }
+    load_queries();
   }
 
   void run(const KeyRange& span) {
@@ -137,9 +137,23 @@ class QueryGroup {
     return single_query_block(call_, batch_, kv_head_ * group_ + i / call_.shape.T, i % call_.shape.T);
   }
 
+  // In place if they are the same distance apart.
+  void load_queries() {
+    const bool is_regular = group_ == 1 || call_.shape.T == 1;
+    if (!call_.is_bf16() && is_regular) {
+      q_ = row_pointer(call_.q, batch_, kv_head_ * group_, 0);
+      q_stride_ = call_.q.stride(group_ == 1 ? 2 : 1);
+      return;
+    }
+    float* const q = scratch_.floats(count_ * call_.shape.D);
+    for (int64_t i = 0; i < count_; ++i) load_query(call_, block(i), block(i).query, q + i * call_.shape.D);
+    q_ = q;
+    q_stride_ = call_.shape.D;
+  }
+
   bool all_visible(const KeyRange& keys, int64_t first, int64_t queries) const {
-    int64_t visible = 0;
-    for (int64_t i = first; i < first + queries; ++i)
+    int64_t visible = call_.mask ? 0 : queries * (keys.end - keys.begin);
+    for (int64_t i = first; call_.mask && i < first + queries; ++i)
       for_each_visible_tile(call_, block(i), keys, [&](const Tile& tile, Visibility visibility) {
         if (visibility == Visibility::visible) visible += tile.keys;
       });
@@ -149,7 +163,7 @@ class QueryGroup {
   // `tile` is the tile of query `first`; those of the other queries have the same keys.
   void step(const Tile& tile, int64_t first, int64_t queries, const uint64_t* visible) {
     float s[max_together * max_block_keys], rescale[max_together];
-    score_rows(call_, tile, q_ + first * call_.shape.D, queries, s);
+    score_rows(call_, tile, q_ + first * q_stride_, q_stride_, queries, s);
     for (int64_t i = 0; i < queries; ++i) {
       const kernel::RunningSoftmax running = Partials::running(parts_ + (first + i) * step_);
       weigh({block(first + i), tile.key, tile.keys}, visible, s + i * max_block_keys, running);
@@ -211,29 +225,42 @@ class QueryGroup {
     for (int64_t j = 0; j < tile.keys; ++j) row[j] = padded[j * tile.width];
   }
 
-  const kernel::FlushDenormals flush_;
   const AttentionCall& call_;
   Scratch scratch_;
   int64_t group_, count_, batch_, kv_head_, step_;
-  float *parts_, *q_;
+  float* parts_;
+  const float* q_ = nullptr;
+  int64_t q_stride_ = 0;
 };
 
+// Writes a row of the result, of the sum of its spans.
 void merge(const AttentionCall& call, const QueryBlock& block, Partials& partials, ForwardResult& result) {
   const int64_t E = call.shape.E;
-  Scratch scratch;
-  const kernel::RunningSoftmax total = {scratch.floats(block.width), scratch.floats(block.width),
-                                        scratch.floats(block.width)};
+  float maximum[max_block_queries], sum[max_block_queries], rescale[max_block_queries];  // block.width of them
+  const kernel::RunningSoftmax total = {maximum, sum, rescale};
   reset(total, block.width);
-  float* out = scratch.floats(E);
-  std::fill_n(out, E, 0.0f);
-  for (int64_t span = 0; span < partials.spans; ++span)
-    *total.maximum = std::max(*total.maximum, partials.at(block, span)[0]);
-  for (int64_t span = 0; span < partials.spans; ++span) {
-    const float* part = partials.at(block, span);
-    if (!(part[1] > 0)) continue;
-    const float factor = partials.spans == 1 ? 1.0f : std::exp(part[0] - *total.maximum);
-    *total.sum += part[1] * factor;
-    kernel::kernels().rows.add_scaled(part + 3, factor, E, out);
+  Scratch scratch;
+  float* out = nullptr;
+  if (partials.spans == 1) {
+    float* const part = partials.at(block, 0);
+    out = Partials::values(part);
+    *total.maximum = std::max(*total.maximum, part[0]);
+    if (part[1] > 0)
+      *total.sum = part[1];
+    else
+      std::fill_n(out, E, 0.0f);
+  } else {
+    out = scratch.floats(E);
+    std::fill_n(out, E, 0.0f);
+    for (int64_t span = 0; span < partials.spans; ++span)
+      *total.maximum = std::max(*total.maximum, partials.at(block, span)[0]);
+    for (int64_t span = 0; span < partials.spans; ++span) {
+      const float* part = partials.at(block, span);
+      if (!(part[1] > 0)) continue;
+      const float factor = std::exp(part[0] - *total.maximum);
+      *total.sum += part[1] * factor;
+      kernel::kernels().rows.add_scaled(part + 3, factor, E, out);
+    }
   }
   call.normalize->finish(block, total);
   write_rows(out, E, 1, *total.rescale, result.out, {block.batch, block.head, block.query});
@@ -249,7 +276,7 @@ void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) 
   std::fill_n(s, tile.keys * tile.width, 0.0f);
   for (int64_t i = 0; i < tile.queries; ++i) {
     load_query(call, tile, tile.query + i, q);
-    score_rows(call, tile, q, 1, row);
+    score_rows(call, tile, q, call.shape.D, 1, row);
     for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width + i] = row[j];
   }
 }
@@ -260,18 +287,25 @@ void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
   // Adjacent spans are one item where there are enough items for all threads: the next span reads what was
   // prefetched past the end of the one before.
   const int64_t spans = shape.B * shape.G * partials.spans, items = std::min<int64_t>(spans, 8 * threads());
-  parallel_for(items, [&](int64_t item) {
-    for (int64_t n = spans * item / items; n < spans * (item + 1) / items; ++n) {
-      const int64_t span = n % partials.spans, bg = n / partials.spans;
-      QueryGroup(call, bg / shape.G, bg % shape.G, span, partials)
-          .run({span * span_keys, std::min(shape.S, (span + 1) * span_keys)});
-    }
-  });
-  parallel_ranges(shape.B * shape.H * shape.T, 32, [&](int64_t begin, int64_t end) {
+  const auto merge_rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       merge(call, single_query_block(call, row / (shape.H * shape.T), row / shape.T % shape.H, row % shape.T),
             partials, result);
+  };
+  parallel_for(items, [&](int64_t item) {
+    const int64_t begin = spans * item / items, end = spans * (item + 1) / items;
+    {
+      const kernel::FlushDenormals flush;
+      for (int64_t n = begin; n < end; ++n) {
+        const int64_t span = n % partials.spans, bg = n / partials.spans;
+        QueryGroup(call, bg / shape.G, bg % shape.G, span, partials)
+            .run({span * span_keys, std::min(shape.S, (span + 1) * span_keys)});
+      }
+    }
+    const int64_t rows_of_group = shape.H / shape.G * shape.T;
+    if (partials.spans == 1) merge_rows(begin * rows_of_group, end * rows_of_group);
   });
+  if (partials.spans > 1) parallel_ranges(shape.B * shape.H * shape.T, 32, merge_rows);
 }
 
 }  // namespace qkv::internal

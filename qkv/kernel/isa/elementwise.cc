@@ -76,6 +76,7 @@ int64_t first_above(const float* x, int64_t n, float threshold) {
   constexpr int64_t block = 128;  // of which few have one
   int64_t i = 0;
   while (i + block <= n && !(max_over(x + i, block, threshold) > threshold)) i += block;
+  while (i + lanes <= n && !(max_over(x + i, lanes, threshold) > threshold)) i += lanes;
   while (i < n && !(x[i] > threshold)) ++i;
   return i;
 }

@@ -180,6 +180,31 @@ QKV_INLINE vf sqrt(vf v) {
 #endif
 }
 
+// Lane i is that of lane i ^ step.
+template <int step, class V>
+QKV_INLINE V swapped_lanes(V v) {
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(v, v, 0 ^ step, 1 ^ step, 2 ^ step, 3 ^ step, 4 ^ step, 5 ^ step, 6 ^ step,
+                                 7 ^ step, 8 ^ step, 9 ^ step, 10 ^ step, 11 ^ step, 12 ^ step, 13 ^ step,
+                                 14 ^ step, 15 ^ step);
+#elif defined(__AVX2__)
+  return __builtin_shufflevector(v, v, 0 ^ step, 1 ^ step, 2 ^ step, 3 ^ step, 4 ^ step, 5 ^ step, 6 ^ step,
+                                 7 ^ step);
+#else
+  return __builtin_shufflevector(v, v, 0 ^ step, 1 ^ step, 2 ^ step, 3 ^ step);
+#endif
+}
+
+// Lane 0 of a tree over the lanes of a vector of floats or integers: x[l] = combine(x[l], x[l + half]), until one is left.
+template <class V, class Combine>
+QKV_INLINE auto across_lanes(V v, Combine combine) {
+  if constexpr (lanes > 8) v = combine(v, swapped_lanes<8>(v));
+  if constexpr (lanes > 4) v = combine(v, swapped_lanes<4>(v));
+  v = combine(v, swapped_lanes<2>(v));
+  v = combine(v, swapped_lanes<1>(v));
+  return v[0];
+}
+
 // Sums across lanes are made of 16 partial sums, or a multiple of it, on every instruction set: as vectors, that is
 // sums_vectors of them. Then a tree halves their number, x[l] += x[l + half], until one is left.
 constexpr int partial_sums = 16, sums_vectors = partial_sums / lanes;
@@ -193,22 +218,14 @@ QKV_INLINE vf sum_vectors(vf (&v)[count]) {  // the steps of the tree that add w
   return v[0];
 }
 QKV_INLINE float sum_lanes(vf v) {  // the steps of the tree within a vector
-  float x[lanes];
-  store(x, v);
-  for (int half = lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) x[i] += x[i + half];
-  return x[0];
+  return across_lanes(v, [](vf a, vf b) { return a + b; });
 }
 template <int count>
 QKV_INLINE float sum_all(vf (&v)[count]) {
   return sum_lanes(sum_vectors(v));
 }
 QKV_INLINE float max_lanes(vf v) {
-  float x[lanes];
-  store(x, v);
-  for (int half = lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) x[i] = max(x[i], x[i + half]);
-  return x[0];
+  return across_lanes(v, [](vf a, vf b) { return max(a, b); });
 }
 
 // 2^f for f in [-1/2, 1/2]: a minimax polynomial of degree 5 that is exact at 0 (relative error 9.2e-8, with

@@ -12,13 +12,6 @@ typedef int8_t bytes_of_lanes __attribute__((vector_size(lanes)));
 constexpr int32_t infinity_bits = 0x7f800000;
 constexpr float smallest = 0x1p-100f;  // numbers below it are zero, so that 127 / maximum is finite
 
-QKV_INLINE int32_t largest_lane(vi v) {
-  int32_t x[lanes], largest = 0;
-  __builtin_memcpy(x, &v, sizeof(v));
-  for (int i = 0; i < lanes; ++i) largest = x[i] > largest ? x[i] : largest;
-  return largest;
-}
-
 // Numbers [first, first + lanes) of a row; those after its end are zero.
 QKV_INLINE vf numbers_at(const float* x, int64_t first, int64_t count) {
   if (first + lanes <= count) return load(x + first);
@@ -32,14 +25,7 @@ QKV_INLINE int32_t magnitude_bits(const float* x, int64_t count) {
     const vi bits = bits_of(numbers_at(x, i, count)) & 0x7fffffff;
     largest = bits > largest ? bits : largest;
   }
-  return largest_lane(largest);
-}
-
-QKV_INLINE int32_t sum_of_lanes(vi v) {
-  int32_t x[lanes], sum = 0;
-  __builtin_memcpy(x, &v, sizeof(v));
-  for (int i = 0; i < lanes; ++i) sum += x[i];
-  return sum;
+  return across_lanes(largest, [](vi a, vi b) { return a > b ? a : b; });
 }
 
 }  // namespace
@@ -68,7 +54,7 @@ void quantize(const float* x, int64_t count, int64_t depth, int group, int zero,
         const bytes_of_lanes narrow = __builtin_convertvector(q, bytes_of_lanes);
         __builtin_memcpy(numbers + first + i, &narrow, sizeof(narrow));
       }
-      const int32_t sum = sum_of_lanes(total);
+      const int32_t sum = across_lanes(total, [](vi a, vi b) { return a + b; });
       *offsets = -zero * sum;
       *sums = static_cast<float>(sum) * scale;
       offsets += group_stride, sums += group_stride;
