@@ -13,7 +13,7 @@
 //             copied, and out has the memory order of q.
 // Guarantees  A query without visible keys has a zero output, zero weights, lse = -infinity and zero gradients.
 //             Results do not depend on the number of threads, on padding or on other rows of the batch, bit for
-//             bit. (A call with T = 1 and no gradient to record, as in decoding, takes the single-query pass: its
+//             bit. (A call with T = 1 and no gradient to record, as in decoding, takes the single-query algorithm: its
 //             last bits may differ from those of the same query among others.)
 //             No (T, S) array is stored, unless the weights are requested.
 // Errors      Error, with the shapes, when they do not fit together.
@@ -41,7 +41,7 @@ struct AttentionVariableResult {
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 Variable attention(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options = {});
-// The keys and values of a cache in any format, which the single-query pass reads as they are stored. out is of the type
+// The keys and values of a cache in any format, which the single-query algorithm reads as they are stored. out is of the type
 // of q.
 Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOptions& options = {});
 

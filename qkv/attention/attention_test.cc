@@ -137,7 +137,7 @@ TEST(Attention, TakesBf16OfAnyShape) {
       [](auto, auto, int64_t i, int64_t j) { return j <= i + 50 && j >= i + 50 - 33; }, stream);
 }
 
-// A gradient that only a weight of the score records excludes the single-query pass, for bf16 too.
+// A gradient that only a weight of the score records excludes the single-query algorithm, for bf16 too.
 TEST(Attention, RecordsTheWeightsOfAScoreForASingleBf16Query) {
   const auto gradient = [](DType dtype) {
     const auto draw = [&](const Shape& shape, uint64_t stream) {

@@ -21,7 +21,7 @@ struct AttentionOptions {
   MaskPtr mask = nullptr;                // null: every query sees every key
   NormalizerPtr normalize = nullptr;     // null: softmax()
   std::vector<ReweigherPtr> reweigh = {};
-  // Take the single-query pass for T > 1 too, so that a decoding step has the same bits for any number of
+  // Take the single-query algorithm for T > 1 too, so that a decoding step has the same bits for any number of
   // hypotheses that share keys. Ignored where a gradient is recorded.
   bool single_queries = false;
 };

@@ -136,7 +136,7 @@ TEST(KernelWeights, GiveTheSameBitsOnAnyNumberOfThreadsAndWithoutNeighbours) {
   set_threads(before);
 }
 
-// With any score, also in the bf16 and single-query passes.
+// With any score, also in the bf16 and single-query algorithms.
 TEST(KernelWeights, WorkInEveryPass) {
   const Tensor k = random_tensor({1, 2, 900, 8}, 2), v = random_tensor({1, 2, 900, 6}, 3);
   for (const int64_t T : {1, 70}) {
@@ -147,7 +147,7 @@ TEST(KernelWeights, WorkInEveryPass) {
         return Variable(x.to(DType::bf16).to(dtype), {.requires_grad = true});
       };
       const Variable recorded = attention(in(q, DType::f32), in(k, DType::f32), in(v, DType::f32),
-                                          options);  // not in the single-query pass
+                                          options);  // not in the single-query algorithm
       const auto of = [&](DType dtype) {
         return attention(in(q, dtype).value(), in(k, dtype).value(), in(v, dtype).value(), options).to(DType::f32);
       };

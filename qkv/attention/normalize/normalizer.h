@@ -24,7 +24,7 @@ class Normalizer {
   // Changes s (keys x width) from scores to weights that are not yet divided by their sum. Masked scores are
   // masked_score.
   virtual void step(const Tile& tile, float* s, kernel::RunningSoftmax running) const = 0;
-  // The same for the single-query pass: a row of n scores.
+  // The same for the single-query algorithm: a row of n scores.
   virtual void step_row(float* s, int64_t n, kernel::RunningSoftmax running) const = 0;
   // After the last tile of a block: adds the normalizer's own terms, and writes the factor of the output, 1 / sum,
   // to running.rescale. A query without visible keys has the sum 0, and keeps it.

@@ -52,7 +52,7 @@ class Score {
   virtual void forward(const Tile& tile, const ScoreOperands& operands, float* s) const = 0;
   virtual void backward(const Tile& tile, const ScoreOperands& operands, const WeightOperand& ds,
                         const ScoreGradients& gradients) const = 0;
-  // The factor of a score that is a multiple of the dot product. The bf16 and single-query passes take only such
+  // The factor of a score that is a multiple of the dot product. The bf16 and single-query algorithms take only such
   // scores. backward() leaves the factor out: the engine multiplies dq and dk by it, once.
   virtual std::optional<float> dot_scale(int64_t /*D*/) const { return {}; }
   // What forward() reads in addition to q and k, and backward() computes gradients of.
