@@ -120,8 +120,9 @@ WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t widt
   const int64_t pieces = ceil_div(a_rows, rows), panels = ceil_div(columns_, width);
   if (panels == 0) return {};
   const int64_t work_of_panel = std::min(rows, a_rows) * rows_ * width;
-  const int64_t group = std::clamp(std::max(pieces * panels / 16, ceil_div(least_work, work_of_panel * together)),
+  const int64_t least = std::clamp(std::max(pieces * panels / 16, ceil_div(least_work, work_of_panel * together)),
                                    int64_t{1}, panels);
+  const int64_t group = ceil_div(panels, panels / least);  // of about the same size
   return {.rows = rows,
           .pieces = pieces,
           .group = group,
