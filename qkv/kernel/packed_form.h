@@ -64,9 +64,9 @@ class PackedMatrix::Form {
   virtual int64_t bytes() const = 0;
 
  protected:
-  // Groups of panels for which an item has at least `least_work` multiply-adds, divided among products that run together;
+  // Groups of panels for which an item has at least `min_work` multiply-adds, divided among products that run together;
   // and if it is larger, of a sixteenth of all items.
-  WorkItems grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t least_work, int64_t together) const;
+  WorkItems grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t min_work, int64_t together) const;
 
  private:
   WeightFormat format_;

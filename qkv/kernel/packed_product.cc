@@ -103,28 +103,29 @@ void multiply_block(Matrix a, std::span<const Product> products, int64_t first_r
 void multiply_together(Matrix a, std::span<const Product> products) {
   const bool are_floats = std::none_of(products.begin(), products.end(),
                                        [](const Product& p) { return p.b.form().quantization().has_value(); });
-  const int64_t most = are_floats ? a.rows : 512;
-  for (int64_t row = 0; row < a.rows; row += most) {
+  const int64_t max_rows = are_floats ? a.rows : 512;
+  for (int64_t row = 0; row < a.rows; row += max_rows) {
     Matrix block = a;
-    block.data += row * a.row_stride, block.rows = std::min(most, a.rows - row);
+    block.data += row * a.row_stride, block.rows = std::min(max_rows, a.rows - row);
     multiply_block(block, products, row);
   }
 }
 
 }  // namespace
 
-WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t least_work,
+WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t min_work,
                                       int64_t together) const {
   const int64_t pieces = ceil_div(a_rows, rows), panels = ceil_div(columns_, width);
   if (panels == 0) return {};
   const int64_t work_of_panel = std::min(rows, a_rows) * rows_ * width;
-  const int64_t group = std::clamp(std::max(pieces * panels / 16, ceil_div(least_work, work_of_panel * together)),
-                                   int64_t{1}, panels);
+  const int64_t min_panels =
+      std::clamp(std::max(pieces * panels / 16, ceil_div(min_work, work_of_panel * together)), int64_t{1}, panels);
+  const int64_t group = ceil_div(panels, panels / min_panels);  // of about the same size
   return {.rows = rows,
           .pieces = pieces,
           .group = group,
           .panels = panels,
-          .cost = static_cast<double>(group * work_of_panel) / static_cast<double>(least_work)};
+          .cost = static_cast<double>(group * work_of_panel) / static_cast<double>(min_work)};
 }
 
 int64_t PackedMatrix::rows() const { return form_ ? form_->rows() : 0; }

@@ -52,12 +52,12 @@ Variable linear(const Variable& x, const Weight& w, const Variable& b) {
 }
 
 void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results) {
-  constexpr size_t most = 4;  // at a time
-  for (; layers.size() > most; layers = layers.subspan(most), results = results.subspan(most))
-    linear(x, layers.first(most), results.first(most));
+  constexpr size_t max_layers = 4;  // at a time
+  for (; layers.size() > max_layers; layers = layers.subspan(max_layers), results = results.subspan(max_layers))
+    linear(x, layers.first(max_layers), results.first(max_layers));
   const Tensor in = x.value().contiguous_copy();
-  std::array<kernel::Product, most> products;
-  std::array<Tensor, most> ys, biases;
+  std::array<kernel::Product, max_layers> products;
+  std::array<Tensor, max_layers> ys, biases;
   size_t count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     const auto& [w, b, has_relu] = layers[i];

@@ -285,8 +285,11 @@ void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
   const AttentionShape& shape = call.shape;
   Partials partials(call);
   // Adjacent spans are one item where there are enough items for all threads: the next span reads what was
-  // prefetched past the end of the one before.
-  const int64_t spans = shape.B * shape.G * partials.spans, items = std::min<int64_t>(spans, 8 * threads());
+  // prefetched past the end of the one before. An item has work for some microseconds, or it would not be worth a thread.
+  constexpr int64_t min_work = 32768;  // multiply-adds
+  const int64_t work = shape.B * shape.H * shape.T * shape.S * (shape.D + shape.E);
+  const int64_t spans = shape.B * shape.G * partials.spans;
+  const int64_t items = std::min({spans, int64_t{8} * threads(), work / min_work + 1});
   const auto merge_rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
       merge(call, single_query_block(call, row / (shape.H * shape.T), row / shape.T % shape.H, row % shape.T),
