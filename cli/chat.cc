@@ -31,7 +31,7 @@ constexpr const char* help =
     "Ctrl-C stops an answer. A message that begins with / is written with //.";
 
 struct ChatCommand {
-  std::string model, system, template_file;
+  std::string model, draft, system, template_file;
   InferenceOptions held;
   GenerateTextOptions options;
   std::vector<Option*> flags;  // of the options
@@ -42,6 +42,7 @@ struct ChatCommand {
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
+    check_draft("chat", draft, options);
     if (const auto at = utf8_error(system))
       fail<UsageError>("qkv chat", "--system: invalid UTF-8 at byte {}", *at + 1);
     is_typed_ = ::isatty(STDIN_FILENO) == 1;
@@ -53,14 +54,16 @@ struct ChatCommand {
                            .file = template_file};
       require<InputError>(!how.chat_template.text.empty(), "qkv chat", "--template {} is empty", template_file);
     }
-    const Generator generator = open_generator("chat", model, held);
-    timings.model_read();
+    Generator generator = open_generator("chat", model, held);
     check_template(generator, how);
     set_defaults(options, defaults_for(options, given_names(flags), generator.defaults()), flags);
     if (options.beam != 1)
       options.beam = 1, options.sampling.temperature = 0;  // what a model without sampling asks for
     options.answers = 1;
     check_options(options);
+    check_draft("chat", draft, options);
+    open_draft("chat", draft, held, generator);
+    timings.model_read();
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
     draw_seed(options, flags, quiet);
@@ -181,7 +184,10 @@ struct ChatCommand {
     }
     out.print("\n");
     out.flush();
-    timings.add(conversation.tokens(), std::ssize(text.result().tokens));
+    const GeneratedText& answer = text.result();
+    timings.add(text.prompt_tokens() - text.reused_tokens(), std::ssize(answer.tokens));
+    timings.add_reused(text.reused_tokens());
+    timings.add_speculated(answer.speculated.proposed, answer.speculated.accepted);
     if (stopped() && interrupt->signal() != SIGINT) code_ = 128 + interrupt->signal();
     if (stopped() && written.empty()) return {};
     return written;
@@ -200,10 +206,11 @@ Command add_chat(App& parent) {
   app.group("Conversation");
   flag(app, "--system", c->system, "how the model should answer, as the first message", "TEXT");
   flag(app, "--template", c->template_file, "chat template in Jinja; default: that of the model", "FILE");
-  c->flags = decoding_flags(
-      app, c->options,
-      {.notes = {{"seed", "; default: another one in each run"}}, .headings = {"Length", "Sampling"}});
+  c->flags = decoding_flags(app, c->options,
+                            {.notes = {{"seed", "; default: another one in each run"}},
+                             .headings = {"Length", "Sampling", "Speculation"}});
   app.get_option("--seed")->default_str("");
+  draft_flag(app, c->draft);
   app.add_flag("--strict", c->strict, "stop at a message that cannot be read or answered; default: report it")
       ->group("Conversation");
   quiet_flag(app, c->quiet);

@@ -36,10 +36,11 @@ int64_t Conversation::fit(int64_t max_tokens) {
   const int64_t room = std::min(max_tokens, limit_ / 4);
   const auto count = [&] { return generator_.chat_tokens(messages_, how_); };
   int64_t dropped = 0;
-  for (tokens_ = count(); tokens_ > limit_ - room && drop_turn(); tokens_ = count()) ++dropped;
-  require<InputError>(tokens_ <= limit_, "qkv chat",
+  int64_t tokens = count();
+  for (; tokens > limit_ - room && drop_turn(); tokens = count()) ++dropped;
+  require<InputError>(tokens <= limit_, "qkv chat",
                       "the message is too long: with it the prompt has {} tokens, the model reads at most {}",
-                      tokens_, limit_);
+                      tokens, limit_);
   return dropped;
 }
 

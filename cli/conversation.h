@@ -29,8 +29,7 @@ class Conversation {
   int64_t fit(int64_t max_tokens);
 
   const std::vector<ChatMessage>& messages() const { return messages_; }
-  int64_t tokens() const { return tokens_; }  // of the prompt, after fit()
-  int64_t limit() const { return limit_; }    // of the prompt that the model reads
+  int64_t limit() const { return limit_; }  // of the prompt that the model reads
 
  private:
   size_t first_turn() const { return system_.empty() ? 0 : 1; }
@@ -41,7 +40,6 @@ class Conversation {
   std::string system_;
   std::vector<ChatMessage> messages_;
   int64_t limit_;
-  int64_t tokens_ = 0;
 };
 
 }  // namespace qkv::cli

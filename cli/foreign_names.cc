@@ -30,6 +30,9 @@ constexpr ForeignName table[] = {
     {"lenpen|alpha|length-alpha|normalize-scores", "length-penalty"},
     {"stop-strings|stop-string|stop-sequence|stop-sequences|reverse-prompt|eos", "stop"},
     {"special", "parse-special"},
+    {"prompt-lookup-num-tokens|prompt-lookup|ngram-size", "lookup"},
+    {"assistant-model|draft-model|model-draft|speculative-model", "draft"},
+    {"num-assistant-tokens|num-speculative-tokens|draft-max|draft-n", "draft-tokens"},
     // Files.
     {"model-path|model-name|model-name-or-path|pretrained-model-name-or-path|models|checkpoint|ckpt|path", "model"},
     {"output-dir|save-dir|save-model|save-path", "model|output"},

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr const char* no_prompt = "";
 
 struct GenerateCommand {
-  std::string model, prompt, input = "-", output = "-";
+  std::string model, draft, prompt, input = "-", output = "-";
   std::vector<std::string> prompts;  // given as arguments
   InferenceOptions held;
   Option* prompt_flag = nullptr;
@@ -33,6 +34,7 @@ struct GenerateCommand {
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
+    check_draft("generate", draft, options);
     require<UsageError>(prompts.empty() || prompt_flag->count() == 0, "qkv generate",
                         "give prompts as arguments or one by --prompt, not both");
     const bool one = prompt_flag->count() > 0 || prompts.size() == 1;
@@ -43,10 +45,14 @@ struct GenerateCommand {
       if (const auto at = utf8_error(prompt))
         fail<UsageError>("qkv generate", "the prompt: invalid UTF-8 at byte {}", *at + 1);
     timings = Timings();
-    const Generator generator = open_generator("generate", model, held);
-    timings.model_read();
-    set_defaults(options, defaults_for(options, given_names(flags), generator.defaults()), flags);
+    Generator generator = open_generator("generate", model, held);
+    std::set<std::string> given = given_names(flags);
+    if (!draft.empty()) given.insert("lookup");  // no beam either, unless it is given
+    set_defaults(options, defaults_for(options, given, generator.defaults()), flags);
     check_options(options);
+    check_draft("generate", draft, options);
+    open_draft("generate", draft, held, generator);
+    timings.model_read();
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
     draw_seed(options, flags, quiet);
@@ -79,15 +85,21 @@ struct GenerateCommand {
       }
       out.print("\n");
       timings.add(prompt_tokens(generator, prompt), std::ssize(text.result().tokens));
+      add_speculated(text.result());
     } else {
       const GeneratedTexts texts = timings.measure([&] { return generator.generate(prompt, options); });
       timings.add(prompt_tokens(generator, prompt), tokens_of(texts));
+      for (const GeneratedText& one : texts.answers) add_speculated(one);
       truncated = texts.truncated;
       out.print(lines_of(texts, "\t\n"));
     }
     out.close();
     if (truncated) say(fmt::format("qkv generate: --prompt: {}", cut(generator)));
     return 0;
+  }
+
+  void add_speculated(const GeneratedText& answer) {
+    timings.add_speculated(answer.speculated.proposed, answer.speculated.accepted);
   }
 
   int64_t prompt_tokens(const Generator& generator, const std::string& text) const {
@@ -129,6 +141,7 @@ struct GenerateCommand {
         }
         if (next->truncated) job.report("were too long", fmt::format("{}: {}", line.where, how_cut));
         if (show_timings) timings.add(prompt_tokens(generator, line.item), tokens_of(*next));
+        for (const GeneratedText& one : next->answers) add_speculated(one);
         job.print(lines_of(*next++, "\t"));
       }
       options.first_prompt += std::ssize(read);
@@ -157,6 +170,7 @@ Command add_generate(App& parent) {
                             {.notes = {{"answers", "; each list ends with a blank line"},
                                        {"seed", "; default: another one in each run"}}});
   app.get_option("--seed")->default_str("");
+  draft_flag(app, c->draft);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
@@ -167,7 +181,8 @@ Command add_generate(App& parent) {
       "Examples:\n"
       "  qkv generate -m stories \"Once upon a time\" --temperature 0.8 --top-p 0.95\n"
       "  qkv generate -m stories -i prompts.txt --temperature 0 --stop \". \" -o answers.txt\n"
-      "  qkv generate -m stories -p \"The king\" --answers 3 --seed 7 --scores");
+      "  qkv generate -m stories -p \"The king\" --answers 3 --seed 7 --scores\n"
+      "  qkv generate -m coder -i files.txt --temperature 0 --lookup 10");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -106,6 +106,15 @@ void weight_flags(App& app, InferenceOptions& options) {
       ->group("General");
 }
 
+void draft_flag(App& app, std::string& folder) {
+  flag(app, "--draft", folder,
+       "smaller model with the same vocabulary, which proposes tokens that --model then reads together: the same "
+       "answer, "
+       "sooner where they agree",
+       "FOLDER|FILE")
+      ->group("Speculation");
+}
+
 void cache_flag(App& app, InferenceOptions& options) {
   choice(app, "--cache", options.cache,
          "numbers that keys and values of earlier tokens are held as: bf16 takes half of the memory of f32, int8 a "
@@ -119,6 +128,23 @@ Translator open_translator(const std::string& command, const std::string& folder
 
 Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options) {
   return read_from(command, folder, [&] { return Generator(std::filesystem::path(folder), options); });
+}
+
+void check_draft(const std::string& command, const std::string& folder, const GenerateTextOptions& options) {
+  if (folder.empty()) return;
+  require<UsageError>(options.lookup == 0, "qkv " + command, "--draft and --lookup exclude each other");
+  require<UsageError>(options.beam == 1, "qkv " + command,
+                      "--beam {} excludes --draft, which proposes tokens of one text", options.beam);
+}
+
+void open_draft(const std::string& command, const std::string& folder, const InferenceOptions& held,
+                Generator& generator) {
+  if (folder.empty()) return;
+  try {
+    generator.set_draft(Generator(folder, held));
+  } catch (const InputError& error) {
+    fail<InputError>("qkv " + command, "--draft {}: {}", folder, error.what());
+  }
 }
 
 Embedder open_embedder(const std::string& command, const std::string& folder, const InferenceOptions& options) {

@@ -20,9 +20,14 @@ namespace qkv::cli {
 // How its weights are held.
 void weight_flags(App& app, InferenceOptions& options);
 void cache_flag(App& app, InferenceOptions& options);  // of commands that decode token by token
+void draft_flag(App& app, std::string& folder);        // of a model that proposes tokens
 
 Translator open_translator(const std::string& command, const std::string& folder, const InferenceOptions& options);
 Generator open_generator(const std::string& command, const std::string& folder, const InferenceOptions& options);
+// Of --draft, "" where it is not given: UsageError where options exclude it; the model, for the generator.
+void check_draft(const std::string& command, const std::string& folder, const GenerateTextOptions& options);
+void open_draft(const std::string& command, const std::string& folder, const InferenceOptions& held,
+                Generator& generator);
 Embedder open_embedder(const std::string& command, const std::string& folder, const InferenceOptions& options);
 MaskFiller open_mask_filler(const std::string& command, const std::string& folder, const InferenceOptions& options);
 ModelConfig open_config(const std::string& command, const std::string& folder);

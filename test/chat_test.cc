@@ -76,6 +76,14 @@ TEST_F(Chat, BeginsWithTheSystemMessage) {
       << outcome.err;
 }
 
+TEST_F(Chat, ReadsOnlyWhatIsNewOfTheConversation) {
+  const std::string ask = "for i in 1 2 3; do head -c 400 /dev/zero | tr '\\0' x; echo; done | ";
+  const Outcome outcome = bash(ask + chat + "--timings"), proposed = bash(ask + chat + "--lookup 4 --timings");
+  EXPECT_NE(outcome.err.find(" tokens more known from the turn before\n"), std::string::npos) << outcome.err;
+  EXPECT_EQ(proposed.out, outcome.out);
+  EXPECT_EQ(proposed.code, 0) << proposed.err;
+}
+
 TEST_F(Chat, ResetForgetsTheConversation) {
   EXPECT_EQ(bash("printf 'I am cold.\\n/reset\\nGo on.\\n' | " + chat).out,
             answers({"I am cold."}) + answers({"Go on."}));

@@ -188,6 +188,22 @@ TEST_F(LanguageModels, GenerateStopsAtAStopString) {
   EXPECT_EQ(cut.out, whole.out.substr(0, whole.out.find_first_of("oe\n")) + "\n");
 }
 
+TEST_F(LanguageModels, GenerateWritesTheSameWithProposedTokens) {
+  const std::string lines =
+      "printf 'I am here. I am\\nGo\\n' | qkv generate --model causal --max-tokens 30 --scores ";
+  for (const std::string& how : {std::string("--temperature 0"), std::string("--seed 1 --answers 2")}) {
+    const Outcome plain = bash(lines + how);
+    for (const std::string proposes : {" --lookup 5", " --draft causal --draft-tokens 3"}) {
+      const Outcome outcome = bash(lines + how + proposes + " --timings");
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_EQ(outcome.out, plain.out) << how << proposes;
+      EXPECT_NE(outcome.err.find(" accepted\n"), std::string::npos) << outcome.err;
+    }
+  }
+  expect_error(bash("qkv generate --model causal --prompt I --draft masked"), 1,
+               {"qkv generate: --draft masked: ", "it does not generate text"});
+}
+
 TEST_F(LanguageModels, BadLinesAreAnsweredInTheirPlace) {
   for (const std::string& command :
        {generate, std::string("qkv perplexity --model causal "), std::string("qkv embed --model masked "),
@@ -420,6 +436,9 @@ TEST_F(LanguageModels, OptionsAreRefusedBeforeTheModelIsRead) {
   refused("generate --beam 2 --answers 3", "qkv generate: --answers must be at most the beam of 2, got 3");
   refused("generate --temperature 0 --answers 3", "temperature 0 has one answer");
   refused("generate --stop ''", "stop");
+  refused("generate --lookup 3 --draft a", "qkv generate: --draft and --lookup exclude each other");
+  refused("generate --lookup 3 --beam 2", "qkv generate: --beam 2 excludes");
+  refused("generate --draft a --beam 2", "qkv generate: --beam 2 excludes --draft");
   refused("generate --seed -1", "--seed");
   refused("fill-mask --top-k 3 --n-best 2", "qkv fill-mask: --top-k prints tokens, --n-best texts");
   refused("fill-mask --n-best 0", "qkv fill-mask: --n-best must be 1 to 100, got 0");

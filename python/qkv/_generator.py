@@ -30,6 +30,8 @@ class GeneratedText:
     log_probability: float  # of the tokens, and of the end if the model ended the text
     score: float  # log_probability; of beam search, divided by the length penalty
     end: End  # why the text ended
+    proposed: int  # tokens that lookup or a draft model proposed
+    accepted: int  # of these, those that are in the answer
 
     def __str__(self) -> str:
         return self.text
@@ -136,14 +138,20 @@ class Generator:
         weights: WeightFormat | None = None,
         map: bool = False,
         cache: CacheFormat = "f32",
+        draft: str | os.PathLike[str] | Generator | None = None,
     ) -> None:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
-        cache: the numbers that keys and values of earlier tokens are held as."""
+        cache: the numbers that keys and values of earlier tokens are held as.
+        draft: a smaller model with the same vocabulary, which proposes `draft_tokens` at a step; this one reads them
+        together. The answers are the same, and come sooner where both agree."""
         self.model = model_folder(model)
         self._generator = _core.Generator(self.model, weights, map, cache)
+        if draft is not None:
+            small = draft if isinstance(draft, Generator) else Generator(draft, weights=weights, map=map, cache=cache)
+            self._generator.set_draft(small._generator)
 
     @classmethod
     def from_pretrained(
@@ -153,9 +161,10 @@ class Generator:
         weights: WeightFormat | None = None,
         map: bool = False,
         cache: CacheFormat = "f32",
+        draft: str | os.PathLike[str] | Generator | None = None,
     ) -> Generator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights, map=map, cache=cache)
+        return cls(folder, weights=weights, map=map, cache=cache, draft=draft)
 
     @overload
     def generate(self, prompts: str, **options: Unpack[GenerateTextOptions]) -> GeneratedTexts: ...  # type: ignore[overload-overlap]
@@ -201,7 +210,9 @@ class Generator:
 
         The prompt is what the model's chat template makes of them, as apply_chat_template() of Hugging Face
         transformers, with tools, documents and `variables` (such as {"enable_thinking": False}). Special tokens in
-        messages stay text, unless `trust_messages`. Options as for generate(); an answer is not searched for.
+        messages stay text, unless `trust_messages`. Options as for generate(); an answer is not searched for. The
+        generator keeps the keys and values of the last conversation, up to 8,192 tokens of it: what the next one
+        begins with is not read again.
         """
         request = _conversation(
             messages, tools, documents, variables, chat_template, add_generation_prompt, trust_messages

@@ -77,6 +77,10 @@ class GenerateTextOptions(TypedDict, total=False):
     length_penalty        exponent alpha of the length penalty of beam search; 0: none [1.0]
     length_normalization  length penalty of LENGTH tokens: ((5 + LENGTH) / 6)^ALPHA (Wu et al., 2016), or
                           LENGTH^ALPHA [wu|power: wu]
+    lookup                propose up to N tokens at a step: those that followed the last ones earlier in the
+                          prompt or the answer. They are read together, so that an answer that repeats much of
+                          them takes fewer steps; it is the same answer. 0: none [0]
+    draft_tokens          tokens that a draft model proposes at a step [4]
     batch_tokens          batch size in tokens times beam [8192]
     max_input_tokens      longer lines are cut and reported; 0: the limit of the model, or 4096 if it has none
                           [0]
@@ -98,6 +102,8 @@ class GenerateTextOptions(TypedDict, total=False):
     beam: int
     length_penalty: float
     length_normalization: Literal["wu", "power"]
+    lookup: int
+    draft_tokens: int
     batch_tokens: int
     max_input_tokens: int
 

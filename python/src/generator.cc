@@ -19,7 +19,8 @@ namespace qkv::python {
 namespace {
 
 nb::tuple tuple_of(const GeneratedText& a) {
-  return nb::make_tuple(text_of(a.text), texts_of(a.tokens), a.log_probability, a.score, text_of(name_of(a.end)));
+  return nb::make_tuple(text_of(a.text), texts_of(a.tokens), a.log_probability, a.score, text_of(name_of(a.end)),
+                        a.speculated.proposed, a.speculated.accepted);
 }
 
 // The defaults of the model, as far as what is given does not exclude them, and over them what is given.
@@ -137,6 +138,7 @@ void bind_generator(nb::module_& m) {
            [](const Generator& g, const std::string& conversation, const nb::dict& given) {
              return stream_chat(g, conversation, given, "Generator.stream_chat");
            })
+      .def("set_draft", &Generator::set_draft)
       .def("score", &score)
       .def("inspect", &inspect_text, "text"_a)
       .def("config", [](const Generator& g) { return to_json(g.model().config()); })

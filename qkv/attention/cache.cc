@@ -8,7 +8,9 @@
 namespace qkv {
 namespace {
 
-Tensor grown(const Tensor& old, const Tensor& like, int64_t length, int64_t capacity) {
+constexpr int64_t min_capacity = 16;
+
+Tensor resized(const Tensor& old, const Tensor& like, int64_t length, int64_t capacity) {
   Tensor out = Tensor::empty({like.dim(0), like.dim(1), capacity, like.dim(3)}, like.dtype());
   if (old.defined()) out.slice(2, 0, length).copy_from(old.slice(2, 0, length));
   return out;
@@ -42,9 +44,20 @@ void check_added(const Tensor& k, const Tensor& v) {
 
 void KeyValueCache::reserve(int64_t length, const Tensor& k, const Tensor& v) {
   if (k_.defined() && length <= k_.dim(2)) return;
-  const int64_t capacity = std::max<int64_t>(16, 2 * length);
-  k_ = grown(k_, k, length_, capacity);
-  v_ = grown(v_, v, length_, capacity);
+  set_capacity(std::max(min_capacity, 2 * length), k, v);
+}
+
+void KeyValueCache::set_capacity(int64_t capacity, const Tensor& k, const Tensor& v) {
+  k_ = resized(k_, k, length_, capacity);
+  v_ = resized(v_, v, length_, capacity);
+}
+
+void KeyValueCache::truncate(int64_t length) {
+  require(length >= 0 && length <= length_, "KeyValueCache", "it has {} positions, and cannot be cut to {}",
+          length_, length);
+  length_ = length;
+  const int64_t capacity = std::max(min_capacity, 2 * length);
+  if (k_.defined() && 2 * capacity < k_.dim(2)) set_capacity(capacity, k_, v_);
 }
 
 KeyValueCache::KeyValueCache(CacheFormat format, const Tensor& k, const Tensor& v) : format_(format) {

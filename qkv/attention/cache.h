@@ -4,13 +4,15 @@
 //     cache.append(k, v);                    // (B,G,1,D) and (B,G,1,E): one more position, or several (prefill)
 //     Tensor y = attention(q, cache.keys(), cache.values());
 //     cache.reorder({0, 0, 2});              // row b continues row source[b]: beam search
+//     cache.truncate(12);                    // the first 12 positions stay
 //
 //     KeyValueCache small(CacheFormat::int8);  // f32, bf16 or int8 (cache_format.h); none: f32 or bf16 as the first append()
 //     Tensor z = attention(q, small);          // reads them as they are stored
 //
 // Memory grows by doubling, so append() copies little but the new positions; reorder() copies only rows that change, if these
-// are not needed elsewhere and no copy of the cache exists.
-// Errors: keys and values whose shapes or types do not match the earlier ones.
+// are not needed elsewhere and no copy of the cache exists; truncate() gives memory back when it leaves less than a quarter
+// in use.
+// Errors: keys and values whose shapes or types do not match the earlier ones; a length beyond the present one.
 #pragma once
 
 #include <optional>
@@ -30,6 +32,7 @@ class KeyValueCache {
 
   void append(const Tensor& k, const Tensor& v);
   void reorder(std::span<const int64_t> source);
+  void truncate(int64_t length);
 
   int64_t length() const { return length_; }
   Tensor keys() const;    // (B,G,length,D), a view; a copy in f32 of int8
@@ -41,6 +44,7 @@ class KeyValueCache {
  private:
   Tensor stored(const Tensor& x) const;
   void reserve(int64_t length, const Tensor& k, const Tensor& v);
+  void set_capacity(int64_t capacity, const Tensor& k, const Tensor& v);
 
   std::optional<CacheFormat> format_;
   Tensor k_, v_;  // (B,G,capacity,D) and (B,G,capacity,E), or the bytes of int8 rows

@@ -138,9 +138,33 @@ TEST_P(KeyValueCacheIn, ValuesThatAreNotFiniteStayVisible) {
   EXPECT_FALSE(std::isnan(y.at<float>({1, 0, 0, 5})));
 }
 
+TEST_P(KeyValueCacheIn, TruncatedItContinuesAsIfItHadEndedThere) {
+  KeyValueCache cache = filled(), expected(GetParam());
+  const auto part = [](const Tensor& x, int64_t begin, int64_t end) { return x.slice(2, begin, end); };
+  const int64_t S = k_.dim(2);
+  expected.append(part(k_, 0, 3), part(v_, 0, 3));
+  expected.append(part(k_, S - 2, S), part(v_, S - 2, S));
+  cache.truncate(3);
+  EXPECT_EQ(cache.length(), 3);
+  cache.append(part(k_, S - 2, S), part(v_, S - 2, S));
+  EXPECT_TRUE(same_bits(cache.keys(), expected.keys()));
+  EXPECT_TRUE(same_bits(cache.values(), expected.values()));
+  EXPECT_THROW(cache.truncate(6), Error);
+  EXPECT_THROW(cache.truncate(-1), Error);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, KeyValueCacheIn,
                          testing::Values(CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8),
                          [](const auto& format) { return std::string(name_of(format.param)); });
+
+TEST(KeyValueCache, GivesMemoryBackWhenMostOfItIsCutOff) {
+  KeyValueCache cache;
+  const Tensor k = random_tensor({1, 1, 1000, 4}, 1);
+  cache.append(k, k);
+  cache.truncate(100);
+  EXPECT_LT(cache.keys().stride(1), 250 * 4) << "positions that there is memory for";
+  EXPECT_TRUE(same_bits(cache.keys(), k.slice(2, 0, 100)));
+}
 
 TEST(KeyValueCache, RejectsOtherShapesAndTypes) {
   const Tensor k = Tensor::zeros({2, 1, 1, 4}), bf16 = Tensor::zeros({2, 1, 1, 4}, DType::bf16);

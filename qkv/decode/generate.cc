@@ -1,8 +1,10 @@
 #include "qkv/decode/generate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "qkv/attention/cache.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -28,8 +30,11 @@ Generation::Generation(Decoding& rows, std::span<const std::vector<int32_t>> pro
   before_eos_.suppress_tokens.insert(before_eos_.suppress_tokens.end(), options.eos.begin(), options.eos.end());
   for (size_t r = 0; r < prompts.size(); ++r) {
     require(!prompts[r].empty(), "generate", "prompt {} is empty", r);
+    const int64_t read = rows.position(static_cast<int64_t>(r));
+    require(read < std::ssize(prompts[r]), "generate", "prompt {} has {} tokens, of which {} were read", r,
+            prompts[r].size(), read);
     live_.push_back({r, prompts[r]});
-    tokens_.push_back(prompts[r]);
+    tokens_.emplace_back(prompts[r].begin() + read, prompts[r].end());
   }
   // A prompt that fills the model has no continuation.
   keep([&](size_t i) { return !at_limit(live_[i]); });
@@ -38,11 +43,45 @@ Generation::Generation(Decoding& rows, std::span<const std::vector<int32_t>> pro
 bool Generation::step(const OnToken& on_token) {
   if (live_.empty()) return false;
   const NoGrad guard;
-  Pass pass;
-  const std::vector<TokenChoice> chosen = choose(rows_.extend(tokens_, pass));
-  for (size_t i = 0; i < live_.size(); ++i) tokens_[i] = {chosen[i].id};
-  keep([&](size_t i) { return add(live_[i], chosen[i], on_token); });
+  const std::vector<bool> continues = take_tokens(next_logits(), on_token);
+  keep([&](size_t i) { return continues[i]; });
   return !live_.empty();
+}
+
+// After each of tokens_, of which only one remains of a prompt: (N,V).
+Tensor Generation::next_logits() {
+  Pass pass;
+  if (vocabulary_ > 0) {
+    if (!options_.proposer) return rows_.extend(tokens_, pass);
+    propose();
+    return rows_.extend_each(tokens_, pass);
+  }
+  Tensor logits = rows_.extend(tokens_, pass);
+  vocabulary_ = logits.dim(1);
+  for (std::vector<int32_t>& tokens : tokens_) tokens.erase(tokens.begin(), tokens.end() - 1);
+  return logits;
+}
+
+// Of tokens that can be read, and whose successors can be part of the answer.
+void Generation::propose() {
+  std::vector<Proposer::Row> rows;
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const Live& live = live_[i];
+    const int64_t length = std::ssize(live.history);
+    int64_t most = std::min(options_.max_tokens - std::ssize(found_[live.row].ids),
+                            rows_.most_at_once(static_cast<int64_t>(i))) -
+                   1;
+    if (options_.position_limit > 0) most = std::min(most, options_.position_limit - length);
+    rows.push_back({.number = live.row, .tokens = live.history, .most = most});
+  }
+  const std::vector<std::vector<int32_t>> proposed = options_.proposer->propose(rows);
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const auto end = std::find_if(proposed[i].begin(), proposed[i].end(),
+                                  [&](int32_t id) { return id < 0 || id >= vocabulary_; });
+    const int64_t count = std::min<int64_t>(rows[i].most, end - proposed[i].begin());
+    tokens_[i].insert(tokens_[i].end(), proposed[i].begin(), proposed[i].begin() + count);
+    found_[live_[i].row].speculated.proposed += count;
+  }
 }
 
 bool Generation::at_limit(const Live& live) {
@@ -52,16 +91,69 @@ bool Generation::at_limit(const Live& live) {
   return full;
 }
 
-std::vector<TokenChoice> Generation::choose(const Tensor& logits) const {
-  std::vector<SamplingRow> rows;
-  for (const Live& live : live_)
-    rows.push_back(
-        {.history = live.history,
-         .stream = options_.streams.empty() ? options_.first_stream + live.row : options_.streams[live.row],
-         .position = static_cast<int64_t>(live.history.size())});
-  // All rows have equally many new tokens.
-  const bool early = static_cast<int64_t>(found_[live_.front().row].ids.size()) < options_.min_tokens;
-  return sample_tokens(logits, rows, early ? before_eos_ : options_.sampling);
+// The next tokens of some rows, from their logits.
+std::vector<TokenChoice> Generation::choose(const Tensor& logits, std::span<const size_t> live) const {
+  std::vector<TokenChoice> out(live.size());
+  for (const bool early : {false, true}) {  // before eos may come
+    std::vector<SamplingRow> rows;
+    std::vector<int64_t> from;
+    for (size_t i = 0; i < live.size(); ++i) {
+      const Live& of = live_[live[i]];
+      if ((std::ssize(found_[of.row].ids) < options_.min_tokens) != early) continue;
+      rows.push_back(
+          {.history = of.history,
+           .stream = options_.streams.empty() ? options_.first_stream + of.row : options_.streams[of.row],
+           .position = std::ssize(of.history)});
+      from.push_back(static_cast<int64_t>(i));
+    }
+    if (rows.empty()) continue;
+    const std::vector<TokenChoice> chosen =
+        sample_tokens(rows.size() == live.size() ? logits : gather_rows(logits, from), rows,
+                      early ? before_eos_ : options_.sampling);
+    for (size_t i = 0; i < from.size(); ++i) out[static_cast<size_t>(from[i])] = chosen[i];
+  }
+  return out;
+}
+
+// Adds to every row the token that is chosen after each of its tokens_, as long as that is the proposed one; the last of them
+// is to be read next. Whether each row continues.
+std::vector<bool> Generation::take_tokens(const Tensor& logits, const OnToken& on_token) {
+  std::vector<bool> continues(live_.size());
+  std::vector<size_t> active(live_.size());
+  std::iota(active.begin(), active.end(), size_t{0});
+  std::vector<int64_t> at(live_.size()), lengths(live_.size());  // in the logits; of what was read and remains
+  std::vector<int32_t> last(live_.size());
+  int64_t row = 0;
+  bool any_rejected = false;
+  for (size_t i = 0; i < live_.size(); ++i) {
+    at[i] = row;
+    row += std::ssize(tokens_[i]);
+    lengths[i] = rows_.position(static_cast<int64_t>(i)) - std::ssize(tokens_[i]);
+  }
+  for (size_t step = 0; !active.empty(); ++step) {
+    std::vector<int64_t> from;
+    for (const size_t i : active) from.push_back(at[i] + static_cast<int64_t>(step));
+    const std::vector<TokenChoice> chosen =
+        choose(std::ssize(from) == logits.dim(0) ? logits : gather_rows(logits, from), active);
+    std::vector<size_t> rest;
+    for (size_t n = 0; n < active.size(); ++n) {
+      const size_t i = active[n];
+      last[i] = chosen[n].id;
+      ++lengths[i];
+      if (step > 0) ++found_[live_[i].row].speculated.accepted;
+      continues[i] = add(live_[i], chosen[n], on_token);
+      const bool is_last = step + 1 == tokens_[i].size();
+      if (continues[i] && !is_last && tokens_[i][step + 1] == last[i]) {
+        rest.push_back(i);
+      } else {
+        any_rejected = any_rejected || !is_last;
+      }
+    }
+    active = std::move(rest);
+  }
+  if (any_rejected) rows_.truncate(lengths);
+  for (size_t i = 0; i < live_.size(); ++i) tokens_[i] = {last[i]};
+  return continues;
 }
 
 // Whether the row continues.

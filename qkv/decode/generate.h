@@ -13,6 +13,9 @@
 //     while (generation.step()) ...;                          // a token more for every row that has not ended
 //     generation.found()
 //
+// Rows that have read the beginning of their prompts (Decoding::position()) are given the rest of them. With a proposer
+// (speculation.h) a step adds several tokens to a row, those that it has without one, bit for bit.
+//
 // A row leaves the batch when it ends; the token of a row depends neither on the others nor on the number of threads.
 // The random numbers of row r are those of streams[r], or of first_stream + r.
 // Errors: UsageError for options out of range; Error for prompts that are empty or do not fit the rows.
@@ -20,10 +23,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "qkv/decode/sampling.h"
+#include "qkv/decode/speculation.h"
 #include "qkv/model/decoding.h"
 
 namespace qkv {
@@ -36,6 +41,7 @@ struct GenerateOptions {
   uint64_t first_stream = 0;
   std::vector<uint64_t> streams = {};  // one for each row; empty: from first_stream on
   SamplingOptions sampling = {};
+  std::shared_ptr<Proposer> proposer = {};  // of this call alone; none: a token a step
 };
 
 struct Generated {
@@ -43,6 +49,7 @@ struct Generated {
   std::vector<int32_t> ids;                                     // without eos
   double log_probability = 0;                                   // of ids and eos, in the model's own distribution
   End end = End::max_tokens;
+  Speculated speculated = {};
 };
 
 // Called for every token but eos, in the order of positions; false ends the row.
@@ -53,7 +60,7 @@ class Generation {
   // The rows must outlive it.
   Generation(Decoding& rows, std::span<const std::vector<int32_t>> prompts, const GenerateOptions& options = {});
 
-  // False when all rows have ended.
+  // False when all rows have ended. The first step reads the prompts.
   bool step(const OnToken& on_token = {});
   const std::vector<Generated>& found() const { return found_; }  // of every prompt, as far as it is generated
 
@@ -64,7 +71,10 @@ class Generation {
     std::vector<int32_t> history;  // prompt and continuation
   };
   bool at_limit(const Live& live);
-  std::vector<TokenChoice> choose(const Tensor& logits) const;
+  Tensor next_logits();
+  void propose();
+  std::vector<TokenChoice> choose(const Tensor& logits, std::span<const size_t> live) const;
+  std::vector<bool> take_tokens(const Tensor& logits, const OnToken& on_token);
   bool add(Live& live, const TokenChoice& token, const OnToken& on_token);
   template <class Continues>
   void keep(Continues continues);
@@ -73,7 +83,8 @@ class Generation {
   GenerateOptions options_;
   SamplingOptions before_eos_;
   std::vector<Live> live_;
-  std::vector<std::vector<int32_t>> tokens_;  // the next ones of every live row
+  int64_t vocabulary_ = 0;                    // V, after the first step
+  std::vector<std::vector<int32_t>> tokens_;  // the next ones of every live row; the proposed ones last
   std::vector<Generated> found_;
 };
 

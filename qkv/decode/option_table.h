@@ -30,9 +30,9 @@ template <class T, class Options>
 concept Of = std::same_as<std::remove_const_t<T>, Options>;
 
 constexpr Range any = {}, fraction = {.from = 0, .to = 1}, beam_size = {.from = 1, .to = 256},
-                batch_size = {.from = 1, .to = 1'000'000}, up_to_100 = {.from = 1, .to = 100},
-                up_to_1000 = {.from = 1, .to = 1000}, up_to_10000 = {.from = 1, .to = 10'000},
-                factor = {.from = 0.01, .to = 100};
+                proposed = {.from = 0, .to = 100}, batch_size = {.from = 1, .to = 1'000'000},
+                up_to_100 = {.from = 1, .to = 100}, up_to_1000 = {.from = 1, .to = 1000},
+                up_to_10000 = {.from = 1, .to = 10'000}, factor = {.from = 0.01, .to = 100};
 
 constexpr Setting length_normalization(const char* heading) {
   return {"length-normalization", "",
@@ -93,6 +93,19 @@ void visit_beam(Options& o, Visitor&& visitor) {
                   "Beam search", "length_penalty"},
           o.length_penalty);
   visitor(length_normalization("Beam search"), o.length_normalization);
+}
+
+template <class Options, class Visitor>
+void visit_speculation(Options& o, Visitor&& visitor) {
+  visitor(
+      Setting{"lookup", "N",
+              "propose up to N tokens at a step: those that followed the last ones earlier in the prompt or the "
+              "answer. They are read together, so that an answer that repeats much of them takes fewer steps; it "
+              "is the same answer. 0: none",
+              proposed, "Speculation"},
+      o.lookup);
+  visitor(Setting{"draft-tokens", "N", "tokens that a draft model proposes at a step", up_to_100, "Speculation"},
+          o.draft_tokens);
 }
 
 }  // namespace option_table
@@ -165,6 +178,7 @@ void visit_options(Options& o, Visitor&& visitor) {
                   "Input and output"},
           o.answers);
   visit_beam(o, visitor);
+  visit_speculation(o, visitor);
   visit_input(o, visitor, "batch size in tokens times --beam");
 }
 

@@ -56,4 +56,28 @@ TEST(AttentionCache, HasTheLengthOfWhatJoinedIt) {
   EXPECT_EQ(cache.length(), 5);
 }
 
+TEST(AttentionCache, GoesBackIfAllOfItsStatesCan) {
+  const AttentionMechanismPtr a = mechanism_of(MultiToken{}), b = mechanism_of(Rotary{});
+  AttentionCache cache;
+  const Tensor x = random_tensor({1, 2, 5, 4}, 1);
+  cache.keys.append(x, x);
+  cache.of<KeyValueCache>(*a).append(x.slice(2, 0, 3), x.slice(2, 0, 3));
+  cache.advance(5);
+  EXPECT_TRUE(cache.can_truncate());
+  EXPECT_TRUE(cache.takes_several());
+  cache.truncate(4);
+  EXPECT_EQ(cache.length(), 4);
+  EXPECT_EQ(cache.keys.length(), 4);
+  EXPECT_EQ(cache.of<KeyValueCache>(*a).length(), 3) << "a state may have fewer positions";
+  cache.truncate(2);
+  EXPECT_EQ(cache.of<KeyValueCache>(*a).length(), 2);
+  EXPECT_FALSE(cache.takes_several()) << "the state has all positions";
+  cache.of<Numbers>(*b, std::vector{1});
+  EXPECT_FALSE(cache.can_truncate());
+  EXPECT_THROW(cache.truncate(1), Error);
+  cache.truncate(0);
+  EXPECT_EQ(cache.length(), 0);
+  EXPECT_EQ(cache.of<Numbers>(*b, std::vector{8}).of_rows, (std::vector{8})) << "begins again";
+}
+
 }  // namespace qkv::attention_cache_test

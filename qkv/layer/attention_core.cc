@@ -134,10 +134,11 @@ Variable AttentionCore::extend(const Heads& heads, const Sources& sources, Atten
   }
   cache.keys.append(heads.k.value(), heads.v.value());
   cache.advance(length);
+  const bool is_one_by_one = length == 1 || (pass.one_by_one && position > 0);
   return attend({.q = heads.q, .k = cache.keys.stored_keys(), .v = cache.keys.stored_values()},
                 {.mask = length == 1 ? MaskPtr() : causal(),
                  .first_position = position,
-                 .single_queries = length == 1,
+                 .single_queries = is_one_by_one,
                  .sources = &sources,
                  .cache = &cache,
                  .stored = &cache.keys},

@@ -48,6 +48,8 @@ struct Pass {
   AttentionLog* log = nullptr;
   std::any input = {};    // what a mechanism needs to know about the rows: GlobalTokens (mechanism/global_tokens.h)
   uint64_t dropouts = 0;  // dropouts so far in this pass
+  // Decoding: several new positions of a row, after its first ones, get the bits that they have one by one.
+  bool one_by_one = false;
 
   // The next dropout of the pass; its rate is 0 outside training.
   Dropout dropout(float rate) {

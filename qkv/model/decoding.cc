@@ -1,6 +1,24 @@
 #include "qkv/model/decoding.h"
 
+#include "qkv/base/error.h"
+
 namespace qkv {
+
+// What every model can do.
+Tensor Decoding::extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
+  for (const std::vector<int32_t>& of_row : tokens)
+    require(of_row.size() <= 1, "Decoding::extend_each", "a row of this model takes one token at once, got {}",
+            of_row.size());
+  return extend(tokens, pass);
+}
+
+int64_t Decoding::most_at_once(int64_t) const { return 1; }
+
+void Decoding::truncate(std::span<const int64_t> lengths) {
+  for (int64_t r = 0; r < rows(); ++r)
+    require(lengths[static_cast<size_t>(r)] == position(r), "Decoding::truncate",
+            "a row of this model keeps all of its {} tokens, got {}", position(r), lengths[static_cast<size_t>(r)]);
+}
 
 Tensor Decoding::extend(std::span<const int32_t> tokens, Pass& pass) {
   std::vector<std::vector<int32_t>> rows;

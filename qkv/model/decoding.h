@@ -5,6 +5,9 @@
 //     rows->reorder({0, 0, 1});                                       // two continuations of row 0, one of row 1
 //     rows->join(*model.start(more));                                 // more rows, at positions of their own
 //
+//     Tensor each = rows->extend_each({{7, 9, 4}, {8}}, pass);        // (4,V), after every one of the tokens
+//     rows->truncate({4, 3});                                         // of row 0 the first 4 tokens stay
+//
 // The logits of a row do not depend on the other rows. Errors: rows without tokens, ids outside the vocabulary,
 // positions beyond the model's limit.
 #pragma once
@@ -32,6 +35,13 @@ class Decoding {
   virtual void reorder(std::span<const int64_t> source) = 0;
   // The rows of the other, which is of the same model, follow these.
   virtual void join(Decoding& other) = 0;
+
+  // Adds tokens one by one, or with the same bits several at once: the logits (N,V) after each, those of row 0 first. A
+  // row takes at most most_at_once() of them: 1 where a model has other bits for several, or cannot go back.
+  virtual Tensor extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass);
+  virtual int64_t most_at_once(int64_t row) const;
+  // Row r keeps its first lengths[r] tokens, or none if the model cannot keep these alone: position() says which.
+  virtual void truncate(std::span<const int64_t> lengths);
 
   // One token for each row.
   Tensor extend(std::span<const int32_t> tokens, Pass& pass);

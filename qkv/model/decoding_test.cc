@@ -178,6 +178,52 @@ TEST_P(DecodingOf, CachesOfFewerBitsGiveAlmostTheSame) {
   }
 }
 
+// Rows are given tokens of which the last ones are wrong, and go back to those that are right.
+TEST_P(DecodingOf, SeveralTokensAtOnceHaveTheBitsOfOneByOne) {
+  const NoGrad guard;
+  constexpr size_t rounds = 6, most = 5;
+  const std::vector<Ids> prompts = {{5}, {3, 7, 9}, {2, 4}};
+  for (const CacheFormat format : {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8}) {
+    any_->set_cache_format(format);
+    Random random(3, 4);
+    const auto below = [&](size_t n) { return static_cast<size_t>(random.below(n)); };
+    const auto one = model_.start(encode({0, 1, 2})), several = model_.start(encode({0, 1, 2}));
+    Pass pass;
+    one->extend(prompts, pass), several->extend(prompts, pass);
+    std::vector<Ids> next;  // of all rows, at every step
+    std::vector<Tensor> expected;
+    for (size_t step = 0; step < rounds * most; ++step) {
+      next.push_back({});
+      for (size_t r = 0; r < 3; ++r) next.back().push_back(static_cast<int32_t>(below(vocabulary)));
+      expected.push_back(one->extend(next.back(), pass));
+    }
+    std::vector<size_t> done(3);
+    for (size_t round = 0; round < rounds; ++round) {
+      std::vector<Ids> tokens(3);
+      std::vector<size_t> right(3);
+      std::vector<int64_t> lengths;
+      for (size_t r = 0; r < 3; ++r) {
+        const auto row = static_cast<int64_t>(r);
+        const size_t at_most = std::min(most, static_cast<size_t>(several->most_at_once(row)));
+        right[r] = 1 + below(at_most);
+        for (size_t i = 0; i < right[r]; ++i) tokens[r].push_back(next[done[r] + i][r]);
+        tokens[r].resize(right[r] + below(at_most - right[r] + 1), 10);
+        lengths.push_back(several->position(row) + static_cast<int64_t>(right[r]));
+      }
+      const Tensor logits = several->extend_each(tokens, pass);
+      int64_t at = 0;
+      for (size_t r = 0; r < 3; at += std::ssize(tokens[r++]))
+        for (int64_t i = 0; i < static_cast<int64_t>(right[r]); ++i, ++done[r]) {
+          const auto row = static_cast<int64_t>(r);
+          EXPECT_TRUE(same_bits(logits.slice(0, at + i, at + i + 1), expected[done[r]].slice(0, row, row + 1)))
+              << name_of(format) << " row " << r << " token " << done[r];
+        }
+      several->truncate(lengths);
+      for (size_t r = 0; r < 3; ++r) EXPECT_EQ(several->position(static_cast<int64_t>(r)), lengths[r]);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, DecodingOf,
     testing::Values(

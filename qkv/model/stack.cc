@@ -48,6 +48,7 @@ Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& opti
     : embedding(tokens) {
   for (const BlockOptions& o : options) {
     blocks.emplace_back(o);
+    depends_on_length_ = depends_on_length_ || o.self_attention.depends_on_length();
     if (const std::optional<int64_t> length = o.self_attention.cache_valid_until())
       cache_valid_until_ = std::min(cache_valid_until_.value_or(*length), *length);
   }
@@ -87,15 +88,18 @@ StackRows Stack::start(const Encoded& encoded) const {
   return all;
 }
 
-Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass) const {
+Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                     std::span<const int64_t> outputs) const {
   require(static_cast<int64_t>(tokens.size()) == rows.count() && !tokens.empty(), "Stack::extend",
           "there must be tokens for each of {} rows, got {}", rows.count(), tokens.size());
-  std::vector<int64_t> lengths, last;  // row of x of the last token
+  std::vector<int64_t> lengths, last;  // rows of x of the last tokens
   int64_t N = 0;
   for (const std::vector<int32_t>& row : tokens) {
     require(!row.empty(), "Stack::extend", "every row must get at least one token");
     lengths.push_back(static_cast<int64_t>(row.size()));
-    last.push_back((N += lengths.back()) - 1);
+    N += lengths.back();
+    const int64_t count = outputs.empty() ? 1 : outputs[lengths.size() - 1];
+    for (int64_t i = N - count; i < N; ++i) last.push_back(i);
   }
   const NoGrad guard;
   rows.split_by_length(lengths);
@@ -126,8 +130,18 @@ Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> toke
   }
   Variable x = embedded;
   for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n].extend(x, segments[n], pass);
-  if (N > static_cast<int64_t>(tokens.size())) x = gather_rows(x.value(), last);
+  if (N > std::ssize(last)) x = gather_rows(x.value(), last);
   return (norm ? norm->forward(x) : x).value();
+}
+
+void Stack::truncate(StackRows& rows, std::span<const int64_t> lengths) const {
+  rows.split_by_length(lengths);
+  size_t row = 0;
+  for (StackGroup& group : rows.groups()) {
+    group.position = lengths[row];
+    row += static_cast<size_t>(group.rows);
+    for (AttentionCache& cache : group.caches) cache.truncate(group.position);
+  }
 }
 
 void Stack::list(ModuleContents& contents) const {

@@ -9,6 +9,7 @@
 // Parameters: layers.0, layers.1, ..., norm. Those of the embedding are listed by the model.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,6 +29,13 @@ struct StackGroup {
   std::vector<int32_t> memory_lengths = {};
 
   bool has_memory() const { return !memory.empty(); }
+  bool can_truncate() const {  // to anything but nothing
+    return std::all_of(caches.begin(), caches.end(), [](const AttentionCache& c) { return c.can_truncate(); });
+  }
+  bool takes_several() const {  // tokens at once, with the bits of one by one
+    return can_truncate() &&
+           std::all_of(caches.begin(), caches.end(), [](const AttentionCache& c) { return c.takes_several(); });
+  }
   int64_t rows_per_memory() const { return memory.empty() ? 1 : rows / memory.front().keys_values.k.dim(0); }
   // These rows. If they replace the group, it is moved here, so that caches can be reordered in place.
   static StackGroup select(StackGroup group, std::span<const int64_t> from, bool replaces);
@@ -47,13 +55,18 @@ class Stack final : public Module {
   // Decoding. Rows begin empty; with an encoder there is one for each of its sentences.
   StackRows start(int64_t rows) const;
   StackRows start(const Encoded& encoded) const;
-  // Adds tokens to the rows, one or more to each, and returns the output for the last one of each: (rows,C). The result
-  // of a row does not depend on the others.
-  Tensor extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass) const;
+  // Adds tokens to the rows, one or more to each, and returns the outputs (N,C) for the last outputs[r] ones of each row r;
+  // none: for the last one. The result of a row does not depend on the others.
+  Tensor extend(StackRows& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                std::span<const int64_t> outputs = {}) const;
+  // Every row keeps the first lengths[r] of its positions.
+  void truncate(StackRows& rows, std::span<const int64_t> lengths) const;
 
   // The longest sequence for which the cached keys of all blocks stay valid: AttentionMechanism::cache_valid_until().
   // None: any.
   std::optional<int64_t> cache_valid_until() const { return cache_valid_until_; }
+  // Whether the result of a position depends on how many follow it: AttentionMechanism::depends_on_length().
+  bool depends_on_length() const { return depends_on_length_; }
 
   void list(ModuleContents& contents) const override;
 
@@ -64,6 +77,7 @@ class Stack final : public Module {
 
  private:
   std::optional<int64_t> cache_valid_until_;
+  bool depends_on_length_ = false;
 };
 
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #include "qkv/model/stack_decoding.h"
 
+#include <limits>
 #include <utility>
 
 #include "qkv/base/error.h"
@@ -8,6 +9,11 @@ namespace qkv {
 
 StackDecoding::StackDecoding(const Stack& stack, StackRows rows, Logits logits)
     : stack_(stack), rows_(std::move(rows)), logits_(std::move(logits)) {}
+
+std::optional<int64_t> StackDecoding::restart_after() const {
+  const bool has_memory = stack_.blocks.front().cross_attention.has_value();
+  return has_memory ? std::nullopt : stack_.cache_valid_until();
+}
 
 // These rows begin again, empty, in their places and get all of their tokens.
 StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<int32_t>> tokens) {
@@ -43,9 +49,51 @@ StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<i
 }
 
 Tensor StackDecoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
-  const bool has_memory = stack_.blocks.front().cross_attention.has_value();
-  if (!stack_.cache_valid_until() || has_memory) return logits_(stack_.extend(rows_, tokens, pass));
+  if (!restart_after()) return logits_(stack_.extend(rows_, tokens, pass));
   return logits_(stack_.extend(rows_, with_restarts(tokens), pass));
+}
+
+Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
+  require(std::ssize(tokens) == rows(), "Decoding::extend_each", "there must be tokens for each of {} rows, got {}",
+          rows(), tokens.size());
+  std::vector<int64_t> counts;
+  for (size_t r = 0; r < tokens.size(); ++r) {
+    counts.push_back(std::ssize(tokens[r]));
+    const int64_t most = most_at_once(static_cast<int64_t>(r));
+    require(counts.back() <= most, "Decoding::extend_each", "row {} takes {} tokens at once, got {}", r, most,
+            counts.back());
+  }
+  Pass each = pass;
+  each.one_by_one = true;
+  if (!restart_after()) return logits_(stack_.extend(rows_, tokens, each, counts));
+  return logits_(stack_.extend(rows_, with_restarts(tokens), each, counts));
+}
+
+// The first tokens of a row are a prompt, which is read at once.
+int64_t StackDecoding::most_at_once(int64_t row) const {
+  const StackGroup& group = rows_.group_of(row);
+  if (group.position == 0 || !group.takes_several()) return 1;
+  constexpr int64_t any = std::numeric_limits<int64_t>::max();
+  if (const auto limit = restart_after())
+    return group.position > *limit ? any : std::max<int64_t>(1, *limit - group.position);
+  return stack_.depends_on_length() ? 1 : any;
+}
+
+void StackDecoding::truncate(std::span<const int64_t> given) {
+  require(std::ssize(given) == rows(), "Decoding::truncate", "there must be a length for each of {} rows, got {}",
+          rows(), given.size());
+  std::vector<int64_t> lengths(given.begin(), given.end());
+  for (int64_t r = 0; r < rows(); ++r) {
+    const StackGroup& group = rows_.group_of(r);
+    int64_t& length = lengths[static_cast<size_t>(r)];
+    require(length >= 0 && length <= group.position, "Decoding::truncate",
+            "row {} has {} tokens, got a length of {}", r, group.position, length);
+    if (length == group.position) continue;
+    const auto limit = restart_after();
+    if (!group.can_truncate() || (limit && length <= *limit && group.position > *limit)) length = 0;
+  }
+  stack_.truncate(rows_, lengths);
+  for (size_t r = 0; r < history_.size(); ++r) history_[r].resize(static_cast<size_t>(lengths[r]));
 }
 
 void StackDecoding::reorder(std::span<const int64_t> source) {

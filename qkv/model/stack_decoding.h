@@ -21,12 +21,17 @@ class StackDecoding final : public Decoding {
   int64_t rows() const override { return rows_.count(); }
   int64_t position(int64_t row) const override { return rows_.group_of(row).position; }
   Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
+  Tensor extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
+  int64_t most_at_once(int64_t row) const override;
+  void truncate(std::span<const int64_t> lengths) override;
   void reorder(std::span<const int64_t> source) override;
   void join(Decoding& other) override;
 
  private:
   using Tokens = std::vector<std::vector<int32_t>>;
-  // The tokens to extend by: rows that pass the length until which cached keys are valid begin again.
+  // The length until which cached keys are valid, of rows that can begin again.
+  std::optional<int64_t> restart_after() const;
+  // The tokens to extend by: rows that pass that length begin again.
   Tokens with_restarts(std::span<const std::vector<int32_t>> tokens);
 
   const Stack& stack_;

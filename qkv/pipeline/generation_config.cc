@@ -145,7 +145,7 @@ GenerateTextOptions generate_defaults(const ModelFolder& folder) {
 
 GenerateTextOptions defaults_for(const GenerateTextOptions& given, const std::set<std::string>& names,
                                  GenerateTextOptions of_model) {
-  bool samples = names.contains("stop");  // which a beam search excludes, too
+  bool samples = names.contains("stop") || names.contains("lookup");  // which a beam search excludes, too
   for (const std::string& name : sampling_names()) samples |= names.contains(name);
   of_model.beam = names.contains("beam") ? given.beam : samples ? 1 : of_model.beam;
   if (of_model.beam != 1) {

@@ -61,6 +61,8 @@ void check_options(const GenerateTextOptions& o) {
   require<UsageError>(!changes_distribution(o.sampling), "Generator",
                       "beam {} finds the most likely texts: it excludes {}", o.beam, name_list(sampling_names()));
   require<UsageError>(o.stop.empty(), "Generator", "beam {} excludes stop strings", o.beam);
+  require<UsageError>(o.lookup == 0, "Generator", "beam {} excludes lookup, which proposes tokens of one text",
+                      o.beam);
 }
 
 double TextScore::perplexity() const {
@@ -115,6 +117,10 @@ GenerateOptions Generator::token_options(const GenerateTextOptions& options) con
                       .min_tokens = options.min_tokens,
                       .position_limit = model_->config().position_limit(),
                       .sampling = options.sampling};
+  if (options.lookup > 0)
+    out.proposer = lookup_proposer(options.lookup);
+  else if (draft_)
+    out.proposer = draft_proposer(draft_, options.draft_tokens);
   for (const int32_t id : tokenizer_.special().suppressed) out.sampling.suppress_tokens.push_back(id);
   return out;
 }
@@ -143,7 +149,8 @@ void Generator::sample(std::span<const EncodedPrompt> prompts, std::span<const s
                                                            .tokens = tokens_of(found[r].ids, tokenizer_),
                                                            .log_probability = found[r].log_probability,
                                                            .score = found[r].log_probability,
-                                                           .end = found[r].end};
+                                                           .end = found[r].end,
+                                                           .speculated = found[r].speculated};
   }
 }
 
@@ -216,7 +223,23 @@ TextGeneration Generator::stream(const std::string& prompt, const GenerateTextOp
                       "beam {} knows its text only at the end: streaming needs beam 1", options.beam);
   GenerateOptions how = token_options(options);
   how.streams = {stream_of(options, 0, 0)};
-  return {model_, tokenizer_, encode_prompts(std::span(&prompt, 1), options).front(), how, options.stop};
+  const EncodedPrompt encoded = encode_prompts(std::span(&prompt, 1), options).front();
+  return {PromptRow(model_, encoded.ids), tokenizer_, encoded, how, options.stop};
+}
+
+void Generator::set_draft(const Generator& draft) {
+  const Tokenizer& theirs = draft.tokenizer_;
+  require<InputError>(theirs.token_count() == tokenizer_.token_count(), "draft",
+                      "the draft model must have the vocabulary of the model, {} tokens, got {}",
+                      tokenizer_.token_count(), theirs.token_count());
+  for (int64_t id = 0; id < tokenizer_.token_count(); ++id) {
+    const std::string &token = tokenizer_.token(static_cast<int32_t>(id)),
+                      &other = theirs.token(static_cast<int32_t>(id));
+    require<InputError>(token == other, "draft",
+                        "the draft model must have the vocabulary of the model: token {} must be {}, got {}", id,
+                        quoted_name(token), quoted_name(other));
+  }
+  draft_ = draft.model_;
 }
 
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, const ScoreTextOptions& options,

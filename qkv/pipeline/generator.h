@@ -22,10 +22,13 @@
 // prompt depends on the seed and on the number of the prompt (first_prompt + its offset), not on the other prompts, nor
 // on the number of answers and threads.
 //
+// With lookup, or after set_draft(), several tokens are read in a step (decode/speculation.h): the same answers in fewer steps.
+//
 // chat() answers a conversation. Its prompt is made by the chat template of the model, in which special tokens are these
 // tokens, while messages are text (chat_prompt.h); it is not cut: one that leaves no position for an answer is an
 // InputError. The answer ends with a token that the model ends texts with, or, if the template has none of these, with one
-// that ends a turn in it ("<|im_end|>").
+// that ends a turn in it ("<|im_end|>"). What the model keeps of the tokens of the last conversation is used again for those
+// that the next one begins with (decode/prompt_cache.h), without changing an answer.
 //
 // A model folder holds config.json, model.safetensors and tokenizer.model.
 // Errors: InputError for a folder that is not a causal model and files that do not fit together; RefusedTexts, an
@@ -67,6 +70,8 @@ struct GenerateTextOptions {
   int64_t beam = 1;                   // from 2 on: beam search instead of sampling
   double length_penalty = 1.0;
   LengthNormalization length_normalization = LengthNormalization::wu;
+  int64_t lookup = 0;        // tokens of the text before that are proposed at a step; 0: none
+  int64_t draft_tokens = 4;  // that the draft model proposes at a step
   // Maximum number of beam * texts * tokens of the longest prompt with its answer in a batch. A single text always fits.
   int64_t batch_tokens = 8192;
   // Of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model.
@@ -98,6 +103,8 @@ struct ChatOptions {
   ChatTemplateSource chat_template = {};  // instead of that of the model, unless its text is empty
   RenderOptions prompt = {};              // what the template is given besides the messages
   bool trusts_messages = false;           // "<|im_end|>" in a message is that token (chat_prompt.h)
+  // Of which keys and values are kept for the next conversation, at most; 0: none are kept or used again.
+  int64_t kept_tokens = 8192;
 };
 
 class Generator {
@@ -132,6 +139,9 @@ class Generator {
   // What chat() uses. Without one the text is empty, and the file says what was looked for.
   const ChatTemplateSource& chat_template() const { return chat_template_; }
 
+  // Proposes tokens, where options.lookup does not. InputError unless it has the same vocabulary. Not while others use this.
+  void set_draft(const Generator& draft);
+
   std::vector<TextScore> score(std::span<const std::string> texts, const ScoreTextOptions& options = {},
                                const ProgressFunction& progress = {}) const;
 
@@ -144,6 +154,7 @@ class Generator {
   explicit Generator(const TextModel& from);
   std::vector<EncodedPrompt> encode_prompts(std::span<const std::string> prompts,
                                             const GenerateTextOptions& options) const;
+  // Of one call.
   GenerateOptions token_options(const GenerateTextOptions& options) const;
   ChatTemplateSource template_of(const ChatOptions& how) const;
   std::vector<int32_t> chat_ids(const Json& messages, const ChatOptions& how) const;
@@ -152,10 +163,11 @@ class Generator {
   void search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
                    const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
 
-  std::shared_ptr<const CausalTransformer> model_;
+  std::shared_ptr<const CausalTransformer> model_, draft_;
   Tokenizer tokenizer_;
   GenerateTextOptions defaults_ = {};
   ChatTemplateSource chat_template_ = {};
+  std::shared_ptr<PromptCache> conversation_ = std::make_shared<PromptCache>();
 };
 
 }  // namespace qkv

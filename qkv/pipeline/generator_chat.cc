@@ -73,7 +73,11 @@ TextGeneration Generator::stream_chat(const Json& messages, const GenerateTextOp
   GenerateOptions tokens = token_options(options);
   tokens.eos = ends_of_answers(tokenizer_, template_of(how).text);
   tokens.streams = {mix(static_cast<uint64_t>(options.first_prompt), 0)};
-  return {model_, tokenizer_, {.ids = std::move(ids)}, tokens, options.stop};
+  PromptRowOptions keeping = {.kept_tokens = how.kept_tokens};
+  // Without one the prompt is read in the same pieces, so that the answer is the same.
+  keeping.cache = how.kept_tokens > 0 ? conversation_ : std::make_shared<PromptCache>();
+  PromptRow row(model_, ids, keeping);
+  return {std::move(row), tokenizer_, {.ids = std::move(ids)}, tokens, options.stop};
 }
 
 GeneratedText Generator::chat(const Json& messages, const GenerateTextOptions& options,

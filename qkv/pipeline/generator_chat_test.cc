@@ -94,6 +94,47 @@ TEST(GeneratorChat, ContinuesTheTextOfTheTemplate) {
             std::ssize(chatting.tokenizer().encode("<s>user I am cold.</s><s>old", {.parse_special = true})));
 }
 
+// The next turns begin with all of the turns before.
+TEST(GeneratorChat, TurnsThatAreKnownChangeNoAnswer) {
+  const Tokenizer words = tokenizer();
+  const auto with_positions = [](TransformerConfig& c) { c.positions = Positions::rotary; };
+  const Generator chatting(random_language_model<CausalTransformer>(3, words, with_positions), words),
+      forgetful(random_language_model<CausalTransformer>(3, words, with_positions), words);
+  ChatOptions forgets = with_turns;
+  forgets.kept_tokens = 0;
+  std::vector<ChatMessage> messages;
+  std::vector<int64_t> reused;
+  for (int turn = 0; turn < 4; ++turn) {
+    std::string question;
+    for (int i = 0; i < 10; ++i) question += "Where are the two old towers? ";
+    messages.push_back({"user", question});
+    TextGeneration text = chatting.stream_chat(messages, greedy, with_turns);
+    while (text.next()) continue;
+    const GeneratedText expected = forgetful.chat(messages, greedy, forgets);
+    EXPECT_EQ(text.result().tokens, expected.tokens);
+    EXPECT_EQ(text.result().log_probability, expected.log_probability);
+    EXPECT_EQ(text.prompt_tokens(), chatting.chat_tokens(messages, with_turns));
+    EXPECT_LE(text.prompt_tokens() - text.reused_tokens(),
+              chatting.chat_tokens(std::vector{messages.back()}, with_turns) + 2 * PromptRow::piece);
+    reused.push_back(text.reused_tokens());
+    messages.push_back({"assistant", text.result().text});
+  }
+  EXPECT_EQ(reused.front(), 0);
+  EXPECT_GT(reused.back(), 128);
+  EXPECT_EQ(forgetful.stream_chat(messages, greedy, forgets).reused_tokens(), 0);
+}
+
+TEST(GeneratorChat, ProposedTokensChangeNoAnswer) {
+  const Generator chatting = generator();
+  const std::vector<ChatMessage> messages = {{"user", "I am cold. I am old. I am"}};
+  GenerateTextOptions looks_up = greedy;
+  looks_up.lookup = 4, looks_up.max_tokens = 30;
+  GenerateTextOptions plain = looks_up;
+  plain.lookup = 0;
+  EXPECT_EQ(chatting.chat(messages, looks_up, with_turns).log_probability,
+            chatting.chat(messages, plain, with_turns).log_probability);
+}
+
 TEST(GeneratorChat, WithoutATemplateSaysSo) {
   const std::string error = error_of(generator(), Json(std::vector<ChatMessage>{{"user", "a"}}), {});
   EXPECT_NE(error.find("the model has no chat template"), std::string::npos) << error;

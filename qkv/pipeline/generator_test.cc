@@ -218,9 +218,48 @@ TEST(Generator, OptionsOutOfRangeAndThoseThatExcludeEachOtherAreUsageErrors) {
   refused({.answers = 3, .beam = 2});
   refused({.sampling = {.top_k = 5}, .beam = 2});
   refused({.stop = {"x"}, .beam = 2});
+  refused({.beam = 2, .lookup = 3});
+  refused({.lookup = -1});
   refused({.batch_tokens = 0});
   EXPECT_THROW(generator.score(none, {.context = 61}), UsageError);
   EXPECT_THROW(generator.score(none, {.context = 10, .stride = 11}), UsageError);
+}
+
+TEST(Generator, ProposedTokensChangeNoText) {
+  Generator generator = random_generator(5);
+  GenerateTextOptions options = {.max_tokens = 25, .stop = {"ow"}, .sampling = {.temperature = 0}};
+  const auto plain = generator.generate(prompts, options);
+  const auto expect_same = [&](const char* what) {
+    const auto found = generator.generate(prompts, options);
+    int64_t proposed = 0;
+    for (size_t i = 0; i < plain.size(); ++i) {
+      const GeneratedText &a = found[i].answers[0], &b = plain[i].answers[0];
+      EXPECT_EQ(a.text, b.text) << what;
+      EXPECT_EQ(a.log_probability, b.log_probability) << what;
+      EXPECT_EQ(a.end, b.end) << what;
+      EXPECT_LE(a.speculated.accepted, a.speculated.proposed) << what;
+      proposed += a.speculated.proposed;
+      std::string text;
+      TextGeneration stream = generator.stream(prompts[i], options);
+      while (const auto piece = stream.next()) text += *piece;
+      EXPECT_EQ(text, b.text) << what;
+      EXPECT_EQ(stream.result().log_probability, b.log_probability) << what;
+    }
+    EXPECT_GT(proposed, 0) << what;
+  };
+  options.lookup = 5;
+  expect_same("lookup");
+  options.lookup = 0;
+  generator.set_draft(random_generator(6));
+  expect_same("draft");
+}
+
+TEST(Generator, ADraftModelMustHaveTheSameVocabulary) {
+  Generator generator = random_generator(5);
+  const Tokenizer characters = language_model_tokenizer(TokenizerType::character),
+                  numbers = number_tokenizer("test", 12);
+  for (const Tokenizer& other : {characters, numbers})
+    EXPECT_THROW(generator.set_draft({random_language_model<CausalTransformer>(1, other), other}), InputError);
 }
 
 TEST(Generator, NamesTheTextThatIsNotUtf8) {

@@ -4,24 +4,30 @@
 
 namespace qkv {
 
-TextGeneration::TextGeneration(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer,
-                               const EncodedPrompt& prompt, const GenerateOptions& options,
-                               const std::vector<std::string>& stop)
-    : model_(std::move(model)),
-      tokenizer_(std::move(tokenizer)),
+TextGeneration::TextGeneration(PromptRow row, Tokenizer tokenizer, const EncodedPrompt& prompt,
+                               const GenerateOptions& options, const std::vector<std::string>& stop)
+    : tokenizer_(std::move(tokenizer)),
       stream_(tokenizer_, stop, prompt.ids),
-      rows_(model_->start(1)),
-      generation_(std::make_unique<Generation>(*rows_, std::span(&prompt.ids, 1), options)),
+      row_(std::move(row)),
+      generation_(std::make_unique<Generation>(row_.decoding(), std::span(&prompt.ids, 1), options)),
       truncated_(prompt.truncated) {}
+
+bool TextGeneration::step(std::string& piece) {
+  try {
+    return generation_->step([&](size_t, int32_t id) {
+      piece += stream_.append(id);
+      return !stream_.stopped();
+    });
+  } catch (...) {
+    row_.free();
+    throw;
+  }
+}
 
 std::optional<std::string> TextGeneration::next() {
   while (!done_) {
     std::string piece;
-    const bool more = generation_->step([&](size_t, int32_t id) {
-      piece += stream_.append(id);
-      return !stream_.stopped();
-    });
-    if (!more) {
+    if (!step(piece)) {
       piece += stream_.finish();
       done_ = true;
     }
@@ -29,8 +35,10 @@ std::optional<std::string> TextGeneration::next() {
     result_.text += piece;
     result_.log_probability = result_.score = found.log_probability;
     result_.end = found.end;
+    result_.speculated = found.speculated;
     for (size_t i = result_.tokens.size(); i < found.ids.size(); ++i)
       result_.tokens.push_back(tokenizer_.token(found.ids[i]));
+    if (done_) row_.give_back();
     if (!piece.empty()) return piece;
   }
   return {};

@@ -16,7 +16,7 @@
 
 #include "qkv/base/names.h"
 #include "qkv/decode/generate.h"
-#include "qkv/model/causal.h"
+#include "qkv/decode/prompt_cache.h"
 #include "qkv/pipeline/text_stream.h"
 
 namespace qkv {
@@ -35,6 +35,7 @@ struct GeneratedText {
   double log_probability = 0;  // of the tokens and the end, if the model ended it, in the model's own distribution
   double score = 0;            // log_probability; of beam search, divided by the length penalty
   Generated::End end = Generated::End::max_tokens;
+  Speculated speculated = {};  // tokens that were proposed, and accepted
 };
 
 struct EncodedPrompt {
@@ -44,21 +45,24 @@ struct EncodedPrompt {
 
 class TextGeneration {
  public:
-  // options.streams has one stream or none.
-  TextGeneration(std::shared_ptr<const CausalTransformer> model, Tokenizer tokenizer, const EncodedPrompt& prompt,
-                 const GenerateOptions& options, const std::vector<std::string>& stop = {});
+  // options.streams has one stream or none. The row is of this prompt.
+  TextGeneration(PromptRow row, Tokenizer tokenizer, const EncodedPrompt& prompt, const GenerateOptions& options,
+                 const std::vector<std::string>& stop = {});
 
   // The next piece, which is not empty; none at the end.
   std::optional<std::string> next();
   const GeneratedText& result() const { return result_; }  // so far
   bool truncated() const { return truncated_; }            // the prompt was too long and was cut
+  int64_t prompt_tokens() const { return row_.prompt_tokens(); }
+  int64_t reused_tokens() const { return row_.reused(); }  // of the prompt, which were not read again
 
  private:
-  std::shared_ptr<const CausalTransformer> model_;
+  bool step(std::string& piece);
+
   Tokenizer tokenizer_;
   TextStream stream_;
-  std::unique_ptr<Decoding> rows_;
-  std::unique_ptr<Generation> generation_;  // has a reference to the rows
+  PromptRow row_;
+  std::unique_ptr<Generation> generation_;  // has a reference to the decoding of the row
   GeneratedText result_;
   bool truncated_;
   bool done_ = false;

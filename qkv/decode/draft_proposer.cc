@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <utility>
+
+#include "qkv/base/error.h"
+#include "qkv/decode/speculation.h"
+#include "qkv/decode/top_tokens.h"
+#include "qkv/model/causal.h"
+
+namespace qkv {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+class DraftProposer final : public Proposer {
+ public:
+  DraftProposer(std::shared_ptr<const CausalTransformer> model, int64_t most)
+      : model_(std::move(model)), most_(most) {}
+
+  std::vector<Ids> propose(std::span<const Row> rows) override {
+    std::vector<Ids> out(rows.size());
+    const std::vector<size_t> places = take(rows);  // of the rows of decoding_ in `rows`
+    if (places.empty()) return out;
+    std::vector<Ids> next = unread(rows, places);
+    int64_t steps = 0;
+    for (const size_t place : places) steps = std::max(steps, std::min(most_, rows[place].most));
+    for (int64_t step = 0; step < steps; ++step) {
+      Pass pass;
+      const TopTokens top = top_tokens(decoding_->extend(next, pass), 1, {.eos = -1});
+      for (size_t i = 0; i < places.size(); ++i) {
+        read_[i].tokens.insert(read_[i].tokens.end(), next[i].begin(), next[i].end());
+        const std::span<const TokenChoice> best = top.row(static_cast<int64_t>(i));
+        require(!best.empty(), "draft_proposer", "all tokens are forbidden after {}", read_[i].tokens.size());
+        next[i] = {best.front().id};
+        if (step < rows[places[i]].most) out[places[i]].push_back(next[i].front());
+      }
+    }
+    return out;
+  }
+
+ private:
+  struct Read {
+    size_t number;  // of the row
+    Ids tokens;
+  };
+
+  // Whether the model can read the tokens of the row, and what it proposes but the last one.
+  bool fits(const Row& row) const {
+    const TransformerConfig& config = model_->config();
+    return std::ssize(row.tokens) + most_ <= config.position_limit() &&
+           std::ranges::all_of(row.tokens, [&](int32_t id) { return id < config.target_vocabulary; });
+  }
+
+  // Drops the rows that have ended or do not fit any more; all rows are there at first.
+  std::vector<size_t> take(std::span<const Row> rows) {
+    if (!begun_)
+      for (const Row& row : rows) read_.push_back({row.number, {}});
+    if (!begun_) decoding_ = model_->start(std::ssize(rows));
+    begun_ = true;
+    std::vector<size_t> places;
+    std::vector<int64_t> kept;
+    std::vector<Read> rest;
+    for (size_t i = 0, place = 0; i < read_.size(); ++i) {
+      while (place < rows.size() && rows[place].number < read_[i].number) ++place;
+      if (place == rows.size() || rows[place].number != read_[i].number || !fits(rows[place])) continue;
+      places.push_back(place);
+      kept.push_back(static_cast<int64_t>(i));
+      rest.push_back(std::move(read_[i]));
+    }
+    const bool all = rest.size() == read_.size();
+    read_ = std::move(rest);
+    if (!all && !kept.empty()) decoding_->reorder(kept);
+    return places;
+  }
+
+  // Goes back to what the rows share with what was read of them, at most all but the last token; the tokens after that.
+  std::vector<Ids> unread(std::span<const Row> rows, std::span<const size_t> places) {
+    std::vector<int64_t> lengths;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const auto tokens = rows[places[i]].tokens;
+      const Ids& read = read_[i].tokens;
+      const auto same = std::ranges::mismatch(tokens.first(tokens.size() - 1), read).in1 - tokens.begin();
+      lengths.push_back(same);
+    }
+    decoding_->truncate(lengths);
+    std::vector<Ids> next;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const auto tokens = rows[places[i]].tokens;
+      const auto length = static_cast<size_t>(decoding_->position(static_cast<int64_t>(i)));
+      read_[i].tokens.resize(length);
+      next.emplace_back(tokens.begin() + static_cast<std::ptrdiff_t>(length), tokens.end());
+    }
+    return next;
+  }
+
+  std::shared_ptr<const CausalTransformer> model_;
+  int64_t most_;
+  bool begun_ = false;
+  std::unique_ptr<Decoding> decoding_;
+  std::vector<Read> read_;  // of its rows, in the order of their numbers
+};
+
+}  // namespace
+
+std::shared_ptr<Proposer> draft_proposer(std::shared_ptr<const CausalTransformer> model, int64_t most) {
+  require<UsageError>(most >= 1, "draft_proposer", "the number of tokens must be at least 1, got {}", most);
+  return std::make_shared<DraftProposer>(std::move(model), most);
+}
+
+}  // namespace qkv
