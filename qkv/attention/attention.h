@@ -41,8 +41,8 @@ struct AttentionVariableResult {
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 Variable attention(const Variable& q, const Variable& k, const Variable& v, const AttentionOptions& options = {});
-// The keys and values of a cache in any format, which the single-query algorithm reads as they are stored. out is of the type
-// of q.
+// The keys and values of a cache in any format, which the single-query algorithm reads as they are stored. out is of
+// the type of q.
 Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOptions& options = {});
 
 AttentionResult attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
