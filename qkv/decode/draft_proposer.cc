@@ -45,9 +45,9 @@ class DraftProposer final : public Proposer {
 
   // Whether the model can read the tokens of the row, and what it proposes but the last one.
   bool fits(const Row& row) const {
-    const TransformerConfig& config = model_->config();
+    const ModelConfig& config = model_->config();
     return std::ssize(row.tokens) + most_ <= config.position_limit() &&
-           std::ranges::all_of(row.tokens, [&](int32_t id) { return id < config.target_vocabulary; });
+           std::ranges::all_of(row.tokens, [&](int32_t id) { return id < config.target_vocabulary(); });
   }
 
   // Drops the rows that have ended or do not fit any more; all rows are there at first.

@@ -11,9 +11,9 @@ namespace {
 int64_t whole_pieces(int64_t tokens) { return tokens / PromptRow::piece * PromptRow::piece; }
 
 // The length until which cached keys stay valid: AttentionMechanism::cache_valid_until().
-std::optional<int64_t> cache_valid_until(const TransformerConfig& config) {
+std::optional<int64_t> cache_valid_until(const ModelConfig& config) {
   std::optional<int64_t> shortest;
-  for (const AttentionPattern::Group& group : config.self_attention.decoder.groups())
+  for (const AttentionPattern::Group& group : config.transformer().self_attention.decoder.groups())
     if (const auto length = group.variant.cache_valid_until())
       shortest = std::min(*length, shortest.value_or(*length));
   return shortest;
@@ -37,7 +37,7 @@ PromptRow::PromptRow(std::shared_ptr<const CausalTransformer> model, std::vector
 }
 
 bool PromptRow::reads_in_pieces() const {
-  const TransformerConfig& config = model_->config();
+  const ModelConfig& config = model_->config();
   return !config.depends_on_length() || cache_valid_until(config);
 }
 

@@ -224,7 +224,7 @@ TEST(DraftProposer, StopsAtItsPositionLimitAndAtUnknownTokens) {
   const auto few_positions = std::make_shared<const CausalTransformer>(model_of(variants[0].change, 2, 20));
   expect_same(run(model, options, draft_proposer(few_positions, 3)), plain, "20 positions");
   for (const int64_t ids : {vocabulary - 3, vocabulary + 5}) {
-    TransformerConfig c = model.config();
+    TransformerConfig c = model.config().transformer();
     c.source_vocabulary = c.target_vocabulary = ids;
     const auto other = std::make_shared<const CausalTransformer>(c, 5);
     expect_same(run(model, options, draft_proposer(other, 3)), plain, fmt::format("{} ids", ids));
