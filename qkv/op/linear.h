@@ -1,7 +1,7 @@
 // Linear layer on the last axis: y = x W^T + b.
 //
 //     Variable y = linear(x, w, b);       // x (..., K), w (N, K), b (N), optional; y (..., N)
-//     const auto [q, k, v] = linear(x, {{{wq, bq}, {wk, bk}, {wv, bv}}});     // several of one x, the same bits
+//     const auto [q, k, v] = linear<3>(x, {{{wq, bq}, {wk, bk}, {wv, bv}}});  // several of one x, the same bits
 //
 // Layers of one x are one parallel region, and what they need of x is made once (kernel/matmul.h). The result of a layer
 // without a weight is undefined.
