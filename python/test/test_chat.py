@@ -54,3 +54,19 @@ def test_bad_conversations_are_refused(generator):
         generator.chat([{"role": "user", "content": {1, 2}}], chat_template=TURNS)
     with pytest.raises(ValueError, match="beam"):
         generator.chat(MESSAGES, chat_template=TURNS, beam=2)
+
+
+def test_proposed_tokens_and_known_turns_change_no_answer(generator):
+    drafted = qkv.Generator(FOLDER / "llama-q4_0.gguf", draft=FOLDER / "llama-q4_0.gguf")
+    messages = [{"role": "user", "content": "the cat the cat the"}]
+    for _ in range(3):
+        plain = qkv.Generator(FOLDER / "llama-q4_0.gguf").chat(messages, chat_template="{{ messages }}", **GREEDY)
+        looked_up = generator.chat(messages, chat_template="{{ messages }}", lookup=4, **GREEDY)
+        answer = drafted.chat(messages, chat_template="{{ messages }}", draft_tokens=3, **GREEDY)
+        for other in (looked_up, answer):
+            assert (other.tokens, other.log_probability) == (plain.tokens, plain.log_probability)
+            assert 0 <= other.accepted <= other.proposed
+        assert plain.proposed == 0 < answer.accepted
+        messages += [{"role": "assistant", "content": plain.text}, {"role": "user", "content": "and the cat"}]
+    with pytest.raises(ValueError, match="vocabulary"):
+        qkv.Generator(FOLDER / "llama-q4_0.gguf", draft=FOLDER / "gpt2-q4_0.gguf")

@@ -13,8 +13,8 @@ using Ids = std::vector<int32_t>;
 
 class DraftProposer final : public Proposer {
  public:
-  DraftProposer(std::shared_ptr<const CausalTransformer> model, int64_t most)
-      : model_(std::move(model)), most_(most) {}
+  DraftProposer(std::shared_ptr<const CausalTransformer> model, int64_t limit)
+      : model_(std::move(model)), limit_(limit) {}
 
   std::vector<Ids> propose(std::span<const Row> rows) override {
     std::vector<Ids> out(rows.size());
@@ -22,7 +22,7 @@ class DraftProposer final : public Proposer {
     if (places.empty()) return out;
     std::vector<Ids> next = unread(rows, places);
     int64_t steps = 0;
-    for (const size_t place : places) steps = std::max(steps, std::min(most_, rows[place].most));
+    for (const size_t place : places) steps = std::max(steps, std::min(limit_, rows[place].limit));
     for (int64_t step = 0; step < steps; ++step) {
       Pass pass;
       const TopTokens top = top_tokens(decoding_->extend(next, pass), 1, {.eos = -1});
@@ -31,7 +31,7 @@ class DraftProposer final : public Proposer {
         const std::span<const TokenChoice> best = top.row(static_cast<int64_t>(i));
         require(!best.empty(), "draft_proposer", "all tokens are forbidden after {}", read_[i].tokens.size());
         next[i] = {best.front().id};
-        if (step < rows[places[i]].most) out[places[i]].push_back(next[i].front());
+        if (step < rows[places[i]].limit) out[places[i]].push_back(next[i].front());
       }
     }
     return out;
@@ -46,7 +46,7 @@ class DraftProposer final : public Proposer {
   // Whether the model can read the tokens of the row, and what it proposes but the last one.
   bool fits(const Row& row) const {
     const ModelConfig& config = model_->config();
-    return std::ssize(row.tokens) + most_ <= config.position_limit() &&
+    return std::ssize(row.tokens) + limit_ <= config.position_limit() &&
            std::ranges::all_of(row.tokens, [&](int32_t id) { return id < config.target_vocabulary(); });
   }
 
@@ -93,7 +93,7 @@ class DraftProposer final : public Proposer {
   }
 
   std::shared_ptr<const CausalTransformer> model_;
-  int64_t most_;
+  int64_t limit_;
   bool begun_ = false;
   std::unique_ptr<Decoding> decoding_;
   std::vector<Read> read_;  // of its rows, in the order of their numbers
@@ -101,9 +101,9 @@ class DraftProposer final : public Proposer {
 
 }  // namespace
 
-std::shared_ptr<Proposer> draft_proposer(std::shared_ptr<const CausalTransformer> model, int64_t most) {
-  require<UsageError>(most >= 1, "draft_proposer", "the number of tokens must be at least 1, got {}", most);
-  return std::make_shared<DraftProposer>(std::move(model), most);
+std::shared_ptr<Proposer> draft_proposer(std::shared_ptr<const CausalTransformer> model, int64_t limit) {
+  require<UsageError>(limit >= 1, "draft_proposer", "the number of tokens must be at least 1, got {}", limit);
+  return std::make_shared<DraftProposer>(std::move(model), limit);
 }
 
 }  // namespace qkv

@@ -68,17 +68,17 @@ void Generation::propose() {
   for (size_t i = 0; i < live_.size(); ++i) {
     const Live& live = live_[i];
     const int64_t length = std::ssize(live.history);
-    int64_t most = std::min(options_.max_tokens - std::ssize(found_[live.row].ids),
-                            rows_.most_at_once(static_cast<int64_t>(i))) -
-                   1;
-    if (options_.position_limit > 0) most = std::min(most, options_.position_limit - length);
-    rows.push_back({.number = live.row, .tokens = live.history, .most = most});
+    int64_t limit = std::min(options_.max_tokens - std::ssize(found_[live.row].ids),
+                             rows_.max_at_once(static_cast<int64_t>(i))) -
+                    1;
+    if (options_.position_limit > 0) limit = std::min(limit, options_.position_limit - length);
+    rows.push_back({.number = live.row, .tokens = live.history, .limit = limit});
   }
   const std::vector<std::vector<int32_t>> proposed = options_.proposer->propose(rows);
   for (size_t i = 0; i < live_.size(); ++i) {
     const auto end = std::find_if(proposed[i].begin(), proposed[i].end(),
                                   [&](int32_t id) { return id < 0 || id >= vocabulary_; });
-    const int64_t count = std::min<int64_t>(rows[i].most, end - proposed[i].begin());
+    const int64_t count = std::min<int64_t>(rows[i].limit, end - proposed[i].begin());
     tokens_[i].insert(tokens_[i].end(), proposed[i].begin(), proposed[i].begin() + count);
     found_[live_[i].row].speculated.proposed += count;
   }

@@ -36,19 +36,19 @@ class Proposer {
   struct Row {
     size_t number = 0;                  // in the prompts
     std::span<const int32_t> tokens{};  // prompt and answer so far
-    int64_t most = 0;                   // tokens that may be proposed
+    int64_t limit = 0;                  // tokens that may be proposed
   };
   virtual ~Proposer() = default;
-  // For each of the rows, all that have not ended, the tokens that may follow: none, or up to `most`.
+  // For each of the rows, all that have not ended, the tokens that may follow: none, or up to `limit`.
   virtual std::vector<std::vector<int32_t>> propose(std::span<const Row> rows) = 0;
 };
 
-// At most `most` tokens at a step. The draft model must have the tokens of the other one; it may have more ids or fewer.
+// At most `limit` tokens at a step. The draft model must have the tokens of the other one; it may have more ids or fewer.
 // Errors: UsageError for numbers below 1.
-std::shared_ptr<Proposer> lookup_proposer(int64_t most);
-std::shared_ptr<Proposer> draft_proposer(std::shared_ptr<const CausalTransformer> model, int64_t most);
+std::shared_ptr<Proposer> lookup_proposer(int64_t limit);
+std::shared_ptr<Proposer> draft_proposer(std::shared_ptr<const CausalTransformer> model, int64_t limit);
 
 // What a lookup proposes after these tokens. It may go on beyond their end, by repeating what it proposes.
-std::vector<int32_t> looked_up(std::span<const int32_t> tokens, int64_t most);
+std::vector<int32_t> looked_up(std::span<const int32_t> tokens, int64_t limit);
 
 }  // namespace qkv

@@ -12,7 +12,7 @@ Tensor Decoding::extend_each(std::span<const std::vector<int32_t>> tokens, Pass&
   return extend(tokens, pass);
 }
 
-int64_t Decoding::most_at_once(int64_t) const { return 1; }
+int64_t Decoding::max_at_once(int64_t) const { return 1; }
 
 void Decoding::truncate(std::span<const int64_t> lengths) {
   for (int64_t r = 0; r < rows(); ++r)

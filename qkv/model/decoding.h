@@ -37,9 +37,9 @@ class Decoding {
   virtual void join(Decoding& other) = 0;
 
   // Adds tokens one by one, or with the same bits several at once: the logits (N,V) after each, those of row 0 first. A
-  // row takes at most most_at_once() of them: 1 where a model has other bits for several, or cannot go back.
+  // row takes at most max_at_once() of them: 1 where a model has other bits for several, or cannot go back.
   virtual Tensor extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass);
-  virtual int64_t most_at_once(int64_t row) const;
+  virtual int64_t max_at_once(int64_t row) const;
   // Row r keeps its first lengths[r] tokens, or none if the model cannot keep these alone: position() says which.
   virtual void truncate(std::span<const int64_t> lengths);
 

@@ -181,7 +181,7 @@ TEST_P(DecodingOf, CachesOfFewerBitsGiveAlmostTheSame) {
 // Rows are given tokens of which the last ones are wrong, and go back to those that are right.
 TEST_P(DecodingOf, SeveralTokensAtOnceHaveTheBitsOfOneByOne) {
   const NoGrad guard;
-  constexpr size_t rounds = 6, most = 5;
+  constexpr size_t rounds = 6, limit = 5;
   const std::vector<Ids> prompts = {{5}, {3, 7, 9}, {2, 4}};
   for (const CacheFormat format : {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8}) {
     any_->set_cache_format(format);
@@ -192,7 +192,7 @@ TEST_P(DecodingOf, SeveralTokensAtOnceHaveTheBitsOfOneByOne) {
     one->extend(prompts, pass), several->extend(prompts, pass);
     std::vector<Ids> next;  // of all rows, at every step
     std::vector<Tensor> expected;
-    for (size_t step = 0; step < rounds * most; ++step) {
+    for (size_t step = 0; step < rounds * limit; ++step) {
       next.push_back({});
       for (size_t r = 0; r < 3; ++r) next.back().push_back(static_cast<int32_t>(below(vocabulary)));
       expected.push_back(one->extend(next.back(), pass));
@@ -204,10 +204,10 @@ TEST_P(DecodingOf, SeveralTokensAtOnceHaveTheBitsOfOneByOne) {
       std::vector<int64_t> lengths;
       for (size_t r = 0; r < 3; ++r) {
         const auto row = static_cast<int64_t>(r);
-        const size_t at_most = std::min(most, static_cast<size_t>(several->most_at_once(row)));
-        right[r] = 1 + below(at_most);
+        const size_t at_once = std::min(limit, static_cast<size_t>(several->max_at_once(row)));
+        right[r] = 1 + below(at_once);
         for (size_t i = 0; i < right[r]; ++i) tokens[r].push_back(next[done[r] + i][r]);
-        tokens[r].resize(right[r] + below(at_most - right[r] + 1), 10);
+        tokens[r].resize(right[r] + below(at_once - right[r] + 1), 10);
         lengths.push_back(several->position(row) + static_cast<int64_t>(right[r]));
       }
       const Tensor logits = several->extend_each(tokens, pass);

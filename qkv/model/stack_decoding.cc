@@ -59,8 +59,8 @@ Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, 
   std::vector<int64_t> counts;
   for (size_t r = 0; r < tokens.size(); ++r) {
     counts.push_back(std::ssize(tokens[r]));
-    const int64_t most = most_at_once(static_cast<int64_t>(r));
-    require(counts.back() <= most, "Decoding::extend_each", "row {} takes {} tokens at once, got {}", r, most,
+    const int64_t limit = max_at_once(static_cast<int64_t>(r));
+    require(counts.back() <= limit, "Decoding::extend_each", "row {} takes {} tokens at once, got {}", r, limit,
             counts.back());
   }
   Pass each = pass;
@@ -70,7 +70,7 @@ Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, 
 }
 
 // The first tokens of a row are a prompt, which is read at once.
-int64_t StackDecoding::most_at_once(int64_t row) const {
+int64_t StackDecoding::max_at_once(int64_t row) const {
   const StackGroup& group = rows_.group_of(row);
   if (group.position == 0 || !group.takes_several()) return 1;
   constexpr int64_t any = std::numeric_limits<int64_t>::max();

@@ -22,7 +22,7 @@ class StackDecoding final : public Decoding {
   int64_t position(int64_t row) const override { return rows_.group_of(row).position; }
   Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
   Tensor extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
-  int64_t most_at_once(int64_t row) const override;
+  int64_t max_at_once(int64_t row) const override;
   void truncate(std::span<const int64_t> lengths) override;
   void reorder(std::span<const int64_t> source) override;
   void join(Decoding& other) override;

@@ -8,6 +8,7 @@
 #include "qkv/base/names.h"
 #include "qkv/base/random.h"
 #include "qkv/decode/length_batches.h"
+#include "qkv/decode/option_table.h"
 #include "qkv/pipeline/encode_texts.h"
 #include "qkv/pipeline/encoded_sentence.h"
 #include "qkv/pipeline/generation_config.h"
