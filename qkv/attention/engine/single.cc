@@ -230,7 +230,7 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
     *total.maximum = std::max(*total.maximum, partials.at(block, span)[0]);
   for (int64_t span = 0; span < partials.spans; ++span) {
     const float* part = partials.at(block, span);
-    if (!(part[1] > 0)) continue;
+    if (part[1] == 0) continue;  // no visible key; a sum that is NaN makes the row NaN
     const float factor = partials.spans == 1 ? 1.0f : std::exp(part[0] - *total.maximum);
     *total.sum += part[1] * factor;
     kernel::kernels().rows.add_scaled(part + 3, factor, E, out);
