@@ -189,6 +189,19 @@ TEST(Attention, AQueryThatSeesNoKeyHasZeroOutputAndZeroGradients) {
   for (const float x : k.grad().span<float>()) EXPECT_FALSE(std::isnan(x));
 }
 
+TEST(Attention, NaNInAKeyIsInTheRowsThatSeeItAndInNoOther) {
+  constexpr int32_t S = 700, bad = 600;
+  Tensor k = random_tensor({1, 1, S, 8}, 2);
+  const Tensor v = random_tensor({1, 1, S, 4}, 3);
+  k.data<float>()[bad * 8 + 5] = NAN;
+  for (const int64_t T : {1, 3, 40}) {  // a single query, few of them, tiles of many
+    const Tensor q = random_tensor({1, 1, T, 8}, 1), seen = attention(q, k, v),
+                 hidden = attention(q, k, v, {.mask = padding({bad})});
+    for (const float x : seen.span<float>()) EXPECT_TRUE(std::isnan(x)) << T << " queries";
+    for (const float x : hidden.span<float>()) EXPECT_FALSE(std::isnan(x)) << T << " queries";
+  }
+}
+
 TEST(Attention, AKeyWidthOfZeroGivesAllKeysEqualWeights) {
   const Tensor nothing = Tensor::zeros({1, 1, 3, 0}), v = random_tensor({1, 1, 3, 2}, 1);
   const Tensor out = attention(nothing, nothing, v, {.mask = causal()});

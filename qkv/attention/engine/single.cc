@@ -245,10 +245,8 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
     float* const part = partials.at(block, 0);
     out = Partials::values(part);
     *total.maximum = std::max(*total.maximum, part[0]);
-    if (part[1] > 0)
-      *total.sum = part[1];
-    else
-      std::fill_n(out, E, 0.0f);
+    *total.sum = part[1];
+    if (part[1] == 0) std::fill_n(out, E, 0.0f);  // no visible key; a sum that is NaN makes the row NaN
   } else {
     out = scratch.floats(E);
     std::fill_n(out, E, 0.0f);
@@ -256,7 +254,7 @@ void merge(const AttentionCall& call, const QueryBlock& block, Partials& partial
       *total.maximum = std::max(*total.maximum, partials.at(block, span)[0]);
     for (int64_t span = 0; span < partials.spans; ++span) {
       const float* part = partials.at(block, span);
-      if (!(part[1] > 0)) continue;
+      if (part[1] == 0) continue;
       const float factor = std::exp(part[0] - *total.maximum);
       *total.sum += part[1] * factor;
       kernel::kernels().rows.add_scaled(part + 3, factor, E, out);

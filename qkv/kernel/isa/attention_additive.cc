@@ -76,7 +76,7 @@ void plain_backward(const AdditiveTile& t, const float* ds, const AdditiveGradie
 
 // KEYS keys by NV vectors of queries; eq (features x width) and ek (KEYS x features) are exponentials.
 template <int KEYS, int NV>
-void score_panel(const float* eq, int64_t width, const float* ek, const AdditiveTile& t, float sum_of_w, float* s) {
+void score_panel(const float* eq, int64_t width, const float* ek, const AdditiveTile& t, float* s) {
   vf sum[KEYS][NV];
 #pragma GCC unroll 8
   for (int j = 0; j < KEYS; ++j)
@@ -84,7 +84,7 @@ void score_panel(const float* eq, int64_t width, const float* ek, const Additive
     for (int n = 0; n < NV; ++n) sum[j][n] = vf{};
   int64_t f = 0;
   for (; f + 1 < t.features; f += 2) {
-    const vf w1 = broadcast(t.w[f]), w2 = broadcast(t.w[f + 1]);
+    const vf w1 = broadcast(2.0f * t.w[f]), w2 = broadcast(2.0f * t.w[f + 1]), w = broadcast(t.w[f] + t.w[f + 1]);
 #pragma GCC unroll 2
     for (int n = 0; n < NV; ++n) {
       const vf q1 = load(eq + f * width + n * lanes), q2 = load(eq + (f + 1) * width + n * lanes);
@@ -92,7 +92,9 @@ void score_panel(const float* eq, int64_t width, const float* ek, const Additive
       for (int j = 0; j < KEYS; ++j) {
         const float* k = ek + j * t.features + f;
         const vf x1 = q1 * k[0] + 1.0f, x2 = q2 * k[1] + 1.0f;
-        sum[j][n] += (w1 * x2 + w2 * x1) / (x1 * x2);  // w1 / x1 + w2 / x2: one division for two features
+        // w1 / x1 + w2 / x2 by one division. Taken from w here, not from the sum of w at the end: the sums stay as small as
+        // the scores, so they lose no digits where every tanh is small.
+        sum[j][n] += w - (w1 * x2 + w2 * x1) / (x1 * x2);
       }
     }
   }
@@ -101,22 +103,25 @@ void score_panel(const float* eq, int64_t width, const float* ek, const Additive
     for (int n = 0; n < NV; ++n) {
       const vf q = load(eq + f * width + n * lanes);
 #pragma GCC unroll 8
-      for (int j = 0; j < KEYS; ++j) sum[j][n] += t.w[f] / (q * ek[j * t.features + f] + 1.0f);
+      for (int j = 0; j < KEYS; ++j) {
+        const vf k = broadcast(ek[j * t.features + f]);
+        sum[j][n] += t.w[f] * ((q * k - 1.0f) / (q * k + 1.0f));
+      }
     }
   }
 #pragma GCC unroll 8
   for (int j = 0; j < KEYS; ++j)
 #pragma GCC unroll 2
-    for (int n = 0; n < NV; ++n) store(s + j * t.width + n * lanes, sum_of_w - 2.0f * sum[j][n]);
+    for (int n = 0; n < NV; ++n) store(s + j * t.width + n * lanes, sum[j][n]);
 }
 
 template <int NV>
-void score_columns(const float* eq, const float* ek, const AdditiveTile& t, float sum_of_w, float* s) {
+void score_columns(const float* eq, const float* ek, const AdditiveTile& t, float* s) {
   int64_t j = 0;
   constexpr int max_keys = lanes == 16 ? 6 : 4 / NV;
   for (; j + max_keys <= t.keys; j += max_keys)
-    score_panel<max_keys, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
-  for (; j < t.keys; ++j) score_panel<1, NV>(eq, t.width, ek + j * t.features, t, sum_of_w, s + j * t.width);
+    score_panel<max_keys, NV>(eq, t.width, ek + j * t.features, t, s + j * t.width);
+  for (; j < t.keys; ++j) score_panel<1, NV>(eq, t.width, ek + j * t.features, t, s + j * t.width);
 }
 
 QKV_INLINE vf exp_of_twice(vf x) { return exp2(x * (2.0f * log2_e)); }
@@ -223,11 +228,9 @@ void additive(const AdditiveTile& t, float* s, float* memory) {
     const int rest = static_cast<int>(t.features - f);
     if (rest > 0) store_part(ek + j * t.features + f, exp_of_twice(load_part(k + f, rest)), rest);
   }
-  float sum_of_w = 0.0f;
-  for (int64_t f = 0; f < t.features; ++f) sum_of_w += t.w[f];
   int64_t i = 0;
-  for (; i + 2 * lanes <= t.width; i += 2 * lanes) score_columns<2>(eq + i, ek, t, sum_of_w, s + i);
-  if (i < t.width) score_columns<1>(eq + i, ek, t, sum_of_w, s + i);
+  for (; i + 2 * lanes <= t.width; i += 2 * lanes) score_columns<2>(eq + i, ek, t, s + i);
+  if (i < t.width) score_columns<1>(eq + i, ek, t, s + i);
 }
 
 void additive_backward(const AdditiveTile& t, const float* ds, const AdditiveGradients& g, float* memory) {
