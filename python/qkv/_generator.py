@@ -142,15 +142,17 @@ class Generator:
     ) -> None:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory
         of "f32", "int8" a quarter, "q4_k" a seventh.
-        map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
+        map: use them in place in the mapped file: processes share them, it is ready sooner, and tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
         cache: the numbers that keys and values of earlier tokens are held as.
-        draft: a smaller model with the same vocabulary, which proposes `draft_tokens` at a step; this one reads them
-        together. The answers are the same, and come sooner where both agree."""
+        draft: a smaller model with the same vocabulary, which proposes `draft_tokens` at a step; this one reads
+        them together. The answers are the same, and come sooner where both agree."""
         self.model = model_folder(model)
         self._generator = _core.Generator(self.model, weights, map, cache)
         if draft is not None:
-            small = draft if isinstance(draft, Generator) else Generator(draft, weights=weights, map=map, cache=cache)
+            small = (
+                draft if isinstance(draft, Generator) else Generator(draft, weights=weights, map=map, cache=cache)
+            )
             self._generator.set_draft(small._generator)
 
     @classmethod
