@@ -56,6 +56,7 @@ inline constexpr BlockLayout block_layouts[] = {
     {.format = WeightFormat::q5_0, .block = 32, .low = 4, .high = 1, .zero = 16},
     {.format = WeightFormat::q5_1, .block = 32, .low = 4, .high = 1, .has_minimum = true},
     {.format = WeightFormat::iq4_nl, .block = 32, .low = 4, .zero = 128, .has_table = true},
+    {.format = WeightFormat::iq4_xs, .block = 256, .low = 4, .zero = 128, .group_scales = true, .has_table = true},
     {.format = WeightFormat::q2_k, .block = 256, .group = 16, .low = 2, .has_minimum = true, .group_scales = true},
     {.format = WeightFormat::q3_k, .block = 256, .group = 16, .low = 2, .high = 1, .zero = 4, .group_scales = true},
     {.format = WeightFormat::q4_k, .block = 256, .low = 4, .has_minimum = true, .group_scales = true},

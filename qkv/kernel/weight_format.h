@@ -9,6 +9,7 @@
 // | q5_1, q4_1                   | the same, plus an f16 minimum                            | 6-5     |
 // | q6_k, q5_k, q4_k, q3_k, q2_k | blocks of 256, whose parts have integer scales (K-quants) | 6.6-2.6 |
 // | iq4_nl                       | a number of a table of 16, times the f16 scale of 32     | 4.5     |
+// | iq4_xs                       | the same in blocks of 256, whose parts have integer scales | 4.3   |
 //
 // Matrices are held packed and multiplied (matmul.h): f32 by floats in one chain of multiply-adds; bf16 by the same chain,
 // since a bf16 is widened to a float in registers; the others by sums of integers (quantized_kernels.h). The formats of
@@ -38,15 +39,16 @@ enum class WeightFormat : uint8_t {
   q4_k,
   q5_k,
   q6_k,
-  iq4_nl
+  iq4_nl,
+  iq4_xs
 };
 
 constexpr auto names_of(WeightFormat) {
   using enum WeightFormat;
-  return std::array{Named{f32, "f32"},   Named{bf16, "bf16"},    Named{int8, "int8"}, Named{q8_0, "q8_0"},
-                    Named{q4_0, "q4_0"}, Named{q4_1, "q4_1"},    Named{q5_0, "q5_0"}, Named{q5_1, "q5_1"},
-                    Named{q2_k, "q2_k"}, Named{q3_k, "q3_k"},    Named{q4_k, "q4_k"}, Named{q5_k, "q5_k"},
-                    Named{q6_k, "q6_k"}, Named{iq4_nl, "iq4_nl"}};
+  return std::array{Named{f32, "f32"},   Named{bf16, "bf16"},     Named{int8, "int8"},    Named{q8_0, "q8_0"},
+                    Named{q4_0, "q4_0"}, Named{q4_1, "q4_1"},     Named{q5_0, "q5_0"},    Named{q5_1, "q5_1"},
+                    Named{q2_k, "q2_k"}, Named{q3_k, "q3_k"},     Named{q4_k, "q4_k"},    Named{q5_k, "q5_k"},
+                    Named{q6_k, "q6_k"}, Named{iq4_nl, "iq4_nl"}, Named{iq4_xs, "iq4_xs"}};
 }
 // The numbers of a block and their bytes. A format without blocks has blocks of one number.
 struct WeightBlock {
@@ -68,6 +70,7 @@ constexpr WeightBlock block_of(WeightFormat format) {
     case WeightFormat::q5_k: return {256, 176};
     case WeightFormat::q6_k: return {256, 210};
     case WeightFormat::iq4_nl: return {32, 18};
+    case WeightFormat::iq4_xs: return {256, 136};
   }
   return {};
 }

@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 SCALES = {  # where the f16 numbers of a block are
     "Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "IQ4_NL": [0],
-    "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208],
+    "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_XS": [0],
 }  # fmt: skip
 rng = numpy.random.default_rng(5)
 tensors = {}

@@ -1,6 +1,7 @@
 #include "qkv/kernel/format/stored_format.h"
 
 #include "qkv/kernel/format/iq4_nl.h"
+#include "qkv/kernel/format/iq4_xs.h"
 #include "qkv/kernel/format/q2_k.h"
 #include "qkv/kernel/format/q3_k.h"
 #include "qkv/kernel/format/q4_0.h"
@@ -37,6 +38,7 @@ constexpr StoredFormat stored_formats[] = {
     row_of(WeightFormat::q5_k, "q5_k", {encode_q5_k, put_together_q5_k, take_apart_q5_k}),
     row_of(WeightFormat::q6_k, "q6_k", {encode_q6_k, put_together_q6_k, take_apart_q6_k}),
     row_of(WeightFormat::iq4_nl, "iq4_nl", {encode_iq4_nl, put_together_iq4_nl, take_apart_iq4_nl}),
+    row_of(WeightFormat::iq4_xs, "iq4_xs", {encode_iq4_xs, put_together_iq4_xs, take_apart_iq4_xs}),
 };
 
 void decode_block(const kernel::BlockLayout& layout, const BlockNumbers& from, float* y) {

@@ -64,7 +64,7 @@ double square_error(std::span<const float> x, std::span<const float> y) {
 }
 
 TEST(StoredFormat, EveryFormatHasTheNameAndTheBlockOfItsWeightFormat) {
-  EXPECT_EQ(all_formats().size(), 11u);
+  EXPECT_EQ(all_formats().size(), 12u);
   for (const StoredFormat* format : all_formats()) {
     EXPECT_EQ(format->name, name_of(format->format));
     EXPECT_EQ(row_bytes(*format, 512), bytes_of(format->format, 512)) << format->name;
@@ -139,7 +139,8 @@ TEST(StoredFormat, TheSearchedScalesAreBetterThanMaximumAndMinimum) {
   for (const Plain& plain :
        {Plain{WeightFormat::q2_k, 16, 0, 3, true}, Plain{WeightFormat::q3_k, 16, -4, 3, false},
         Plain{WeightFormat::q4_k, 32, 0, 15, true}, Plain{WeightFormat::q5_k, 32, 0, 31, true},
-        Plain{WeightFormat::q6_k, 16, -32, 31, false}, Plain{WeightFormat::iq4_nl, 32, -8, 7, false}})
+        Plain{WeightFormat::q6_k, 16, -32, 31, false}, Plain{WeightFormat::iq4_nl, 32, -8, 7, false},
+        Plain{WeightFormat::iq4_xs, 32, -8, 7, false}})
     for (const float centre : {0.f, 0.4f}) {
       std::vector<float> x = random_numbers(8 * 256, 3);
       for (float& v : x) v = 0.02f * (v + centre);
@@ -161,6 +162,7 @@ TEST(StoredFormat, ErrorsAreAsSmallAsTheBitsAllow) {
   EXPECT_LT(relative(WeightFormat::q5_k), 0.036);
   EXPECT_LT(relative(WeightFormat::q4_k), 0.073);
   EXPECT_LT(relative(WeightFormat::iq4_nl), 0.076);
+  EXPECT_LT(relative(WeightFormat::iq4_xs), 0.077);
   EXPECT_LT(relative(WeightFormat::q3_k), 0.15);
   EXPECT_LT(relative(WeightFormat::q2_k), 0.28);
 }
@@ -203,6 +205,7 @@ TEST(StoredFormat, EncodedBytesAreTheSameOnEveryMachine) {
   EXPECT_EQ(sum_of(WeightFormat::q5_k), 736647359u);
   EXPECT_EQ(sum_of(WeightFormat::q6_k), 2535989215u);
   EXPECT_EQ(sum_of(WeightFormat::iq4_nl), 4149347623u);
+  EXPECT_EQ(sum_of(WeightFormat::iq4_xs), 188710519u);
 }
 
 }  // namespace

@@ -32,12 +32,13 @@ constexpr GgufTensorType tensor_types[] = {
     {13, "Q5_K", block_of(WeightFormat::q5_k), WeightFormat::q5_k, 16},
     {14, "Q6_K", block_of(WeightFormat::q6_k), WeightFormat::q6_k, 18},
     {20, "IQ4_NL", block_of(WeightFormat::iq4_nl), WeightFormat::iq4_nl, 25},
+    {23, "IQ4_XS", block_of(WeightFormat::iq4_xs), WeightFormat::iq4_xs, 30},
 };
 // Types that are named in the message that refuses them.
 constexpr std::pair<uint32_t, const char*> other_types[] = {
     {9, "Q8_1"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"},
-    {21, "IQ3_S"}, {22, "IQ2_S"}, {23, "IQ4_XS"},  {24, "I8"},     {25, "I16"},     {26, "I32"},
-    {27, "I64"},   {28, "F64"},   {29, "IQ1_M"},   {34, "TQ1_0"},  {35, "TQ2_0"},   {39, "MXFP4"}};
+    {21, "IQ3_S"}, {22, "IQ2_S"}, {24, "I8"},      {25, "I16"},    {26, "I32"},     {27, "I64"},
+    {28, "F64"},   {29, "IQ1_M"}, {34, "TQ1_0"},   {35, "TQ2_0"},  {39, "MXFP4"}};
 
 std::string type_list() {
   std::vector<std::string_view> names;
