@@ -133,7 +133,7 @@ TEST(GgufFile, RefusesShapesThatNoFileHolds) {
 }
 
 TEST(GgufFile, OtherTypesOfTensorsAreNamedWithTheSupportedOnes) {
-  expect_says(error_in(small().entry("c", {256}, 23, 64).bytes()), "tensor 'c' is IQ4_XS; supported are F32, F16");
+  expect_says(error_in(small().entry("c", {256}, 22, 64).bytes()), "tensor 'c' is IQ2_S; supported are F32, F16");
   expect_says(error_in(small().entry("c", {256}, 77, 64).bytes()), "of type 77, which is not known");
 }
 
