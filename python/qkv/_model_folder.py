@@ -7,7 +7,21 @@ import os
 from typing import Literal
 
 WeightFormat = Literal[
-    "f32", "bf16", "int8", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs"
+    "f32",
+    "bf16",
+    "int8",
+    "q8_0",
+    "q4_0",
+    "q4_1",
+    "q5_0",
+    "q5_1",
+    "q2_k",
+    "q3_k",
+    "q4_k",
+    "q5_k",
+    "q6_k",
+    "iq4_nl",
+    "iq4_xs",
 ]
 
 CacheFormat = Literal["f32", "bf16", "int8"]
