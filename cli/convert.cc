@@ -1,8 +1,15 @@
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
+
+#include <fmt/core.h>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/model_folder.h"
+#include "cli/output.h"
+#include "qkv/model/describe_tables.h"
 #include "qkv/pipeline/convert_model.h"
 
 namespace qkv::cli {
@@ -10,13 +17,25 @@ namespace {
 
 struct ConvertCommand {
   std::string model, output;
-  ModelFormat format = ModelFormat::qkv;
+  std::optional<ModelFormat> format;
   InferenceOptions stored;
+  bool quiet = false;
 
   int run() const {
     open_config("convert", model);  // says what is wrong with the folder
-    convert_model(model, output, format, stored);
+    const bool file = output.ends_with(".gguf");
+    convert_model(model, output, format.value_or(file ? ModelFormat::gguf : ModelFormat::qkv), stored);
+    if (!quiet) say(fmt::format("{}: {}", output, bytes_text(static_cast<double>(size_of(output)))));
     return 0;
+  }
+
+ private:
+  static uintmax_t size_of(const std::filesystem::path& written) {
+    if (!std::filesystem::is_directory(written)) return std::filesystem::file_size(written);
+    uintmax_t sum = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(written))
+      if (entry.is_regular_file()) sum += entry.file_size();
+    return sum;
   }
 };
 
@@ -27,22 +46,21 @@ Command add_convert(App& parent) {
       "convert", "convert a model to the format of qkv, for llama.cpp, or for Hugging Face transformers");
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();
-  flag(app, "--output", c->output, "folder to write, which must be new or empty; with --format gguf a new file",
-       "PATH")
+  flag(app, "--output", c->output, "folder to write, which must be new or empty; for GGUF a new file", "PATH")
       ->required();
   app.group("Output");
   choice(app, "--format", c->format,
          "qkv; gguf: a file of llama.cpp, for the published families that it has; huggingface: Marian, for post-LN "
-         "models "
-         "with one vocabulary");
+         "models with one vocabulary; automatic: gguf if the name of the output ends in .gguf, else qkv");
   choice(app, "--weights", c->stored.weights,
          "numbers that weights are stored as; automatic: as in the model; bf16 takes half of the space of f32, "
          "int8 a quarter, q4_k a seventh");
+  quiet_flag(app, c->quiet);
   app.footer(
       "Examples:\n"
       "  qkv convert -m opus-mt-en-de -o ours\n"
       "  qkv convert -m ours -o smaller --weights int8\n"
-      "  qkv convert -m llama-3.2-1b -o llama-q4_k.gguf --format gguf --weights q4_k\n"
+      "  qkv convert -m llama-3.2-1b -o llama-q4_k.gguf --weights q4_k\n"
       "  qkv convert -m ours -o marian --format huggingface\n"
       "  ct2-transformers-converter --model marian --output_dir ct2");
   return {&app, [c] { return c->run(); }};

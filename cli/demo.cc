@@ -6,6 +6,8 @@
 #include "cli/demo_model.h"
 #include "cli/flags.h"
 #include "cli/inspection.h"
+#include "cli/next_commands.h"
+#include "cli/output.h"
 #include "qkv/base/file.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/attention_variant_text.h"
@@ -99,7 +101,10 @@ struct DemoCommand {
     fmt::print("  {} other pairs for the evaluation\n\n", data.held_out.size());
     std::fflush(stdout);
     const TrainResult trained = train(options);
-    if (trained.stop_reason == StopReason::interrupted) return 128 + trained.signal;
+    if (trained.stop_reason == StopReason::interrupted) {
+      say("  " + resume_command(program, home / "model"));
+      return 128 + trained.signal;
+    }
 
     const auto model = open_demo_model(home / "model", std::ssize(data.held_out[0].second));
     fmt::print("\nTranslations:\n");

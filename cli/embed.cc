@@ -24,6 +24,7 @@ constexpr auto names_of(VectorFormat) {
 
 struct EmbedCommand {
   std::string model, input = "-", output = "-";
+  std::vector<std::string> texts;  // given as arguments
   InferenceOptions held;
   EmbedOptions options;
   VectorFormat format = VectorFormat::tsv;
@@ -36,10 +37,14 @@ struct EmbedCommand {
                         "--format safetensors needs --output FILE");
     const Embedder embedder = open_embedder("embed", model, held);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
-    LineReader lines = open_lines({.command = "embed", .input = input, .what = "sentences", .quiet = quiet});
+    LineReader lines =
+        open_lines({.command = "embed", .input = input, .given = texts, .what = "sentences", .quiet = quiet});
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
-    LineJob job(
-        {.command = "embed", .input = input, .output = whole ? "-" : output, .strict = strict, .quiet = quiet});
+    LineJob job({.command = "embed",
+                 .input = texts.empty() ? input : "",
+                 .output = whole ? "-" : output,
+                 .strict = strict,
+                 .quiet = quiet});
     std::vector<float> all;  // of the formats that are written at the end
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       const Embeddings found = embedder.embed(good_items(read), options, [&](int64_t done) { job.show(done); });
@@ -86,6 +91,7 @@ Command add_embed(App& parent) {
   App& app = *parent.add_subcommand("embed", "print a vector for every line of a text");
   const auto c = std::make_shared<EmbedCommand>();
   model_flag(app, c->model)->required();
+  texts_argument(app, c->texts, "sentences to embed, instead of --input", "SENTENCE");
   app.group("Input and output");
   flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "a vector for each line, in the order of the input; -: standard output", "FILE");
@@ -101,7 +107,7 @@ Command add_embed(App& parent) {
       "npy and safetensors are kept in memory until the input ends.\n\n"
       "Examples:\n"
       "  qkv embed -m words -i sentences.txt --normalize --format npy -o vectors.npy\n"
-      "  echo \"I am cold.\" | qkv embed -m words --format json");
+      "  qkv embed -m words --format json \"I am cold.\" \"Go on.\"");
   return {&app, [c] { return c->run(); }};
 }
 

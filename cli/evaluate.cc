@@ -246,7 +246,9 @@ Command add_evaluate(App& parent) {
   const auto c = std::make_shared<EvaluateCommand>();
   app.group("What is evaluated");
   list_flag(app, "--model", c->models,
-            "model folder, made by qkv train or published; given several times, they are compared", "FOLDER");
+            "model folder, made by qkv train or published, or a GGUF file; given several times, they are "
+            "compared",
+            "FOLDER");
   corpus_flag(app, c->input);
   list_flag(app, "--hypotheses", c->hypotheses,
             "translations to evaluate, made without --model; given several times, they are compared", "FILE");

@@ -14,6 +14,7 @@ namespace {
 
 struct FillMaskCommand {
   std::string model, input = "-", output = "-";
+  std::vector<std::string> texts;  // given as arguments
   InferenceOptions held;
   FillMaskOptions options{.top_k = 0};
   bool scores = false, strict = false, quiet = false;
@@ -29,8 +30,13 @@ struct FillMaskCommand {
     const MaskFiller filler = open_mask_filler("fill-mask", model, held);
     const ModelConfig& config = filler.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
-    LineReader lines = open_lines({.command = "fill-mask", .input = input, .what = "texts", .quiet = quiet});
-    LineJob job({.command = "fill-mask", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    LineReader lines =
+        open_lines({.command = "fill-mask", .input = input, .given = texts, .what = "texts", .quiet = quiet});
+    LineJob job({.command = "fill-mask",
+                 .input = texts.empty() ? input : "",
+                 .output = output,
+                 .strict = strict,
+                 .quiet = quiet});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       const std::vector<FilledText> filled =
           filler.fill(good_items(read), how, [&](int64_t done) { job.show(done); });
@@ -81,6 +87,7 @@ Command add_fill_mask(App& parent) {
   App& app = *parent.add_subcommand("fill-mask", "replace the masks of every line by the most likely tokens");
   const auto c = std::make_shared<FillMaskCommand>();
   model_flag(app, c->model)->required();
+  texts_argument(app, c->texts, "texts with masks, instead of --input", "TEXT");
   app.group("Input and output");
   flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");
   flag(app, "--output", c->output, "filled texts, one per line, in the order of the input; -: standard output",
@@ -99,8 +106,8 @@ Command add_fill_mask(App& parent) {
   threads_flag(app, c->threads);
   app.footer(
       "Examples:\n"
-      "  echo \"I am [MASK] today.\" | qkv fill-mask -m words --n-best 3 --scores\n"
-      "  echo \"I am [MASK] today.\" | qkv fill-mask -m words --top-k 5");
+      "  qkv fill-mask -m words \"I am [MASK] today.\" --n-best 3 --scores\n"
+      "  qkv fill-mask -m words --top-k 5 < masked.txt");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <vector>
@@ -92,7 +93,7 @@ inline Option* corpora_flag(App& app, const std::string& name, CorpusPaths& valu
 }
 
 inline Option* model_flag(App& app, std::string& model) {
-  return flag(app, "--model", model, "model folder, made by qkv train or published", "FOLDER");
+  return flag(app, "--model", model, "model folder, made by qkv train or published, or a GGUF file", "FOLDER");
 }
 
 inline Option* corpus_flag(App& app, std::string& corpus) {
@@ -158,7 +159,13 @@ template <WithNames Enum>
 Option* choice(App& app, const std::string& name, std::optional<Enum>& value, const std::string& help) {
   const auto read = [&value, name, command = "qkv " + app.get_name()](const std::string& given) {
     value.reset();
-    if (given != "automatic") value = value_named<Enum>(given, command, name);
+    if (given == "automatic") return;
+    std::vector<std::string_view> names = all_names<Enum>();
+    names.insert(names.begin(), "automatic");
+    require<UsageError>(std::find(names.begin(), names.end(), given) != names.end(), command,
+                        "{} must be one of {}, got {}{}", name, name_list(names), quoted_name(given),
+                        did_you_mean(given, names));
+    value = value_named<Enum>(given, command, name);
   };
   return app.add_reader(name, read, help)
       ->type_name("automatic|" + name_list(all_names<Enum>(), "|"))

@@ -57,10 +57,14 @@ std::vector<std::string> next_commands(const std::string& program, const TrainOp
   if (!data.empty())
     lines.push_back(fmt::format("{} {} --model {} --input {}", program, text ? "perplexity" : "evaluate", model,
                                 shell_word(data)));
-  lines.push_back(fmt::format("{} train --model {} --resume{}", program, model, longer(options)));
+  lines.push_back(resume_command(program, options.model) + longer(options));
   lines.push_back(fmt::format("{} train --init {} --train {} --model adapted", program, model,
                               text ? "other-texts.txt" : "other-pairs.tsv"));
   return lines;
+}
+
+std::string resume_command(const std::string& program, const std::filesystem::path& model) {
+  return fmt::format("{} train --model {} --resume", program, shell_word(model.string()));
 }
 
 }  // namespace qkv::cli

@@ -3,6 +3,7 @@
 //     for (const std::string& line : next_commands("qkv", options)) say("  " + line);
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,5 +12,8 @@
 namespace qkv::cli {
 
 std::vector<std::string> next_commands(const std::string& program, const TrainOptions& options);
+
+// What continues a training that was interrupted.
+std::string resume_command(const std::string& program, const std::filesystem::path& model);
 
 }  // namespace qkv::cli

@@ -27,11 +27,15 @@ Command add_plot(App& parent) {
   App& app = *parent.add_subcommand("plot", "draw the curves of trainings: losses, BLEU, learning rate");
   const auto c = std::make_shared<PlotCommand>();
   app.add_value("runs", c->runs, "folders of models, or their training/log.jsonl; several are drawn together")
-      ->type_name("RUN...")
+      ->type_name("RUN")
       ->any_number();
-  flag(app, "--output", c->output, "picture as .svg or .html; both follow the light or dark setting", "FILE");
+  flag(app, "--output", c->output, "picture as .html or .svg, which follow the light or dark setting, or .png",
+       "FILE");
   quiet_flag(app, c->quiet);
-  app.footer("  qkv plot my-model\n  qkv plot small large --output curves.svg\n");
+  app.footer(
+      "Examples:\n"
+      "  qkv plot my-model\n"
+      "  qkv plot small large --output curves.svg");
   return {&app, [c] { return c->run(); }};
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -68,6 +70,18 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
   fail<UsageError>("qkv", "unknown command '{}'{}", name, answer);
 }
 
+// "; did you mean --train pairs.tsv?": the flag that a file or folder without one was meant for; empty: none.
+std::string meant_flag(const CLI::App& app, const std::string& given) {
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(given, error);
+  if (!folder && !std::filesystem::is_regular_file(given, error)) return "";
+  const bool model = folder || given.ends_with(".gguf");
+  for (const char* name : {model ? "--model" : "--train", model ? "--model" : "--input"})
+    if (const CLI::Option* option = app.get_option_no_throw(name); option && option->count() == 0)
+      return fmt::format("; did you mean {} {}?", name, one_line(given, 100));
+  return "";
+}
+
 void refuse_extras(const CLI::App& app, const std::string& command_name) {
   std::vector<std::string> extras = app.remaining();
   std::erase(extras, "--");  // before arguments that begin with a dash
@@ -83,8 +97,9 @@ void refuse_extras(const CLI::App& app, const std::string& command_name) {
   if (extras.empty()) return;
   const std::vector<const CLI::Option*> positional =
       app.get_options([](const CLI::Option* option) { return option->get_positional(); });
-  fail<UsageError>(command_name, "unexpected argument {}{}", quoted_name(extras.front()),
-                   positional.empty() ? "" : "; put quotation marks around several words");
+  fail<UsageError>(
+      command_name, "unexpected argument {}{}", quoted_name(extras.front()),
+      positional.empty() ? meant_flag(app, extras.front()) : "; put quotation marks around several words");
 }
 
 // A flag is given once, unless it is a list: the first of two values would be lost silently.

@@ -37,7 +37,10 @@ struct TrainCommand {
       defaults = options;
     });
     const TrainResult result = train(completed);
-    if (result.stop_reason == StopReason::interrupted) return 128 + result.signal;
+    if (result.stop_reason == StopReason::interrupted) {
+      if (!completed.quiet) say("  " + resume_command(program, completed.model));
+      return 128 + result.signal;
+    }
     if (!completed.quiet) {
       say("Try next:");
       for (const std::string& line : next_commands(program, completed)) say("  " + line);

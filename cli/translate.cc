@@ -1,4 +1,5 @@
 #include <memory>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
@@ -11,6 +12,7 @@
 #include "qkv/decode/alignment.h"
 #include "qkv/pipeline/generation_config.h"
 #include "qkv/pipeline/translator.h"
+#include "qkv/text/language_tokens.h"
 #include "qkv/text/utf8.h"
 
 namespace qkv::cli {
@@ -22,7 +24,7 @@ struct TranslateCommand {
   InferenceOptions held;
   TranslateOptions options;
   std::vector<Option*> flags;  // of the options
-  bool warned_of_tab = false;
+  bool warned_of_tab = false, warned_of_language = false;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
 
@@ -59,6 +61,7 @@ struct TranslateCommand {
       }
       const std::vector<Translation> translations = timings.measure(
           [&] { return translator.translate(sources, options, [&](int64_t done) { job.show(done); }); });
+      warn_of_language(translator);
       auto next = translations.begin();
       for (const ReadLine<std::string>& line : read) {
         if (line.bad) {
@@ -77,6 +80,18 @@ struct TranslateCommand {
   }
 
  private:
+  // A model of many languages that is not told which one to write writes any of them. In Marian's models, whose tokens
+  // are >>de<<, a sentence may begin with it.
+  void warn_of_language(const Translator& translator) {
+    if (quiet || std::exchange(warned_of_language, true) || !options.target_language.empty() ||
+        translator.target().special().forced_first)
+      return;
+    const std::vector<std::string> languages = language_tokens(translator.target());
+    if (languages.size() < 2 || languages.front().starts_with(">>")) return;
+    say(fmt::format("this model has {} languages, and none is chosen: --target-language {}, for example",
+                    languages.size(), languages.front()));
+  }
+
   // A line of a TSV file would be translated as one sentence, source and target.
   void warn_of_tab(const std::vector<ReadLine<std::string>>& lines) {
     if (prefixes || warned_of_tab) return;

@@ -150,6 +150,14 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
   expect_error(run("inspect --model x one two --beem 3"), 2, {"unknown flag --beem; did you mean --beam?"});
   expect_error(run("inspect --model x one two"), 2,
                {"qkv inspect: unexpected argument 'two'; put quotation marks around several words"});
+  const std::string pairs = at("pairs.tsv"), model = at("model");
+  for (const auto& [line, meant] : {std::pair("train " + pairs + " --model x", "--train " + pairs),
+                                    std::pair("describe " + model, "--model " + model),
+                                    std::pair("evaluate --model x " + pairs, "--input " + pairs)})
+    expect_error(run(line), 2, {"unexpected argument '", "; did you mean " + meant + "?"});
+  EXPECT_EQ(run("describe nothing").err, "qkv describe: unexpected argument 'nothing'\n");
+  expect_error(run("translate --model x --weights q4"), 2,
+               {"qkv translate: --weights must be one of automatic, f32, bf16, ", "got 'q4'"});
 }
 
 TEST_F(Command, AFlagThatIsGivenTwiceIsRefused) {

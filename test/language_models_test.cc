@@ -356,6 +356,8 @@ TEST_F(LanguageModels, EmbedWritesTheSameVectorsInEveryFormat) {
       }
     }
   }
+  EXPECT_EQ(bash("qkv embed --model masked 'I am cold.' 'Go on.'").out,
+            bash("printf 'I am cold.\\nGo on.\\n' | qkv embed --model masked").out);
   expect_error(bash("qkv embed --model masked --format safetensors </dev/null"), 2,
                {"qkv embed: --format safetensors needs --output FILE"});
 }
@@ -374,6 +376,10 @@ TEST_F(LanguageModels, FillMaskPrintsTextsOrTokens) {
   EXPECT_EQ(bash(echo + "--top-k 2").out, tokens + "\n\n");
   EXPECT_EQ(bash("echo 'I am <mask>.' | qkv fill-mask --model masked --mask '<mask>'").out,
             filled.texts[0].text + "\n");
+  EXPECT_EQ(bash("qkv fill-mask --model masked 'I am [MASK].' '[MASK]' | head -n 1").out,
+            filled.texts[0].text + "\n");
+  expect_error(bash("qkv fill-mask --model masked 'I am [MASK].' --input a"), 2,
+               {"qkv fill-mask: give texts as arguments or by --input, not both"});
   const Outcome none = bash("echo 'I am.' | qkv fill-mask --model masked");
   EXPECT_EQ(none.out, "I am.\n");
   EXPECT_EQ(none.err, "stdin:1: this line has no [MASK]\n");

@@ -28,9 +28,24 @@ TEST_F(Plot, DrawsTheCurvesOfTrainings) {
   EXPECT_EQ(svg.code, 0) << svg.err;
   EXPECT_EQ(svg.out, "8\n");  // two losses, BLEU and the rate of two trainings
   EXPECT_EQ(bash("qkv plot a --quiet && grep -c '<html' curves.html").out, "1\n");
+  if (bash("command -v rsvg-convert").code == 0) {
+    EXPECT_EQ(bash("qkv plot a --output curves.png --quiet && head -c 4 curves.png | tail -c 3").out, "PNG");
+  }
+  EXPECT_NE(bash("qkv plot --help").out.find("[RUN ...]"), std::string::npos);
   expect_error(bash("qkv plot"), 2, {"qkv plot: RUN is required"});
-  expect_error(bash("qkv plot a --output curves.png"), 2, {"'curves.png': the name must end in .svg or .html"});
+  expect_error(bash("qkv plot a --output curves.pdf"), 2,
+               {"'curves.pdf': the name must end in .svg, .png or .html"});
   expect_error(bash("qkv plot missing"), 1, {"missing: this is neither the folder of a model nor a log.jsonl"});
+}
+
+TEST_F(Plot, ATrainingThatIsInterruptedPrintsTheCommandThatContinuesIt) {
+  const Outcome stopped = bash(
+      QKV_COMMAND
+      " train --train pairs.tsv --hold-out 1 --tokenizer character --vocabulary-size 60 --d-model 16 --heads 2 "
+      "--ffn 16 --encoder-layers 1 --decoder-layers 1 --report-every 1 --max-time 50s --model 'my model' & "
+      "until [ -s 'my model/training/log.jsonl' ]; do sleep 0.02; done; kill -TERM $!; wait $!");
+  EXPECT_EQ(stopped.code, 128 + 15) << stopped.err;
+  EXPECT_TRUE(stopped.err.ends_with(" train --model 'my model' --resume\n")) << stopped.err;
 }
 
 }  // namespace qkv::plot_test

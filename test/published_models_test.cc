@@ -93,6 +93,10 @@ TEST_F(PublishedModels, LanguagesAreThoseOfTheFolderUnlessTheyAreGiven) {
   const auto translated = [&](const std::string& flags) {
     return printed(two_lines + "qkv translate --scores" + of(published) + flags);
   };
+  const std::string warning =
+      "this model has 3 languages, and none is chosen: --target-language eng_Latn, for example\n";
+  EXPECT_EQ(bash(two_lines + "qkv translate" + of(published)).err, warning);
+  EXPECT_EQ(bash(two_lines + "qkv translate --target-language fra_Latn" + of(published)).err, "");
   const std::string english = translated("");
   EXPECT_EQ(translated("--source-language eng_Latn"), english);
   EXPECT_NE(translated("--source-language fra_Latn"), english);
@@ -102,6 +106,7 @@ TEST_F(PublishedModels, LanguagesAreThoseOfTheFolderUnlessTheyAreGiven) {
   settings["forced_bos_token_id"] = 349;
   published.write("generation_config.json", settings.dump());
   EXPECT_EQ(translated(""), german);
+  EXPECT_EQ(bash(two_lines + "qkv translate" + of(published)).err, "") << "the files choose one";
   EXPECT_EQ(translated("--source-language eng_Latn --target-language deu_Latn"), german);
   EXPECT_NE(translated("--target-language fra_Latn"), german);
   const std::string first = printed("echo 'the cat sat' | qkv translate" + of(published));
@@ -156,6 +161,17 @@ TEST_F(PublishedModels, ALineWithATokenThatHasNoRowIsAnsweredInItsPlace) {
       "line in its place\n");
   const size_t end = before.find('\n'), last = before.rfind('\n', before.size() - 2);
   EXPECT_EQ(outcome.out, before.substr(0, end + 1) + "\n" + before.substr(last + 1));
+}
+
+TEST_F(PublishedModels, BecomeAGgufFileIfTheNameOfTheOutputSaysSo) {
+  const PublishedFolder published("llama");
+  const std::string convert = "qkv convert" + of(published) + " --output ";
+  const Outcome file = bash(convert + "llama.gguf && head -c 4 llama.gguf");
+  EXPECT_EQ(file.out, "GGUF") << file.err;
+  EXPECT_TRUE(file.err.starts_with("llama.gguf: ") && file.err.ends_with(" KiB\n")) << file.err;
+  EXPECT_EQ(bash(convert + "folder --quiet && ls folder/model.safetensors").out, "folder/model.safetensors\n");
+  EXPECT_EQ(bash(convert + "odd.gguf --format qkv --quiet && ls odd.gguf/config.json").out,
+            "odd.gguf/config.json\n");
 }
 
 TEST_F(PublishedModels, AreAmongTheModelsOfTheHelp) {

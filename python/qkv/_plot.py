@@ -13,7 +13,7 @@ _Run = str | os.PathLike[str] | TrainResult
 
 
 class Curves:
-    """Curves of trainings. A notebook shows them; save() writes .svg or .html."""
+    """Curves of trainings. A notebook shows them; save() writes .svg, .png or .html."""
 
     __slots__ = ("_curves",)
 
@@ -27,7 +27,7 @@ class Curves:
         return self._curves.html()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes .svg or .html, by the end of the name. An existing file is replaced as a whole."""
+        """Writes .svg, .png or .html, by the end of the name. An existing file is replaced as a whole."""
         self._curves.save(path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

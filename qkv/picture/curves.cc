@@ -10,6 +10,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 #include "qkv/picture/label.h"
+#include "qkv/picture/svg_to_png.h"
 
 namespace qkv {
 namespace {
@@ -226,9 +227,10 @@ std::string Curves::html() const {
 
 void Curves::save(const std::filesystem::path& path) const {
   const std::string end = path.extension().string();
-  require<UsageError>(end == ".svg" || end == ".html", "curves", "'{}': the name must end in .svg or .html",
-                      path.string());
-  write_file(path, end == ".svg" ? svg() : html());
+  if (end == ".svg") return write_file(path, svg());
+  if (end == ".html") return write_file(path, html());
+  if (end == ".png") return write_file(path, svg_to_png(svg()));
+  fail<UsageError>("curves", "'{}': the name must end in .svg, .png or .html", path.string());
 }
 
 }  // namespace qkv

@@ -1,10 +1,11 @@
 // Curves of numbers by step, such as those of trainings: a panel for each quantity, a color for each run.
 //
 //     Curves({.runs = {"small", "large"}, .panels = {{.title = "loss", .curves = {small_loss, large_loss}}}})
-//         .save("curves.svg");                                             // or .html
+//         .save("curves.svg");                                             // or .png, .html
 //
-// Both formats are one self-contained file, which follows the light or dark setting of the reader. The points of short
-// curves show their numbers under the pointer. Points that are not finite are left out.
+// SVG and HTML are one self-contained file, which follows the light or dark setting of the reader; a PNG is the light
+// SVG, drawn by rsvg-convert where that is installed (svg_to_png.h). The points of short curves show their numbers under
+// the pointer. Points that are not finite are left out.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +36,7 @@ class Curves {
 
   std::string svg() const;
   std::string html() const;
-  void save(const std::filesystem::path& path) const;  // by its extension: .svg or .html
+  void save(const std::filesystem::path& path) const;  // by its extension: .svg, .png or .html
   const CurvesContent& content() const { return content_; }
 
  private:

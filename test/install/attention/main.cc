@@ -9,5 +9,6 @@ int main() {
   const qkv::Tensor y = qkv::attention(q, q, v, {.mask = qkv::causal()});
   const float first = y.at<float>({0, 0, 0, 0}), second = y.at<float>({0, 0, 1, 0});
   if (first != 3.0f || second <= 4.0f || second >= 5.0f) return 1;
-  std::puts(fmt::format("attention: qkv {} works, {} {}", qkv::version(), first, second).c_str());
+  // Shapes are formatted by code of the library, which is in namespace fmt.
+  std::puts(fmt::format("attention: qkv {} works, {} {} of {}", qkv::version(), first, second, y.shape()).c_str());
 }
