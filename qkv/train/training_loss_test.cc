@@ -31,7 +31,10 @@ class RDrop : public ::testing::TestWithParam<Architecture> {
 
   std::unique_ptr<TrainingTask> task(double r_drop) {
     TrainOptions o = small_training(path_, "unused");
-    o.architecture.transformer().architecture = GetParam();
+    if (is_recurrent(GetParam()))
+      o.architecture = RecurrentConfig{.architecture = GetParam(), .d_model = 16};
+    else
+      o.architecture.transformer().architecture = GetParam();
     o.hold_out = 0;
     o.r_drop = r_drop;
     Progress progress({.quiet = true});
