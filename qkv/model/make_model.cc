@@ -10,6 +10,7 @@
 namespace qkv {
 
 std::unique_ptr<Model> make_model(const ModelConfig& config) {
+  config.check();
   switch (config.architecture()) {
     case Architecture::encoder_decoder: return std::make_unique<Transformer>(config.transformer());
     case Architecture::causal: return std::make_unique<CausalTransformer>(config.transformer());
