@@ -9,7 +9,6 @@
 #include "cli/flags.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
-#include "qkv/model/describe_tables.h"
 #include "qkv/pipeline/convert_model.h"
 
 namespace qkv::cli {
@@ -25,7 +24,7 @@ struct ConvertCommand {
     open_config("convert", model);  // says what is wrong with the folder
     const bool file = output.ends_with(".gguf");
     convert_model(model, output, format.value_or(file ? ModelFormat::gguf : ModelFormat::qkv), stored);
-    if (!quiet) say(fmt::format("{}: {}", output, bytes_text(static_cast<double>(size_of(output)))));
+    if (!quiet) say(fmt::format("{}: {:.1f} MB", output, 1e-6 * static_cast<double>(size_of(output))));
     return 0;
   }
 

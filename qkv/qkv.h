@@ -81,6 +81,7 @@
 #include "qkv/tensor/safetensors.h"
 #include "qkv/text/chat_template/chat_template.h"
 #include "qkv/text/corpus.h"
+#include "qkv/text/language_tokens.h"
 #include "qkv/text/masking.h"
 #include "qkv/text/packed_text.h"
 #include "qkv/text/tokenizer.h"

@@ -7,6 +7,10 @@
 // UsageError, naming the option and the nearest language, for an unknown name and for a model without languages.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "qkv/text/tokenizer.h"
 
 namespace qkv {
