@@ -1,22 +1,32 @@
-// Speed of a training step: forward, label-smoothed loss, backward, Adam, in real target tokens a second (the end
-// of the sentence counted, padding not). An iteration goes through a fixed set of batches cut from sentences of 5
-// to 40 tokens sorted by length.
+// Speed of training: steps of a model with random weights, each the forward pass, the label-smoothed loss, the backward
+// pass, the norm of the gradient and Adam, in target tokens a second (the end of a sentence counts, padding does not).
 //
-//     train_bench --benchmark_filter=tiny
-//     QKV_BATCHES=batches.json train_bench      # {"tiny": {"batches": [[[source, target], ...], ...]}, ...}:
-//     lengths
+//     train_bench --recipe base --precision bf16
+//     train_bench --recipe tiny --vocabulary 10000 --batches batches.json --threads 2 --json
+//
+// The batches are those of a file, the lengths of source and target of every sentence,
+//
+//     {"tiny": {"batches": [[[12, 14], [12, 15], ...], ...]}, "base": ...}
+//
+// or are cut from random sentences of 5 to 40 tokens sorted by length. Their first pass warms up; the median of
+// `--repeat` passes counts.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
+#include <iostream>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
-#include <benchmark/benchmark.h>
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/file.h"
+#include "qkv/base/names.h"
 #include "qkv/base/random.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/instruction_set.h"
 #include "qkv/model/transformer.h"
 #include "qkv/text/batches.h"
 #include "qkv/train/optimizer.h"
@@ -27,14 +37,27 @@ using namespace qkv;
 using Clock = std::chrono::steady_clock;
 using Lengths = std::vector<std::pair<int, int>>;  // source and target of every sentence of a batch
 
-struct Case {
-  const char *name, *recipe;
-  int64_t vocabulary, target_tokens;
-  size_t batches;
+struct Settings {
+  std::string recipe = "tiny", batches, precision = "f32";
+  int64_t vocabulary = 0, tokens = 0, count = 0;  // 0: those of the recipe
+  int threads = 2, repeat = 5;
+  bool json = false;
 };
 
+struct Sizes {
+  int64_t vocabulary, target_tokens;
+  int64_t batches;
+};
+Sizes sizes_of(const Settings& s) {
+  Sizes sizes = s.recipe == "tiny" ? Sizes{10'000, 4096, 6} : Sizes{32'000, 2048, 2};
+  if (s.vocabulary > 0) sizes.vocabulary = s.vocabulary;
+  if (s.tokens > 0) sizes.target_tokens = s.tokens;
+  if (s.count > 0) sizes.batches = s.count;
+  return sizes;
+}
+
 // Sentences like those of a corpus of captions: about 14 tokens, the target 5% longer.
-std::vector<Lengths> own_batches(const Case& c) {
+std::vector<Lengths> random_batches(const Sizes& sizes) {
   Random random(1);
   Lengths pool(30'000);
   const auto clip = [](double x) { return static_cast<int>(std::lround(std::clamp(x, 5.0, 40.0))); };
@@ -48,25 +71,32 @@ std::vector<Lengths> own_batches(const Case& c) {
             [](auto a, auto b) { return std::swap(a.first, a.second), std::swap(b.first, b.second), a < b; });
   std::vector<Lengths> all(1), out;
   for (const auto& pair : pool) {
-    if (static_cast<int64_t>(all.back().size() + 1) * (pair.second + 1) > c.target_tokens) all.emplace_back();
+    if (static_cast<int64_t>(all.back().size() + 1) * (pair.second + 1) > sizes.target_tokens) all.emplace_back();
     all.back().push_back(pair);
   }
-  for (size_t i = 0; i < c.batches; ++i) out.push_back(all[(2 * i + 1) * all.size() / (2 * c.batches)]);
+  const auto count = static_cast<size_t>(sizes.batches);
+  for (size_t i = 0; i < count; ++i) out.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
   return out;
 }
 
-std::vector<Batch> batches_of(const Case& c) {
-  std::vector<Lengths> lengths;
-  if (const char* path = std::getenv("QKV_BATCHES")) {
-    lengths = nlohmann::json::parse(read_file(path)).at(c.name).at("batches").get<std::vector<Lengths>>();
-  } else {
-    lengths = own_batches(c);
-  }
+std::vector<Lengths> read_batches(const std::string& path, const std::string& recipe) {
+  const auto found = nlohmann::json::parse(read_file(path)).at(recipe).at("batches").get<std::vector<Lengths>>();
+  for (const Lengths& batch : found)
+    for (const auto& [source, target] : batch)
+      if (source < 1 || target < 1 || source > 10'000 || target > 10'000)
+        throw std::runtime_error(
+            fmt::format("{}: lengths must be 1 to 10000, got {} and {}", path, source, target));
+  if (found.empty() || std::ranges::any_of(found, [](const Lengths& batch) { return batch.empty(); }))
+    throw std::runtime_error(path + ": there must be batches, and sentences in each");
+  return found;
+}
+
+std::vector<Batch> batches_of(const std::vector<Lengths>& lengths, int64_t vocabulary) {
   Random random(2);
   std::vector<Batch> out;
   const auto sentence = [&](int length) {
     std::vector<int32_t> ids(static_cast<size_t>(length));
-    for (int32_t& id : ids) id = 4 + static_cast<int32_t>(random.below(static_cast<uint64_t>(c.vocabulary - 4)));
+    for (int32_t& id : ids) id = 4 + static_cast<int32_t>(random.below(static_cast<uint64_t>(vocabulary - 4)));
     return ids;
   };
   for (const Lengths& batch : lengths) {
@@ -78,54 +108,138 @@ std::vector<Batch> batches_of(const Case& c) {
   return out;
 }
 
-void training_step(benchmark::State& state, const Case& c) {
-  const std::vector<Batch> batches = batches_of(c);
-  TransformerConfig config = recipe(c.recipe).transformer();
-  config.source_vocabulary = config.target_vocabulary = c.vocabulary;
-  Transformer model(config, 1);
-  std::vector<Variable> parameters;
-  model.visit([&](const std::string&, Variable& p) { parameters.push_back(p); });
-  Adam adam(parameters);
+// Seconds of a pass over the batches.
+struct Spent {
   double forward = 0, backward = 0, optimizer = 0;
-  int64_t tokens = 0;
-  uint64_t step = 0;
-  const auto run = [&] {
-    for (const Batch& batch : batches) {
+  double all() const { return forward + backward + optimizer; }
+};
+
+class Training {
+ public:
+  Training(const TransformerConfig& config, std::vector<Batch> batches, Precision precision)
+      : batches_(std::move(batches)), model_(config, 1), parameters_(parameters_of(model_)), adam_(parameters_) {
+    model_.train_in(precision);
+  }
+
+  Spent pass() {
+    Spent spent;
+    for (const Batch& batch : batches_) {
       const auto t0 = Clock::now();
-      Pass pass{.training = true, .seed = 1, .step = step++};
+      Pass pass{.training = true, .seed = 1, .step = step_++};
       const CrossEntropy loss =
-          model.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
-                     {.label_smoothing = 0.1f, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
+          model_.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                      {.label_smoothing = 0.1f, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
       const auto t1 = Clock::now();
       loss.loss.backward();
       const auto t2 = Clock::now();
-      const double scale = 1.0 / static_cast<double>(batch.target_tokens);
-      benchmark::DoNotOptimize(gradient_norm(parameters));
-      adam.step(1e-4, scale);
-      adam.zero_grad();
+      gradient_norm(parameters_);
+      adam_.step(1e-4, 1.0 / static_cast<double>(batch.target_tokens));
+      adam_.zero_grad();
       const auto t3 = Clock::now();
-      forward += std::chrono::duration<double>(t1 - t0).count();
-      backward += std::chrono::duration<double>(t2 - t1).count();
-      optimizer += std::chrono::duration<double>(t3 - t2).count();
-      tokens += batch.target_tokens;
+      spent.forward += std::chrono::duration<double>(t1 - t0).count();
+      spent.backward += std::chrono::duration<double>(t2 - t1).count();
+      spent.optimizer += std::chrono::duration<double>(t3 - t2).count();
     }
-  };
-  run();
-  forward = backward = optimizer = 0;
-  tokens = 0;
-  for (auto _ : state) run();
-  const double all = forward + backward + optimizer;
-  state.counters["tokens/s"] = static_cast<double>(tokens) / all;
-  state.counters["forward"] = forward / all;
-  state.counters["backward"] = backward / all;
-  state.counters["optimizer"] = optimizer / all;
-  state.counters["ms/step"] =
-      1e3 * all / (static_cast<double>(batches.size()) * static_cast<double>(state.iterations()));
+    return spent;
+  }
+
+  int64_t target_tokens() const {
+    int64_t tokens = 0;
+    for (const Batch& batch : batches_) tokens += batch.target_tokens;
+    return tokens;
+  }
+  int64_t steps() const { return std::ssize(batches_); }
+
+ private:
+  static std::vector<Variable> parameters_of(Transformer& model) {
+    std::vector<Variable> parameters;
+    model.visit([&](const std::string&, Variable& p) { parameters.push_back(p); });
+    return parameters;
+  }
+
+  std::vector<Batch> batches_;
+  Transformer model_;
+  std::vector<Variable> parameters_;
+  Adam adam_;
+  uint64_t step_ = 0;
+};
+
+double resident_mb() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-const Case tiny{"tiny", "transformer-tiny", 10'000, 4096, 6};
-const Case base{"base", "transformer-base", 32'000, 2048, 2};
-BENCHMARK_CAPTURE(training_step, tiny, tiny)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
-BENCHMARK_CAPTURE(training_step, base, base)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+int run(int argc, char** argv) {
+  Settings s;
+  CLI::App app("Times the training of a model with random weights.");
+  app.add_option("--recipe", s.recipe, "size of the model")
+      ->check(CLI::IsMember({"tiny", "small", "base"}))
+      ->capture_default_str();
+  app.add_option("--vocabulary", s.vocabulary, "default: 10000, or 32000 of base")
+      ->check(CLI::Range(16, 1'000'000));
+  app.add_option("--batches", s.batches, "file with the lengths of the sentences of each batch; default: random");
+  app.add_option("--tokens", s.tokens, "target tokens of a random batch; default: 4096, or 2048 of base")
+      ->check(CLI::Range(64, 1'000'000));
+  app.add_option("--count", s.count, "number of random batches; default: 6, or 2 of base")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--precision", s.precision, "numbers that products are computed from")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  app.add_option("--threads", s.threads)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--repeat", s.repeat, "passes over the batches")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_flag("--json", s.json, "one line of JSON");
+  CLI11_PARSE(app, argc, argv);
+
+  set_threads(s.threads);
+  const Sizes sizes = sizes_of(s);
+  TransformerConfig config = recipe("transformer-" + s.recipe).transformer();
+  config.source_vocabulary = config.target_vocabulary = sizes.vocabulary;
+  const auto precision = value_named<Precision>(s.precision, "train_bench", "--precision");
+  Training training(
+      config,
+      batches_of(s.batches.empty() ? random_batches(sizes) : read_batches(s.batches, s.recipe), sizes.vocabulary),
+      precision);
+  training.pass();
+  std::vector<Spent> passes;
+  for (int i = 0; i < s.repeat; ++i) passes.push_back(training.pass());
+  std::ranges::sort(passes, {}, &Spent::all);
+  const Spent median = passes[passes.size() / 2];
+  const double tokens_per_s = static_cast<double>(training.target_tokens()) / median.all();
+  const double ms = 1000 * median.all() / static_cast<double>(training.steps());
+  if (s.json) {
+    const nlohmann::ordered_json line = {{"recipe", s.recipe},
+                                         {"vocabulary", sizes.vocabulary},
+                                         {"precision", s.precision},
+                                         {"threads", s.threads},
+                                         {"instruction_set", instruction_set()},
+                                         {"steps", training.steps()},
+                                         {"target_tokens", training.target_tokens()},
+                                         {"ms", ms},
+                                         {"tokens_per_s", tokens_per_s},
+                                         {"forward", median.forward / median.all()},
+                                         {"backward", median.backward / median.all()},
+                                         {"optimizer", median.optimizer / median.all()},
+                                         {"resident_mb", resident_mb()}};
+    std::cout << line.dump() << "\n";
+  } else {
+    std::cout << fmt::format(
+        "{}, {}: {:.0f} tokens/s, {:.1f} ms a step ({:.0f}% forward, {:.0f}% backward), {:.0f} MB\n", s.recipe,
+        s.precision, tokens_per_s, ms, 100 * median.forward / median.all(), 100 * median.backward / median.all(),
+        resident_mb());
+  }
+  return 0;
+}
 
 }  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "train_bench: " << e.what() << "\n";
+    return 1;
+  }
+}

@@ -50,12 +50,8 @@ class DraftProposer final : public Proposer {
            std::ranges::all_of(row.tokens, [&](int32_t id) { return id < config.target_vocabulary(); });
   }
 
-  // Drops the rows that have ended or do not fit any more; all rows are there at first.
+  // Drops the rows that have ended or do not fit any more, and begins those that joined.
   std::vector<size_t> take(std::span<const Row> rows) {
-    if (!begun_)
-      for (const Row& row : rows) read_.push_back({row.number, {}});
-    if (!begun_) decoding_ = model_->start(std::ssize(rows));
-    begun_ = true;
     std::vector<size_t> places;
     std::vector<int64_t> kept;
     std::vector<Read> rest;
@@ -66,10 +62,27 @@ class DraftProposer final : public Proposer {
       kept.push_back(static_cast<int64_t>(i));
       rest.push_back(std::move(read_[i]));
     }
-    const bool all = rest.size() == read_.size();
+    if (rest.size() < read_.size()) decoding_->reorder(kept);
     read_ = std::move(rest);
-    if (!all && !kept.empty()) decoding_->reorder(kept);
+    begin_joined(rows, places);
     return places;
+  }
+
+  void begin_joined(std::span<const Row> rows, std::vector<size_t>& places) {
+    const size_t before = places.size();
+    for (size_t place = 0; place < rows.size(); ++place) {
+      if (rows[place].number < next_number_) continue;
+      next_number_ = rows[place].number + 1;
+      if (!fits(rows[place])) continue;
+      places.push_back(place);
+      read_.push_back({rows[place].number, {}});
+    }
+    if (places.size() == before) return;
+    std::unique_ptr<Decoding> joined = model_->start(std::ssize(places) - static_cast<int64_t>(before));
+    if (decoding_)
+      decoding_->join(*joined);
+    else
+      decoding_ = std::move(joined);
   }
 
   // Goes back to what the rows share with what was read of them, at most all but the last token; the tokens after that.
@@ -94,7 +107,7 @@ class DraftProposer final : public Proposer {
 
   std::shared_ptr<const CausalTransformer> model_;
   int64_t limit_;
-  bool begun_ = false;
+  size_t next_number_ = 0;  // of the rows that have not been seen
   std::unique_ptr<Decoding> decoding_;
   std::vector<Read> read_;  // of its rows, in the order of their numbers
 };

@@ -25,19 +25,46 @@ void check(const GenerateOptions& options, int64_t rows, size_t prompts) {
 
 Generation::Generation(Decoding& rows, std::span<const std::vector<int32_t>> prompts,
                        const GenerateOptions& options)
-    : rows_(rows), options_(options), before_eos_(options.sampling), found_(prompts.size()) {
+    : rows_(rows), options_(options), before_eos_(options.sampling) {
   check(options, rows.rows(), prompts.size());
   before_eos_.suppress_tokens.insert(before_eos_.suppress_tokens.end(), options.eos.begin(), options.eos.end());
+  add_prompts(rows, prompts);
+}
+
+void Generation::join(Decoding& rows, std::span<const std::vector<int32_t>> prompts,
+                      std::span<const uint64_t> streams) {
+  require(rows.rows() == std::ssize(prompts), "generate", "{} rows need a prompt each, got {}", rows.rows(),
+          prompts.size());
+  require(streams.size() == (options_.streams.empty() ? 0 : prompts.size()), "generate",
+          "{} prompts need a stream each, or none if none was given before, got {}", prompts.size(),
+          streams.size());
+  options_.streams.insert(options_.streams.end(), streams.begin(), streams.end());
+  if (live_.empty()) rows_.reorder({});  // the last rows are kept when they end
+  rows_.join(rows);
+  add_prompts(rows_, prompts);
+}
+
+// Of the last rows.
+void Generation::add_prompts(const Decoding& rows, std::span<const std::vector<int32_t>> prompts) {
   for (size_t r = 0; r < prompts.size(); ++r) {
-    require(!prompts[r].empty(), "generate", "prompt {} is empty", r);
-    const int64_t read = rows.position(static_cast<int64_t>(r));
-    require(read < std::ssize(prompts[r]), "generate", "prompt {} has {} tokens, of which {} were read", r,
-            prompts[r].size(), read);
-    live_.push_back({r, prompts[r]});
+    const auto row = std::ssize(live_);
+    require(!prompts[r].empty(), "generate", "prompt {} is empty", found_.size());
+    const int64_t read = rows.position(row);
+    require(read < std::ssize(prompts[r]), "generate", "prompt {} has {} tokens, of which {} were read",
+            found_.size(), prompts[r].size(), read);
+    live_.push_back({found_.size(), prompts[r]});
     tokens_.emplace_back(prompts[r].begin() + read, prompts[r].end());
+    found_.emplace_back();
   }
+  reads_prompts_ = true;
   // A prompt that fills the model has no continuation.
   keep([&](size_t i) { return !at_limit(live_[i]); });
+}
+
+std::vector<size_t> Generation::live() const {
+  std::vector<size_t> rows;
+  for (const Live& live : live_) rows.push_back(live.row);
+  return rows;
 }
 
 bool Generation::step(const OnToken& on_token) {
@@ -51,11 +78,12 @@ bool Generation::step(const OnToken& on_token) {
 // After each of tokens_, of which only one remains of a prompt: (N,V).
 Tensor Generation::next_logits() {
   Pass pass;
-  if (vocabulary_ > 0) {
+  if (!reads_prompts_) {
     if (!options_.proposer) return rows_.extend(tokens_, pass);
     propose();
     return rows_.extend_each(tokens_, pass);
   }
+  reads_prompts_ = false;
   Tensor logits = rows_.extend(tokens_, pass);
   vocabulary_ = logits.dim(1);
   for (std::vector<int32_t>& tokens : tokens_) tokens.erase(tokens.begin(), tokens.end() - 1);

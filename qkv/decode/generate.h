@@ -13,6 +13,8 @@
 //     while (generation.step()) ...;                          // a token more for every row that has not ended
 //     generation.found()
 //
+// Further rows may join while others grow; those of many prompts do, as soon as there is room: generate_many.h.
+//
 // Rows that have read the beginning of their prompts (Decoding::position()) are given the rest of them. With a proposer
 // (speculation.h) a step adds several tokens to a row, those that it has without one, bit for bit.
 //
@@ -60,8 +62,11 @@ class Generation {
   // The rows must outlive it.
   Generation(Decoding& rows, std::span<const std::vector<int32_t>> prompts, const GenerateOptions& options = {});
 
-  // False when all rows have ended. The first step reads the prompts.
+  // False when all rows have ended. The first step of a row reads its prompt.
   bool step(const OnToken& on_token = {});
+  // The rows of another Decoding of the same model, which has none afterwards; their prompts follow the others in found().
+  void join(Decoding& rows, std::span<const std::vector<int32_t>> prompts, std::span<const uint64_t> streams = {});
+  std::vector<size_t> live() const;                               // the rows that have not ended, as in found()
   const std::vector<Generated>& found() const { return found_; }  // of every prompt, as far as it is generated
 
  private:
@@ -70,6 +75,7 @@ class Generation {
     size_t row = 0;                // in the result
     std::vector<int32_t> history;  // prompt and continuation
   };
+  void add_prompts(const Decoding& rows, std::span<const std::vector<int32_t>> prompts);
   bool at_limit(const Live& live);
   Tensor next_logits();
   void propose();
@@ -83,6 +89,7 @@ class Generation {
   GenerateOptions options_;
   SamplingOptions before_eos_;
   std::vector<Live> live_;
+  bool reads_prompts_ = true;                 // in the next step
   int64_t vocabulary_ = 0;                    // V, after the first step
   std::vector<std::vector<int32_t>> tokens_;  // the next ones of every live row; the proposed ones last
   std::vector<Generated> found_;

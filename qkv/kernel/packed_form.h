@@ -2,6 +2,7 @@
 //
 // | form                            | formats         | products                                  |
 // | panels, packed_panels.cc        | f32, bf16       | chains of multiply-adds                   |
+// | rounded, packed_rounded.cc      | bf16            | both factors rounded, by its instructions |
 // | in place, matmul_in_place.cc    | f32, bf16       | the same bits, from the rows of a weight  |
 // | quantised, quantized_matrix.cc  | int8, blocks    | sums of integers                          |
 #pragma once

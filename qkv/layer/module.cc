@@ -144,6 +144,12 @@ void Module::pack_for_inference(WeightFormat format) const {
   release_unused_storage();
 }
 
+void Module::train_in(Precision precision) const {
+  for_each_parameter([precision](const std::string&, const Parameter& parameter) {
+    if (parameter.is_matrix()) parameter.weight().train_in(precision);
+  });
+}
+
 int64_t Module::parameter_count() const {
   int64_t count = 0;
   for_each_parameter([&](const std::string&, const Parameter& p) { count += p.shape().numel(); });

@@ -142,7 +142,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     if (b.defined()) db = Tensor::zeros({V});
   }
   const TokenLoss loss_of{V, factor, options};
-  const kernel::PackedMatrix forward = w.forward();
+  const kernel::PackedMatrix forward = with_gradient ? w.recorded_forward() : w.forward();
   const kernel::PackedMatrix backward = with_gradient ? w.backward() : kernel::PackedMatrix();
   float *xs = x_piece.data<float>(), *ls = logits.data<float>(), *gs = dlogits.data<float>(),
         *ds = dx_piece.data<float>();
@@ -164,7 +164,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     kernel::matmul({gs, M, V}, backward, ds, C);
     float* out = dx.data<float>();
     for_each_row(M, C, [&](int64_t i) { std::copy_n(ds + i * C, C, out + row(i) * C); });
-    kernel::matmul(kernel::Matrix(gs, M, V).transposed(), {xs, M, C}, dw.data<float>(), C, {.accumulate = true});
+    w.gradient({gs, M, V}, {xs, M, C}, dw.data<float>(), true);
     if (b.defined()) {
       const Tensor sums = sum_rows(dlogits.slice(0, 0, M), V);
       kernel::kernels().rows.add(db.data<float>(), sums.data<float>(), V, db.data<float>());

@@ -35,7 +35,7 @@ Variable recorded(const Variable& x, const Weight& w, const Variable& b, const T
                   }
                   if (needs[1]) {  // dW = dy^T x
                     grads[1] = Tensor::empty(w.shape());
-                    kernel::matmul(matrix(dy, M).transposed(), matrix(in, M), grads[1].data<float>(), K);
+                    w.gradient(matrix(dy, M), matrix(in, M), grads[1].data<float>());
                   }
                   if (needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
                   return grads;
@@ -67,11 +67,12 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     shape[shape.rank() - 1] = w.dim(0);
     ys[i] = Tensor::empty(shape);
     if (b.defined()) biases[i] = b.value().contiguous_copy();
-    products[count++] = {.b = w.forward(),
-                         .c = ys[i].data<float>(),
-                         .c_row_stride = w.dim(0),
-                         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr,
-                                     .relu = has_relu && !is_recorded(x, w, b)}};
+    const bool records = is_recorded(x, w, b);
+    products[count++] = {
+        .b = records ? w.recorded_forward() : w.forward(),
+        .c = ys[i].data<float>(),
+        .c_row_stride = w.dim(0),
+        .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr, .relu = has_relu && !records}};
   }
   if (count > 0) kernel::matmul(matrix(in, in.numel() / in.dim(-1)), std::span(products.data(), count));
   for (size_t i = 0; i < layers.size(); ++i) {

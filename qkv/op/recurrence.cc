@@ -65,7 +65,7 @@ struct Forward {
 Forward forward(const Call& c, const Tensor& input, const Weight& w, const Tensor& b, bool save) {
   Forward out = {Tensor::empty({c.B, c.T, c.state_width()}), Tensor::empty({c.B, save ? c.T : 1, c.saved_width()})};
   Tensor hidden = Tensor::empty({c.B, c.gates_width()});
-  const kernel::PackedMatrix weight = w.forward();
+  const kernel::PackedMatrix weight = save ? w.recorded_forward() : w.forward();
   const float* x = input.data<float>();
   float *h = hidden.data<float>(), *states = out.states.data<float>(), *saved = out.saved.data<float>();
   for (int64_t step = 0; step < c.T; ++step) {
@@ -153,9 +153,8 @@ Variable recurrence(const RecurrenceCell& cell, const Variable& input, const Wei
                   if (needs[1]) {  // dW = dhidden^T h_before
                     const Tensor previous = previous_outputs(call, f.states);
                     grads[1] = Tensor::empty(w.shape());
-                    kernel::matmul(kernel::Matrix(d.hidden.data<float>(), rows, call.gates_width()).transposed(),
-                                   kernel::Matrix(previous.data<float>(), rows, call.W), grads[1].data<float>(),
-                                   call.W);
+                    w.gradient({d.hidden.data<float>(), rows, call.gates_width()},
+                               {previous.data<float>(), rows, call.W}, grads[1].data<float>());
                   }
                   if (has_bias && needs[2]) grads[2] = sum_rows(d.hidden, call.gates_width());
                   if (needs_initial) grads.back() = d.initial;

@@ -21,8 +21,10 @@ kernel::MatrixOf<Element> matrix_at(const void* data, const Tensor& w) {
 }
 
 // W^T or W. Strided values are packed as they are.
-kernel::PackedMatrix packed_form(const Tensor& w, bool transposed) {
+kernel::PackedMatrix packed_form(const Tensor& w, bool transposed, Precision precision = Precision::f32) {
   const auto oriented = [&](auto matrix) { return transposed ? matrix.transposed() : matrix; };
+  if (precision == Precision::bf16)
+    return kernel::PackedMatrix::rounded(oriented(matrix_at<float>(w.data<float>(), w)));
   if (w.dtype() == DType::bf16) return kernel::PackedMatrix(oriented(matrix_at<uint16_t>(w.data<bfloat16>(), w)));
   return kernel::PackedMatrix(oriented(matrix_at<float>(w.data<float>(), w)));
 }
@@ -59,21 +61,22 @@ struct Weight::State {
 
   Variable master = {};
   Shape shape = {};
-  Form forward = {}, backward = {};
+  Precision precision = Precision::f32;
+  Form forward = {}, recorded_forward = {}, backward = {};
 
-  kernel::PackedMatrix cached(Form& kept, bool transposed) const;
+  kernel::PackedMatrix cached(Form& kept, bool transposed, Precision how);
 };
 
 // The form of the present values. Packing runs in parallel, without the lock: two threads that use a weight for the
 // first time both pack it, and one copy is kept.
-kernel::PackedMatrix Weight::State::cached(Form& kept, bool transposed) const {
+kernel::PackedMatrix Weight::State::cached(Form& kept, bool transposed, Precision how) {
   static ForkSafeMutex mutex;
   const uint64_t version = master.version();
   {
     const std::lock_guard lock(mutex);
     if (kept.matrix.rows() > 0 && kept.version == version) return kept.matrix;
   }
-  const Form made = {packed_form(master.value(), transposed), version};
+  const Form made = {packed_form(master.value(), transposed, how), version};
   Form replaced = made;  // freed after the lock is released
   const std::lock_guard lock(mutex);
   std::swap(kept, replaced);
@@ -132,14 +135,34 @@ const Variable& Weight::master() const {
 
 WeightFormat Weight::format() const { return is_packed() ? state_->forward.matrix.format() : WeightFormat::f32; }
 
+void Weight::train_in(Precision precision) const {
+  require(!is_packed(), "train_in", "the weight {} is packed for inference", shape());
+  state_->precision = precision;
+  state_->recorded_forward = state_->backward = {};
+}
+
 kernel::PackedMatrix Weight::forward() const {
   if (is_packed()) return state_->forward.matrix;
-  return state_->cached(state_->forward, true);
+  return state_->cached(state_->forward, true, Precision::f32);
+}
+
+kernel::PackedMatrix Weight::recorded_forward() const {
+  if (is_packed() || state_->precision == Precision::f32) return forward();
+  return state_->cached(state_->recorded_forward, true, state_->precision);
 }
 
 kernel::PackedMatrix Weight::backward() const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
-  return state_->cached(state_->backward, false);
+  return state_->cached(state_->backward, false, state_->precision);
+}
+
+void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate) const {
+  require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
+  const int64_t K = dim(1);
+  if (state_->precision == Precision::bf16)
+    kernel::matmul(dy.transposed(), kernel::PackedMatrix::rounded(x), dw, K, {.accumulate = accumulate});
+  else
+    kernel::matmul(dy.transposed(), x, dw, K, {.accumulate = accumulate});
 }
 
 Tensor Weight::values() const {

@@ -11,12 +11,22 @@
 // weight, and any number of threads may use it. Errors: values that are not (N,K); backward() of a packed weight.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "qkv/autograd/variable.h"
+#include "qkv/base/names.h"
 #include "qkv/kernel/matmul.h"
 
 namespace qkv {
+
+// What the products of a training step are computed from, in the forward and the backward pass: f32 numbers, or numbers
+// rounded to bf16 with sums of f32 (Micikevicius et al., "Mixed Precision Training", 2018; Kalamkar et al., "A Study of
+// BFLOAT16 for Deep Learning Training", 2019). Weights, their gradients and everything between the products stay f32.
+enum class Precision { f32, bf16 };
+constexpr auto names_of(Precision) {
+  return std::array{Named{Precision::f32, "f32"}, Named{Precision::bf16, "bf16"}};
+}
 
 // The values of a parameter as a file holds them: f32 or bf16 numbers in the shape of the parameter, or a matrix (N,K) in a
 // quantised format, as the bytes of its rows: u8 (N, row_bytes(format, K)).
@@ -58,11 +68,18 @@ class Weight {
   WeightFormat format() const;
   bool is_packed() const { return !master().defined(); }
 
-  const Variable& master() const;         // undefined if it is packed: on the tape, a constant
-  kernel::PackedMatrix forward() const;   // W^T (K x N), for y = x W^T
-  kernel::PackedMatrix backward() const;  // W (N x K), for dx = dy W; an error if it is packed
-  Tensor values() const;                  // f32, or bf16 if that is the format; a copy if it is packed or in place
-  StoredValues stored() const;            // as a file holds it, without loss
+  // Of products that are recorded on a tape and their gradients; others are in f32. Not while another thread uses it.
+  void train_in(Precision precision) const;
+
+  const Variable& master() const;        // undefined if it is packed: on the tape, a constant
+  kernel::PackedMatrix forward() const;  // W^T (K x N), for y = x W^T
+  // The same in the precision of training; W (N x K), for dx = dy W; dw = dy^T x, added to what dw holds if `accumulate`.
+  // The last two are errors if it is packed.
+  kernel::PackedMatrix recorded_forward() const;
+  kernel::PackedMatrix backward() const;
+  void gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate = false) const;
+  Tensor values() const;        // f32, or bf16 if that is the format; a copy if it is packed or in place
+  StoredValues stored() const;  // as a file holds it, without loss
 
  private:
   struct State;

@@ -14,6 +14,7 @@
 
 namespace qkv::weight_test {
 
+using test::largest_difference;
 using test::random_tensor;
 using test::same_bits;
 
@@ -155,6 +156,42 @@ TEST(Weight, FollowsTheValuesOfItsMaster) {
   linear(x, weight);
   master.mutable_value().copy_from(random_tensor({3, 4}, 3));
   EXPECT_TRUE(same_bits(linear(x, weight).value(), linear(x, random_tensor({3, 4}, 3)).value()));
+}
+
+// y, dx and dw of y = x W^T + b with the gradient dy.
+struct Trained {
+  Tensor y, dx, dw;
+};
+Trained trained(const Tensor& x_values, const Tensor& values, const Tensor& dy, Precision precision) {
+  const Variable x(x_values, {.requires_grad = true}), w(values, {.requires_grad = true});
+  const Weight weight = w;
+  weight.train_in(precision);
+  const Variable y = linear(x, weight, random_tensor({values.dim(0)}, 9));
+  y.backward(dy);
+  return {y.value(), x.grad(), w.grad()};
+}
+
+TEST(Weight, TrainedInBf16HasTheProductsOfRoundedFactors) {
+  const Tensor x = random_tensor({70, 33}, 1), w = random_tensor({40, 33}, 2), dy = random_tensor({70, 40}, 3);
+  const auto of = [](const Tensor& t) { return rounded(t, WeightFormat::bf16); };
+  const Trained got = trained(x, w, dy, Precision::bf16);
+  const Trained wanted = trained(of(x), of(w), of(dy), Precision::f32);
+  EXPECT_LT(largest_difference(got.y, wanted.y), 1e-5);
+  EXPECT_LT(largest_difference(got.dx, wanted.dx), 1e-5);
+  EXPECT_LT(largest_difference(got.dw, wanted.dw), 1e-5);
+  const Trained full = trained(x, w, dy, Precision::f32);
+  EXPECT_GT(largest_difference(got.y, full.y), 1e-3);
+  EXPECT_GT(largest_difference(got.dx, full.dx), 1e-3);
+  EXPECT_GT(largest_difference(got.dw, full.dw), 1e-3);
+}
+
+TEST(Weight, TrainedInBf16IsUsedInF32WhereNothingIsRecorded) {
+  const Tensor x = random_tensor({5, 33}, 1);
+  const Variable w(random_tensor({40, 33}, 2), {.requires_grad = true});
+  const Weight weight = w;
+  weight.train_in(Precision::bf16);
+  const NoGrad guard;
+  EXPECT_TRUE(same_bits(linear(x, weight).value(), linear(x, w.value()).value()));
 }
 
 }  // namespace qkv::weight_test

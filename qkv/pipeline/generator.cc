@@ -7,6 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
 #include "qkv/base/random.h"
+#include "qkv/decode/generate_many.h"
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/pipeline/encode_texts.h"
@@ -126,37 +127,53 @@ GenerateOptions Generator::token_options(const GenerateTextOptions& options) con
   return out;
 }
 
-// Answer u % answers to prompt u / answers, for every u of the batch.
-void Generator::sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
-                       const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
+// Row u is answer u % answers to prompt u / answers.
+void Generator::sample(std::span<const EncodedPrompt> prompts, const GenerateTextOptions& options,
+                       const ProgressFunction& progress, std::span<GeneratedTexts> out) const {
+  const auto answers = static_cast<size_t>(options.answers);
   std::vector<std::vector<int32_t>> rows;
   std::vector<TextStream> texts;
-  GenerateOptions how = token_options(options);
-  const auto answers = static_cast<size_t>(options.answers);
-  for (const size_t u : batch) {
-    const std::vector<int32_t>& prompt = prompts[u / answers].ids;
-    rows.push_back(prompt);
-    texts.emplace_back(tokenizer_, options.stop, prompt);
-    how.streams.push_back(stream_of(options, u / answers, u % answers));
-  }
-  const std::unique_ptr<Decoding> decoding = model_->start(std::ssize(rows));
-  const std::vector<Generated> found = qkv::generate(*decoding, rows, how, [&](size_t row, int32_t id) {
-    texts[row].append(id);
-    return !texts[row].stopped();
-  });
+  GenerateManyOptions how = {.batch_tokens = options.batch_tokens, .generate = token_options(options)};
+  for (size_t i = 0; i < prompts.size(); ++i)
+    for (size_t n = 0; n < answers; ++n) {
+      rows.push_back(prompts[i].ids);
+      texts.emplace_back(tokenizer_, options.stop, prompts[i].ids);
+      how.generate.streams.push_back(stream_of(options, i, n));
+    }
+  const std::vector<Generated> found = generate_many([&](int64_t count) { return model_->start(count); }, rows, how,
+                                                     [&](size_t row, int32_t id) {
+                                                       texts[row].append(id);
+                                                       return !texts[row].stopped();
+                                                     },
+                                                     [&](int64_t ended) {
+                                                       if (progress) progress(ended / options.answers);
+                                                     });
   for (size_t r = 0; r < found.size(); ++r) {
     if (!texts[r].stopped()) texts[r].finish();
-    out[batch[r] / answers].answers[batch[r] % answers] = {.text = texts[r].text(),
-                                                           .tokens = tokens_of(found[r].ids, tokenizer_),
-                                                           .log_probability = found[r].log_probability,
-                                                           .score = found[r].log_probability,
-                                                           .end = found[r].end,
-                                                           .speculated = found[r].speculated};
+    out[r / answers].answers.push_back({.text = texts[r].text(),
+                                        .tokens = tokens_of(found[r].ids, tokenizer_),
+                                        .log_probability = found[r].log_probability,
+                                        .score = found[r].log_probability,
+                                        .end = found[r].end,
+                                        .speculated = found[r].speculated});
   }
 }
 
-void Generator::search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
-                            const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
+void Generator::search_beams(std::span<const EncodedPrompt> prompts, const GenerateTextOptions& options,
+                             const ProgressFunction& progress, std::span<GeneratedTexts> out) const {
+  std::vector<int64_t> lengths;
+  for (const EncodedPrompt& prompt : prompts)
+    lengths.push_back(std::min(model_->config().position_limit(), std::ssize(prompt.ids) + options.max_tokens));
+  int64_t done = 0;
+  for (const std::vector<size_t>& batch : length_batches(lengths, {options.batch_tokens / options.beam})) {
+    search_batch(prompts, batch, options, out);
+    done += std::ssize(batch);
+    if (progress) progress(done);
+  }
+}
+
+void Generator::search_batch(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+                             const GenerateTextOptions& options, std::span<GeneratedTexts> out) const {
   const int64_t limit = model_->config().position_limit();
   SearchTask task;
   task.start = [&](std::span<const int64_t> rows) { return model_->start(std::ssize(rows)); };
@@ -190,26 +207,12 @@ std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> pro
                       "there must be one offset for each of the {} prompts, or none, got {}", prompts.size(),
                       options.offsets.size());
   const std::vector<EncodedPrompt> encoded = encode_prompts(prompts, options);
-  const int64_t limit = model_->config().position_limit();
   std::vector<GeneratedTexts> out(prompts.size());
-  const bool samples = options.beam == 1;
-  const int64_t rows = samples ? options.answers : 1;  // of a prompt; those of a beam stay together
-  std::vector<int64_t> lengths;
-  for (size_t i = 0; i < encoded.size(); ++i) {
-    out[i].truncated = encoded[i].truncated;
-    if (samples) out[i].answers.resize(static_cast<size_t>(options.answers));
-    const int64_t longest = std::min(limit, std::ssize(encoded[i].ids) + options.max_tokens);
-    lengths.insert(lengths.end(), static_cast<size_t>(rows), longest);
-  }
-  int64_t done = 0;
-  for (const std::vector<size_t>& batch : length_batches(lengths, {options.batch_tokens / options.beam})) {
-    if (samples) {
-      sample(encoded, batch, options, out);
-    } else {
-      search_beam(encoded, batch, options, out);
-    }
-    done += std::ssize(batch);
-    if (progress) progress(done / rows);
+  for (size_t i = 0; i < encoded.size(); ++i) out[i].truncated = encoded[i].truncated;
+  if (options.beam == 1) {
+    sample(encoded, options, progress, out);
+  } else {
+    search_beams(encoded, options, progress, out);
   }
   return out;
 }

@@ -115,7 +115,7 @@ class Generator {
             const std::string& name = "Generator");
   Generator(CausalTransformer model, Tokenizer tokenizer, const std::string& name = "Generator");
 
-  // progress(n) is called after every batch, n prompts or texts being done; it may throw to stop.
+  // progress(n) is called when n prompts or texts are done; it may throw to stop.
   using ProgressFunction = std::function<void(int64_t)>;
   std::vector<GeneratedTexts> generate(std::span<const std::string> prompts, const GenerateTextOptions& options,
                                        const ProgressFunction& progress = {}) const;
@@ -158,10 +158,12 @@ class Generator {
   GenerateOptions token_options(const GenerateTextOptions& options) const;
   ChatTemplateSource template_of(const ChatOptions& how) const;
   std::vector<int32_t> chat_ids(const Json& messages, const ChatOptions& how) const;
-  void sample(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
-              const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
-  void search_beam(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
-                   const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
+  void sample(std::span<const EncodedPrompt> prompts, const GenerateTextOptions& options,
+              const ProgressFunction& progress, std::span<GeneratedTexts> out) const;
+  void search_beams(std::span<const EncodedPrompt> prompts, const GenerateTextOptions& options,
+                    const ProgressFunction& progress, std::span<GeneratedTexts> out) const;
+  void search_batch(std::span<const EncodedPrompt> prompts, std::span<const size_t> batch,
+                    const GenerateTextOptions& options, std::span<GeneratedTexts> out) const;
 
   std::shared_ptr<const CausalTransformer> model_, draft_;
   Tokenizer tokenizer_;

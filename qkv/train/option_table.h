@@ -75,6 +75,13 @@ void visit_update(Options& o, Visitor&& visitor) {
       o.batch_sentences, fixed);
   visitor(Setting{"accumulate", "N", "gradient accumulation: batches per update", {.from = 1}}, o.accumulate,
           fixed);
+  visitor(
+      Setting{
+          "precision", "",
+          "numbers that products are computed from. bf16: weights and what they are multiplied by are rounded for "
+          "each product, sums, gradients and weights stay f32; faster where the processor has instructions for it, "
+          "AVX512_BF16 or AMX"},
+      o.precision, fixed);
   visitor(Setting{"optimizer", "", "optimizer"}, o.optimizer, fixed);
   visitor(Setting{"beta1", "RATE", "Adam: decay rate of the first moment", below_one}, o.beta1, fixed);
   visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment", below_one}, o.beta2, fixed);

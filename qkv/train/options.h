@@ -20,6 +20,7 @@
 
 #include "qkv/base/names.h"
 #include "qkv/model/config.h"
+#include "qkv/op/weight.h"
 #include "qkv/text/corpus.h"
 #include "qkv/text/corpus_paths.h"
 #include "qkv/text/tokenizer.h"
@@ -74,7 +75,8 @@ struct TrainOptions {
   // An update. batch_sentences, if not 0, is the size of a batch in pairs instead of tokens.
   int64_t batch_tokens = 4096;
   int64_t batch_sentences = 0;
-  int64_t accumulate = 1;  // batches in an update
+  int64_t accumulate = 1;                // batches in an update
+  Precision precision = Precision::f32;  // of products (op/weight.h); validation and what is saved are f32
   OptimizerKind optimizer = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
   double weight_decay = 0.01;  // of adamw

@@ -149,6 +149,30 @@ TEST_F(TrainTest, OneThreadOrTwoIsTheSameBitForBit) {
   EXPECT_EQ(log_without_times(folder_ / "one"), log_without_times(folder_ / "two"));
 }
 
+TEST_F(TrainTest, WithBf16ProductsItLearnsAndResumesBitForBit) {
+  const auto in_bf16 = [&](const char* model) {
+    TrainOptions o = options(model);
+    o.precision = Precision::bf16;
+    return o;
+  };
+  const TrainResult f32 = train(options("f32")), whole = train(in_bf16("whole"));
+  TrainOptions o = in_bf16("parts");
+  o.valid_every = 0;
+  o.max_steps = 13;
+  o.threads = 1;
+  const int before = threads();
+  train(o);
+  set_threads(before);
+  o = in_bf16("parts");
+  o.resume = true;
+  train(o);
+  expect_same_weights("whole", "parts");
+  EXPECT_GT(distance(parameters("whole"), parameters("f32")), 1e-5);
+  EXPECT_NEAR(whole.loss, f32.loss, 0.05 * f32.loss);
+  o.precision = Precision::f32;
+  EXPECT_THROW(train(o), UsageError);
+}
+
 TEST_F(TrainTest, AnotherSeedIsAnotherModel) {
   train(options("a"));
   TrainOptions o = options("b");

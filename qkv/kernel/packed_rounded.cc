@@ -1,0 +1,227 @@
+// Products of factors that are rounded to bf16, with sums of floats: those of training with --precision bf16.
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "qkv/base/scratch.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+#include "qkv/kernel/packed_form.h"
+#include "qkv/tensor/dtype.h"
+#include "qkv/tensor/storage.h"
+
+namespace qkv::kernel {
+namespace {
+
+constexpr int64_t max_rows = 128;   // of a piece of a, which stays in the second-level cache
+constexpr int64_t max_depth = 256;  // units of two numbers: what the kernels of AMX take at a time
+
+int64_t rounded_up(int64_t n, int64_t size) { return ceil_div(n, size) * size; }
+
+uint16_t* shorts(Scratch& scratch, int64_t count) {
+  return reinterpret_cast<uint16_t*>(scratch.floats(ceil_div(count, 2)));
+}
+
+// By instructions for bf16. b is held in panels of units (attention_kernels.h): row u of a panel has the numbers of rows 2u
+// and 2u + 1 of b.
+class RoundedForm final : public PackedMatrix::Form {
+ public:
+  explicit RoundedForm(Matrix b)
+      : Form(WeightFormat::bf16, b.rows, b.columns),
+        width_(kernels().matmul.width),
+        units_(ceil_div(b.rows, 2)),
+        storage_(Storage::allocate_to_keep(rounded_up(b.columns, width_) * units_ * int64_t{sizeof(float)})) {
+    const int64_t parts = ceil_div(units_, max_depth);
+    parallel_for(ceil_div(b.columns, width_) * parts, [&](int64_t i) {
+      const int64_t panel = i / parts, unit = i % parts * max_depth;
+      Matrix block = b;
+      block.data += 2 * unit * b.row_stride + panel * width_ * b.column_stride;
+      block.rows = std::min(2 * max_depth, b.rows - 2 * unit);
+      block.columns = std::min(width_, b.columns - panel * width_);
+      if (b.column_stride == 1)
+        pack_rows(block, at_panel(panel, unit));
+      else
+        pack_columns(block, at_panel(panel, unit));
+    });
+  }
+
+  WorkItems work_items(int64_t a_rows, int64_t together) const override {
+    const int64_t pieces = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
+    return grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together);
+  }
+
+  void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override;
+
+  void copy_column(int64_t column, float* to) const override {
+    for (int64_t row = 0; row < rows(); ++row) to[row] = std::bit_cast<float>(uint32_t{number(row, column)} << 16);
+  }
+  void copy_stored(int64_t column, uint8_t* to) const override {
+    for (int64_t row = 0; row < rows(); ++row) {
+      const uint16_t bits = number(row, column);
+      to[2 * row] = static_cast<uint8_t>(bits & 0xff), to[2 * row + 1] = static_cast<uint8_t>(bits >> 8);
+    }
+  }
+  int64_t bytes() const override { return storage_->bytes(); }
+
+ private:
+  float* at_panel(int64_t panel, int64_t unit) const {
+    return reinterpret_cast<float*>(storage_->data()) + (panel * units_ + unit) * width_;
+  }
+  uint16_t number(int64_t row, int64_t column) const {
+    const auto unit = std::bit_cast<uint32_t>(at_panel(column / width_, row / 2)[column % width_]);
+    return static_cast<uint16_t>(row % 2 ? unit >> 16 : unit & 0xffff);
+  }
+
+  void pack_rows(const Matrix& b, float* panel) const {
+    const Bf16Kernels& k = *kernels().attention.bf16;
+    Scratch scratch;
+    uint16_t* const rounded = shorts(scratch, b.rows * width_);
+    for (int64_t r = 0; r < b.rows; ++r) k.round(b.data + r * b.row_stride, b.columns, rounded + r * width_);
+    k.interleave(rounded, width_, b.rows, b.columns, panel, width_);
+  }
+
+  // A column of b is a row in memory, whose units lie side by side.
+  void pack_columns(const Matrix& b, float* panel) const {
+    const int64_t units = ceil_div(b.rows, 2);
+    Scratch scratch;
+    float* const columns = scratch.floats(b.columns * units);
+    for (int64_t n = 0; n < b.columns; ++n) {
+      auto* const to = reinterpret_cast<uint16_t*>(columns + n * units);
+      to[2 * units - 1] = 0;
+      kernels().attention.bf16->round(b.data + n * b.column_stride, b.rows, to);
+    }
+    kernels().matmul.f32.pack(columns, 1, units, units, b.columns, panel);
+  }
+
+  int64_t width_, units_;
+  std::shared_ptr<Storage> storage_;
+};
+
+// Rows of a as a product of units takes them.
+struct Factor {
+  const float* data;
+  int64_t row_stride, column_stride;
+};
+
+// `depth` units of the rows of a, rounded; a has the numbers of these units alone.
+Factor rounded_rows(const Matrix& a, int64_t depth, Scratch& scratch) {
+  const Bf16Kernels& k = *kernels().attention.bf16;
+  float* const units = scratch.floats(a.rows * depth);
+  if (a.column_stride == 1) {
+    for (int64_t r = 0; r < a.rows; ++r) {
+      auto* const to = reinterpret_cast<uint16_t*>(units + r * depth);
+      to[2 * depth - 1] = 0;
+      k.round(a.data + r * a.row_stride, a.columns, to);
+    }
+    return {units, depth, 1};
+  }
+  const int64_t width = rounded_up(a.rows, kernels().lanes);
+  uint16_t* const rounded = shorts(scratch, a.columns * width);
+  float* const columns = scratch.floats(depth * width);
+  for (int64_t c = 0; c < a.columns; ++c) k.round(a.data + c * a.column_stride, a.rows, rounded + c * width);
+  k.interleave(rounded, width, a.columns, a.rows, columns, width);
+  if (!k.columns_as_rows) return {columns, 1, width};
+  for (int64_t r = 0; r < a.rows; ++r)
+    for (int64_t u = 0; u < depth; ++u) units[r * depth + u] = columns[u * width + r];
+  return {units, depth, 1};
+}
+
+void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
+                           const MatmulOptions& options) const {
+  const Bf16Kernels& k = *kernels().attention.bf16;
+  const RowKernels& row_kernels = kernels().rows;
+  const int64_t M = rows.a.rows;
+  k.begin();
+  for (int64_t unit = 0; unit < units_; unit += max_depth) {
+    const int64_t depth = std::min(max_depth, units_ - unit);
+    const bool adds = unit > 0 || options.accumulate;
+    Scratch scratch;
+    Matrix part = rows.a;
+    part.data += 2 * unit * part.column_stride;
+    part.columns = std::min(2 * depth, part.columns - 2 * unit);
+    const Factor a = rounded_rows(part, depth, scratch);
+    float* const edge = scratch.floats(M * width_);  // of columns that are not whole vectors
+    for (int64_t panel = first; panel < end; ++panel) {
+      const int64_t columns_here = std::min(width_, columns() - panel * width_);
+      float* const c = rows.c + panel * width_;
+      const bool whole = columns_here % kernels().lanes == 0;
+      const TileProduct product = {.a = a.data,
+                                   .a_row_stride = a.row_stride,
+                                   .a_column_stride = a.column_stride,
+                                   .b = at_panel(panel, unit),
+                                   .b_row_stride = width_,
+                                   .c = whole ? c : edge,
+                                   .c_row_stride = whole ? rows.c_row_stride : width_,
+                                   .rows = M,
+                                   .width = rounded_up(columns_here, kernels().lanes),
+                                   .depth = depth};
+      if (whole && adds)
+        k.products.add(product);
+      else
+        k.products.overwrite(product);
+      for (int64_t r = 0; r < M && !whole; ++r) {
+        float* const to = c + r * rows.c_row_stride;
+        if (adds)
+          row_kernels.add(to, edge + r * width_, columns_here, to);
+        else
+          std::copy_n(edge + r * width_, columns_here, to);
+      }
+    }
+  }
+  k.end();
+  if (!options.bias && !options.relu) return;
+  const int64_t column = first * width_, count = std::min(end * width_, columns()) - column;
+  for (int64_t r = 0; r < M; ++r) {
+    float* const c = rows.c + r * rows.c_row_stride + column;
+    if (options.bias) row_kernels.add(c, options.bias + column, count, c);
+    if (options.relu) row_kernels.relu(c, count, c);
+  }
+}
+
+// By instructions for floats, of the rounded numbers, on a processor that has none for bf16.
+class RoundedFloatsForm final : public PackedMatrix::Form {
+ public:
+  explicit RoundedFloatsForm(Matrix b) : Form(WeightFormat::bf16, b.rows, b.columns), panels_(rounded(b)) {}
+
+  WorkItems work_items(int64_t a_rows, int64_t together) const override {
+    return panels_.form().work_items(a_rows, together);
+  }
+  void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {
+    const Matrix& a = rows.a;
+    Scratch scratch;
+    float* const numbers = scratch.floats(a.rows * a.columns);
+    for (int64_t r = 0; r < a.rows; ++r)
+      for (int64_t c = 0; c < a.columns; ++c)
+        numbers[r * a.columns + c] = static_cast<float>(bfloat16(a.data[r * a.row_stride + c * a.column_stride]));
+    ProductRows of_rounded = rows;
+    of_rounded.a = {numbers, a.rows, a.columns};
+    panels_.form().multiply(of_rounded, first, end, options);
+  }
+  void copy_column(int64_t column, float* to) const override { panels_.copy_column(column, to); }
+  void copy_stored(int64_t column, uint8_t* to) const override { panels_.copy_stored(column, to); }
+  int64_t bytes() const override { return panels_.bytes(); }
+
+ private:
+  static PackedMatrix rounded(const Matrix& b) {
+    const int64_t lines = b.column_stride == 1 ? b.rows : b.columns,
+                  length = b.column_stride == 1 ? b.columns : b.rows;
+    const int64_t stride = b.column_stride == 1 ? b.row_stride : b.column_stride;
+    std::vector<uint16_t> bits(static_cast<size_t>(lines * length));
+    for (int64_t line = 0; line < lines; ++line)
+      for (int64_t i = 0; i < length; ++i)
+        bits[static_cast<size_t>(line * length + i)] = bfloat16(b.data[line * stride + i]).bits;
+    const Bf16Matrix matrix(bits.data(), lines, length);
+    return PackedMatrix(b.column_stride == 1 ? matrix : matrix.transposed());
+  }
+
+  PackedMatrix panels_;
+};
+
+}  // namespace
+
+PackedMatrix PackedMatrix::rounded(Matrix b) {
+  if (kernels().attention.bf16) return PackedMatrix(std::make_shared<RoundedForm>(b));
+  return PackedMatrix(std::make_shared<RoundedFloatsForm>(b));
+}
+
+}  // namespace qkv::kernel
