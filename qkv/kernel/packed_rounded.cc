@@ -16,8 +16,6 @@ namespace {
 constexpr int64_t max_rows = 128;   // of a piece of a, which stays in the second-level cache
 constexpr int64_t max_depth = 256;  // units of two numbers: what the kernels of AMX take at a time
 
-int64_t rounded_up(int64_t n, int64_t size) { return ceil_div(n, size) * size; }
-
 uint16_t* shorts(Scratch& scratch, int64_t count) {
   return reinterpret_cast<uint16_t*>(scratch.floats(ceil_div(count, 2)));
 }

@@ -16,8 +16,6 @@
 namespace qkv::kernel {
 namespace {
 
-int64_t rounded_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
-
 // What panels of both forms share: how a product is cut into items, and where its parts go.
 class QuantizedForm : public PackedMatrix::Form {
  public:
