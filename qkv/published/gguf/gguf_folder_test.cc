@@ -27,6 +27,9 @@ struct Fixture {
   std::string checkpoint, type;
   fs::path path = {};  // empty: it is written by the test
 };
+void PrintTo(const Fixture& fixture, std::ostream* out) {
+  *out << fixture.checkpoint << " " << fixture.type << (fixture.path.empty() ? ", written" : "");
+}
 std::vector<Fixture> fixtures() {
   std::vector<Fixture> out;
   for (const auto& entry : fs::directory_iterator(fs::path(QKV_SOURCE_DIR) / "test" / "gguf")) {
