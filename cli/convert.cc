@@ -41,8 +41,8 @@ struct ConvertCommand {
 }  // namespace
 
 Command add_convert(App& parent) {
-  App& app = *parent.add_subcommand(
-      "convert", "convert a model to the format of qkv, for llama.cpp, or for Hugging Face transformers");
+  App& app =
+      *parent.add_subcommand("convert", "write a model in the format of qkv, llama.cpp (GGUF) or transformers");
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--output", c->output, "folder to write, which must be new or empty; for GGUF a new file", "PATH")

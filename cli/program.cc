@@ -131,9 +131,7 @@ std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std
 
 int run_program(const std::string& program, const std::vector<std::string>& arguments) {
   CLI::App app(
-      "Attention and the Transformer: train on sentence pairs or text, translate, generate, embed, evaluate, "
-      "inspect "
-      "attention weights.",
+      "Attention and the Transformer: train, translate, generate, chat, embed, evaluate, look at attention.",
       program);
   const auto formatter = std::make_shared<HelpFormatter>();  // inherited by the commands
   formatter->label("Positionals", "Arguments");
