@@ -73,13 +73,12 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
 // "; did you mean --train pairs.tsv?": the flag that a file or folder without one was meant for; empty: none.
 std::string meant_flag(const CLI::App& app, const std::string& given) {
   std::error_code error;
-  const bool folder = std::filesystem::is_directory(given, error);
-  if (!folder && !std::filesystem::is_regular_file(given, error)) return "";
-  const bool model = folder || given.ends_with(".gguf");
-  for (const char* name : {model ? "--model" : "--train", model ? "--model" : "--input"})
-    if (const CLI::Option* option = app.get_option_no_throw(name); option && option->count() == 0)
-      return fmt::format("; did you mean {} {}?", name, one_line(given, 100));
-  return "";
+  const bool model = is_model_name(given);
+  if (model || std::filesystem::is_regular_file(given, error))
+    for (const char* name : {model ? "--model" : "--train", model ? "--model" : "--input"})
+      if (const CLI::Option* option = app.get_option_no_throw(name); option && option->count() == 0)
+        return fmt::format("; did you mean {} {}?", name, one_line(given, 100));
+  return app.get_name() == "chat" ? "; messages are lines of standard input" : "";
 }
 
 void refuse_extras(const CLI::App& app, const std::string& command_name) {

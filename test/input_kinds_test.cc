@@ -74,6 +74,10 @@ TEST_F(InputKinds, WhatIsNotAModelFolderIsAnsweredByTheWayToOne) {
                {"it is a file of one; give the folder, .\n"});
   expect_error(bash("qkv generate -m qwen.gguf text"), 1,
                {"--model qwen.gguf: there is no such file; hf download REPOSITORY qwen.gguf --local-dir ."});
+  expect_error(bash("qkv generate model text"), 2,
+               {"qkv generate: --model is required", "did you mean --model model?"});
+  expect_error(bash("qkv chat qwen.gguf"), 2, {"unexpected argument 'qwen.gguf'; did you mean --model qwen.gguf?"});
+  expect_error(bash("qkv chat -m model hello"), 2, {"'hello'; messages are lines of standard input"});
   expect_error(bash("qkv generate -m . text"), 1, {"it has folders of models; give one, such as ./model\n"});
 }
 
