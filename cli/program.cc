@@ -19,6 +19,7 @@
 #include "cli/foreign_names.h"
 #include "cli/help_formatter.h"
 #include "cli/man_page.h"
+#include "cli/next_commands.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/usage_message.h"
@@ -77,7 +78,7 @@ std::string meant_flag(const CLI::App& app, const std::string& given) {
   if (model || std::filesystem::is_regular_file(given, error))
     for (const char* name : {model ? "--model" : "--train", model ? "--model" : "--input"})
       if (const CLI::Option* option = app.get_option_no_throw(name); option && option->count() == 0)
-        return fmt::format("; did you mean {} {}?", name, one_line(given, 100));
+        return fmt::format("; did you mean {} {}?", name, one_line(shell_word(given), 100));
   return app.get_name() == "chat" ? "; messages are lines of standard input" : "";
 }
 

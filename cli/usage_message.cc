@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/next_commands.h"
 #include "cli/settings.h"
 #include "qkv/base/names.h"
 
@@ -66,7 +67,7 @@ std::string flag_of(std::string_view value, const CLI::App& command) {
 std::string meant_model(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
     if (option->get_positional() && !option->results().empty() && is_model_name(option->results().front()))
-      return fmt::format("; did you mean --model {}?", one_line(option->results().front(), 100));
+      return fmt::format("; did you mean --model {}?", one_line(shell_word(option->results().front()), 100));
   return "";
 }
 
