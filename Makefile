@@ -60,6 +60,7 @@ wheel: setup        ## build a wheel for other machines, in build/wheel
 	@script/python-package wheel
 
 install: command    ## install the library and the command: PREFIX=/usr/local DESTDIR=
+	@$(COMPILE) --target qkv_shared qkv_attention_shared
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 	@echo 'Installed in $(DESTDIR)$(PREFIX): the command in bin, the library in lib, its headers in include/qkv, notices in share/doc/qkv.'
 

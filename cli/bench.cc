@@ -31,11 +31,12 @@ struct BenchCommand {
 }  // namespace
 
 Command add_bench(App& parent) {
-  App& app = *parent.add_subcommand("bench",
-                                    "measure this machine, and what products and translations reach of its limits");
+  App& app = *parent.add_subcommand("bench", "measure which part of its limits this machine reaches");
   const auto c = std::make_shared<BenchCommand>();
+  app.group("What is measured");
   recipe_flag(app, c->options.recipe, "whose translations are measured");
   choice(app, "--weights", c->weights, "only these numbers; automatic: f32, bf16, int8 and five formats of blocks");
+  app.group("Output");
   flag(app, "--json", c->json, "one line of JSON instead of tables", "");
   threads_flag(app, c->threads);
   quiet_flag(app, c->quiet);

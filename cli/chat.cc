@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -160,7 +161,9 @@ struct ChatCommand {
     } catch (const InputError& error) {
       if (dynamic_cast<const FileError*>(&error)) throw;  // the output
       conversation.take_back();
-      report(is_typed_ ? InputError(error) : InputError(where, error.what()));
+      std::string_view what = error.what();
+      if (error.op() == "qkv chat") what.remove_prefix(error.op().size() + 2);
+      report(is_typed_ ? InputError(error) : InputError(where, std::string(what)));
     }
   }
 

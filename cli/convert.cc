@@ -24,7 +24,10 @@ struct ConvertCommand {
     open_config("convert", model);  // says what is wrong with the folder
     const bool file = output.ends_with(".gguf");
     convert_model(model, output, format.value_or(file ? ModelFormat::gguf : ModelFormat::qkv), stored);
-    if (!quiet) say(fmt::format("{}: {:.1f} MB", output, 1e-6 * static_cast<double>(size_of(output))));
+    const auto bytes = static_cast<double>(size_of(output));
+    if (!quiet)
+      say(output +
+          (bytes < 1e6 ? fmt::format(": {:.0f} kB", 1e-3 * bytes) : fmt::format(": {:.1f} MB", 1e-6 * bytes)));
     return 0;
   }
 
@@ -41,8 +44,8 @@ struct ConvertCommand {
 }  // namespace
 
 Command add_convert(App& parent) {
-  App& app = *parent.add_subcommand(
-      "convert", "convert a model to the format of qkv, for llama.cpp, or for Hugging Face transformers");
+  App& app =
+      *parent.add_subcommand("convert", "write a model in the format of qkv, llama.cpp (GGUF) or transformers");
   const auto c = std::make_shared<ConvertCommand>();
   model_flag(app, c->model)->required();
   flag(app, "--output", c->output, "folder to write, which must be new or empty; for GGUF a new file", "PATH")

@@ -30,13 +30,17 @@ constexpr ForeignName table[] = {
     {"lenpen|alpha|length-alpha|normalize-scores", "length-penalty"},
     {"stop-strings|stop-string|stop-sequence|stop-sequences|reverse-prompt|eos", "stop"},
     {"special", "parse-special"},
+    {"system-prompt|sys|system-message", "system"},
+    {"chat-template|chat-template-file|template-file", "template"},
     {"prompt-lookup-num-tokens|prompt-lookup|ngram-size", "lookup"},
     {"assistant-model|draft-model|model-draft|speculative-model", "draft"},
     {"num-assistant-tokens|num-speculative-tokens|draft-max|draft-n", "draft-tokens"},
     // Files.
-    {"model-path|model-name|model-name-or-path|pretrained-model-name-or-path|models|checkpoint|ckpt|path", "model"},
+    {"model-path|model-name|model-name-or-path|pretrained-model-name-or-path|models|checkpoint|ckpt|path|hf-repo",
+     "model"},
     {"output-dir|save-dir|save-model|save-path", "model|output"},
     {"input-file|infile|src|src-file|source|source-file|file|in|text|test-file", "input|train"},
+    {"f", "input"},
     {"output-file|outfile|out|out-file|dest", "output"},
     {"train-file|train-data|train-set|train-sets|trainpref|data|dataset|dataset-name|corpus", "train|input"},
     {"validation-file|eval-file|valid-file|valid-data|valid-set|valid-sets|validpref|dev|validation", "valid"},
@@ -45,6 +49,8 @@ constexpr ForeignName table[] = {
     {"src-lang|source-lang|src-language", "source-language"},
     {"tgt-lang|target-lang|tgt-language", "target-language"},
     {"prompts|message|instruction", "prompt"},
+    {"p|prompt|prompts|message|instruction", "system", " for how to answer; messages are lines of standard input"},
+    {"p|prompt", "input"},
     {"terminology|glossary|constraints|force-words|lexicon", "terms"},
     {"force-decoding", "target-prefix"},
     // Training.
@@ -74,8 +80,8 @@ constexpr ForeignName table[] = {
     {"resume-from-checkpoint|restore-file|continue", "resume"},
     {"overwrite-output-dir|force", "overwrite"},
     {"val-split|validation-split|test-size|dev-size", "hold-out"},
-    {"random-seed|manual-seed", "seed"},
-    {"num-threads|nthreads|n-threads|cpu-threads|num-workers|jobs|intra-threads|workers", "threads"},
+    {"random-seed|manual-seed|s", "seed"},
+    {"num-threads|nthreads|n-threads|cpu-threads|num-workers|jobs|intra-threads|workers|t", "threads"},
     // The model.
     {"vocab-size|vocab|vocabulary|num-tokens|bpe-size", "vocabulary-size"},
     {"vocab-type|model-type|bpe|subword", "tokenizer|architecture"},
@@ -96,9 +102,20 @@ constexpr ForeignName table[] = {
     {"max-seq-len|max-seq-length|seq-len|block-size|max-position-embeddings|max-source-positions",
      "max-length|context"},
     {"ctx-size|n-ctx|context-size|context-length|max-source-length", "context|max-input-tokens|max-length"},
+    {"c|ctx-size|n-ctx|context-size|context-length", "", "; texts may be as long as the model reads"},
     // Running.
+    {"to|output-format", "format"},
+    {"outtype|out-type|quantize|quantise|quantization|quant|dtype|torch-dtype|precision|compute-type|load-in-8bit|"
+     "load-in-4bit|bits|ftype|type",
+     "weights"},
+    {"cache-type-k|cache-type-v|ctk|ctv|kv-cache-dtype", "cache"},
+    {"mmap", "map"},
+    {"format|output-format", "json"},
+    {"m|model", "folder"},
+    {"m|model", "recipe", ", whose weights are random; qkv generate --timings measures a model"},
+    {"m|model", "", "; it takes folders of models as they are: qkv plot my-model"},
     {"verbose|perf|show-timings|time|speed", "timings"},
-    {"silent|no-progress|disable-tqdm", "quiet"},
+    {"silent|no-progress|disable-tqdm|q", "quiet"},
     {"json-output|as-json", "json"},
     {"device|gpu|gpus|cuda|n-gpu-layers|ngl|devices", "", "; qkv computes on the processor, on --threads of it"},
 };
@@ -122,6 +139,12 @@ constexpr ForeignCommand commands[] = {
     {"ppl|lm-score", "it is qkv perplexity"},
     {"info|summary|params|config", "it is qkv describe"},
     {"export|import", "it is qkv convert"},
+    {"quantize|quantise|quant", "it is qkv convert --weights FORMAT"},
+    {"benchmark|perf|speed|time|timeit", "it is qkv bench"},
+    {"serve|server|api", "there is none; qkv translate, generate and chat answer lines of standard input"},
+    {"pull|download|install|fetch|get|push|login",
+     "a model is a folder or a GGUF file on disk: hf download NAME --local-dir FOLDER"},
+    {"list|ls|models|ps|rm", "models are folders and GGUF files, which --model names"},
     {"curves|tensorboard", "it is qkv plot; qkv train --tensorboard writes event files"},
     {"example|examples|tutorial|quickstart", "it is qkv demo"},
 };
@@ -147,6 +170,7 @@ std::string spelled_as_flag(std::string_view given) {
 
 std::string foreign_name(std::string_view given, std::span<const std::string_view> known) {
   const std::string name = spelled_as_flag(given);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return "";  // with one dash, or in capitals
   const auto same = [&](std::string_view n) { return n == name; };
   for (const ForeignName& row : table) {
     if (!any_name(row.names, same)) continue;

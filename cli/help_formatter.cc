@@ -74,7 +74,8 @@ std::string HelpFormatter::make_help(const CLI::App* command, std::string name, 
 }
 
 std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
-  return is_positional ? option->get_name(true, false) : names_of_flag(*option);
+  if (!is_positional) return names_of_flag(*option);
+  return option->get_type_name() + (option->get_expected_max() > 1 ? " ..." : "");
 }
 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {

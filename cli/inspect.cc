@@ -85,8 +85,7 @@ struct InspectCommand {
 }  // namespace
 
 Command add_inspect(App& parent) {
-  App& app = *parent.add_subcommand("inspect",
-                                    "draw the attention of every layer and head to a sentence and its translation");
+  App& app = *parent.add_subcommand("inspect", "draw the attention of every layer and head to a sentence");
   const auto c = std::make_shared<InspectCommand>();
   model_flag(app, c->model)->required();
   flag(app, "sentence", c->sentence,

@@ -22,27 +22,36 @@ const char* training_data(const std::string& command) {
 
 void check_is_model(const std::string& command, const std::string& folder) {
   std::error_code error;
+  const std::filesystem::path path = folder;
   const auto refuse = [&](const std::string& reason) {
-    fail<InputError>("qkv " + command, "--model {} is not a model folder: {}; qkv train --model {} {} makes one",
-                     folder, reason, folder, training_data(command));
+    fail<InputError>("qkv " + command, "--model {} is not a model folder: {}", folder, reason);
   };
-  if (const std::string what = foreign_folder(folder); !what.empty())
-    fail<InputError>("qkv " + command, "--model {} is not a model folder: {}", folder, what);
+  const std::string making = fmt::format("; qkv train --model {} {} makes one", folder, training_data(command));
+  if (const std::string what = foreign_folder(folder); !what.empty()) refuse(what);
   if (!std::filesystem::exists(folder, error)) {
+    if (path.extension() == ".gguf")
+      fail<InputError>("qkv " + command,
+                       "--model {0}: there is no such file; hf download REPOSITORY {1} --local-dir . downloads it "
+                       "from a repository of the Hugging Face Hub",
+                       folder, path.filename().string());
     const std::string download =
         fmt::format("; hf download {0} --local-dir {0} downloads one of that name", folder);
-    refuse("it does not exist" + (folder.find('/') == folder.npos ? download : ""));
+    refuse("it does not exist" + (folder.find('/') == folder.npos ? download : "") + making);
   }
   if (!std::filesystem::is_directory(folder, error)) {
-    if (std::filesystem::path(folder).extension() == ".gguf") return;
-    const std::filesystem::path around = std::filesystem::path(folder).parent_path();
-    if (file_exists(around / "config.json")) refuse("it is a file of one; give the folder, " + around.string());
-    refuse("it is a file");
+    if (path.extension() == ".gguf") return;
+    const std::filesystem::path around = path.parent_path();
+    if (file_exists(around / "config.json"))
+      refuse(fmt::format("it is a file of one; give the folder, {}", around.empty() ? "." : around.string()));
+    refuse("it is a file; a model is a folder, or a GGUF file, whose name ends in .gguf");
   }
   if (is_published(folder)) return;
   for (const char* name : {"config.json", "model.safetensors"})
     if (file_exists(find_in_model(folder, name))) return;
-  refuse("it has no config.json");
+  for (const std::filesystem::path& inside : files_in(folder))
+    if (file_exists(inside / "config.json"))
+      refuse("it has folders of models; give one, such as " + inside.string());
+  refuse("it has no config.json" + making);
 }
 
 // The tensors of a published model say it.
@@ -111,7 +120,7 @@ void draft_flag(App& app, std::string& folder) {
        "smaller model with the same vocabulary, which proposes tokens that --model then reads together: the same "
        "answer, "
        "sooner where they agree",
-       "FOLDER|FILE")
+       "MODEL")
       ->group("Speculation");
 }
 

@@ -10,17 +10,6 @@
 namespace qkv::cli {
 namespace {
 
-// As a word of a shell.
-std::string shell_word(const std::string& text) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("/._-+,=@%:").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // What the model was validated on: in its folder, or given; empty: nothing.
 std::string validation_file(const TrainOptions& options) {
   if (!options.valid.empty()) return options.valid;
@@ -45,6 +34,16 @@ std::string longer(const TrainOptions& options) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("/._-+,=@%:").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
 
 std::vector<std::string> next_commands(const std::string& program, const TrainOptions& options) {
   const Architecture architecture = options.architecture.architecture();

@@ -11,6 +11,9 @@
 
 namespace qkv::cli {
 
+// As a word of a shell: 'my model'.
+std::string shell_word(const std::string& text);
+
 std::vector<std::string> next_commands(const std::string& program, const TrainOptions& options);
 
 // What continues a training that was interrupted.

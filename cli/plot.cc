@@ -29,6 +29,7 @@ Command add_plot(App& parent) {
   app.add_value("runs", c->runs, "folders of models, or their training/log.jsonl; several are drawn together")
       ->type_name("RUN")
       ->any_number();
+  app.group("Output");
   flag(app, "--output", c->output, "picture as .html or .svg, which follow the light or dark setting, or .png",
        "FILE");
   quiet_flag(app, c->quiet);

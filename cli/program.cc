@@ -19,6 +19,7 @@
 #include "cli/foreign_names.h"
 #include "cli/help_formatter.h"
 #include "cli/man_page.h"
+#include "cli/next_commands.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/usage_message.h"
@@ -73,13 +74,12 @@ const Command& command_named(const std::vector<Command>& commands, const std::st
 // "; did you mean --train pairs.tsv?": the flag that a file or folder without one was meant for; empty: none.
 std::string meant_flag(const CLI::App& app, const std::string& given) {
   std::error_code error;
-  const bool folder = std::filesystem::is_directory(given, error);
-  if (!folder && !std::filesystem::is_regular_file(given, error)) return "";
-  const bool model = folder || given.ends_with(".gguf");
-  for (const char* name : {model ? "--model" : "--train", model ? "--model" : "--input"})
-    if (const CLI::Option* option = app.get_option_no_throw(name); option && option->count() == 0)
-      return fmt::format("; did you mean {} {}?", name, one_line(given, 100));
-  return "";
+  const bool model = is_model_name(given);
+  if (model || std::filesystem::is_regular_file(given, error))
+    for (const char* name : {model ? "--model" : "--train", model ? "--model" : "--input"})
+      if (const CLI::Option* option = app.get_option_no_throw(name); option && option->count() == 0)
+        return fmt::format("; did you mean {} {}?", name, one_line(shell_word(given), 100));
+  return app.get_name() == "chat" ? "; messages are lines of standard input" : "";
 }
 
 void refuse_extras(const CLI::App& app, const std::string& command_name) {
@@ -131,9 +131,7 @@ std::optional<int> parse(CLI::App& app, const CLI::App& command, std::vector<std
 
 int run_program(const std::string& program, const std::vector<std::string>& arguments) {
   CLI::App app(
-      "Attention and the Transformer: train on sentence pairs or text, translate, generate, embed, evaluate, "
-      "inspect "
-      "attention weights.",
+      "Attention and the Transformer: train, translate, generate, chat, embed, evaluate, look at attention.",
       program);
   const auto formatter = std::make_shared<HelpFormatter>();  // inherited by the commands
   formatter->label("Positionals", "Arguments");

@@ -1,11 +1,13 @@
 #include "cli/usage_message.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/next_commands.h"
 #include "cli/settings.h"
 #include "qkv/base/names.h"
 
@@ -61,7 +63,20 @@ std::string flag_of(std::string_view value, const CLI::App& command) {
   return "";
 }
 
+// Of "qkv generate my-model", whose arguments are texts.
+std::string meant_model(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional() && !option->results().empty() && is_model_name(option->results().front()))
+      return fmt::format("; did you mean --model {}?", one_line(shell_word(option->results().front()), 100));
+  return "";
+}
+
 }  // namespace
+
+bool is_model_name(const std::string& given) {
+  std::error_code error;
+  return given.ends_with(".gguf") || std::filesystem::is_directory(given, error);
+}
 
 std::string file_message(const FileError& error, const CLI::App& command) {
   const std::string flag = flag_of(error.file(), command);
@@ -93,7 +108,8 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& command)
   if (!option) return command_name + ": " + one_line(text, 1000);
   const std::string name = option->get_name(), unit = option->get_type_name();
   if (dynamic_cast<const CLI::RequiredError*>(&error))
-    return fmt::format("{}: {} is required: {}, {}", command_name, name, unit, option->get_description());
+    return fmt::format("{}: {} is required: {}, {}{}", command_name, name, unit, option->get_description(),
+                       name == "--model" ? meant_model(command) : "");
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
     return option->get_expected_max() == 0
                ? fmt::format("{}: {} takes no value", command_name, name)

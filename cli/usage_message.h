@@ -18,6 +18,9 @@ class ParseError;
 
 namespace qkv::cli {
 
+// Whether it is a folder, or the name of a GGUF file, that may be missing: an argument that was meant for --model.
+bool is_model_name(const std::string& given);
+
 std::string usage_message(const UsageError& error, const CLI::App& command);
 
 // The error preceded by the flag that names the file, if one does: "qkv train: --train: read: x.tsv: No such file".

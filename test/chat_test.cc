@@ -121,7 +121,7 @@ TEST_F(Chat, SaysThatTheOldestTurnsNoLongerFit) {
   EXPECT_NE(longer.err.find("qkv chat: the oldest 2 turns were dropped: " + dropped), std::string::npos)
       << longer.err;
   const Outcome too_long = bash("{ head -c 9000 /dev/zero | tr '\\0' x; echo; echo 'Go on.'; } | " + chat);
-  EXPECT_NE(too_long.err.find("the message is too long: with it the prompt has"), std::string::npos)
+  EXPECT_NE(too_long.err.find("stdin:1: the message is too long: with it the prompt has"), std::string::npos)
       << too_long.err;
   EXPECT_EQ(too_long.out, answers({"Go on."}));
 }

@@ -470,7 +470,8 @@ TEST_F(Command, DescribeTakesAModelARecipeFlagsOrALayer) {
   expect_error(run("describe"), 2, {"--model", "--layer"});
   expect_error(run("describe --recipe luong --layer 'norm d=4'"), 2, {"exclude"});
   expect_error(run("describe --layer 'norm d=4' --heads 2"), 2, {"--recipe"});
-  expect_error(run("describe --layer 'norm'"), 2, {"norm needs d=N"});
+  expect_error(run("describe --layer 'norm'"), 2, {"qkv describe: --layer: norm needs d=N"});
+  expect_error(run("describe --layer 'atention d=8'"), 2, {"got 'atention'; did you mean attention?"});
   expect_error(run("describe --recipe transformer-tiny --source-length 2000"), 2,
                {"source-length must be 1 to 1024"});
 }

@@ -8,7 +8,7 @@ namespace qkv::command_line_test {
 
 constexpr const char* commands[] = {"demo",    "train",     "translate", "generate",   "chat",
                                     "embed",   "fill-mask", "score",     "perplexity", "evaluate",
-                                    "inspect", "describe",  "convert"};
+                                    "inspect", "describe",  "convert",   "plot",       "bench"};
 
 class CommandLine : public CommandTest {
  protected:
@@ -25,6 +25,8 @@ class CommandLine : public CommandTest {
 TEST_F(CommandLine, HelpAndVersionAreAskedForInEveryCommonWay) {
   const std::string help = bash("qkv --help").out;
   expect_parts(help, {"Usage: ", "COMMAND", "translate", "Examples:", "qkv help train"});
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
   for (const char* way : {"qkv help", "qkv -h", "qkv"}) EXPECT_EQ(bash(way).out, help) << way;
   const std::string of_train = bash("qkv train --help").out;
   for (const char* way : {"qkv help train", "qkv train -h"}) EXPECT_EQ(bash(way).out, of_train) << way;
@@ -76,7 +78,7 @@ TEST_F(CommandLine, ShortFlagsStandForTheLongOnes) {
   // The value of a flag is never read as a flag.
   expect_error(bash("qkv generate -m nowhere -p -m"), 1, {"--model nowhere is not a model folder"});
   expect_error(bash("qkv translate -model x"), 2, {"unknown flag -model; did you mean --model?"});
-  expect_error(bash("qkv demo -m x"), 2, {"unknown flag -m"});
+  expect_error(bash("qkv demo -m x"), 2, {"unknown flag -m; qkv calls it --folder"});
   write_file(at("short.toml"), "model = 'nowhere'\n");
   EXPECT_EQ(bash("qkv translate --config short.toml -m model </dev/null").code, 0);
 }
@@ -125,6 +127,13 @@ TEST_F(CommandLine, NamesOfOtherProgramsAreAnsweredByOurs) {
   answered("evaluate", "--ref", "--references");
   answered("translate", "--terminology", "--terms");
   answered("translate", "--force-decoding", "--target-prefix");
+  answered("generate", "-t", "--threads");
+  answered("convert", "--outtype", "--weights");
+  answered("convert", "--to", "--format");
+  answered("chat", "--system-prompt", "--system");
+  answered("chat", "-p", "--system for how to answer; messages are lines of standard input");
+  expect_error(bash("qkv bench -m x"), 2, {"unknown flag -m; qkv calls it --recipe, whose weights are random"});
+  expect_error(bash("qkv plot -m x"), 2, {"unknown flag -m; it takes folders of models as they are"});
   expect_error(bash("qkv train --gpu 0"), 2, {"unknown flag --gpu; qkv computes on the processor"});
   // A name is not answered by a flag that the command does not have.
   expect_error(bash("qkv convert --lr 3"), 2, {"qkv convert: unknown flag --lr\n"});
@@ -135,6 +144,12 @@ TEST_F(CommandLine, CommandsOfOtherProgramsAreAnsweredByOurs) {
   expect_error(bash("qkv help fine_tune"), 2, {"unknown command 'fine_tune'; it is qkv train --init MODEL"});
   expect_error(bash("qkv eval -m x"), 2, {"unknown command 'eval'; it is qkv evaluate"});
   expect_error(bash("qkv Interactive"), 2, {"it is qkv translate"});
+  expect_error(bash("qkv quantize a b"), 2, {"it is qkv convert --weights FORMAT"});
+  expect_error(bash("qkv pull qwen"), 2, {"a model is a folder or a GGUF file on disk: hf download"});
+}
+
+TEST_F(CommandLine, CompletionOffersNoUnitsAsValues) {
+  EXPECT_EQ(bash("qkv --completion bash | grep -E \"choices='[^']*[A-Z]\"").out, "");
 }
 
 TEST_F(CommandLine, CompletionRunsInFishAndZshWhereTheyAreInstalled) {

@@ -69,7 +69,16 @@ TEST_F(InputKinds, WhatIsNotAModelFolderIsAnsweredByTheWayToOne) {
   expect_error(bash("qkv translate -m model/model.safetensors text"), 1,
                {"model.safetensors is not a model folder: it is a file"});
   expect_error(bash("qkv translate -m model/config.json text"), 1,
-               {"it is a file of one; give the folder, model;"});
+               {"it is a file of one; give the folder, model\n"});
+  expect_error(bash("cd model; qkv translate -m config.json text"), 1,
+               {"it is a file of one; give the folder, .\n"});
+  expect_error(bash("qkv generate -m qwen.gguf text"), 1,
+               {"--model qwen.gguf: there is no such file; hf download REPOSITORY qwen.gguf --local-dir ."});
+  expect_error(bash("qkv generate model text"), 2,
+               {"qkv generate: --model is required", "did you mean --model model?"});
+  expect_error(bash("qkv chat qwen.gguf"), 2, {"unexpected argument 'qwen.gguf'; did you mean --model qwen.gguf?"});
+  expect_error(bash("qkv chat -m model hello"), 2, {"'hello'; messages are lines of standard input"});
+  expect_error(bash("qkv generate -m . text"), 1, {"it has folders of models; give one, such as ./model\n"});
 }
 
 TEST_F(InputKinds, TermsAreTranslatedAsTheirListSays) {

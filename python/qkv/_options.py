@@ -195,7 +195,7 @@ class TrainOptions(TypedDict, total=False):
     ffn_dropout             dropout inside the feed-forward network [0.0]
     norm                    norms after (post) or before (pre) every sublayer, or both (sandwich); pre-residual:
                             before, and the residual connection begins after the norm; parallel: all sublayers
-                            of a block read the same input
+                            of a block read the same input, parallel-shared: through the same norm
                             [post|pre|pre-residual|sandwich|parallel|parallel-shared]
     norm_kind               layer norm or RMS norm [layer|rms: layer]
     norm_eps                added to the variance in a norm [1e-05]

@@ -23,6 +23,12 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
 }  // namespace
 
 std::string one_line(std::string_view text, size_t max_bytes) {
@@ -60,9 +66,11 @@ std::optional<std::string_view> nearest(std::string_view given, std::span<const 
   if (given.size() > max_length) return {};  // the number of comparisons grows with its length
   std::optional<std::string_view> best;
   size_t min_distance = given.size() / 3 + 2;  // too many changes
+  const std::string typed = lower_case(given);
   for (const std::string_view name : known) {
-    const bool begun = given.size() >= 3 && name.starts_with(given);
-    const size_t changes = begun ? 1 : distance(given, name);
+    const std::string candidate = lower_case(name);
+    const bool begun = typed.size() >= 3 && typed != candidate && candidate.starts_with(typed);
+    const size_t changes = begun ? 1 : distance(typed, candidate);
     if (changes >= min_distance || 2 * changes > std::max(given.size(), name.size())) continue;
     min_distance = changes;
     best = name;

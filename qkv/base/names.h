@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,7 +65,12 @@ std::string_view name_of(Enum value) {
   fail("names", "there is no value {} among {}", static_cast<int>(value), name_list(all_names<Enum>()));
 }
 
-// The known name that differs from the given one in few letters, or begins with it. None if there is no such name.
+// How GoogleTest prints a value that has a name; it would print its bytes.
+template <class Enum>
+requires std::is_enum_v<Enum> && requires(Enum value) { name_of(value); }
+void PrintTo(const Enum& value, std::ostream* out) { *out << name_of(value); }
+
+// The known name that differs from the given one in few letters, or begins with it; upper and lower case are the same. None if there is no such name.
 std::optional<std::string_view> nearest(std::string_view given, std::span<const std::string_view> known);
 
 // "; did you mean --model?" or "". `before` is put in front of the name in the message, but is not compared.

@@ -4,6 +4,8 @@
 
 namespace qkv::names_test {
 
+using qkv::PrintTo;  // found by itself for the enums of qkv
+
 enum class Fruit { apple, pear, red_currant };
 constexpr auto names_of(Fruit) {
   return std::array{Named{Fruit::apple, "apple"}, Named{Fruit::pear, "pear"},
@@ -29,6 +31,8 @@ TEST(Names, GoToValuesAndBack) {
   EXPECT_THROW(name_of(static_cast<Fruit>(7)), Error);
 }
 
+TEST(Names, ArePrintedByGoogleTest) { EXPECT_EQ(testing::PrintToString(Fruit::red_currant), "red-currant"); }
+
 TEST(Names, AnUnknownOneIsAnErrorThatListsThemAndNamesTheNearest) {
   EXPECT_EQ(error_for<UsageError>("aple"),
             "basket.json: 'fruit' must be one of apple, pear, red-currant, got 'aple'; did you mean apple?");
@@ -45,6 +49,8 @@ TEST(Nearest, DiffersInAFewLettersOrIsAnAbbreviation) {
   EXPECT_EQ(nearest("batch-tokenss", known), "batch-tokens");
   EXPECT_EQ(nearest("max", known), "max-length");  // begun
   EXPECT_EQ(nearest("score", known), "scores");
+  EXPECT_EQ(nearest("Beam", known), "beam");
+  EXPECT_EQ(nearest("Q4_K", std::vector<std::string_view>{"q4_0", "q4_k", "q4_k_s"}), "q4_k");
   EXPECT_EQ(nearest("x", known), std::nullopt);
   EXPECT_EQ(nearest("", known), std::nullopt);
   EXPECT_EQ(nearest("temperature", known), std::nullopt);

@@ -160,6 +160,7 @@ std::vector<bool> Generation::take_tokens(const Tensor& logits, const OnToken& o
   }
   for (size_t step = 0; !active.empty(); ++step) {
     std::vector<int64_t> from;
+    from.reserve(active.size());
     for (const size_t i : active) from.push_back(at[i] + static_cast<int64_t>(step));
     const std::vector<TokenChoice> chosen =
         choose(std::ssize(from) == logits.dim(0) ? logits : gather_rows(logits, from), active);

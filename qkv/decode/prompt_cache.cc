@@ -82,7 +82,8 @@ void PromptRow::keep(std::unique_ptr<Decoding> row) {
   row->truncate(std::vector{length});
   if (length == 0 || row->position(0) != length) return;
   prompt_.resize(static_cast<size_t>(length));
-  options_.cache->exchange(std::make_unique<PromptCache::Kept>(model_, std::move(prompt_), std::move(row)));
+  options_.cache->exchange(
+      std::make_unique<PromptCache::Kept>(PromptCache::Kept{model_, std::move(prompt_), std::move(row)}));
 }
 
 }  // namespace qkv

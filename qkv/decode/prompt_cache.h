@@ -57,6 +57,8 @@ class PromptRow {
 
   PromptRow(std::shared_ptr<const CausalTransformer> model, std::vector<int32_t> prompt,
             const PromptRowOptions& options = {});
+  PromptRow(const PromptRow&) = delete;
+  PromptRow& operator=(const PromptRow&) = delete;
   PromptRow(PromptRow&&) = default;
   PromptRow& operator=(PromptRow&&) = default;
   ~PromptRow() { give_back(); }

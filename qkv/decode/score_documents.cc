@@ -107,6 +107,7 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
   for (const std::vector<size_t>& indices :
        length_batches(lengths, {options.batch_tokens, model.config().depends_on_length()})) {
     std::vector<Window> batch;
+    batch.reserve(indices.size());
     for (const size_t i : indices) batch.push_back(windows[i]);
     score_batch(model, documents, batch, options, scores);
     for (const Window& w : batch) done += --waiting[w.document] == 0 ? 1 : 0;

@@ -27,10 +27,10 @@ inline constexpr int max_block = 256, min_group = 16;
 inline constexpr int max_groups = max_block / min_group;  // of a block
 
 struct BlockLayout {
-  WeightFormat format;
-  int block;                  // 32 or 256
+  WeightFormat format = {};
+  int block = 0;              // 32 or 256
   int group = 32;             // numbers that share a scale: 16 or 32
-  int low, high = 0;          // bits: 8, 4 or 2; 0, 1 or 2
+  int low = 0, high = 0;      // bits: 8, 4 or 2; 0, 1 or 2
   int zero = 0;               // w = d * scale * (q - zero) - minimum * factor
   bool has_minimum = false;   // never together with low = 8
   bool group_scales = false;  // else a block is one group

@@ -98,9 +98,9 @@ void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, Mat
 // One of several products of the same a, which have the bits that each has alone. They are one parallel region, and rows
 // that formats quantise in the same way are quantised once.
 struct Product {
-  PackedMatrix b;
-  float* c;
-  int64_t c_row_stride;
+  PackedMatrix b = {};
+  float* c = nullptr;
+  int64_t c_row_stride = 0;
   MatmulOptions options = {};
 };
 void matmul(Matrix a, std::span<const Product> products);

@@ -29,9 +29,9 @@ struct RowQuantization {
 // one of floats.
 struct ProductRows {
   Matrix a;
-  QuantizedRows numbers;
-  float* c;
-  int64_t c_row_stride;
+  QuantizedRows numbers = {};
+  float* c = nullptr;
+  int64_t c_row_stride = 0;
 };
 
 // The items of work of a product: a piece of the rows by a group of panels each, in any order and in parallel.

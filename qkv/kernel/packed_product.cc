@@ -46,10 +46,10 @@ QuantizedRows rows_from(QuantizedRows a, int64_t row) {
 
 // A product of those that run together.
 struct Part {
-  const Product* product;
-  int64_t first_row;  // of c
-  WorkItems items;
-  const QuantizedRows* numbers;  // of the form's quantization, or null
+  const Product* product = nullptr;
+  int64_t first_row = 0;  // of c
+  WorkItems items = {};
+  const QuantizedRows* numbers = nullptr;  // of the form's quantization, or null
 
   void run(Matrix a, int64_t item) const {
     const int64_t row = item / items.groups() * items.rows, first = item % items.groups() * items.group;

@@ -29,7 +29,7 @@ struct SpeedOptions {
 
 // Of translations with random weights, in target tokens a second: 64 sentences at a time or one, greedily or with 4 beams.
 struct RecipeSpeed {
-  WeightFormat format;
+  WeightFormat format = {};
   double batch_1 = 0, batch_64 = 0, beam_4 = 0;
   double gflops = 0;  // of batch_64
 };

@@ -85,7 +85,9 @@ void visit_sublayers(Config& c, Visitor&& visitor) {
       Setting{
           "norm", "",
           "norms after (post) or before (pre) every sublayer, or both (sandwich); pre-residual: before, and the "
-          "residual connection begins after the norm; parallel: all sublayers of a block read the same input"},
+          "residual connection begins after the norm; parallel: all sublayers of a block read the same input, "
+          "parallel-shared: "
+          "through the same norm"},
       c.norm_order, FieldUse{.key = "norm_order"});
   visitor(Setting{"norm-kind", "", "layer norm or RMS norm"}, c.norm_kind, of_transformers);
   visitor(Setting{"norm-eps", "NUMBER", "added to the variance in a norm", {.above = 0, .below = 1}}, c.norm_eps,

@@ -141,7 +141,7 @@ std::string to_json(const ModelConfig& config) {
 
 ModelConfig config_from_json(std::string_view text, std::string_view where) {
   const Json json = parse_json_object(text, where);
-  const Json name = json.value("architecture");
+  const Json& name = json.value("architecture");
   const auto architecture = value_named<Architecture, InputError>(
       name.is_string() ? name.get<std::string>() : name.dump(), where, "'architecture'");
   require<InputError>(json.value("format") == 1, where, "'format' must be 1: written by a newer version?");

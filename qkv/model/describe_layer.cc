@@ -19,7 +19,8 @@
 namespace qkv {
 namespace {
 
-constexpr const char* op = "describe --layer";
+constexpr const char* op = "--layer";
+constexpr std::string_view kinds[] = {"attention", "ffn", "norm", "linear", "embedding", "gru", "lstm"};
 
 // The words after the kind of a layer: NAME=NUMBER, flags, and the rest, which are attention variants.
 class Words {
@@ -183,8 +184,8 @@ Layer read_layer(Words& words, const DescribeOptions& lengths) {
     layer.cached = 4 * (kind == CellKind::lstm ? 2 : 1) * d;
     return layer;
   }
-  fail<UsageError>(op, "the kind of a layer must be attention, ffn, norm, linear, embedding, gru or lstm, got {}",
-                   quoted_name(words.kind));
+  fail<UsageError>(op, "the kind of a layer must be attention, ffn, norm, linear, embedding, gru or lstm, got {}{}",
+                   quoted_name(words.kind), did_you_mean(words.kind, kinds));
 }
 
 }  // namespace

@@ -76,8 +76,10 @@ Selected selected_weights(const PanelGroup& group, const TextViewOptions& option
   for (double& weight : out.weights) weight /= static_cast<double>(number);
   const std::string of = options.layer < 0 ? (options.head < 0 ? "" : fmt::format("head {} of ", options.head))
                                            : fmt::format("layer {}, ", options.layer);
+  const std::string in_layers =
+      heads > 0 && number > heads ? fmt::format(" in {} layers", number / heads) : std::string();
   const std::string title = number == 1        ? label_text(out.tokens->title)
-                            : options.head < 0 ? fmt::format("{}mean of {} heads", of, number)
+                            : options.head < 0 ? fmt::format("{}mean of {} heads{}", of, number, in_layers)
                                                : fmt::format("{}{} layers, mean", of, number);
   out.title = group.title + (group.title.empty() || title.empty() ? "" : ", ") + title;
   return out;

@@ -46,6 +46,7 @@ TEST(TextView, HeadsThatAreLeftOpenAreAveraged) {
   EXPECT_NE(all.find("    a \u2588\u2588\u2588\u2588\n"), all.npos) << all;
   EXPECT_TRUE(text_view(two_heads(), {.layer = 0}).starts_with("self-attention, layer 0, mean of 2 heads\n"));
   const Picture layers = heatmap(Tensor::full({3, 2, 2, 2}, 0.5f));
+  EXPECT_TRUE(text_view(layers).starts_with("mean of 6 heads in 3 layers\n")) << text_view(layers);
   EXPECT_TRUE(text_view(layers, {.head = 1}).starts_with("head 1 of 3 layers, mean\n"))
       << text_view(layers, {.head = 1});
 }

@@ -43,8 +43,7 @@ std::string unused_mark(const std::string& chat_template, std::initializer_list<
   std::string all = chat_template;
   for (const Json& value : given) all += value.dump(Json::Format{.replace_invalid = true});
   for (char32_t point = 0xfdd0; point <= 0xfdef; ++point)
-    if (const std::string mark = utf8_encode(std::u32string(1, point)); all.find(mark) == std::string::npos)
-      return mark;
+    if (std::string mark = utf8_encode(std::u32string(1, point)); all.find(mark) == std::string::npos) return mark;
   fail<InputError>("chat", "the messages must not have all of the noncharacters U+FDD0 to U+FDEF");
 }
 

@@ -108,6 +108,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   for (const std::vector<size_t>& batch :
        length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows;
+    rows.reserve(batch.size());
     for (const size_t i : batch) rows.push_back(encoded[i].ids);
     // A single query is computed by a pass of its own, whose last bits differ from those beside longer rows.
     const PaddedBatch padded = pad_batch(rows, {.min_length = 2});

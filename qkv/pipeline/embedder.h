@@ -19,6 +19,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,6 +58,9 @@ class Embedder {
   using ProgressFunction = std::function<void(int64_t)>;
   Embeddings embed(std::span<const std::string> sentences, const EmbedOptions& options = {},
                    const ProgressFunction& progress = {}) const;
+  Embeddings embed(std::initializer_list<std::string> sentences, const EmbedOptions& options = {}) const {
+    return embed(std::span(sentences.begin(), sentences.size()), options);
+  }
 
   int64_t input_limit(int64_t max_input_tokens) const;  // including that of a sentence encoder
   int64_t width() const;  // of the hidden states: C, or 2 C of an encoder in both directions

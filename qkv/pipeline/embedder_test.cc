@@ -86,6 +86,7 @@ TEST_P(EveryArchitecture, HasADefaultPoolingAndUnitLengthOnRequest) {
   const Tensor plain = embedder.embed(sentences).vectors;
   const Tensor named = embedder.embed(sentences, {.pooling = expected}).vectors;
   const Tensor unit = embedder.embed(sentences, {.normalize = true}).vectors;
+  EXPECT_EQ(embedder.embed({sentences[0], sentences[1]}).vectors.dim(0), 2);
   for (size_t i = 0; i < sentences.size(); ++i) {
     EXPECT_EQ(row(plain, i), row(named, i));
     double squares = 0;

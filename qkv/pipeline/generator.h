@@ -38,6 +38,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -127,6 +128,14 @@ class Generator {
     return generate(prompts, defaults_);
   }
   GeneratedTexts generate(const std::string& prompt) const { return generate(prompt, defaults_); }
+  // generate({"Once", "The king"}): two texts between braces would be the ends of a std::string.
+  std::vector<GeneratedTexts> generate(std::initializer_list<std::string> prompts,
+                                       const GenerateTextOptions& options) const {
+    return generate(std::span(prompts.begin(), prompts.size()), options);
+  }
+  std::vector<GeneratedTexts> generate(std::initializer_list<std::string> prompts) const {
+    return generate(prompts, defaults_);
+  }
   TextGeneration stream(const std::string& prompt) const { return stream(prompt, defaults_); }
 
   // Of messages, a vector of ChatMessage or JSON as for ChatTemplate; without beam search, one answer.

@@ -45,6 +45,15 @@ TEST(Generator, KeepsTheOrderAndContinuesEveryPromptIndependently) {
     }
 }
 
+TEST(Generator, TextsBetweenBracesAreAList) {
+  const Generator generator = random_generator(1);
+  const GenerateTextOptions options = {.max_tokens = 5, .sampling = {.temperature = 0}};
+  const std::vector<GeneratedTexts> two = generator.generate({"I am", "Go"}, options);
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[1].answers[0].text, generator.generate("Go", options).answers[0].text);
+  EXPECT_EQ(generator.generate({"I am", "Go"}).size(), 2u);
+}
+
 TEST(Generator, MoreAnswersAreMoreSamplesAndTheFirstIsTheOnlyOne) {
   const Generator generator = random_generator(2);
   GenerateTextOptions options = {.max_tokens = 6, .answers = 5, .batch_tokens = 20};

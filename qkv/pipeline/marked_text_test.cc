@@ -12,6 +12,7 @@ struct Case {
   TokenizerType type;
   bool lossless;
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c.type) << (c.lossless ? " lossless" : ""); }
 class MarkedText : public testing::TestWithParam<Case> {
  protected:
   Tokenizer tokenizer = Tokenizer::train(language_model_lines(), {.type = GetParam().type,

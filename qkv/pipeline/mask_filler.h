@@ -22,6 +22,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,11 @@ class MaskFiller {
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillMaskOptions& options = {},
                                const ProgressFunction& progress = {}) const;
   FilledText fill(const std::string& text, const FillMaskOptions& options = {}) const;
+  // fill({"I am [MASK].", "[MASK] on."}): two texts between braces would be the ends of a std::string.
+  std::vector<FilledText> fill(std::initializer_list<std::string> texts,
+                               const FillMaskOptions& options = {}) const {
+    return fill(std::span(texts.begin(), texts.size()), options);
+  }
 
   int32_t mask() const { return tokenizer_.mask_id(); }  // the id of the mask token
   const MaskedTransformer& model() const { return *model_; }

@@ -62,6 +62,7 @@ TEST(MaskFiller, TheMaskIsATokenOfTheVocabularyOrTheNextId) {
     EXPECT_EQ(filler.mask(), is_inside ? 4 : tokenizer.size());
     EXPECT_EQ(filler.model().config().source_vocabulary(), tokenizer.size() + (is_inside ? 0 : 1));
     EXPECT_EQ(filler.fill("I am [MASK].").masks.size(), 1u);
+    EXPECT_EQ(filler.fill({"I am [MASK].", "Go on."}).size(), 2u);
   }
 }
 

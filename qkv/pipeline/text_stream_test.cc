@@ -20,6 +20,7 @@ struct Case {
   TokenizerType type;
   bool lossless;
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c.type) << (c.lossless ? " lossless" : ""); }
 class EveryTokenizer : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(TextStream, EveryTokenizer,
                          testing::Values(Case{TokenizerType::bpe, false}, Case{TokenizerType::bpe, true},

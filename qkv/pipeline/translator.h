@@ -18,6 +18,7 @@
 #include <concepts>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -101,6 +102,14 @@ class Translator {
     return translate(sentences, defaults_);
   }
   Translation translate(const std::string& sentence) const { return translate(sentence, defaults_); }
+  // translate({"I am cold.", "Go on."}): two texts between braces would be the ends of a std::string.
+  std::vector<Translation> translate(std::initializer_list<std::string> sentences,
+                                     const TranslateOptions& options) const {
+    return translate(std::span(sentences.begin(), sentences.size()), options);
+  }
+  std::vector<Translation> translate(std::initializer_list<std::string> sentences) const {
+    return translate(sentences, defaults_);
+  }
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                const ScorePairsOptions& options = {}, const ProgressFunction& progress = {}) const;
 

@@ -53,6 +53,16 @@ TEST(Translator, KeepsTheOrderAndTranslatesEverySentenceIndependently) {
   }
 }
 
+TEST(Translator, TextsBetweenBracesAreAList) {
+  const Translator translator = random_translator(1);
+  const TranslateOptions options = {.search = {.beam = 2}};
+  const std::vector<Translation> two = translator.translate({"I am cold.", "Go on."}, options);
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_EQ(two[0].text, translator.translate("I am cold.", options).text);
+  EXPECT_EQ(two[1].text, translator.translate("Go on.", options).text);
+  EXPECT_EQ(translator.translate({"I am cold.", "Go on."}).size(), 2u);
+}
+
 TEST(Translator, TermsHaveTheirTranslations) {
   const Translator translator = random_translator(1);
   const TranslateOptions options{.search = {.beam = 2, .max_length = 40},

@@ -55,14 +55,22 @@ TEST(BatchStream, PadsRowsWithTheSpecialTokensInTheirPlaces) {
   EXPECT_EQ(batch.pairs, (std::vector<int64_t>{0, 1}));
 }
 
-class EveryOrder : public testing::TestWithParam<BatchOrder> {};
+struct NamedOrder {
+  BatchOrder order;
+  const char* name;
+};
+void PrintTo(const NamedOrder& order, std::ostream* out) { *out << order.name; }
+class EveryOrder : public testing::TestWithParam<NamedOrder> {};
 INSTANTIATE_TEST_SUITE_P(Batch, EveryOrder,
-                         testing::Values(BatchOrder::bucketed, BatchOrder::shuffled, BatchOrder::sorted,
-                                         BatchOrder::as_given));
+                         testing::Values(NamedOrder{BatchOrder::bucketed, "bucketed"},
+                                         NamedOrder{BatchOrder::shuffled, "shuffled"},
+                                         NamedOrder{BatchOrder::sorted, "sorted"},
+                                         NamedOrder{BatchOrder::as_given, "as_given"}),
+                         [](const auto& order) { return std::string(order.param.name); });
 
 TEST_P(EveryOrder, GivesEveryPairOnceAnEpoch) {
   const EncodedCorpus all = corpus(1000);
-  BatchStream stream(all, {.batch_tokens = 200, .order = GetParam(), .pool = 170});
+  BatchStream stream(all, {.batch_tokens = 200, .order = GetParam().order, .pool = 170});
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     EXPECT_EQ(stream.position(), (BatchPosition{epoch, 0}));
     auto pairs = pairs_of(epoch_of(stream));
@@ -74,7 +82,7 @@ TEST_P(EveryOrder, GivesEveryPairOnceAnEpoch) {
 
 TEST_P(EveryOrder, KeepsBothSidesOfABatchWithinItsTokens) {
   const EncodedCorpus all = corpus(1000);
-  BatchStream stream(all, {.batch_tokens = 150, .order = GetParam(), .pool = 300});
+  BatchStream stream(all, {.batch_tokens = 150, .order = GetParam().order, .pool = 300});
   for (const Batch& batch : epoch_of(stream)) {
     EXPECT_LE(batch.source.numel(), 150);
     EXPECT_LE(batch.target_out.numel(), 150);
@@ -83,7 +91,7 @@ TEST_P(EveryOrder, KeepsBothSidesOfABatchWithinItsTokens) {
 
 TEST_P(EveryOrder, ContinuesFromAnyPositionAsIfItHadNeverStopped) {
   const EncodedCorpus all = corpus(500);
-  const BatchOptions options{.batch_tokens = 100, .order = GetParam(), .seed = 5, .pool = 200};
+  const BatchOptions options{.batch_tokens = 100, .order = GetParam().order, .seed = 5, .pool = 200};
   BatchStream through(all, options);
   for (int i = 0; i < 300; ++i) {
     const BatchPosition here = through.position();
@@ -104,7 +112,7 @@ TEST_P(EveryOrder, ContinuesFromAnyPositionAsIfItHadNeverStopped) {
 
 TEST_P(EveryOrder, HasAFixedNumberOfSentencesPerBatch) {
   const EncodedCorpus all = corpus(130);
-  BatchStream stream(all, {.batch_tokens = 1, .sentences = 64, .order = GetParam()});
+  BatchStream stream(all, {.batch_tokens = 1, .sentences = 64, .order = GetParam().order});
   std::multiset<size_t> sizes;
   for (const Batch& batch : epoch_of(stream)) sizes.insert(batch.pairs.size());
   EXPECT_EQ(sizes, (std::multiset<size_t>{2, 64, 64}));

@@ -150,7 +150,7 @@ bool CorpusReader::read_line(SentencePair& pair) {
   if (!first_.next(pair.source)) return false;
   const size_t tab = pair.source.find('\t');
   if (tab == pair.source.npos) {
-    require<LineError>(is_blank(pair.source), first_.where(), "no tab, expected 'source TAB target'");
+    require<NoTabError>(is_blank(pair.source), first_.where(), "no tab, expected 'source TAB target'");
     pair.target.clear();
     return true;
   }

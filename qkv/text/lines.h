@@ -29,6 +29,10 @@ namespace qkv {
 class LineError : public InputError {
   using InputError::InputError;
 };
+// Of a line that was to be a pair.
+class NoTabError : public LineError {
+  using LineError::LineError;
+};
 
 struct LineOptions {
   int64_t max_bytes = 1'000'000;  // a line of this size or more is an error

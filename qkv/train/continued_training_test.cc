@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "qkv/base/error.h"
+#include "qkv/base/names.h"
 #include "qkv/train/defaults.h"
 #include "qkv/train/summary.h"
 #include "qkv/train/training_folder_test.h"
@@ -37,10 +38,10 @@ TEST_F(ContinuedTraining, ShowsTheSettingsOfItsModel) {
                                       .train = (folder_ / "pairs.tsv").string(),
                                       .init = (folder_ / "first").string()});
   EXPECT_EQ(o.max_steps, 100);
-  const std::vector<std::string> lines = settings_summary(o, {.last_update = o.max_steps});
-  EXPECT_NE(lines[0].find("d-model 16, ffn 32, heads 2"), std::string::npos) << lines[0];
-  EXPECT_NE(lines[1].find("from " + (folder_ / "first").string()), std::string::npos) << lines[1];
-  EXPECT_EQ(lines[1].find("vocabulary-size"), std::string::npos) << lines[1];
+  const std::string lines = name_list(settings_summary(o, {.last_update = o.max_steps}), "\n");
+  EXPECT_NE(lines.find("d-model 16, ffn 32, heads 2"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("vocabulary   from " + (folder_ / "first").string()), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("vocabulary-size"), std::string::npos) << lines;
 }
 
 TEST_F(ContinuedTraining, WarnsWhereItValidatesOnItsTrainingData) {

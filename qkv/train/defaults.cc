@@ -53,7 +53,17 @@ CorpusSize size_of(const Corpus& corpus, bool has_validation, bool has_model) {
   std::unordered_set<size_t> sources;  // their hashes
   const auto enough = static_cast<size_t>(sources_per_held_out * max_held_out);
   int64_t bytes = 0;
-  for (SentencePair pair; reader.next(pair);) {
+  const auto next = [&](SentencePair& pair) {
+    try {
+      return reader.next(pair);
+    } catch (const NoTabError& error) {
+      if (reader.pairs() > 0) throw;
+      throw InputError(error.op(),
+                       std::string(error.what()).substr(error.op().size() + 2) +
+                           "; of a model of text without translations the architecture is causal or masked");
+    }
+  };
+  for (SentencePair pair; next(pair);) {
     bytes += std::ssize(corpus.kind() == CorpusKind::text ? pair.source : pair.target);
     if (sources.size() < enough) sources.insert(std::hash<std::string>()(pair.source));
   }

@@ -72,6 +72,20 @@ TEST_F(OptionsForTest, CountTheCorpusAndTakeTheSizesOfARecipe) {
   EXPECT_THROW(options_for({.model = folder_ / "m", .train = (folder_ / "none.tsv").string()}), InputError);
 }
 
+TEST_F(OptionsForTest, OfATextWithoutTranslationsNameTheArchitecturesForIt) {
+  write_file(folder_ / "text.txt", "one\ntwo\n");
+  try {
+    options_for({.model = folder_ / "m", .train = (folder_ / "text.txt").string()});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        (folder_ / "text.txt").string() +
+            ":1: no tab, expected 'source TAB target'; of a model of text without translations the architecture "
+            "is causal or masked");
+  }
+}
+
 TEST_F(OptionsForTest, HoldNothingOutOfACorpusOfOneSentence) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "one\ttwo\n";

@@ -30,7 +30,15 @@ std::string model_line(const TransformerConfig& c) {
   if (c.norm_kind != usual.norm_kind) text += fmt::format(", norm-kind {}", name_of(c.norm_kind));
   if (c.gated_ffn) text += ", gated-ffn";
   if (c.activation != usual.activation) text += fmt::format(", activation {}", name_of(c.activation));
-  if (c.positions != usual.positions) text += fmt::format(", positions {}", name_of(c.positions));
+  const std::string self = !c.has_encoder()   ? to_string(c.self_attention.decoder)
+                           : !c.has_decoder() ? to_string(c.self_attention.encoder)
+                                              : to_string(c.self_attention);
+  const std::string cross = to_string(c.cross_attention);
+  // Positions by a mechanism, as rotary, are none here.
+  if (c.positions != usual.positions && (c.positions != Positions::none || self == "full"))
+    text += fmt::format(", positions {}", name_of(c.positions));
+  if (self != "full") text += ", self-attention " + self;
+  if (cross != "full") text += ", cross-attention " + cross;
   return text;
 }
 
@@ -76,10 +84,22 @@ std::string checkpoint_line(const TrainOptions& o) {
   return o.average > 1 ? fmt::format("{}, average {}", text, o.average) : text;
 }
 
+// A line of more than 100 characters becomes several, broken after commas.
+void add_wrapped(std::vector<std::string>& lines, std::string line) {
+  constexpr size_t width = 98, indent = 13;  // without the two spaces before
+  while (line.size() > width) {
+    const size_t comma = line.rfind(", ", width - 1);
+    if (comma == line.npos || comma <= indent) break;
+    lines.push_back(line.substr(0, comma + 1));
+    line = std::string(indent, ' ') + line.substr(comma + 2);
+  }
+  lines.push_back(std::move(line));
+}
+
 }  // namespace
 
 std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingSize& size) {
-  return {
+  const std::vector<std::string> settings = {
       "model        " + o.architecture.visit([](const auto& c) { return model_line(c); }) +
           (o.init.empty() ? "" : ", init " + o.init),
       fmt::format("vocabulary   {}, tie {}{}", vocabulary_line(o), name_of(o.architecture.tie()),
@@ -89,6 +109,9 @@ std::vector<std::string> settings_summary(const TrainOptions& o, const TrainingS
       "validation   " + validation_line(o, size),
       "checkpoints  " + checkpoint_line(o),
   };
+  std::vector<std::string> lines;
+  for (const std::string& setting : settings) add_wrapped(lines, setting);
+  return lines;
 }
 
 }  // namespace qkv

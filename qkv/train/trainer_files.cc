@@ -112,8 +112,8 @@ void Trainer::keep_search_settings() {
   const std::string settings = generation_settings(*open_model_folder(options_.init));
   if (settings.empty()) return;
   write_file(folder_.root() / "generation_config.json", settings);
-  progress_.note(
-      fmt::format("generation_config.json is that of {}: how this model searches and samples", options_.init));
+  progress_.note(fmt::format("generation_config.json, with the defaults of search and sampling, is that of {}",
+                             options_.init));
 }
 
 // Everything that the state refers to is on disk before it.

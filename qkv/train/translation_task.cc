@@ -70,8 +70,10 @@ std::vector<TrainingWarning> TranslationTask::data_warnings() const {
 std::vector<std::string> TranslationTask::notes() const {
   const EncodedCorpus::Skipped& skipped = data_.train.skipped();
   std::vector<std::string> notes;
-  notes.push_back(fmt::format("training on {} (skipped: {} with a blank side, {} too long)",
-                              counted(data_.train.size(), "sentence pair"), skipped.blank, skipped.too_long));
+  const bool skips = skipped.blank > 0 || skipped.too_long > 0;
+  notes.push_back(fmt::format(
+      "training on {}{}", counted(data_.train.size(), "sentence pair"),
+      skips ? fmt::format(" (skipped: {} with a blank side, {} too long)", skipped.blank, skipped.too_long) : ""));
   if (data_.train.size() > 0)
     notes.push_back(
         fmt::format("for example: {}  ->  {}", one_line(data_.first.source, 60), one_line(data_.first.target, 60)));
@@ -84,8 +86,10 @@ std::vector<std::string> TranslationTask::notes() const {
         "validating on {}{}", counted(data_.valid.size(), "sentence pair"),
         skipped.held_out > 0 ? fmt::format("; {} held out", counted(skipped.held_out, "pair is", "pairs are"))
                              : ""));
-  notes.push_back(fmt::format("vocabularies of {} and {} tokens", data_.vocabularies.source.size(),
-                              data_.vocabularies.target.size()));
+  const Tokenizer &source = data_.vocabularies.source, &target = data_.vocabularies.target;
+  notes.push_back(source.checksum() == target.checksum()
+                      ? fmt::format("vocabulary of {} tokens for both sides", source.size())
+                      : fmt::format("vocabularies of {} and {} tokens", source.size(), target.size()));
   return notes;
 }
 

@@ -53,6 +53,12 @@ inline float inverse_or_zero(float d) {
   return std::isfinite(inverse) ? inverse : 0;
 }
 
+// The nearest integer to x >= 0, halves up.
+inline int half_rounded_up(float x) {
+  const float raised = x + 0.5f;
+  return static_cast<int>(raised);
+}
+
 // The nearest integer, ties to even, within a range that holds it first.
 inline int nearest_within(float x, int low, int high) {
   return static_cast<int>(std::lrint(std::clamp(x, static_cast<float>(low), static_cast<float>(high))));

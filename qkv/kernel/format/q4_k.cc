@@ -11,7 +11,7 @@ bool encode_q4_k(const float* x, BlockNumbers& to) {
 
 void put_together_q4_k(const BlockNumbers& from, uint8_t* block) {
   auto& to = *reinterpret_cast<BlockQ4_K*>(block);
-  SixBits scales;
+  SixBits scales = {};
   for (int p = 0; p < 8; ++p) {
     scales.scale[p] = static_cast<uint8_t>(from.scales[p]);
     scales.offset[p] = from.minimums[p];

@@ -10,7 +10,7 @@ bool encode_q5_1(const float* x, BlockNumbers& to) {
   const float m = *low, d = (*high - m) / 31, inverse = inverse_or_zero(d);
   if (!to.d.store(d) || !to.minimum.store(-m)) return false;
   for (int j = 0; j < 32; ++j)
-    to.numbers[j] = static_cast<uint8_t>(std::min(static_cast<int>((x[j] - m) * inverse + 0.5f), 31));
+    to.numbers[j] = static_cast<uint8_t>(std::min(half_rounded_up((x[j] - m) * inverse), 31));
   return true;
 }
 

@@ -24,7 +24,7 @@ bool encode_parts(const float* x, const SignedParts& layout, BlockNumbers& to) {
   std::fill(std::begin(to.numbers), std::end(to.numbers), static_cast<uint8_t>(-layout.numbers.low));
   if (!fits_search(largest)) return false;
   if (is_zero_in_blocks(largest)) return to.d.store(0);
-  std::array<float, 16> exact;
+  std::array<float, 16> exact = {};
   for (int p = 0; p < 16; ++p) {
     const float* part = x + 16 * p;
     exact[static_cast<size_t>(p)] = scale_for(part, Importance(part, 16).data(), 16, layout.numbers);

@@ -15,7 +15,7 @@ struct SixBits {
 };
 
 inline SixBits unpacked(const uint8_t bytes[12]) {
-  SixBits out;
+  SixBits out = {};
   for (int p = 0; p < 4; ++p) {
     out.scale[p] = bytes[p] & 63;
     out.offset[p] = bytes[4 + p] & 63;

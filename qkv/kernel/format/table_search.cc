@@ -34,7 +34,7 @@ float table_scale_for(const float* x) {
   if (is_zero_in_blocks(std::fabs(largest))) return 0;
   const Importance w(x, 32);
   TableFit best;
-  for (const int end : {kernel::iq4_nl_table[0], kernel::iq4_nl_table[15]})
+  for (const int8_t end : {kernel::iq4_nl_table[0], kernel::iq4_nl_table[15]})
     for (int width = -8; width <= 8; ++width) {
       const TableFit fit =
           fit_to_table(x, w.data(), static_cast<float>(end) * (1 + 0.02f * static_cast<float>(width)) / largest);

@@ -27,6 +27,9 @@ struct Fixture {
   std::string checkpoint, type;
   fs::path path = {};  // empty: it is written by the test
 };
+void PrintTo(const Fixture& fixture, std::ostream* out) {
+  *out << fixture.checkpoint << " " << fixture.type << (fixture.path.empty() ? ", written" : "");
+}
 std::vector<Fixture> fixtures() {
   std::vector<Fixture> out;
   for (const auto& entry : fs::directory_iterator(fs::path(QKV_SOURCE_DIR) / "test" / "gguf")) {
@@ -258,6 +261,27 @@ TEST(GgufTokens, ThoseOfSeveralSpacesAreWrittenAsTheyStandInATextAndFound) {
   EXPECT_EQ(GgufFile::load(file).metadata().texts("tokenizer.ggml.tokens").at(9), "  ");
   const std::vector<int32_t> ids = open_model_folder(file)->tokenizer(TokenizerSide::source).encode("a  b");
   EXPECT_EQ(std::ranges::count(ids, 9), 1);
+}
+
+// As in the vocabulary of llama2.c.
+TEST(GgufTokens, TokensThatHaveSpacesThemselvesAreFoundInATextAsBefore) {
+  using Json = test::PublishedFolder::Json;
+  const test::PublishedFolder folder("llama");
+  std::string text = Json::parse(read_file(folder.path() / "tokenizer.json")).dump();  // without \u
+  const std::string mark = "\u2581";
+  for (size_t at = 0; (at = text.find(mark, at)) != text.npos;) text.replace(at, mark.size(), " ");
+  Json json = Json::parse(text);
+  json["normalizer"] = {{"type", "Prepend"}, {"prepend", " "}};
+  json["pre_tokenizer"] = nullptr;
+  folder.write("tokenizer.json", json.dump());
+  const fs::path file = folder.path() / "x.gguf";
+  write(folder, file, WeightFormat::f32);
+  const Tokenizer own = open_model_folder(folder.path())->tokenizer(TokenizerSide::source),
+                  written = open_model_folder(file)->tokenizer(TokenizerSide::source);
+  for (const char* sentence : {"the rain", "Once upon a time, there was  a \u00e9"}) {
+    EXPECT_EQ(written.encode(sentence), own.encode(sentence)) << sentence;
+    EXPECT_EQ(written.decode(own.encode(sentence)), sentence);
+  }
 }
 
 // Its formula has no key: the factors are a tensor.

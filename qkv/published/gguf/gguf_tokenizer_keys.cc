@@ -117,8 +117,8 @@ class TokenizerKeys {
     set_added(json);
     std::vector<std::string> merges;
     for (const Json& merge : model.at("merges")) {
-      const auto [left, right] = merge_of(merge);
-      merges.push_back(left + " " + right);
+      auto [text, right] = merge_of(merge);
+      merges.push_back((text += ' ') += right);
     }
     begin("gpt2", *pre);
     keys_.texts("tokenizer.ggml.merges", merges);
@@ -134,9 +134,11 @@ class TokenizerKeys {
       const auto [left, right] = merge_of(merge);
       ranks.emplace(left + right, -static_cast<float>(ranks.size()) - 1);
     }
+    const bool marked = marks_spaces(json);
     for (const auto& [token, id] : model["vocab"].items()) {
       const auto rank = ranks.find(token);
-      tokens_.set(id.get<int64_t>(), token, is_byte_token(token) ? PieceType::byte : PieceType::normal,
+      tokens_.set(id.get<int64_t>(), marked ? token : with_marks(token),
+                  is_byte_token(token) ? PieceType::byte : PieceType::normal,
                   rank == ranks.end() ? Tokens::never_merged : rank->second);
     }
     set_added(json);
@@ -189,6 +191,20 @@ class TokenizerKeys {
   static Json steps_of(const Json& step, const char* parts) {
     if (step.value("type") == Json("Sequence")) return list(step.value(parts));
     return step.is_null() ? Json::array() : Json::array({step});
+  }
+
+  // Whether U+2581 stands for a space in the tokens. That of llama2.c has spaces, for which SentencePiece has U+2581.
+  static bool marks_spaces(const Json& json) {
+    for (const Json& step : steps_of(json.value("normalizer"), "normalizers"))
+      if (step.value("type") == Json("Replace") && step.value("content") == Json(piece_space)) return true;
+    for (const Json& step : steps_of(json.value("pre_tokenizer"), "pretokenizers"))
+      if (step.value("type") == Json("Metaspace")) return true;
+    return false;
+  }
+  static std::string with_marks(std::string token) {
+    for (size_t at = 0; (at = token.find(' ', at)) != token.npos; at += piece_space.size())
+      token.replace(at, 1, piece_space);
+    return token;
   }
 
   // Whether a space is put before a text. An error for steps that are not those of SentencePiece.

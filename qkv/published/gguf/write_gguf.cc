@@ -139,7 +139,7 @@ Choice chosen_architecture(const GgufSource& source, const TransformerConfig& he
     all.push_back(&architecture);
     names.push_back(architecture.name);
   }
-  std::ranges::stable_partition(all, [&](const auto* one) { return one->model_type == source.family; });
+  std::stable_partition(all.begin(), all.end(), [&](const auto* one) { return one->model_type == source.family; });
   std::vector<std::string> differences;
   for (const GgufArchitecture* one : all) {
     const GgufArchitecture& architecture = *one;

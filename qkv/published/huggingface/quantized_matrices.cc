@@ -37,10 +37,10 @@ int integer_at(Integers integers, const uint8_t* row, int64_t k) {
 }
 
 struct Matrix {
-  Integers integers;
-  int64_t N, K;
-  Tensor numbers;  // u8 (N, bytes of a row)
-  Tensor scales;   // f32 (N, groups)
+  Integers integers = {};
+  int64_t N = 0, K = 0;
+  Tensor numbers = {};  // u8 (N, bytes of a row)
+  Tensor scales = {};   // f32 (N, groups)
 
   int64_t group() const { return K / scales.dim(1); }
   const uint8_t* row(int64_t n) const { return numbers.data<uint8_t>() + n * numbers.dim(1); }
@@ -48,7 +48,7 @@ struct Matrix {
 };
 
 bool is_exact_as_half(float x) {
-  StoredHalf half;
+  StoredHalf half = {};
   return half.store(x) && half.value() == x;
 }
 

@@ -32,7 +32,7 @@ struct Values {
   Values() = default;
   Values(const Tensor& x) : shape(x.shape()), numbers(doubles(x)) {}  // NOLINT: implicit on purpose, like the next
   Values(const Variable& x) : Values(x.value()) {}                    // NOLINT
-  Values(Shape s, std::vector<double> x) : shape(std::move(s)), numbers(std::move(x)) {}
+  Values(const Shape& s, std::vector<double> x) : shape(s), numbers(std::move(x)) {}
 };
 
 // Rows of numbers and their gradients. Parameters are one too.

@@ -35,7 +35,7 @@ namespace qkv {
 struct ChatMessage {
   std::string role, content;  // role: user, assistant, or system
   bool operator==(const ChatMessage&) const = default;
-  operator Json() const { return {{"role", role}, {"content", content}}; }
+  operator Json() const { return {{"role", role}, {"content", content}}; }  // NOLINT: implicit on purpose
 };
 
 // What a model holds of it. Without a template the text is empty, and `file` says what was looked for.

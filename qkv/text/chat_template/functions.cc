@@ -84,7 +84,7 @@ Value strftime_now(const FunctionCall& c) {
     out.append(format.substr(at, percent - at));
     if (percent < format.size()) {
       const std::array<char, 3> one = {'%', format[percent + 1], '\0'};
-      std::array<char, 200> buffer;
+      std::array<char, 200> buffer = {};
       out.append(std::string_view(buffer.data(), std::strftime(buffer.data(), buffer.size(), one.data(), &parts)));
     }
     at = percent + 2;

@@ -27,6 +27,7 @@ class Heap {
   explicit Heap(const ChatTemplateLimits& limits) : limits_(limits) {}
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
+  ~Heap() = default;
 
   // A step is a node of the template, an item of a list, or so much text:
   static constexpr size_t step_bytes = 64;

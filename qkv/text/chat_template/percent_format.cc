@@ -153,7 +153,7 @@ class PercentFormatter {
       if (flag == '+' || flag == ' ' || flag == '#') format.push_back(flag);
     if (how.precision >= 0) format += fmt::format(".{}", how.precision);
     format += conversion;
-    std::array<char, 1500> buffer;
+    std::array<char, 1500> buffer = {};
     const int size = std::snprintf(buffer.data(), buffer.size(), format.c_str(), value);
     return std::string(buffer.data(),
                        static_cast<size_t>(std::clamp(size, 0, static_cast<int>(buffer.size()) - 1)));

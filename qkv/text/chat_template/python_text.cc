@@ -258,7 +258,7 @@ std::string quoted_text(std::string_view text) {
 std::string float_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::array<char, 40> buffer;
+  std::array<char, 40> buffer = {};
   const auto written = [&](std::chars_format format) {
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format).ptr;
     return std::string(buffer.data(), end);

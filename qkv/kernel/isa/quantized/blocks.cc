@@ -81,7 +81,7 @@ struct BlockScales {
 };
 template <BlockLayout layout>
 QKV_INLINE BlockScales<layout> scales_of_block(const uint8_t* block) {
-  BlockScales<layout> out;
+  BlockScales<layout> out = {};
 #pragma GCC unroll 4
   for (int p = 0; p < parts; ++p) {
     out.d[p] = load_halves_as_floats(block + p * lanes * 2);
