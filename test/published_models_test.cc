@@ -168,7 +168,7 @@ TEST_F(PublishedModels, BecomeAGgufFileIfTheNameOfTheOutputSaysSo) {
   const std::string convert = "qkv convert" + of(published) + " --output ";
   const Outcome file = bash(convert + "llama.gguf && head -c 4 llama.gguf");
   EXPECT_EQ(file.out, "GGUF") << file.err;
-  EXPECT_TRUE(file.err.starts_with("llama.gguf: ") && file.err.ends_with(" MB\n")) << file.err;
+  EXPECT_TRUE(file.err.starts_with("llama.gguf: ") && file.err.ends_with(" kB\n")) << file.err;
   EXPECT_EQ(bash(convert + "folder --quiet && ls folder/model.safetensors").out, "folder/model.safetensors\n");
   EXPECT_EQ(bash(convert + "odd.gguf --format qkv --quiet && ls odd.gguf/config.json").out,
             "odd.gguf/config.json\n");
