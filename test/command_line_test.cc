@@ -8,7 +8,7 @@ namespace qkv::command_line_test {
 
 constexpr const char* commands[] = {"demo",    "train",     "translate", "generate",   "chat",
                                     "embed",   "fill-mask", "score",     "perplexity", "evaluate",
-                                    "inspect", "describe",  "convert"};
+                                    "inspect", "describe",  "convert",   "shortlist"};
 
 class CommandLine : public CommandTest {
  protected:

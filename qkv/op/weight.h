@@ -11,7 +11,9 @@
 // weight, and any number of threads may use it. Errors: values that are not (N,K); backward() of a packed weight.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "qkv/autograd/variable.h"
 #include "qkv/kernel/matmul.h"
@@ -63,6 +65,9 @@ class Weight {
   kernel::PackedMatrix backward() const;  // W (N x K), for dx = dy W; an error if it is packed
   Tensor values() const;                  // f32, or bf16 if that is the format; a copy if it is packed or in place
   StoredValues stored() const;            // as a file holds it, without loss
+  // Some rows, in this order, packed in the same format: products by them have the bits that they have by the whole
+  // weight. Errors: no rows; an index that is not 0 to N - 1.
+  Weight rows(std::span<const int32_t> indices) const;
 
  private:
   struct State;
